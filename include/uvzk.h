@@ -1,0 +1,406 @@
+/* uvzk: Apache Curator's lock recipes for C programs on a libuv loop.
+ *
+ * Threads    Every function here is called on the loop's thread, and every
+ *            callback runs on it. uvzk never blocks that thread.
+ * Outcome    A call that returns < 0 has done nothing and calls nothing back.
+ *            A call that returns 0 calls back exactly once, later, never from
+ *            inside the call.
+ * Re-entry   Any callback may start, cancel, release or close anything,
+ *            its own object included.
+ * Memory     The caller allocates clients, mutexes and requests, fills them
+ *            with zeros before their first use, and neither moves nor frees
+ *            them before their last callback has begun (marked FINAL below).
+ *            Strings and bytes handed in are copied before the call returns;
+ *            what a callback is handed is valid until that callback returns.
+ * Errors     0 or a negative code: libuv's own (UV_ECANCELED, UV_ETIMEDOUT,
+ *            UV_EINVAL, UV_ENOMEM, UV_EBUSY), else one of UVZK_E*.
+ * Time       Milliseconds. Moments are on CLOCK_BOOTTIME, which also runs
+ *            while the machine is suspended. */
+#ifndef UVZK_H
+#define UVZK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define UVZK_EXTERN __attribute__((visibility("default")))
+#else
+#define UVZK_EXTERN
+#endif
+
+#define UVZK_VERSION_MAJOR 0
+#define UVZK_VERSION_MINOR 1
+#define UVZK_VERSION_PATCH 0
+
+/* The version of the library that runs, "major.minor.patch"; static text. */
+UVZK_EXTERN const char *uvzk_version(void);
+
+/* ------------------------------------------------------------------ errors */
+
+/* Codes of uvzk's own, clear of libuv's and of the ZooKeeper client's. Their
+ * values never change; new ones are appended. */
+#define UVZK_ERRNO_MAP(XX)                                                    \
+    XX(ECONNLOSS, -7001, "connection lost, the outcome is not known")         \
+    XX(ENOTSENT, -7002, "not connected, the request was not sent")            \
+    XX(EEXPIRED, -7003, "the ZooKeeper session has expired")                  \
+    XX(EAUTH, -7004, "ZooKeeper refused the credentials")                     \
+    XX(ECLOSED, -7005, "the client or the lock is closed")                    \
+    XX(ENONODE, -7006, "no such znode")                                       \
+    XX(ENODEEXISTS, -7007, "the znode exists already")                        \
+    XX(ENOTEMPTY, -7008, "the znode has children")                            \
+    XX(EBADVERSION, -7009, "the znode has another version")                   \
+    XX(ENOAUTH, -7010, "the znode's ACL does not allow it")                   \
+    XX(EINVALIDACL, -7011, "ZooKeeper refused the ACL")                       \
+    XX(ENOCHILDREN, -7012, "an ephemeral znode can have no children")         \
+    XX(EUNIMPLEMENTED, -7013, "the server does not offer this operation")     \
+    XX(ETHROTTLED, -7014, "the server is overloaded and refused the request") \
+    XX(EREJECTED, -7015, "the server refused the arguments")                  \
+    XX(EZOOKEEPER, -7016, "another ZooKeeper error, see the log")             \
+    XX(ELOST, -7017, "the hold was lost before")                              \
+    XX(ENOTHELD, -7018, "the request does not hold the lock")                 \
+    XX(EPATH, -7019, "malformed znode path")                                  \
+    XX(ESTATE, -7020, "not allowed in this state")                            \
+    XX(EEXHAUSTED, -7021, "the path's sequence counter is worn out")          \
+    XX(ELIMIT, -7022, "the session's budget of znodes or watches is spent")   \
+    XX(EPROOF, -7023, "ownership could not be proved in time")                \
+    XX(EDELETED, -7024, "somebody else deleted the lock's znode")
+
+enum uvzk_errno {
+#define XX(name, value, text) UVZK_##name = (value),
+    UVZK_ERRNO_MAP(XX)
+#undef XX
+        UVZK_ERRNO_END = -7999
+};
+
+/* A sentence for a code of ours or of libuv's, and its name ("UVZK_ELOST").
+ * Static text for every int, known or not; never allocates. */
+UVZK_EXTERN const char *uvzk_strerror(int code);
+UVZK_EXTERN const char *uvzk_err_name(int code);
+
+/* ------------------------------------------------------------------ memory */
+
+typedef void *(*uvzk_malloc_fn)(size_t size);
+typedef void *(*uvzk_realloc_fn)(void *memory, size_t size);
+typedef void *(*uvzk_calloc_fn)(size_t count, size_t size);
+typedef void (*uvzk_free_fn)(void *memory);
+
+/* Replaces the allocator, as uv_replace_allocator does. Call it before
+ * anything else of uvzk; all four are needed, else UV_EINVAL. */
+UVZK_EXTERN int uvzk_replace_allocator(uvzk_malloc_fn malloc_fn,
+                                       uvzk_realloc_fn realloc_fn,
+                                       uvzk_calloc_fn calloc_fn, uvzk_free_fn free_fn);
+
+/* ------------------------------------------------------------- retry policy */
+
+/* Curator's retry policies (org.apache.curator.retry). */
+typedef enum {
+    UVZK_RETRY_EXPONENTIAL = 0, /* ExponentialBackoffRetry: base_ms *
+                                   max(1, random in [0, 2^(k+1) - 1]), at most
+                                   max_sleep_ms, at most max_retries (<= 29) */
+    UVZK_RETRY_N_TIMES,         /* RetryNTimes: base_ms, max_retries times */
+    UVZK_RETRY_UNTIL_ELAPSED,   /* RetryUntilElapsed: base_ms, until
+                                   max_elapsed_ms have passed */
+    UVZK_RETRY_FOREVER          /* RetryForever: base_ms, without end */
+} uvzk_retry_kind_t;
+
+typedef struct uvzk_retry_policy_s {
+    uint32_t kind;           /* uvzk_retry_kind_t */
+    uint32_t base_ms;        /* 0 only in UVZK_RETRY_N_TIMES */
+    uint32_t max_sleep_ms;   /* 0 = 2147483647, Curator's default */
+    uint32_t max_retries;    /* RetryOneTime is N_TIMES with 1 */
+    uint64_t max_elapsed_ms; /* UVZK_RETRY_UNTIL_ELAPSED only */
+} uvzk_retry_policy_t;
+
+/* -------------------------------------------------------------------- types */
+
+typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
+typedef struct uvzk_mutex_s uvzk_mutex_t;               /* InterProcessMutex */
+typedef struct uvzk_acquire_s uvzk_acquire_t;           /* attempt, then hold */
+typedef struct uvzk_verify_s uvzk_verify_t;             /* one question */
+typedef struct uvzk_participants_s uvzk_participants_t; /* one listing */
+
+/* Shells: small, frozen, their state behind impl. */
+#define UVZK_SHELL_FIELDS                                                        \
+    void *data;       /* yours; uvzk neither reads nor writes it */              \
+    void *impl;       /* private; NULL before the first use and after the end */ \
+    void *reserved[2] /* private */
+
+struct uvzk_client_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_mutex_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_acquire_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_verify_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_participants_s {
+    UVZK_SHELL_FIELDS;
+};
+
+/* ------------------------------------------------------------------- client */
+
+/* What a client tells of its connection (Curator's ConnectionState). */
+typedef enum {
+    UVZK_STATE_LATENT = 0,  /* not started, or never connected yet */
+    UVZK_STATE_CONNECTED,   /* the first connection of the client */
+    UVZK_STATE_SUSPENDED,   /* no connection; the session may still live */
+    UVZK_STATE_RECONNECTED, /* connected again, in the same session if LOST was
+                               not told since, else perhaps in a new one */
+    UVZK_STATE_LOST,        /* the session is gone, or must be taken for gone;
+                               every hold has been lost */
+    UVZK_STATE_READ_ONLY,   /* never told: read-only connections are not used,
+                               the C client answers wrongly on them */
+    UVZK_STATE_CLOSED       /* closing or closed */
+} uvzk_state_t;
+
+/* How ownership is proved while something is held. */
+typedef enum {
+    UVZK_PROOF_QUORUM = 0, /* a request that a quorum commits; the default */
+    UVZK_PROOF_SYNC,       /* sync(): cheaper, but a leader cut off with a
+                              minority may still answer it */
+    UVZK_PROOF_NONE        /* Curator's way: connected means owned. A follower
+                              cut off from its leader makes two holders. */
+} uvzk_proof_t;
+
+#define UVZK_PERM_READ 1U
+#define UVZK_PERM_WRITE 2U
+#define UVZK_PERM_CREATE 4U
+#define UVZK_PERM_DELETE 8U
+#define UVZK_PERM_ADMIN 16U
+#define UVZK_PERM_ALL 31U
+
+typedef struct uvzk_acl_s {
+    uint32_t perms;     /* UVZK_PERM_*, or-ed */
+    const char *scheme; /* "world", "digest", "auth", "ip", ... */
+    const char *id;     /* "anyone", ... */
+} uvzk_acl_t;
+
+typedef enum {
+    UVZK_LOG_ERROR = 1,
+    UVZK_LOG_WARN,
+    UVZK_LOG_INFO,
+    UVZK_LOG_DEBUG
+} uvzk_log_level_t;
+
+/* Called after every change of state. */
+typedef void (*uvzk_state_cb)(uvzk_client_t *client, uvzk_state_t state);
+
+/* One line without a newline, bytes below 0x20 and 0x7f escaped. */
+typedef void (*uvzk_log_cb)(uvzk_client_t *client, int level, const char *line);
+
+/* FINAL for the client. */
+typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
+
+/* The one struct that may grow, at its end. Begin with
+ * uvzk_options_init(&options); zero in any field means the default. */
+typedef struct uvzk_options_s {
+    size_t size;                 /* set by uvzk_options_init */
+    const char *hosts;           /* "host:port,host:port/chroot"; required */
+    uint32_t session_timeout_ms; /* asked of the server, which may clamp it;
+                                    60000, Curator's default */
+    uint32_t tick_ms;            /* an upper bound of the servers' tickTime,
+                                    for the proof of ownership; 2000 */
+    const char *ns;              /* namespace: "app" puts every path below
+                                    "/app"; none by default */
+    const char *auth_scheme;     /* "digest", ...; none by default */
+    const void *auth;            /* credential, auth_length bytes */
+    size_t auth_length;
+    const uvzk_acl_t *acl; /* of every znode made, parents included;
+                              world:anyone:all by default */
+    size_t acl_count;
+    uvzk_retry_policy_t retry; /* when a waiter's znode was deleted under it,
+                                  and for a host name that does not resolve;
+                                  all zeros: exponential, 1000 ms, 3 times */
+    const void *default_data;  /* bytes of lock znodes; NULL: the local
+                                  address as text, as Curator does */
+    size_t default_data_length;
+    uint32_t proof;         /* uvzk_proof_t */
+    uint32_t close_wait_ms; /* how long close waits for releases under way
+                               before it ends the session; 1000 */
+    uvzk_state_cb state_cb;
+    uvzk_log_cb log_cb; /* silent by default */
+} uvzk_options_t;
+
+#define uvzk_options_init(options) uvzk_options_init_size((options), sizeof(*(options)))
+UVZK_EXTERN void uvzk_options_init_size(uvzk_options_t *options, size_t size);
+
+/* Copies the options; sends nothing. Once it returns 0, a close is owed.
+ * UV_EINVAL: NULL, no hosts, unknown values. UVZK_EPATH: malformed chroot or
+ * namespace. UV_ENOMEM. UV_EBUSY: the client is in use. */
+UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
+                                 const uvzk_options_t *options);
+
+/* Begins to connect, off the loop's thread. Acquires may be started at once:
+ * they wait for the connection. UVZK_ESTATE: started before, or closing. */
+UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
+
+/* Ends everything, in any state: pending acquires end with UVZK_ECLOSED, holds
+ * are lost with UVZK_ECLOSED, releases under way are given close_wait_ms, then
+ * the session is closed off the loop's thread, and cb (may be NULL) comes
+ * last. Mutexes of the client that are still open are closed with it, without
+ * a callback of their own. UVZK_ESTATE: closing, or not initialised. */
+UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb);
+
+UVZK_EXTERN uvzk_state_t uvzk_client_state(const uvzk_client_t *client);
+
+/* The session's id as ZooKeeper's ephemeralOwner shows it; 0 without one. */
+UVZK_EXTERN int64_t uvzk_client_session_id(const uvzk_client_t *client);
+
+/* The session timeout the server granted, ms; 0 before the first connection. */
+UVZK_EXTERN uint32_t uvzk_client_session_timeout(const uvzk_client_t *client);
+
+/* What the client has cost so far, for benchmarks and for leak checks. */
+typedef struct uvzk_client_stats_s {
+    uint64_t requests;   /* sent to the server, proofs included */
+    uint64_t listings;   /* of those, getChildren */
+    uint64_t proofs;     /* of those, proofs of ownership */
+    uint64_t contenders; /* alive now: pending, held or being withdrawn */
+    uint64_t watches;    /* armed now */
+    uint64_t foreign;    /* children seen under lock paths that are no
+                            contender's, in the last listing of each path */
+} uvzk_client_stats_t;
+UVZK_EXTERN void uvzk_client_stats(const uvzk_client_t *client,
+                                   uvzk_client_stats_t *stats);
+
+/* -------------------------------------------------------------------- mutex */
+
+/* FINAL for the mutex. */
+typedef void (*uvzk_mutex_close_cb)(uvzk_mutex_t *mutex);
+
+/* status 0: granted; the request is now the hold and lives until it is
+ * released or lost. status < 0: FINAL. UV_ETIMEDOUT: not granted in time, or
+ * not free when tried once. UV_ECANCELED: uvzk_cancel. UVZK_ECLOSED.
+ * UVZK_EEXPIRED: the session in which it was queued is gone.
+ * UVZK_ECONNLOSS: tried once, without a connection. UVZK_EDELETED: the znode
+ * was deleted while it waited and the retry policy is used up.
+ * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
+ * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. After each of
+ * them no znode is left: what cannot be deleted now is deleted as soon as the
+ * connection is back, or dies with the session. */
+typedef void (*uvzk_acquire_cb)(uvzk_acquire_t *hold, int status);
+
+/* FINAL. The hold ended without a release: UVZK_EEXPIRED, UVZK_EPROOF,
+ * UVZK_EDELETED, UVZK_EAUTH or UVZK_ECLOSED. */
+typedef void (*uvzk_lost_cb)(uvzk_acquire_t *hold, int reason);
+
+/* A place in the queue is taken and kept: `ahead` contenders stand before this
+ * one, at least 1. At most once for each znode made. */
+typedef void (*uvzk_queued_cb)(uvzk_acquire_t *request, uint64_t ahead);
+
+/* FINAL. 0: the znode is known to be gone (or a re-entry was counted down).
+ * UVZK_ELOST: the hold had been lost before its release was carried out.
+ * UVZK_ECLOSED: the client was closed first; the session's end frees the
+ * lock. */
+typedef void (*uvzk_release_cb)(uvzk_acquire_t *hold, int status);
+
+#define UVZK_WAIT_FOREVER (-1)
+#define UVZK_TRY_ONCE 0
+
+typedef struct uvzk_acquire_options_s {
+    size_t size;           /* set by uvzk_acquire_options_init */
+    void *owner;           /* who acquires: any pointer but NULL, compared and
+                              never followed. The same owner acquiring again on
+                              the same mutex counts up without I/O, as a thread
+                              does in Java. NULL is never reentrant. */
+    int64_t timeout_ms;    /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE or ms from now;
+                              it covers everything, I/O included */
+    const void *node_data; /* bytes of the lock znode; NULL: the client's */
+    size_t node_data_length;
+    uvzk_queued_cb queued_cb; /* may be NULL */
+} uvzk_acquire_options_t;
+
+/* Sets size, no owner, UVZK_WAIT_FOREVER, default data, no queued_cb. */
+#define uvzk_acquire_options_init(options) \
+    uvzk_acquire_options_init_size((options), sizeof(*(options)))
+UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
+                                                size_t size);
+
+/* Copies the path, which must follow ZooKeeper's rules (PathUtils of the Java
+ * client, and at most 1024 bytes, and not "/"); sends nothing. Two mutexes on
+ * one path are two locks in this process too, as in Curator.
+ * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE (client closing), UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
+                                const char *path);
+
+/* Begins to acquire. options may be NULL for the defaults; acquire_cb and
+ * lost_cb are required. Grants come strictly in the order in which ZooKeeper
+ * created the contenders' znodes, whoever they belong to.
+ * UV_EINVAL, UVZK_ECLOSED (mutex or client closing), UV_ENOMEM,
+ * UVZK_ELIMIT (the session would hold too many znodes),
+ * UV_EBUSY (the request is pending or held). */
+UVZK_EXTERN int uvzk_mutex_acquire(uvzk_mutex_t *mutex, uvzk_acquire_t *request,
+                                   const uvzk_acquire_options_t *options,
+                                   uvzk_acquire_cb acquire_cb, uvzk_lost_cb lost_cb);
+
+/* Whether anyone holds the lock through this mutex now, or this owner does.
+ * Both read the clock: false as soon as the hold can no longer be proved. */
+UVZK_EXTERN int uvzk_mutex_is_held(const uvzk_mutex_t *mutex);
+UVZK_EXTERN int uvzk_mutex_is_held_by(const uvzk_mutex_t *mutex, const void *owner);
+
+/* status < 0: UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_ECLOSED, UVZK_ENOAUTH,
+ * UV_ENOMEM. Else the full paths of the contenders' znodes, in queue order,
+ * without those of other children; none if the lock path does not exist. */
+typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
+                                     const char *const *paths, size_t count);
+UVZK_EXTERN int uvzk_mutex_participants(uvzk_mutex_t *mutex, uvzk_participants_t *request,
+                                        uvzk_participants_cb cb);
+
+/* Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED,
+ * their znodes are withdrawn in the background; cb (may be NULL) comes last.
+ * UVZK_ESTATE: closing, or not initialised. */
+UVZK_EXTERN int uvzk_mutex_close(uvzk_mutex_t *mutex, uvzk_mutex_close_cb cb);
+
+/* --------------------------------------------------------- attempt and hold */
+
+/* Gives the hold back. While a release is under way it cannot be lost: its
+ * outcome is release_cb's, which is required.
+ * UVZK_ENOTHELD: not granted, released, or lost already. UV_EINVAL. */
+UVZK_EXTERN int uvzk_release(uvzk_acquire_t *hold, uvzk_release_cb release_cb);
+
+/* Gives a pending acquire up, at any moment before it is granted: its callback
+ * comes with UV_ECANCELED on the loop's next turn, the znode is withdrawn in
+ * the background. UVZK_ESTATE: not pending; if granted, release it. */
+UVZK_EXTERN int uvzk_cancel(uvzk_acquire_t *request);
+
+/* Whether the hold is valid at this moment, by the clock. */
+UVZK_EXTERN int uvzk_is_held(const uvzk_acquire_t *hold);
+
+/* The fencing token: the czxid of the lock's znode. It grows with every grant
+ * on a path, for as long as the ensemble lives, also when the directory is
+ * removed and made again. 0 before the grant. */
+UVZK_EXTERN int64_t uvzk_token(const uvzk_acquire_t *hold);
+
+/* Full path of the lock's znode, namespace included and chroot not; NULL
+ * before the grant. Valid until the hold's FINAL callback returns. */
+UVZK_EXTERN const char *uvzk_node_path(const uvzk_acquire_t *hold);
+
+/* The moment (CLOCK_BOOTTIME, ms) until which nobody else can have been
+ * granted this lock; it moves on with every proof. 0 if not held. With
+ * UVZK_PROOF_NONE: UINT64_MAX while connected. */
+UVZK_EXTERN uint64_t uvzk_valid_until(const uvzk_acquire_t *hold);
+
+/* CLOCK_BOOTTIME now, ms. */
+UVZK_EXTERN uint64_t uvzk_now(void);
+
+/* status 0: when the question was asked, or later, a quorum agreed that the
+ * lock's znode stands and its session lives. UVZK_ELOST, UVZK_EDELETED,
+ * UVZK_EEXPIRED: no. UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_ECLOSED: not known. */
+typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
+
+/* One round trip. UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_verify(uvzk_acquire_t *hold, uvzk_verify_t *request,
+                            uvzk_verify_cb cb);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* UVZK_H */

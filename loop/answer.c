@@ -1,0 +1,136 @@
+/* The completions. They run on the client's thread, where what they are handed
+ * lives only until they return: they copy it into the request and hop. */
+#include <string.h>
+
+#include "error_map.h"
+#include "handle.h"
+#include "memory.h"
+#include "request.h"
+#include "zk_port.h"
+
+static struct uvzk__request *request_of(const void *data)
+{
+    return (struct uvzk__request *)(uintptr_t)data;
+}
+
+static void hop(struct uvzk__request *request, int code)
+{
+    request->code = code;
+    uvzk__hop_push(&request->handle->port->hop, &request->landing, uvzk__request_arrive);
+}
+
+static void copy_stat(struct uvzk__request *request, const struct Stat *stat)
+{
+    request->reply.stat.czxid = stat->czxid;
+    request->reply.stat.mzxid = stat->mzxid;
+    request->reply.stat.ephemeral_owner = stat->ephemeralOwner;
+    request->reply.stat.version = stat->version;
+    request->reply.stat.child_count = stat->numChildren;
+}
+
+/* The first op that failed; those behind it are told "not tried". */
+static size_t failed_op(const struct uvzk__request *request)
+{
+    for (size_t i = 0; i < request->op_count; i++) {
+        int error = request->results[i].err;
+        if (error != ZOK && error != ZRUNTIMEINCONSISTENCY) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+void uvzk__answer_void(int rc, const void *data)
+{
+    struct uvzk__request *request = request_of(data);
+    if (request->results != NULL && rc != ZOK &&
+        uvzk__error_of_reply(rc) != UVZK_ECONNLOSS) {
+        request->reply.failed_op = failed_op(request);
+    }
+    hop(request, rc);
+}
+
+void uvzk__answer_stat(int rc, const struct Stat *stat, const void *data)
+{
+    struct uvzk__request *request = request_of(data);
+    if (rc == ZOK) {
+        copy_stat(request, stat);
+    }
+    hop(request, rc);
+}
+
+/* A znode made without data has length -1. */
+void uvzk__answer_data(int rc, const char *value, int length, const struct Stat *stat,
+                       const void *data)
+{
+    struct uvzk__request *request = request_of(data);
+    if (rc == ZOK) {
+        size_t size = length > 0 ? (size_t)length : 0;
+        copy_stat(request, stat);
+        request->memory = uvzk__memdup(size > 0 ? value : "", size);
+        if (request->memory == NULL) {
+            request->reply.status = UV_ENOMEM;
+        } else {
+            request->reply.data = request->memory;
+            request->reply.data_length = size;
+        }
+    }
+    hop(request, rc);
+}
+
+/* One allocation: the pointers, then the texts. */
+static int copy_names(struct uvzk__request *request, const struct String_vector *names)
+{
+    size_t count = (size_t)names->count;
+    size_t size = count * sizeof(char *) + 1;
+    for (size_t i = 0; i < count; i++) {
+        size += strlen(names->data[i]) + 1;
+    }
+    const char **pointers = uvzk__malloc(size);
+    if (pointers == NULL) {
+        return UV_ENOMEM;
+    }
+    char *text = (char *)(pointers + count);
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(names->data[i]) + 1;
+        memcpy(text, names->data[i], length);
+        pointers[i] = text;
+        text += length;
+    }
+    request->memory = pointers;
+    request->reply.names = pointers;
+    request->reply.name_count = count;
+    return 0;
+}
+
+void uvzk__answer_names(int rc, const struct String_vector *names, const void *data)
+{
+    struct uvzk__request *request = request_of(data);
+    if (rc == ZOK) {
+        request->reply.status = copy_names(request, names);
+    }
+    hop(request, rc);
+}
+
+void uvzk__answer_path(int rc, const char *path, const void *data)
+{
+    (void)path;
+    hop(request_of(data), rc);
+}
+
+void uvzk__answer_created(int rc, const char *path, const struct Stat *stat,
+                          const void *data)
+{
+    struct uvzk__request *request = request_of(data);
+    if (rc == ZOK) {
+        size_t size = strlen(path) + 1;
+        if (size > request->name_size) {
+            request->reply.status = UV_ENOMEM; /* no server makes such a name */
+        } else {
+            memcpy(request->name, path, size);
+            request->reply.name = request->name;
+            copy_stat(request, stat);
+        }
+    }
+    hop(request, rc);
+}

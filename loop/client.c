@@ -1,0 +1,49 @@
+/* The public client over the real port, and the clock. */
+#include "client.h"
+
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+
+#include "hosts.h"
+#include "zk_port.h"
+
+uint64_t uvzk_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
+                     const uvzk_options_t *options)
+{
+    uvzk_options_t known; /* a caller built against another version has other
+                             fields at the end */
+    if (loop == NULL || client == NULL || options == NULL ||
+        options->size < offsetof(uvzk_options_t, hosts) + sizeof(options->hosts)) {
+        return UV_EINVAL;
+    }
+    uvzk_options_init(&known);
+    memcpy(&known, options,
+           options->size < sizeof(known) ? options->size : sizeof(known));
+    known.size = sizeof(known);
+    int rc = uvzk__hosts_validate(known.hosts);
+    if (rc < 0) {
+        return rc;
+    }
+    if (known.auth_length > INT_MAX || known.session_timeout_ms > INT_MAX) {
+        return UV_EINVAL;
+    }
+    struct uvzk__zk_port *port = uvzk__zk_port_new(loop, &known);
+    if (port == NULL) {
+        return UV_ENOMEM;
+    }
+    rc = uvzk__client_create(client, &port->port, &known, UVZK__TUNE_ALL);
+    if (rc < 0) {
+        uvzk__zk_port_free(port);
+        return rc;
+    }
+    uvzk__zk_port_start(port);
+    return 0;
+}

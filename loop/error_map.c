@@ -1,0 +1,95 @@
+#include "error_map.h"
+
+#include <netdb.h>
+#include <stddef.h>
+
+#include <zookeeper/zookeeper.h>
+
+#include "uvzk.h"
+
+/* Known to newer servers only, without a name in the client's header. */
+#define REQUEST_TIMEOUT (-122)
+#define QUOTA_EXCEEDED (-125)
+#define THROTTLED (-127)
+
+/* What is not here is UVZK_EZOOKEEPER. Wherever the request may have been
+ * executed and nobody can tell, it is UVZK_ECONNLOSS. */
+static const struct {
+    int zookeeper;
+    int uvzk;
+} replies[] = {
+    {ZOK, 0},
+    {ZSYSTEMERROR, UVZK_ECONNLOSS},
+    {ZRUNTIMEINCONSISTENCY, UVZK_ECONNLOSS},
+    {ZCONNECTIONLOSS, UVZK_ECONNLOSS},
+    {ZMARSHALLINGERROR, UVZK_ECONNLOSS},
+    {ZUNIMPLEMENTED, UVZK_EUNIMPLEMENTED},
+    {ZOPERATIONTIMEOUT, UVZK_ECONNLOSS},
+    {ZBADARGUMENTS, UVZK_EREJECTED},
+    {ZINVALIDSTATE, UVZK_ECONNLOSS},
+    {ZSSLCONNECTIONERROR, UVZK_ECONNLOSS},
+    {ZNONODE, UVZK_ENONODE},
+    {ZNOAUTH, UVZK_ENOAUTH},
+    {ZBADVERSION, UVZK_EBADVERSION},
+    {ZNOCHILDRENFOREPHEMERALS, UVZK_ENOCHILDREN},
+    {ZNODEEXISTS, UVZK_ENODEEXISTS},
+    {ZNOTEMPTY, UVZK_ENOTEMPTY},
+    {ZSESSIONEXPIRED, UVZK_EEXPIRED},
+    {ZINVALIDACL, UVZK_EINVALIDACL},
+    {ZAUTHFAILED, UVZK_EAUTH},
+    {ZCLOSING, UVZK_ECLOSED},
+    {ZSESSIONMOVED, UVZK_ECONNLOSS},
+    {ZNOTREADONLY, UVZK_EREJECTED},
+    {ZEPHEMERALONLOCALSESSION, UVZK_EREJECTED},
+    {REQUEST_TIMEOUT, UVZK_ECONNLOSS},
+    {ZSESSIONCLOSEDREQUIRESASLAUTH, UVZK_EAUTH},
+    {QUOTA_EXCEEDED, UVZK_EREJECTED},
+    {THROTTLED, UVZK_ETHROTTLED},
+};
+
+static const struct {
+    int resolver;
+    int uv;
+} resolvers[] = {
+    {EAI_ADDRFAMILY, UV_EAI_ADDRFAMILY}, {EAI_AGAIN, UV_EAI_AGAIN},
+    {EAI_BADFLAGS, UV_EAI_BADFLAGS},     {EAI_FAIL, UV_EAI_FAIL},
+    {EAI_FAMILY, UV_EAI_FAMILY},         {EAI_MEMORY, UV_ENOMEM},
+    {EAI_NODATA, UV_EAI_NODATA},         {EAI_NONAME, UV_EAI_NONAME},
+    {EAI_SERVICE, UV_EAI_SERVICE},       {EAI_SOCKTYPE, UV_EAI_SOCKTYPE},
+};
+
+int uvzk__error_of_reply(int zookeeper_code)
+{
+    for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+        if (replies[i].zookeeper == zookeeper_code) {
+            return replies[i].uvzk;
+        }
+    }
+    return UVZK_EZOOKEEPER;
+}
+
+/* ZINVALIDSTATE: the client knows already that the session is gone, the event
+ * that tells us is on its way. */
+int uvzk__error_of_submit(int zookeeper_code)
+{
+    if (zookeeper_code == ZMARSHALLINGERROR || zookeeper_code == ZSYSTEMERROR) {
+        return UV_ENOMEM;
+    }
+    if (zookeeper_code == ZINVALIDSTATE) {
+        return UVZK_ENOTSENT;
+    }
+    return uvzk__error_of_reply(zookeeper_code);
+}
+
+int uvzk__error_of_resolver(int eai_code, int errno_value)
+{
+    if (eai_code == EAI_SYSTEM && errno_value > 0) {
+        return uv_translate_sys_error(errno_value);
+    }
+    for (size_t i = 0; i < sizeof(resolvers) / sizeof(resolvers[0]); i++) {
+        if (resolvers[i].resolver == eai_code) {
+            return resolvers[i].uv;
+        }
+    }
+    return UV_EAI_FAIL;
+}

@@ -1,0 +1,274 @@
+#include "handle.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "error_map.h"
+#include "log_route.h"
+#include "memory.h"
+#include "registration.h"
+#include "request.h"
+#include "zk_port.h"
+
+/* -------------------------------------------------------------------- news */
+
+static void read_news(struct uvzk__handle *handle)
+{
+    pthread_mutex_lock(&handle->mutex);
+    struct uvzk__news news = handle->news;
+    handle->news.on_the_hop = false;
+    handle->news.suspended = false;
+    handle->news.connected = false;
+    pthread_mutex_unlock(&handle->mutex);
+
+    struct uvzk__zk_port *port = handle->port;
+    if (news.suspended && handle->connected && port->handle == handle) {
+        uvzk__zk_port_suspended(handle);
+    }
+    /* The user may have closed the port in each of these. */
+    if (news.ended && port->handle == handle) {
+        uvzk__zk_port_ended(handle, news.end, news.end_status);
+    } else if (news.connected && port->handle == handle) {
+        uvzk__zk_port_connected(handle, &news);
+    }
+}
+
+static void news_arrive(struct uvzk__hop_entry *entry)
+{
+    struct uvzk__handle *handle =
+        UVZK__CONTAINER_OF(entry, struct uvzk__handle, news_entry);
+    if (!handle->opening) { /* else they are read once it is open */
+        read_news(handle);
+    }
+}
+
+/* Wherever news already under way stand in the hop, new ones may join them:
+ * SUSPENDED settles all that is outstanding, so that nothing told between the
+ * two can be told wrongly. */
+static void push_news(struct uvzk__handle *handle)
+{
+    if (!handle->news.on_the_hop) {
+        handle->news.on_the_hop = true;
+        uvzk__hop_push(&handle->port->hop, &handle->news_entry, news_arrive);
+    }
+}
+
+static void end_news(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
+                     int status)
+{
+    handle->news.connected = false;
+    if (!handle->news.ended) {
+        handle->news.ended = true;
+        handle->news.end = kind;
+        handle->news.end_status = status;
+    }
+}
+
+/* Given at the first CONNECTED, ahead of all requests: earlier it may be
+ * refused, the client then being between two attempts. From then on the client
+ * repeats it at every connection. */
+static int authenticate(struct uvzk__handle *handle, zhandle_t *zh)
+{
+    const struct uvzk__zk_port *port = handle->port;
+    if (handle->authenticated || port->auth_scheme == NULL) {
+        return ZOK;
+    }
+    int rc =
+        zoo_add_auth(zh, port->auth_scheme, port->auth, port->auth_length, NULL, NULL);
+    handle->authenticated = rc == ZOK;
+    return rc;
+}
+
+/* On the client's thread. Only here are its id and timeout safe to read. */
+static void session_event(zhandle_t *zh, int type, int state, const char *path,
+                          void *context)
+{
+    struct uvzk__handle *handle = context;
+    (void)path;
+    if (type != ZOO_SESSION_EVENT) {
+        return;
+    }
+    int auth = state == ZOO_CONNECTED_STATE ? authenticate(handle, zh) : ZOK;
+
+    pthread_mutex_lock(&handle->mutex);
+    if (state == ZOO_EXPIRED_SESSION_STATE) {
+        end_news(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
+    } else if (state == ZOO_AUTH_FAILED_STATE) {
+        end_news(handle, UVZK__SESSION_AUTH_FAILED, UVZK_EAUTH);
+    } else if (state != ZOO_CONNECTED_STATE || auth == ZINVALIDSTATE) {
+        handle->news.suspended = true;
+        handle->news.connected = false;
+    } else if (auth != ZOK) {
+        end_news(handle, UVZK__SESSION_OPEN_FAILED, uvzk__error_of_submit(auth));
+    } else {
+        handle->news.connected = true;
+        handle->news.session_id = zoo_client_id(zh)->client_id;
+        handle->news.timeout_ms = (uint32_t)zoo_recv_timeout(zh);
+    }
+    push_news(handle);
+    pthread_mutex_unlock(&handle->mutex);
+}
+
+/* ------------------------------------------------------------------ closing */
+
+static void free_requests(struct uvzk__link *list)
+{
+    while (!uvzk__list_empty(list)) {
+        uvzk__request_free(UVZK__CONTAINER_OF(list->next, struct uvzk__request, link));
+    }
+}
+
+static void free_handle(struct uvzk__handle *handle)
+{
+    struct uvzk__zk_port *port = handle->port;
+    free_requests(&handle->waiting);
+    free_requests(&handle->sent);
+    struct uvzk__link *link;
+    while ((link = uvzk__list_take(&handle->severed)) != NULL) {
+        uvzk__free(UVZK__CONTAINER_OF(link, struct uvzk__registration, link));
+    }
+    pthread_mutex_destroy(&handle->mutex);
+    uvzk__free(handle);
+    port->handles--;
+    uvzk__zk_port_finish(port);
+}
+
+static void close_work(uv_work_t *work)
+{
+    struct uvzk__handle *handle = work->data;
+    zookeeper_close(handle->zh);
+    uvzk__log_route_give_back(handle->log_route);
+}
+
+/* The client's threads have ended: after one more drain nothing of this handle
+ * is on the hop, and what it never answered (ZOOKEEPER-2894) it never will. */
+static void close_done(uv_work_t *work, int status)
+{
+    struct uvzk__handle *handle = work->data;
+    (void)status;
+    uvzk__hop_drain(&handle->port->hop);
+    free_handle(handle);
+}
+
+static void begin_close(struct uvzk__handle *handle)
+{
+    if (handle->port->draining == handle) {
+        handle->port->draining = NULL;
+    }
+    if (handle->zh == NULL) { /* it never came to be: nothing is on the hop */
+        free_handle(handle);
+        return;
+    }
+    uv_queue_work(handle->port->loop, &handle->work, close_work, close_done);
+}
+
+void uvzk__handle_end(struct uvzk__handle *handle, bool drain)
+{
+    bool reachable = handle->connected;
+    handle->connected = false;
+    if (handle->opening) {
+        handle->doomed = true;
+        uv_cancel((uv_req_t *)&handle->work);
+    } else if (drain && reachable && handle->in_flight > 0) {
+        handle->port->draining = handle;
+    } else {
+        begin_close(handle);
+    }
+}
+
+void uvzk__handle_stop_draining(struct uvzk__handle *handle)
+{
+    begin_close(handle);
+}
+
+void uvzk__handle_drained(struct uvzk__handle *handle)
+{
+    if (handle->port->draining == handle && handle->in_flight == 0) {
+        begin_close(handle);
+    }
+}
+
+/* ------------------------------------------------------------------ opening */
+
+/* Process-wide settings of the client. */
+static void tame_client(void)
+{
+    zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
+    /* Else it reseeds the process's random() whenever it resolves. We shuffle
+     * the addresses instead. */
+    zoo_deterministic_conn_order(1);
+}
+
+static zhandle_t *init_client(struct uvzk__handle *handle, const char *hosts)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    sigset_t all;
+    sigset_t before;
+
+    pthread_once(&once, tame_client);
+    handle->log_route = uvzk__log_route_take(handle->port);
+    /* The client's threads inherit the mask: signals are the application's. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    zhandle_t *zh = zookeeper_init2(
+        hosts, session_event, (int)handle->port->session_timeout_ms, NULL, handle,
+        ZOO_NO_LOG_CLIENTENV, uvzk__log_route_callback(handle->log_route));
+    int error = errno;
+    if (zh != NULL) {
+        /* Never resolve again while connected: it would stop the pings. */
+        zoo_set_servers_resolution_delay(zh, -1);
+    } else {
+        uvzk__log_route_give_back(handle->log_route);
+        handle->open_status = error == EINVAL ? UV_EINVAL : UV_ENOMEM;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return zh;
+}
+
+static void open_work(uv_work_t *work)
+{
+    struct uvzk__handle *handle = work->data;
+    char *hosts = uvzk__hosts_resolve(handle->port->hosts, &handle->open_status);
+    if (hosts != NULL) {
+        uvzk__hosts_local_address(handle->local_address);
+        handle->zh = init_client(handle, hosts);
+        uvzk__free(hosts);
+    }
+}
+
+static void open_done(uv_work_t *work, int status)
+{
+    struct uvzk__handle *handle = work->data;
+
+    handle->opening = false;
+    (void)status; /* cancelled: doomed, and without a zh */
+    if (handle->doomed) {
+        begin_close(handle);
+    } else if (handle->zh == NULL) {
+        uvzk__zk_port_ended(handle, UVZK__SESSION_OPEN_FAILED, handle->open_status);
+    } else {
+        read_news(handle);
+    }
+}
+
+struct uvzk__handle *uvzk__handle_open(struct uvzk__zk_port *port)
+{
+    struct uvzk__handle *handle = uvzk__calloc(1, sizeof(*handle));
+    if (handle == NULL) {
+        return NULL;
+    }
+    if (pthread_mutex_init(&handle->mutex, NULL) != 0) {
+        uvzk__free(handle);
+        return NULL;
+    }
+    handle->port = port;
+    handle->opening = true;
+    handle->work.data = handle;
+    uvzk__list_init(&handle->waiting);
+    uvzk__list_init(&handle->sent);
+    uvzk__list_init(&handle->watched);
+    uvzk__list_init(&handle->severed);
+    port->handles++;
+    uv_queue_work(port->loop, &handle->work, open_work, open_done);
+    return handle;
+}

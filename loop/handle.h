@@ -1,0 +1,78 @@
+/* One zhandle_t from open to close: one session.
+ *
+ *   opening -> open -> [connected <-> not] -> draining -> closing -> freed
+ *
+ * Opening and closing block, so they are done by libuv's thread pool. A handle
+ * that has ended is closed on its own, beside its successor. */
+#ifndef UVZK_HANDLE_H
+#define UVZK_HANDLE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include <zookeeper/zookeeper.h>
+
+#include "hop.h"
+#include "hosts.h"
+#include "port.h"
+
+struct uvzk__zk_port;
+
+/* What the client's thread has to tell of the session, gathered until the loop
+ * looks: no memory is needed, however fast it goes up and down. */
+struct uvzk__news {
+    bool on_the_hop;
+    bool suspended; /* at least once */
+    bool connected; /* and not lost since */
+    bool ended;
+    enum uvzk__session_event_kind end;
+    int end_status;
+    int64_t session_id;
+    uint32_t timeout_ms;
+};
+
+struct uvzk__handle {
+    struct uvzk__zk_port *port;
+    zhandle_t *zh; /* NULL while opening */
+    uv_work_t work;
+
+    pthread_mutex_t mutex; /* of news */
+    struct uvzk__news news;
+    struct uvzk__hop_entry news_entry;
+    bool authenticated; /* the client's thread: zoo_add_auth was accepted */
+
+    bool opening;
+    bool doomed;    /* to be closed as soon as it is open */
+    bool connected; /* as told to the user */
+    int open_status;
+    char local_address[UVZK__ADDRESS_TEXT];
+    int log_route;
+
+    struct uvzk__link waiting; /* requests to be sent, in order */
+    struct uvzk__link sent;    /* requests the client has */
+    int in_flight;             /* length of sent */
+    struct uvzk__link watched; /* registrations with a watch */
+    struct uvzk__link severed; /* registrations without */
+};
+
+/* Starts to open; the port hears of it by its events. NULL: out of memory. */
+struct uvzk__handle *uvzk__handle_open(struct uvzk__zk_port *port);
+
+/* The port has done with it: closes it when nothing is in flight, or after
+ * uvzk__handle_stop_draining. Its requests must have been abandoned and its
+ * watches severed. It frees itself. */
+void uvzk__handle_end(struct uvzk__handle *handle, bool drain);
+void uvzk__handle_stop_draining(struct uvzk__handle *handle);
+
+/* A request has come back. */
+void uvzk__handle_drained(struct uvzk__handle *handle);
+
+/* In zk_port.c: what a handle tells its port. */
+void uvzk__zk_port_connected(struct uvzk__handle *handle, const struct uvzk__news *news);
+void uvzk__zk_port_suspended(struct uvzk__handle *handle);
+void uvzk__zk_port_ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
+                         int status);
+
+#endif

@@ -1,0 +1,140 @@
+#include "registration.h"
+
+#include <string.h>
+
+#include "error_map.h"
+#include "handle.h"
+#include "memory.h"
+#include "request.h"
+#include "zk_port.h"
+
+bool uvzk__registration_new(struct uvzk__request *request, struct uvzk__watch *watch,
+                            const char *path)
+{
+    size_t size = strlen(path) + 1;
+    struct uvzk__registration *registration =
+        uvzk__calloc(1, sizeof(*registration) + size);
+    if (registration == NULL) {
+        return false;
+    }
+    registration->handle = request->handle;
+    registration->request = request;
+    registration->watch = watch;
+    registration->type =
+        request->kind == UVZK__RPC_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
+    memcpy(registration->path, path, size);
+    uvzk__list_append(&request->handle->watched, &registration->link);
+    request->watching = registration;
+    watch->armed = registration;
+    return true;
+}
+
+/* Frees it once nobody can come back to it. */
+static void release(struct uvzk__registration *registration)
+{
+    if (!registration->present && registration->request == NULL &&
+        registration->removals == 0) {
+        uvzk__registration_sever(registration);
+        uvzk__list_remove(&registration->link);
+        uvzk__free(registration);
+    }
+}
+
+void uvzk__registration_sever(struct uvzk__registration *registration)
+{
+    if (registration->watch != NULL) {
+        registration->watch->armed = NULL;
+        registration->watch = NULL;
+        uvzk__list_remove(&registration->link);
+        uvzk__list_append(&registration->handle->severed, &registration->link);
+    }
+}
+
+void uvzk__registration_answered(struct uvzk__request *request, bool armed)
+{
+    struct uvzk__registration *registration = request->watching;
+    request->watching = NULL;
+    registration->request = NULL;
+    registration->present = armed;
+    release(registration);
+}
+
+void uvzk__registration_unwatch(struct uvzk__registration *registration)
+{
+    struct uvzk__handle *handle = registration->handle;
+    struct uvzk__request *request = registration->request;
+
+    uvzk__registration_sever(registration);
+    if (request != NULL && !request->sent) {
+        uvzk__registration_answered(request, false);
+    } else if (handle->connected && uvzk__request_add_removal(registration)) {
+        uvzk__request_pump(handle);
+    }
+}
+
+void uvzk__registration_removed(struct uvzk__registration *registration, int code)
+{
+    registration->removals--;
+    if (code == ZOK) {
+        registration->present = false;
+    } else if (uvzk__error_of_reply(code) != UVZK_ECONNLOSS) {
+        registration->abandoned = true;
+    }
+    release(registration);
+}
+
+void uvzk__registration_remove_severed(struct uvzk__handle *handle)
+{
+    struct uvzk__link *link;
+    for (link = handle->severed.next; link != &handle->severed; link = link->next) {
+        struct uvzk__registration *registration =
+            UVZK__CONTAINER_OF(link, struct uvzk__registration, link);
+        if (!registration->abandoned) {
+            uvzk__request_add_removal(registration);
+        }
+    }
+}
+
+void uvzk__registration_sever_all(struct uvzk__handle *handle)
+{
+    while (!uvzk__list_empty(&handle->watched)) {
+        uvzk__registration_sever(
+            UVZK__CONTAINER_OF(handle->watched.next, struct uvzk__registration, link));
+    }
+}
+
+static void arrive(struct uvzk__hop_entry *entry)
+{
+    struct uvzk__registration *registration =
+        UVZK__CONTAINER_OF(entry, struct uvzk__registration, entry);
+    struct uvzk__watch *watch = registration->watch;
+    enum uvzk__watch_event event = registration->event;
+
+    registration->present = false;
+    uvzk__registration_sever(registration);
+    release(registration);
+    if (watch != NULL) {
+        watch->watch_cb(watch, event);
+    }
+}
+
+void uvzk__registration_event(zhandle_t *zh, int type, int state, const char *path,
+                              void *context)
+{
+    struct uvzk__registration *registration = context;
+    (void)zh;
+    (void)state;
+    (void)path;
+    if (type == ZOO_CREATED_EVENT) {
+        registration->event = UVZK__WATCH_CREATED;
+    } else if (type == ZOO_DELETED_EVENT) {
+        registration->event = UVZK__WATCH_DELETED;
+    } else if (type == ZOO_CHANGED_EVENT) {
+        registration->event = UVZK__WATCH_CHANGED;
+    } else if (type == ZOO_CHILD_EVENT) {
+        registration->event = UVZK__WATCH_CHILDREN;
+    } else {
+        return; /* every session event comes here too: the handle tells those */
+    }
+    uvzk__hop_push(&registration->handle->port->hop, &registration->entry, arrive);
+}

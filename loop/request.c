@@ -1,0 +1,169 @@
+#include "request.h"
+
+#include <string.h>
+
+#include "error_map.h"
+#include "handle.h"
+#include "memory.h"
+#include "outstanding.h"
+#include "registration.h"
+#include "zk_port.h"
+
+/* Room for the server's ten digits, its sign and the end. */
+#define SUFFIX_SIZE 12
+
+static bool takes_watch(uint8_t kind)
+{
+    return kind == UVZK__RPC_GET || kind == UVZK__RPC_EXISTS ||
+           kind == UVZK__RPC_CHILDREN;
+}
+
+static struct uvzk__request *new_request(struct uvzk__handle *handle, size_t name_size)
+{
+    struct uvzk__request *request = uvzk__calloc(1, sizeof(*request) + name_size);
+    if (request != NULL) {
+        request->handle = handle;
+        request->reply.failed_op = SIZE_MAX;
+        request->name_size = name_size;
+        uvzk__list_append(&handle->waiting, &request->link);
+    }
+    return request;
+}
+
+void uvzk__request_free(struct uvzk__request *request)
+{
+    uvzk__list_remove(&request->link);
+    uvzk__free(request->memory);
+    uvzk__free(request);
+}
+
+bool uvzk__request_add(struct uvzk__handle *handle, struct uvzk__rpc *rpc)
+{
+    size_t name_size = 0;
+    if (rpc->kind == UVZK__RPC_CREATE) {
+        name_size = strlen(rpc->path) + SUFFIX_SIZE;
+    }
+    struct uvzk__request *request = new_request(handle, name_size);
+    if (request == NULL) {
+        return false;
+    }
+    request->rpc = rpc;
+    request->kind = rpc->kind;
+    if (rpc->watch != NULL && takes_watch(rpc->kind) &&
+        !uvzk__registration_new(request, rpc->watch, rpc->path)) {
+        uvzk__request_free(request);
+        return false;
+    }
+    rpc->port.answer = request;
+    return true;
+}
+
+bool uvzk__request_add_removal(struct uvzk__registration *watching)
+{
+    struct uvzk__request *request = new_request(watching->handle, 0);
+    if (request == NULL) {
+        return false;
+    }
+    request->removal = true;
+    request->watching = watching;
+    watching->removals++;
+    return true;
+}
+
+bool uvzk__request_abandon(struct uvzk__request *request)
+{
+    bool sent = request->sent;
+    request->rpc = NULL;
+    if (request->watching != NULL) {
+        uvzk__registration_sever(request->watching);
+    }
+    if (!sent || uvzk__list_empty(&request->link)) {
+        if (request->watching != NULL) {
+            uvzk__registration_answered(request, false);
+        }
+        uvzk__request_free(request);
+    }
+    return sent;
+}
+
+/* The C client did not take it: certainly not executed. */
+static void refused(struct uvzk__request *request, int code)
+{
+    uvzk__list_remove(&request->link);
+    if (request->removal) {
+        uvzk__registration_removed(request->watching, code);
+        uvzk__request_free(request);
+        return;
+    }
+    if (request->watching != NULL) {
+        uvzk__registration_sever(request->watching);
+        uvzk__registration_answered(request, false);
+    }
+    uvzk__outstanding_settle(request->rpc, uvzk__error_of_submit(code), request);
+    uvzk__zk_port_kick(request->handle->port);
+}
+
+void uvzk__request_pump(struct uvzk__handle *handle)
+{
+    while (handle->connected && handle->in_flight < UVZK__WINDOW) {
+        struct uvzk__link *link = uvzk__list_take(&handle->waiting);
+        if (link == NULL) {
+            return;
+        }
+        struct uvzk__request *request =
+            UVZK__CONTAINER_OF(link, struct uvzk__request, link);
+        uvzk__list_append(&handle->sent, &request->link);
+        request->sent = true;
+        handle->in_flight++;
+        int code = uvzk__request_send(request);
+        if (code != ZOK) {
+            request->sent = false;
+            handle->in_flight--;
+            refused(request, code);
+        }
+    }
+}
+
+/* An answer that did not fit into memory is still known to be no failure of
+ * the request; its watch stands and is taken down. */
+static int outcome(const struct uvzk__request *request)
+{
+    if (request->code == ZOK && request->reply.status != 0) {
+        return request->reply.status;
+    }
+    return uvzk__error_of_reply(request->code);
+}
+
+static void settle_watch(struct uvzk__request *request, int status)
+{
+    bool armed = request->code == ZOK ||
+                 (request->code == ZNONODE && request->kind == UVZK__RPC_EXISTS);
+    if (!armed || status == UV_ENOMEM) {
+        uvzk__registration_sever(request->watching);
+    }
+    uvzk__registration_answered(request, armed);
+}
+
+void uvzk__request_arrive(struct uvzk__hop_entry *entry)
+{
+    struct uvzk__request *request =
+        UVZK__CONTAINER_OF(entry, struct uvzk__request, landing);
+    struct uvzk__handle *handle = request->handle;
+    int status = outcome(request);
+
+    uvzk__list_remove(&request->link);
+    handle->in_flight--;
+    if (request->removal) {
+        uvzk__registration_removed(request->watching, request->code);
+    } else if (request->watching != NULL) {
+        settle_watch(request, status);
+    }
+    uvzk__request_pump(handle);
+    if (request->rpc == NULL) {
+        uvzk__request_free(request);
+    } else {
+        uvzk__outstanding_settle(request->rpc, status, request);
+        uvzk__outstanding_deliver(&handle->port->outstanding);
+    }
+    uvzk__handle_drained(handle);
+}

@@ -1,0 +1,251 @@
+/* What the C client is asked: one function a kind. Each says what zoo_a* says;
+ * the client has copied everything by then, but a multi's results. */
+#include <limits.h>
+
+#include "handle.h"
+#include "memory.h"
+#include "path.h"
+#include "registration.h"
+#include "request.h"
+
+#define ACL_ON_STACK 8U
+
+typedef int (*send_fn)(struct uvzk__request *request, const struct uvzk__rpc *rpc,
+                       zhandle_t *zh);
+
+/* ZooKeeper tells no data (-1) from empty data (0); so do we. */
+static int data_length(const void *data, size_t length)
+{
+    return data == NULL ? -1 : (int)length;
+}
+
+static size_t acl_count(const struct uvzk__acl *acl)
+{
+    return acl != NULL ? acl->count : 0;
+}
+
+/* None at all is the server's to refuse. */
+static void fill_acl(struct ACL *out, const struct uvzk__acl *acl)
+{
+    for (size_t i = 0; i < acl_count(acl); i++) {
+        out[i].perms = (int32_t)acl->entries[i].perms;
+        out[i].id.scheme = (char *)(uintptr_t)acl->entries[i].scheme;
+        out[i].id.id = (char *)(uintptr_t)acl->entries[i].id;
+    }
+}
+
+static int mode_of(uint32_t mode)
+{
+    if (mode == UVZK__EPHEMERAL) {
+        return ZOO_EPHEMERAL;
+    }
+    if (mode == UVZK__EPHEMERAL_SEQUENTIAL) {
+        return ZOO_EPHEMERAL_SEQUENTIAL;
+    }
+    return mode == UVZK__CONTAINER ? ZOO_CONTAINER : ZOO_PERSISTENT;
+}
+
+/* create2: the stat comes with the reply, and with it the fencing token. */
+static int send_create(struct uvzk__request *request, const struct uvzk__rpc *rpc,
+                       zhandle_t *zh)
+{
+    struct ACL few[ACL_ON_STACK];
+    if (rpc->data_length > INT_MAX) {
+        return ZBADARGUMENTS;
+    }
+    struct ACL *entries = few;
+    size_t count = acl_count(rpc->acl);
+    if (count > ACL_ON_STACK) {
+        entries = uvzk__calloc(count, sizeof(*entries));
+        if (entries == NULL) {
+            return ZSYSTEMERROR;
+        }
+    }
+    fill_acl(entries, rpc->acl);
+    const struct ACL_vector acl = {(int32_t)count, entries};
+    int code =
+        zoo_acreate2(zh, rpc->path, rpc->data, data_length(rpc->data, rpc->data_length),
+                     &acl, mode_of(rpc->mode), uvzk__answer_created, request);
+    if (entries != few) {
+        uvzk__free(entries);
+    }
+    return code;
+}
+
+static int send_delete(struct uvzk__request *request, const struct uvzk__rpc *rpc,
+                       zhandle_t *zh)
+{
+    return zoo_adelete(zh, rpc->path, rpc->version, uvzk__answer_void, request);
+}
+
+static int send_set(struct uvzk__request *request, const struct uvzk__rpc *rpc,
+                    zhandle_t *zh)
+{
+    if (rpc->data_length > INT_MAX) {
+        return ZBADARGUMENTS;
+    }
+    return zoo_aset(zh, rpc->path, rpc->data, data_length(rpc->data, rpc->data_length),
+                    rpc->version, uvzk__answer_stat, request);
+}
+
+static watcher_fn watcher_of(const struct uvzk__request *request)
+{
+    return request->watching != NULL ? uvzk__registration_event : NULL;
+}
+
+static int send_get(struct uvzk__request *request, const struct uvzk__rpc *rpc,
+                    zhandle_t *zh)
+{
+    return zoo_awget(zh, rpc->path, watcher_of(request), request->watching,
+                     uvzk__answer_data, request);
+}
+
+static int send_exists(struct uvzk__request *request, const struct uvzk__rpc *rpc,
+                       zhandle_t *zh)
+{
+    return zoo_awexists(zh, rpc->path, watcher_of(request), request->watching,
+                        uvzk__answer_stat, request);
+}
+
+static int send_children(struct uvzk__request *request, const struct uvzk__rpc *rpc,
+                         zhandle_t *zh)
+{
+    return zoo_awget_children(zh, rpc->path, watcher_of(request), request->watching,
+                              uvzk__answer_names, request);
+}
+
+static int send_sync(struct uvzk__request *request, const struct uvzk__rpc *rpc,
+                     zhandle_t *zh)
+{
+    return zoo_async(zh, rpc->path, uvzk__answer_path, request);
+}
+
+/* ------------------------------------------------------------------- multi */
+
+/* One block: the results, which the client fills until the completion, then
+ * what it only reads during the call. */
+struct multi {
+    zoo_op_result_t *results;
+    zoo_op_t *ops;
+    struct ACL_vector *acls;
+    struct ACL *entries;
+};
+
+/* The client would abort the process at a malformed path or at a container. */
+static bool op_is_sound(const struct uvzk__op *op)
+{
+    return uvzk__path_validate(op->path) == 0 && op->data_length <= INT_MAX &&
+           (op->kind != UVZK__OP_CREATE || op->mode == UVZK__PERSISTENT ||
+            op->mode == UVZK__EPHEMERAL);
+}
+
+static size_t count_acl_entries(const struct uvzk__rpc *rpc)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rpc->op_count; i++) {
+        if (rpc->ops[i].kind == UVZK__OP_CREATE) {
+            count += acl_count(rpc->ops[i].acl);
+        }
+    }
+    return count;
+}
+
+static void *lay_out(struct multi *multi, size_t ops, size_t acl_entries)
+{
+    size_t size =
+        ops * (sizeof(*multi->results) + sizeof(*multi->ops) + sizeof(*multi->acls)) +
+        acl_entries * sizeof(*multi->entries);
+    void *memory = uvzk__calloc(1, size + 1);
+    if (memory != NULL) {
+        multi->results = memory;
+        multi->ops = (zoo_op_t *)(void *)(multi->results + ops);
+        multi->acls = (struct ACL_vector *)(void *)(multi->ops + ops);
+        multi->entries = (struct ACL *)(void *)(multi->acls + ops);
+    }
+    return memory;
+}
+
+static void fill_create(struct multi *multi, size_t i, const struct uvzk__op *op)
+{
+    struct ACL_vector *acl = &multi->acls[i];
+    fill_acl(multi->entries, op->acl);
+    acl->count = (int32_t)acl_count(op->acl);
+    acl->data = multi->entries;
+    multi->entries += acl->count;
+    zoo_create_op_init(&multi->ops[i], op->path, op->data,
+                       data_length(op->data, op->data_length), acl, mode_of(op->mode),
+                       NULL, 0);
+}
+
+static void fill_op(struct multi *multi, size_t i, const struct uvzk__op *op)
+{
+    if (op->kind == UVZK__OP_CREATE) {
+        fill_create(multi, i, op);
+    } else if (op->kind == UVZK__OP_DELETE) {
+        zoo_delete_op_init(&multi->ops[i], op->path, op->version);
+    } else if (op->kind == UVZK__OP_SET) {
+        zoo_set_op_init(&multi->ops[i], op->path, op->data,
+                        data_length(op->data, op->data_length), op->version, NULL);
+    } else {
+        zoo_check_op_init(&multi->ops[i], op->path, op->version);
+    }
+}
+
+static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc,
+                      zhandle_t *zh)
+{
+    struct multi multi;
+    for (size_t i = 0; i < rpc->op_count; i++) {
+        if (!op_is_sound(&rpc->ops[i])) {
+            request->reply.failed_op = i;
+            return ZBADARGUMENTS;
+        }
+    }
+    if (rpc->op_count > INT_MAX) {
+        return ZBADARGUMENTS;
+    }
+    request->memory = lay_out(&multi, rpc->op_count, count_acl_entries(rpc));
+    if (request->memory == NULL) {
+        return ZSYSTEMERROR;
+    }
+    for (size_t i = 0; i < rpc->op_count; i++) {
+        fill_op(&multi, i, &rpc->ops[i]);
+    }
+    request->results = multi.results;
+    request->op_count = rpc->op_count;
+    return zoo_amulti(zh, (int)rpc->op_count, multi.ops, multi.results, uvzk__answer_void,
+                      request);
+}
+
+/* ----------------------------------------------------------------- dispatch */
+
+/* The server forgets the watch, which on this path is the only one of its type.
+ * The header asks for a pointer to a completion and the client takes it for the
+ * completion itself. local must be 0 (ZOOKEEPER-2320). */
+static int send_removal(struct uvzk__request *request, zhandle_t *zh)
+{
+    return zoo_aremove_all_watches(zh, request->watching->path, request->watching->type,
+                                   0, (void_completion_t *)(uintptr_t)uvzk__answer_void,
+                                   request);
+}
+
+int uvzk__request_send(struct uvzk__request *request)
+{
+    static const send_fn sends[] = {
+        [UVZK__RPC_CREATE] = send_create, [UVZK__RPC_DELETE] = send_delete,
+        [UVZK__RPC_SET] = send_set,       [UVZK__RPC_GET] = send_get,
+        [UVZK__RPC_EXISTS] = send_exists, [UVZK__RPC_CHILDREN] = send_children,
+        [UVZK__RPC_SYNC] = send_sync,     [UVZK__RPC_MULTI] = send_multi,
+    };
+    zhandle_t *zh = request->handle->zh;
+    if (request->removal) {
+        return send_removal(request, zh);
+    }
+    /* The client puts the chroot before the path and looks only then, so that
+     * "a" would become a sibling of the chroot. */
+    if (request->kind != UVZK__RPC_MULTI &&
+        uvzk__path_validate(request->rpc->path) != 0) {
+        return ZBADARGUMENTS;
+    }
+    return sends[request->kind](request, request->rpc, zh);
+}

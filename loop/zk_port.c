@@ -1,0 +1,362 @@
+#include "zk_port.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "handle.h"
+#include "memory.h"
+#include "registration.h"
+#include "request.h"
+
+/* A timer of libuv's stands still while the machine is suspended, an alarm does
+ * not: the clock is looked at this often. */
+#define ALARM_STEP_MS 1000U
+
+/* How long close() lets requests under way come back before it ends the
+ * session: the client loses memory for those that do not (ZOOKEEPER-2894). */
+#define DRAIN_MS 500U
+
+#define DEFAULT_SESSION_TIMEOUT_MS 60000U /* Curator's */
+
+static struct uvzk__zk_port *self_of(struct uvzk__port *port)
+{
+    return (struct uvzk__zk_port *)(void *)port;
+}
+
+static void tell(struct uvzk__zk_port *port, const struct uvzk__session_event *event)
+{
+    port->port.user->session(port->port.user, event);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+static void on_closed(uv_handle_t *uv)
+{
+    struct uvzk__zk_port *port = uv->data;
+    if (--port->uv_handles > 0) {
+        return;
+    }
+    while (port->outstanding.first != NULL) {
+        uvzk__outstanding_deliver(&port->outstanding);
+    }
+    struct uvzk__port_user *user = port->port.user;
+    uvzk__zk_port_free(port);
+    user->closed(user);
+}
+
+void uvzk__zk_port_finish(struct uvzk__zk_port *port)
+{
+    if (port->closing && !port->finishing && port->handles == 0 &&
+        port->outstanding.first == NULL) {
+        port->finishing = true;
+        port->uv_handles = 2;
+        uv_close((uv_handle_t *)&port->async, on_closed);
+        uv_close((uv_handle_t *)&port->timer, on_closed);
+    }
+}
+
+/* -------------------------------------------------------- the loop's turns */
+
+void uvzk__zk_port_kick(struct uvzk__zk_port *port)
+{
+    if (!port->finishing && port->hop.async != NULL) {
+        uv_async_send(&port->async);
+    }
+}
+
+static void tell_open_failure(struct uvzk__zk_port *port)
+{
+    const struct uvzk__session_event event = {.kind = UVZK__SESSION_OPEN_FAILED,
+                                              .status = port->open_failure,
+                                              .local_address = ""};
+    port->open_failure = 0;
+    if (!port->closing) {
+        tell(port, &event);
+    }
+}
+
+static void on_async(uv_async_t *async)
+{
+    struct uvzk__zk_port *port = async->data;
+    bool turn = port->turn_wanted; /* what callbacks ask for is for the next */
+    port->turn_wanted = false;
+
+    uvzk__hop_drain(&port->hop);
+    uvzk__outstanding_deliver(&port->outstanding);
+    if (port->open_failure != 0) {
+        tell_open_failure(port);
+    }
+    if (turn && !port->closing) {
+        port->port.user->turn(port->port.user);
+    }
+    uvzk__zk_port_finish(port);
+}
+
+static void wake(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    if (!port->closing) {
+        port->turn_wanted = true;
+        uvzk__zk_port_kick(port);
+    }
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void start_timer(struct uvzk__zk_port *port)
+{
+    uint64_t now = uvzk_now();
+    uint64_t delay = port->alarm_at > now ? port->alarm_at - now : 0;
+    uv_update_time(port->loop); /* or a busy turn's length would be missing */
+    uv_timer_start(&port->timer, on_timer, delay < ALARM_STEP_MS ? delay : ALARM_STEP_MS,
+                   0);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct uvzk__zk_port *port = timer->data;
+    if (uvzk_now() < port->alarm_at) {
+        start_timer(port);
+    } else {
+        port->alarm_at = UINT64_MAX;
+        port->port.user->turn(port->port.user);
+    }
+}
+
+static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    if (port->closing || at_ms == port->alarm_at) {
+        return;
+    }
+    port->alarm_at = at_ms;
+    if (port->hop.async == NULL) {
+        return; /* started together with the port */
+    }
+    if (at_ms == UINT64_MAX) {
+        uv_timer_stop(&port->timer);
+    } else {
+        start_timer(port);
+    }
+}
+
+/* ---------------------------------------------------------- session events */
+
+void uvzk__zk_port_connected(struct uvzk__handle *handle, const struct uvzk__news *news)
+{
+    struct uvzk__zk_port *port = handle->port;
+    const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
+                                              .session_id = news->session_id,
+                                              .timeout_ms = news->timeout_ms,
+                                              .local_address = handle->local_address};
+
+    if (!handle->connected) {
+        /* What was submitted in between comes first. */
+        uvzk__outstanding_deliver(&port->outstanding);
+        if (port->handle != handle) {
+            return;
+        }
+        handle->connected = true;
+        uvzk__registration_remove_severed(handle);
+        uvzk__request_pump(handle);
+    }
+    tell(port, &event);
+}
+
+void uvzk__zk_port_suspended(struct uvzk__handle *handle)
+{
+    struct uvzk__zk_port *port = handle->port;
+    const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
+                                              .local_address = ""};
+    handle->connected = false;
+    uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
+    tell(port, &event);
+    uvzk__outstanding_deliver(&port->outstanding);
+}
+
+void uvzk__zk_port_ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
+                         int status)
+{
+    struct uvzk__zk_port *port = handle->port;
+    const struct uvzk__session_event event = {
+        .kind = kind, .status = status, .local_address = ""};
+
+    handle->connected = false;
+    uvzk__registration_sever_all(handle);
+    uvzk__outstanding_fail(&port->outstanding, status, status);
+    uvzk__outstanding_deliver(&port->outstanding);
+    if (port->handle != handle) {
+        return; /* closed meanwhile */
+    }
+    port->handle = NULL;
+    port->handles++; /* the port outlives the event */
+    uvzk__handle_end(handle, false);
+    tell(port, &event);
+    port->handles--;
+    uvzk__zk_port_kick(port);
+}
+
+/* --------------------------------------------------------- the port's calls */
+
+static void open_handle(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    assert(port->handle == NULL && !port->closing);
+    port->handle = uvzk__handle_open(port);
+    if (port->handle == NULL) {
+        port->open_failure = UV_ENOMEM;
+        uvzk__zk_port_kick(port);
+    }
+}
+
+static void stop_draining(uv_timer_t *timer)
+{
+    struct uvzk__zk_port *port = timer->data;
+    if (port->draining != NULL) {
+        uvzk__handle_stop_draining(port->draining);
+    }
+}
+
+static void close_port(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    struct uvzk__handle *handle = port->handle;
+
+    assert(!port->closing);
+    port->closing = true;
+    port->turn_wanted = false;
+    port->alarm_at = UINT64_MAX;
+    uv_timer_stop(&port->timer);
+    if (handle != NULL) {
+        uvzk__registration_sever_all(handle);
+        port->handle = NULL;
+    }
+    uvzk__outstanding_override(&port->outstanding, UVZK_ECLOSED);
+    if (handle != NULL) {
+        uvzk__handle_end(handle, true);
+    }
+    if (port->draining != NULL) {
+        uv_timer_start(&port->timer, stop_draining, DRAIN_MS, 0);
+    }
+    uvzk__zk_port_kick(port);
+}
+
+static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    struct uvzk__handle *handle = port->handle;
+
+    uvzk__outstanding_add(&port->outstanding, rpc, public_port);
+    if (port->closing) {
+        uvzk__outstanding_settle(rpc, UVZK_ECLOSED, NULL);
+    } else if (handle == NULL || !handle->connected) {
+        uvzk__outstanding_settle(rpc, UVZK_ENOTSENT, NULL);
+    } else if (!uvzk__request_add(handle, rpc)) {
+        uvzk__outstanding_settle(rpc, UV_ENOMEM, NULL);
+    } else {
+        uvzk__request_pump(handle);
+        return;
+    }
+    uvzk__zk_port_kick(port);
+}
+
+static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
+{
+    (void)public_port;
+    if (watch->armed != NULL) {
+        uvzk__registration_unwatch(watch->armed);
+    }
+}
+
+static uint64_t now(struct uvzk__port *public_port)
+{
+    (void)public_port;
+    return uvzk_now();
+}
+
+static int random_bytes(struct uvzk__port *public_port, void *bytes, size_t length)
+{
+    unsigned char *at = bytes;
+    (void)public_port;
+    while (length > 0) {
+        ssize_t got = getrandom(at, length, GRND_NONBLOCK);
+        if (got < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return uv_translate_sys_error(errno);
+        }
+        at += got;
+        length -= (size_t)got;
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------- its making */
+
+static bool copy_options(struct uvzk__zk_port *port, const uvzk_options_t *options)
+{
+    port->session_timeout_ms = options->session_timeout_ms != 0
+                                   ? options->session_timeout_ms
+                                   : DEFAULT_SESSION_TIMEOUT_MS;
+    port->hosts = uvzk__strdup(options->hosts);
+    if (options->auth_scheme == NULL) {
+        return port->hosts != NULL;
+    }
+    size_t length = options->auth != NULL ? options->auth_length : 0;
+    port->auth_scheme = uvzk__strdup(options->auth_scheme);
+    port->auth = uvzk__memdup(length > 0 ? options->auth : "", length);
+    port->auth_length = (int)length;
+    return port->hosts != NULL && port->auth_scheme != NULL && port->auth != NULL;
+}
+
+struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop, const uvzk_options_t *options)
+{
+    static const struct uvzk__port calls = {NULL,   open_handle, close_port,
+                                            submit, unwatch,     set_alarm,
+                                            wake,   now,         random_bytes};
+    struct uvzk__zk_port *port = uvzk__calloc(1, sizeof(*port));
+    if (port == NULL) {
+        return NULL;
+    }
+    if (uvzk__hop_init(&port->hop) < 0) {
+        uvzk__free(port);
+        return NULL;
+    }
+    port->port = calls;
+    port->loop = loop;
+    port->alarm_at = UINT64_MAX;
+    if (!copy_options(port, options)) {
+        uvzk__zk_port_free(port);
+        return NULL;
+    }
+    return port;
+}
+
+void uvzk__zk_port_free(struct uvzk__zk_port *port)
+{
+    uvzk__hop_destroy(&port->hop);
+    uvzk__free(port->hosts);
+    uvzk__free(port->auth_scheme);
+    uvzk__free(port->auth);
+    uvzk__free(port);
+}
+
+void uvzk__zk_port_start(struct uvzk__zk_port *port)
+{
+    uv_timer_init(port->loop, &port->timer);
+    port->timer.data = port;
+    /* Cannot fail: all async handles of a loop share one descriptor, and the
+     * loop has opened it for its thread pool. */
+    if (uv_async_init(port->loop, &port->async, on_async) != 0) {
+        abort();
+    }
+    port->async.data = port;
+    uvzk__hop_attach(&port->hop, &port->async);
+    if (port->alarm_at != UINT64_MAX) {
+        start_timer(port);
+    }
+}

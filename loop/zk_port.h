@@ -1,0 +1,61 @@
+/* The real port: port.h on libzookeeper_mt and a libuv loop.
+ *
+ *   src/ -> submit -> request -> zoo_a* -> client's threads -> hop -> reply
+ *
+ * Everything but the hop, the news of a handle and the copying of answers
+ * happens on the loop's thread. */
+#ifndef UVZK_ZK_PORT_H
+#define UVZK_ZK_PORT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "hop.h"
+#include "outstanding.h"
+#include "port.h"
+
+struct uvzk__handle;
+
+struct uvzk__zk_port {
+    struct uvzk__port port; /* first: a port is a pointer to it */
+    uv_loop_t *loop;
+
+    char *hosts; /* as the user gave them */
+    uint32_t session_timeout_ms;
+    char *auth_scheme; /* NULL: none */
+    void *auth;
+    int auth_length;
+
+    struct uvzk__hop hop;
+    uv_async_t async;
+    uv_timer_t timer;
+    uint64_t alarm_at; /* UINT64_MAX: off */
+
+    struct uvzk__outstanding outstanding;
+    struct uvzk__handle *handle;   /* NULL: down */
+    struct uvzk__handle *draining; /* closed port: still to come back */
+    unsigned handles;              /* alive, those being closed included */
+    unsigned uv_handles;           /* not closed yet */
+    atomic_uint log_lines;         /* on the hop */
+
+    int open_failure; /* of an open() that did not get as far as a handle */
+    bool turn_wanted;
+    bool closing, finishing;
+};
+
+/* NULL when out of memory. The options are valid. Its functions may be called,
+ * but nothing calls back before uvzk__zk_port_start. */
+struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop, const uvzk_options_t *options);
+/* Puts it onto its loop, which it keeps alive until it is closed. */
+void uvzk__zk_port_start(struct uvzk__zk_port *port);
+/* Only of one that was never started. */
+void uvzk__zk_port_free(struct uvzk__zk_port *port);
+
+/* Has the loop's next turn look at what can be replied or told. */
+void uvzk__zk_port_kick(struct uvzk__zk_port *port);
+/* Something has been closed: ends the port if it was the last. */
+void uvzk__zk_port_finish(struct uvzk__zk_port *port);
+
+#endif

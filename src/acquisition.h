@@ -1,0 +1,57 @@
+/* What the user has been told of one acquire. A machine of its own, so that
+ * granted, lost and released can never come twice or out of order.
+ *
+ *   ASKED ---> GRANTING ---> GRANTED ---> RELEASING ---> RELEASED -.
+ *     |  ^       |   |  told     |                           ^       \
+ *     |  +-------+   |           +-------> LOSING -----------+        > FINAL
+ *     |  proof ran   |                     | |  released before told /
+ *     |  out before  v                     | +----------------------'
+ *     +---------> REFUSED ------------------------------------------'
+ *
+ * GRANTING, LOSING, RELEASED and REFUSED wait on the client's list of tellings
+ * for the end of a turn; the callback is their way out. FINAL: freed. */
+#ifndef UVZK_ACQUISITION_H
+#define UVZK_ACQUISITION_H
+
+#include "state.h"
+
+enum uvzk__told {
+    UVZK__TOLD_ASKED,     /* next: GRANTING REFUSED */
+    UVZK__TOLD_GRANTING,  /* next: GRANTED ASKED REFUSED */
+    UVZK__TOLD_GRANTED,   /* next: RELEASING RELEASED LOSING */
+    UVZK__TOLD_RELEASING, /* next: RELEASED */
+    UVZK__TOLD_LOSING,    /* next: FINAL RELEASED */
+    UVZK__TOLD_RELEASED,  /* next: FINAL */
+    UVZK__TOLD_REFUSED,   /* next: FINAL */
+    UVZK__TOLD_FINAL      /* final */
+};
+
+/* A new one, in ASKED, not yet attached to anything: uvzk__free() undoes it. NULL
+ * when out of memory. */
+struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__mutex *,
+                                                uvzk_acquire_t *shell,
+                                                const uvzk_acquire_options_t *,
+                                                uvzk_acquire_cb, uvzk_lost_cb);
+
+/* It begins: from here on the shell is ours until FINAL. contender may be NULL
+ * for one that is ended at once. */
+void uvzk__acquisition_start(struct uvzk__acquisition *, struct uvzk__contender *,
+                             int64_t timeout_ms);
+
+/* The contender holds the lock. */
+void uvzk__acquisition_grant(struct uvzk__acquisition *);
+/* It does not, after all: GRANTING goes back to ASKED, other states stay. */
+void uvzk__acquisition_ungrant(struct uvzk__acquisition *);
+/* It does not hold it, or no longer: REFUSED if the grant has not been told,
+ * LOSING if it has; RELEASING goes on. */
+void uvzk__acquisition_end(struct uvzk__acquisition *, int reason);
+/* What became of the node of a RELEASING one. */
+void uvzk__acquisition_released(struct uvzk__acquisition *, int status);
+/* Its place in the queue is known. */
+void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
+
+/* The contender of a hold that the user has been told of and that has neither
+ * been released nor lost, the clock not looked at; else NULL. */
+struct uvzk__contender *uvzk__hold_of(const uvzk_acquire_t *hold);
+
+#endif

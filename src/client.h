@@ -1,0 +1,30 @@
+/* The client as src/ knows it: made over any port. loop/ makes the real one
+ * (uvzk_client_init), tests make it over the simulator. */
+#ifndef UVZK_CLIENT_H
+#define UVZK_CLIENT_H
+
+#include "port.h"
+
+/* The optimisations, each to be switched off here. Without any the client runs
+ * the plain algorithm: create, list, watch, delete. */
+enum uvzk__tuning {
+    UVZK__TUNE_PIPELINE = 1,       /* the listing leaves behind the create,
+                                      without waiting for its reply */
+    UVZK__TUNE_LOCAL_HANDOVER = 2, /* the next local contender is granted while
+                                      the released node is still being deleted */
+    UVZK__TUNE_FIRST_SUFFIX = 4,   /* suffix 0: granted without a listing */
+    UVZK__TUNE_BATCH = 8,          /* deletes of many locks in one multi */
+    UVZK__TUNE_ALL = 15
+};
+
+/* The caller's options, as far as it knows them, over the defaults, checked:
+ * UV_EINVAL. What they point to is still the caller's. */
+int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from);
+
+/* Makes a client over the port, which is the client's from now on if 0 is
+ * returned; on failure it is still the caller's. Takes over port->user.
+ * Errors as uvzk_client_init. */
+int uvzk__client_create(uvzk_client_t *client, struct uvzk__port *port,
+                        const uvzk_options_t *options, unsigned tuning);
+
+#endif

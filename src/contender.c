@@ -1,0 +1,447 @@
+#include "contender.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "acquisition.h"
+#include "driver.h"
+#include "guard.h"
+#include "mutex.h"
+#include "path.h"
+#include "prover.h"
+#include "queue.h"
+#include "retry.h"
+
+/* closeSession carries the paths of all ephemerals in one transaction, and a
+ * server cannot read back one of more than 2 MB (ZOOKEEPER-4306). */
+#define NODE_BYTES_MAX 1500000U
+
+/* "-2147483648" and the NUL. */
+#define SEQUENCE_SIZE 12U
+
+static size_t path_size(const struct uvzk__queue *queue)
+{
+    return strlen(queue->path) + 1 + UVZK__NAME_PREFIX_SIZE + SEQUENCE_SIZE;
+}
+
+static uint64_t budget_of(const struct uvzk__queue *queue)
+{
+    return strlen(queue->path) + 1 + UVZK__PROTECTION_LENGTH + strlen(queue->token) + 10 + 4;
+}
+
+/* A fresh name for a create: Curator makes a new UUID for each one, too. */
+static int rename_afresh(struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+    struct uvzk__port *port = contender->client->port;
+    char prefix[UVZK__NAME_PREFIX_SIZE];
+
+    if (port->random(port, contender->uuid, sizeof(contender->uuid)) != 0) {
+        return UV_EIO;
+    }
+    uvzk__uuid_from_random(contender->uuid);
+    (void)uvzk__node_name_prefix(prefix, contender->uuid, queue->token);
+    (void)snprintf(contender->path, path_size(queue), "%s/%s", queue->path, prefix);
+    return 0;
+}
+
+static void free_contender(struct uvzk__contender *contender)
+{
+    uvzk__free(contender->path);
+    uvzk__free(contender->data);
+    uvzk__free(contender);
+}
+
+static void rested(struct uvzk__timed *timed)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(timed, struct uvzk__contender, rest);
+
+    uvzk__node_rested(&contender->node);
+    if (rename_afresh(contender) != 0) {
+        uvzk__contender_end(contender, UV_EIO);
+        return;
+    }
+    uvzk__contender_follow(contender);
+}
+
+static struct uvzk__contender *make(struct uvzk__mutex *mutex, struct uvzk__queue *queue,
+                                    const uvzk_acquire_options_t *options)
+{
+    struct uvzk__contender *contender = uvzk__calloc(1, sizeof(*contender));
+
+    if (contender == NULL) {
+        return NULL;
+    }
+    uvzk__node_init(&contender->node);
+    contender->client = mutex->client;
+    contender->queue = queue;
+    contender->owner = options->owner;
+    contender->rest.due = rested;
+    uvzk__guard_init(contender);
+    contender->wants_position = options->queued_cb != NULL;
+    uvzk__list_init(&contender->acquisitions);
+    uvzk__list_init(&contender->everyone);
+    uvzk__list_init(&contender->in_queue);
+    uvzk__list_init(&contender->in_role);
+    contender->path = uvzk__malloc(path_size(queue));
+    if (options->node_data != NULL) {
+        contender->data = uvzk__memdup(options->node_data, options->node_data_length);
+        contender->data_length = options->node_data_length;
+    }
+    if (contender->path == NULL ||
+        (options->node_data != NULL && contender->data == NULL)) {
+        free_contender(contender);
+        return NULL;
+    }
+    return contender;
+}
+
+int uvzk__contender_new(struct uvzk__mutex *mutex, const uvzk_acquire_options_t *options,
+                        struct uvzk__contender **out)
+{
+    struct uvzk__client *client = mutex->client;
+    struct uvzk__queue *queue = uvzk__queue_of(client, mutex->path);
+
+    if (queue == NULL) {
+        return UV_ENOMEM;
+    }
+    uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
+    if (client->node_bytes + budget_of(queue) > NODE_BYTES_MAX) {
+        return UVZK_ELIMIT;
+    }
+    struct uvzk__contender *contender = make(mutex, queue, options);
+    if (contender == NULL) {
+        return UV_ENOMEM;
+    }
+    int status = rename_afresh(contender);
+    if (status == 0) {
+        status = uvzk__mutex_own(mutex, contender);
+    }
+    if (status != 0) {
+        free_contender(contender);
+        return status;
+    }
+    client->node_bytes += budget_of(queue);
+    client->contender_count++;
+    queue->positions_wanted += contender->wants_position;
+    contender->first_attempt_ms = uvzk__now(client);
+    uvzk__list_append(&client->contenders, &contender->everyone);
+    uvzk__list_append(&queue->strangers, &contender->in_queue);
+    *out = contender;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static void name_node(struct uvzk__contender *contender, int32_t sequence)
+{
+    size_t prefix = strlen(contender->queue->path) + 1 + UVZK__PROTECTION_LENGTH +
+                    strlen(contender->queue->token);
+
+    (void)snprintf(contender->path + prefix, SEQUENCE_SIZE, "%010" PRId32, sequence);
+}
+
+static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__place place = {0, 0};
+    int status = reply->status;
+
+    uvzk__answered(contender->client, rpc, status, true);
+    if (status == 0) {
+        struct uvzk__node_name name;
+        uvzk__node_name_parse(&name, uvzk__path_name(reply->name),
+                              contender->queue->token);
+        if (name.is_contender) {
+            place.sequence = name.sequence;
+            place.czxid = reply->stat.czxid;
+            name_node(contender, name.sequence);
+        } else {
+            status = UVZK_EZOOKEEPER; /* it stands somewhere: search for it */
+        }
+        contender->queue->fresh = false;
+    }
+    uvzk__node_created(&contender->node, status, place);
+    uvzk__contender_follow(contender);
+}
+
+static void submit_create(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+    struct uvzk__queue *queue = contender->queue;
+    struct uvzk__rpc *rpc = &contender->rpc;
+
+    uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, create_replied);
+    rpc->mode = UVZK__EPHEMERAL_SEQUENTIAL;
+    rpc->acl = &client->acl;
+    rpc->data = contender->data;
+    rpc->data_length = contender->data_length;
+    if (contender->data == NULL) {
+        rpc->data = client->default_data;
+        rpc->data_length = client->default_data_length;
+    }
+    contender->covered = false;
+    uvzk__node_sent(&contender->node);
+    uvzk__submit(client, rpc);
+    contender->create_stamp = client->stamp;
+    if (client->tuning & UVZK__TUNE_PIPELINE && !queue->fresh) {
+        queue->newest_stamp = client->stamp;
+        uvzk__queue_touch(queue);
+    }
+}
+
+static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__client *client = contender->client;
+    bool ours = reply->stat.ephemeral_owner == client->session.session_id;
+
+    uvzk__answered(client, rpc, reply->status, false);
+    uvzk__node_identified(&contender->node, reply->status, reply->stat.czxid, ours);
+    if (contender->node.state == UVZK__NODE_CREATING && rename_afresh(contender) != 0) {
+        uvzk__contender_end(contender, UV_EIO);
+        return;
+    }
+    uvzk__contender_follow(contender);
+}
+
+static void submit_stat(struct uvzk__contender *contender)
+{
+    uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
+    uvzk__node_sent(&contender->node);
+    uvzk__submit(contender->client, &contender->rpc);
+}
+
+void uvzk__contender_pump(struct uvzk__contender *contender)
+{
+    enum uvzk__node_needs needs = uvzk__node_needs(&contender->node);
+
+    if (needs == UVZK__NEEDS_DELETE) {
+        if (uvzk__list_empty(&contender->in_role)) {
+            uvzk__list_append(&contender->client->doomed, &contender->in_role);
+        }
+        uvzk__wake(contender->client);
+    } else if (needs == UVZK__NEEDS_PARENTS || needs == UVZK__NEEDS_SEARCH) {
+        uvzk__queue_touch(contender->queue);
+    } else if (needs != UVZK__NEEDS_NOTHING && uvzk__may_send(contender->client) &&
+               contender->guarding != UVZK__GUARD_ARMING) {
+        if (needs == UVZK__NEEDS_CREATE) {
+            submit_create(contender);
+        } else {
+            submit_stat(contender);
+        }
+    }
+}
+
+/* --------------------------------------------------------------- the outcome */
+
+static void end_acquisitions(struct uvzk__contender *contender, int code)
+{
+    struct uvzk__link *link = contender->acquisitions.next;
+
+    while (link != &contender->acquisitions) {
+        struct uvzk__acquisition *acquisition =
+            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
+        link = link->next;
+        uvzk__acquisition_end(acquisition, code);
+    }
+}
+
+/* What is still RELEASING learns what became of the node. */
+static void tell_released(struct uvzk__contender *contender)
+{
+    const struct uvzk__node *node = &contender->node;
+    int status = node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
+
+    while (!uvzk__list_empty(&contender->acquisitions)) {
+        uvzk__acquisition_released(UVZK__CONTAINER_OF(contender->acquisitions.next,
+                                                      struct uvzk__acquisition, siblings),
+                                   status);
+    }
+}
+
+static void let_go_of_hold(struct uvzk__contender *contender)
+{
+    if (contender->held) {
+        contender->held = false;
+        if (contender->mutex != NULL) {
+            contender->mutex->held_count--;
+        }
+        uvzk__list_remove(&contender->in_role);
+        uvzk__prover_schedule(contender->client);
+    }
+}
+
+static void want_no_position(struct uvzk__contender *contender)
+{
+    if (contender->wants_position) {
+        contender->wants_position = false;
+        contender->queue->positions_wanted--;
+    }
+}
+
+/* The node is not wanted any more, whoever decided that: nobody re-enters it, it
+ * holds nothing, and whoever still waits for it is refused. */
+static void give_up(struct uvzk__contender *contender)
+{
+    contender->given_up = true;
+    let_go_of_hold(contender);
+    uvzk__prover_unwant(contender); /* it is not on client->doomed yet */
+    uvzk__mutex_disown(contender);
+    uvzk__timed_clear(contender->client, &contender->rest);
+    want_no_position(contender);
+    end_acquisitions(contender, contender->node.status);
+}
+
+static void retire(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+
+    tell_released(contender);
+    uvzk__guard_end(contender);
+    uvzk__list_remove(&contender->everyone);
+    uvzk__list_remove(&contender->in_queue);
+    uvzk__list_remove(&contender->in_role);
+    client->node_bytes -= budget_of(contender->queue);
+    client->contender_count--;
+    contender->ended = true;
+    contender->queue = NULL;
+    if (contender->pins == 0) {
+        free_contender(contender);
+    }
+}
+
+void uvzk__contender_follow(struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+
+    uvzk__queue_place(queue, contender);
+    uvzk__queue_touch(queue);
+    if (!contender->node.wanted && !contender->given_up) {
+        give_up(contender);
+    }
+    if (contender->node.state == UVZK__NODE_GONE) {
+        retire(contender);
+    } else {
+        uvzk__contender_pump(contender);
+    }
+}
+
+void uvzk__contender_unwanted(struct uvzk__contender *contender)
+{
+    uvzk__node_unwanted(&contender->node);
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_end(struct uvzk__contender *contender, int code)
+{
+    end_acquisitions(contender, code);
+    uvzk__contender_unwanted(contender);
+}
+
+void uvzk__contender_grant(struct uvzk__contender *contender)
+{
+    struct uvzk__link *link;
+
+    uvzk__prover_unwant(contender);
+    want_no_position(contender);
+    contender->held = true;
+    if (contender->mutex != NULL) {
+        contender->mutex->held_count++;
+    }
+    uvzk__list_append(&contender->client->held, &contender->in_role);
+    uvzk__prover_schedule(contender->client);
+    for (link = contender->acquisitions.next; link != &contender->acquisitions;
+         link = link->next) {
+        uvzk__acquisition_grant(
+            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings));
+    }
+}
+
+void uvzk__contender_ungrant(struct uvzk__contender *contender)
+{
+    struct uvzk__link *link;
+
+    let_go_of_hold(contender);
+    for (link = contender->acquisitions.next; link != &contender->acquisitions;
+         link = link->next) {
+        uvzk__acquisition_ungrant(
+            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings));
+    }
+    uvzk__queue_touch(contender->queue);
+}
+
+/* A waiter may take a new place at the tail, as the retry policy allows; a hold
+ * is lost. */
+void uvzk__contender_missing(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+    uint64_t now = uvzk__now(client);
+    uint64_t random = 0, sleep_ms = 0;
+
+    if (contender->node.state != UVZK__NODE_STANDING) {
+        return;
+    }
+    (void)client->port->random(client->port, &random, sizeof(random));
+    bool again = !contender->held &&
+                 uvzk__retry_allow(&client->retry, contender->attempts++,
+                                   now - contender->first_attempt_ms, random, &sleep_ms);
+    uvzk__log(client, UVZK_LOG_WARN, "%s was deleted by somebody else", contender->path);
+    uvzk__prover_unwant(contender);
+    uvzk__node_missing(&contender->node, again);
+    if (again) {
+        uvzk__timed_set(client, &contender->rest, now + sleep_ms);
+    }
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_found(struct uvzk__contender *contender, int32_t sequence)
+{
+    name_node(contender, sequence);
+    uvzk__node_found(&contender->node, sequence);
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_absent(struct uvzk__contender *contender)
+{
+    uvzk__node_absent(&contender->node);
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_session_ended(struct uvzk__contender *contender, int code)
+{
+    contender->covered = false;
+    uvzk__guard_lost(contender);
+    uvzk__node_session_ended(&contender->node, code);
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_pin(struct uvzk__contender *contender)
+{
+    contender->pins++;
+}
+
+void uvzk__contender_unpin(struct uvzk__contender *contender)
+{
+    assert(contender->pins > 0);
+    contender->pins--;
+    if (contender->pins == 0 && contender->ended) {
+        free_contender(contender);
+    }
+}
+
+void uvzk__contender_vouch(struct uvzk__contender *contender)
+{
+    contender->vouched = contender->queue->settlings + 1;
+}
+
+bool uvzk__contender_holds(const struct uvzk__contender *contender)
+{
+    return contender->held &&
+           contender->client->proof.valid_until > uvzk__now(contender->client);
+}

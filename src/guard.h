@@ -1,0 +1,31 @@
+/* A watch on a contender's own znode, while it is the first in line and waits.
+ *
+ *   NONE --> ARMING --> ARMED --> NONE   deleted, or changed, or the session ended
+ *
+ * Somebody may delete a waiter's node by hand, and others are granted past it.
+ * Curator's waiter finds that out because it lists all children at each wake. Ours
+ * does not, so before a grant the node must be vouched for: by a listing or a
+ * proof that has just shown it, by a predecessor of our own whose delete will go
+ * only together with a check of it (sweep.h), or by this watch: events arrive in
+ * the order in which things happened, so while it is silent, the node stood when
+ * the predecessor went. It stays armed while the lock is held and tells of a
+ * deletion at once; our own delete consumes it. */
+#ifndef UVZK_GUARD_H
+#define UVZK_GUARD_H
+
+#include "state.h"
+
+enum uvzk__guarding { UVZK__GUARD_NONE, UVZK__GUARD_ARMING, UVZK__GUARD_ARMED };
+
+void uvzk__guard_init(struct uvzk__contender *);
+
+/* Arms it if it is not armed and may be. */
+void uvzk__guard(struct uvzk__contender *);
+
+/* The contender is over: no watch is left behind. */
+void uvzk__guard_end(struct uvzk__contender *);
+
+/* The session is over, and its watches with it. */
+void uvzk__guard_lost(struct uvzk__contender *);
+
+#endif

@@ -1,0 +1,74 @@
+/* Intrusive doubly linked lists. A link that is on no list points to itself. */
+#ifndef UVZK_LIST_H
+#define UVZK_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct uvzk__link {
+    struct uvzk__link *next, *prev;
+};
+
+#define UVZK__CONTAINER_OF(pointer, type, member) \
+    ((type *)(void *)(((char *)(pointer)) - offsetof(type, member)))
+
+static inline void uvzk__list_init(struct uvzk__link *link)
+{
+    link->next = link;
+    link->prev = link;
+}
+
+static inline bool uvzk__list_empty(const struct uvzk__link *head)
+{
+    return head->next == head;
+}
+
+/* Puts link before `at`: with a list's head that is its tail. */
+static inline void uvzk__list_insert_before(struct uvzk__link *at,
+                                            struct uvzk__link *link)
+{
+    link->prev = at->prev;
+    link->next = at;
+    at->prev->next = link;
+    at->prev = link;
+}
+
+static inline void uvzk__list_append(struct uvzk__link *head, struct uvzk__link *link)
+{
+    uvzk__list_insert_before(head, link);
+}
+
+/* Takes link off its list; harmless when it is on none. */
+static inline void uvzk__list_remove(struct uvzk__link *link)
+{
+    link->prev->next = link->next;
+    link->next->prev = link->prev;
+    uvzk__list_init(link);
+}
+
+/* Takes the first link off, or NULL. */
+static inline struct uvzk__link *uvzk__list_take(struct uvzk__link *head)
+{
+    struct uvzk__link *first = head->next;
+    if (first == head) {
+        return NULL;
+    }
+    uvzk__list_remove(first);
+    return first;
+}
+
+/* Moves the whole list to `to`, which is initialised by it: what callbacks add
+ * meanwhile is not swept up. */
+static inline void uvzk__list_move(struct uvzk__link *from, struct uvzk__link *to)
+{
+    uvzk__list_init(to);
+    if (!uvzk__list_empty(from)) {
+        to->next = from->next;
+        to->prev = from->prev;
+        to->next->prev = to;
+        to->prev->next = to;
+        uvzk__list_init(from);
+    }
+}
+
+#endif

@@ -1,0 +1,231 @@
+#include "prover.h"
+
+#include "acquisition.h"
+#include "contender.h"
+#include "driver.h"
+#include "queue.h"
+
+/* A proof names some of the nodes; the others get their turn in the next ones. */
+#define CHECKS_A_PROOF 128U
+
+struct inquest {
+    struct uvzk__rpc rpc;
+    struct uvzk__client *client;
+    size_t count;
+    struct uvzk__op ops[CHECKS_A_PROOF];
+    struct uvzk__contender *contenders[CHECKS_A_PROOF];
+};
+
+static struct uvzk__contender *contender_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_role);
+}
+
+static uint64_t period(const struct uvzk__client *client)
+{
+    return uvzk__proof_period(&client->proof);
+}
+
+static void touch_at(struct uvzk__client *client, uint64_t at_ms)
+{
+    uvzk__timed_set(client, &client->touch, at_ms);
+}
+
+/* -------------------------------------------------------------- the requests */
+
+static void touch_candidates(struct uvzk__client *client)
+{
+    struct uvzk__link *link;
+
+    for (link = client->candidates.next; link != &client->candidates; link = link->next) {
+        uvzk__queue_touch(contender_at(link)->queue);
+    }
+}
+
+static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct inquest *inquest = UVZK__CONTAINER_OF(rpc, struct inquest, rpc);
+    struct uvzk__client *client = inquest->client;
+
+    client->proofs_under_way--;
+    uvzk__answered(client, rpc, reply->status, rpc->kind == UVZK__RPC_MULTI);
+    if (reply->status == UVZK_ENONODE && reply->failed_op < inquest->count) {
+        struct uvzk__contender *missing = inquest->contenders[reply->failed_op];
+        if (!missing->ended) {
+            uvzk__contender_missing(missing);
+        }
+        touch_at(client, uvzk__now(client)); /* the others are not checked yet */
+    }
+    for (size_t i = 0; i < inquest->count; i++) {
+        if (reply->status == 0 && !inquest->contenders[i]->ended) {
+            uvzk__contender_vouch(inquest->contenders[i]);
+        }
+        uvzk__contender_unpin(inquest->contenders[i]);
+    }
+    uvzk__free(inquest);
+    touch_candidates(client);
+}
+
+/* Takes nodes from the head of the list and moves them to its tail. */
+static void summon(struct inquest *inquest, struct uvzk__link *head)
+{
+    struct uvzk__link *last = head->prev;
+
+    while (inquest->count < CHECKS_A_PROOF && !uvzk__list_empty(head)) {
+        struct uvzk__link *link = uvzk__list_take(head);
+        struct uvzk__contender *contender = contender_at(link);
+        struct uvzk__op *op = &inquest->ops[inquest->count];
+
+        uvzk__list_append(head, link);
+        op->kind = UVZK__OP_CHECK;
+        op->path = contender->path;
+        op->version = -1;
+        uvzk__contender_pin(contender);
+        inquest->contenders[inquest->count++] = contender;
+        if (link == last) {
+            break;
+        }
+    }
+}
+
+/* A proof if there is anything to prove, else a touch: a cheap read that lets
+ * the next grant know how lately the leader has heard of us. */
+static void inquire(struct uvzk__client *client)
+{
+    struct inquest *inquest = uvzk__calloc(1, sizeof(*inquest));
+
+    if (inquest == NULL) {
+        touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->proof));
+        return;
+    }
+    inquest->client = client;
+    if (client->proof.mode == UVZK_PROOF_QUORUM) {
+        summon(inquest, &client->candidates);
+        summon(inquest, &client->held);
+    }
+    if (inquest->count > 0) {
+        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_MULTI, NULL, inquest_replied);
+        inquest->rpc.ops = inquest->ops;
+        inquest->rpc.op_count = inquest->count;
+        client->proof_count++;
+    } else if (client->proof.mode == UVZK_PROOF_SYNC) {
+        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_SYNC, "/", inquest_replied);
+        client->proof_count++;
+    } else {
+        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_EXISTS, "/", inquest_replied);
+    }
+    client->proofs_under_way++;
+    uvzk__submit(client, &inquest->rpc);
+}
+
+static void touch_due(struct uvzk__timed *timed)
+{
+    struct uvzk__client *client = UVZK__CONTAINER_OF(timed, struct uvzk__client, touch);
+
+    if (!client->session.connected || client->port_closing) {
+        return; /* CONNECTED begins anew */
+    }
+    touch_at(client, uvzk__now(client) + period(client));
+    if (client->proofs_under_way == 0) {
+        inquire(client);
+    }
+}
+
+/* -------------------------------------------------------------- the moments */
+
+static void expiry_due(struct uvzk__timed *timed)
+{
+    struct uvzk__client *client = UVZK__CONTAINER_OF(timed, struct uvzk__client, expiry);
+
+    uvzk__prover_check(client);
+    uvzk__prover_schedule(client);
+}
+
+void uvzk__prover_init(struct uvzk__client *client)
+{
+    client->touch.due = touch_due;
+    client->expiry.due = expiry_due;
+}
+
+/* A period after the last request of the kind, but while something is held no
+ * later than a period after the last proof: touches prove nothing. */
+static void schedule_touch(struct uvzk__client *client)
+{
+    uint64_t now = uvzk__now(client), at = now + period(client);
+
+    if (!uvzk__list_empty(&client->held) && client->proofs_under_way == 0) {
+        uint64_t due = client->proof.proved_ms + period(client);
+        at = due < now ? now : due;
+    }
+    if (!client->touch.deadline.armed || client->touch.deadline.at_ms > at) {
+        touch_at(client, at);
+    }
+}
+
+void uvzk__prover_schedule(struct uvzk__client *client)
+{
+    if (client->session.connected && client->proof.mode != UVZK_PROOF_NONE) {
+        schedule_touch(client);
+    }
+    if (uvzk__list_empty(&client->held) || client->proof.valid_until == UINT64_MAX) {
+        uvzk__timed_clear(client, &client->expiry);
+    } else if (!client->expiry.deadline.armed ||
+               client->expiry.deadline.at_ms != client->proof.valid_until) {
+        uvzk__timed_set(client, &client->expiry, client->proof.valid_until);
+    }
+}
+
+void uvzk__prover_want(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+    uint64_t at = uvzk__now(client);
+
+    if (uvzk__list_empty(&contender->in_role)) {
+        uvzk__list_append(&client->candidates, &contender->in_role);
+    } else {
+        at += uvzk__proof_retry(&client->proof); /* one has just come to nothing */
+    }
+    if (client->proofs_under_way == 0 && client->session.connected &&
+        (!client->touch.deadline.armed || client->touch.deadline.at_ms > at)) {
+        touch_at(client, at);
+    }
+}
+
+void uvzk__prover_unwant(struct uvzk__contender *contender)
+{
+    if (!contender->held) {
+        uvzk__list_remove(&contender->in_role);
+    }
+}
+
+static bool anyone_knows(struct uvzk__contender *contender)
+{
+    struct uvzk__link *link;
+
+    for (link = contender->acquisitions.next; link != &contender->acquisitions;
+         link = link->next) {
+        if (UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings)->told ==
+            UVZK__TOLD_GRANTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void uvzk__prover_check(struct uvzk__client *client)
+{
+    struct uvzk__link held, *link;
+
+    if (client->proof.valid_until > uvzk__now(client)) {
+        return;
+    }
+    uvzk__list_move(&client->held, &held);
+    while ((link = uvzk__list_take(&held)) != NULL) {
+        struct uvzk__contender *contender = contender_at(link);
+        if (anyone_knows(contender)) {
+            uvzk__contender_end(contender, UVZK_EPROOF);
+        } else {
+            uvzk__contender_ungrant(contender);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+/* Sends the requests that prove ownership, and acts when proof fails. */
+#ifndef UVZK_PROVER_H
+#define UVZK_PROVER_H
+
+#include "state.h"
+
+void uvzk__prover_init(struct uvzk__client *);
+
+/* (Re)arms the moments of the next proof and of the end of validity. */
+void uvzk__prover_schedule(struct uvzk__client *);
+
+/* A contender is first in line but the session is not proved: asks for a proof
+ * now. It is granted by its queue's settle() once the proof is there. */
+void uvzk__prover_want(struct uvzk__contender *);
+
+/* Valid or not: takes a contender that is no longer first off the list. */
+void uvzk__prover_unwant(struct uvzk__contender *);
+
+/* Whether the validity has run out at this moment; if so every hold is lost. */
+void uvzk__prover_check(struct uvzk__client *);
+
+#endif

@@ -1,0 +1,598 @@
+#include "queue.h"
+
+#include <string.h>
+
+#include "acquisition.h"
+#include "contender.h"
+#include "driver.h"
+#include "guard.h"
+#include "path.h"
+#include "prover.h"
+#include "view.h"
+#include "watch_budget.h"
+
+/* Before a request is repeated that failed for a reason that may pass. */
+#define REST_MS 100
+
+static struct uvzk__contender *member_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+}
+
+/* ------------------------------------------------------------------ its life */
+
+static void rested(struct uvzk__timed *timed)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(timed, struct uvzk__queue, rest);
+
+    queue->resting = false;
+    uvzk__queue_touch(queue);
+}
+
+static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event);
+
+struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client, const char *path)
+{
+    struct uvzk__queue *queue;
+
+    HASH_FIND_STR(client->queues, path, queue);
+    return queue;
+}
+
+bool uvzk__queue_occupied(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link;
+
+    for (link = queue->strangers.next; link != &queue->strangers; link = link->next) {
+        if (member_at(link)->node.wanted) {
+            return true;
+        }
+    }
+    return !uvzk__list_empty(&queue->members);
+}
+
+struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client, const char *path)
+{
+    struct uvzk__queue *queue = uvzk__queue_find(client, path);
+
+    if (queue != NULL) {
+        return queue;
+    }
+    queue = uvzk__calloc(1, sizeof(*queue));
+    if (queue == NULL) {
+        return NULL;
+    }
+    queue->client = client;
+    queue->token = "lock-";
+    queue->path = uvzk__strdup(path);
+    queue->rest.due = rested;
+    queue->watch.watch_cb = watch_fired;
+    uvzk__list_init(&queue->members);
+    uvzk__list_init(&queue->leaving);
+    uvzk__list_init(&queue->strangers);
+    uvzk__list_init(&queue->dirty);
+    if (queue->path != NULL) {
+        HASH_ADD_KEYPTR(hh, client->queues, queue->path, strlen(queue->path), queue);
+    }
+    if (queue->path == NULL || queue->hh.tbl == NULL) {
+        uvzk__free(queue->path);
+        uvzk__free(queue);
+        return NULL;
+    }
+    return queue;
+}
+
+void uvzk__queue_touch(struct uvzk__queue *queue)
+{
+    if (uvzk__list_empty(&queue->dirty)) {
+        uvzk__list_append(&queue->client->dirty, &queue->dirty);
+        uvzk__wake(queue->client);
+    }
+}
+
+static void rest(struct uvzk__queue *queue)
+{
+    queue->resting = true;
+    uvzk__timed_set(queue->client, &queue->rest, uvzk__now(queue->client) + REST_MS);
+}
+
+static void forget_watch(struct uvzk__queue *queue)
+{
+    if (queue->watched != NULL) {
+        uvzk__watch_budget_give(queue->client, queue->watched);
+        uvzk__free(queue->watched);
+        queue->watched = NULL;
+    }
+}
+
+/* Not while the watch is being armed: its request still needs the path. */
+static void stop_watching(struct uvzk__queue *queue)
+{
+    if (queue->watched != NULL && queue->doing != UVZK__QUEUE_WATCHING) {
+        queue->client->port->unwatch(queue->client->port, &queue->watch);
+        forget_watch(queue);
+    }
+}
+
+void uvzk__queue_free(struct uvzk__queue *queue)
+{
+    struct uvzk__client *client = queue->client;
+
+    forget_watch(queue);
+    uvzk__view_clear(queue);
+    uvzk__timed_clear(client, &queue->rest);
+    uvzk__list_remove(&queue->dirty);
+    HASH_DEL(client->queues, queue);
+    uvzk__free(queue->parent);
+    uvzk__free(queue->path);
+    uvzk__free(queue);
+}
+
+void uvzk__queue_session_ended(struct uvzk__queue *queue)
+{
+    queue->doing = UVZK__QUEUE_IDLE;
+    forget_watch(queue);
+    uvzk__view_clear(queue);
+    queue->list_again = false;
+    queue->fresh = false;
+    queue->newest_stamp = queue->listed_stamp;
+    uvzk__queue_touch(queue);
+}
+
+/* ---------------------------------------------------------------- the order */
+
+/* Creates are answered in order, so the place is nearly always at the tail. */
+static void insert(struct uvzk__link *head, struct uvzk__contender *contender)
+{
+    struct uvzk__link *at = head;
+
+    while (at->prev != head &&
+           uvzk__place_compare(member_at(at->prev)->node.place, contender->node.place) >
+               0) {
+        at = at->prev;
+    }
+    uvzk__list_insert_before(at, &contender->in_queue);
+}
+
+void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *contender)
+{
+    uvzk__list_remove(&contender->in_queue);
+    if (!uvzk__node_has_place(&contender->node)) {
+        uvzk__list_append(&queue->strangers, &contender->in_queue);
+        return;
+    }
+    if (contender->node.state == UVZK__NODE_DOOMED) {
+        insert(&queue->leaving, contender);
+        return;
+    }
+    insert(&queue->members, contender);
+    if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX &&
+        contender->node.place.sequence == 0) {
+        contender->covered = true; /* nobody was ever there before */
+        uvzk__contender_vouch(contender);
+    }
+    if (!contender->covered && contender->create_stamp > queue->newest_stamp) {
+        queue->newest_stamp = contender->create_stamp;
+    }
+}
+
+struct uvzk__contender *uvzk__queue_front(struct uvzk__queue *queue)
+{
+    if (uvzk__list_empty(&queue->members)) {
+        return NULL;
+    }
+    struct uvzk__contender *front = member_at(queue->members.next);
+    if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) &&
+        !uvzk__list_empty(&queue->leaving) &&
+        uvzk__place_compare(member_at(queue->leaving.next)->node.place,
+                            front->node.place) < 0) {
+        return NULL;
+    }
+    return front;
+}
+
+/* ----------------------------------------------------------------- requests */
+
+/* Ends those among the strangers that are in this state, each with this code. */
+static void end_strangers(struct uvzk__queue *queue, enum uvzk__node_state state, int code)
+{
+    struct uvzk__link *link = queue->strangers.next;
+
+    while (link != &queue->strangers) {
+        struct uvzk__contender *contender = member_at(link);
+        link = link->next;
+        if (contender->node.state == state) {
+            uvzk__contender_end(contender, code);
+        }
+    }
+}
+
+static void end_members(struct uvzk__queue *queue, int code)
+{
+    struct uvzk__link *link = queue->members.next;
+
+    while (link != &queue->members) {
+        struct uvzk__contender *contender = member_at(link);
+        link = link->next;
+        if (!contender->held) {
+            uvzk__contender_end(contender, code);
+        }
+    }
+}
+
+/* Passing troubles are tried again: at once when the connection is back, after a
+ * rest when the server had one. */
+static bool passing(struct uvzk__queue *queue, int status)
+{
+    switch (status) {
+    case UVZK_ECONNLOSS:
+    case UVZK_ENOTSENT:
+    case UVZK_EEXPIRED:
+    case UVZK_EAUTH:
+    case UVZK_ECLOSED:
+        return true;
+    case UVZK_ETHROTTLED:
+    case UV_ENOMEM:
+        rest(queue);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void parents_made(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = queue->strangers.next;
+
+    while (link != &queue->strangers) {
+        struct uvzk__contender *contender = member_at(link);
+        link = link->next;
+        if (contender->node.state == UVZK__NODE_PARENTS) {
+            uvzk__node_parents(&contender->node, 0);
+            uvzk__contender_follow(contender);
+        }
+    }
+}
+
+static void make_parent(struct uvzk__queue *queue, size_t length);
+
+/* Up to the first ancestor whose parent exists, then down again. */
+static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+    struct uvzk__client *client = queue->client;
+    size_t length = strlen(queue->parent);
+    size_t above = uvzk__path_parent_length(queue->parent);
+
+    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__answered(client, rpc, reply->status, true);
+    if (reply->status == 0 || reply->status == UVZK_ENODEEXISTS) {
+        if (queue->path[length] != '\0') {
+            const char *next = strchr(queue->path + length + 1, '/');
+            make_parent(queue, next != NULL ? (size_t)(next - queue->path)
+                                            : strlen(queue->path));
+        } else {
+            queue->fresh = reply->status == 0;
+            parents_made(queue);
+        }
+    } else if (reply->status == UVZK_ENONODE && above > 1) {
+        make_parent(queue, above);
+    } else if (reply->status == UVZK_EUNIMPLEMENTED && client->containers) {
+        client->containers = false;
+        make_parent(queue, length);
+    } else if (!passing(queue, reply->status)) {
+        end_strangers(queue, UVZK__NODE_PARENTS, reply->status);
+    }
+    uvzk__queue_touch(queue);
+}
+
+static void make_parent(struct uvzk__queue *queue, size_t length)
+{
+    struct uvzk__client *client = queue->client;
+
+    if (!uvzk__may_send(client)) {
+        return; /* settle() begins anew */
+    }
+    memcpy(queue->parent, queue->path, length);
+    queue->parent[length] = '\0';
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CREATE, queue->parent, parent_replied);
+    queue->rpc.mode = client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
+    queue->rpc.acl = &client->acl;
+    queue->rpc.data = "";
+    queue->doing = UVZK__QUEUE_MAKING_PARENTS;
+    uvzk__submit(client, &queue->rpc);
+}
+
+static void start_parents(struct uvzk__queue *queue)
+{
+    if (queue->parent == NULL) {
+        queue->parent = uvzk__malloc(strlen(queue->path) + 1);
+    }
+    if (queue->parent == NULL) {
+        rest(queue);
+        return;
+    }
+    make_parent(queue, strlen(queue->path));
+}
+
+static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+    int status = reply->status;
+
+    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__answered(queue->client, rpc, status, false);
+    if (status == 0) {
+        status = uvzk__view_update(queue, reply->names, reply->name_count);
+    } else if (status == UVZK_ENONODE) {
+        status = uvzk__view_update(queue, NULL, 0);
+    }
+    if (status != 0 && !passing(queue, status)) {
+        end_members(queue, status);
+        end_strangers(queue, UVZK__NODE_UNKNOWN, status);
+        rest(queue); /* what may stand still has to be searched for */
+    }
+    uvzk__queue_touch(queue);
+}
+
+static void start_listing(struct uvzk__queue *queue, bool synced)
+{
+    struct uvzk__client *client = queue->client;
+
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, list_replied);
+    queue->doing = UVZK__QUEUE_LISTING;
+    queue->synced = synced;
+    uvzk__submit(client, &queue->rpc);
+    queue->asked_stamp = client->stamp;
+}
+
+static void sync_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+
+    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__answered(queue->client, rpc, reply->status, false);
+    if (reply->status == 0 && uvzk__may_send(queue->client)) {
+        start_listing(queue, true);
+    } else if (!passing(queue, reply->status)) {
+        rest(queue);
+    }
+    uvzk__queue_touch(queue);
+}
+
+static void start_sync(struct uvzk__queue *queue)
+{
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_SYNC, queue->path, sync_replied);
+    queue->doing = UVZK__QUEUE_SYNCING;
+    uvzk__submit(queue->client, &queue->rpc);
+}
+
+/* ----------------------------------------------------------------- watching */
+
+/* Those before it are likely to have gone too: one listing looks at them all. */
+static void predecessor_gone(struct uvzk__queue *queue)
+{
+    uvzk__view_forget(queue, queue->watched_sequence);
+    if (queue->foreigner_count > 0 &&
+        queue->foreigners[0].sequence < queue->watched_sequence) {
+        queue->list_again = true;
+    }
+}
+
+static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct uvzk__queue, watch);
+
+    if (event == UVZK__WATCH_DELETED) {
+        predecessor_gone(queue);
+    }
+    forget_watch(queue); /* data changes: settle() arms it again */
+    uvzk__queue_touch(queue);
+}
+
+static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+    int status = reply->status;
+
+    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__answered(queue->client, rpc, status, false);
+    if (status != 0) {
+        if (status == UVZK_ENONODE) {
+            predecessor_gone(queue);
+        }
+        forget_watch(queue);
+        if (status != UVZK_ENONODE && !passing(queue, status)) {
+            end_members(queue, status);
+        }
+    }
+    uvzk__queue_touch(queue);
+}
+
+static void start_watching(struct uvzk__queue *queue,
+                           const struct uvzk__foreigner *predecessor)
+{
+    struct uvzk__client *client = queue->client;
+    char *path = uvzk__path_join(queue->path, predecessor->name);
+
+    if (path == NULL) {
+        rest(queue);
+        return;
+    }
+    if (!uvzk__watch_budget_take(client, path)) {
+        uvzk__free(path);
+        end_members(queue, UVZK_ELIMIT);
+        return;
+    }
+    queue->watched = path;
+    queue->watched_sequence = predecessor->sequence;
+    /* get, not exists: on a missing node it leaves no watch behind. */
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_GET, path, watch_replied);
+    queue->rpc.watch = &queue->watch;
+    queue->doing = UVZK__QUEUE_WATCHING;
+    uvzk__submit(client, &queue->rpc);
+}
+
+/* The foreigner right before the first in line, or NULL. */
+static const struct uvzk__foreigner *predecessor_of(struct uvzk__queue *queue,
+                                                    struct uvzk__contender *front)
+{
+    if (front == NULL || front->held || !front->covered) {
+        return NULL;
+    }
+    size_t before = uvzk__view_foreigners_before(queue, front);
+    return before == 0 ? NULL : &queue->foreigners[before - 1];
+}
+
+/* ----------------------------------------------------------------- settling */
+
+static struct uvzk__contender *next_in_line(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = queue->members.next;
+
+    while (link != &queue->members && member_at(link)->held) {
+        link = link->next;
+    }
+    return link == &queue->members ? NULL : member_at(link);
+}
+
+/* A listing is asked for when the next in line is not covered, or nobody is
+ * placed yet but creates are on their way (the pipeline), or somebody wants to
+ * know a position. One listing serves all that have come until it leaves; those
+ * further back wait until they are next. */
+static bool wants_listing(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *next = next_in_line(queue);
+    bool news = queue->newest_stamp > queue->listed_stamp;
+
+    if (next != NULL && !next->covered) {
+        return true;
+    }
+    if (next != NULL && queue->list_again &&
+        uvzk__view_foreigners_before(queue, next) > 0) {
+        return true;
+    }
+    return news && (next == NULL || queue->positions_wanted > 0) &&
+           !(uvzk__list_empty(&queue->strangers) && queue->positions_wanted == 0);
+}
+
+static bool has_stranger(struct uvzk__queue *queue, enum uvzk__node_state state)
+{
+    struct uvzk__link *link;
+
+    for (link = queue->strangers.next; link != &queue->strangers; link = link->next) {
+        if (member_at(link)->node.state == state) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void request(struct uvzk__queue *queue)
+{
+    const struct uvzk__foreigner *predecessor;
+
+    if (queue->doing != UVZK__QUEUE_IDLE || queue->resting ||
+        !uvzk__may_send(queue->client)) {
+        return;
+    }
+    predecessor = predecessor_of(queue, uvzk__queue_front(queue));
+    if (queue->watched != NULL &&
+        (predecessor == NULL || predecessor->sequence != queue->watched_sequence)) {
+        stop_watching(queue);
+    }
+    if (has_stranger(queue, UVZK__NODE_PARENTS)) {
+        start_parents(queue);
+    } else if (has_stranger(queue, UVZK__NODE_UNKNOWN)) {
+        start_sync(queue);
+    } else if (wants_listing(queue)) {
+        start_listing(queue, false);
+    } else if (predecessor != NULL && queue->watched == NULL) {
+        start_watching(queue, predecessor);
+    }
+}
+
+/* Whether a released node of our own stands before the front, and goes only
+ * together with a check of the front's node. */
+static bool handed_over(struct uvzk__queue *queue, struct uvzk__contender *front)
+{
+    struct uvzk__link *link = queue->leaving.prev;
+
+    while (link != &queue->leaving &&
+           uvzk__place_compare(member_at(link)->node.place, front->node.place) > 0) {
+        link = link->prev;
+    }
+    return link != &queue->leaving && !member_at(link)->node.in_flight;
+}
+
+static bool vouched_for(struct uvzk__queue *queue, struct uvzk__contender *front)
+{
+    return front->vouched == queue->settlings ||
+           front->guarding == UVZK__GUARD_ARMED || handed_over(queue, front);
+}
+
+static void grant_front(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *front = uvzk__queue_front(queue);
+
+    if (front == NULL || front->held || !front->covered ||
+        front->node.state != UVZK__NODE_STANDING) {
+        return;
+    }
+    if (uvzk__view_foreigners_before(queue, front) > 0) {
+        uvzk__guard(front);
+    } else if (!uvzk__proof_grants(&queue->client->proof, uvzk__now(queue->client))) {
+        uvzk__prover_want(front);
+    } else if (vouched_for(queue, front)) {
+        uvzk__contender_grant(front);
+    } else {
+        uvzk__guard(front);
+    }
+}
+
+static void end_tries_of(struct uvzk__contender *contender)
+{
+    struct uvzk__link *link = contender->acquisitions.next;
+
+    while (link != &contender->acquisitions) {
+        struct uvzk__acquisition *acquisition =
+            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
+        link = link->next;
+        if (acquisition->try_once) {
+            uvzk__acquisition_end(acquisition, UV_ETIMEDOUT);
+        }
+    }
+    if (uvzk__list_empty(&contender->acquisitions)) {
+        uvzk__contender_unwanted(contender);
+    }
+}
+
+/* Whoever tried once and is known not to be first has had its answer. */
+static void end_tries(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = queue->members.next;
+    bool first = true;
+
+    while (queue->tries > 0 && link != &queue->members) {
+        struct uvzk__contender *member = member_at(link);
+        link = link->next;
+        if (!member->held && (!first || (member->covered &&
+                                         uvzk__view_foreigners_before(queue, member) > 0))) {
+            end_tries_of(member);
+        }
+        first = false;
+    }
+}
+
+void uvzk__queue_settle(struct uvzk__queue *queue)
+{
+    queue->settlings++;
+    grant_front(queue);
+    end_tries(queue);
+    request(queue);
+    if (uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->leaving) &&
+        uvzk__list_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
+        stop_watching(queue);
+        uvzk__queue_free(queue);
+    }
+}

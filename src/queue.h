@@ -1,0 +1,56 @@
+/* The view of one lock directory that all its local contenders share: what the
+ * last listing showed of others, merged with what we know of ourselves.
+ *
+ * At most one request is under way:
+ *
+ *   IDLE --> MAKING_PARENTS --> IDLE     some node needs its directory
+ *   IDLE --> SYNCING --> LISTING         some create's outcome is unknown
+ *   IDLE --> LISTING --> IDLE            somebody in line is not covered yet
+ *   IDLE --> WATCHING --> IDLE           the first in line waits for a foreigner
+ *
+ * settle() decides which, and who is granted. The view stays valid from above:
+ * contenders with a lower number can only disappear, so a contender that one
+ * listing has covered needs no other; only the first in line watches, and only
+ * its nearest foreign predecessor. */
+#ifndef UVZK_QUEUE_H
+#define UVZK_QUEUE_H
+
+#include "state.h"
+
+enum uvzk__queue_doing {
+    UVZK__QUEUE_IDLE,
+    UVZK__QUEUE_MAKING_PARENTS,
+    UVZK__QUEUE_SYNCING,
+    UVZK__QUEUE_LISTING,
+    UVZK__QUEUE_WATCHING
+};
+
+/* The queue of this path, made if need be; NULL when out of memory. */
+struct uvzk__queue *uvzk__queue_of(struct uvzk__client *, const char *path);
+
+/* The queue of this path if there is one, else NULL. */
+struct uvzk__queue *uvzk__queue_find(struct uvzk__client *, const char *path);
+
+/* Whether a local contender stands in line, or is about to. */
+bool uvzk__queue_occupied(struct uvzk__queue *);
+
+/* Something changed: settle() will look at it in the next turn. */
+void uvzk__queue_touch(struct uvzk__queue *);
+
+/* Decides what to ask, whom to grant, and frees the queue if nobody is left. */
+void uvzk__queue_settle(struct uvzk__queue *);
+
+/* Puts a contender whose node has a place among the members, in order; the
+ * others among the strangers. */
+void uvzk__queue_place(struct uvzk__queue *, struct uvzk__contender *);
+
+/* The member that comes first, released ones left out where the tuning allows;
+ * NULL if there is none, or if it is still being deleted. */
+struct uvzk__contender *uvzk__queue_front(struct uvzk__queue *);
+
+/* The session has ended: requests and watch are gone, the view is void. */
+void uvzk__queue_session_ended(struct uvzk__queue *);
+
+void uvzk__queue_free(struct uvzk__queue *);
+
+#endif

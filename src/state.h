@@ -1,0 +1,202 @@
+/* What lives behind the shells. One client owns everything below it:
+ *
+ *   client --- queues by path --- contenders in order --- acquisitions
+ *          \-- mutexes ---------- contenders by owner
+ *
+ * A contender is one claim on a lock: a znode, and the acquisitions (one, or
+ * several of one owner) it stands for. It outlives them for as long as its
+ * znode may exist. A queue is the one view of a lock directory that all its
+ * local contenders share. */
+#ifndef UVZK_STATE_H
+#define UVZK_STATE_H
+
+#include "client.h"
+#include "deadline.h"
+#include "list.h"
+#include "node.h"
+#include "node_name.h"
+#include "port.h"
+#include "proof.h"
+#include "session.h"
+#include "table.h"
+
+struct uvzk__client;
+
+/* Something to be done at a moment; due() runs inside a turn. */
+struct uvzk__timed {
+    struct uvzk__deadline deadline;
+    void (*due)(struct uvzk__timed *);
+};
+
+/* Something to be told to the user at the end of a turn, and nowhere else.
+ * deliver() may free what contains it. */
+struct uvzk__telling {
+    struct uvzk__link link;
+    void (*deliver)(struct uvzk__telling *);
+};
+
+/* -------------------------------------------------------------- acquisition */
+
+struct uvzk__acquisition {
+    uvzk_acquire_t *shell;
+    struct uvzk__contender *contender;
+    struct uvzk__mutex *mutex;  /* NULL once the mutex is closed */
+    struct uvzk__link siblings; /* on contender->acquisitions */
+    struct uvzk__link try_link; /* on client->tries, if tried once */
+    struct uvzk__telling telling;
+    struct uvzk__timed timeout;
+    uvzk_acquire_cb acquire_cb;
+    uvzk_lost_cb lost_cb;
+    uvzk_queued_cb queued_cb; /* NULL once told or not wanted */
+    uvzk_release_cb release_cb;
+    uint64_t ahead; /* to be told with queued_cb; 0: nothing to tell */
+    int status;     /* of the FINAL callback */
+    uint8_t told;   /* enum uvzk__told, acquisition.h */
+    bool try_once;
+};
+
+/* ---------------------------------------------------------------- contender */
+
+struct uvzk__contender {
+    struct uvzk__node node;
+    struct uvzk__client *client;
+    struct uvzk__queue *queue;
+    struct uvzk__mutex *mutex; /* whose owner may re-enter; NULL if nobody may */
+    const void *owner;
+    UT_hash_handle by_owner; /* in mutex->owned */
+    struct uvzk__link acquisitions;
+    struct uvzk__link everyone; /* on client->contenders */
+    struct uvzk__link in_queue; /* on queue->members, ->leaving or ->strangers */
+    struct uvzk__link in_role;  /* on client->held, ->candidates or ->doomed */
+    struct uvzk__rpc rpc;       /* create, exists, the guard's get */
+    struct uvzk__watch guard;   /* on its own node, guard.h */
+    struct uvzk__timed rest;    /* before a new node after a deletion by others */
+    char *path;                 /* prefix to create, then the node's full path */
+    void *data;                 /* bytes of the node; NULL: the client's */
+    size_t data_length;
+    uint64_t create_stamp;     /* client->stamp when the create was submitted */
+    uint64_t seen_stamp;       /* of the last listing that shows the node */
+    uint64_t first_attempt_ms; /* for the retry policy */
+    uint32_t attempts;
+    uint32_t pins;    /* requests under way that point here */
+    uint32_t vouched; /* queue->settlings up to which its node is known to stand */
+    uint8_t uuid[UVZK__UUID_BYTES];
+    uint8_t guarding; /* enum uvzk__guarding, guard.h */
+    bool covered;     /* everyone before it is in the queue's view */
+    bool held;
+    bool given_up;       /* its acquisitions have been told, or wait for the delete */
+    bool wants_position; /* counted in queue->positions_wanted */
+    bool swept_alone;    /* its delete may not share a multi */
+    bool ended;          /* freed as soon as nothing points here */
+};
+
+/* -------------------------------------------------------------------- queue */
+
+/* A contender of another session, or of nobody we know. */
+struct uvzk__foreigner {
+    int32_t sequence;
+    char *name;
+};
+
+struct uvzk__queue {
+    struct uvzk__client *client;
+    UT_hash_handle hh;           /* in client->queues, by path */
+    char *path;                  /* of the lock directory, namespace included */
+    const char *token;           /* of its contenders' names: "lock-" */
+    struct uvzk__link members;   /* contenders that stand, in order */
+    struct uvzk__link leaving;   /* contenders to be deleted, in order */
+    struct uvzk__link strangers; /* contenders whose place is not known */
+    struct uvzk__link dirty;     /* on client->dirty */
+    struct uvzk__rpc rpc;        /* one request at a time, whatever it is */
+    struct uvzk__watch watch;
+    struct uvzk__timed rest; /* before a failed request is repeated */
+    char *watched;           /* full path under watch, or being put under it */
+    int32_t watched_sequence;
+    char *parent;                       /* the path being made, while making parents */
+    uint64_t newest_stamp;              /* of the latest create that asks for a listing */
+    uint64_t asked_stamp;               /* client->stamp when the listing was submitted */
+    uint64_t listed_stamp;              /* asked_stamp of the last listing that arrived */
+    struct uvzk__foreigner *foreigners; /* up to the last member, in order */
+    size_t foreigner_count;
+    uint64_t foreign_children; /* no contenders, in the last listing */
+    uint64_t sweep_stamp;      /* the last sweep that guards this queue */
+    uint32_t settlings;        /* how often it has been settled */
+    uint32_t positions_wanted; /* contenders to be told their position */
+    uint32_t tries;            /* acquisitions tried once, not told yet */
+    uint8_t doing;             /* enum uvzk__queue_doing, queue.h */
+    bool list_again;           /* somebody in the view may have gone */
+    bool synced;               /* the listing under way follows a sync */
+    bool fresh;                /* we have just made the directory: nobody is in it */
+    bool resting;              /* after a failed request */
+};
+
+/* -------------------------------------------------------------------- mutex */
+
+struct uvzk__mutex {
+    uvzk_mutex_t *shell;
+    struct uvzk__client *client;
+    struct uvzk__link everyone;    /* on client->mutexes */
+    struct uvzk__contender *owned; /* uthash by owner */
+    struct uvzk__telling telling;  /* of its close */
+    uvzk_mutex_close_cb close_cb;
+    char *path;
+    uint64_t acquisition_count; /* not FINAL yet */
+    uint64_t held_count;        /* contenders that hold */
+    bool closing;
+};
+
+/* ------------------------------------------------------------------- client */
+
+struct uvzk__client {
+    uvzk_client_t *shell;
+    struct uvzk__port *port;
+    struct uvzk__port_user user;
+    unsigned tuning;
+
+    uvzk_state_cb state_cb;
+    uvzk_log_cb log_cb;
+    uvzk_client_close_cb close_cb;
+    uvzk_retry_policy_t retry;
+    uint32_t close_wait_ms;
+    char *ns; /* "" or "/ns" */
+    void *default_data;
+    size_t default_data_length;
+    bool default_data_is_address;
+    uvzk_acl_t *acl_entries;
+    struct uvzk__acl acl;
+
+    struct uvzk__session session;
+    struct uvzk__proof proof;
+    uint64_t opened_ms;
+    uint32_t open_attempts;
+    uint64_t open_since_ms;
+
+    struct uvzk__queue *queues; /* uthash by path */
+    struct uvzk__link contenders, mutexes, dirty, tellings, tries;
+    struct uvzk__link held;       /* told or about to be told that they hold */
+    struct uvzk__link candidates; /* first in line, waiting for a proof */
+    struct uvzk__link doomed;     /* to be deleted */
+    struct uvzk__deadlines deadlines;
+
+    struct uvzk__timed reopen;      /* after a failed open */
+    struct uvzk__timed lapse;       /* LOST by the clock */
+    struct uvzk__timed expiry;      /* valid_until of what is held */
+    struct uvzk__timed touch;       /* next proof, or touch of the session */
+    struct uvzk__timed patience;    /* of close */
+    struct uvzk__timed hold_back;   /* after the server refused by overload */
+    struct uvzk__timed sweep_retry; /* after deletes found no memory */
+
+    uint64_t stamp; /* grows with each submission */
+    uint64_t node_bytes;
+    uint64_t watch_bytes;
+    uint64_t contender_count;
+    uint64_t watch_count;
+    uint64_t request_count, listing_count, proof_count;
+    unsigned proofs_under_way;
+    unsigned sweeps_under_way;
+    bool containers; /* until a server says that it has none */
+    bool started, auth_failed, holding_back;
+    bool closing, port_closing;
+};
+
+#endif

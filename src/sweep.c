@@ -1,0 +1,202 @@
+#include "sweep.h"
+
+#include "contender.h"
+#include "driver.h"
+#include "queue.h"
+
+#define DELETES_A_SWEEP 64U
+
+/* Enough to keep a server busy, few enough that deletes gather meanwhile. */
+#define SWEEPS_UNDER_WAY 4U
+
+#define RETRY_MS 100U
+
+struct sweep {
+    struct uvzk__rpc rpc;
+    struct uvzk__client *client;
+    struct uvzk__op *ops;                /* room for two a delete */
+    struct uvzk__contender **contenders; /* of each op */
+    size_t op_count;
+};
+
+static struct uvzk__contender *doomed_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_role);
+}
+
+static void free_sweep(struct sweep *sweep)
+{
+    if (sweep != NULL) {
+        uvzk__free(sweep->ops);
+        uvzk__free(sweep->contenders);
+        uvzk__free(sweep);
+    }
+}
+
+static struct sweep *new_sweep(struct uvzk__client *client, size_t deletes)
+{
+    struct sweep *sweep = uvzk__calloc(1, sizeof(*sweep));
+
+    if (sweep == NULL) {
+        return NULL;
+    }
+    sweep->client = client;
+    sweep->ops = uvzk__calloc(2 * deletes, sizeof(sweep->ops[0]));
+    sweep->contenders = uvzk__calloc(2 * deletes, sizeof(struct uvzk__contender *));
+    if (sweep->ops == NULL || sweep->contenders == NULL) {
+        free_sweep(sweep);
+        return NULL;
+    }
+    return sweep;
+}
+
+static void add(struct sweep *sweep, struct uvzk__contender *contender,
+                enum uvzk__op_kind kind)
+{
+    struct uvzk__op *op = &sweep->ops[sweep->op_count];
+
+    op->kind = kind;
+    op->path = contender->path;
+    op->version = -1;
+    sweep->contenders[sweep->op_count++] = contender;
+    uvzk__contender_pin(contender);
+}
+
+/* The local neighbour that holds although a node before it still stands. */
+static struct uvzk__contender *successor_of(struct uvzk__contender *contender)
+{
+    struct uvzk__contender *front;
+
+    if (!(contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER)) {
+        return NULL;
+    }
+    front = uvzk__queue_front(contender->queue);
+    if (front == NULL || !front->held ||
+        uvzk__place_compare(contender->node.place, front->node.place) > 0) {
+        return NULL;
+    }
+    return front;
+}
+
+static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
+{
+    struct uvzk__contender *successor = successor_of(contender);
+    uint64_t stamp = sweep->client->stamp + 1; /* of the request to come */
+
+    uvzk__list_remove(&contender->in_role);
+    if (successor != NULL && contender->queue->sweep_stamp != stamp) {
+        contender->queue->sweep_stamp = stamp;
+        add(sweep, successor, UVZK__OP_CHECK);
+    }
+    add(sweep, contender, UVZK__OP_DELETE);
+    uvzk__node_sent(&contender->node);
+}
+
+/* How many of the doomed may share the next request. */
+static size_t batch_size(struct uvzk__client *client)
+{
+    struct uvzk__link *link = client->doomed.next;
+    size_t count = 0;
+
+    if (!(client->tuning & UVZK__TUNE_BATCH) || doomed_at(link)->swept_alone) {
+        return 1;
+    }
+    while (link != &client->doomed && count < DELETES_A_SWEEP &&
+           !doomed_at(link)->swept_alone) {
+        count++;
+        link = link->next;
+    }
+    return count;
+}
+
+static void delete_replied(struct uvzk__contender *contender, int status)
+{
+    if (contender->node.state == UVZK__NODE_DOOMED) {
+        uvzk__node_delete_replied(&contender->node, status);
+        uvzk__contender_follow(contender);
+    }
+}
+
+/* What the failing operation says about its own node. */
+static int verdict(int status)
+{
+    return status == UVZK_ENONODE || status == UVZK_ENOAUTH ? status : UVZK_ETHROTTLED;
+}
+
+/* An op of a request that the server refused as a whole. */
+static void op_refused(struct sweep *sweep, size_t index, size_t failed, int status)
+{
+    struct uvzk__contender *contender = sweep->contenders[index];
+    bool culprit = index == failed;
+
+    if (sweep->ops[index].kind == UVZK__OP_CHECK) {
+        if (culprit && status == UVZK_ENONODE && !contender->ended) {
+            uvzk__contender_missing(contender);
+        }
+        return;
+    }
+    contender->swept_alone = failed >= sweep->op_count;
+    delete_replied(contender, culprit ? verdict(status) : UVZK_ENOTSENT);
+}
+
+static void swept(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct sweep *sweep = UVZK__CONTAINER_OF(rpc, struct sweep, rpc);
+    bool refused = reply->status != 0 && uvzk__is_answer(reply->status);
+    size_t failed = rpc->kind == UVZK__RPC_DELETE ? 0 : reply->failed_op;
+
+    sweep->client->sweeps_under_way--;
+    uvzk__answered(sweep->client, rpc, reply->status, true);
+    for (size_t i = 0; i < sweep->op_count; i++) {
+        if (refused) {
+            op_refused(sweep, i, failed, reply->status);
+        } else if (sweep->ops[i].kind == UVZK__OP_DELETE) {
+            delete_replied(sweep->contenders[i], reply->status);
+        }
+    }
+    for (size_t i = 0; i < sweep->op_count; i++) {
+        uvzk__contender_unpin(sweep->contenders[i]);
+    }
+    uvzk__wake(sweep->client);
+    free_sweep(sweep);
+}
+
+static bool send_one(struct uvzk__client *client)
+{
+    size_t count = batch_size(client);
+    struct sweep *sweep = new_sweep(client, count);
+
+    if (sweep == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        add_delete(sweep, doomed_at(client->doomed.next));
+    }
+    if (sweep->op_count == 1) {
+        uvzk__rpc_prepare(&sweep->rpc, UVZK__RPC_DELETE, sweep->ops[0].path, swept);
+    } else {
+        uvzk__rpc_prepare(&sweep->rpc, UVZK__RPC_MULTI, NULL, swept);
+        sweep->rpc.ops = sweep->ops;
+        sweep->rpc.op_count = sweep->op_count;
+    }
+    client->sweeps_under_way++;
+    uvzk__submit(client, &sweep->rpc);
+    return true;
+}
+
+static void try_again(struct uvzk__timed *timed)
+{
+    (void)timed; /* the turn that runs this sweeps at its end */
+}
+
+void uvzk__sweep(struct uvzk__client *client)
+{
+    while (uvzk__may_send(client) && client->sweeps_under_way < SWEEPS_UNDER_WAY &&
+           !uvzk__list_empty(&client->doomed)) {
+        if (!send_one(client)) {
+            client->sweep_retry.due = try_again;
+            uvzk__timed_set(client, &client->sweep_retry, uvzk__now(client) + RETRY_MS);
+            return;
+        }
+    }
+}

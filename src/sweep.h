@@ -1,0 +1,16 @@
+/* Guaranteed deletes, in multis: up to 64 nodes in one request, at most a few
+ * requests under way, so that a lone delete leaves at once and many go together.
+ * Where the lock was handed over to a local neighbour, the multi also checks that
+ * the neighbour's node stands: the released node goes only together with that
+ * certainty, so that nobody behind can be granted past a node that was deleted
+ * by hand. One failing operation fails a multi as a whole; what it was about is
+ * settled, and the rest is sent again. */
+#ifndef UVZK_SWEEP_H
+#define UVZK_SWEEP_H
+
+#include "state.h"
+
+/* Sends what is on client->doomed, as far as it may be sent. */
+void uvzk__sweep(struct uvzk__client *);
+
+#endif

@@ -1,0 +1,366 @@
+#include "view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acquisition.h"
+#include "contender.h"
+#include "driver.h"
+#include "node_name.h"
+
+/* A listing's name that is a contender's. */
+struct sighting {
+    struct uvzk__node_name parsed;
+    const char *name; /* the listing's own */
+    struct uvzk__contender *contender; /* NULL: a foreigner */
+};
+
+/* What an update works on, until it is all there and nothing can fail. */
+struct scan {
+    struct sighting *sightings; /* by sequence */
+    size_t sighting_count;
+    uint64_t foreign_children;
+    struct uvzk__contender **placed;   /* by sequence */
+    struct uvzk__contender **unknown;  /* by UUID */
+    size_t placed_count, unknown_count;
+    struct uvzk__foreigner *foreigners;
+    size_t foreigner_count;
+};
+
+static int by_sequence(const void *left, const void *right)
+{
+    int32_t a = ((const struct sighting *)left)->parsed.sequence;
+    int32_t b = ((const struct sighting *)right)->parsed.sequence;
+
+    return (a > b) - (a < b);
+}
+
+static int contenders_by_place(const void *left, const void *right)
+{
+    const struct uvzk__contender *a = *(struct uvzk__contender *const *)left;
+    const struct uvzk__contender *b = *(struct uvzk__contender *const *)right;
+
+    return uvzk__place_compare(a->node.place, b->node.place);
+}
+
+static int contenders_by_uuid(const void *left, const void *right)
+{
+    const struct uvzk__contender *a = *(struct uvzk__contender *const *)left;
+    const struct uvzk__contender *b = *(struct uvzk__contender *const *)right;
+
+    return memcmp(a->uuid, b->uuid, sizeof(a->uuid));
+}
+
+static size_t gather(struct uvzk__link *head, bool unknown_only,
+                     struct uvzk__contender **into)
+{
+    size_t count = 0;
+
+    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        if (unknown_only && contender->node.state != UVZK__NODE_UNKNOWN) {
+            continue;
+        }
+        if (into != NULL) {
+            into[count] = contender;
+        }
+        count++;
+    }
+    return count;
+}
+
+static void *room_for(size_t count, size_t size)
+{
+    return uvzk__calloc(count == 0 ? 1 : count, size);
+}
+
+static int gather_locals(struct uvzk__queue *queue, struct scan *scan)
+{
+    size_t members = gather(&queue->members, false, NULL);
+
+    scan->placed_count = members + gather(&queue->leaving, false, NULL);
+    scan->unknown_count = gather(&queue->strangers, true, NULL);
+    scan->placed = room_for(scan->placed_count, sizeof(struct uvzk__contender *));
+    scan->unknown = room_for(scan->unknown_count, sizeof(struct uvzk__contender *));
+    if (scan->placed == NULL || scan->unknown == NULL) {
+        return UV_ENOMEM;
+    }
+    (void)gather(&queue->members, false, scan->placed);
+    (void)gather(&queue->leaving, false, scan->placed + members);
+    (void)gather(&queue->strangers, true, scan->unknown);
+    qsort(scan->placed, scan->placed_count, sizeof(struct uvzk__contender *),
+          contenders_by_place);
+    qsort(scan->unknown, scan->unknown_count, sizeof(struct uvzk__contender *),
+          contenders_by_uuid);
+    return 0;
+}
+
+static struct uvzk__contender *placed_at(const struct scan *scan,
+                                         const struct uvzk__node_name *parsed)
+{
+    size_t low = 0, high = scan->placed_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (scan->placed[middle]->node.place.sequence < parsed->sequence) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < scan->placed_count &&
+           scan->placed[low]->node.place.sequence == parsed->sequence;
+         low++) {
+        if (memcmp(scan->placed[low]->uuid, parsed->uuid, sizeof(parsed->uuid)) == 0) {
+            return scan->placed[low];
+        }
+    }
+    return NULL;
+}
+
+static struct uvzk__contender *unknown_of(const struct scan *scan,
+                                          const struct uvzk__node_name *parsed)
+{
+    size_t low = 0, high = scan->unknown_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order =
+            memcmp(scan->unknown[middle]->uuid, parsed->uuid, sizeof(parsed->uuid));
+        if (order == 0) {
+            return scan->unknown[middle];
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+/* A worn-out sequence orders nobody: its owner must not contend, and ours are
+ * refused before they come near it. */
+static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const *names,
+                 size_t count)
+{
+    scan->sightings = room_for(count, sizeof(struct sighting));
+    if (scan->sightings == NULL) {
+        return UV_ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct sighting *sighting = &scan->sightings[scan->sighting_count];
+        uvzk__node_name_parse(&sighting->parsed, names[i], queue->token);
+        if (!sighting->parsed.is_contender ||
+            uvzk__sequence_worn_out(sighting->parsed.sequence)) {
+            scan->foreign_children++;
+            continue;
+        }
+        sighting->name = names[i];
+        if (sighting->parsed.has_uuid) {
+            sighting->contender = placed_at(scan, &sighting->parsed);
+            if (sighting->contender == NULL) {
+                sighting->contender = unknown_of(scan, &sighting->parsed);
+            }
+        }
+        scan->sighting_count++;
+    }
+    qsort(scan->sightings, scan->sighting_count, sizeof(struct sighting), by_sequence);
+    return 0;
+}
+
+static void free_foreigners(struct uvzk__foreigner *foreigners, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uvzk__free(foreigners[i].name);
+    }
+    uvzk__free(foreigners);
+}
+
+/* Who stands after the last of ours can never come before one of us. */
+static int keep_foreigners(struct scan *scan)
+{
+    size_t end = scan->sighting_count;
+
+    while (end > 0 && scan->sightings[end - 1].contender == NULL) {
+        end--;
+    }
+    scan->foreigners = room_for(end, sizeof(struct uvzk__foreigner));
+    if (scan->foreigners == NULL) {
+        return UV_ENOMEM;
+    }
+    for (size_t i = 0; i < end; i++) {
+        if (scan->sightings[i].contender != NULL) {
+            continue;
+        }
+        struct uvzk__foreigner *foreigner = &scan->foreigners[scan->foreigner_count];
+        foreigner->sequence = scan->sightings[i].parsed.sequence;
+        foreigner->name = uvzk__strdup(scan->sightings[i].name);
+        if (foreigner->name == NULL) {
+            return UV_ENOMEM;
+        }
+        scan->foreigner_count++;
+    }
+    return 0;
+}
+
+static void free_scan(struct scan *scan)
+{
+    uvzk__free(scan->sightings);
+    uvzk__free(scan->placed);
+    uvzk__free(scan->unknown);
+    if (scan->foreigners != NULL) {
+        free_foreigners(scan->foreigners, scan->foreigner_count);
+    }
+}
+
+void uvzk__view_foreign_children(struct uvzk__queue *queue, uint64_t count)
+{
+    if (count != queue->foreign_children && count > 0) {
+        uvzk__log(queue->client, UVZK_LOG_WARN,
+                  "%s has %" PRIu64 " children that are no contenders", queue->path,
+                  count);
+    }
+    queue->foreign_children = count;
+}
+
+static void take_over(struct uvzk__queue *queue, struct scan *scan)
+{
+    free_foreigners(queue->foreigners, queue->foreigner_count);
+    queue->foreigners = scan->foreigners;
+    queue->foreigner_count = scan->foreigner_count;
+    scan->foreigners = NULL;
+    uvzk__view_foreign_children(queue, scan->foreign_children);
+    queue->listed_stamp = queue->asked_stamp;
+    queue->list_again = false;
+    for (size_t i = 0; i < scan->sighting_count; i++) {
+        struct uvzk__contender *contender = scan->sightings[i].contender;
+        if (contender != NULL) {
+            contender->seen_stamp = queue->asked_stamp;
+            contender->covered = true;
+            uvzk__contender_vouch(contender);
+        }
+    }
+}
+
+/* The unknown ones that are in it have a place now; after a sync, those that are
+ * not were never made. A found one may have been doomed by an earlier step. */
+static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
+{
+    for (size_t i = 0; i < scan->sighting_count; i++) {
+        struct uvzk__contender *contender = scan->sightings[i].contender;
+        if (contender != NULL && contender->node.state == UVZK__NODE_UNKNOWN) {
+            uvzk__contender_found(contender, scan->sightings[i].parsed.sequence);
+        }
+    }
+    for (size_t i = 0; queue->synced && i < scan->unknown_count; i++) {
+        if (scan->unknown[i]->seen_stamp != queue->asked_stamp) {
+            uvzk__contender_absent(scan->unknown[i]);
+        }
+    }
+}
+
+static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
+{
+    for (size_t i = 0; i < scan->placed_count; i++) {
+        struct uvzk__contender *contender = scan->placed[i];
+        if (contender->node.state == UVZK__NODE_STANDING &&
+            contender->create_stamp < queue->asked_stamp &&
+            contender->seen_stamp != queue->asked_stamp) {
+            uvzk__contender_missing(contender);
+        }
+    }
+}
+
+static void tell_position(struct uvzk__queue *queue, struct uvzk__contender *contender,
+                          uint64_t ahead)
+{
+    contender->wants_position = false;
+    queue->positions_wanted--;
+    for (struct uvzk__link *link = contender->acquisitions.next;
+         ahead > 0 && link != &contender->acquisitions; link = link->next) {
+        uvzk__acquisition_queued(
+            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings), ahead);
+    }
+}
+
+static void tell_positions(struct uvzk__queue *queue)
+{
+    uint64_t members = 0;
+    size_t foreigners = 0;
+
+    for (struct uvzk__link *link = queue->members.next;
+         queue->positions_wanted > 0 && link != &queue->members; link = link->next) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        while (foreigners < queue->foreigner_count &&
+               queue->foreigners[foreigners].sequence <= contender->node.place.sequence) {
+            foreigners++;
+        }
+        if (contender->wants_position && contender->covered) {
+            tell_position(queue, contender, members + foreigners);
+        }
+        members++;
+    }
+}
+
+int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_t count)
+{
+    struct scan scan;
+    int status;
+
+    memset(&scan, 0, sizeof(scan));
+    status = gather_locals(queue, &scan);
+    if (status == 0) {
+        status = sight(queue, &scan, names, count);
+    }
+    if (status == 0) {
+        status = keep_foreigners(&scan);
+    }
+    if (status == 0) {
+        take_over(queue, &scan);
+        resolve_missing(queue, &scan);
+        resolve_unknown(queue, &scan);
+        tell_positions(queue);
+    }
+    free_scan(&scan);
+    return status;
+}
+
+size_t uvzk__view_foreigners_before(const struct uvzk__queue *queue,
+                                    const struct uvzk__contender *contender)
+{
+    size_t low = 0, high = queue->foreigner_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (queue->foreigners[middle].sequence <= contender->node.place.sequence) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void uvzk__view_forget(struct uvzk__queue *queue, int32_t sequence)
+{
+    for (size_t i = queue->foreigner_count; i > 0; i--) {
+        if (queue->foreigners[i - 1].sequence == sequence) {
+            uvzk__free(queue->foreigners[i - 1].name);
+            memmove(&queue->foreigners[i - 1], &queue->foreigners[i],
+                    (queue->foreigner_count - i) * sizeof(queue->foreigners[0]));
+            queue->foreigner_count--;
+            return;
+        }
+    }
+}
+
+void uvzk__view_clear(struct uvzk__queue *queue)
+{
+    free_foreigners(queue->foreigners, queue->foreigner_count);
+    queue->foreigners = NULL;
+    queue->foreigner_count = 0;
+}

@@ -1,0 +1,15 @@
+/* What a session may have under watch. After each reconnect the C client names
+ * all watched paths in one request, which must fit a server's jute.maxbuffer of
+ * 1 MB, or it can never reconnect (ZOOKEEPER-706 is not solved there). */
+#ifndef UVZK_WATCH_BUDGET_H
+#define UVZK_WATCH_BUDGET_H
+
+#include "state.h"
+
+#define UVZK__WATCH_BYTES_MAX 900000U
+
+/* false: there is no room for this path. */
+bool uvzk__watch_budget_take(struct uvzk__client *, const char *path);
+void uvzk__watch_budget_give(struct uvzk__client *, const char *path);
+
+#endif

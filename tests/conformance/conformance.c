@@ -1,0 +1,82 @@
+/* What port.h promises, asked of a port that the program is linked with. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+
+static int begin(void **state)
+{
+    (void)state;
+    return world_begin();
+}
+
+static int end(void **state)
+{
+    (void)state;
+    world_end();
+    return 0;
+}
+
+static int make_user(void **state)
+{
+    *state = user_new();
+    return 0;
+}
+
+static int end_user(void **state)
+{
+    return user_end(*state) ? 0 : -1;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, make_user, end_user)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(create_tells_name_and_stat),
+        CASE(create_numbers_siblings),
+        CASE(create_refuses),
+        CASE(container_is_made),
+        CASE(delete_minds_the_version),
+        CASE(set_and_get),
+        CASE(exists_and_sync),
+        CASE(children_are_listed),
+        CASE(malformed_paths_are_refused),
+        CASE(replies_come_in_order),
+        CASE(many_requests_come_back_in_order),
+        CASE(an_rpc_is_free_in_its_reply),
+        CASE(multi_does_all),
+        CASE(multi_does_nothing),
+        CASE(multi_refuses_what_cannot_be),
+        CASE(watch_fires_once_after_its_reply),
+        CASE(watch_waits_for_creation),
+        CASE(watch_on_children),
+        CASE(watch_of_a_failed_get_is_not_armed),
+        CASE(unwatch_silences),
+        CASE(unwatch_before_the_reply),
+        CASE(unwatch_then_watch_again),
+        CASE(unwatch_while_disconnected),
+        CASE(watch_survives_a_disconnection),
+        CASE(connected_tells_the_session),
+        CASE(not_connected_is_not_sent),
+        CASE(loss_is_told_then_replies_then_connected),
+        CASE(loss_in_the_midst_of_many),
+        CASE(expiry_replies_then_tells),
+        CASE(expiry_drops_watches),
+        CASE(open_again_inside_expiry),
+        CASE(wake_brings_one_turn),
+        CASE(alarm_brings_one_turn),
+        CASE(alarm_can_be_moved_and_switched_off),
+        CASE(random_differs),
+        CASE(close_unopened),
+        CASE(close_while_opening),
+        CASE(close_soon_after_open),
+        CASE(close_with_requests_under_way),
+        CASE(close_inside_a_reply),
+        CASE(close_while_disconnected),
+        CASE(close_with_watches),
+        CASE(close_after_expiry),
+        CASE(a_storm_keeps_the_promises),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,108 @@
+/* The public client over the real port: what init refuses, and that a refusal
+ * leaves nothing on the loop. No server is needed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <time.h>
+
+#include "uvzk.h"
+
+static int init_with(const uvzk_options_t *options)
+{
+    uv_loop_t loop;
+    uvzk_client_t client;
+    memset(&client, 0, sizeof(client));
+    assert_int_equal(uv_loop_init(&loop), 0);
+    int rc = uvzk_client_init(&loop, &client, options);
+    assert_true(rc < 0);
+    assert_null(client.impl);
+    assert_int_equal(uv_loop_close(&loop), 0); /* at once, without a turn */
+    return rc;
+}
+
+static int init_with_hosts(const char *hosts)
+{
+    uvzk_options_t options;
+    uvzk_options_init(&options);
+    options.hosts = hosts;
+    return init_with(&options);
+}
+
+static void bad_hosts_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(init_with(NULL), UV_EINVAL);
+    assert_int_equal(init_with_hosts(NULL), UV_EINVAL);
+    assert_int_equal(init_with_hosts(""), UV_EINVAL);
+    assert_int_equal(init_with_hosts("localhost"), UV_EINVAL);
+    assert_int_equal(init_with_hosts("localhost:2181,"), UV_EINVAL);
+    assert_int_equal(init_with_hosts("localhost:2181/a//b"), UVZK_EPATH);
+}
+
+static void bad_options_are_refused(void **state)
+{
+    uvzk_options_t options;
+    (void)state;
+    uvzk_options_init(&options);
+    options.hosts = "localhost:2181";
+    options.proof = 99;
+    assert_int_equal(init_with(&options), UV_EINVAL);
+    options.proof = UVZK_PROOF_QUORUM;
+    options.session_timeout_ms = UINT32_MAX;
+    assert_int_equal(init_with(&options), UV_EINVAL);
+    options.session_timeout_ms = 0;
+    options.size = 1;
+    assert_int_equal(init_with(&options), UV_EINVAL);
+}
+
+static void count_close(uvzk_client_t *client)
+{
+    ++*(int *)client->data;
+}
+
+static void an_unstarted_client_closes(void **state)
+{
+    uv_loop_t loop;
+    uvzk_client_t client;
+    uvzk_options_t options;
+    int closed = 0;
+    (void)state;
+    memset(&client, 0, sizeof(client));
+    client.data = &closed;
+    uvzk_options_init(&options);
+    options.hosts = "localhost:2181";
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(uvzk_client_init(&loop, &client, &options), 0);
+    assert_true(uv_loop_alive(&loop)); /* until the close that is owed */
+    assert_int_equal(uvzk_client_close(&client, count_close), 0);
+    assert_int_equal(closed, 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(closed, 1);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static void now_is_boot_time(void **state)
+{
+    struct timespec before, after;
+    (void)state;
+    clock_gettime(CLOCK_BOOTTIME, &before);
+    uint64_t now = uvzk_now();
+    clock_gettime(CLOCK_BOOTTIME, &after);
+    assert_true(now >= (uint64_t)before.tv_sec * 1000U);
+    assert_true(now <= ((uint64_t)after.tv_sec + 1) * 1000U);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_hosts_are_refused),
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(an_unstarted_client_closes),
+        cmocka_unit_test(now_is_boot_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* What only the real port has: names, credentials, several servers, the C
+ * client's manners, a loop that never stands still. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "request.h"
+#include "user.h"
+#include "world_real.h"
+
+/* A session closed while its server is silent: the client then loses memory of
+ * its own (ZOOKEEPER-2894). The conformance suite runs without this. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libzookeeper_mt.so";
+}
+
+static int begin_world(void **state)
+{
+    (void)state;
+    return world_begin();
+}
+
+static int end_world(void **state)
+{
+    (void)state;
+    world_end();
+    return 0;
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    memset(&world_settings, 0, sizeof(world_settings));
+    return 0;
+}
+
+/* -------------------------------------------------------------------- names */
+
+static void open_fails_without_an_address(void **state)
+{
+    (void)state;
+    world_settings.only_hosts = "nowhere.invalid:2181";
+    struct user *user = user_new();
+    user_open(user);
+    assert_true(user_wait_session(user, UVZK__SESSION_OPEN_FAILED, 1));
+    assert_true(user->open_status < 0);
+    user_open(user); /* the handle is down: again */
+    assert_true(user_wait_session(user, UVZK__SESSION_OPEN_FAILED, 2));
+    assert_true(user_end(user));
+}
+
+static void open_waits_for_a_server(void **state)
+{
+    (void)state;
+    struct user *user = user_new();
+    world_lose(user->world);
+    user_open(user);
+    world_run_for(user->world, 100);
+    assert_int_equal(user->sessions[UVZK__SESSION_CONNECTED], 0);
+    assert_int_equal(user->sessions[UVZK__SESSION_SUSPENDED], 0);
+    world_restore(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 1));
+    assert_true(user->log_lines > 0); /* the client complained, and to us */
+    assert_true(user_end(user));
+}
+
+/* ZOOKEEPER-2466: of two servers, one dead, the client left to itself may try
+ * the dead one for ever. */
+static void two_hosts_do_not_starve(void **state)
+{
+    (void)state;
+    world_settings.more_hosts = "127.0.0.1:1,";
+    struct user *user = user_new();
+    assert_true(user_connect(user));
+    for (unsigned i = 1; i <= 3; i++) {
+        world_lose(user->world);
+        assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, i));
+        world_run_for(user->world, 20);
+        world_restore(user->world);
+        assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, i + 1));
+    }
+    assert_true(user_end(user));
+}
+
+/* -------------------------------------------------------------- credentials */
+
+static void credentials_come_before_requests(void **state)
+{
+    static const uvzk_acl_t entries[] = {{UVZK_PERM_ALL, "auth", ""}};
+    static const struct uvzk__acl mine = {entries, 1};
+    (void)state;
+    world_settings.auth_scheme = "digest";
+    world_settings.auth = "user:secret";
+    struct user *user = user_new();
+    struct ask ask;
+    assert_true(user_connect(user));
+    ask_init(&ask, user, UVZK__RPC_CREATE, "/private");
+    ask.rpc.acl = &mine;
+    assert_int_equal(ask_run(&ask), 0);
+
+    world_lose(user->world); /* and again after a reconnection */
+    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
+    world_restore(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
+    ask_init(&ask, user, UVZK__RPC_GET, "/private");
+    assert_int_equal(ask_run(&ask), 0);
+    assert_true(user_end(user));
+}
+
+static void an_acl_without_credentials_is_invalid(void **state)
+{
+    static const uvzk_acl_t entries[] = {{UVZK_PERM_ALL, "auth", ""}};
+    static const struct uvzk__acl mine = {entries, 1};
+    (void)state;
+    struct user *user = user_new();
+    struct ask ask;
+    assert_true(user_connect(user));
+    ask_init(&ask, user, UVZK__RPC_CREATE, "/private");
+    ask.rpc.acl = &mine;
+    assert_int_equal(ask_run(&ask), UVZK_EINVALIDACL);
+    assert_true(user_end(user));
+}
+
+static void bad_credentials_end_the_handle(void **state)
+{
+    (void)state;
+    world_settings.auth_scheme = "nosuchscheme";
+    world_settings.auth = "x";
+    struct user *user = user_new();
+    struct ask ask;
+    user_open(user);
+    assert_true(user_wait_session(user, UVZK__SESSION_AUTH_FAILED, 1));
+    ask_init(&ask, user, UVZK__RPC_EXISTS, "/a");
+    assert_int_equal(ask_run(&ask), UVZK_ENOTSENT);
+    user_open(user);
+    assert_true(user_wait_session(user, UVZK__SESSION_AUTH_FAILED, 2));
+    assert_true(user_end(user));
+}
+
+/* ------------------------------------------------------------------ manners */
+
+/* The client would reseed the process's generators each time it resolves. */
+static void random_of_the_process_is_left_alone(void **state)
+{
+    long expected[4];
+    (void)state;
+    srandom(42);
+    for (int i = 0; i < 4; i++) {
+        expected[i] = random();
+    }
+    srandom(42);
+    struct user *user = user_new();
+    assert_true(user_connect(user));
+    world_lose(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
+    world_restore(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(random(), expected[i]);
+    }
+    assert_true(user_end(user));
+}
+
+/* Only so many are with the client at once; the rest is certainly not sent. */
+static void the_window_holds_requests_back(void **state)
+{
+    enum { COUNT = UVZK__WINDOW + 500 };
+    static struct ask asks[COUNT];
+    (void)state;
+    struct user *user = user_new();
+    assert_true(user_connect(user));
+    for (size_t i = 0; i < COUNT; i++) {
+        ask_init(&asks[i], user, UVZK__RPC_SYNC, "/");
+        ask_submit(&asks[i]);
+    }
+    world_lose(user->world);
+    assert_true(ask_wait(&asks[COUNT - 1]));
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(asks[i].status,
+                         i < UVZK__WINDOW ? UVZK_ECONNLOSS : UVZK_ENOTSENT);
+    }
+    assert_true(user_end(user));
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    ++*(unsigned *)timer->data;
+}
+
+static bool is_closed(void *context)
+{
+    return ((struct user *)context)->closed > 0;
+}
+
+/* The server is silent, so that closing the session takes the client more than
+ * a second; the loop ticks on for at least half of it. */
+static void the_loop_runs_while_a_session_is_closed(void **state)
+{
+    enum { COUNT = 50, TICK_MS = 10 };
+    static struct ask asks[COUNT];
+    unsigned ticks = 0;
+    uv_timer_t timer;
+    (void)state;
+    struct user *user = user_new();
+    assert_true(user_connect(user));
+    proxy_hold_replies(world_proxy(user->world));
+    for (size_t i = 0; i < COUNT; i++) {
+        ask_init(&asks[i], user, UVZK__RPC_EXISTS, "/a");
+        ask_submit(&asks[i]);
+    }
+    uv_timer_init(world_loop(user->world), &timer);
+    timer.data = &ticks;
+    uv_timer_start(&timer, on_tick, TICK_MS, TICK_MS);
+    uint64_t begin_ns = uv_hrtime();
+    user_close(user);
+    assert_true(ask_wait(&asks[COUNT - 1])); /* long before it is closed */
+    assert_int_equal(asks[COUNT - 1].status, UVZK_ECLOSED);
+    assert_int_equal(user->closed, 0);
+    assert_true(world_run_until(user->world, is_closed, user));
+    uint64_t elapsed_ms = (uv_hrtime() - begin_ns) / 1000000U;
+    assert_true(ticks * TICK_MS * 2 >= elapsed_ms);
+    uv_close((uv_handle_t *)&timer, NULL);
+    assert_true(user_end(user));
+}
+
+/* Each port has its own news and its own end. */
+static void many_ports_live_side_by_side(void **state)
+{
+    enum { COUNT = 20 }; /* more than there are log routes */
+    struct user *users[COUNT];
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        users[i] = user_new();
+        user_open(users[i]);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(user_wait_session(users[i], UVZK__SESSION_CONNECTED, 1));
+        assert_int_equal(user_create(users[i], "/e", UVZK__EPHEMERAL), 0);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(user_end(users[i]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(open_fails_without_an_address, reset),
+        cmocka_unit_test_setup(open_waits_for_a_server, reset),
+        cmocka_unit_test_setup(two_hosts_do_not_starve, reset),
+        cmocka_unit_test_setup(credentials_come_before_requests, reset),
+        cmocka_unit_test_setup(an_acl_without_credentials_is_invalid, reset),
+        cmocka_unit_test_setup(bad_credentials_end_the_handle, reset),
+        cmocka_unit_test_setup(random_of_the_process_is_left_alone, reset),
+        cmocka_unit_test_setup(the_window_holds_requests_back, reset),
+        cmocka_unit_test_setup(the_loop_runs_while_a_session_is_closed, reset),
+        cmocka_unit_test_setup(many_ports_live_side_by_side, reset),
+    };
+    return cmocka_run_group_tests(tests, begin_world, end_world);
+}

@@ -1,0 +1,46 @@
+/* A world for the conformance suite: a ZooKeeper, a port to it, and hands to
+ * disturb both. world_real.c and world_sim.c implement it. */
+#ifndef WORLD_H
+#define WORLD_H
+
+#include <stdbool.h>
+
+#include "port.h"
+
+struct world;
+
+/* Once, before and after all tests. 0 or -1. */
+int world_begin(void);
+void world_end(void);
+
+/* A port that is not open yet; its session will start in an empty directory
+ * of the test's own, or in an empty ZooKeeper. */
+struct world *world_new(void);
+struct uvzk__port *world_port(struct world *world);
+/* The port has been closed. Whether nothing of it is left on the loop. */
+bool world_free(struct world *world);
+
+/* Lets time pass until the condition holds; false: too late. */
+bool world_run_until(struct world *world, bool (*condition)(void *), void *context);
+/* Lets about so much time pass. */
+void world_run_for(struct world *world, unsigned ms);
+
+/* Until world_restore, or for some seconds, there is no connection. What the
+ * client has sent and the world has not run since is lost. */
+void world_lose(struct world *world);
+void world_restore(struct world *world);
+/* The server ends the port's session. */
+void world_expire(struct world *world);
+
+/* Somebody else's session; the world may stand still meanwhile. */
+void world_create(struct world *world, const char *path);
+void world_set(struct world *world, const char *path);
+void world_delete(struct world *world, const char *path);
+
+/* Whether the port refuses what a user must not do; the simulator aborts. */
+bool world_forgives(void);
+
+/* Watches the server has. */
+long world_watch_count(struct world *world);
+
+#endif

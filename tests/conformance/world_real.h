@@ -1,0 +1,22 @@
+/* More of the real world, for what only the real port has. */
+#ifndef WORLD_REAL_H
+#define WORLD_REAL_H
+
+#include <uv.h>
+
+#include "proxy.h"
+#include "world.h"
+
+/* What ports are given from now on; all NULL: a proxy in front of the server. */
+struct world_settings {
+    const char *more_hosts; /* put before it, with a comma at the end */
+    const char *only_hosts; /* instead of it */
+    const char *auth_scheme;
+    const char *auth;
+};
+extern struct world_settings world_settings;
+
+uv_loop_t *world_loop(struct world *world);
+struct proxy *world_proxy(struct world *world);
+
+#endif

@@ -1,0 +1,405 @@
+/* The tools of the live tests, tried on the real things: what they say is what
+ * the other tests rely on. Argument: the program with_zookeeper. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fence.h"
+#include "journal.h"
+#include "peer.h"
+#include "proxy.h"
+#include "raw.h"
+#include "run_loop.h"
+#include "scratch.h"
+#include "server.h"
+
+static const char *with_zookeeper;
+static struct server *server;
+
+static int start_server(void **state)
+{
+    (void)state;
+    server = server_start(NULL);
+    return server == NULL ? -1 : 0;
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(server);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ server */
+
+static void ignore_stat(int status, const struct Stat *stat, const void *context)
+{
+    (void)status;
+    (void)stat;
+    (void)context;
+}
+
+static void test_counts_watches_and_ephemerals(void **state)
+{
+    zhandle_t *zh = raw_open(server_hosts(server));
+    struct Stat stat;
+    char made[128], data[16];
+    (void)state;
+    assert_non_null(zh);
+    assert_int_equal(server_watch_count(server), 0);
+    assert_int_equal(server_ephemeral_count(server), 0);
+    assert_int_equal(raw_children_count(zh, "/counts"), 0);
+    assert_int_equal(raw_create(zh, "/counts"), ZOK);
+    assert_int_equal(raw_contend(zh, "/counts", made, sizeof(made)), ZOK);
+    assert_int_equal(raw_exists(zh, made, &stat), ZOK);
+    assert_int_equal(raw_set(zh, made, "text"), ZOK);
+    assert_int_equal(raw_get(zh, made, data, sizeof(data)), ZOK);
+    assert_string_equal(data, "text");
+    assert_int_equal(server_ephemeral_count(server), 1);
+    assert_int_equal(raw_delete(zh, made), ZOK);
+    assert_int_equal(raw_children_count(zh, "/counts"), 0);
+    assert_int_equal(raw_creation_count(zh, "/counts"), 1);
+    assert_int_equal(zoo_aexists(zh, "/counts", 1, ignore_stat, NULL), ZOK);
+    assert_int_equal(raw_exists(zh, "/counts", NULL), ZOK); /* behind it */
+    assert_int_equal(server_watch_count(server), 1);
+    assert_int_equal(raw_delete(zh, "/counts"), ZOK);
+    assert_int_equal(server_watch_count(server), 0);
+    raw_close(zh);
+}
+
+static void test_lists_contenders_in_queue_order(void **state)
+{
+    zhandle_t *zh = raw_open(server_hosts(server));
+    struct raw_names names;
+    char made[5][128];
+    (void)state;
+    assert_int_equal(raw_create(zh, "/queue"), ZOK);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(raw_contend(zh, "/queue", made[i], sizeof(made[i])), ZOK);
+    }
+    assert_int_equal(raw_children(zh, "/queue", &names), ZOK);
+    assert_int_equal(names.count, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(names.names[i], made[i] + strlen("/queue/"));
+    }
+    raw_names_free(&names);
+    raw_close(zh);
+}
+
+static void test_restart_keeps_and_wipe_forgets(void **state)
+{
+    (void)state;
+    zhandle_t *zh = raw_open(server_hosts(server));
+    assert_int_equal(raw_create(zh, "/kept"), ZOK);
+    raw_close(zh);
+    assert_true(server_restart(server));
+    zh = raw_open(server_hosts(server));
+    assert_int_equal(raw_exists(zh, "/kept", NULL), ZOK);
+    raw_close(zh);
+    server_kill(server);
+    assert_int_equal(server_watch_count(server), -1);
+    server_wipe(server);
+    assert_true(server_restart(server));
+    zh = raw_open(server_hosts(server));
+    assert_int_equal(raw_exists(zh, "/kept", NULL), ZNONODE);
+    raw_close(zh);
+}
+
+/* ------------------------------------------------------------------- proxy */
+
+/* A client behind the proxy. Its thread tells us by these. */
+struct caller {
+    uv_loop_t loop;
+    struct proxy proxy;
+    zhandle_t *zh;
+    atomic_int state;   /* last one of a session event */
+    atomic_int replies; /* completions so far */
+    atomic_int status;  /* of the last one */
+};
+
+static void on_event(zhandle_t *zh, int type, int state, const char *path,
+                     void *context)
+{
+    struct caller *caller = context;
+    (void)zh;
+    (void)path;
+    if (type == ZOO_SESSION_EVENT) {
+        atomic_store(&caller->state, state);
+    }
+}
+
+static void on_made(int status, const char *path, const void *context)
+{
+    union {
+        const void *constant;
+        struct caller *caller;
+    } subject = {context};
+    (void)path;
+    atomic_store(&subject.caller->status, status);
+    atomic_fetch_add(&subject.caller->replies, 1);
+}
+
+static bool is_connected(void *context)
+{
+    struct caller *caller = context;
+    return atomic_load(&caller->state) == ZOO_CONNECTED_STATE;
+}
+
+static bool is_expired(void *context)
+{
+    struct caller *caller = context;
+    return atomic_load(&caller->state) == ZOO_EXPIRED_SESSION_STATE;
+}
+
+static bool has_reply(void *context)
+{
+    struct caller *caller = context;
+    return atomic_load(&caller->replies) > 0;
+}
+
+static void silence(const char *line)
+{
+    (void)line;
+}
+
+static void caller_open(struct caller *caller)
+{
+    memset(caller, 0, sizeof(*caller));
+    uv_loop_init(&caller->loop);
+    assert_int_equal(
+        proxy_open(&caller->loop, &caller->proxy, server_port(server)), 0);
+    caller->zh = zookeeper_init2(caller->proxy.hosts, on_event, 10000, NULL, caller,
+                                 0, silence);
+    assert_non_null(caller->zh);
+    assert_true(run_until(&caller->loop, is_connected, caller, PATIENCE_MS));
+}
+
+static void caller_make(struct caller *caller, const char *path, int mode)
+{
+    atomic_store(&caller->replies, 0);
+    assert_int_equal(zoo_acreate(caller->zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode,
+                                 on_made, caller),
+                     ZOK);
+}
+
+static void caller_close(struct caller *caller)
+{
+    proxy_close(&caller->proxy);
+    zookeeper_close(caller->zh);
+    assert_int_equal(run_down(&caller->loop), 0);
+}
+
+static void test_proxy_passes_holds_and_cuts(void **state)
+{
+    struct caller caller;
+    zhandle_t *zh = raw_open(server_hosts(server));
+    (void)state;
+    caller_open(&caller);
+    caller_make(&caller, "/passed", ZOO_PERSISTENT);
+    assert_true(run_until(&caller.loop, has_reply, &caller, PATIENCE_MS));
+    assert_int_equal(atomic_load(&caller.status), ZOK);
+
+    proxy_hold_requests(&caller.proxy);
+    caller_make(&caller, "/held", ZOO_PERSISTENT);
+    assert_false(run_until(&caller.loop, has_reply, &caller, 200));
+    assert_int_equal(raw_exists(zh, "/held", NULL), ZNONODE);
+    proxy_pass(&caller.proxy);
+    assert_true(run_until(&caller.loop, has_reply, &caller, PATIENCE_MS));
+    assert_int_equal(atomic_load(&caller.status), ZOK);
+
+    proxy_hold_replies(&caller.proxy);
+    caller_make(&caller, "/applied", ZOO_PERSISTENT);
+    assert_false(run_until(&caller.loop, has_reply, &caller, 200));
+    assert_int_equal(raw_exists(zh, "/applied", NULL), ZOK);
+    proxy_refuse(&caller.proxy);
+    assert_true(run_until(&caller.loop, has_reply, &caller, PATIENCE_MS));
+    assert_int_equal(atomic_load(&caller.status), ZCONNECTIONLOSS);
+    assert_false(run_until(&caller.loop, is_connected, &caller, 200));
+    proxy_pass(&caller.proxy);
+    assert_true(run_until(&caller.loop, is_connected, &caller, PATIENCE_MS));
+    caller_close(&caller);
+    raw_close(zh);
+}
+
+static void test_proxy_drops_the_reply_to_a_contender(void **state)
+{
+    struct caller caller;
+    zhandle_t *zh = raw_open(server_hosts(server));
+    (void)state;
+    assert_int_equal(raw_create(zh, "/drop"), ZOK);
+    caller_open(&caller);
+    proxy_drop_reply(&caller.proxy, false);
+    caller_make(&caller, "/drop/other", ZOO_PERSISTENT);
+    assert_true(run_until(&caller.loop, has_reply, &caller, PATIENCE_MS));
+    assert_int_equal(atomic_load(&caller.status), ZOK);
+    caller_make(&caller, "/drop/contender-", ZOO_EPHEMERAL_SEQUENTIAL);
+    assert_true(run_until(&caller.loop, has_reply, &caller, PATIENCE_MS));
+    assert_int_equal(atomic_load(&caller.status), ZCONNECTIONLOSS);
+    assert_int_equal(caller.proxy.dropped, 1);
+    assert_int_equal(raw_creation_count(zh, "/drop"), 2);
+    assert_true(run_until(&caller.loop, is_connected, &caller, PATIENCE_MS));
+    caller_close(&caller);
+    raw_close(zh);
+}
+
+static void test_proxy_knows_the_session_to_expire(void **state)
+{
+    struct caller caller;
+    (void)state;
+    caller_open(&caller);
+    assert_int_equal(caller.proxy.session_id, zoo_client_id(caller.zh)->client_id);
+    assert_int_equal(raw_expire_session(server_hosts(server),
+                                        caller.proxy.session_id,
+                                        caller.proxy.session_password),
+                     0);
+    assert_true(run_until(&caller.loop, is_expired, &caller, PATIENCE_MS));
+    caller_close(&caller);
+}
+
+/* ---------------------------------------------------------- journal, fence */
+
+static void judge(const char *text, struct journal_verdict *verdict)
+{
+    struct scratch scratch;
+    char path[128];
+    assert_true(scratch_make(&scratch));
+    snprintf(path, sizeof(path), "%s/journal", scratch.path);
+    int fd = journal_open(path);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    assert_true(journal_judge(path, verdict));
+    scratch_remove(&scratch);
+}
+
+static void test_journal_judges(void **state)
+{
+    struct journal_verdict verdict;
+    (void)state;
+    judge("E a 1\nL a 1\nE b 2\nL b 2\nE b 3\nL b 3\n", &verdict);
+    assert_true(verdict.exclusive && verdict.tokens_grow);
+    assert_int_equal(verdict.entries, 3);
+    assert_int_equal(verdict.handovers, 1);
+    judge("E a 1\nE b 2\nL a 1\nL b 2\n", &verdict);
+    assert_false(verdict.exclusive);
+    judge("E a 1\nL b 1\n", &verdict);
+    assert_false(verdict.exclusive);
+    judge("E a 2\nL a 2\nE b 2\nL b 2\n", &verdict);
+    assert_true(verdict.exclusive);
+    assert_false(verdict.tokens_grow);
+    judge("E a 2\nL a 2\nE j 0\nL j 0\nE a 3\nL a 3\n", &verdict);
+    assert_true(verdict.exclusive && verdict.tokens_grow);
+}
+
+static void test_fence_refuses_old_tokens(void **state)
+{
+    struct scratch scratch;
+    char path[128];
+    (void)state;
+    assert_true(scratch_make(&scratch));
+    snprintf(path, sizeof(path), "%s/fence", scratch.path);
+    assert_true(fence_present(path, 5));
+    assert_false(fence_present(path, 5));
+    assert_false(fence_present(path, 4));
+    assert_true(fence_present(path, 6));
+    scratch_remove(&scratch);
+}
+
+/* ------------------------------------------------------------ with_zookeeper */
+
+static char *writable(const char *text)
+{
+    union {
+        const char *constant;
+        char *text;
+    } argument = {text};
+    return argument.text;
+}
+
+static void test_with_zookeeper_runs_a_command(void **state)
+{
+    uv_loop_t loop;
+    struct peer peer;
+    char *arguments[] = {writable(with_zookeeper), writable("--"), writable("sh"),
+                         writable("-c"), writable("echo at {hosts}; exit 7"), NULL};
+    (void)state;
+    uv_loop_init(&loop);
+    assert_int_equal(peer_start(&loop, &peer, arguments), 0);
+    assert_non_null(peer_expect(&peer, "at 127.0.0.1:"));
+    assert_true(peer_wait(&peer));
+    assert_int_equal(peer.exit_status, 7);
+    peer_close(&peer);
+    assert_int_equal(run_down(&loop), 0);
+}
+
+static bool is_gone(void *context)
+{
+    const int *pid = context;
+    char path[64], line[256] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", *pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return true;
+    }
+    bool dead = fgets(line, sizeof(line), file) == NULL || strstr(line, ") Z") != NULL;
+    fclose(file);
+    return dead;
+}
+
+/* The command and its server end with with_zookeeper, whatever ends that. */
+static void test_with_zookeeper_ends_everything(void **state)
+{
+    const int signals[] = {SIGTERM, SIGKILL};
+    char *arguments[] = {writable(with_zookeeper), writable("--"), writable("sh"),
+                         writable("-c"),
+                         writable("cat /proc/$PPID/task/$PPID/children; echo; "
+                                  "exec sleep 100"),
+                         NULL};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        uv_loop_t loop;
+        struct peer peer;
+        int server_pid, command_pid;
+        uv_loop_init(&loop);
+        assert_int_equal(peer_start(&loop, &peer, arguments), 0);
+        const char *pids = peer_expect(&peer, "");
+        assert_non_null(pids);
+        assert_int_equal(sscanf(pids, "%d %d", &server_pid, &command_pid), 2);
+        assert_false(is_gone(&server_pid));
+        peer_signal(&peer, signals[i]);
+        assert_true(peer_wait(&peer));
+        assert_true(peer.exit_signal == SIGKILL || peer.exit_status == 128 + SIGTERM);
+        assert_true(run_until(&loop, is_gone, &server_pid, PATIENCE_MS));
+        assert_true(run_until(&loop, is_gone, &command_pid, PATIENCE_MS));
+        peer_close(&peer);
+        assert_int_equal(run_down(&loop), 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts_watches_and_ephemerals),
+        cmocka_unit_test(test_lists_contenders_in_queue_order),
+        cmocka_unit_test(test_restart_keeps_and_wipe_forgets),
+        cmocka_unit_test(test_proxy_passes_holds_and_cuts),
+        cmocka_unit_test(test_proxy_drops_the_reply_to_a_contender),
+        cmocka_unit_test(test_proxy_knows_the_session_to_expire),
+        cmocka_unit_test(test_journal_judges),
+        cmocka_unit_test(test_fence_refuses_old_tokens),
+        cmocka_unit_test(test_with_zookeeper_runs_a_command),
+        cmocka_unit_test(test_with_zookeeper_ends_everything),
+    };
+    if (argc != 2) {
+        fprintf(stderr, "usage: lib_test WITH_ZOOKEEPER\n");
+        return 2;
+    }
+    with_zookeeper = argv[1];
+    return cmocka_run_group_tests(tests, start_server, stop_server);
+}

@@ -1,0 +1,402 @@
+/* Each direction of a link gathers bytes, cuts them into frames (a length of
+ * four bytes, then that much) and passes whole frames on. The first frame of a
+ * direction is the connect request or its answer; later ones begin with the
+ * xid and, from the client, the type of the request. */
+#include "proxy.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TYPE_CREATE 1
+#define TYPE_CREATE2 15
+#define FLAGS_EPHEMERAL_SEQUENTIAL 3
+#define READ_SIZE 65536
+
+struct lane {
+    struct proxy_link *link;
+    uv_tcp_t socket; /* what this lane reads from */
+    char *bytes;     /* read and not passed on yet */
+    size_t length, capacity;
+    bool greeted; /* the connect frame has passed */
+};
+
+struct proxy_link {
+    struct proxy *proxy;
+    struct proxy_link *next, *prev;
+    struct lane requests, replies; /* from the client, from the server */
+    uv_connect_t connect;
+    bool connected, closing;
+    int open_sockets;
+    bool dropping; /* waits for the reply to drop_xid */
+    int32_t drop_xid;
+};
+
+struct outgoing {
+    uv_write_t write;
+    char bytes[];
+};
+
+static void no_memory(void)
+{
+    fprintf(stderr, "proxy: out of memory\n");
+    abort();
+}
+
+static int32_t read_int32(const char *bytes)
+{
+    uint32_t value;
+    memcpy(&value, bytes, sizeof(value));
+    return (int32_t)ntohl(value);
+}
+
+static int64_t read_int64(const char *bytes)
+{
+    uint64_t high = (uint32_t)read_int32(bytes);
+    return (int64_t)(high << 32 | (uint32_t)read_int32(bytes + 4));
+}
+
+/* ------------------------------------------------------------------- links */
+
+static void link_socket_closed(uv_handle_t *handle)
+{
+    struct lane *lane = handle->data;
+    struct proxy_link *link = lane->link;
+    free(lane->bytes);
+    lane->bytes = NULL;
+    if (--link->open_sockets == 0) {
+        free(link);
+    }
+}
+
+static void link_reset(struct proxy_link *link)
+{
+    struct proxy *proxy = link->proxy;
+    if (link->closing) {
+        return;
+    }
+    link->closing = true;
+    if (link->prev != NULL) {
+        link->prev->next = link->next;
+    } else {
+        proxy->links = link->next;
+    }
+    if (link->next != NULL) {
+        link->next->prev = link->prev;
+    }
+    /* A reset, as when a machine is gone; a socket that is not connected has
+     * none to send. */
+    if (uv_tcp_close_reset(&link->requests.socket, link_socket_closed) != 0) {
+        uv_close((uv_handle_t *)&link->requests.socket, link_socket_closed);
+    }
+    uv_close((uv_handle_t *)&link->replies.socket, link_socket_closed);
+}
+
+static void written(uv_write_t *write, int status)
+{
+    struct lane *lane = write->data;
+    if (status < 0 && status != UV_ECANCELED) {
+        link_reset(lane->link);
+    }
+    free(write); /* the first member of its struct outgoing */
+}
+
+static void send_frame(struct lane *to, const char *bytes, size_t length)
+{
+    struct outgoing *outgoing = malloc(sizeof(*outgoing) + length);
+    if (outgoing == NULL) {
+        no_memory();
+    }
+    memcpy(outgoing->bytes, bytes, length);
+    outgoing->write.data = to;
+    uv_buf_t buffer = uv_buf_init(outgoing->bytes, (unsigned)length);
+    if (uv_write(&outgoing->write, (uv_stream_t *)&to->socket, &buffer, 1,
+                 written) != 0) {
+        free(outgoing);
+        link_reset(to->link);
+    }
+}
+
+/* ------------------------------------------------------------------ frames */
+
+static bool is_contender_create(const char *frame, size_t length)
+{
+    if (length < 16) {
+        return false;
+    }
+    int32_t type = read_int32(frame + 8);
+    return (type == TYPE_CREATE || type == TYPE_CREATE2) &&
+           read_int32(frame + length - 4) == FLAGS_EPHEMERAL_SEQUENTIAL;
+}
+
+static void pass_request(struct proxy_link *link, const char *frame, size_t length)
+{
+    struct proxy *proxy = link->proxy;
+    if (!link->requests.greeted) {
+        link->requests.greeted = true;
+    } else if (proxy->drop_armed && is_contender_create(frame, length)) {
+        proxy->drop_armed = false;
+        link->dropping = true;
+        link->drop_xid = read_int32(frame + 4);
+    }
+    send_frame(&link->replies, frame, length);
+}
+
+/* The answer to the connect request: length, protocol version, timeout, session
+ * id, password with its length. */
+static void note_session(struct proxy *proxy, const char *frame, size_t length)
+{
+    if (length >= 40 && read_int64(frame + 12) != 0) {
+        proxy->session_id = read_int64(frame + 12);
+        memcpy(proxy->session_password, frame + 24, 16);
+    }
+}
+
+static void pass_reply(struct proxy_link *link, const char *frame, size_t length)
+{
+    struct proxy *proxy = link->proxy;
+    if (!link->replies.greeted) {
+        link->replies.greeted = true;
+        note_session(proxy, frame, length);
+    } else if (link->dropping && length >= 8 &&
+               read_int32(frame + 4) == link->drop_xid) {
+        proxy->dropped++;
+        if (proxy->refuse_after_drop) {
+            proxy_refuse(proxy);
+        } else {
+            link_reset(link);
+        }
+        return;
+    }
+    send_frame(&link->requests, frame, length);
+}
+
+static bool is_held(const struct lane *lane)
+{
+    const struct proxy_link *link = lane->link;
+    if (lane == &link->requests) {
+        return link->proxy->hold_requests || !link->connected;
+    }
+    return link->proxy->hold_replies;
+}
+
+static void pass_frames(struct lane *lane)
+{
+    struct proxy_link *link = lane->link;
+    size_t passed = 0;
+    while (!link->closing && !is_held(lane) && lane->length - passed >= 4) {
+        const char *frame = lane->bytes + passed;
+        size_t length = 4 + (size_t)(uint32_t)read_int32(frame);
+        if (lane->length - passed < length) {
+            break;
+        }
+        if (lane == &link->requests) {
+            pass_request(link, frame, length);
+        } else {
+            pass_reply(link, frame, length);
+        }
+        passed += length;
+    }
+    if (passed > 0) {
+        lane->length -= passed;
+        memmove(lane->bytes, lane->bytes + passed, lane->length);
+    }
+}
+
+static void allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct lane *lane = handle->data;
+    (void)suggested;
+    if (lane->capacity - lane->length < READ_SIZE) {
+        size_t capacity = lane->capacity * 2 + READ_SIZE;
+        char *bytes = realloc(lane->bytes, capacity);
+        if (bytes == NULL) {
+            no_memory();
+        }
+        lane->bytes = bytes;
+        lane->capacity = capacity;
+    }
+    *buffer = uv_buf_init(lane->bytes + lane->length, READ_SIZE);
+}
+
+static void received(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
+{
+    struct lane *lane = stream->data;
+    (void)buffer;
+    if (got < 0) {
+        link_reset(lane->link);
+        return;
+    }
+    lane->length += (size_t)got;
+    pass_frames(lane);
+}
+
+/* ------------------------------------------------------------- connections */
+
+static struct sockaddr_in loopback(uint16_t port)
+{
+    struct sockaddr_in address;
+    uv_ip4_addr("127.0.0.1", port, &address);
+    return address;
+}
+
+static void connected(uv_connect_t *connect, int status)
+{
+    struct proxy_link *link = connect->data;
+    if (status == UV_ECANCELED || link->closing) {
+        return;
+    }
+    if (status < 0) {
+        link_reset(link);
+        return;
+    }
+    link->connected = true;
+    uv_read_start((uv_stream_t *)&link->replies.socket, allocate, received);
+    pass_frames(&link->requests);
+}
+
+static void lane_init(struct proxy_link *link, struct lane *lane)
+{
+    lane->link = link;
+    uv_tcp_init(link->proxy->loop, &lane->socket);
+    lane->socket.data = lane;
+    link->open_sockets++;
+}
+
+static void accept_link(uv_stream_t *listener, int status)
+{
+    struct proxy *proxy = listener->data;
+    struct sockaddr_in address = loopback(proxy->server_port);
+    struct proxy_link *link = calloc(1, sizeof(*link));
+    if (link == NULL) {
+        no_memory();
+    }
+    link->proxy = proxy;
+    link->next = proxy->links;
+    if (link->next != NULL) {
+        link->next->prev = link;
+    }
+    proxy->links = link;
+    lane_init(link, &link->requests);
+    lane_init(link, &link->replies);
+    link->connect.data = link;
+    if (status != 0 ||
+        uv_accept(listener, (uv_stream_t *)&link->requests.socket) != 0) {
+        link_reset(link);
+        return;
+    }
+    proxy->accepted++;
+    uv_tcp_nodelay(&link->requests.socket, 1);
+    uv_tcp_nodelay(&link->replies.socket, 1);
+    uv_read_start((uv_stream_t *)&link->requests.socket, allocate, received);
+    if (uv_tcp_connect(&link->connect, &link->replies.socket,
+                       (const struct sockaddr *)&address, connected) != 0) {
+        link_reset(link);
+    }
+}
+
+static void free_listener(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void stop_listening(struct proxy *proxy)
+{
+    if (proxy->listener != NULL) {
+        uv_close((uv_handle_t *)proxy->listener, free_listener);
+        proxy->listener = NULL;
+    }
+}
+
+static int start_listening(struct proxy *proxy)
+{
+    struct sockaddr_in address = loopback(proxy->port);
+    uv_tcp_t *listener = malloc(sizeof(*listener));
+    if (listener == NULL) {
+        no_memory();
+    }
+    uv_tcp_init(proxy->loop, listener);
+    listener->data = proxy;
+    proxy->listener = listener;
+    int status = uv_tcp_bind(listener, (const struct sockaddr *)&address, 0);
+    if (status == 0) {
+        status = uv_listen((uv_stream_t *)listener, 128, accept_link);
+    }
+    if (status != 0) {
+        stop_listening(proxy);
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- commands */
+
+int proxy_open(uv_loop_t *loop, struct proxy *proxy, uint16_t server_port)
+{
+    int status = UV_EADDRINUSE;
+    memset(proxy, 0, sizeof(*proxy));
+    signal(SIGPIPE, SIG_IGN); /* either side may be gone when we write to it */
+    proxy->loop = loop;
+    proxy->server_port = server_port;
+    /* Beside the range of outgoing ports: nobody takes it while we refuse. */
+    for (int attempt = 0; attempt < 100 && status == UV_EADDRINUSE; attempt++) {
+        uint16_t random = 0;
+        uv_random(NULL, NULL, &random, sizeof(random), 0, NULL);
+        proxy->port = (uint16_t)(20000 + random % 12000);
+        status = start_listening(proxy);
+    }
+    snprintf(proxy->hosts, sizeof(proxy->hosts), "127.0.0.1:%u", proxy->port);
+    return status;
+}
+
+void proxy_close(struct proxy *proxy)
+{
+    proxy_cut(proxy);
+    stop_listening(proxy);
+}
+
+void proxy_cut(struct proxy *proxy)
+{
+    while (proxy->links != NULL) {
+        link_reset(proxy->links);
+    }
+}
+
+void proxy_refuse(struct proxy *proxy)
+{
+    stop_listening(proxy);
+    proxy_cut(proxy);
+}
+
+void proxy_pass(struct proxy *proxy)
+{
+    proxy->hold_requests = false;
+    proxy->hold_replies = false;
+    proxy->drop_armed = false;
+    for (struct proxy_link *link = proxy->links, *next; link != NULL; link = next) {
+        next = link->next;
+        pass_frames(&link->requests);
+        pass_frames(&link->replies);
+    }
+    if (proxy->listener == NULL && start_listening(proxy) != 0) {
+        fprintf(stderr, "proxy: port %u is taken\n", proxy->port);
+        abort();
+    }
+}
+
+void proxy_hold_requests(struct proxy *proxy)
+{
+    proxy->hold_requests = true;
+}
+
+void proxy_hold_replies(struct proxy *proxy)
+{
+    proxy->hold_replies = true;
+}
+
+void proxy_drop_reply(struct proxy *proxy, bool then_refuse)
+{
+    proxy->drop_armed = true;
+    proxy->refuse_after_drop = then_refuse;
+}

@@ -1,0 +1,91 @@
+#include "scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define PREFIX "uvzk-test-"
+
+static int remove_entry(const char *path, const struct stat *status, int type,
+                        struct FTW *walk)
+{
+    (void)status;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+void scratch_remove_tree(const char *path)
+{
+    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *root(void)
+{
+    const char *chosen = getenv("TMPDIR");
+    if (chosen != NULL && chosen[0] == '/' && strlen(chosen) < 64) {
+        return chosen;
+    }
+    return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
+/* The descriptor of the lock file, locked; -1 if somebody has it, or there is
+ * none and flags does not make one. */
+static int take_lock(const char *directory, int flags)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/in-use", directory);
+    int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static void sweep(void)
+{
+    char path[512];
+    struct dirent *entry;
+    DIR *directory = opendir(root());
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0) {
+            continue;
+        }
+        snprintf(path, sizeof(path), "%s/%s", root(), entry->d_name);
+        int lock = take_lock(path, 0);
+        if (lock >= 0) {
+            scratch_remove_tree(path);
+            close(lock);
+        }
+    }
+    if (directory != NULL) {
+        closedir(directory);
+    }
+}
+
+bool scratch_make(struct scratch *scratch)
+{
+    sweep();
+    snprintf(scratch->path, sizeof(scratch->path), "%s/" PREFIX "XXXXXX", root());
+    if (mkdtemp(scratch->path) == NULL) {
+        fprintf(stderr, "scratch: %s: %s\n", scratch->path, strerror(errno));
+        return false;
+    }
+    scratch->lock = take_lock(scratch->path, O_CREAT);
+    return true;
+}
+
+void scratch_remove(struct scratch *scratch)
+{
+    scratch_remove_tree(scratch->path);
+    if (scratch->lock >= 0) {
+        close(scratch->lock);
+    }
+}

@@ -1,0 +1,192 @@
+/* A ZooKeeper in memory, with virtual time: the other world behind port.h.
+ *
+ *   test ── uvzk client ── port ═══ link ═══ server ── znodes
+ *                            │    latency,     sessions, watches
+ *                            │    cuts
+ *                            └─ one process: may stall or be stopped
+ *
+ * Everything that happens is an event at a virtual millisecond; sim_step()
+ * performs exactly one, the earliest. Nothing here reads a clock, starts a
+ * thread or depends on an address: one seed, one history, to the last byte of
+ * the trace.
+ *
+ * Misuse of the port (a watch on a path that is watched already, an rpc
+ * submitted twice or changed while it is outstanding, a container in a multi,
+ * ...) prints the trace and aborts.
+ *
+ * The functions below may be called between steps and from any callback. Those
+ * that take a port take one made by sim_port_new and not closed yet. */
+#ifndef UVZK_SIM_H
+#define UVZK_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "port.h"
+
+struct sim;
+
+/* ------------------------------------------------------------------ options */
+
+struct sim_options {
+    uint64_t start_ms;           /* the first moment; 1000 */
+    uint32_t tick_ms;            /* sessions end at multiples of it; 2000 */
+    uint32_t session_timeout_ms; /* of every session; 10000 */
+    uint32_t latency_min_ms;     /* one way, each message; 1 */
+    uint32_t latency_max_ms;     /* 20 */
+    uint32_t hop_max_ms;         /* from the client's I/O to its loop; 0 */
+    uint32_t alarm_late_max_ms;  /* how late an alarm may come; 2 */
+    uint32_t container_check_ms; /* how often empty containers go; 60000 */
+    bool container_check_random; /* at random moments, that often on average */
+    bool no_containers;          /* a server before 3.5.1: EUNIMPLEMENTED */
+    bool followers;              /* between clients and leader: sessions count as
+                                    heard of every half tick only, and what was
+                                    not reported dies with the follower */
+    bool shuffle_ties;           /* events of one moment come in random order */
+    bool trace;                  /* keep a trace; on by default, but costly */
+    size_t trace_lines;          /* how many lines are kept; 2000 */
+    void (*trace_cb)(void *arg, const char *line); /* told every line */
+    void *trace_arg;
+};
+void sim_options_init(struct sim_options *options);
+
+/* ------------------------------------------------------------- running it */
+
+/* options may be NULL: the defaults. */
+struct sim *sim_new(uint64_t seed, const struct sim_options *options);
+/* Aborts when a port has not been closed. */
+void sim_free(struct sim *sim);
+
+/* A port of a new process called `name` (copied; it appears in the trace). It
+ * frees itself when closed. */
+struct uvzk__port *sim_port_new(struct sim *sim, const char *name);
+
+/* Performs the earliest event; false if there is none. */
+bool sim_step(struct sim *sim);
+/* Performs all events up to and at t, and leaves the time at t. */
+void sim_run_until(struct sim *sim, uint64_t t);
+void sim_run_for(struct sim *sim, uint64_t ms);
+
+uint64_t sim_now(const struct sim *sim);
+uint64_t sim_steps(const struct sim *sim); /* performed so far */
+/* Uniform in [0, n), from the one generator of this simulation; n >= 1. */
+uint64_t sim_random(struct sim *sim, uint64_t n);
+
+/* ---------------------------------------------------------------- the trace */
+
+/* A line of the test's own. */
+void sim_note(struct sim *sim, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void sim_trace_print(const struct sim *sim, FILE *file);
+/* Of every line so far, also those no longer kept. */
+uint64_t sim_trace_hash(const struct sim *sim);
+
+/* -------------------------------------------------- what the server has now */
+
+bool sim_exists(const struct sim *sim, const char *path);
+bool sim_stat(const struct sim *sim, const char *path, struct uvzk__stat *stat);
+/* NULL if there is no such znode; borrowed until the znode changes. */
+const void *sim_data(const struct sim *sim, const char *path, size_t *length);
+/* How many children; the first `max` names, in order of creation, borrowed
+ * until the znodes go. names may be NULL if max is 0. */
+size_t sim_children(const struct sim *sim, const char *path, const char **names,
+                    size_t max);
+size_t sim_node_count(const struct sim *sim); /* the root included */
+size_t sim_ephemeral_count(const struct sim *sim, int64_t session_id);
+bool sim_session_alive(const struct sim *sim, int64_t session_id);
+size_t sim_session_count(const struct sim *sim);
+size_t sim_watch_count(const struct sim *sim);
+int64_t sim_zxid(const struct sim *sim);
+
+/* ------------------------------------------------------- another one's hand */
+
+/* A znode made by somebody else, in a session that never ends. Returns its full
+ * path, borrowed until it is deleted; NULL if the server refused. */
+const char *sim_create_by_hand(struct sim *sim, const char *path, enum uvzk__mode mode);
+/* 0 or UVZK_ENONODE, UVZK_ENOTEMPTY. */
+int sim_delete_by_hand(struct sim *sim, const char *path);
+int sim_set_by_hand(struct sim *sim, const char *path, const void *data, size_t length);
+/* The number the next sequential child gets. At 2147483647 it stays there. */
+int sim_set_counter(struct sim *sim, const char *path, int32_t value);
+/* Removes the empty containers now. */
+void sim_check_containers(struct sim *sim);
+
+/* ---------------------------------------------------------------- the client */
+
+int64_t sim_session_id(const struct uvzk__port *port); /* 0: none yet */
+/* The session timeout asked for by the next session of this port. */
+void sim_set_timeout(struct uvzk__port *port, uint32_t timeout_ms);
+void sim_set_latency(struct uvzk__port *port, uint32_t min_ms, uint32_t max_ms);
+size_t sim_outstanding(const struct uvzk__port *port); /* rpcs not replied yet */
+size_t sim_armed(const struct uvzk__port *port);       /* watches, or being armed */
+uint64_t sim_submitted(const struct uvzk__port *port); /* rpcs, ever */
+
+/* ------------------------------------------------------------------- faults */
+
+enum sim_cut {
+    SIM_RESET, /* the client learns at once */
+    SIM_SILENT /* it learns 2T/3 after the last byte; shorter cuts only delay */
+};
+
+/* The connection is lost, and none is possible for ms. What was on its way may
+ * have arrived or not. */
+void sim_disconnect(struct uvzk__port *port, enum sim_cut cut, uint64_t ms);
+/* The client's next request to arrive (not its pings) reaches nobody, or is
+ * applied without its reply reaching the client; then the connection is lost.
+ * Replies sent before still arrive. */
+void sim_lose_request(struct uvzk__port *port);
+void sim_lose_reply(struct uvzk__port *port);
+/* Executed, but replied UV_ENOMEM: the answer did not fit into memory. */
+void sim_spoil_reply(struct uvzk__port *port);
+/* The next message of each direction takes ms longer. */
+void sim_delay(struct uvzk__port *port, uint64_t ms);
+/* The server ends the client's session and hangs up. false: it has none. */
+bool sim_expire(struct uvzk__port *port);
+/* The same, and the client is told EXPIRED at once, without SUSPENDED. */
+bool sim_expire_connected(struct uvzk__port *port);
+/* The process is stopped (SIGSTOP): it gets nothing, sends nothing, and its
+ * clock goes on. UINT64_MAX: until sim_resume. */
+void sim_pause(struct uvzk__port *port, uint64_t ms);
+void sim_resume(struct uvzk__port *port);
+/* Its loop is busy: no callback for ms, but its I/O thread goes on. */
+void sim_stall(struct uvzk__port *port, uint64_t ms);
+/* The follower it is connected to loses its leader for ms: pings and reads are
+ * answered from the znodes of that moment, everything else hangs, the leader
+ * hears nothing of the session; then the follower hangs up. */
+void sim_follower_cut(struct uvzk__port *port, uint64_t ms);
+/* CONNECTED is told once more, without a disconnection. */
+void sim_repeat_connected(struct uvzk__port *port);
+/* The credentials are refused. The session lives on at the server. */
+void sim_fail_auth(struct uvzk__port *port);
+/* The next open() comes to OPEN_FAILED with this status. */
+void sim_fail_open(struct uvzk__port *port, int status);
+/* The n-th call of random() from now on fails with UV_EIO; 1 is the next. */
+void sim_fail_random(struct uvzk__port *port, uint32_t n);
+
+/* All connections are lost, and none is possible for ms. Sessions survive and
+ * get their whole timeout again, as after the election of a leader. */
+void sim_restart(struct sim *sim, uint64_t ms);
+/* The next `times` requests of this kind, whoever sends them, are answered with
+ * this status and not executed. */
+void sim_refuse(struct sim *sim, enum uvzk__rpc_kind kind, int status, uint32_t times);
+
+/* Faults at random. Probabilities are parts per million: of each request, of
+ * each client and virtual second, of each virtual second. */
+struct sim_faults {
+    uint32_t lose_request, lose_reply, spoil_reply; /* of a request */
+    uint32_t delay;                                 /* of a message */
+    uint32_t random_fails;                          /* of a call of random() */
+    uint32_t reset, silence, expire, pause, stall;  /* of a client's second */
+    uint32_t follower_cut, repeat_connected;        /* of a client's second */
+    uint32_t restart;                               /* of a second */
+    uint32_t delay_max_ms; /* 0 in these four: session timeout / 2 */
+    uint32_t down_max_ms;  /* cuts and restarts */
+    uint32_t pause_max_ms; /* pauses and stalls */
+    uint32_t cut_max_ms;   /* follower cuts */
+};
+/* Copied. NULL: no random faults from now on. */
+void sim_set_faults(struct sim *sim, const struct sim_faults *faults);
+
+#endif

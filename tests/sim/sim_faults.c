@@ -1,0 +1,301 @@
+/* What goes wrong: each fault by a test's hand, and by the seeded scheduler. */
+#include "sim_inside.h"
+
+#include <stdlib.h>
+
+/* How often the scheduler throws its dice. */
+#define FAULT_PERIOD_MS 100
+
+/* "Until sim_resume": later than anything else, and still a moment. */
+#define FOR_GOOD (SIM__NEVER - 1)
+
+static uint64_t after(const struct sim *sim, uint64_t ms)
+{
+    return ms >= FOR_GOOD - sim->now ? FOR_GOOD : sim->now + ms;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* -------------------------------------------------------------- one client's */
+
+void sim_disconnect(struct uvzk__port *port, enum sim_cut cut, uint64_t ms)
+{
+    struct sim__client *client = sim__client_of(port);
+    struct sim *sim = client->sim;
+    sim__trace(sim, client->name, "is cut off for %llu ms, %s", (unsigned long long)ms,
+               cut == SIM_RESET ? "reset" : "silently");
+    client->cut_until = later(client->cut_until, after(sim, ms));
+    if (client->link == NULL) {
+        return;
+    }
+    client->link->cut_until = client->cut_until;
+    if (cut == SIM_RESET) {
+        if (client->link->session != NULL && sim_random(sim, 2) == 0) {
+            sim__session_unreported(sim, client->link->session); /* the follower died */
+        }
+        size_t under_way = sim__queue_length(&client->link->up);
+        client->link->cut_until = sim->now; /* the part that is kept arrives */
+        sim__io_lost(client, (size_t)sim_random(sim, under_way + 1));
+    }
+}
+
+void sim_lose_request(struct uvzk__port *port)
+{
+    sim__client_of(port)->lose_request = true;
+}
+
+void sim_lose_reply(struct uvzk__port *port)
+{
+    sim__client_of(port)->lose_reply = true;
+}
+
+void sim_spoil_reply(struct uvzk__port *port)
+{
+    sim__client_of(port)->spoil_reply = true;
+}
+
+void sim_delay(struct uvzk__port *port, uint64_t ms)
+{
+    struct sim__client *client = sim__client_of(port);
+    if (client->link != NULL) {
+        client->link->up.extra_ms = ms;
+        client->link->down.extra_ms = ms;
+    }
+}
+
+bool sim_expire(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    struct sim__session *session = sim__session_find(client->sim, client->session_id);
+    if (session == NULL) {
+        return false;
+    }
+    sim__trace(client->sim, client->name, "its session is ended by the server");
+    sim__session_end(client->sim, session);
+    return true;
+}
+
+bool sim_expire_connected(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    struct sim__session *session = sim__session_find(client->sim, client->session_id);
+    if (session == NULL || session->link == NULL || session->link->client != client) {
+        return false;
+    }
+    sim__link_send_down(client->sim, session->link, sim__answer_new(SIM__EXPIRED));
+    return sim_expire(port);
+}
+
+void sim_fail_auth(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    if (client->link != NULL) {
+        sim__io_read(client, sim__answer_new(SIM__AUTH_FAILED));
+    }
+}
+
+void sim_pause(struct uvzk__port *port, uint64_t ms)
+{
+    struct sim__client *client = sim__client_of(port);
+    sim__trace(client->sim, client->name, "is stopped for %llu ms",
+               (unsigned long long)ms);
+    client->paused_until = later(client->paused_until, after(client->sim, ms));
+}
+
+/* What has waited so far goes on now. */
+void sim_resume(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    struct sim__event *held[] = {client->link != NULL ? &client->link->down.event : NULL,
+                                 &client->deliver,
+                                 &client->alarm,
+                                 &client->wake,
+                                 &client->connect,
+                                 &client->ping,
+                                 &client->timeout};
+    uint64_t until = later(client->paused_until, client->stalled_until);
+    sim__trace(client->sim, client->name, "goes on");
+    for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+        if (held[i] != NULL && held[i]->place != 0 &&
+            (held[i]->at == client->paused_until || held[i]->at == until)) {
+            sim__event_set(client->sim, held[i], client->sim->now);
+        }
+    }
+    client->paused_until = client->stalled_until = client->sim->now;
+}
+
+void sim_stall(struct uvzk__port *port, uint64_t ms)
+{
+    struct sim__client *client = sim__client_of(port);
+    sim__trace(client->sim, client->name, "its loop is busy for %llu ms",
+               (unsigned long long)ms);
+    client->stalled_until = later(client->stalled_until, after(client->sim, ms));
+}
+
+void sim_follower_cut(struct uvzk__port *port, uint64_t ms)
+{
+    struct sim__client *client = sim__client_of(port);
+    struct sim__link *link = client->link;
+    if (client->io != SIM__IO_UP || !link->server_open || link->follower != NULL) {
+        return;
+    }
+    sim__trace(client->sim, client->name, "its follower loses the leader for %llu ms",
+               (unsigned long long)ms);
+    link->follower = sim__alloc(sizeof(*link->follower));
+    sim__tree_copy(link->follower, &client->sim->server.tree);
+    sim__watch_drop_all(client->sim, link);
+    if (link->session != NULL) {
+        sim__session_unreported(client->sim, link->session);
+    }
+    sim__event_set(client->sim, &link->follower_end, after(client->sim, ms));
+}
+
+void sim_repeat_connected(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    if (client->io != SIM__IO_UP) {
+        return;
+    }
+    struct sim__answer *answer = sim__answer_new(SIM__CONNECTED);
+    answer->session_id = client->session_id;
+    answer->timeout_ms = client->timeout_ms;
+    answer->epoch = client->epoch;
+    sim__client_push(client, answer);
+}
+
+void sim_fail_open(struct uvzk__port *port, int status)
+{
+    sim__client_of(port)->fail_open = status;
+}
+
+void sim_fail_random(struct uvzk__port *port, uint32_t n)
+{
+    sim__client_of(port)->fail_random = n;
+}
+
+/* -------------------------------------------------------- settings and looks */
+
+int64_t sim_session_id(const struct uvzk__port *port)
+{
+    return sim__client_of(port)->session_seen;
+}
+
+void sim_set_timeout(struct uvzk__port *port, uint32_t timeout_ms)
+{
+    sim__client_of(port)->asked_ms = timeout_ms;
+}
+
+void sim_set_latency(struct uvzk__port *port, uint32_t min_ms, uint32_t max_ms)
+{
+    struct sim__client *client = sim__client_of(port);
+    client->latency_min_ms = min_ms;
+    client->latency_max_ms = max_ms;
+    if (client->link != NULL) {
+        client->link->latency_min_ms = min_ms;
+        client->link->latency_max_ms = max_ms;
+    }
+}
+
+size_t sim_outstanding(const struct uvzk__port *port)
+{
+    return sim__client_of(port)->outstanding;
+}
+
+size_t sim_armed(const struct uvzk__port *port)
+{
+    return HASH_CNT(hh_id, sim__client_of(port)->by_id);
+}
+
+uint64_t sim_submitted(const struct uvzk__port *port)
+{
+    return sim__client_of(port)->submitted;
+}
+
+/* --------------------------------------------------------------- everybody's */
+
+/* Each session may use its whole timeout again once the server is up. */
+void sim_restart(struct sim *sim, uint64_t ms)
+{
+    struct sim__session *session, *next;
+    sim__trace(sim, "server", "is down for %llu ms", (unsigned long long)ms);
+    sim->server.up_at = later(sim->server.up_at, after(sim, ms));
+    HASH_ITER(hh, sim->server.sessions, session, next)
+    {
+        sim__session_touch(sim, session, sim->server.up_at);
+        if (session->link != NULL) {
+            sim__server_hang_up(sim, session->link);
+        }
+    }
+}
+
+static bool dice(struct sim *sim, uint32_t ppm_per_second)
+{
+    return sim_random(sim, UINT64_C(1000000) * 1000 / FAULT_PERIOD_MS) < ppm_per_second;
+}
+
+static void client_faults(struct sim *sim, struct sim__client *client)
+{
+    const struct sim_faults *faults = &sim->faults;
+    struct uvzk__port *port = &client->port;
+    if (client->closing) {
+        return;
+    }
+    if (dice(sim, faults->reset)) {
+        sim_disconnect(port, SIM_RESET, sim_random(sim, faults->down_max_ms));
+    }
+    if (dice(sim, faults->silence)) {
+        sim_disconnect(port, SIM_SILENT, sim_random(sim, faults->down_max_ms));
+    }
+    if (dice(sim, faults->expire)) {
+        if (sim_random(sim, 4) == 0) {
+            sim_expire_connected(port);
+        } else {
+            sim_expire(port);
+        }
+    }
+    if (dice(sim, faults->pause)) {
+        sim_pause(port, sim_random(sim, faults->pause_max_ms));
+    }
+    if (dice(sim, faults->stall)) {
+        sim_stall(port, sim_random(sim, faults->pause_max_ms));
+    }
+    if (dice(sim, faults->follower_cut)) {
+        sim_follower_cut(port, sim_random(sim, faults->cut_max_ms));
+    }
+    if (dice(sim, faults->repeat_connected)) {
+        sim_repeat_connected(port);
+    }
+}
+
+void sim__fault_tick(struct sim *sim, struct sim__event *event)
+{
+    sim__event_set(sim, event, sim->now + FAULT_PERIOD_MS);
+    for (struct uvzk__link *at = sim->clients.next; at != &sim->clients; at = at->next) {
+        client_faults(sim, UVZK__CONTAINER_OF(at, struct sim__client, all));
+    }
+    if (dice(sim, sim->faults.restart)) {
+        sim_restart(sim, sim_random(sim, sim->faults.down_max_ms));
+    }
+}
+
+void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
+{
+    uint32_t half = sim->options.session_timeout_ms / 2;
+    sim__event_clear(sim, &sim->fault_clock);
+    sim->faults = (struct sim_faults){0};
+    if (faults == NULL) {
+        return;
+    }
+    sim->faults = *faults;
+    uint32_t *limits[] = {&sim->faults.delay_max_ms, &sim->faults.down_max_ms,
+                          &sim->faults.pause_max_ms, &sim->faults.cut_max_ms};
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        if (*limits[i] == 0) {
+            *limits[i] = half;
+        }
+    }
+    sim__event_set(sim, &sim->fault_clock, sim->now + FAULT_PERIOD_MS);
+}

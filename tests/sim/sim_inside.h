@@ -1,0 +1,413 @@
+/* The simulator's own structures. Who knows whom:
+ *
+ *   sim.c          events, time, the trace        sim_random.c   the generator
+ *   sim_tree.c     znodes: values, no watches, no sessions
+ *   sim_watch.c, sim_session.c, sim_server.c      the server: what it does with
+ *                  each request                   (knows trees and links)
+ *   sim_look.c     a test's eyes and hands at the server
+ *   sim_link.c     two queues of messages, cuts   (knows both ends)
+ *   sim_io.c       the client's I/O thread        (knows its link)
+ *   sim_port.c     the client's loop: port.h      (knows its I/O)
+ *   sim_faults.c   what goes wrong, by hand or at random
+ *
+ * A request is copied when it is submitted: the server may apply it after the
+ * caller has taken its memory back. An answer is one block of memory from the
+ * server's decision until the callback has returned. */
+#ifndef UVZK_SIM_INSIDE_H
+#define UVZK_SIM_INSIDE_H
+
+#include "list.h"
+#include "sim.h"
+
+#include <uthash.h>
+
+struct sim__client;
+struct sim__link;
+struct sim__session;
+
+/* ------------------------------------------------------------------- events */
+
+/* Part of whoever waits for it. Ordered by (at, tie, order). */
+struct sim__event {
+    uint64_t at;
+    uint64_t tie;   /* 0, or random when ties are shuffled */
+    uint64_t order; /* of insertion */
+    size_t place;   /* in the heap, from 1; 0: not set */
+    void (*fire)(struct sim *sim, struct sim__event *event);
+};
+
+#define SIM__NEVER UINT64_MAX
+
+/* Sets or moves it; a moment in the past means now, NEVER takes it off. */
+void sim__event_set(struct sim *sim, struct sim__event *event, uint64_t at);
+void sim__event_clear(struct sim *sim, struct sim__event *event);
+
+/* -------------------------------------------------------------------- znodes */
+
+struct sim__node {
+    char *path;
+    size_t length;
+    const char *name;         /* within path */
+    struct sim__node *parent; /* NULL: the root */
+    struct uvzk__link children, sibling;
+    struct uvzk__link group; /* its session's ephemerals, or the containers */
+    struct uvzk__stat stat;
+    int64_t pzxid;   /* of the last create or delete of a child */
+    int32_t counter; /* suffix of the next sequential child */
+    bool container;
+    void *data; /* or NULL */
+    size_t data_length;
+    UT_hash_handle hh; /* by path */
+};
+
+struct sim__tree {
+    struct sim__node *nodes;
+    struct sim__node *root;
+    struct uvzk__link containers;
+    size_t count;
+    int64_t zxid; /* of the last transaction */
+};
+
+/* Paths are given with their length: a parent's is the beginning of its
+ * child's. The functions that change something do not check: see
+ * sim__tree_check. */
+void sim__tree_init(struct sim__tree *tree);
+void sim__tree_free(struct sim__tree *tree);
+void sim__tree_copy(struct sim__tree *to, const struct sim__tree *from);
+struct sim__node *sim__tree_find(const struct sim__tree *tree, const char *path,
+                                 size_t length);
+struct sim__node *sim__tree_create(struct sim__tree *tree, const struct uvzk__op *op,
+                                   int64_t owner);
+void sim__tree_delete(struct sim__tree *tree, struct sim__node *node);
+void sim__tree_set(struct sim__tree *tree, struct sim__node *node, const void *data,
+                   size_t length);
+size_t sim__parent_length(const char *path);
+bool sim__path_valid(const char *path, bool sequential);
+
+/* What the ops checked so far would have changed. */
+struct sim__change {
+    const char *path;
+    bool exists;
+    struct uvzk__stat stat;
+    UT_hash_handle hh;
+};
+/* 0 or what the server would say to op after the changes, which op's own are
+ * added to; *changes is NULL at first. NULL for changes: op stands alone. */
+int sim__tree_check(const struct sim__tree *tree, const struct uvzk__op *op,
+                    int64_t owner, struct sim__change **changes);
+void sim__changes_free(struct sim__change **changes);
+
+/* ------------------------------------------------------------------ messages */
+
+struct sim__packet {
+    struct uvzk__link link;
+    uint64_t at; /* of arrival */
+};
+
+enum sim__request_kind {
+    /* 0..UVZK__RPC_MULTI: enum uvzk__rpc_kind */
+    SIM__CONNECT = UVZK__RPC_MULTI + 1, /* session_id or 0, timeout_ms */
+    SIM__PING,
+    SIM__FORGET,  /* watch_id */
+    SIM__REWATCH, /* one watch of SetWatches; seen_zxid */
+    SIM__END_SESSION
+};
+
+enum sim__watch_kind { SIM__WATCH_DATA, SIM__WATCH_EXIST, SIM__WATCH_CHILD };
+
+struct sim__request {
+    struct sim__packet packet;
+    uint32_t kind;
+    uint32_t mode;
+    int32_t version;
+    uint32_t timeout_ms;
+    const char *path; /* path, data, ops and what they point to: this block */
+    const void *data;
+    size_t data_length;
+    bool has_acl;
+    struct uvzk__op *ops;
+    size_t op_count;
+    uint64_t watch_id; /* 0: none */
+    uint32_t watch_kind;
+    int64_t session_id;
+    int64_t seen_zxid;
+};
+
+enum sim__answer_kind {
+    SIM__CONNECTED,
+    SIM__EXPIRED,
+    SIM__AUTH_FAILED,
+    SIM__PONG,
+    SIM__REPLY,
+    SIM__WATCH_EVENT,
+    SIM__END,       /* the server has hung up */
+    SIM__SUSPENDED, /* these two are made by the client's I/O */
+    SIM__OPEN_FAILED
+};
+
+struct sim__answer {
+    struct sim__packet packet;
+    uint32_t kind;
+    int64_t zxid;         /* the server's last one */
+    uint64_t watch_id;    /* WATCH_EVENT; REPLY: to be armed, or 0 */
+    uint32_t watch_event; /* enum uvzk__watch_event */
+    int64_t session_id;   /* CONNECTED */
+    uint32_t timeout_ms;
+    uint64_t epoch;            /* CONNECTED: of which connection */
+    struct uvzk__reply *reply; /* REPLY */
+    char *name;                /* what reply points to, each its own block */
+    void *data;
+    char *text;
+    const char **names;
+};
+
+struct sim__answer *sim__answer_new(enum sim__answer_kind kind);
+/* Overwrites the memory before it frees it. */
+void sim__answer_free(struct sim__answer *answer);
+
+/* --------------------------------------------------------------------- links */
+
+struct sim__queue {
+    struct uvzk__link packets;
+    struct sim__event event; /* the first packet's arrival */
+    uint64_t extra_ms;       /* of the next packet */
+};
+
+/* One connection. Each end closes by itself; it is gone when both have. */
+struct sim__link {
+    struct uvzk__link all;        /* sim->links */
+    struct sim__client *client;   /* NULL: closed at this end */
+    struct sim__session *session; /* NULL: none attached */
+    bool server_open;
+    bool told_end;              /* the server has hung up, END is on its way */
+    struct sim__queue up, down; /* requests, answers */
+    uint64_t cut_until;
+    uint32_t latency_min_ms, latency_max_ms;
+    struct uvzk__link watches;  /* struct sim__server_watch */
+    struct sim__tree *follower; /* its leader is lost: what it last saw */
+    bool hangs;                 /* ... and a request waits for the leader */
+    struct sim__event follower_end;
+    char *who; /* client's name, for the trace */
+};
+
+struct sim__link *sim__link_new(struct sim *sim, struct sim__client *client);
+void sim__link_send_up(struct sim *sim, struct sim__link *link,
+                       struct sim__request *request);
+void sim__link_send_down(struct sim *sim, struct sim__link *link,
+                         struct sim__answer *answer);
+/* keep: how many of the requests on their way still arrive; SIZE_MAX: all. */
+void sim__link_close_client(struct sim *sim, struct sim__link *link, size_t keep);
+void sim__link_close_server(struct sim *sim, struct sim__link *link);
+size_t sim__queue_length(const struct sim__queue *queue);
+/* Frees the links both ends of which are closed; between two events only. */
+void sim__links_sweep(struct sim *sim);
+
+/* -------------------------------------------------------------------- server */
+
+struct sim__session {
+    int64_t id;
+    uint32_t timeout_ms;
+    uint64_t touched;   /* when it was last heard of */
+    uint64_t report_at; /* when a follower will, or did, report it once more; 0 */
+    uint64_t report_phase;
+    struct sim__link *link;
+    struct uvzk__link ephemerals;
+    struct sim__event expiry;
+    UT_hash_handle hh; /* by id */
+};
+
+struct sim__server_watch {
+    uint64_t id;
+    struct sim__link *link;
+    struct sim__watch_point *point;
+    struct uvzk__link on_link, on_point;
+    UT_hash_handle hh; /* by id */
+};
+
+/* A path that is watched. */
+struct sim__watch_point {
+    char *path;
+    struct uvzk__link data, child;
+    UT_hash_handle hh; /* by path */
+};
+
+struct sim__server {
+    struct sim__tree tree;
+    struct sim__session *sessions;
+    struct sim__session hand; /* of sim_create_by_hand; it never ends */
+    int64_t next_session;
+    struct sim__server_watch *watches;
+    struct sim__watch_point *points;
+    uint64_t up_at; /* no connection before */
+    struct sim__event container_check;
+    struct {
+        int status;
+        uint32_t times;
+    } refuse[UVZK__RPC_MULTI + 1];
+};
+
+void sim__server_init(struct sim *sim);
+void sim__server_free(struct sim *sim);
+/* Takes the request over. */
+void sim__server_receive(struct sim *sim, struct sim__link *link,
+                         struct sim__request *request);
+/* What was sent before still arrives, then END. */
+void sim__server_hang_up(struct sim *sim, struct sim__link *link);
+void sim__server_detach(struct sim *sim, struct sim__link *link);
+/* Deletes the znode and tells who watches. */
+void sim__server_delete(struct sim *sim, struct sim__node *node);
+/* One op, with the next zxid: 0 or the server's refusal. *made: the znode
+ * created or set, else untouched. Sequential creates are understood too. */
+int sim__server_write(struct sim *sim, struct uvzk__op op, struct sim__session *session,
+                      struct sim__node **made);
+
+/* kind: enum sim__watch_kind. Nothing if the id is 0 or stands already. */
+void sim__watch_add(struct sim *sim, struct sim__link *link, uint64_t id,
+                    const char *path, uint32_t kind);
+void sim__watch_forget(struct sim *sim, uint64_t id);
+void sim__watch_drop_all(struct sim *sim, struct sim__link *link);
+void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t id,
+                     enum uvzk__watch_event event);
+/* Tells who watches the znode itself, and of its end also who watches its
+ * children; who watches the children of its parent. */
+void sim__watch_fire_node(struct sim *sim, const char *path,
+                          enum uvzk__watch_event event);
+void sim__watch_fire_parent(struct sim *sim, const char *path);
+
+struct sim__session *sim__session_new(struct sim *sim, uint32_t timeout_ms);
+void sim__session_end(struct sim *sim, struct sim__session *session);
+void sim__session_touch(struct sim *sim, struct sim__session *session, uint64_t at);
+/* It has sent something. */
+void sim__session_heard(struct sim *sim, struct sim__session *session);
+/* What its follower has not reported yet is lost. */
+void sim__session_unreported(struct sim *sim, struct sim__session *session);
+struct sim__session *sim__session_find(const struct sim *sim, int64_t id);
+
+/* -------------------------------------------------------------------- client */
+
+enum sim__io {
+    SIM__IO_DOWN,       /* no handle */
+    SIM__IO_OPENING,    /* open() was called, addresses are resolved */
+    SIM__IO_CONNECTING, /* waiting for the next attempt */
+    SIM__IO_HANDSHAKE,  /* CONNECT is on its way */
+    SIM__IO_UP,
+    SIM__IO_DEAD /* expired or refused; the user has not heard yet */
+};
+
+/* A watch as the client keeps it, from submit() to its end. */
+struct sim__client_watch {
+    uint64_t id;
+    struct uvzk__watch *watch;
+    struct uvzk__rpc *rpc; /* while it is being armed */
+    char *path;
+    uint32_t kind; /* enum sim__watch_kind */
+    bool armed;    /* the I/O has read the reply */
+    bool fired;    /* the I/O has read the event */
+    UT_hash_handle hh_id, hh_path;
+};
+
+struct sim__client {
+    struct uvzk__port port; /* first */
+    struct sim *sim;
+    struct uvzk__link all; /* sim->clients */
+    char *name;
+    enum sim__io io;
+    struct sim__link *link;           /* HANDSHAKE, UP */
+    int64_t session_id, session_seen; /* I/O's; the user's, 0 when down */
+    int64_t last_zxid;
+    uint32_t timeout_ms; /* asked for, then granted */
+    uint32_t asked_ms;
+    uint64_t heard, sent; /* last byte read, written */
+    size_t unanswered;    /* requests read by nobody yet: no pings meanwhile */
+    uint64_t epoch;       /* of the I/O's connection */
+    uint64_t told_epoch;  /* what the user was told; 0: not connected */
+    bool closing;
+    struct uvzk__rpc *first, *last; /* outstanding, in order of submission */
+    size_t outstanding;
+    uint64_t submitted;
+    struct uvzk__link inbox; /* answers read, not delivered */
+    struct sim__client_watch *by_id, *by_path;
+    /* Everything that runs in the process: what a pause holds up. */
+    struct sim__event deliver, alarm, wake, connect, ping, timeout;
+    uint64_t paused_until, stalled_until;
+    uint64_t cut_until;
+    uint32_t latency_min_ms, latency_max_ms;
+    uint64_t extra_ms;
+    bool lose_request, lose_reply, spoil_reply; /* the next one to arrive */
+    int fail_open;
+    uint32_t fail_random; /* counts down to the call that fails */
+};
+
+struct sim__client *sim__client_of(const struct uvzk__port *port);
+/* Whether the event has to wait until the process, or its loop, goes on: it has
+ * been put off then. */
+bool sim__client_held(struct sim__client *client, struct sim__event *event, bool by_loop);
+struct sim__client_watch *sim__client_watch_find(struct sim__client *client, uint64_t id);
+/* Hands an answer to the loop. */
+void sim__client_push(struct sim__client *client, struct sim__answer *answer);
+
+struct sim__request *sim__request_new(uint32_t kind, const char *path);
+struct sim__request *sim__request_of(const struct uvzk__rpc *rpc);
+void sim__io_init(struct sim__client *client);
+void sim__io_open(struct sim__client *client);
+void sim__io_send(struct sim__client *client, struct sim__request *request);
+/* An answer has arrived (taken over). */
+void sim__io_read(struct sim__client *client, struct sim__answer *answer);
+/* The connection has been lost; of the requests on their way, `keep` arrive. */
+void sim__io_lost(struct sim__client *client, size_t keep);
+/* Closes this end for good or until the next attempt. */
+void sim__io_close_link(struct sim__client *client, size_t keep);
+
+/* ----------------------------------------------------------------- the whole */
+
+struct sim__trace {
+    char (*lines)[200]; /* a ring; NULL: no trace */
+    size_t room;
+    uint64_t count;
+    uint64_t hash;
+};
+
+struct sim {
+    struct sim_options options;
+    struct sim_faults faults;
+    struct sim__event fault_clock;
+    uint64_t now, order, steps;
+    uint64_t random[4];
+    struct sim__event **heap;
+    size_t heap_count, heap_room;
+    struct sim__server server;
+    struct uvzk__link clients, links;
+    bool dead_links;
+    uint64_t watch_ids;
+    struct sim__trace trace;
+};
+
+/* Memory of the simulator: never of the allocator under test, never NULL. */
+void *sim__alloc(size_t size); /* zeroed */
+void *sim__copy(const void *bytes, size_t size);
+/* Overwritten first, so that who still reads it sees it. */
+void sim__free(void *memory, size_t size);
+
+void sim__random_seed(struct sim *sim, uint64_t seed);
+uint64_t sim__random_word(struct sim *sim);
+/* Whether something of this probability (parts per million) happens. */
+bool sim__random_hit(struct sim *sim, uint32_t ppm);
+uint64_t sim__random_between(struct sim *sim, uint64_t low, uint64_t high);
+
+void sim__trace_line(struct sim *sim, const char *who, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define sim__trace(sim, ...)                     \
+    do {                                         \
+        if ((sim)->trace.lines != NULL) {        \
+            sim__trace_line((sim), __VA_ARGS__); \
+        }                                        \
+    } while (0)
+const char *sim__code(int status); /* "ok", "ENONODE", ... */
+const char *sim__request_name(uint32_t kind);
+
+/* The port was misused: says how, prints the trace, aborts. */
+_Noreturn void sim__misuse(struct sim *sim, const char *who, const char *what);
+
+void sim__fault_tick(struct sim *sim, struct sim__event *event);
+
+#endif

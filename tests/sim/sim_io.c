@@ -1,0 +1,307 @@
+/* The client's I/O thread: connects, writes, pings, reads, and puts what the
+ * loop has to know into its inbox.
+ *
+ *   DOWN ──open──► OPENING ──► CONNECTING ──attempt──► HANDSHAKE ──CONNECTED──► UP
+ *    ▲                │          ▲      ▲                │  │                 │  │
+ *    │                │          │      └─────lost───────┘  │                 │  │
+ *    │                │          └──────lost: SUSPENDED─────│─────────────────┘  │
+ *    │           OPEN_FAILED                                │                    │
+ *    │                ▼                     EXPIRED,        ▼                    ▼
+ *    └─told by loop─ DEAD ◄──────────────── AUTH_FAILED ────┴────────────────────┘ */
+#include "sim_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* -------------------------------------------------------------- I/O: writing */
+
+void sim__io_send(struct sim__client *client, struct sim__request *request)
+{
+    client->sent = client->sim->now;
+    sim__link_send_up(client->sim, client->link, request);
+}
+
+struct sim__request *sim__request_new(uint32_t kind, const char *path)
+{
+    size_t length = path != NULL ? strlen(path) + 1 : 0;
+    struct sim__request *request = sim__alloc(sizeof(*request) + length);
+    uvzk__list_init(&request->packet.link);
+    request->kind = kind;
+    if (path != NULL) {
+        request->path = memcpy(request + 1, path, length);
+    }
+    return request;
+}
+
+static size_t rpc_size(const struct uvzk__rpc *rpc)
+{
+    size_t size = sizeof(struct sim__request);
+    size_t ops = rpc->kind == UVZK__RPC_MULTI ? rpc->op_count : 1;
+    size += ops * sizeof(struct uvzk__op);
+    if (rpc->kind != UVZK__RPC_MULTI) {
+        return size + strlen(rpc->path) + 1 + rpc->data_length;
+    }
+    for (size_t i = 0; i < ops; i++) {
+        size += strlen(rpc->ops[i].path) + 1 + rpc->ops[i].data_length;
+    }
+    return size;
+}
+
+static void copy_op(struct uvzk__op *to, const struct uvzk__op *from, char **room)
+{
+    static const struct uvzk__acl some_acl = {NULL, 1};
+    size_t length = strlen(from->path) + 1;
+    *to = *from;
+    to->path = memcpy(*room, from->path, length);
+    *room += length;
+    if (from->data_length > 0) {
+        to->data = memcpy(*room, from->data, from->data_length);
+        *room += from->data_length;
+    }
+    to->acl = from->acl != NULL && from->acl->count > 0 ? &some_acl : NULL;
+}
+
+struct sim__request *sim__request_of(const struct uvzk__rpc *rpc)
+{
+    static const uint8_t op_kinds[] = {[UVZK__RPC_CREATE] = UVZK__OP_CREATE,
+                                       [UVZK__RPC_DELETE] = UVZK__OP_DELETE,
+                                       [UVZK__RPC_SET] = UVZK__OP_SET};
+    bool create = rpc->kind == UVZK__RPC_CREATE, set = rpc->kind == UVZK__RPC_SET;
+    bool write = create || set || rpc->kind == UVZK__RPC_DELETE;
+    struct uvzk__op single = {.kind = write ? op_kinds[rpc->kind] : UVZK__OP_CHECK,
+                              .mode = rpc->mode,
+                              .version = rpc->version,
+                              .path = rpc->path,
+                              .data = create || set ? rpc->data : NULL,
+                              .data_length = create || set ? rpc->data_length : 0,
+                              .acl = create ? rpc->acl : NULL};
+    bool multi = rpc->kind == UVZK__RPC_MULTI;
+    struct sim__request *request = sim__alloc(rpc_size(rpc));
+    uvzk__list_init(&request->packet.link);
+    request->kind = rpc->kind;
+    request->mode = rpc->mode;
+    request->ops = (struct uvzk__op *)(void *)(request + 1);
+    request->op_count = multi ? rpc->op_count : 1;
+    char *room = (char *)(request->ops + request->op_count);
+    for (size_t i = 0; i < request->op_count; i++) {
+        copy_op(&request->ops[i], multi ? &rpc->ops[i] : &single, &room);
+    }
+    request->path = multi ? NULL : request->ops[0].path;
+    const struct sim__client_watch *watch = rpc->port.answer;
+    if (watch != NULL) {
+        request->watch_id = watch->id;
+        request->watch_kind = watch->kind;
+    }
+    return request;
+}
+
+static void send_ping(struct sim *sim, struct sim__event *event)
+{
+    struct sim__client *client = UVZK__CONTAINER_OF(event, struct sim__client, ping);
+    if (sim__client_held(client, event, false)) {
+        return;
+    }
+    uint64_t due = client->sent + client->timeout_ms / 3;
+    if (sim->now >= due) {
+        if (client->unanswered > 0) {
+            return; /* set again by the last reply */
+        }
+        sim__io_send(client, sim__request_new(SIM__PING, NULL));
+        due = sim->now + client->timeout_ms / 3;
+    }
+    sim__event_set(sim, event, due);
+}
+
+/* SetWatches, one message a watch: before any request of the user's. */
+static void send_watches(struct sim__client *client)
+{
+    struct sim__client_watch *watch, *next;
+    HASH_ITER(hh_id, client->by_id, watch, next)
+    {
+        if (watch->armed && !watch->fired) {
+            struct sim__request *request = sim__request_new(SIM__REWATCH, watch->path);
+            request->watch_id = watch->id;
+            request->watch_kind = watch->kind;
+            request->seen_zxid = client->last_zxid;
+            sim__io_send(client, request);
+        }
+    }
+}
+
+/* ---------------------------------------------------------- I/O: connecting */
+
+#define OPENING_MS 2      /* at most, for the addresses */
+#define FIRST_RETRY_MS 20 /* at most, after the connection was lost */
+#define RETRY_MS 100      /* between this and T/60 after a failed attempt */
+
+static void retry_within(struct sim__client *client, uint64_t low, uint64_t high)
+{
+    client->io = SIM__IO_CONNECTING;
+    sim__event_set(client->sim, &client->connect,
+                   client->sim->now + sim__random_between(client->sim, low, high));
+}
+
+static void retry_later(struct sim__client *client)
+{
+    uint64_t pause = client->timeout_ms / 60;
+    retry_within(client, pause < RETRY_MS ? pause + 1 : RETRY_MS,
+                 pause < RETRY_MS ? RETRY_MS : pause);
+}
+
+static void attempt(struct sim *sim, struct sim__client *client)
+{
+    if (sim->now < client->cut_until || sim->now < sim->server.up_at) {
+        retry_later(client);
+        return;
+    }
+    struct sim__request *request = sim__request_new(SIM__CONNECT, NULL);
+    request->session_id = client->session_id;
+    request->timeout_ms = client->asked_ms;
+    client->io = SIM__IO_HANDSHAKE;
+    client->link = sim__link_new(sim, client);
+    client->heard = sim->now;
+    sim__event_set(sim, &client->timeout,
+                   sim->now + client->timeout_ms * UINT64_C(2) / 3);
+    sim__io_send(client, request);
+}
+
+static void connect_fires(struct sim *sim, struct sim__event *event)
+{
+    struct sim__client *client = UVZK__CONTAINER_OF(event, struct sim__client, connect);
+    if (sim__client_held(client, event, false)) {
+        return;
+    }
+    if (client->io == SIM__IO_OPENING && client->fail_open != 0) {
+        client->io = SIM__IO_DEAD;
+        sim__client_push(client, sim__answer_new(SIM__OPEN_FAILED));
+        return;
+    }
+    attempt(sim, client);
+}
+
+void sim__io_close_link(struct sim__client *client, size_t keep)
+{
+    struct sim__link *link = client->link;
+    client->link = NULL;
+    client->unanswered = 0;
+    sim__event_clear(client->sim, &client->connect);
+    sim__event_clear(client->sim, &client->ping);
+    sim__event_clear(client->sim, &client->timeout);
+    if (link != NULL) {
+        sim__link_close_client(client->sim, link, keep);
+    }
+}
+
+void sim__io_lost(struct sim__client *client, size_t keep)
+{
+    bool was_up = client->io == SIM__IO_UP;
+    sim__io_close_link(client, keep);
+    retry_within(client, 1, FIRST_RETRY_MS);
+    if (was_up) {
+        sim__trace(client->sim, client->name, "connection lost");
+        sim__client_push(client, sim__answer_new(SIM__SUSPENDED));
+    }
+}
+
+static void timeout_fires(struct sim *sim, struct sim__event *event)
+{
+    struct sim__client *client = UVZK__CONTAINER_OF(event, struct sim__client, timeout);
+    uint64_t due = client->heard + client->timeout_ms * UINT64_C(2) / 3;
+    if (sim__client_held(client, event, false)) {
+        return;
+    }
+    if (sim->now < due) {
+        sim__event_set(sim, event, due);
+        return;
+    }
+    size_t under_way = sim__queue_length(&client->link->up);
+    sim__io_lost(client, (size_t)sim_random(sim, under_way + 1));
+}
+
+/* -------------------------------------------------------------- I/O: reading */
+
+static void read_connected(struct sim__client *client, struct sim__answer *answer)
+{
+    client->io = SIM__IO_UP;
+    client->epoch++;
+    client->session_id = answer->session_id;
+    client->timeout_ms = answer->timeout_ms;
+    answer->epoch = client->epoch;
+    send_watches(client);
+    sim__event_set(client->sim, &client->ping, client->sent + client->timeout_ms / 3);
+    sim__client_push(client, answer);
+}
+
+static void read_reply(struct sim__client *client, struct sim__answer *answer)
+{
+    struct sim__client_watch *watch = sim__client_watch_find(client, answer->watch_id);
+    client->last_zxid = answer->zxid;
+    client->unanswered--;
+    if (client->unanswered == 0 && client->ping.place == 0) {
+        sim__event_set(client->sim, &client->ping, client->sent + client->timeout_ms / 3);
+    }
+    if (watch != NULL) {
+        bool missing = answer->reply->status == UVZK_ENONODE;
+        watch->armed = true;
+        watch->kind = missing ? (uint32_t)SIM__WATCH_EXIST : watch->kind;
+    }
+    sim__client_push(client, answer);
+}
+
+static void read_event(struct sim__client *client, struct sim__answer *answer)
+{
+    struct sim__client_watch *watch = sim__client_watch_find(client, answer->watch_id);
+    if (watch == NULL) { /* unwatched meanwhile */
+        sim__answer_free(answer);
+        return;
+    }
+    watch->fired = true;
+    sim__client_push(client, answer);
+}
+
+void sim__io_read(struct sim__client *client, struct sim__answer *answer)
+{
+    client->heard = client->sim->now;
+    switch (answer->kind) {
+    case SIM__CONNECTED:
+        read_connected(client, answer);
+        break;
+    case SIM__REPLY:
+        read_reply(client, answer);
+        break;
+    case SIM__WATCH_EVENT:
+        read_event(client, answer);
+        break;
+    case SIM__EXPIRED:
+    case SIM__AUTH_FAILED:
+        sim__io_close_link(client, 0);
+        client->io = SIM__IO_DEAD;
+        sim__client_push(client, answer);
+        break;
+    case SIM__PONG:
+        client->last_zxid = answer->zxid;
+        sim__answer_free(answer);
+        break;
+    default:
+        sim__answer_free(answer);
+        sim__io_lost(client, 0);
+        break;
+    }
+}
+
+/* ---------------------------------------------------------------- beginning */
+
+void sim__io_init(struct sim__client *client)
+{
+    client->connect.fire = connect_fires;
+    client->ping.fire = send_ping;
+    client->timeout.fire = timeout_fires;
+}
+
+void sim__io_open(struct sim__client *client)
+{
+    client->io = SIM__IO_OPENING;
+    client->timeout_ms = client->asked_ms;
+    sim__event_set(client->sim, &client->connect,
+                   client->sim->now + sim_random(client->sim, OPENING_MS + 1));
+}

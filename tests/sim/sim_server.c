@@ -1,0 +1,479 @@
+/* The server: sessions, watches, and what it does with each request.
+ *
+ * Requests of a link are received in order. A write takes the next zxid, fires
+ * watches, and is answered, in this order: on the writer's own link too an
+ * event comes before the reply of the write that caused it. */
+#include "sim_inside.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HAND_ID INT64_C(0x7a00000000000001)
+
+/* ------------------------------------------------------------------ changes */
+
+/* The op has been checked. A session may have gone: only the hand's stays. */
+static struct sim__node *apply_create(struct sim *sim, const struct uvzk__op *op,
+                                      struct sim__session *session)
+{
+    bool ephemeral = op->mode == UVZK__EPHEMERAL;
+    struct sim__node *node =
+        sim__tree_create(&sim->server.tree, op, ephemeral ? session->id : 0);
+    if (ephemeral) {
+        uvzk__list_append(&session->ephemerals, &node->group);
+    }
+    sim__watch_fire_node(sim, node->path, UVZK__WATCH_CREATED);
+    sim__watch_fire_parent(sim, node->path);
+    return node;
+}
+
+void sim__server_delete(struct sim *sim, struct sim__node *node)
+{
+    sim__watch_fire_node(sim, node->path, UVZK__WATCH_DELETED);
+    sim__watch_fire_parent(sim, node->path);
+    sim__tree_delete(&sim->server.tree, node);
+}
+
+static struct sim__node *apply(struct sim *sim, const struct uvzk__op *op,
+                               struct sim__session *session)
+{
+    struct sim__tree *tree = &sim->server.tree;
+    if (op->kind == UVZK__OP_CREATE) {
+        return apply_create(sim, op, session);
+    }
+    struct sim__node *node = sim__tree_find(tree, op->path, strlen(op->path));
+    if (op->kind == UVZK__OP_DELETE) {
+        sim__server_delete(sim, node);
+        return NULL;
+    }
+    if (op->kind == UVZK__OP_SET) {
+        sim__tree_set(tree, node, op->data, op->data_length);
+        sim__watch_fire_node(sim, node->path, UVZK__WATCH_CHANGED);
+    }
+    return node;
+}
+
+/* A container goes when it has had children and has none. */
+void sim_check_containers(struct sim *sim)
+{
+    struct sim__tree *tree = &sim->server.tree;
+    struct uvzk__link *at = tree->containers.next;
+    while (at != &tree->containers) {
+        struct sim__node *node = UVZK__CONTAINER_OF(at, struct sim__node, group);
+        at = at->next;
+        if (node->stat.child_count == 0 && node->counter != 0) {
+            tree->zxid++;
+            sim__trace(sim, "server", "removes container %s", node->path);
+            sim__server_delete(sim, node);
+        }
+    }
+}
+
+static void container_check(struct sim *sim, struct sim__event *event)
+{
+    uint64_t interval = sim->options.container_check_ms;
+    if (sim->options.container_check_random) {
+        interval = sim__random_between(sim, 1, 2 * interval);
+    }
+    sim__event_set(sim, event, sim->now + interval);
+    if (sim->now >= sim->server.up_at) {
+        sim_check_containers(sim);
+    }
+}
+
+/* ---------------------------------------------------------------- hanging up */
+
+void sim__server_detach(struct sim *sim, struct sim__link *link)
+{
+    if (link->session != NULL) {
+        link->session->link = NULL;
+        link->session = NULL;
+    }
+    sim__watch_drop_all(sim, link);
+}
+
+void sim__server_hang_up(struct sim *sim, struct sim__link *link)
+{
+    if (!link->server_open) {
+        return;
+    }
+    sim__link_close_server(sim, link);
+    sim__link_send_down(sim, link, sim__answer_new(SIM__END));
+    link->told_end = true;
+}
+
+/* --------------------------------------------------------- session requests */
+
+static void receive_connect(struct sim *sim, struct sim__link *link,
+                            const struct sim__request *request)
+{
+    struct sim__session *session = NULL;
+    if (sim->now < sim->server.up_at) {
+        sim__server_hang_up(sim, link);
+        return;
+    }
+    if (request->session_id == 0) {
+        session = sim__session_new(sim, request->timeout_ms);
+    } else {
+        session = sim__session_find(sim, request->session_id);
+    }
+    if (session == NULL) {
+        sim__trace(sim, link->who, "server: no session %" PRIx64,
+                   (uint64_t)request->session_id);
+        sim__link_send_down(sim, link, sim__answer_new(SIM__EXPIRED));
+        sim__server_hang_up(sim, link);
+        return;
+    }
+    if (session->link != NULL) { /* what still comes on the old one is refused */
+        sim__server_hang_up(sim, session->link);
+    }
+    session->link = link;
+    link->session = session;
+    sim__session_touch(sim, session, sim->now);
+    struct sim__answer *answer = sim__answer_new(SIM__CONNECTED);
+    answer->session_id = session->id;
+    answer->timeout_ms = session->timeout_ms;
+    sim__link_send_down(sim, link, answer);
+}
+
+/* Of the server this link leads to: the leader, or a follower left alone. */
+static struct sim__tree *tree_seen(struct sim *sim, struct sim__link *link)
+{
+    return link->follower != NULL ? link->follower : &sim->server.tree;
+}
+
+static void receive_ping(struct sim *sim, struct sim__link *link)
+{
+    struct sim__answer *answer = sim__answer_new(SIM__PONG);
+    answer->zxid = tree_seen(sim, link)->zxid;
+    sim__link_send_down(sim, link, answer);
+}
+
+/* SetWatches: what the client has missed since seen_zxid is told at once. */
+static void receive_rewatch(struct sim *sim, struct sim__link *link,
+                            const struct sim__request *request)
+{
+    struct sim__node *node =
+        sim__tree_find(&sim->server.tree, request->path, strlen(request->path));
+    bool child = request->watch_kind == SIM__WATCH_CHILD;
+    if (link->follower != NULL) {
+        return;
+    }
+    if (request->watch_kind == SIM__WATCH_EXIST) {
+        if (node != NULL) {
+            sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_CREATED);
+            return;
+        }
+    } else if (node == NULL) {
+        sim__watch_tell(sim, link, request->watch_id, UVZK__WATCH_DELETED);
+        return;
+    } else if ((child ? node->pzxid : node->stat.mzxid) > request->seen_zxid) {
+        sim__watch_tell(sim, link, request->watch_id,
+                        child ? UVZK__WATCH_CHILDREN : UVZK__WATCH_CHANGED);
+        return;
+    }
+    sim__watch_add(sim, link, request->watch_id, request->path, request->watch_kind);
+}
+
+/* -------------------------------------------------------------------- reads */
+
+static void put_names(struct sim *sim, struct sim__answer *answer,
+                      const struct sim__node *node)
+{
+    size_t count = (size_t)node->stat.child_count, bytes = 0, i = 0;
+    answer->names = sim__alloc(count * sizeof(*answer->names));
+    for (struct uvzk__link *at = node->children.next; at != &node->children;
+         at = at->next) {
+        const struct sim__node *child = UVZK__CONTAINER_OF(at, struct sim__node, sibling);
+        bytes += strlen(child->name) + 1;
+        answer->names[i++] = child->name;
+    }
+    for (i = count; i > 1; i--) { /* the server promises no order */
+        size_t other = (size_t)sim_random(sim, i);
+        const char *name = answer->names[i - 1];
+        answer->names[i - 1] = answer->names[other];
+        answer->names[other] = name;
+    }
+    char *text = sim__alloc(bytes);
+    answer->text = text;
+    for (i = 0; i < count; i++) {
+        size_t length = strlen(answer->names[i]) + 1;
+        memcpy(text, answer->names[i], length);
+        answer->names[i] = text;
+        text += length;
+    }
+    answer->reply->names = answer->names;
+    answer->reply->name_count = count;
+}
+
+static int serve_read(struct sim *sim, struct sim__link *link,
+                      const struct sim__request *request, struct sim__answer *answer)
+{
+    struct sim__node *node =
+        sim__tree_find(tree_seen(sim, link), request->path, strlen(request->path));
+    bool arms = node != NULL || request->kind == UVZK__RPC_EXISTS;
+    if (arms && request->watch_id != 0) {
+        answer->watch_id = request->watch_id;
+        if (link->follower == NULL) { /* a lonely follower sees no change */
+            sim__watch_add(sim, link, request->watch_id, request->path,
+                           request->watch_kind);
+        }
+    }
+    if (node == NULL) {
+        return UVZK_ENONODE;
+    }
+    answer->reply->stat = node->stat;
+    if (request->kind == UVZK__RPC_GET) {
+        answer->data = sim__copy(node->data, node->data_length);
+        answer->reply->data = answer->data;
+        answer->reply->data_length = node->data_length;
+    } else if (request->kind == UVZK__RPC_CHILDREN) {
+        answer->reply->stat = (struct uvzk__stat){0};
+        put_names(sim, answer, node);
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------- writes */
+
+/* The name with the number in it, to be freed; NULL: there is no parent. */
+static char *sequential_path(const struct sim *sim, const char *prefix)
+{
+    const struct sim__node *parent =
+        sim__tree_find(&sim->server.tree, prefix, sim__parent_length(prefix));
+    if (parent == NULL) {
+        return NULL;
+    }
+    size_t room = strlen(prefix) + sizeof("-2147483648");
+    char *path = sim__alloc(room);
+    snprintf(path, room, "%s%010" PRId32, prefix, parent->counter);
+    return path;
+}
+
+/* One op by itself; *made is the znode created or set. */
+int sim__server_write(struct sim *sim, struct uvzk__op op, struct sim__session *session,
+                      struct sim__node **made)
+{
+    char *path = NULL;
+    sim->server.tree.zxid++; /* a failed write takes one too */
+    if (op.kind == UVZK__OP_CREATE && op.mode == UVZK__EPHEMERAL_SEQUENTIAL) {
+        path = sequential_path(sim, op.path);
+        if (path == NULL) {
+            return UVZK_ENONODE;
+        }
+        op.path = path;
+        op.mode = UVZK__EPHEMERAL;
+    }
+    bool ephemeral = op.kind == UVZK__OP_CREATE && op.mode == UVZK__EPHEMERAL;
+    int status =
+        sim__tree_check(&sim->server.tree, &op, ephemeral ? session->id : 0, NULL);
+    if (status == 0) {
+        *made = apply(sim, &op, session);
+    }
+    free(path);
+    return status;
+}
+
+static int serve_write(struct sim *sim, struct sim__session *session,
+                       const struct sim__request *request, struct sim__answer *answer)
+{
+    struct sim__node *made = NULL;
+    if (request->kind == UVZK__RPC_CREATE && request->mode == UVZK__CONTAINER &&
+        sim->options.no_containers) {
+        return UVZK_EUNIMPLEMENTED;
+    }
+    int status = sim__server_write(sim, request->ops[0], session, &made);
+    if (status == 0 && made != NULL) {
+        answer->reply->stat = made->stat;
+        if (request->kind == UVZK__RPC_CREATE) {
+            answer->name = sim__copy(made->path, made->length + 1);
+            answer->reply->name = answer->name;
+        }
+    }
+    return status;
+}
+
+static int serve_multi(struct sim *sim, struct sim__session *session,
+                       const struct sim__request *request, struct sim__answer *answer)
+{
+    struct sim__change *changes = NULL;
+    int status = 0;
+    size_t i;
+    sim->server.tree.zxid++; /* of checks alone too: they go through the quorum */
+    for (i = 0; i < request->op_count && status == 0; i++) {
+        const struct uvzk__op *op = &request->ops[i];
+        bool ephemeral = op->kind == UVZK__OP_CREATE && op->mode == UVZK__EPHEMERAL;
+        status =
+            sim__tree_check(&sim->server.tree, op, ephemeral ? session->id : 0, &changes);
+    }
+    sim__changes_free(&changes);
+    if (status != 0) {
+        answer->reply->failed_op = i - 1;
+        return status;
+    }
+    for (i = 0; i < request->op_count; i++) {
+        apply(sim, &request->ops[i], session);
+    }
+    return 0;
+}
+
+/* ----------------------------------------------------------------- requests */
+
+static int serve(struct sim *sim, struct sim__link *link,
+                 const struct sim__request *request, struct sim__answer *answer)
+{
+    struct sim__session *session = link->session;
+    if (sim->server.refuse[request->kind].times > 0) {
+        sim->server.refuse[request->kind].times--;
+        return sim->server.refuse[request->kind].status;
+    }
+    bool sequential =
+        request->kind == UVZK__RPC_CREATE && request->mode == UVZK__EPHEMERAL_SEQUENTIAL;
+    if (request->kind != UVZK__RPC_MULTI && !sim__path_valid(request->path, sequential)) {
+        return UVZK_EREJECTED;
+    }
+    switch (request->kind) {
+    case UVZK__RPC_CREATE:
+    case UVZK__RPC_DELETE:
+    case UVZK__RPC_SET:
+        return serve_write(sim, session, request, answer);
+    case UVZK__RPC_MULTI:
+        return serve_multi(sim, session, request, answer);
+    case UVZK__RPC_SYNC:
+        return 0;
+    default:
+        return serve_read(sim, link, request, answer);
+    }
+}
+
+/* Whether this fault happens now; once: a test asked for it; NULL: it cannot. */
+static bool lost(struct sim *sim, bool *once, uint32_t ppm)
+{
+    bool asked = once != NULL && *once;
+    if (asked) {
+        *once = false;
+    }
+    return sim__random_hit(sim, ppm) || asked;
+}
+
+static void receive_rpc(struct sim *sim, struct sim__link *link,
+                        const struct sim__request *request)
+{
+    struct sim__client *client = link->client;
+    struct sim__answer *answer = sim__answer_new(SIM__REPLY);
+    answer->reply = sim__alloc(sizeof(*answer->reply));
+    answer->reply->failed_op = SIZE_MAX;
+    int status = serve(sim, link, request, answer);
+    answer->reply->status = status;
+    answer->zxid = tree_seen(sim, link)->zxid;
+    sim__trace(sim, link->who, "server: %s %s -> %s%s%s",
+               sim__request_name(request->kind),
+               request->path != NULL ? request->path : "", sim__code(status),
+               answer->name != NULL ? " " : "", answer->name != NULL ? answer->name : "");
+    if (lost(sim, client != NULL ? &client->lose_reply : NULL, sim->faults.lose_reply)) {
+        sim__trace(sim, link->who, "loses the reply of %s",
+                   sim__request_name(request->kind));
+        sim__answer_free(answer);
+        sim__server_hang_up(sim, link);
+        return;
+    }
+    if (lost(sim, client != NULL ? &client->spoil_reply : NULL,
+             sim->faults.spoil_reply)) {
+        answer->reply->status = UV_ENOMEM;
+        answer->reply->failed_op = SIZE_MAX;
+        sim__watch_forget(sim, request->watch_id);
+        answer->watch_id = 0;
+    }
+    sim__link_send_down(sim, link, answer);
+}
+
+/* Without its leader a follower answers what it can alone, until a request of
+ * the session waits for the leader: then all that follow wait behind it. */
+static bool hangs(struct sim__link *link, const struct sim__request *request)
+{
+    bool alone = request->kind == UVZK__RPC_GET || request->kind == UVZK__RPC_EXISTS ||
+                 request->kind == UVZK__RPC_CHILDREN || request->kind == SIM__PING ||
+                 request->kind == SIM__FORGET || request->kind == SIM__REWATCH;
+    if (link->follower != NULL && !alone) {
+        link->hangs = true;
+    }
+    return link->hangs;
+}
+
+/* Pings and watches' messages are lost with the connection only. */
+static bool loses_request(struct sim *sim, struct sim__link *link,
+                          const struct sim__request *request)
+{
+    bool counts = request->kind <= UVZK__RPC_MULTI || request->kind == SIM__END_SESSION;
+    struct sim__client *client = link->client;
+    return counts && lost(sim, client != NULL ? &client->lose_request : NULL,
+                          sim->faults.lose_request);
+}
+
+static void receive(struct sim *sim, struct sim__link *link,
+                    const struct sim__request *request)
+{
+    if (request->kind == SIM__CONNECT) {
+        receive_connect(sim, link, request);
+        return;
+    }
+    if (hangs(link, request)) {
+        return;
+    }
+    if (loses_request(sim, link, request)) { /* nor is the session heard of */
+        sim__trace(sim, link->who, "loses the request %s",
+                   sim__request_name(request->kind));
+        sim__server_hang_up(sim, link);
+        return;
+    }
+    if (link->session != NULL && link->follower == NULL) {
+        sim__session_heard(sim, link->session);
+    }
+    if (request->kind == SIM__PING) {
+        receive_ping(sim, link);
+    } else if (request->kind == SIM__FORGET) {
+        sim__watch_forget(sim, request->watch_id);
+    } else if (request->kind == SIM__REWATCH) {
+        receive_rewatch(sim, link, request);
+    } else if (request->kind == SIM__END_SESSION) {
+        sim__trace(sim, link->who, "server: session %" PRIx64 " is closed",
+                   (uint64_t)link->session->id);
+        sim__session_end(sim, link->session);
+    } else {
+        receive_rpc(sim, link, request);
+    }
+}
+
+void sim__server_receive(struct sim *sim, struct sim__link *link,
+                         struct sim__request *request)
+{
+    receive(sim, link, request);
+    free(request);
+}
+
+/* ------------------------------------------------------------ beginning, end */
+
+void sim__server_init(struct sim *sim)
+{
+    struct sim__server *server = &sim->server;
+    sim__tree_init(&server->tree);
+    server->next_session = INT64_C(0x100000000);
+    server->hand.id = HAND_ID;
+    uvzk__list_init(&server->hand.ephemerals);
+    server->container_check.fire = container_check;
+    sim__event_set(sim, &server->container_check,
+                   sim->now + sim->options.container_check_ms);
+}
+
+void sim__server_free(struct sim *sim)
+{
+    struct sim__server *server = &sim->server;
+    struct sim__session *session, *next;
+    HASH_ITER(hh, server->sessions, session, next)
+    {
+        sim__session_end(sim, session);
+    }
+    sim__event_clear(sim, &server->container_check);
+    sim__tree_free(&server->tree);
+}

@@ -1,0 +1,130 @@
+/* The server's watches: one-shot, by path, of the znode or of its children.
+ *
+ * They belong to a connection: when it goes they go, and the client, once back,
+ * asks for them anew. */
+#include "sim_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct sim__watch_point *point_find(struct sim__server *server, const char *path,
+                                           size_t length)
+{
+    struct sim__watch_point *point = NULL;
+    HASH_FIND(hh, server->points, path, (unsigned)length, point);
+    return point;
+}
+
+static struct sim__watch_point *point_at(struct sim__server *server, const char *path)
+{
+    size_t length = strlen(path);
+    struct sim__watch_point *point = point_find(server, path, length);
+    if (point == NULL) {
+        point = sim__alloc(sizeof(*point));
+        point->path = sim__copy(path, length + 1);
+        uvzk__list_init(&point->data);
+        uvzk__list_init(&point->child);
+        HASH_ADD_KEYPTR(hh, server->points, point->path, (unsigned)length, point);
+    }
+    return point;
+}
+
+static void point_sweep(struct sim__server *server, struct sim__watch_point *point)
+{
+    if (uvzk__list_empty(&point->data) && uvzk__list_empty(&point->child)) {
+        HASH_DELETE(hh, server->points, point);
+        free(point->path);
+        free(point);
+    }
+}
+
+void sim__watch_add(struct sim *sim, struct sim__link *link, uint64_t id,
+                    const char *path, uint32_t kind)
+{
+    struct sim__server *server = &sim->server;
+    struct sim__server_watch *watch = NULL;
+    HASH_FIND(hh, server->watches, &id, sizeof(id), watch);
+    if (id == 0 || watch != NULL) {
+        return;
+    }
+    watch = sim__alloc(sizeof(*watch));
+    watch->id = id;
+    watch->link = link;
+    watch->point = point_at(server, path);
+    uvzk__list_append(&link->watches, &watch->on_link);
+    uvzk__list_append(kind == SIM__WATCH_CHILD ? &watch->point->child
+                                               : &watch->point->data,
+                      &watch->on_point);
+    HASH_ADD(hh, server->watches, id, sizeof(watch->id), watch);
+}
+
+/* Leaves its point, which may be without watches now, to the caller. */
+static void watch_free(struct sim__server *server, struct sim__server_watch *watch)
+{
+    HASH_DELETE(hh, server->watches, watch);
+    uvzk__list_remove(&watch->on_link);
+    uvzk__list_remove(&watch->on_point);
+    free(watch);
+}
+
+void sim__watch_forget(struct sim *sim, uint64_t id)
+{
+    struct sim__server_watch *watch = NULL;
+    HASH_FIND(hh, sim->server.watches, &id, sizeof(id), watch);
+    if (watch != NULL) {
+        struct sim__watch_point *point = watch->point;
+        watch_free(&sim->server, watch);
+        point_sweep(&sim->server, point);
+    }
+}
+
+void sim__watch_drop_all(struct sim *sim, struct sim__link *link)
+{
+    while (!uvzk__list_empty(&link->watches)) {
+        struct sim__server_watch *watch =
+            UVZK__CONTAINER_OF(link->watches.next, struct sim__server_watch, on_link);
+        sim__watch_forget(sim, watch->id);
+    }
+}
+
+void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t watch_id,
+                     enum uvzk__watch_event event)
+{
+    struct sim__answer *answer = sim__answer_new(SIM__WATCH_EVENT);
+    answer->watch_id = watch_id;
+    answer->watch_event = event;
+    sim__link_send_down(sim, link, answer);
+}
+
+static void fire_all(struct sim *sim, struct uvzk__link *watches,
+                     enum uvzk__watch_event event)
+{
+    while (!uvzk__list_empty(watches)) {
+        struct sim__server_watch *watch =
+            UVZK__CONTAINER_OF(watches->next, struct sim__server_watch, on_point);
+        sim__watch_tell(sim, watch->link, watch->id, event);
+        watch_free(&sim->server, watch);
+    }
+}
+
+void sim__watch_fire_node(struct sim *sim, const char *path, enum uvzk__watch_event event)
+{
+    struct sim__watch_point *point = point_find(&sim->server, path, strlen(path));
+    if (point != NULL) {
+        fire_all(sim, &point->data, event);
+        if (event == UVZK__WATCH_DELETED) {
+            fire_all(sim, &point->child, event);
+        }
+        point_sweep(&sim->server, point);
+    }
+}
+
+void sim__watch_fire_parent(struct sim *sim, const char *path)
+{
+    struct sim__watch_point *point =
+        point_find(&sim->server, path, sim__parent_length(path));
+    if (point != NULL) {
+        fire_all(sim, &point->child, UVZK__WATCH_CHILDREN);
+        point_sweep(&sim->server, point);
+    }
+}

@@ -1,0 +1,496 @@
+/* The simulated client and its connection, rule by rule. */
+#include "cmocka_test.h"
+
+#include "probe.h"
+
+#include <string.h>
+
+/* --------------------------------------------------------------- connections */
+
+static void a_lost_request_is_not_executed(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    sim_lose_request(a->port);
+    ask_create(a, "/a", UVZK__PERSISTENT);
+    ask_create(a, "/b", UVZK__PERSISTENT);
+    probe_until(a, "create /b");
+    assert_string_equal(probe_said(a),
+                        "SUSPENDED; create /a: ECONNLOSS; create /b: ECONNLOSS");
+    assert_false(sim_exists(sim, "/a") || sim_exists(sim, "/b"));
+    probe_hear(a, "CONNECTED");
+    assert_int_equal(create(a, "/a", UVZK__PERSISTENT), 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_lost_reply_is_of_an_executed_request(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    ask_create(a, "/before", UVZK__PERSISTENT);
+    sim_run_for(sim, 25);
+    probe_said(a);
+    sim_lose_reply(a->port);
+    ask_create(a, "/a", UVZK__EPHEMERAL);
+    ask_create(a, "/b", UVZK__PERSISTENT);
+    probe_until(a, "create /b");
+    assert_non_null(
+        strstr(probe_said(a), "SUSPENDED; create /a: ECONNLOSS; create /b: ECONNLOSS"));
+    assert_true(sim_exists(sim, "/a"));
+    assert_false(sim_exists(sim, "/b"));
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_spoiled_reply_is_of_an_executed_request(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    sim_spoil_reply(a->port);
+    assert_int_equal(create(a, "/a", UVZK__EPHEMERAL), UV_ENOMEM);
+    assert_true(sim_exists(sim, "/a"));
+    sim_spoil_reply(a->port);
+    struct ask *watched = ask_read(a, UVZK__RPC_GET, "/a", true);
+    assert_int_equal(ask_wait(watched), UV_ENOMEM);
+    assert_null(watched->watch.armed);
+    assert_int_equal(sim_watch_count(sim), 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void what_was_on_its_way_at_a_reset_may_arrive_but_never_late(void **state)
+{
+    unsigned arrived = 0, after_suspended = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct sim *sim = sim_new(seed, NULL);
+        struct probe *a = probe_connected(sim, "a");
+        ask_create(a, "/a", UVZK__PERSISTENT);
+        sim_disconnect(a->port, SIM_RESET, 0);
+        probe_until(a, "SUSPENDED; create /a: ECONNLOSS");
+        bool early = sim_exists(sim, "/a");
+        probe_hear(a, "CONNECTED");
+        bool there = sim_exists(sim, "/a");
+        arrived += there;
+        after_suspended += there && !early;
+        assert_int_equal(ask_wait(ask_sync(a, "/")), 0);
+        sim_run_for(sim, 1000);
+        assert_int_equal(sim_exists(sim, "/a"), there);
+        probe_end(a);
+        sim_free(sim);
+    }
+    assert_in_range(arrived, 5, 55);
+    assert_in_range(after_suspended, 1, 55);
+}
+
+static void a_request_that_arrives_late_leaves_no_watch(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct sim *sim = sim_new(seed, NULL);
+        struct probe *a = probe_connected(sim, "a");
+        ask_read(a, UVZK__RPC_EXISTS, "/a", true);
+        sim_disconnect(a->port, SIM_RESET, 5000);
+        sim_run_for(sim, 100);
+        assert_int_equal(sim_watch_count(sim), 0);
+        assert_int_equal(sim_armed(a->port), 0);
+        probe_end(a);
+        sim_free(sim);
+    }
+}
+
+static void nothing_is_sent_while_not_connected(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_new(sim, "a");
+    (void)state;
+    ask_create(a, "/a", UVZK__PERSISTENT);
+    probe_open(a);
+    ask_create(a, "/b", UVZK__PERSISTENT);
+    probe_hear(a, "create /b: ENOTSENT");
+    probe_hear(a, "CONNECTED");
+    sim_disconnect(a->port, SIM_RESET, 200);
+    probe_hear(a, "SUSPENDED");
+    ask_create(a, "/c", UVZK__PERSISTENT);
+    struct ask *watched = ask_read(a, UVZK__RPC_EXISTS, "/c", true);
+    sim_run_for(sim, 100);
+    assert_string_equal(probe_said(a), "create /c: ENOTSENT; exists /c: ENOTSENT");
+    assert_null(watched->watch.armed);
+    probe_hear(a, "CONNECTED");
+    assert_int_equal(sim_node_count(sim), 1);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void what_is_submitted_before_suspended_is_told_is_replied_with_it(void **state)
+{
+    struct sim_options options;
+    unsigned untold = 0;
+    (void)state;
+    sim_options_init(&options);
+    options.hop_max_ms = 50;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct sim *sim = sim_new(seed, &options);
+        struct probe *a = probe_connected(sim, "a");
+        sim_disconnect(a->port, SIM_RESET, 0); /* the loop does not know yet */
+        for (uint64_t left = sim_random(sim, 40); left > 0 && a->said[0] == '\0';
+             left--) {
+            sim_run_for(sim, 1);
+        }
+        bool told = a->said[0] != '\0';
+        untold += !told;
+        struct ask *ask = ask_create(a, "/a", UVZK__PERSISTENT);
+        probe_until(a, "CONNECTED");
+        assert_true(ask->replied);
+        assert_true(ask->status == UVZK_ENOTSENT ||
+                    (!told && ask->status == UVZK_ECONNLOSS));
+        assert_int_equal(strncmp(a->said, "SUSPENDED; create /a: E", 23), 0);
+        assert_false(sim_exists(sim, "/a"));
+        probe_end(a);
+        sim_free(sim);
+    }
+    assert_in_range(untold, 5, 35);
+}
+
+static void a_short_silence_only_delays(void **state)
+{
+    struct sim *sim = sim_exact();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    uint64_t start = sim_now(sim);
+    sim_disconnect(a->port, SIM_SILENT, 3000);
+    assert_int_equal(create(a, "/a", UVZK__PERSISTENT), 0);
+    assert_string_equal(probe_said(a), "create /a: ok");
+    assert_in_range(sim_now(sim), start + 3000, start + 3010);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_long_silence_is_heard_after_two_thirds_of_the_timeout(void **state)
+{
+    struct sim *sim = sim_exact();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/"), 0);
+    uint64_t heard = sim_now(sim);
+    sim_disconnect(a->port, SIM_SILENT, 8000);
+    ask_create(a, "/a", UVZK__PERSISTENT);
+    probe_hear(a, "SUSPENDED");
+    assert_int_equal(a->said_at, heard + 10000 * 2 / 3);
+    probe_hear(a, "CONNECTED");
+    assert_in_range(sim_now(sim), heard + 8000, heard + 8120);
+    assert_true(sim_session_alive(sim, a->session_id));
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void pings_keep_an_idle_session(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    sim_run_for(sim, 200000);
+    assert_string_equal(probe_said(a), "");
+    assert_true(sim_session_alive(sim, a->session_id));
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void connected_may_be_told_again(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    struct ask *ask = ask_create(a, "/a", UVZK__PERSISTENT);
+    sim_repeat_connected(a->port);
+    assert_int_equal(ask_wait(ask), 0);
+    assert_string_equal(probe_said(a), "CONNECTED; create /a: ok");
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void sessions_survive_a_restart_of_the_server(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a"), *b = probe_connected(sim, "b");
+    (void)state;
+    int64_t session = a->session_id;
+    create(a, "/a", UVZK__EPHEMERAL);
+    probe_said(a);
+    sim_restart(sim, 30000);
+    uint64_t up = sim_now(sim) + 30000;
+    probe_hear(a, "SUSPENDED");
+    probe_hear(a, "CONNECTED");
+    assert_true(sim_now(sim) >= up);
+    assert_int_equal(a->session_id, session);
+    assert_true(sim_exists(sim, "/a"));
+    probe_end(a);
+    probe_end(b);
+    sim_free(sim);
+}
+
+static void messages_take_the_time_that_was_set(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_new(sim, "a");
+    (void)state;
+    sim_set_latency(a->port, 100, 100);
+    sim_set_timeout(a->port, 3000);
+    uint64_t start = sim_now(sim);
+    probe_open(a);
+    probe_hear(a, "CONNECTED");
+    assert_in_range(sim_now(sim), start + 200, start + 202);
+    assert_int_equal(a->timeout_ms, 3000);
+    sim_set_latency(a->port, 7, 7);
+    start = sim_now(sim);
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/"), 0);
+    assert_int_equal(sim_now(sim), start + 14);
+    sim_delay(a->port, 50);
+    start = sim_now(sim);
+    struct ask *first = ask_read(a, UVZK__RPC_GET, "/", false);
+    struct ask *second = ask_read(a, UVZK__RPC_GET, "/", false);
+    assert_int_equal(ask_wait(first), 0);
+    assert_int_equal(sim_now(sim), start + 114); /* 50 each way */
+    assert_true(second->replied || ask_wait(second) == 0);
+    assert_int_equal(sim_now(sim), start + 114); /* first in, first out */
+    probe_end(a);
+    sim_free(sim);
+}
+
+/* ----------------------------------------------------------------- processes */
+
+static void a_stopped_process_loses_its_session_and_hears_of_it_later(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/a", UVZK__EPHEMERAL);
+    probe_said(a);
+    a->port->alarm(a->port, sim_now(sim) + 50);
+    a->port->wake(a->port);
+    sim_pause(a->port, 20000);
+    uint64_t until = sim_now(sim) + 20000;
+    sim_run_until(sim, until - 1);
+    assert_string_equal(probe_said(a), "");
+    assert_int_equal(a->turns, 0);
+    assert_int_equal(a->port->now(a->port), until - 1); /* its clock went on */
+    assert_false(sim_exists(sim, "/a"));
+    sim_run_until(sim, until);
+    assert_int_equal(a->turns, 2);
+    assert_non_null(strstr(a->said, "SUSPENDED"));
+    probe_hear(a, "EXPIRED");
+    probe_end(a);
+    sim_free(sim);
+}
+
+/* Longer than 2T/3, shorter than T: what has come meanwhile is read first. */
+static void a_process_stopped_shortly_keeps_its_connection(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    struct ask *ask = ask_create(a, "/a", UVZK__EPHEMERAL);
+    sim_pause(a->port, 8000);
+    sim_run_for(sim, 7999);
+    assert_false(ask->replied);
+    sim_run_for(sim, 10000);
+    assert_string_equal(probe_said(a), "create /a: ok");
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_process_may_be_stopped_for_good_and_resumed(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    struct ask *ask = ask_create(a, "/a", UVZK__EPHEMERAL);
+    a->port->alarm(a->port, sim_now(sim) + 50);
+    sim_pause(a->port, UINT64_MAX);
+    sim_run_for(sim, 3000);
+    assert_true(sim_exists(sim, "/a"));
+    assert_false(ask->replied);
+    sim_resume(a->port);
+    assert_int_equal(ask_wait(ask), 0);
+    sim_run_for(sim, 5);
+    assert_int_equal(a->turns, 1);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_busy_loop_keeps_its_session(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    struct ask *ask = ask_create(a, "/a", UVZK__EPHEMERAL);
+    a->port->wake(a->port);
+    uint64_t until = sim_now(sim) + 60000;
+    sim_stall(a->port, 60000);
+    sim_run_until(sim, until - 1);
+    assert_false(ask->replied);
+    assert_int_equal(a->turns, 0);
+    assert_true(sim_exists(sim, "/a"));
+    sim_run_until(sim, until);
+    assert_int_equal(ask->status, 0);
+    assert_string_equal(probe_said(a), "create /a: ok");
+    assert_int_equal(a->turns, 1);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void alarms_and_wakes_come_once(void **state)
+{
+    struct sim *sim = sim_exact();
+    struct probe *a = probe_new(sim, "a");
+    (void)state;
+    struct uvzk__port *port = a->port;
+    uint64_t start = sim_now(sim);
+    port->wake(port);
+    port->wake(port);
+    sim_run_for(sim, 0);
+    assert_int_equal(a->turns, 1);
+    port->alarm(port, start + 100);
+    port->alarm(port, start + 50); /* there is one alarm */
+    sim_run_until(sim, start + 49);
+    assert_int_equal(a->turns, 1);
+    sim_run_until(sim, start + 200);
+    assert_int_equal(a->turns, 2);
+    port->alarm(port, 0); /* past: now */
+    sim_run_for(sim, 0);
+    assert_int_equal(a->turns, 3);
+    port->alarm(port, sim_now(sim) + 10);
+    port->alarm(port, UINT64_MAX);
+    sim_run_for(sim, 100);
+    assert_int_equal(a->turns, 3);
+    port->alarm(port, sim_now(sim));
+    port->wake(port);
+    probe_end(a); /* no turn comes after close(): the probe asserts that */
+    sim_run_for(sim, 100);
+    sim_free(sim);
+}
+
+static void random_bytes_can_fail(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_new(sim, "a");
+    unsigned char bytes[19] = {0}, zero[19] = {0};
+    (void)state;
+    sim_fail_random(a->port, 2);
+    assert_int_equal(a->port->random(a->port, bytes, sizeof(bytes)), 0);
+    assert_memory_not_equal(bytes, zero, sizeof(bytes));
+    assert_true(a->port->random(a->port, bytes, sizeof(bytes)) < 0);
+    assert_int_equal(a->port->random(a->port, bytes, sizeof(bytes)), 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
+/* --------------------------------------------------------------------- close */
+
+static void closing_ends_the_session_at_once(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a"), *b = probe_connected(sim, "b");
+    (void)state;
+    create(a, "/a", UVZK__EPHEMERAL);
+    watch_on(b, UVZK__RPC_EXISTS, "/a");
+    struct ask *late = ask_create(a, "/late", UVZK__PERSISTENT);
+    probe_close(a);
+    sim_run_for(sim, 100);
+    assert_true(a->closed);
+    assert_int_equal(late->status, UVZK_ECLOSED);
+    assert_true(sim_exists(sim, "/late")); /* sent before the close */
+    assert_false(sim_exists(sim, "/a"));
+    assert_int_equal(sim_session_count(sim), 1);
+    assert_string_equal(probe_said(b), "exists /a: ok; watch /a: deleted");
+    probe_end(a);
+    probe_end(b);
+    sim_free(sim);
+}
+
+/* A client in the middle of everything, closed after so many steps. */
+static void close_after(uint64_t seed, unsigned steps)
+{
+    struct sim_options options;
+    sim_options_init(&options);
+    options.hop_max_ms = seed % 2 == 0 ? 0 : 5;
+    options.shuffle_ties = seed % 3 == 0;
+    struct sim *sim = sim_new(seed, &options);
+    struct probe *a = probe_new(sim, "a");
+    sim_set_faults(sim, &(struct sim_faults){.lose_request = 50000, .lose_reply = 50000});
+    a->reopens = true;
+    a->port->wake(a->port);
+    a->port->alarm(a->port, sim_now(sim) + 60);
+    if (seed % 5 == 0) {
+        sim_fail_open(a->port, UV_EAI_AGAIN);
+    }
+    probe_open(a);
+    for (unsigned i = 0; i < steps; i++) {
+        sim_step(sim);
+        if (i % 4 == 0) {
+            ask_create(a, "/n-", UVZK__EPHEMERAL_SEQUENTIAL);
+        }
+        if (i % 16 == 5 && sim_armed(a->port) == 0) {
+            ask_read(a, UVZK__RPC_EXISTS, "/n-0000000002", true);
+        }
+        if (i % 64 == 40) {
+            sim_expire(a->port);
+        }
+    }
+    probe_close(a);
+    sim_set_faults(sim, NULL);
+    probe_end(a);
+    sim_run_for(sim, 15000);
+    assert_int_equal(sim_session_count(sim), 0);
+    assert_int_equal(sim_watch_count(sim), 0);
+    assert_int_equal(sim_node_count(sim), 1);
+    sim_free(sim);
+}
+
+static void close_is_legal_in_every_state(void **state)
+{
+    (void)state;
+    for (unsigned steps = 0; steps < 150; steps++) {
+        close_after(steps, steps);
+        close_after(1000 + steps, steps);
+    }
+    struct sim *sim = sim_plain();
+    probe_end(probe_new(sim, "never opened"));
+    struct probe *down = probe_connected(sim, "down");
+    sim_expire(down->port);
+    probe_hear(down, "EXPIRED");
+    probe_end(down);
+    sim_free(sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lost_request_is_not_executed),
+        cmocka_unit_test(a_lost_reply_is_of_an_executed_request),
+        cmocka_unit_test(a_spoiled_reply_is_of_an_executed_request),
+        cmocka_unit_test(what_was_on_its_way_at_a_reset_may_arrive_but_never_late),
+        cmocka_unit_test(a_request_that_arrives_late_leaves_no_watch),
+        cmocka_unit_test(nothing_is_sent_while_not_connected),
+        cmocka_unit_test(what_is_submitted_before_suspended_is_told_is_replied_with_it),
+        cmocka_unit_test(a_short_silence_only_delays),
+        cmocka_unit_test(a_long_silence_is_heard_after_two_thirds_of_the_timeout),
+        cmocka_unit_test(pings_keep_an_idle_session),
+        cmocka_unit_test(connected_may_be_told_again),
+        cmocka_unit_test(sessions_survive_a_restart_of_the_server),
+        cmocka_unit_test(messages_take_the_time_that_was_set),
+        cmocka_unit_test(a_stopped_process_loses_its_session_and_hears_of_it_later),
+        cmocka_unit_test(a_process_stopped_shortly_keeps_its_connection),
+        cmocka_unit_test(a_process_may_be_stopped_for_good_and_resumed),
+        cmocka_unit_test(a_busy_loop_keeps_its_session),
+        cmocka_unit_test(alarms_and_wakes_come_once),
+        cmocka_unit_test(random_bytes_can_fail),
+        cmocka_unit_test(closing_ends_the_session_at_once),
+        cmocka_unit_test(close_is_legal_in_every_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,620 @@
+/* The simulated server, rule by rule: znodes, watches, sessions. */
+#include "cmocka_test.h"
+
+#include "probe.h"
+
+#include <string.h>
+
+/* -------------------------------------------------------------------- znodes */
+
+static void a_znode_is_created_read_changed_and_deleted(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    struct ask *made = ask_create(a, "/a", UVZK__PERSISTENT);
+    assert_int_equal(ask_wait(made), 0);
+    assert_string_equal(made->name, "/a");
+    assert_true(made->stat.czxid > 0);
+    assert_int_equal(made->stat.mzxid, made->stat.czxid);
+    struct ask *changed = ask_set(a, "/a", "hello", 0);
+    assert_int_equal(ask_wait(changed), 0);
+    assert_int_equal(changed->stat.version, 1);
+    assert_int_equal(changed->stat.czxid, made->stat.czxid);
+    assert_true(changed->stat.mzxid > made->stat.czxid);
+    struct ask *got = ask_read(a, UVZK__RPC_GET, "/a", false);
+    assert_int_equal(ask_wait(got), 0);
+    assert_string_equal(got->data, "hello");
+    assert_int_equal(got->stat.version, 1);
+    struct ask *below = ask_create(a, "/a/b", UVZK__EPHEMERAL);
+    assert_int_equal(ask_wait(below), 0);
+    assert_true(below->stat.czxid > changed->stat.mzxid);
+    assert_int_equal(below->stat.ephemeral_owner, a->session_id);
+    struct ask *seen = ask_read(a, UVZK__RPC_EXISTS, "/a", false);
+    assert_int_equal(ask_wait(seen), 0);
+    assert_int_equal(seen->stat.child_count, 1);
+    assert_int_equal(ask_wait(ask_delete(a, "/a/b", 0)), 0);
+    assert_int_equal(ask_wait(ask_delete(a, "/a", 1)), 0);
+    assert_int_equal(sim_node_count(sim), 1);
+    size_t length = 7;
+    assert_null(sim_data(sim, "/a", &length));
+    assert_int_equal(create(a, "/a", UVZK__PERSISTENT), 0);
+    assert_non_null(sim_data(sim, "/a", &length));
+    assert_int_equal(length, 0);
+    sim_set_by_hand(sim, "/a", "xy", 2);
+    assert_memory_equal(sim_data(sim, "/a", &length), "xy", 2);
+    assert_int_equal(length, 2);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void the_server_refuses_what_zookeeper_refuses(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    assert_int_equal(create(a, "/a/b", UVZK__PERSISTENT), UVZK_ENONODE);
+    assert_int_equal(create(a, "/", UVZK__PERSISTENT), UVZK_ENODEEXISTS);
+    assert_int_equal(create(a, "/a", UVZK__PERSISTENT), 0);
+    assert_int_equal(create(a, "/a", UVZK__PERSISTENT), UVZK_ENODEEXISTS);
+    assert_int_equal(create(a, "/a/e", UVZK__EPHEMERAL), 0);
+    assert_int_equal(create(a, "/a/e/f", UVZK__PERSISTENT), UVZK_ENOCHILDREN);
+    assert_int_equal(ask_wait(ask_delete(a, "/a", -1)), UVZK_ENOTEMPTY);
+    assert_int_equal(ask_wait(ask_delete(a, "/a/e", 1)), UVZK_EBADVERSION);
+    assert_int_equal(ask_wait(ask_delete(a, "/x", -1)), UVZK_ENONODE);
+    assert_int_equal(ask_wait(ask_delete(a, "/", -1)), UVZK_EREJECTED);
+    assert_int_equal(ask_wait(ask_set(a, "/a", "", 7)), UVZK_EBADVERSION);
+    assert_int_equal(ask_wait(ask_set(a, "/x", "", -1)), UVZK_ENONODE);
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/x"), UVZK_ENONODE);
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/x"), UVZK_ENONODE);
+    assert_int_equal(read_once(a, UVZK__RPC_CHILDREN, "/x"), UVZK_ENONODE);
+    static const char *const malformed[] = {"",     "a",     "/a/",   "//a",
+                                            "/./a", "/a/..", "/a//b", "/a\n"};
+    for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
+        assert_int_equal(create(a, malformed[i], UVZK__PERSISTENT), UVZK_EREJECTED);
+    }
+    assert_int_equal(create(a, "/...", UVZK__PERSISTENT), 0);
+    a->acl = &(struct uvzk__acl){NULL, 0};
+    assert_int_equal(create(a, "/b", UVZK__PERSISTENT), UVZK_EINVALIDACL);
+    sim_refuse(sim, UVZK__RPC_GET, UVZK_ENOAUTH, 1);
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/a"), UVZK_ENOAUTH);
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/a"), 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_sequence_counts_every_child_ever_created(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/l", UVZK__PERSISTENT);
+    struct ask *first = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
+    ask_create(a, "/l/other", UVZK__PERSISTENT);
+    struct ask *third = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
+    ask_delete(a, "/l/n-0000000002", -1);
+    struct ask *fourth = ask_create(a, "/l/", UVZK__EPHEMERAL_SEQUENTIAL);
+    struct ask *listing = ask_read(a, UVZK__RPC_CHILDREN, "/l", false);
+    assert_int_equal(ask_wait(listing), 0);
+    assert_string_equal(first->name, "/l/n-0000000000");
+    assert_string_equal(third->name, "/l/n-0000000002");
+    assert_string_equal(fourth->name, "/l/0000000003");
+    assert_string_equal(listing->names, "0000000003 n-0000000000 other");
+    assert_int_equal(listing->name_count, 3);
+    assert_int_equal(first->stat.ephemeral_owner, a->session_id);
+    assert_int_equal(sim_ephemeral_count(sim, a->session_id), 2);
+    const char *names[2];
+    assert_int_equal(sim_children(sim, "/l", names, 2), 3);
+    assert_string_equal(names[0], "n-0000000000");
+    assert_string_equal(names[1], "other");
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_sequence_sticks_at_its_end(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/l", UVZK__PERSISTENT);
+    assert_int_equal(sim_set_counter(sim, "/l", INT32_MAX - 1), 0);
+    struct ask *before = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
+    struct ask *last = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
+    struct ask *again = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
+    ask_delete(a, "/l/n-2147483647", -1);
+    struct ask *reused = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
+    ask_wait(reused);
+    assert_string_equal(before->name, "/l/n-2147483646");
+    assert_string_equal(last->name, "/l/n-2147483647");
+    assert_int_equal(again->status, UVZK_ENODEEXISTS);
+    assert_string_equal(reused->name, "/l/n-2147483647");
+    sim_set_counter(sim, "/l", INT32_MIN); /* servers before 3.6 */
+    struct ask *negative = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
+    ask_wait(negative);
+    assert_string_equal(negative->name, "/l/n--2147483648");
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void an_empty_container_goes_once_it_was_used(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/used", UVZK__CONTAINER);
+    create(a, "/new", UVZK__CONTAINER);
+    create(a, "/full", UVZK__CONTAINER);
+    create(a, "/plain", UVZK__PERSISTENT);
+    create(a, "/full/x", UVZK__EPHEMERAL);
+    create(a, "/used/x", UVZK__EPHEMERAL);
+    create(a, "/plain/x", UVZK__EPHEMERAL);
+    struct ask *seen = watch_on(a, UVZK__RPC_EXISTS, "/used");
+    assert_int_equal(seen->stat.ephemeral_owner, 0);
+    ask_delete(a, "/used/x", -1);
+    ask_wait(ask_delete(a, "/plain/x", -1));
+    assert_true(sim_exists(sim, "/used"));
+    probe_hear(a, "watch /used: deleted");
+    assert_in_range(sim_now(sim), 61000, 61100);
+    assert_false(sim_exists(sim, "/used"));
+    assert_true(sim_exists(sim, "/new"));
+    assert_true(sim_exists(sim, "/full"));
+    assert_true(sim_exists(sim, "/plain"));
+    probe_end(a);
+    sim_run_for(sim, 60);
+    sim_check_containers(sim);
+    assert_false(sim_exists(sim, "/full"));
+    sim_free(sim);
+}
+
+static void an_old_server_has_no_containers(void **state)
+{
+    struct sim_options options;
+    (void)state;
+    sim_options_init(&options);
+    options.no_containers = true;
+    struct sim *sim = sim_new(1, &options);
+    struct probe *a = probe_connected(sim, "a");
+    assert_int_equal(create(a, "/c", UVZK__CONTAINER), UVZK_EUNIMPLEMENTED);
+    assert_int_equal(create(a, "/c", UVZK__PERSISTENT), 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_multi_is_all_or_nothing(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/a", UVZK__PERSISTENT);
+    struct uvzk__op good[] = {
+        op_of(UVZK__OP_CREATE, "/b", 0),  op_of(UVZK__OP_CREATE, "/b/c", 0),
+        op_of(UVZK__OP_CHECK, "/b/c", 0), op_of(UVZK__OP_SET, "/a", 0),
+        op_of(UVZK__OP_CHECK, "/a", 1),   op_of(UVZK__OP_DELETE, "/b/c", -1),
+        op_of(UVZK__OP_DELETE, "/b", -1), op_of(UVZK__OP_CREATE, "/b", 0)};
+    struct uvzk__op bad[] = {
+        op_of(UVZK__OP_CREATE, "/d", 0), op_of(UVZK__OP_DELETE, "/a", 1),
+        op_of(UVZK__OP_CREATE, "/a/x", 0), op_of(UVZK__OP_DELETE, "/b", -1)};
+    struct ask *done = ask_multi(a, good, sizeof(good) / sizeof(good[0]));
+    struct ask *undone = ask_multi(a, bad, sizeof(bad) / sizeof(bad[0]));
+    ask_wait(undone);
+    assert_int_equal(done->status, 0);
+    assert_true(done->failed_op == SIZE_MAX);
+    assert_int_equal(undone->status, UVZK_ENONODE);
+    assert_int_equal(undone->failed_op, 2);
+    assert_true(sim_exists(sim, "/a") && sim_exists(sim, "/b"));
+    assert_false(sim_exists(sim, "/d") || sim_exists(sim, "/b/c"));
+    int64_t zxid = sim_zxid(sim);
+    assert_int_equal(ask_wait(ask_multi(a, &good[4], 1)), 0); /* a check alone */
+    assert_int_equal(sim_zxid(sim), zxid + 1);
+    assert_int_equal(ask_wait(ask_multi(a, NULL, 0)), 0);
+    struct uvzk__op own[] = {op_of(UVZK__OP_CREATE, "/e", 0),
+                             op_of(UVZK__OP_CREATE, "/f", 0)};
+    own[0].mode = UVZK__EPHEMERAL;
+    ask_wait(ask_multi(a, own, 2));
+    struct uvzk__stat e, f;
+    assert_true(sim_stat(sim, "/e", &e) && sim_stat(sim, "/f", &f));
+    assert_int_equal(e.czxid, f.czxid);
+    assert_int_equal(e.ephemeral_owner, a->session_id);
+    assert_int_equal(f.ephemeral_owner, 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
+/* ------------------------------------------------------------------- watches */
+
+static void a_watch_fires_once(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a"), *b = probe_connected(sim, "b");
+    (void)state;
+    create(b, "/a", UVZK__PERSISTENT);
+    struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
+    assert_int_equal(sim_watch_count(sim), 1);
+    assert_int_equal(sim_armed(a->port), 1);
+    assert_non_null(watched->watch.armed);
+    probe_said(a);
+    ask_wait(ask_set(b, "/a", "x", -1));
+    ask_wait(ask_set(b, "/a", "y", -1));
+    sim_run_for(sim, 100);
+    assert_string_equal(probe_said(a), "watch /a: changed");
+    assert_int_equal(sim_watch_count(sim), 0);
+    assert_int_equal(sim_armed(a->port), 0);
+    probe_end(a);
+    probe_end(b);
+    sim_free(sim);
+}
+
+static void each_kind_of_watch_hears_its_own(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    sim_create_by_hand(sim, "/a", UVZK__PERSISTENT);
+    watch_on(a, UVZK__RPC_GET, "/missing");
+    assert_int_equal(sim_watch_count(sim), 0); /* get on nothing arms nothing */
+    watch_on(a, UVZK__RPC_CHILDREN, "/missing");
+    assert_int_equal(sim_watch_count(sim), 0);
+    watch_on(a, UVZK__RPC_EXISTS, "/missing");
+    assert_int_equal(sim_watch_count(sim), 1);
+    probe_said(a);
+    sim_create_by_hand(sim, "/missing", UVZK__PERSISTENT);
+    probe_hear(a, "watch /missing: created");
+    watch_on(a, UVZK__RPC_EXISTS, "/missing");
+    sim_set_by_hand(sim, "/missing", "x", 1);
+    probe_hear(a, "watch /missing: changed");
+    watch_on(a, UVZK__RPC_CHILDREN, "/a");
+    sim_set_by_hand(sim, "/a", "x", 1); /* not the children's affair */
+    sim_create_by_hand(sim, "/a/b", UVZK__PERSISTENT);
+    probe_hear(a, "watch /a: children");
+    watch_on(a, UVZK__RPC_CHILDREN, "/a");
+    watch_on(a, UVZK__RPC_GET, "/a/b");
+    probe_said(a);
+    sim_delete_by_hand(sim, "/a/b");
+    sim_run_for(sim, 100);
+    assert_string_equal(probe_said(a), "watch /a/b: deleted; watch /a: children");
+    watch_on(a, UVZK__RPC_CHILDREN, "/a");
+    sim_delete_by_hand(sim, "/a");
+    probe_hear(a, "watch /a: deleted");
+    assert_int_equal(sim_watch_count(sim), 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void an_event_comes_before_what_shows_the_change(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a"), *b = probe_connected(sim, "b");
+    (void)state;
+    create(a, "/own", UVZK__EPHEMERAL);
+    create(b, "/other", UVZK__EPHEMERAL);
+    watch_on(a, UVZK__RPC_GET, "/own");
+    watch_on(a, UVZK__RPC_GET, "/other");
+    probe_said(a);
+    ask_wait(ask_delete(a, "/own", -1));
+    assert_string_equal(probe_said(a), "watch /own: deleted; delete /own: ok");
+    for (int i = 0; i < 40; i++) { /* until one listing sees it gone */
+        ask_read(a, UVZK__RPC_GET, "/other", false);
+        if (i == 3) {
+            ask_delete(b, "/other", -1);
+        }
+        sim_run_for(sim, 1);
+    }
+    sim_run_for(sim, 100);
+    const char *said = probe_said(a);
+    const char *event = strstr(said, "watch /other: deleted");
+    const char *shown = strstr(said, "get /other: ENONODE");
+    assert_true(event != NULL && shown != NULL && event < shown);
+    probe_end(a);
+    probe_end(b);
+    sim_free(sim);
+}
+
+static void an_unwatched_watch_is_silent_and_forgotten(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    sim_create_by_hand(sim, "/a", UVZK__PERSISTENT);
+    struct ask *armed = watch_on(a, UVZK__RPC_GET, "/a");
+    ask_unwatch(armed);
+    ask_unwatch(armed); /* nothing */
+    struct ask *next = ask_read(a, UVZK__RPC_GET, "/a", true);
+    ask_unwatch(next); /* while it is being armed */
+    ask_wait(next);
+    sim_run_for(sim, 100);
+    assert_int_equal(sim_watch_count(sim), 0);
+    struct ask *last = watch_on(a, UVZK__RPC_GET, "/a");
+    probe_said(a);
+    sim_delete_by_hand(sim, "/a"); /* the event is on its way */
+    ask_unwatch(last);
+    sim_run_for(sim, 100);
+    assert_string_equal(probe_said(a), "");
+    assert_int_equal(sim_watch_count(sim), 0);
+    assert_int_equal(sim_armed(a->port), 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void missed_events_come_after_connected_and_before_replies(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    static const char *const paths[] = {"/gone", "/again", "/parent", "/same",
+                                        "/parent/x"};
+    for (size_t i = 0; i < 5; i++) {
+        sim_create_by_hand(sim, paths[i], UVZK__PERSISTENT);
+    }
+    watch_on(a, UVZK__RPC_GET, "/gone");
+    watch_on(a, UVZK__RPC_GET, "/again");
+    watch_on(a, UVZK__RPC_CHILDREN, "/parent");
+    watch_on(a, UVZK__RPC_EXISTS, "/later");
+    struct ask *same = watch_on(a, UVZK__RPC_GET, "/same");
+    probe_said(a);
+    sim_disconnect(a->port, SIM_RESET, 300);
+    sim_delete_by_hand(sim, "/gone");
+    sim_delete_by_hand(sim, "/again");
+    sim_create_by_hand(sim, "/again", UVZK__PERSISTENT);
+    sim_delete_by_hand(sim, "/parent/x");
+    sim_create_by_hand(sim, "/later", UVZK__PERSISTENT);
+    sim_run_for(sim, 100);
+    assert_string_equal(probe_said(a), "SUSPENDED");
+    assert_int_equal(sim_watch_count(sim), 0);
+    probe_hear(a, "CONNECTED");
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/same"), 0);
+    assert_string_equal(
+        probe_said(a),
+        "watch /gone: deleted; watch /again: changed; watch /parent: children; "
+        "watch /later: created; get /same: ok");
+    assert_int_equal(sim_watch_count(sim), 1);
+    sim_delete_by_hand(sim, "/same");
+    probe_hear(a, "watch /same: deleted");
+    assert_int_equal(same->fired, 1);
+    probe_end(a);
+    sim_free(sim);
+}
+
+/* ------------------------------------------------------------------ sessions */
+
+static void a_session_ends_a_tick_after_its_timeout_at_most(void **state)
+{
+    struct sim *sim = sim_exact();
+    struct probe *a = probe_connected(sim, "a");
+    struct probe *b = probe_connected(sim, "b");
+    (void)state;
+    create(a, "/a", UVZK__EPHEMERAL);
+    uint64_t touched = sim_now(sim) - 1;
+    watch_on(b, UVZK__RPC_EXISTS, "/a");
+    sim_disconnect(a->port, SIM_SILENT, 30000);
+    probe_hear(b, "watch /a: deleted");
+    uint64_t ended = sim_now(sim) - 1;
+    assert_int_equal(ended, (touched + 10000 + 1999) / 2000 * 2000);
+    assert_false(sim_session_alive(sim, a->session_id));
+    assert_non_null(strstr(probe_said(a), "SUSPENDED"));
+    sim_run_until(sim, touched + 30000); /* it hears that on reconnection only */
+    assert_string_equal(probe_said(a), "");
+    probe_hear(a, "EXPIRED");
+    assert_int_equal(sim_session_id(a->port), 0);
+    a->reopens = true;
+    probe_open(a);
+    probe_hear(a, "CONNECTED");
+    assert_int_equal(sim_session_count(sim), 2);
+    probe_end(a);
+    probe_end(b);
+    sim_run_for(sim, 10);
+    assert_int_equal(sim_session_count(sim), 0);
+    sim_free(sim);
+}
+
+static void a_timeout_that_ends_on_a_tick_ends_there(void **state)
+{
+    struct sim *sim = sim_exact();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    sim_run_until(sim, 1999);
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/"), 0); /* heard at 2000 */
+    sim_disconnect(a->port, SIM_SILENT, 60000);
+    sim_run_until(sim, 11999);
+    assert_true(sim_session_alive(sim, a->session_id));
+    sim_run_until(sim, 12000);
+    assert_false(sim_session_alive(sim, a->session_id));
+    probe_end(a);
+    sim_free(sim);
+}
+
+/* The last touches may die with a follower, but no more than the bound that
+ * ownership is proved by allows: S + T - k/2 - g (S: sent, k: tick, g: the
+ * longest gap between requests). */
+static void a_follower_takes_its_last_report_with_it(void **state)
+{
+    struct sim_options options;
+    unsigned sooner = 0;
+    (void)state;
+    sim_options_init(&options);
+    options.latency_min_ms = options.latency_max_ms = 1;
+    options.tick_ms = 1000;
+    options.followers = true;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct sim *sim = sim_new(seed, &options);
+        struct probe *a = probe_connected(sim, "a");
+        uint64_t sent = 0;
+        for (uint64_t i = 0, count = 10 + sim_random(sim, 30); i < count; i++) {
+            sent = sim_now(sim);
+            assert_int_equal(read_once(a, UVZK__RPC_GET, "/"), 0);
+            sim_run_until(sim, sent + 100);
+        }
+        sim_follower_cut(a->port, 60000);
+        while (sim_session_alive(sim, a->session_id)) {
+            sim_step(sim);
+        }
+        assert_true(sim_now(sim) >= sent + 10000 - 1000 / 2 - 100);
+        assert_true(sim_now(sim) < sent + 10000 + 1000 + 500);
+        sooner += sim_now(sim) < sent + 10000;
+        probe_end(a);
+        sim_free(sim);
+    }
+    assert_in_range(sooner, 3, 57);
+}
+
+static void an_expired_client_may_open_from_inside_the_event(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    int64_t session = a->session_id;
+    a->reopens = true;
+    create(a, "/a", UVZK__EPHEMERAL);
+    struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
+    probe_said(a);
+    assert_true(sim_expire(a->port));
+    assert_false(sim_exists(sim, "/a"));
+    struct ask *ask = ask_create(a, "/b", UVZK__PERSISTENT);
+    probe_until(a, "; CONNECTED");
+    assert_string_equal(probe_said(a),
+                        "watch /a: deleted; SUSPENDED; create /b: ECONNLOSS; "
+                        "EXPIRED; CONNECTED");
+    assert_int_equal(ask->status, UVZK_ECONNLOSS);
+    assert_int_equal(watched->fired, 1);
+    assert_true(a->session_id != session);
+    assert_int_equal(create(a, "/a", UVZK__EPHEMERAL), 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void expiry_told_at_once_replies_first_and_drops_the_watches(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    sim_create_by_hand(sim, "/a", UVZK__PERSISTENT);
+    struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
+    probe_said(a);
+    assert_true(sim_expire_connected(a->port));
+    ask_create(a, "/b", UVZK__PERSISTENT);
+    ask_read(a, UVZK__RPC_GET, "/c", true);
+    probe_until(a, "; EXPIRED");
+    assert_string_equal(probe_said(a), "create /b: EEXPIRED; get /c: EEXPIRED; EXPIRED");
+    assert_null(watched->watch.armed);
+    sim_delete_by_hand(sim, "/a");
+    sim_run_for(sim, 1000);
+    assert_string_equal(probe_said(a), "");
+    assert_false(sim_expire(a->port));
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void refused_credentials_leave_the_session_to_the_server(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    int64_t session = a->session_id;
+    create(a, "/a", UVZK__EPHEMERAL);
+    probe_said(a);
+    ask_create(a, "/b", UVZK__PERSISTENT);
+    sim_fail_auth(a->port);
+    sim_run_for(sim, 100);
+    assert_string_equal(probe_said(a), "create /b: EAUTH; AUTH_FAILED");
+    assert_true(sim_session_alive(sim, session) && sim_exists(sim, "/a"));
+    sim_run_for(sim, 12000);
+    assert_false(sim_session_alive(sim, session) || sim_exists(sim, "/a"));
+    probe_open(a);
+    probe_hear(a, "CONNECTED");
+    assert_true(a->session_id != session);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void an_open_that_failed_may_be_tried_again(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_new(sim, "a");
+    (void)state;
+    sim_fail_open(a->port, UV_EAI_NONAME);
+    a->reopens = true;
+    probe_open(a);
+    probe_hear(a, "OPEN_FAILED");
+    assert_int_equal(a->open_status, UV_EAI_NONAME);
+    probe_hear(a, "CONNECTED");
+    probe_end(a);
+    sim_free(sim);
+}
+
+/* ------------------------------------------------------------------ follower */
+
+static void a_lonely_follower_reads_on_while_the_session_ends(void **state)
+{
+    struct sim *sim = sim_exact();
+    struct probe *a = probe_connected(sim, "a"), *b = probe_connected(sim, "b");
+    (void)state;
+    create(a, "/a", UVZK__EPHEMERAL);
+    struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
+    watch_on(b, UVZK__RPC_EXISTS, "/a");
+    probe_said(a);
+    sim_follower_cut(a->port, 20000);
+    uint64_t start = sim_now(sim);
+    probe_hear(b, "watch /a: deleted"); /* the leader has given it up */
+    assert_true(sim_now(sim) < start + 12100);
+    assert_false(sim_session_alive(sim, a->session_id));
+    struct ask *still = ask_read(a, UVZK__RPC_EXISTS, "/a", false);
+    assert_int_equal(ask_wait(still), 0); /* and it is still told: yours */
+    assert_int_equal(still->stat.ephemeral_owner, a->session_id);
+    assert_int_equal(watched->fired, 0);
+    assert_string_equal(probe_said(a), "exists /a: ok");
+    struct ask *proof = ask_sync(a, "/a");
+    struct ask *behind = ask_read(a, UVZK__RPC_EXISTS, "/a", false);
+    sim_run_for(sim, 5000);
+    assert_false(proof->replied || behind->replied);
+    probe_hear(a, "SUSPENDED");
+    assert_int_equal(ask_wait(proof), UVZK_ECONNLOSS);
+    probe_hear(a, "EXPIRED");
+    probe_end(a);
+    probe_end(b);
+    sim_free(sim);
+}
+
+static void a_cut_shorter_than_the_session_costs_a_reconnection_only(void **state)
+{
+    struct sim *sim = sim_exact();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/a", UVZK__EPHEMERAL);
+    struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
+    sim_follower_cut(a->port, 2000);
+    sim_set_by_hand(sim, "/a", "x", 1);
+    probe_hear(a, "SUSPENDED");
+    assert_int_equal(watched->fired, 0);
+    probe_hear(a, "CONNECTED");
+    sim_run_for(sim, 10);
+    assert_string_equal(probe_said(a), "watch /a: changed");
+    probe_end(a);
+    sim_free(sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_znode_is_created_read_changed_and_deleted),
+        cmocka_unit_test(the_server_refuses_what_zookeeper_refuses),
+        cmocka_unit_test(a_sequence_counts_every_child_ever_created),
+        cmocka_unit_test(a_sequence_sticks_at_its_end),
+        cmocka_unit_test(an_empty_container_goes_once_it_was_used),
+        cmocka_unit_test(an_old_server_has_no_containers),
+        cmocka_unit_test(a_multi_is_all_or_nothing),
+        cmocka_unit_test(a_watch_fires_once),
+        cmocka_unit_test(each_kind_of_watch_hears_its_own),
+        cmocka_unit_test(an_event_comes_before_what_shows_the_change),
+        cmocka_unit_test(an_unwatched_watch_is_silent_and_forgotten),
+        cmocka_unit_test(missed_events_come_after_connected_and_before_replies),
+        cmocka_unit_test(a_session_ends_a_tick_after_its_timeout_at_most),
+        cmocka_unit_test(a_timeout_that_ends_on_a_tick_ends_there),
+        cmocka_unit_test(a_follower_takes_its_last_report_with_it),
+        cmocka_unit_test(an_expired_client_may_open_from_inside_the_event),
+        cmocka_unit_test(expiry_told_at_once_replies_first_and_drops_the_watches),
+        cmocka_unit_test(refused_credentials_leave_the_session_to_the_server),
+        cmocka_unit_test(an_open_that_failed_may_be_tried_again),
+        cmocka_unit_test(a_lonely_follower_reads_on_while_the_session_ends),
+        cmocka_unit_test(a_cut_shorter_than_the_session_costs_a_reconnection_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+#include "cmocka_test.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "uvzk.h"
+
+static const struct {
+    int code;
+    const char *name;
+    const char *text;
+} ours[] = {
+#define XX(name, value, text) {UVZK_##name, "UVZK_" #name, text},
+    UVZK_ERRNO_MAP(XX)
+#undef XX
+};
+#define OURS (sizeof(ours) / sizeof(ours[0]))
+
+static void every_code_of_ours_has_a_name_and_a_text(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OURS; i++) {
+        assert_string_equal(uvzk_err_name(ours[i].code), ours[i].name);
+        assert_string_equal(uvzk_strerror(ours[i].code), ours[i].text);
+        assert_true(strlen(ours[i].text) > 0);
+    }
+}
+
+static void codes_never_change(void **state)
+{
+    (void)state;
+    assert_int_equal(UVZK_ECONNLOSS, -7001);
+    assert_int_equal(UVZK_EDELETED, -7024);
+    assert_true(OURS >= 24);
+    for (size_t i = 0; i < OURS; i++) {
+        assert_int_equal(ours[i].code, -7001 - (int)i);
+        assert_true(ours[i].code > UVZK_ERRNO_END);
+    }
+}
+
+static void names_and_texts_are_distinct(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OURS; i++) {
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(ours[i].name, ours[j].name);
+            assert_string_not_equal(ours[i].text, ours[j].text);
+        }
+    }
+}
+
+static void codes_are_clear_of_libuv_and_zookeeper(void **state)
+{
+    (void)state;
+    static const int of_libuv[] = {
+#define XX(name, text) UV_##name,
+        UV_ERRNO_MAP(XX)
+#undef XX
+    };
+    for (size_t i = 0; i < OURS; i++) {
+        assert_true(ours[i].code < -127); /* ZooKeeper's are -1 to -127 */
+        for (size_t j = 0; j < sizeof(of_libuv) / sizeof(of_libuv[0]); j++) {
+            assert_int_not_equal(ours[i].code, of_libuv[j]);
+        }
+    }
+}
+
+static void codes_of_libuv_read_as_libuv_has_them(void **state)
+{
+    (void)state;
+#define XX(name, text)                                          \
+    assert_string_equal(uvzk_err_name(UV_##name), "UV_" #name); \
+    assert_string_equal(uvzk_strerror(UV_##name), uv_strerror(UV_##name));
+    UV_ERRNO_MAP(XX)
+#undef XX
+}
+
+static void zero_is_success(void **state)
+{
+    (void)state;
+    assert_string_equal(uvzk_err_name(0), "OK");
+    assert_string_equal(uvzk_strerror(0), "success");
+}
+
+static void other_codes_are_unknown(void **state)
+{
+    (void)state;
+    static const int codes[] = {1,     22,    7001,  -3999,     -7000,    -7025,
+                                -7998, -7999, -8000, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        assert_string_equal(uvzk_err_name(codes[i]), "UNKNOWN");
+        assert_string_equal(uvzk_strerror(codes[i]), "unknown error");
+    }
+}
+
+static bool memory_was_touched;
+
+static void *refuse_malloc(size_t size)
+{
+    (void)size;
+    memory_was_touched = true;
+    return NULL;
+}
+
+static void *refuse_realloc(void *memory, size_t size)
+{
+    (void)memory;
+    return refuse_malloc(size);
+}
+
+static void *refuse_calloc(size_t count, size_t size)
+{
+    (void)count;
+    return refuse_malloc(size);
+}
+
+static void refuse_free(void *memory)
+{
+    (void)memory;
+    memory_was_touched = true;
+}
+
+static void texts_are_static(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        uvzk_replace_allocator(refuse_malloc, refuse_realloc, refuse_calloc, refuse_free),
+        0);
+    for (int code = -8100; code <= 200; code++) {
+        const char *text = uvzk_strerror(code);
+        const char *name = uvzk_err_name(code);
+        assert_non_null(text);
+        assert_non_null(name);
+        assert_ptr_equal(uvzk_strerror(code), text);
+        assert_ptr_equal(uvzk_err_name(code), name);
+    }
+    assert_int_equal(uvzk_replace_allocator(malloc, realloc, calloc, free), 0);
+    assert_false(memory_was_touched);
+}
+
+static void version_matches_the_header(void **state)
+{
+    (void)state;
+    char expected[32];
+    snprintf(expected, sizeof(expected), "%d.%d.%d", UVZK_VERSION_MAJOR,
+             UVZK_VERSION_MINOR, UVZK_VERSION_PATCH);
+    assert_string_equal(uvzk_version(), expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_code_of_ours_has_a_name_and_a_text),
+        cmocka_unit_test(codes_never_change),
+        cmocka_unit_test(names_and_texts_are_distinct),
+        cmocka_unit_test(codes_are_clear_of_libuv_and_zookeeper),
+        cmocka_unit_test(codes_of_libuv_read_as_libuv_has_them),
+        cmocka_unit_test(zero_is_success),
+        cmocka_unit_test(other_codes_are_unknown),
+        cmocka_unit_test(texts_are_static),
+        cmocka_unit_test(version_matches_the_header),
+    };
+    return cmocka_run_group_tests_name("error", tests, NULL, NULL);
+}
