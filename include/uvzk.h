@@ -279,7 +279,8 @@ typedef void (*uvzk_mutex_close_cb)(uvzk_mutex_t *mutex);
 /* status 0: granted; the request is now the hold and lives until it is
  * released or lost. status < 0: FINAL. UV_ETIMEDOUT: not granted in time, or
  * not free when tried once. UV_ECANCELED: uvzk_cancel. UVZK_ECLOSED.
- * UVZK_EEXPIRED: the session in which it was queued is gone.
+ * UVZK_EEXPIRED: the session in which it was queued is gone, or was given up
+ * after three session timeouts without a connection.
  * UVZK_ECONNLOSS: tried once, without a connection. UVZK_EDELETED: the znode
  * was deleted while it waited and the retry policy is used up.
  * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,

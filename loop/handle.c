@@ -109,6 +109,14 @@ static void session_event(zhandle_t *zh, int type, int state, const char *path,
     pthread_mutex_unlock(&handle->mutex);
 }
 
+void uvzk__handle_abandon(struct uvzk__handle *handle)
+{
+    pthread_mutex_lock(&handle->mutex);
+    end_news(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
+    push_news(handle);
+    pthread_mutex_unlock(&handle->mutex);
+}
+
 /* ------------------------------------------------------------------ closing */
 
 static void free_requests(struct uvzk__link *list)

@@ -66,6 +66,9 @@ struct uvzk__handle *uvzk__handle_open(struct uvzk__zk_port *port);
 void uvzk__handle_end(struct uvzk__handle *handle, bool drain);
 void uvzk__handle_stop_draining(struct uvzk__handle *handle);
 
+/* Ends it as if its session had expired: the port hears of it later. */
+void uvzk__handle_abandon(struct uvzk__handle *handle);
+
 /* A request has come back. */
 void uvzk__handle_drained(struct uvzk__handle *handle);
 

@@ -8,12 +8,8 @@
 #include "memory.h"
 #include "zk_port.h"
 
-#define ROUTES(XX)                                                                     \
-    XX(0)                                                                              \
-    XX(1)                                                                              \
-    XX(2) XX(3) XX(4) XX(5) XX(6) XX(7) XX(8) XX(9) XX(10) XX(11) XX(12) XX(13) XX(14) \
-        XX(15)
-#define ROUTE_COUNT 16
+#define ROUTES(XX) XX(0) XX(1) XX(2) XX(3) XX(4) XX(5) XX(6) XX(7)
+#define ROUTE_COUNT 8
 
 #define LINE_MAX_BYTES 1000 /* longer ones are cut */
 

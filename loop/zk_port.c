@@ -212,6 +212,14 @@ static void open_handle(struct uvzk__port *public_port)
     }
 }
 
+static void abandon_handle(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    if (port->handle != NULL && !port->handle->connected) {
+        uvzk__handle_abandon(port->handle);
+    }
+}
+
 static void stop_draining(uv_timer_t *timer)
 {
     struct uvzk__zk_port *port = timer->data;
@@ -315,9 +323,15 @@ static bool copy_options(struct uvzk__zk_port *port, const uvzk_options_t *optio
 
 struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop, const uvzk_options_t *options)
 {
-    static const struct uvzk__port calls = {NULL,   open_handle, close_port,
-                                            submit, unwatch,     set_alarm,
-                                            wake,   now,         random_bytes};
+    static const struct uvzk__port calls = {.open = open_handle,
+                                            .abandon = abandon_handle,
+                                            .close = close_port,
+                                            .submit = submit,
+                                            .unwatch = unwatch,
+                                            .alarm = set_alarm,
+                                            .wake = wake,
+                                            .now = now,
+                                            .random = random_bytes};
     struct uvzk__zk_port *port = uvzk__calloc(1, sizeof(*port));
     if (port == NULL) {
         return NULL;

@@ -126,8 +126,17 @@ static void lapse_due(struct uvzk__timed *timed)
 {
     struct uvzk__client *client = UVZK__CONTAINER_OF(timed, struct uvzk__client, lapse);
 
+    uint64_t abandon_at = uvzk__session_abandon_at(&client->session);
+    uint64_t now = uvzk__now(client);
+
+    if (now >= abandon_at) {
+        uvzk__log(client, UVZK_LOG_WARN, "no server in reach: the session is given up");
+        client->port->abandon(client->port);
+        return;
+    }
+    uvzk__timed_set(client, &client->lapse, abandon_at);
     uvzk__prover_check(client);
-    announce(client, uvzk__session_lapse(&client->session, uvzk__now(client)));
+    announce(client, uvzk__session_lapse(&client->session, now));
 }
 
 static void reopen_due(struct uvzk__timed *timed)

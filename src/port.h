@@ -25,7 +25,9 @@
  *    AUTH_FAILED: every outstanding rpc is replied first (EEXPIRED, EAUTH), all
  *    watches are dropped without firing, then the event is told and the handle
  *    is down. OPEN_FAILED: open() came to nothing; the handle is down. When the
- *    handle is down, open() may be called, also from inside the event.
+ *    handle is down, open() may be called, also from inside the event. After
+ *    abandon() the handle ends as if its session had expired, if it is not
+ *    connected by then; the session may live on at the servers.
  *    CONNECTED may come without a SUSPENDED before it: then outstanding rpcs
  *    stand as they are.
  *  7 Not connected (before the first CONNECTED, after SUSPENDED, EXPIRED, ...):
@@ -179,7 +181,8 @@ struct uvzk__port {
     struct uvzk__port_user *user; /* set before open() */
 
     void (*open)(struct uvzk__port *);  /* one handle at a time */
-    void (*close)(struct uvzk__port *); /* once */
+    void (*abandon)(struct uvzk__port *); /* only while SUSPENDED */
+    void (*close)(struct uvzk__port *);   /* once */
     void (*submit)(struct uvzk__port *, struct uvzk__rpc *);
     /* If armed or being armed, else nothing. */
     void (*unwatch)(struct uvzk__port *, struct uvzk__watch *);

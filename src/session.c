@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+/* Session timeouts without a connection. */
+#define ABANDON_AFTER 3U
+
 void uvzk__session_init(struct uvzk__session *session)
 {
     memset(session, 0, sizeof(*session));
@@ -80,6 +83,14 @@ uint64_t uvzk__session_lost_at(const struct uvzk__session *session)
         return UINT64_MAX;
     }
     return session->suspended_ms + session->timeout_ms;
+}
+
+uint64_t uvzk__session_abandon_at(const struct uvzk__session *session)
+{
+    if (session->connected || session->session_id == 0) {
+        return UINT64_MAX;
+    }
+    return session->suspended_ms + ABANDON_AFTER * (uint64_t)session->timeout_ms;
 }
 
 struct uvzk__session_news uvzk__session_lapse(struct uvzk__session *session,

@@ -45,7 +45,13 @@ struct uvzk__session_news uvzk__session_step(struct uvzk__session *,
 /* When the clock alone will make it LOST; UINT64_MAX when it will not. */
 uint64_t uvzk__session_lost_at(const struct uvzk__session *);
 
-/* That moment has come. */
+/* When it is given up: a server that has lost its data, say, refuses the session
+ * for good without ending it, and only a new one helps. Long after LOST, so that
+ * an outage of the servers costs nobody a place while there is hope; UINT64_MAX
+ * when connected. */
+uint64_t uvzk__session_abandon_at(const struct uvzk__session *);
+
+/* The moment of LOST has come. */
 struct uvzk__session_news uvzk__session_lapse(struct uvzk__session *, uint64_t now_ms);
 
 struct uvzk__session_news uvzk__session_close(struct uvzk__session *);

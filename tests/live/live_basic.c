@@ -18,6 +18,18 @@ static void open_lock(void)
     assert_int_equal(uvzk_mutex_init(&live.client, &mutex, LOCK), 0);
 }
 
+static bool has_watches(void *context)
+{
+    (void)context;
+    return server_watch_count(live_server) > 0;
+}
+
+static bool has_no_watches(void *context)
+{
+    (void)context;
+    return server_watch_count(live_server) == 0;
+}
+
 static void end_without_children(const char *path)
 {
     assert_true(live_wait_children(&live, path, 0));
@@ -181,6 +193,28 @@ static void test_cancels_in_the_queue(void **state)
     end_without_children(LOCK);
 }
 
+/* The predecessor stands, and with it the watch on it, if that is forgotten. */
+static void test_cancels_behind_a_stranger(void **state)
+{
+    char made[256];
+    (void)state;
+    open_lock();
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+    assert_int_equal(raw_contend(live.raw, LOCK, made, sizeof(made)), ZOK);
+    assert_true(attempt_release_and_wait(live.loop, &first));
+    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
+    assert_true(attempt_wait_queued(live.loop, &second));
+    assert_true(run_until(live.loop, has_watches, NULL, PATIENCE_MS));
+    assert_int_equal(uvzk_cancel(&second.request), 0);
+    assert_true(attempt_wait_told(live.loop, &second));
+    assert_int_equal(second.status, UV_ECANCELED);
+    assert_true(run_until(live.loop, has_no_watches, NULL, PATIENCE_MS));
+    assert_true(live_wait_children(&live, LOCK, 1));
+    assert_int_equal(raw_delete(live.raw, made), ZOK);
+    end_without_children(LOCK);
+}
+
 /* Cancelled before its create is answered: the znode is found and withdrawn. */
 static void test_cancels_at_once(void **state)
 {
@@ -245,23 +279,58 @@ static void test_queues_again_after_its_znode_was_deleted(void **state)
     end_without_children(LOCK);
 }
 
-/* The same next to a holder of the same client, who hands over without asking
- * the server. */
-static void test_is_not_granted_on_a_deleted_znode(void **state)
+struct exclusion {
+    char stranger[256]; /* the full path of its znode */
+    int violations;
+};
+
+/* Whether the second attempt has come to a hold on a real znode, or to a loss.
+ * On the way: it never holds while a stranger is first in line. */
+static bool second_is_decided(void *context)
 {
+    struct exclusion *exclusion = context;
+    struct raw_names names;
+    char front[256] = "";
+    assert_int_equal(raw_children(live.raw, LOCK, &names), ZOK);
+    if (names.count > 0) {
+        snprintf(front, sizeof(front), "%s/%s", LOCK, names.names[0]);
+    }
+    raw_names_free(&names);
+    bool held = uvzk_is_held(&second.request);
+    exclusion->violations += held && strcmp(front, exclusion->stranger) == 0;
+    return second.lost > 0 ||
+           (held && raw_exists(live.raw, uvzk_node_path(&second.request), NULL) == ZOK);
+}
+
+/* The same next to a holder of the same client, who hands over without asking
+ * the server: the hand-over may come to nothing, but nobody else may hold. */
+static void test_excludes_others_after_its_znode_was_deleted(void **state)
+{
+    static struct exclusion exclusion;
     char path[256];
     (void)state;
+    memset(&exclusion, 0, sizeof(exclusion));
     open_lock();
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_true(attempt_wait_queued(live.loop, &second));
     delete_last_znode(path, sizeof(path));
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(attempt_wait_granted(live.loop, &second));
-    assert_true(attempt_holds(&second));
-    assert_int_equal(raw_exists(live.raw, uvzk_node_path(&second.request), NULL), ZOK);
-    assert_true(attempt_release_and_wait(live.loop, &second));
+    assert_int_equal(raw_contend(live.raw, LOCK, exclusion.stranger,
+                                 sizeof(exclusion.stranger)),
+                     ZOK);
+    assert_int_equal(attempt_release(&first), 0);
+    run_until(live.loop, second_is_decided, &exclusion, 3000);
+    assert_int_equal(exclusion.violations, 0);
+    assert_true(attempt_wait_released(live.loop, &first));
+    assert_int_equal(first.release_status, 0);
+    assert_int_equal(raw_delete(live.raw, exclusion.stranger), ZOK);
+    assert_true(run_until(live.loop, second_is_decided, &exclusion, PATIENCE_MS));
+    if (attempt_holds(&second)) {
+        assert_true(attempt_release_and_wait(live.loop, &second));
+    } else {
+        assert_int_equal(second.lost_reason, UVZK_EDELETED);
+    }
     end_without_children(LOCK);
 }
 
@@ -693,10 +762,11 @@ int main(void)
         cmocka_unit_test(test_try_once),
         cmocka_unit_test(test_times_out_in_the_queue),
         cmocka_unit_test(test_cancels_in_the_queue),
+        cmocka_unit_test(test_cancels_behind_a_stranger),
         cmocka_unit_test(test_cancels_at_once),
         cmocka_unit_test(test_loses_a_deleted_znode),
         cmocka_unit_test(test_queues_again_after_its_znode_was_deleted),
-        cmocka_unit_test(test_is_not_granted_on_a_deleted_znode),
+        cmocka_unit_test(test_excludes_others_after_its_znode_was_deleted),
         cmocka_unit_test(test_lists_participants),
         cmocka_unit_test(test_verifies_a_hold),
         cmocka_unit_test(test_proofs_extend_the_hold),

@@ -155,14 +155,15 @@ static void expect_fact(struct peer *peer, const char *fact)
     }
 }
 
-/* What it said after that moment, which is when the other one had the lock. */
+/* What it said from that moment on, at which the other one had the lock and it
+ * was still stopped. */
 static void judge(const struct peer *peer, uint64_t since)
 {
     size_t answers = 0;
     for (size_t i = 0; i < peer->count; i++) {
         uint64_t moment;
         const char *fact = fact_of(peer->lines[i], &moment);
-        if (moment <= since) {
+        if (moment < since) {
             continue;
         }
         answers += strncmp(fact, " held ", 6) == 0;

@@ -486,6 +486,20 @@ static bool idle(const struct world *world)
     return true;
 }
 
+/* Everybody has been answered, and the servers are back. */
+static bool at_rest(const struct world *world)
+{
+    for (int i = 0; i < world->seat_count; i++) {
+        const uvzk_client_t *client = world->seats[i].client;
+        if (client != NULL && uvzk_client_state(client) != UVZK_STATE_CONNECTED &&
+            uvzk_client_state(client) != UVZK_STATE_RECONNECTED &&
+            !world->seats[i].closing) {
+            return false;
+        }
+    }
+    return idle(world);
+}
+
 static void act_in(struct seat *seat, uint64_t now, bool ending)
 {
     for (int i = 0; i < seat->world->actor_count && !seat->closing; i++) {
@@ -541,7 +555,9 @@ static void some_faults(struct world *world)
     faults.follower_cut = 15000 * weight;
     faults.repeat_connected = 10000;
     faults.restart = 10000 * weight;
-    faults.down_max_ms = chance(world, 2) == 0 ? 2 * world->timeout_ms : 500;
+    static const uint32_t downs[] = {500, 500, 2, 6}; /* ms, ms, timeouts, timeouts */
+    uint32_t down = downs[chance(world, 4)];
+    faults.down_max_ms = down < 100 ? down * world->timeout_ms : down;
     faults.pause_max_ms = 2 * world->timeout_ms;
     faults.cut_max_ms = 2 * world->timeout_ms;
     sim_set_faults(world->sim, &faults);
@@ -653,8 +669,8 @@ static void close_all(struct world *world)
 static void finish(struct world *world)
 {
     sim_set_faults(world->sim, NULL);
-    step_until(world, sim_now(world->sim) + HEAL_MS, idle);
-    if (!idle(world)) {
+    step_until(world, sim_now(world->sim) + HEAL_MS, at_rest);
+    if (!at_rest(world)) {
         fail(world, "somebody was never answered");
     }
     /* Nodes are withdrawn in the background, and sessions that were left run out. */

@@ -354,6 +354,8 @@ void sim__io_send(struct sim__client *client, struct sim__request *request);
 /* An answer has arrived (taken over). */
 void sim__io_read(struct sim__client *client, struct sim__answer *answer);
 /* The connection has been lost; of the requests on their way, `keep` arrive. */
+/* The handle is given up: the loop will hear EXPIRED. */
+void sim__io_abandon(struct sim__client *client);
 void sim__io_lost(struct sim__client *client, size_t keep);
 /* Closes this end for good or until the next attempt. */
 void sim__io_close_link(struct sim__client *client, size_t keep);

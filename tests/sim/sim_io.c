@@ -192,6 +192,13 @@ void sim__io_close_link(struct sim__client *client, size_t keep)
     }
 }
 
+void sim__io_abandon(struct sim__client *client)
+{
+    sim__io_close_link(client, 0);
+    client->io = SIM__IO_DEAD;
+    sim__client_push(client, sim__answer_new(SIM__EXPIRED));
+}
+
 void sim__io_lost(struct sim__client *client, size_t keep)
 {
     bool was_up = client->io == SIM__IO_UP;

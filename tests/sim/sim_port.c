@@ -492,6 +492,15 @@ static void port_alarm(struct uvzk__port *port, uint64_t at_ms)
     sim__event_set(sim, &client->alarm, at_ms);
 }
 
+static void port_abandon(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    if (client->io == SIM__IO_CONNECTING || client->io == SIM__IO_HANDSHAKE) {
+        sim__trace(client->sim, client->name, "abandoned");
+        sim__io_abandon(client);
+    }
+}
+
 static void port_wake(struct uvzk__port *port)
 {
     struct sim__client *client = sim__client_of(port);
@@ -530,6 +539,7 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
 {
     struct sim__client *client = sim__alloc(sizeof(*client));
     client->port = (struct uvzk__port){.open = port_open,
+                                       .abandon = port_abandon,
                                        .close = port_close,
                                        .submit = port_submit,
                                        .unwatch = port_unwatch,
