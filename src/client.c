@@ -56,8 +56,8 @@ int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from)
         into->session_timeout_ms > INT32_MAX || into->tick_ms > INT32_MAX ||
         into->proof > UVZK_PROOF_NONE || check_acl(into) != 0 ||
         (into->auth_scheme == NULL && into->auth_length > 0) ||
-        (into->auth == NULL && into->auth_length > 0) ||
-        into->auth_length > DATA_MAX || into->default_data_length > DATA_MAX ||
+        (into->auth == NULL && into->auth_length > 0) || into->auth_length > DATA_MAX ||
+        into->default_data_length > DATA_MAX ||
         (into->default_data == NULL && into->default_data_length > 0)) {
         return UV_EINVAL;
     }

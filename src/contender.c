@@ -28,7 +28,8 @@ static size_t path_size(const struct uvzk__queue *queue)
 
 static uint64_t budget_of(const struct uvzk__queue *queue)
 {
-    return strlen(queue->path) + 1 + UVZK__PROTECTION_LENGTH + strlen(queue->token) + 10 + 4;
+    return strlen(queue->path) + 1 + UVZK__PROTECTION_LENGTH + strlen(queue->token) + 10 +
+           4;
 }
 
 /* A fresh name for a create: Curator makes a new UUID for each one, too. */

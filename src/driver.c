@@ -95,7 +95,8 @@ void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, in
     } else if (status == UVZK_ETHROTTLED || status == UV_ENOMEM ||
                status == UVZK_EREJECTED || status == UVZK_EZOOKEEPER) {
         hold_back(client);
-    } else if (status == UVZK_EEXPIRED || status == UVZK_EAUTH || status == UVZK_ECLOSED) {
+    } else if (status == UVZK_EEXPIRED || status == UVZK_EAUTH ||
+               status == UVZK_ECLOSED) {
         /* The event that says so comes behind these replies. */
         client->session.connected = false;
     }
@@ -225,8 +226,8 @@ void uvzk__log(struct uvzk__client *client, int level, const char *format, ...)
     for (const char *at = line; *at != '\0'; at++) {
         unsigned char byte = (unsigned char)*at;
         if (byte < 0x20 || byte == 0x7f) {
-            used += (size_t)snprintf(escaped + used, sizeof(escaped) - used, "\\x%02x",
-                                     byte);
+            used +=
+                (size_t)snprintf(escaped + used, sizeof(escaped) - used, "\\x%02x", byte);
         } else {
             escaped[used++] = *at;
         }

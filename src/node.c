@@ -299,6 +299,5 @@ void uvzk__node_session_ended(struct uvzk__node *node, int status)
 
 bool uvzk__node_has_place(const struct uvzk__node *node)
 {
-    return node->state == IDENTIFYING || node->state == STANDING ||
-           node->state == DOOMED;
+    return node->state == IDENTIFYING || node->state == STANDING || node->state == DOOMED;
 }

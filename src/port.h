@@ -180,7 +180,7 @@ struct uvzk__port_user {
 struct uvzk__port {
     struct uvzk__port_user *user; /* set before open() */
 
-    void (*open)(struct uvzk__port *);  /* one handle at a time */
+    void (*open)(struct uvzk__port *);    /* one handle at a time */
     void (*abandon)(struct uvzk__port *); /* only while SUSPENDED */
     void (*close)(struct uvzk__port *);   /* once */
     void (*submit)(struct uvzk__port *, struct uvzk__rpc *);

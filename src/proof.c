@@ -95,8 +95,8 @@ void uvzk__proof_answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t 
 bool uvzk__proof_possible(const struct uvzk__proof *proof)
 {
     return proof->mode == UVZK_PROOF_NONE ||
-           proof->timeout_ms > proof->tick_ms / 2 + proof->timeout_ms / 6 +
-                                   proof->timeout_ms / 100;
+           proof->timeout_ms >
+               proof->tick_ms / 2 + proof->timeout_ms / 6 + proof->timeout_ms / 100;
 }
 
 bool uvzk__proof_grants(const struct uvzk__proof *proof, uint64_t now_ms)

@@ -6,10 +6,11 @@
 #include "contender.h"
 #include "driver.h"
 #include "guard.h"
-#include "path.h"
+#include "listing.h"
+#include "parents.h"
+#include "predecessor.h"
 #include "prover.h"
 #include "view.h"
-#include "watch_budget.h"
 
 /* Before a request is repeated that failed for a reason that may pass. */
 #define REST_MS 100
@@ -28,8 +29,6 @@ static void rested(struct uvzk__timed *timed)
     queue->resting = false;
     uvzk__queue_touch(queue);
 }
-
-static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event);
 
 struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client, const char *path)
 {
@@ -66,7 +65,7 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client, const char *path
     queue->token = "lock-";
     queue->path = uvzk__strdup(path);
     queue->rest.due = rested;
-    queue->watch.watch_cb = watch_fired;
+    uvzk__predecessor_init(queue);
     uvzk__list_init(&queue->members);
     uvzk__list_init(&queue->leaving);
     uvzk__list_init(&queue->strangers);
@@ -90,35 +89,17 @@ void uvzk__queue_touch(struct uvzk__queue *queue)
     }
 }
 
-static void rest(struct uvzk__queue *queue)
+void uvzk__queue_rest(struct uvzk__queue *queue)
 {
     queue->resting = true;
     uvzk__timed_set(queue->client, &queue->rest, uvzk__now(queue->client) + REST_MS);
-}
-
-static void forget_watch(struct uvzk__queue *queue)
-{
-    if (queue->watched != NULL) {
-        uvzk__watch_budget_give(queue->client, queue->watched);
-        uvzk__free(queue->watched);
-        queue->watched = NULL;
-    }
-}
-
-/* Not while the watch is being armed: its request still needs the path. */
-static void stop_watching(struct uvzk__queue *queue)
-{
-    if (queue->watched != NULL && queue->doing != UVZK__QUEUE_WATCHING) {
-        queue->client->port->unwatch(queue->client->port, &queue->watch);
-        forget_watch(queue);
-    }
 }
 
 void uvzk__queue_free(struct uvzk__queue *queue)
 {
     struct uvzk__client *client = queue->client;
 
-    forget_watch(queue);
+    uvzk__predecessor_forget(queue);
     uvzk__view_clear(queue);
     uvzk__timed_clear(client, &queue->rest);
     uvzk__list_remove(&queue->dirty);
@@ -131,7 +112,7 @@ void uvzk__queue_free(struct uvzk__queue *queue)
 void uvzk__queue_session_ended(struct uvzk__queue *queue)
 {
     queue->doing = UVZK__QUEUE_IDLE;
-    forget_watch(queue);
+    uvzk__predecessor_forget(queue);
     uvzk__view_clear(queue);
     queue->list_again = false;
     queue->fresh = false;
@@ -146,9 +127,8 @@ static void insert(struct uvzk__link *head, struct uvzk__contender *contender)
 {
     struct uvzk__link *at = head;
 
-    while (at->prev != head &&
-           uvzk__place_compare(member_at(at->prev)->node.place, contender->node.place) >
-               0) {
+    while (at->prev != head && uvzk__place_compare(member_at(at->prev)->node.place,
+                                                   contender->node.place) > 0) {
         at = at->prev;
     }
     uvzk__list_insert_before(at, &contender->in_queue);
@@ -194,7 +174,8 @@ struct uvzk__contender *uvzk__queue_front(struct uvzk__queue *queue)
 /* ----------------------------------------------------------------- requests */
 
 /* Ends those among the strangers that are in this state, each with this code. */
-static void end_strangers(struct uvzk__queue *queue, enum uvzk__node_state state, int code)
+void uvzk__queue_end_strangers(struct uvzk__queue *queue, enum uvzk__node_state state,
+                               int code)
 {
     struct uvzk__link *link = queue->strangers.next;
 
@@ -207,7 +188,7 @@ static void end_strangers(struct uvzk__queue *queue, enum uvzk__node_state state
     }
 }
 
-static void end_members(struct uvzk__queue *queue, int code)
+void uvzk__queue_end_members(struct uvzk__queue *queue, int code)
 {
     struct uvzk__link *link = queue->members.next;
 
@@ -222,7 +203,7 @@ static void end_members(struct uvzk__queue *queue, int code)
 
 /* Passing troubles are tried again: at once when the connection is back, after a
  * rest when the server had one. */
-static bool passing(struct uvzk__queue *queue, int status)
+bool uvzk__queue_passing(struct uvzk__queue *queue, int status)
 {
     switch (status) {
     case UVZK_ECONNLOSS:
@@ -233,204 +214,11 @@ static bool passing(struct uvzk__queue *queue, int status)
         return true;
     case UVZK_ETHROTTLED:
     case UV_ENOMEM:
-        rest(queue);
+        uvzk__queue_rest(queue);
         return true;
     default:
         return false;
     }
-}
-
-static void parents_made(struct uvzk__queue *queue)
-{
-    struct uvzk__link *link = queue->strangers.next;
-
-    while (link != &queue->strangers) {
-        struct uvzk__contender *contender = member_at(link);
-        link = link->next;
-        if (contender->node.state == UVZK__NODE_PARENTS) {
-            uvzk__node_parents(&contender->node, 0);
-            uvzk__contender_follow(contender);
-        }
-    }
-}
-
-static void make_parent(struct uvzk__queue *queue, size_t length);
-
-/* Up to the first ancestor whose parent exists, then down again. */
-static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
-    struct uvzk__client *client = queue->client;
-    size_t length = strlen(queue->parent);
-    size_t above = uvzk__path_parent_length(queue->parent);
-
-    queue->doing = UVZK__QUEUE_IDLE;
-    uvzk__answered(client, rpc, reply->status, true);
-    if (reply->status == 0 || reply->status == UVZK_ENODEEXISTS) {
-        if (queue->path[length] != '\0') {
-            const char *next = strchr(queue->path + length + 1, '/');
-            make_parent(queue, next != NULL ? (size_t)(next - queue->path)
-                                            : strlen(queue->path));
-        } else {
-            queue->fresh = reply->status == 0;
-            parents_made(queue);
-        }
-    } else if (reply->status == UVZK_ENONODE && above > 1) {
-        make_parent(queue, above);
-    } else if (reply->status == UVZK_EUNIMPLEMENTED && client->containers) {
-        client->containers = false;
-        make_parent(queue, length);
-    } else if (!passing(queue, reply->status)) {
-        end_strangers(queue, UVZK__NODE_PARENTS, reply->status);
-    }
-    uvzk__queue_touch(queue);
-}
-
-static void make_parent(struct uvzk__queue *queue, size_t length)
-{
-    struct uvzk__client *client = queue->client;
-
-    if (!uvzk__may_send(client)) {
-        return; /* settle() begins anew */
-    }
-    memcpy(queue->parent, queue->path, length);
-    queue->parent[length] = '\0';
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CREATE, queue->parent, parent_replied);
-    queue->rpc.mode = client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
-    queue->rpc.acl = &client->acl;
-    queue->rpc.data = "";
-    queue->doing = UVZK__QUEUE_MAKING_PARENTS;
-    uvzk__submit(client, &queue->rpc);
-}
-
-static void start_parents(struct uvzk__queue *queue)
-{
-    if (queue->parent == NULL) {
-        queue->parent = uvzk__malloc(strlen(queue->path) + 1);
-    }
-    if (queue->parent == NULL) {
-        rest(queue);
-        return;
-    }
-    make_parent(queue, strlen(queue->path));
-}
-
-static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
-    int status = reply->status;
-
-    queue->doing = UVZK__QUEUE_IDLE;
-    uvzk__answered(queue->client, rpc, status, false);
-    if (status == 0) {
-        status = uvzk__view_update(queue, reply->names, reply->name_count);
-    } else if (status == UVZK_ENONODE) {
-        status = uvzk__view_update(queue, NULL, 0);
-    }
-    if (status != 0 && !passing(queue, status)) {
-        end_members(queue, status);
-        end_strangers(queue, UVZK__NODE_UNKNOWN, status);
-        rest(queue); /* what may stand still has to be searched for */
-    }
-    uvzk__queue_touch(queue);
-}
-
-static void start_listing(struct uvzk__queue *queue, bool synced)
-{
-    struct uvzk__client *client = queue->client;
-
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, list_replied);
-    queue->doing = UVZK__QUEUE_LISTING;
-    queue->synced = synced;
-    uvzk__submit(client, &queue->rpc);
-    queue->asked_stamp = client->stamp;
-}
-
-static void sync_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
-
-    queue->doing = UVZK__QUEUE_IDLE;
-    uvzk__answered(queue->client, rpc, reply->status, false);
-    if (reply->status == 0 && uvzk__may_send(queue->client)) {
-        start_listing(queue, true);
-    } else if (!passing(queue, reply->status)) {
-        rest(queue);
-    }
-    uvzk__queue_touch(queue);
-}
-
-static void start_sync(struct uvzk__queue *queue)
-{
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_SYNC, queue->path, sync_replied);
-    queue->doing = UVZK__QUEUE_SYNCING;
-    uvzk__submit(queue->client, &queue->rpc);
-}
-
-/* ----------------------------------------------------------------- watching */
-
-/* Those before it are likely to have gone too: one listing looks at them all. */
-static void predecessor_gone(struct uvzk__queue *queue)
-{
-    uvzk__view_forget(queue, queue->watched_sequence);
-    if (queue->foreigner_count > 0 &&
-        queue->foreigners[0].sequence < queue->watched_sequence) {
-        queue->list_again = true;
-    }
-}
-
-static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
-{
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct uvzk__queue, watch);
-
-    if (event == UVZK__WATCH_DELETED) {
-        predecessor_gone(queue);
-    }
-    forget_watch(queue); /* data changes: settle() arms it again */
-    uvzk__queue_touch(queue);
-}
-
-static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
-    int status = reply->status;
-
-    queue->doing = UVZK__QUEUE_IDLE;
-    uvzk__answered(queue->client, rpc, status, false);
-    if (status != 0) {
-        if (status == UVZK_ENONODE) {
-            predecessor_gone(queue);
-        }
-        forget_watch(queue);
-        if (status != UVZK_ENONODE && !passing(queue, status)) {
-            end_members(queue, status);
-        }
-    }
-    uvzk__queue_touch(queue);
-}
-
-static void start_watching(struct uvzk__queue *queue,
-                           const struct uvzk__foreigner *predecessor)
-{
-    struct uvzk__client *client = queue->client;
-    char *path = uvzk__path_join(queue->path, predecessor->name);
-
-    if (path == NULL) {
-        rest(queue);
-        return;
-    }
-    if (!uvzk__watch_budget_take(client, path)) {
-        uvzk__free(path);
-        end_members(queue, UVZK_ELIMIT);
-        return;
-    }
-    queue->watched = path;
-    queue->watched_sequence = predecessor->sequence;
-    /* get, not exists: on a missing node it leaves no watch behind. */
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_GET, path, watch_replied);
-    queue->rpc.watch = &queue->watch;
-    queue->doing = UVZK__QUEUE_WATCHING;
-    uvzk__submit(client, &queue->rpc);
 }
 
 /* The foreigner right before the first in line, or NULL. */
@@ -499,16 +287,16 @@ static void request(struct uvzk__queue *queue)
     predecessor = predecessor_of(queue, uvzk__queue_front(queue));
     if (queue->watched != NULL &&
         (predecessor == NULL || predecessor->sequence != queue->watched_sequence)) {
-        stop_watching(queue);
+        uvzk__predecessor_unwatch(queue);
     }
     if (has_stranger(queue, UVZK__NODE_PARENTS)) {
-        start_parents(queue);
+        uvzk__parents_make(queue);
     } else if (has_stranger(queue, UVZK__NODE_UNKNOWN)) {
-        start_sync(queue);
+        uvzk__listing_start_synced(queue);
     } else if (wants_listing(queue)) {
-        start_listing(queue, false);
+        uvzk__listing_start(queue);
     } else if (predecessor != NULL && queue->watched == NULL) {
-        start_watching(queue, predecessor);
+        uvzk__predecessor_watch(queue, predecessor);
     }
 }
 
@@ -527,8 +315,8 @@ static bool handed_over(struct uvzk__queue *queue, struct uvzk__contender *front
 
 static bool vouched_for(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
-    return front->vouched == queue->settlings ||
-           front->guarding == UVZK__GUARD_ARMED || handed_over(queue, front);
+    return front->vouched == queue->settlings || front->guarding == UVZK__GUARD_ARMED ||
+           handed_over(queue, front);
 }
 
 static void grant_front(struct uvzk__queue *queue)
@@ -576,8 +364,8 @@ static void end_tries(struct uvzk__queue *queue)
     while (queue->tries > 0 && link != &queue->members) {
         struct uvzk__contender *member = member_at(link);
         link = link->next;
-        if (!member->held && (!first || (member->covered &&
-                                         uvzk__view_foreigners_before(queue, member) > 0))) {
+        if (!member->held && (!first || (member->covered && uvzk__view_foreigners_before(
+                                                                queue, member) > 0))) {
             end_tries_of(member);
         }
         first = false;
@@ -592,7 +380,7 @@ void uvzk__queue_settle(struct uvzk__queue *queue)
     request(queue);
     if (uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->leaving) &&
         uvzk__list_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
-        stop_watching(queue);
+        uvzk__predecessor_unwatch(queue);
         uvzk__queue_free(queue);
     }
 }

@@ -48,6 +48,16 @@ void uvzk__queue_place(struct uvzk__queue *, struct uvzk__contender *);
  * NULL if there is none, or if it is still being deleted. */
 struct uvzk__contender *uvzk__queue_front(struct uvzk__queue *);
 
+/* For the requests: what they have in common. Ends the strangers in this state,
+ * or the members that do not hold, with this code. */
+void uvzk__queue_end_strangers(struct uvzk__queue *, enum uvzk__node_state, int code);
+void uvzk__queue_end_members(struct uvzk__queue *, int code);
+
+/* Whether a request that failed like this is worth repeating: at once when the
+ * connection is back, after a rest when the trouble is the server's. */
+bool uvzk__queue_passing(struct uvzk__queue *, int status);
+void uvzk__queue_rest(struct uvzk__queue *);
+
 /* The session has ended: requests and watch are gone, the view is void. */
 void uvzk__queue_session_ended(struct uvzk__queue *);
 

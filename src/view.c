@@ -12,7 +12,7 @@
 /* A listing's name that is a contender's. */
 struct sighting {
     struct uvzk__node_name parsed;
-    const char *name; /* the listing's own */
+    const char *name;                  /* the listing's own */
     struct uvzk__contender *contender; /* NULL: a foreigner */
 };
 
@@ -21,8 +21,8 @@ struct scan {
     struct sighting *sightings; /* by sequence */
     size_t sighting_count;
     uint64_t foreign_children;
-    struct uvzk__contender **placed;   /* by sequence */
-    struct uvzk__contender **unknown;  /* by UUID */
+    struct uvzk__contender **placed;  /* by sequence */
+    struct uvzk__contender **unknown; /* by UUID */
     size_t placed_count, unknown_count;
     struct uvzk__foreigner *foreigners;
     size_t foreigner_count;

@@ -23,15 +23,15 @@ struct world;
 struct actor {
     struct world *world;
     struct seat *seat;
-    uvzk_acquire_t *request;  /* freed and made anew for each acquire */
-    uvzk_acquire_t *nested;   /* a re-entry of the same owner, or NULL */
+    uvzk_acquire_t *request; /* freed and made anew for each acquire */
+    uvzk_acquire_t *nested;  /* a re-entry of the same owner, or NULL */
     enum actor_state state;
     enum actor_state nested_state;
     int path;
-    int64_t token;       /* of the hold */
-    uint64_t ended_ms;   /* when it was no longer valid; UINT64_MAX: it is */
-    uint64_t next_ms;    /* when to do the next thing */
-    uint64_t deadline;   /* of the acquire; UINT64_MAX: none */
+    int64_t token;     /* of the hold */
+    uint64_t ended_ms; /* when it was no longer valid; UINT64_MAX: it is */
+    uint64_t next_ms;  /* when to do the next thing */
+    uint64_t deadline; /* of the acquire; UINT64_MAX: none */
     uint64_t asked_ms;
     bool cancelled;
 };
@@ -58,8 +58,8 @@ struct world {
     uint32_t timeout_ms;
     uint64_t end_ms; /* no new acquires from here on */
     uint64_t told_within_ms;
-    bool pauses;     /* processes and loops stop at times */
-    bool killings;   /* an operator ends sessions before their time */
+    bool pauses;   /* processes and loops stop at times */
+    bool killings; /* an operator ends sessions before their time */
     bool failed;
 };
 
@@ -95,7 +95,8 @@ static uint64_t chance(struct world *world, uint64_t n)
 static bool killed(const struct actor *actor)
 {
     return actor->world->killings &&
-           !sim_session_alive(actor->world->sim, uvzk_client_session_id(actor->seat->client));
+           !sim_session_alive(actor->world->sim,
+                              uvzk_client_session_id(actor->seat->client));
 }
 
 static bool holds(const struct actor *actor)
@@ -140,8 +141,9 @@ static void check_exclusion(struct world *world)
                 continue;
             }
             if (holder[actor->path] != NULL) {
-                fail(world, "two valid holds on %s: client %d token %" PRId64
-                            " and client %d token %" PRId64,
+                fail(world,
+                     "two valid holds on %s: client %d token %" PRId64
+                     " and client %d token %" PRId64,
                      paths[actor->path], holder[actor->path]->seat->number,
                      holder[actor->path]->token, i, actor->token);
             }
@@ -601,11 +603,13 @@ static void create_world(struct world *world, uint64_t seed)
     }
 }
 
-static void step_until(struct world *world, uint64_t until, bool (*done)(const struct world *))
+static void step_until(struct world *world, uint64_t until,
+                       bool (*done)(const struct world *))
 {
     uint64_t moved = 0;
 
-    while (!world->failed && sim_now(world->sim) < until && !(done != NULL && done(world))) {
+    while (!world->failed && sim_now(world->sim) < until &&
+           !(done != NULL && done(world))) {
         if (!sim_step(world->sim)) {
             sim_run_for(world->sim, 10);
         }

@@ -1,0 +1,62 @@
+#include "listing.h"
+
+#include "driver.h"
+#include "queue.h"
+#include "view.h"
+
+static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+    int status = reply->status;
+
+    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__answered(queue->client, rpc, status, false);
+    if (status == 0) {
+        status = uvzk__view_update(queue, reply->names, reply->name_count);
+    } else if (status == UVZK_ENONODE) {
+        status = uvzk__view_update(queue, NULL, 0);
+    }
+    if (status != 0 && !uvzk__queue_passing(queue, status)) {
+        uvzk__queue_end_members(queue, status);
+        uvzk__queue_end_strangers(queue, UVZK__NODE_UNKNOWN, status);
+        uvzk__queue_rest(queue); /* what may stand still has to be searched for */
+    }
+    uvzk__queue_touch(queue);
+}
+
+static void start_listing(struct uvzk__queue *queue, bool synced)
+{
+    struct uvzk__client *client = queue->client;
+
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, list_replied);
+    queue->doing = UVZK__QUEUE_LISTING;
+    queue->synced = synced;
+    uvzk__submit(client, &queue->rpc);
+    queue->asked_stamp = client->stamp;
+}
+
+static void sync_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+
+    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__answered(queue->client, rpc, reply->status, false);
+    if (reply->status == 0 && uvzk__may_send(queue->client)) {
+        start_listing(queue, true);
+    } else if (!uvzk__queue_passing(queue, reply->status)) {
+        uvzk__queue_rest(queue);
+    }
+    uvzk__queue_touch(queue);
+}
+
+void uvzk__listing_start_synced(struct uvzk__queue *queue)
+{
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_SYNC, queue->path, sync_replied);
+    queue->doing = UVZK__QUEUE_SYNCING;
+    uvzk__submit(queue->client, &queue->rpc);
+}
+
+void uvzk__listing_start(struct uvzk__queue *queue)
+{
+    start_listing(queue, false);
+}

@@ -1,0 +1,13 @@
+/* The lock directory itself: Curator's creatingParentContainersIfNeeded. Upwards to
+ * the first ancestor whose parent exists, then down again; containers, which the
+ * server reaps when they are empty, or persistent znodes where it has none. */
+#ifndef UVZK_PARENTS_H
+#define UVZK_PARENTS_H
+
+#include "state.h"
+
+/* Begins to make them; the nodes in PARENTS are created when it is done, or ended
+ * with what stood in the way. */
+void uvzk__parents_make(struct uvzk__queue *);
+
+#endif

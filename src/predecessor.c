@@ -1,0 +1,94 @@
+#include "predecessor.h"
+
+#include "driver.h"
+#include "path.h"
+#include "queue.h"
+#include "view.h"
+#include "watch_budget.h"
+
+void uvzk__predecessor_forget(struct uvzk__queue *queue)
+{
+    if (queue->watched != NULL) {
+        uvzk__watch_budget_give(queue->client, queue->watched);
+        uvzk__free(queue->watched);
+        queue->watched = NULL;
+    }
+}
+
+/* Not while the watch is being armed: its request still needs the path. */
+void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
+{
+    if (queue->watched != NULL && queue->doing != UVZK__QUEUE_WATCHING) {
+        queue->client->port->unwatch(queue->client->port, &queue->watch);
+        uvzk__predecessor_forget(queue);
+    }
+}
+
+/* Those before it are likely to have gone too: one listing looks at them all. */
+static void predecessor_gone(struct uvzk__queue *queue)
+{
+    uvzk__view_forget(queue, queue->watched_sequence);
+    if (queue->foreigner_count > 0 &&
+        queue->foreigners[0].sequence < queue->watched_sequence) {
+        queue->list_again = true;
+    }
+}
+
+static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct uvzk__queue, watch);
+
+    if (event == UVZK__WATCH_DELETED) {
+        predecessor_gone(queue);
+    }
+    uvzk__predecessor_forget(queue); /* data changes: settle() arms it again */
+    uvzk__queue_touch(queue);
+}
+
+static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+    int status = reply->status;
+
+    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__answered(queue->client, rpc, status, false);
+    if (status != 0) {
+        if (status == UVZK_ENONODE) {
+            predecessor_gone(queue);
+        }
+        uvzk__predecessor_forget(queue);
+        if (status != UVZK_ENONODE && !uvzk__queue_passing(queue, status)) {
+            uvzk__queue_end_members(queue, status);
+        }
+    }
+    uvzk__queue_touch(queue);
+}
+
+void uvzk__predecessor_watch(struct uvzk__queue *queue,
+                             const struct uvzk__foreigner *predecessor)
+{
+    struct uvzk__client *client = queue->client;
+    char *path = uvzk__path_join(queue->path, predecessor->name);
+
+    if (path == NULL) {
+        uvzk__queue_rest(queue);
+        return;
+    }
+    if (!uvzk__watch_budget_take(client, path)) {
+        uvzk__free(path);
+        uvzk__queue_end_members(queue, UVZK_ELIMIT);
+        return;
+    }
+    queue->watched = path;
+    queue->watched_sequence = predecessor->sequence;
+    /* get, not exists: on a missing node it leaves no watch behind. */
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_GET, path, watch_replied);
+    queue->rpc.watch = &queue->watch;
+    queue->doing = UVZK__QUEUE_WATCHING;
+    uvzk__submit(client, &queue->rpc);
+}
+
+void uvzk__predecessor_init(struct uvzk__queue *queue)
+{
+    queue->watch.watch_cb = watch_fired;
+}
