@@ -283,6 +283,7 @@ typedef void (*uvzk_mutex_close_cb)(uvzk_mutex_t *mutex);
  * after three session timeouts without a connection.
  * UVZK_ECONNLOSS: tried once, without a connection. UVZK_EDELETED: the znode
  * was deleted while it waited and the retry policy is used up.
+ * UVZK_ENONODE: the chroot does not exist.
  * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
  * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. After each of
  * them no znode is left: what cannot be deleted now is deleted as soon as the
@@ -316,7 +317,7 @@ typedef struct uvzk_acquire_options_s {
                               it covers everything, I/O included */
     const void *node_data; /* bytes of the lock znode; NULL: the client's */
     size_t node_data_length;
-    uvzk_queued_cb queued_cb; /* may be NULL */
+    uvzk_queued_cb queued_cb; /* may be NULL; not called for a re-entry */
 } uvzk_acquire_options_t;
 
 /* Sets size, no owner, UVZK_WAIT_FOREVER, default data, no queued_cb. */
@@ -337,7 +338,7 @@ UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
  * created the contenders' znodes, whoever they belong to.
  * UV_EINVAL, UVZK_ECLOSED (mutex or client closing), UV_ENOMEM,
  * UVZK_ELIMIT (the session would hold too many znodes),
- * UV_EBUSY (the request is pending or held). */
+ * UV_EBUSY (the request is pending or held), UV_EIO (no random bytes). */
 UVZK_EXTERN int uvzk_mutex_acquire(uvzk_mutex_t *mutex, uvzk_acquire_t *request,
                                    const uvzk_acquire_options_t *options,
                                    uvzk_acquire_cb acquire_cb, uvzk_lost_cb lost_cb);
@@ -377,11 +378,11 @@ UVZK_EXTERN int uvzk_is_held(const uvzk_acquire_t *hold);
 
 /* The fencing token: the czxid of the lock's znode. It grows with every grant
  * on a path, for as long as the ensemble lives, also when the directory is
- * removed and made again. 0 before the grant. */
+ * removed and made again. 0 if not held. */
 UVZK_EXTERN int64_t uvzk_token(const uvzk_acquire_t *hold);
 
-/* Full path of the lock's znode, namespace included and chroot not; NULL
- * before the grant. Valid until the hold's FINAL callback returns. */
+/* Full path of the lock's znode, namespace included and chroot not; NULL if not
+ * held. Valid until the hold is released or lost. */
 UVZK_EXTERN const char *uvzk_node_path(const uvzk_acquire_t *hold);
 
 /* The moment (CLOCK_BOOTTIME, ms) until which nobody else can have been

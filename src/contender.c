@@ -18,6 +18,9 @@
  * server cannot read back one of more than 2 MB (ZOOKEEPER-4306). */
 #define NODE_BYTES_MAX 1500000U
 
+/* Until the requests that name the old node have been answered. */
+#define REST_AGAIN_MS 10U
+
 /* "-2147483648" and the NUL. */
 #define SEQUENCE_SIZE 12U
 
@@ -60,6 +63,11 @@ static void rested(struct uvzk__timed *timed)
     struct uvzk__contender *contender =
         UVZK__CONTAINER_OF(timed, struct uvzk__contender, rest);
 
+    if (contender->pins > 0) { /* a request under way still reads the old path */
+        uvzk__timed_set(contender->client, timed,
+                        uvzk__now(contender->client) + REST_AGAIN_MS);
+        return;
+    }
     uvzk__node_rested(&contender->node);
     if (rename_afresh(contender) != 0) {
         uvzk__contender_end(contender, UV_EIO);

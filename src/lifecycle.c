@@ -75,8 +75,8 @@ static void connected(struct uvzk__client *client,
                       const struct uvzk__session_event *event,
                       const struct uvzk__session_news *news)
 {
-    if (news->fresh) {
-        end_session(client, UVZK_EEXPIRED); /* of one we were not told the end of */
+    if (news->replaced) {
+        end_session(client, UVZK_EEXPIRED);
     }
     client->open_attempts = 0;
     learn_address(client, event->local_address);

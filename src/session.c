@@ -27,7 +27,8 @@ static void connected(struct uvzk__session *session,
                       struct uvzk__session_news *news)
 {
     news->fresh = session->session_id != event->session_id;
-    if (session->session_id != 0 && news->fresh) {
+    news->replaced = session->session_id != 0 && news->fresh;
+    if (news->replaced) {
         move(session, UVZK_STATE_LOST, news);
     }
     session->session_id = event->session_id;

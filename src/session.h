@@ -33,7 +33,8 @@ struct uvzk__session {
 struct uvzk__session_news {
     uvzk_state_t states[2];
     int count;
-    bool fresh; /* CONNECTED to a session not known before */
+    bool fresh;    /* CONNECTED to a session not known before */
+    bool replaced; /* and the one before was never said to have ended */
 };
 
 void uvzk__session_init(struct uvzk__session *);
