@@ -59,6 +59,7 @@ struct world {
     uint64_t end_ms; /* no new acquires from here on */
     uint64_t told_within_ms;
     bool pauses;   /* processes and loops stop at times */
+    bool vandals;  /* somebody deletes the nodes of waiters by hand */
     bool killings; /* an operator ends sessions before their time */
     bool failed;
 };
@@ -515,12 +516,49 @@ static void act_in(struct seat *seat, uint64_t now, bool ending)
     }
 }
 
+static bool is_held_somewhere(const struct world *world, int path, int64_t czxid)
+{
+    for (int i = 0; i < world->seat_count; i++) {
+        for (int j = 0; j < world->actor_count; j++) {
+            const struct actor *actor = &world->seats[i].actors[j];
+            if (world->seats[i].client != NULL && actor->state == HOLDING &&
+                actor->path == path && actor->token == czxid) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Somebody deletes a waiter's node by hand. Never the first one in line: whoever
+ * deletes a holder's node makes two holders, and nothing can prevent it. */
+static void delete_by_hand(struct world *world, int path)
+{
+    const char *names[64];
+    char victim[256];
+    struct uvzk__stat stat;
+    size_t count = sim_children(world->sim, paths[path], names, 64);
+
+    if (count < 2) {
+        return;
+    }
+    (void)snprintf(victim, sizeof(victim), "%s/%s", paths[path],
+                   names[1 + chance(world, (count < 64 ? count : 64) - 1)]);
+    if (sim_stat(world->sim, victim, &stat) &&
+        !is_held_somewhere(world, path, stat.czxid)) {
+        (void)sim_delete_by_hand(world->sim, victim);
+    }
+}
+
 /* The tests' own hands move in steps of a few virtual ms. */
 static void move_all(struct world *world)
 {
     uint64_t now = sim_now(world->sim);
     bool ending = now >= world->end_ms;
 
+    if (world->vandals && !ending && chance(world, 50) == 0) {
+        delete_by_hand(world, (int)chance(world, (uint64_t)world->path_count));
+    }
     for (int i = 0; i < world->seat_count && !world->failed; i++) {
         struct seat *seat = &world->seats[i];
         if (seat->client == NULL) {
@@ -587,6 +625,7 @@ static void create_world(struct world *world, uint64_t seed)
     world->sim = sim_new(seed, &options);
     world->killings = seed % 4 == 3;
     world->pauses = seed % 5 != 0;
+    world->vandals = seed % 8 == 6;
     world->timeout_ms = (uint32_t)(4000 + chance(world, 8000));
     world->told_within_ms = world->pauses ? 8 * world->timeout_ms : 100;
     world->seat_count = 2 + (int)chance(world, CLIENTS_MAX - 1);
