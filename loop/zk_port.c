@@ -81,15 +81,14 @@ static void tell_open_failure(struct uvzk__zk_port *port)
 static void on_async(uv_async_t *async)
 {
     struct uvzk__zk_port *port = async->data;
-    bool turn = port->turn_wanted; /* what callbacks ask for is for the next */
-    port->turn_wanted = false;
 
     uvzk__hop_drain(&port->hop);
     uvzk__outstanding_deliver(&port->outstanding);
     if (port->open_failure != 0) {
         tell_open_failure(port);
     }
-    if (turn && !port->closing) {
+    if (port->turn_wanted) { /* also by the replies: one turn serves them all */
+        port->turn_wanted = false;
         port->port.user->turn(port->port.user);
     }
     uvzk__zk_port_finish(port);

@@ -189,7 +189,7 @@ struct uvzk__port {
     /* One alarm: turn() comes at this moment or soon after, once. UINT64_MAX
      * switches it off. */
     void (*alarm)(struct uvzk__port *, uint64_t at_ms);
-    /* turn() comes on the loop's next turn, once however often it is asked. */
+    /* turn() comes soon, once however often it is asked, not from inside a call. */
     void (*wake)(struct uvzk__port *);
     uint64_t (*now)(struct uvzk__port *); /* CLOCK_BOOTTIME, ms, read now */
     int (*random)(struct uvzk__port *, void *bytes, size_t length); /* 0 or < 0 */
