@@ -1,0 +1,228 @@
+/* How many round trips things take, counted in virtual time: every message takes
+ * exactly LATENCY one way, so what took n round trips took 2 n LATENCY. */
+#include "cmocka_test.h"
+
+#include <string.h>
+
+#include "client.h"
+#include "sim.h"
+
+#define LATENCY 10U
+#define ROUND_TRIP (2U * LATENCY)
+#define LOCK "/lock"
+
+struct wait {
+    uvzk_acquire_t request;
+    int status;
+    bool told, released;
+    uint64_t at_ms;
+};
+
+static struct sim *sim;
+static uvzk_client_t clients[2];
+static uvzk_mutex_t mutexes[2];
+static struct wait waits[3];
+static int closed;
+
+static struct wait *wait_of(uvzk_acquire_t *request)
+{
+    return request->data;
+}
+
+static void on_acquired(uvzk_acquire_t *request, int status)
+{
+    struct wait *wait = wait_of(request);
+    wait->told = true;
+    wait->status = status;
+    wait->at_ms = sim_now(sim);
+}
+
+static void on_lost(uvzk_acquire_t *request, int reason)
+{
+    wait_of(request)->status = reason;
+}
+
+static void on_released(uvzk_acquire_t *request, int status)
+{
+    struct wait *wait = wait_of(request);
+    wait->released = true;
+    wait->status = status;
+    wait->at_ms = sim_now(sim);
+}
+
+static void on_closed(uvzk_client_t *client)
+{
+    (void)client;
+    closed++;
+}
+
+static void begin(unsigned tuning)
+{
+    struct sim_options in;
+    uvzk_options_t options;
+
+    sim_options_init(&in);
+    in.latency_min_ms = LATENCY;
+    in.latency_max_ms = LATENCY;
+    in.alarm_late_max_ms = 0;
+    in.session_timeout_ms = 60000;
+    sim = sim_new(1, &in);
+    memset(clients, 0, sizeof(clients));
+    memset(mutexes, 0, sizeof(mutexes));
+    memset(waits, 0, sizeof(waits));
+    closed = 0;
+    uvzk_options_init(&options);
+    options.hosts = "simulated:1";
+    for (int i = 0; i < 2; i++) {
+        struct uvzk__port *port = sim_port_new(sim, i == 0 ? "a" : "b");
+        assert_int_equal(uvzk__client_create(&clients[i], port, &options, tuning), 0);
+        assert_int_equal(uvzk_mutex_init(&clients[i], &mutexes[i], LOCK), 0);
+        assert_int_equal(uvzk_client_start(&clients[i]), 0);
+    }
+    sim_run_for(sim, 1000);
+}
+
+static void end(void)
+{
+    assert_int_equal(uvzk_client_close(&clients[0], on_closed), 0);
+    assert_int_equal(uvzk_client_close(&clients[1], on_closed), 0);
+    sim_run_for(sim, 10000);
+    assert_int_equal(closed, 2);
+    assert_int_equal(sim_children(sim, LOCK, NULL, 0), 0);
+    assert_int_equal(sim_watch_count(sim), 0);
+    sim_free(sim);
+}
+
+static void ask(int number, int client)
+{
+    memset(&waits[number], 0, sizeof(waits[number]));
+    waits[number].request.data = &waits[number];
+    assert_int_equal(uvzk_mutex_acquire(&mutexes[client], &waits[number].request, NULL,
+                                        on_acquired, on_lost),
+                     0);
+}
+
+static void let_go(int number)
+{
+    assert_int_equal(uvzk_release(&waits[number].request, on_released), 0);
+}
+
+/* Acquires, and tells how long it took. */
+static uint64_t time_of_acquire(int number, int client)
+{
+    uint64_t from = sim_now(sim);
+    ask(number, client);
+    sim_run_for(sim, 500);
+    assert_true(waits[number].told);
+    assert_int_equal(waits[number].status, 0);
+    return waits[number].at_ms - from;
+}
+
+static uint64_t time_of_release(int number)
+{
+    uint64_t from = sim_now(sim);
+    let_go(number);
+    sim_run_for(sim, 500);
+    assert_true(waits[number].released);
+    assert_int_equal(waits[number].status, 0);
+    return waits[number].at_ms - from;
+}
+
+/* The directory stands and has seen others, so that the suffix is not 0. */
+static void wear_in(void)
+{
+    (void)time_of_acquire(0, 0);
+    (void)time_of_release(0);
+}
+
+static uint64_t requests(int client)
+{
+    uvzk_client_stats_t stats;
+    uvzk_client_stats(&clients[client], &stats);
+    return stats.requests;
+}
+
+/* Create and listing leave together. */
+static void test_uncontended_is_one(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    wear_in();
+    uint64_t before = requests(0);
+    assert_int_equal(time_of_acquire(0, 0), ROUND_TRIP);
+    assert_int_equal(requests(0) - before, 2);
+    assert_int_equal(time_of_release(0), ROUND_TRIP);
+    assert_int_equal(requests(0) - before, 3);
+    end();
+}
+
+static void test_plain_uncontended_is_two(void **state)
+{
+    (void)state;
+    begin(0);
+    wear_in();
+    assert_int_equal(time_of_acquire(0, 0), 2 * ROUND_TRIP);
+    end();
+}
+
+/* The create fails, the directory is made, the create is repeated: suffix 0. */
+static void test_new_directory_is_three(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    assert_int_equal(time_of_acquire(0, 0), 3 * ROUND_TRIP);
+    assert_int_equal(time_of_release(0), ROUND_TRIP);
+    end();
+}
+
+static void test_local_handover_is_none(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    (void)time_of_acquire(0, 0);
+    ask(1, 0);
+    sim_run_for(sim, 500);
+    assert_false(waits[1].told);
+    uint64_t from = sim_now(sim);
+    let_go(0);
+    sim_run_for(sim, 500);
+    assert_true(waits[1].told);
+    assert_int_equal(waits[1].at_ms, from);
+    assert_int_equal(waits[0].at_ms - from, ROUND_TRIP);
+    let_go(1);
+    sim_run_for(sim, 500);
+    end();
+}
+
+/* The delete's way to the server, and the event's way to the waiter: no listing,
+ * nothing asked at the wake. */
+static void test_foreign_handover_is_one_way_each(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    (void)time_of_acquire(0, 0);
+    ask(1, 1);
+    sim_run_for(sim, 500);
+    assert_false(waits[1].told);
+    uint64_t from = sim_now(sim), before = requests(1);
+    let_go(0);
+    sim_run_for(sim, 500);
+    assert_true(waits[1].told);
+    assert_int_equal(waits[1].at_ms - from, 2 * LATENCY);
+    assert_int_equal(requests(1), before);
+    let_go(1);
+    sim_run_for(sim, 500);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_uncontended_is_one),
+        cmocka_unit_test(test_plain_uncontended_is_two),
+        cmocka_unit_test(test_new_directory_is_three),
+        cmocka_unit_test(test_local_handover_is_none),
+        cmocka_unit_test(test_foreign_handover_is_one_way_each),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
