@@ -45,7 +45,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
         }
     } else if (reply->status == UVZK_ENONODE && above > 1) {
         make_parent(queue, above);
-    } else if (reply->status == UVZK_EUNIMPLEMENTED && client->containers) {
+    } else if (reply->status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
         client->containers = false;
         make_parent(queue, length);
     } else if (!uvzk__queue_passing(queue, reply->status)) {

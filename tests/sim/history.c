@@ -190,6 +190,30 @@ static struct actor *actor_of(uvzk_acquire_t *request)
     return request->data;
 }
 
+/* What may end an acquire in these histories, and nothing else. */
+static void check_refusal(const struct actor *actor, int status)
+{
+    switch (status) {
+    case UV_ETIMEDOUT:
+    case UV_ECANCELED:
+    case UVZK_ECLOSED:
+    case UVZK_EEXPIRED:
+    case UVZK_ECONNLOSS: /* tried once */
+    case UV_ENOMEM:      /* spoilt replies */
+    case UV_EIO:         /* no random bytes for a new name */
+        return;
+    case UVZK_EDELETED:
+        /* A session's end deletes its nodes, and may be heard of in that order. */
+        if (actor->world->vandals || actor->world->killings) {
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    fail(actor->world, "refused with %s", uvzk_err_name(status));
+}
+
 static void on_acquired(uvzk_acquire_t *request, int status)
 {
     struct actor *actor = actor_of(request);
@@ -202,6 +226,7 @@ static void on_acquired(uvzk_acquire_t *request, int status)
     }
     if (status < 0) {
         world->result->refusals++;
+        check_refusal(actor, status);
         if (actor->cancelled && status != UV_ECANCELED) {
             fail(world, "cancelled, but told %s", uvzk_err_name(status));
         }
