@@ -444,9 +444,10 @@ void uvzk__contender_unpin(struct uvzk__contender *contender)
     }
 }
 
-void uvzk__contender_vouch(struct uvzk__contender *contender)
+void uvzk__contender_vouch(struct uvzk__contender *contender, uint64_t stamp)
 {
     contender->vouched = contender->queue->settlings + 1;
+    contender->vouched_stamp = stamp;
 }
 
 bool uvzk__contender_holds(const struct uvzk__contender *contender)

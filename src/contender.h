@@ -43,8 +43,9 @@ void uvzk__contender_session_ended(struct uvzk__contender *, int code);
 void uvzk__contender_pin(struct uvzk__contender *);
 void uvzk__contender_unpin(struct uvzk__contender *);
 
-/* Something has just shown that its node stands; good for the next settle(). */
-void uvzk__contender_vouch(struct uvzk__contender *);
+/* The request with this stamp has just shown that its node stands; good for the
+ * next settle(). */
+void uvzk__contender_vouch(struct uvzk__contender *, uint64_t stamp);
 
 /* Whether its hold is valid at this moment. */
 bool uvzk__contender_holds(const struct uvzk__contender *);

@@ -4,12 +4,12 @@
  *
  * Somebody may delete a waiter's node by hand, and others are granted past it.
  * Curator's waiter finds that out because it lists all children at each wake. Ours
- * does not, so before a grant the node must be vouched for: by a listing or a
- * proof that has just shown it, by a predecessor of our own whose delete will go
- * only together with a check of it (sweep.h), or by this watch: events arrive in
- * the order in which things happened, so while it is silent, the node stood when
- * the predecessor went. It stays armed while the lock is held and tells of a
- * deletion at once; our own delete consumes it. */
+ * does not, so before a grant the node must be vouched for (queue.c, voucher_of):
+ * by a listing or a proof that has just shown it, by a predecessor of our own whose
+ * delete will go only together with a check of it (sweep.h), or by this watch:
+ * events arrive in the order in which things happened, so while it is silent, the
+ * node stood when the predecessor went. It stays armed while the lock is held and
+ * tells of a deletion at once; our own delete consumes it. */
 #ifndef UVZK_GUARD_H
 #define UVZK_GUARD_H
 

@@ -79,6 +79,7 @@ static void connected(struct uvzk__client *client,
         end_session(client, UVZK_EEXPIRED);
     }
     client->open_attempts = 0;
+    client->connected_stamp = client->stamp;
     learn_address(client, event->local_address);
     uvzk__proof_connected(&client->proof, event->timeout_ms, news->fresh,
                           client->opened_ms);

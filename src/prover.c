@@ -11,6 +11,7 @@
 struct inquest {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
+    uint64_t stamp; /* client->stamp of its submission */
     size_t count;
     struct uvzk__op ops[CHECKS_A_PROOF];
     struct uvzk__contender *contenders[CHECKS_A_PROOF];
@@ -58,7 +59,7 @@ static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
     }
     for (size_t i = 0; i < inquest->count; i++) {
         if (reply->status == 0 && !inquest->contenders[i]->ended) {
-            uvzk__contender_vouch(inquest->contenders[i]);
+            uvzk__contender_vouch(inquest->contenders[i], inquest->stamp);
         }
         uvzk__contender_unpin(inquest->contenders[i]);
     }
@@ -99,8 +100,8 @@ static void inquire(struct uvzk__client *client)
         return;
     }
     inquest->client = client;
+    summon(inquest, &client->candidates);
     if (client->proof.mode == UVZK_PROOF_QUORUM) {
-        summon(inquest, &client->candidates);
         summon(inquest, &client->held);
     }
     if (inquest->count > 0) {
@@ -116,6 +117,7 @@ static void inquire(struct uvzk__client *client)
     }
     client->proofs_under_way++;
     uvzk__submit(client, &inquest->rpc);
+    inquest->stamp = client->stamp;
 }
 
 static void touch_due(struct uvzk__timed *timed)
@@ -125,8 +127,12 @@ static void touch_due(struct uvzk__timed *timed)
     if (!client->session.connected || client->port_closing) {
         return; /* CONNECTED begins anew */
     }
-    touch_at(client, uvzk__now(client) + period(client));
-    if (client->proofs_under_way == 0) {
+    bool proves = client->proof.mode != UVZK_PROOF_NONE;
+    if (proves) {
+        touch_at(client, uvzk__now(client) + period(client));
+    }
+    if (client->proofs_under_way == 0 &&
+        (proves || !uvzk__list_empty(&client->candidates))) {
         inquire(client);
     }
 }

@@ -149,7 +149,7 @@ void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *conten
     if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX &&
         contender->node.place.sequence == 0) {
         contender->covered = true; /* nobody was ever there before */
-        uvzk__contender_vouch(contender);
+        uvzk__contender_vouch(contender, contender->create_stamp);
     }
     if (!contender->covered && contender->create_stamp > queue->newest_stamp) {
         queue->newest_stamp = contender->create_stamp;
@@ -300,9 +300,9 @@ static void request(struct uvzk__queue *queue)
     }
 }
 
-/* Whether a released node of our own stands before the front, and goes only
- * together with a check of the front's node. */
-static bool handed_over(struct uvzk__queue *queue, struct uvzk__contender *front)
+/* The released node of our own that stands right before the front, or NULL. */
+static struct uvzk__contender *released_before(struct uvzk__queue *queue,
+                                               struct uvzk__contender *front)
 {
     struct uvzk__link *link = queue->leaving.prev;
 
@@ -310,13 +310,49 @@ static bool handed_over(struct uvzk__queue *queue, struct uvzk__contender *front
            uvzk__place_compare(member_at(link)->node.place, front->node.place) > 0) {
         link = link->prev;
     }
-    return link != &queue->leaving && !member_at(link)->node.in_flight;
+    return link == &queue->leaving ? NULL : member_at(link);
 }
 
-static bool vouched_for(struct uvzk__queue *queue, struct uvzk__contender *front)
+enum voucher { VOUCHED, ASK_GUARD, ASK_PROOF, AWAIT_DELETE };
+
+/* Whether the front's node is known to have stood when the last node before it
+ * went; if not, what will tell. Requests are executed in the order in which they
+ * were submitted, so stamps compare what has been seen with what has been done. */
+static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
-    return front->vouched == queue->settlings || front->guarding == UVZK__GUARD_ARMED ||
-           handed_over(queue, front);
+    struct uvzk__contender *before = released_before(queue, front);
+
+    if (before != NULL) {
+        /* It still stands for certain, and goes only with a check of the front. */
+        bool stands = !before->node.in_flight && !before->node.delete_unknown;
+        return stands ? VOUCHED : AWAIT_DELETE;
+    }
+    if (front->vouched == queue->settlings && front->vouched_stamp > queue->bare_stamp) {
+        return VOUCHED;
+    }
+    if (front->guarding == UVZK__GUARD_ARMED) {
+        /* What happened during a disconnection is told only by and by. */
+        bool silent = front->guard_stamp > queue->client->connected_stamp;
+        return silent ? VOUCHED : ASK_PROOF;
+    }
+    return ASK_GUARD;
+}
+
+static void grant_if_vouched(struct uvzk__queue *queue, struct uvzk__contender *front)
+{
+    switch (voucher_of(queue, front)) {
+    case VOUCHED:
+        uvzk__contender_grant(front);
+        break;
+    case ASK_GUARD:
+        uvzk__guard(front);
+        break;
+    case ASK_PROOF:
+        uvzk__prover_want(front);
+        break;
+    case AWAIT_DELETE:
+        break; /* its reply settles the queue again */
+    }
 }
 
 static void grant_front(struct uvzk__queue *queue)
@@ -331,10 +367,8 @@ static void grant_front(struct uvzk__queue *queue)
         uvzk__guard(front);
     } else if (!uvzk__proof_grants(&queue->client->proof, uvzk__now(queue->client))) {
         uvzk__prover_want(front);
-    } else if (vouched_for(queue, front)) {
-        uvzk__contender_grant(front);
     } else {
-        uvzk__guard(front);
+        grant_if_vouched(queue, front);
     }
 }
 

@@ -76,6 +76,8 @@ struct uvzk__contender {
     size_t data_length;
     uint64_t create_stamp;     /* client->stamp when the create was submitted */
     uint64_t seen_stamp;       /* of the last listing that shows the node */
+    uint64_t vouched_stamp;    /* of the request that has last shown it, guard.h */
+    uint64_t guard_stamp;      /* of the guard's get */
     uint64_t first_attempt_ms; /* for the retry policy */
     uint32_t attempts;
     uint32_t pins;    /* requests under way that point here */
@@ -120,6 +122,7 @@ struct uvzk__queue {
     size_t foreigner_count;
     uint64_t foreign_children; /* no contenders, in the last listing */
     uint64_t sweep_stamp;      /* the last sweep that guards this queue */
+    uint64_t bare_stamp;       /* the last delete that went without such a guard */
     uint32_t settlings;        /* how often it has been settled */
     uint32_t positions_wanted; /* contenders to be told their position */
     uint32_t tries;            /* acquisitions tried once, not told yet */
@@ -186,7 +189,8 @@ struct uvzk__client {
     struct uvzk__timed hold_back;   /* after the server refused by overload */
     struct uvzk__timed sweep_retry; /* after deletes found no memory */
 
-    uint64_t stamp; /* grows with each submission */
+    uint64_t stamp;           /* grows with each submission */
+    uint64_t connected_stamp; /* stamp at the last CONNECTED */
     uint64_t node_bytes;
     uint64_t watch_bytes;
     uint64_t contender_count;

@@ -84,7 +84,9 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
     uint64_t stamp = sweep->client->stamp + 1; /* of the request to come */
 
     uvzk__list_remove(&contender->in_role);
-    if (successor != NULL && contender->queue->sweep_stamp != stamp) {
+    if (successor == NULL) {
+        contender->queue->bare_stamp = stamp;
+    } else if (contender->queue->sweep_stamp != stamp) {
         contender->queue->sweep_stamp = stamp;
         add(sweep, successor, UVZK__OP_CHECK);
     }

@@ -240,7 +240,7 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
         if (contender != NULL) {
             contender->seen_stamp = queue->asked_stamp;
             contender->covered = true;
-            uvzk__contender_vouch(contender);
+            uvzk__contender_vouch(contender, queue->asked_stamp);
         }
     }
 }

@@ -58,9 +58,10 @@ struct world {
     uint32_t timeout_ms;
     uint64_t end_ms; /* no new acquires from here on */
     uint64_t told_within_ms;
-    bool pauses;   /* processes and loops stop at times */
-    bool vandals;  /* somebody deletes the nodes of waiters by hand */
-    bool killings; /* an operator ends sessions before their time */
+    bool pauses;    /* processes and loops stop at times */
+    uint32_t proof; /* uvzk_proof_t; without any, nobody is safe */
+    bool vandals;   /* somebody deletes the nodes of waiters by hand */
+    bool killings;  /* an operator ends sessions before their time */
     bool failed;
 };
 
@@ -102,7 +103,8 @@ static bool killed(const struct actor *actor)
 
 static bool holds(const struct actor *actor)
 {
-    return actor->state == HOLDING && uvzk_is_held(actor->request) && !killed(actor);
+    return actor->world->proof != UVZK_PROOF_NONE && actor->state == HOLDING &&
+           uvzk_is_held(actor->request) && !killed(actor);
 }
 
 /* A hold that is not valid is told to be lost, as soon as its process runs. */
@@ -157,7 +159,7 @@ static void check_token(struct actor *actor)
 {
     struct world *world = actor->world;
 
-    if (killed(actor)) {
+    if (killed(actor) || world->proof == UVZK_PROOF_NONE) {
         return;
     }
     if (actor->token <= world->last_token[actor->path]) {
@@ -448,6 +450,7 @@ static void open_seat(struct seat *seat)
     uvzk_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = world->timeout_ms;
+    options.proof = world->proof;
     options.retry.kind = UVZK_RETRY_N_TIMES;
     options.retry.base_ms = 50;
     options.retry.max_retries = 3;
@@ -651,6 +654,9 @@ static void create_world(struct world *world, uint64_t seed)
     world->killings = seed % 4 == 3;
     world->pauses = seed % 5 != 0;
     world->vandals = seed % 8 == 6;
+    world->proof = seed % 16 == 9    ? UVZK_PROOF_SYNC
+                   : seed % 16 == 13 ? UVZK_PROOF_NONE
+                                     : UVZK_PROOF_QUORUM;
     world->timeout_ms = (uint32_t)(4000 + chance(world, 8000));
     world->told_within_ms = world->pauses ? 8 * world->timeout_ms : 100;
     world->seat_count = 2 + (int)chance(world, CLIENTS_MAX - 1);
