@@ -39,10 +39,10 @@ struct many_locks_result {
     uint64_t extra_answers;    /* callbacks that must not have come */
     uint64_t unanswered;       /* requests without their last callback */
     long left_nodes;           /* LEFTOVERS_UNKNOWN: not checked. All releases
-                                done, the sessions still alive */
+                                  done, the sessions still alive */
     long left_nodes_closed;    /* the same after the clients were closed */
     long left_watches;         /* with the sessions alive, above the number
-                                before the run */
+                                  before the run */
     uint64_t stats_contenders; /* uvzk_client_stats at that same moment */
     uint64_t stats_watches;
     int loop_close;      /* what uv_loop_close() said */

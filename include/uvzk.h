@@ -212,20 +212,20 @@ typedef struct uvzk_options_s {
     const char *ns;              /* namespace: "app" puts every path below
                                     "/app"; none by default */
     const char *auth_scheme;     /* "digest", ...; none by default */
-    const void *auth;            /* credential, auth_length bytes */
+    const void *auth;            /* credential, auth_length <= 1000000 bytes */
     size_t auth_length;
-    const uvzk_acl_t *acl; /* of every znode made, parents included;
-                              world:anyone:all by default */
-    size_t acl_count;
-    uvzk_retry_policy_t retry; /* when a waiter's znode was deleted under it,
-                                  and for a host name that does not resolve;
-                                  all zeros: exponential, 1000 ms, 3 times */
-    const void *default_data;  /* bytes of lock znodes; NULL: the local
-                                  address as text, as Curator does */
-    size_t default_data_length;
-    uint32_t proof;         /* uvzk_proof_t */
-    uint32_t close_wait_ms; /* how long close waits for releases under way
-                               before it ends the session; 1000 */
+    const uvzk_acl_t *acl;      /* of every znode made, parents included;
+                                   world:anyone:all by default */
+    size_t acl_count;           /* at most 40000 bytes of schemes, ids and 12 each */
+    uvzk_retry_policy_t retry;  /* when a waiter's znode was deleted under it,
+                                   and for a host name that does not resolve;
+                                   all zeros: exponential, 1000 ms, 3 times */
+    const void *default_data;   /* bytes of lock znodes; NULL: the local
+                                   address as text, as Curator does */
+    size_t default_data_length; /* <= 1000000 */
+    uint32_t proof;             /* uvzk_proof_t */
+    uint32_t close_wait_ms;     /* how long close waits for releases under way
+                                   before it ends the session; 1000 */
     uvzk_state_cb state_cb;
     uvzk_log_cb log_cb; /* silent by default */
 } uvzk_options_t;
@@ -284,6 +284,8 @@ typedef void (*uvzk_mutex_close_cb)(uvzk_mutex_t *mutex);
  * UVZK_ECONNLOSS: tried once, without a connection. UVZK_EDELETED: the znode
  * was deleted while it waited and the retry policy is used up.
  * UVZK_ENONODE: the chroot does not exist.
+ * UVZK_EPROOF: the session is too short for tick_ms to prove anything.
+ * UVZK_EUNIMPLEMENTED: the server is too old.
  * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
  * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. After each of
  * them no znode is left: what cannot be deleted now is deleted as soon as the
@@ -300,6 +302,9 @@ typedef void (*uvzk_queued_cb)(uvzk_acquire_t *request, uint64_t ahead);
 
 /* FINAL. 0: the znode is known to be gone (or a re-entry was counted down).
  * UVZK_ELOST: the hold had been lost before its release was carried out.
+ * UVZK_ENOAUTH: the directory's ACL forbids the delete; the session's end frees
+ * the lock. UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the delete
+ * was answered; its end at the servers frees the lock.
  * UVZK_ECLOSED: the client was closed first; the session's end frees the
  * lock. */
 typedef void (*uvzk_release_cb)(uvzk_acquire_t *hold, int status);
@@ -308,15 +313,15 @@ typedef void (*uvzk_release_cb)(uvzk_acquire_t *hold, int status);
 #define UVZK_TRY_ONCE 0
 
 typedef struct uvzk_acquire_options_s {
-    size_t size;           /* set by uvzk_acquire_options_init */
-    void *owner;           /* who acquires: any pointer but NULL, compared and
-                              never followed. The same owner acquiring again on
-                              the same mutex counts up without I/O, as a thread
-                              does in Java. NULL is never reentrant. */
-    int64_t timeout_ms;    /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE or ms from now;
-                              it covers everything, I/O included */
-    const void *node_data; /* bytes of the lock znode; NULL: the client's */
-    size_t node_data_length;
+    size_t size;              /* set by uvzk_acquire_options_init */
+    void *owner;              /* who acquires: any pointer but NULL, compared and
+                                 never followed. The same owner acquiring again on
+                                 the same mutex counts up without I/O, as a thread
+                                 does in Java. NULL is never reentrant. */
+    int64_t timeout_ms;       /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE or ms from now;
+                                 it covers everything, I/O included */
+    const void *node_data;    /* bytes of the lock znode; NULL: the client's */
+    size_t node_data_length;  /* <= 1000000 */
     uvzk_queued_cb queued_cb; /* may be NULL; not called for a re-entry */
 } uvzk_acquire_options_t;
 

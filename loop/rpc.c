@@ -134,7 +134,7 @@ struct multi {
 /* The client would abort the process at a malformed path or at a container. */
 static bool op_is_sound(const struct uvzk__op *op)
 {
-    return uvzk__path_validate(op->path) == 0 && op->data_length <= INT_MAX &&
+    return uvzk__path_validate_znode(op->path) == 0 && op->data_length <= INT_MAX &&
            (op->kind != UVZK__OP_CREATE || op->mode == UVZK__PERSISTENT ||
             op->mode == UVZK__EPHEMERAL);
 }
@@ -244,7 +244,7 @@ int uvzk__request_send(struct uvzk__request *request)
     /* The client puts the chroot before the path and looks only then, so that
      * "a" would become a sibling of the chroot. */
     if (request->kind != UVZK__RPC_MULTI &&
-        uvzk__path_validate(request->rpc->path) != 0) {
+        uvzk__path_validate_znode(request->rpc->path) != 0) {
         return ZBADARGUMENTS;
     }
     return sends[request->kind](request, request->rpc, zh);

@@ -251,7 +251,7 @@ int uvzk_release(uvzk_acquire_t *hold, uvzk_release_cb release_cb)
         return UV_EINVAL;
     }
     struct uvzk__acquisition *acquisition = hold->impl;
-    if (acquisition == NULL ||
+    if (acquisition == NULL || acquisition->shell != hold ||
         (acquisition->told != GRANTED && acquisition->told != LOSING)) {
         return UVZK_ENOTHELD;
     }
@@ -276,7 +276,7 @@ int uvzk_cancel(uvzk_acquire_t *request)
         return UV_EINVAL;
     }
     struct uvzk__acquisition *acquisition = request->impl;
-    if (acquisition == NULL ||
+    if (acquisition == NULL || acquisition->shell != request ||
         (acquisition->told != ASKED && acquisition->told != GRANTING)) {
         return UVZK_ESTATE;
     }
@@ -288,7 +288,8 @@ struct uvzk__contender *uvzk__hold_of(const uvzk_acquire_t *hold)
 {
     const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
 
-    if (acquisition == NULL || acquisition->told != GRANTED) {
+    if (acquisition == NULL || acquisition->shell != hold ||
+        acquisition->told != GRANTED) {
         return NULL;
     }
     return acquisition->contender;

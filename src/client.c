@@ -13,15 +13,22 @@
 #define TICK_MS 2000U             /* tickTime of ZooKeeper's sample configuration */
 #define CLOSE_WAIT_MS 1000U
 #define DATA_MAX 1000000U
+#define ACL_ENTRY_BYTES 12U
+#define ACL_MAX 40000U /* beside so much data a request still fits a server */
 
 void uvzk_options_init_size(uvzk_options_t *options, size_t size)
 {
+    if (options == NULL) {
+        return;
+    }
     memset(options, 0, size);
     options->size = size;
 }
 
 static int check_acl(const uvzk_options_t *options)
 {
+    size_t bytes = 0;
+
     if (options->acl_count > 0 && options->acl == NULL) {
         return UV_EINVAL;
     }
@@ -31,18 +38,20 @@ static int check_acl(const uvzk_options_t *options)
             entry->perms > UVZK_PERM_ALL) {
             return UV_EINVAL;
         }
+        bytes += ACL_ENTRY_BYTES + strlen(entry->scheme) + strlen(entry->id);
+        if (bytes > ACL_MAX) {
+            return UV_EINVAL;
+        }
     }
     return 0;
 }
 
 int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from)
 {
-    if (from == NULL ||
-        from->size < offsetof(uvzk_options_t, hosts) + sizeof(from->hosts)) {
+    if (from == NULL || from->size < sizeof(*into)) {
         return UV_EINVAL;
     }
-    uvzk_options_init(into);
-    memcpy(into, from, from->size < sizeof(*into) ? from->size : sizeof(*into));
+    memcpy(into, from, sizeof(*into));
     if (into->session_timeout_ms == 0) {
         into->session_timeout_ms = SESSION_TIMEOUT_MS;
     }
@@ -158,6 +167,9 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
     if (status != 0) {
         return status;
     }
+    if (shell->impl != NULL) {
+        return UV_EBUSY;
+    }
     struct uvzk__client *client = uvzk__calloc(1, sizeof(*client));
     if (client == NULL) {
         return UV_ENOMEM;
@@ -248,6 +260,9 @@ void uvzk_client_stats(const uvzk_client_t *shell, uvzk_client_stats_t *stats)
     const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
     struct uvzk__queue *queue;
 
+    if (stats == NULL) {
+        return;
+    }
     memset(stats, 0, sizeof(*stats));
     if (client == NULL) {
         return;

@@ -17,7 +17,7 @@ enum uvzk__tuning {
     UVZK__TUNE_ALL = 15
 };
 
-/* The caller's options, as far as it knows them, over the defaults, checked:
+/* The caller's options with the defaults for what is zero, checked:
  * UV_EINVAL. What they point to is still the caller's. */
 int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from);
 

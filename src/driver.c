@@ -15,7 +15,7 @@
 #define ROUNDS_A_TURN 64
 
 #define HOLD_BACK_MS 100
-#define LOG_LINE_SIZE 512
+#define LOG_LINE_SIZE 2048
 
 uint64_t uvzk__now(struct uvzk__client *client)
 {
@@ -92,13 +92,12 @@ void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, in
         uvzk__proof_answered(&client->proof, rpc->sent_ms, uvzk__now(client),
                              write || sync);
         uvzk__prover_schedule(client);
-    } else if (status == UVZK_ETHROTTLED || status == UV_ENOMEM ||
-               status == UVZK_EREJECTED || status == UVZK_EZOOKEEPER) {
-        hold_back(client);
     } else if (status == UVZK_EEXPIRED || status == UVZK_EAUTH ||
                status == UVZK_ECLOSED) {
         /* The event that says so comes behind these replies. */
         client->session.connected = false;
+    } else if (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT) {
+        hold_back(client);
     }
 }
 

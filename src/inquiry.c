@@ -38,7 +38,7 @@ static size_t sort_out(struct participant *participants, const struct uvzk__repl
     for (size_t i = 0; i < reply->name_count; i++) {
         struct uvzk__node_name parsed;
         uvzk__node_name_parse(&parsed, reply->names[i], "lock-");
-        if (parsed.is_contender) {
+        if (parsed.is_contender && !uvzk__sequence_worn_out(parsed.sequence)) {
             participants[count].place.sequence = parsed.sequence;
             participants[count].place.czxid = 0;
             participants[count++].name = reply->names[i];

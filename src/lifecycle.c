@@ -44,6 +44,7 @@ static void for_each_contender(struct uvzk__client *client,
 void uvzk__open(struct uvzk__client *client)
 {
     client->opened_ms = uvzk__now(client);
+    client->given_up = false;
     client->port->open(client->port);
 }
 
@@ -58,12 +59,30 @@ static void learn_address(struct uvzk__client *client, const char *address)
     client->default_data_length = client->default_data == NULL ? 0 : strlen(address);
 }
 
-static void end_session(struct uvzk__client *client, int code)
+/* Whether the node of a release is gone is not known, but the session's end is
+ * near. */
+static void abandon(struct uvzk__contender *contender, int code)
+{
+    struct uvzk__link *link = contender->acquisitions.next;
+
+    while (link != &contender->acquisitions) {
+        struct uvzk__acquisition *acquisition =
+            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
+        link = link->next;
+        if (acquisition->told == UVZK__TOLD_RELEASING) {
+            uvzk__acquisition_released(acquisition, code);
+        }
+    }
+    uvzk__contender_session_ended(contender, code);
+}
+
+/* gone: the server says so; else it may live on there. */
+static void end_session(struct uvzk__client *client, int code, bool gone)
 {
     struct uvzk__queue *queue, *next;
 
     uvzk__proof_ended(&client->proof);
-    for_each_contender(client, uvzk__contender_session_ended, code);
+    for_each_contender(client, gone ? uvzk__contender_session_ended : abandon, code);
     HASH_ITER(hh, client->queues, queue, next)
     {
         uvzk__queue_session_ended(queue);
@@ -76,7 +95,7 @@ static void connected(struct uvzk__client *client,
                       const struct uvzk__session_news *news)
 {
     if (news->replaced) {
-        end_session(client, UVZK_EEXPIRED);
+        end_session(client, UVZK_EEXPIRED, false);
     }
     client->open_attempts = 0;
     client->connected_stamp = client->stamp;
@@ -86,11 +105,11 @@ static void connected(struct uvzk__client *client,
     if (!uvzk__proof_possible(&client->proof)) {
         uvzk__log(client, UVZK_LOG_ERROR,
                   "a session of %" PRIu32 " ms is too short for a tick of %" PRIu32
-                  " ms: nothing can be proved, nothing will be granted",
+                  " ms: ownership cannot be proved",
                   event->timeout_ms, client->proof.tick_ms);
     }
     uvzk__timed_clear(client, &client->lapse);
-    uvzk__prover_schedule(client);
+    uvzk__prover_refresh(client);
     uvzk__resume(client);
 }
 
@@ -132,6 +151,7 @@ static void lapse_due(struct uvzk__timed *timed)
 
     if (now >= abandon_at) {
         uvzk__log(client, UVZK_LOG_WARN, "no server in reach: the session is given up");
+        client->given_up = true;
         client->port->abandon(client->port);
         return;
     }
@@ -181,14 +201,14 @@ static void on_session(struct uvzk__port_user *user,
         suspended(client);
         break;
     case UVZK__SESSION_EXPIRED:
-        end_session(client, UVZK_EEXPIRED);
+        end_session(client, UVZK_EEXPIRED, !client->given_up);
         if (!client->closing) {
             uvzk__open(client);
         }
         break;
     case UVZK__SESSION_AUTH_FAILED:
         client->auth_failed = true;
-        end_session(client, UVZK_EAUTH);
+        end_session(client, UVZK_EAUTH, false);
         for_each_contender(client, uvzk__contender_end, UVZK_EAUTH);
         break;
     case UVZK__SESSION_OPEN_FAILED:
@@ -243,20 +263,6 @@ void uvzk__close_when_done(struct uvzk__client *client)
     }
     client->port_closing = true;
     client->port->close(client->port);
-}
-
-/* Whether the node of a release is gone is not known; the session's end is near. */
-static void abandon(struct uvzk__contender *contender, int code)
-{
-    struct uvzk__link *link = contender->acquisitions.next;
-
-    while (link != &contender->acquisitions) {
-        struct uvzk__acquisition *acquisition =
-            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
-        link = link->next;
-        uvzk__acquisition_released(acquisition, code);
-    }
-    uvzk__contender_session_ended(contender, code);
 }
 
 static void free_client(struct uvzk__client *client)

@@ -140,22 +140,24 @@ int uvzk_mutex_close(uvzk_mutex_t *shell, uvzk_mutex_close_cb close_cb)
 
 void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options, size_t size)
 {
+    if (options == NULL) {
+        return;
+    }
     memset(options, 0, size);
     options->size = size;
     options->timeout_ms = UVZK_WAIT_FOREVER;
 }
 
-/* The caller's options, as far as it knows them, over the defaults. */
 static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options_t *from)
 {
     uvzk_acquire_options_init(into);
     if (from == NULL) {
         return 0;
     }
-    if (from->size < offsetof(uvzk_acquire_options_t, timeout_ms) + sizeof(int64_t)) {
+    if (from->size < sizeof(*into)) {
         return UV_EINVAL;
     }
-    memcpy(into, from, from->size < sizeof(*into) ? from->size : sizeof(*into));
+    memcpy(into, from, sizeof(*into));
     if (into->timeout_ms < UVZK_WAIT_FOREVER || into->node_data_length > NODE_DATA_MAX ||
         (into->node_data == NULL && into->node_data_length > 0)) {
         return UV_EINVAL;

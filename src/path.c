@@ -65,11 +65,19 @@ static bool is_element_valid(const char *element, size_t length)
 
 int uvzk__path_validate(const char *path)
 {
+    if (path != NULL && strnlen(path, UVZK__PATH_MAX + 1) > UVZK__PATH_MAX) {
+        return UVZK_EPATH;
+    }
+    return uvzk__path_validate_znode(path);
+}
+
+int uvzk__path_validate_znode(const char *path)
+{
     if (path == NULL) {
         return UV_EINVAL;
     }
-    size_t length = strnlen(path, UVZK__PATH_MAX + 1);
-    if (length > UVZK__PATH_MAX || path[0] != '/') {
+    size_t length = strlen(path);
+    if (path[0] != '/') {
         return UVZK_EPATH;
     }
     if (length == 1) {

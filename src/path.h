@@ -14,6 +14,10 @@
  * more than UVZK__PATH_MAX bytes. "/" is valid. */
 int uvzk__path_validate(const char *path);
 
+/* The same rules without the limit: for znodes below a path that was validated,
+ * whose names make it longer. */
+int uvzk__path_validate_znode(const char *path);
+
 /* Joins with exactly one '/': ("/a", "b"), ("/a/", "/b"), ("", "/b"), ("/", "b").
  * A new string of the caller's, to be freed with uvzk__free; NULL when out of
  * memory. */

@@ -57,6 +57,12 @@ static void remember(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t now_m
     proof->contact_count = count + 1;
 }
 
+/* What clocks that differ by 1 % make of T. */
+static uint32_t drift(const struct uvzk__proof *proof)
+{
+    return (proof->timeout_ms + 99) / 100;
+}
+
 /* The send moment of the latest request that was answered half a tick before S:
  * the A of the rule. */
 static uint64_t heard_of(const struct uvzk__proof *proof)
@@ -86,7 +92,7 @@ void uvzk__proof_answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t 
     if (sent_ms > proof->proved_ms) {
         proof->proved_ms = sent_ms;
     }
-    uint64_t until = heard_of(proof) + proof->timeout_ms - proof->timeout_ms / 100;
+    uint64_t until = heard_of(proof) + proof->timeout_ms - drift(proof);
     if (until > proof->valid_until) {
         proof->valid_until = until;
     }

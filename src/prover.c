@@ -181,6 +181,15 @@ void uvzk__prover_schedule(struct uvzk__client *client)
     }
 }
 
+void uvzk__prover_refresh(struct uvzk__client *client)
+{
+    if (client->proof.mode != UVZK_PROOF_NONE) {
+        /* What waits to be sent goes first, and is as good as a touch. */
+        touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->proof));
+    }
+    uvzk__prover_schedule(client);
+}
+
 void uvzk__prover_want(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;

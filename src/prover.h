@@ -9,6 +9,10 @@ void uvzk__prover_init(struct uvzk__client *);
 /* (Re)arms the moments of the next proof and of the end of validity. */
 void uvzk__prover_schedule(struct uvzk__client *);
 
+/* In reach again: asks sooner than a period from now, so that the next grant finds
+ * the proof fresh. */
+void uvzk__prover_refresh(struct uvzk__client *);
+
 /* A contender is first in line but the session is not proved: asks for a proof
  * now. It is granted by its queue's settle() once the proof is there. */
 void uvzk__prover_want(struct uvzk__contender *);

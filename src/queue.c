@@ -182,7 +182,7 @@ void uvzk__queue_end_strangers(struct uvzk__queue *queue, enum uvzk__node_state 
     while (link != &queue->strangers) {
         struct uvzk__contender *contender = member_at(link);
         link = link->next;
-        if (contender->node.state == state) {
+        if (contender->node.state == state && contender->node.wanted) {
             uvzk__contender_end(contender, code);
         }
     }
@@ -355,6 +355,18 @@ static void grant_if_vouched(struct uvzk__queue *queue, struct uvzk__contender *
     }
 }
 
+/* A session too short for the servers' tick can never be proved again. */
+static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
+{
+    const struct uvzk__client *client = queue->client;
+
+    if (client->session.connected && !uvzk__proof_possible(&client->proof)) {
+        uvzk__contender_end(front, UVZK_EPROOF);
+    } else {
+        uvzk__prover_want(front);
+    }
+}
+
 static void grant_front(struct uvzk__queue *queue)
 {
     struct uvzk__contender *front = uvzk__queue_front(queue);
@@ -366,7 +378,7 @@ static void grant_front(struct uvzk__queue *queue)
     if (uvzk__view_foreigners_before(queue, front) > 0) {
         uvzk__guard(front);
     } else if (!uvzk__proof_grants(&queue->client->proof, uvzk__now(queue->client))) {
-        uvzk__prover_want(front);
+        want_proof(queue, front);
     } else {
         grant_if_vouched(queue, front);
     }

@@ -49,7 +49,8 @@ void uvzk__queue_place(struct uvzk__queue *, struct uvzk__contender *);
 struct uvzk__contender *uvzk__queue_front(struct uvzk__queue *);
 
 /* For the requests: what they have in common. Ends the strangers in this state,
- * or the members that do not hold, with this code. */
+ * or the members that do not hold, with this code. An UNKNOWN one stays until it
+ * has been searched for, but nobody waits for it any more. */
 void uvzk__queue_end_strangers(struct uvzk__queue *, enum uvzk__node_state, int code);
 void uvzk__queue_end_members(struct uvzk__queue *, int code);
 

@@ -130,6 +130,7 @@ struct uvzk__queue {
     bool list_again;           /* somebody in the view may have gone */
     bool synced;               /* the listing under way follows a sync */
     bool fresh;                /* we have just made the directory: nobody is in it */
+    bool unreadable;           /* its nodes' ACL forbids to check that they stand */
     bool resting;              /* after a failed request */
 };
 
@@ -200,6 +201,7 @@ struct uvzk__client {
     unsigned sweeps_under_way;
     bool containers; /* until a server says that it has none */
     bool started, auth_failed, holding_back;
+    bool given_up; /* the session, without a word of the servers */
     bool closing, port_closing;
 };
 

@@ -67,7 +67,8 @@ static struct uvzk__contender *successor_of(struct uvzk__contender *contender)
 {
     struct uvzk__contender *front;
 
-    if (!(contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER)) {
+    if (!(contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) ||
+        contender->queue->unreadable) {
         return NULL;
     }
     front = uvzk__queue_front(contender->queue);
@@ -134,6 +135,9 @@ static void op_refused(struct sweep *sweep, size_t index, size_t failed, int sta
     if (sweep->ops[index].kind == UVZK__OP_CHECK) {
         if (culprit && status == UVZK_ENONODE && !contender->ended) {
             uvzk__contender_missing(contender);
+        } else if (status == UVZK_ENOAUTH && (culprit || failed >= sweep->op_count) &&
+                   !contender->ended) {
+            contender->queue->unreadable = true;
         }
         return;
     }

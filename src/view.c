@@ -141,8 +141,27 @@ static struct uvzk__contender *unknown_of(const struct scan *scan,
     return NULL;
 }
 
-/* A worn-out sequence orders nobody: its owner must not contend, and ours are
- * refused before they come near it. */
+/* Ours, whatever its number, or NULL. */
+static struct uvzk__contender *local_of(const struct scan *scan,
+                                        const struct uvzk__node_name *parsed)
+{
+    struct uvzk__contender *contender = NULL;
+
+    if (parsed->is_contender && parsed->has_uuid) {
+        contender = placed_at(scan, parsed);
+        if (contender == NULL) {
+            contender = unknown_of(scan, parsed);
+        }
+    }
+    return contender;
+}
+
+/* A worn-out sequence orders nobody: its owner must not contend. */
+static bool contends(const struct uvzk__node_name *parsed)
+{
+    return parsed->is_contender && !uvzk__sequence_worn_out(parsed->sequence);
+}
+
 static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const *names,
                  size_t count)
 {
@@ -153,19 +172,13 @@ static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const
     for (size_t i = 0; i < count; i++) {
         struct sighting *sighting = &scan->sightings[scan->sighting_count];
         uvzk__node_name_parse(&sighting->parsed, names[i], queue->token);
-        if (!sighting->parsed.is_contender ||
-            uvzk__sequence_worn_out(sighting->parsed.sequence)) {
-            scan->foreign_children++;
-            continue;
-        }
         sighting->name = names[i];
-        if (sighting->parsed.has_uuid) {
-            sighting->contender = placed_at(scan, &sighting->parsed);
-            if (sighting->contender == NULL) {
-                sighting->contender = unknown_of(scan, &sighting->parsed);
-            }
+        sighting->contender = local_of(scan, &sighting->parsed);
+        if (sighting->contender != NULL || contends(&sighting->parsed)) {
+            scan->sighting_count++;
+        } else {
+            scan->foreign_children++;
         }
-        scan->sighting_count++;
     }
     qsort(scan->sightings, scan->sighting_count, sizeof(struct sighting), by_sequence);
     return 0;
@@ -186,6 +199,11 @@ static int keep_foreigners(struct scan *scan)
 
     while (end > 0 && scan->sightings[end - 1].contender == NULL) {
         end--;
+    }
+    while (end > 0 && end < scan->sighting_count &&
+           scan->sightings[end].parsed.sequence ==
+               scan->sightings[end - 1].parsed.sequence) {
+        end++; /* a tie with the last of ours: it may have been there first */
     }
     scan->foreigners = room_for(end, sizeof(struct uvzk__foreigner));
     if (scan->foreigners == NULL) {

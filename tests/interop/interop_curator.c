@@ -28,10 +28,11 @@ static struct attempt ours;
 static void begin(const char *path)
 {
     char hosts[32], session[] = SESSION_MS, class_path_option[] = "-cp",
-         heap[] = "-Xmx128m", tiered[] = "-XX:TieredStopAtLevel=1",
-         main_class[] = "CuratorPeer";
-    char *arguments[] = {java,       heap,  tiered,  class_path_option, class_path,
-                         main_class, hosts, session, NULL};
+                    heap[] = "-Xmx128m", tiered[] = "-XX:TieredStopAtLevel=1",
+                    main_class[] = "CuratorPeer";
+    char *arguments[] = {java,       heap,       tiered, class_path_option,
+                         class_path, main_class, hosts,  session,
+                         NULL};
     live_open(&live);
     memset(&mutex, 0, sizeof(mutex));
     assert_int_equal(uvzk_mutex_init(&live.client, &mutex, path), 0);
@@ -128,9 +129,9 @@ static void passer_start(struct passer *passer, const char *name)
     memset(passer, 0, sizeof(*passer));
     passer->request.data = passer;
     snprintf(passer->name, sizeof(passer->name), "%s", name);
-    assert_int_equal(uvzk_mutex_acquire(&mutex, &passer->request, NULL,
-                                        passer_acquired, passer_lost),
-                     0);
+    assert_int_equal(
+        uvzk_mutex_acquire(&mutex, &passer->request, NULL, passer_acquired, passer_lost),
+        0);
 }
 
 /* The names in the order of their entries, joined by spaces. */
@@ -223,9 +224,9 @@ static void cycler_acquired(uvzk_acquire_t *hold, int status)
 static void cycler_start(struct cycler *cycler)
 {
     cycler->request.data = cycler;
-    assert_int_equal(uvzk_mutex_acquire(&mutex, &cycler->request, NULL,
-                                        cycler_acquired, passer_lost),
-                     0);
+    assert_int_equal(
+        uvzk_mutex_acquire(&mutex, &cycler->request, NULL, cycler_acquired, passer_lost),
+        0);
 }
 
 static void test_hands_over_a_thousand_times(void **state)
@@ -268,17 +269,16 @@ struct listing {
     char text[512]; /* in the form of CuratorPeer's answer */
 };
 
-static void on_listed(uvzk_participants_t *request, int status,
-                      const char *const *paths, size_t count)
+static void on_listed(uvzk_participants_t *request, int status, const char *const *paths,
+                      size_t count)
 {
     struct listing *listing = request->data;
     size_t size = sizeof(listing->text);
     assert_int_equal(status, 0);
-    size_t length =
-        (size_t)snprintf(listing->text, size, "participants %zu", count);
+    size_t length = (size_t)snprintf(listing->text, size, "participants %zu", count);
     for (size_t i = 0; i < count && length < size; i++) {
-        length += (size_t)snprintf(listing->text + length, size - length, " %s",
-                                   paths[i]);
+        length +=
+            (size_t)snprintf(listing->text + length, size - length, " %s", paths[i]);
     }
     listing->told = true;
 }
@@ -318,8 +318,7 @@ static void assert_name_survives(const char *name)
     assert_true(parsed.is_contender);
     assert_true(parsed.has_uuid);
     size_t length = uvzk__node_name_prefix(rebuilt, parsed.uuid, "lock-");
-    snprintf(rebuilt + length, sizeof(rebuilt) - length, "%010d",
-             (int)parsed.sequence);
+    snprintf(rebuilt + length, sizeof(rebuilt) - length, "%010d", (int)parsed.sequence);
     assert_string_equal(rebuilt, name);
     /* Version 4, variant 1. */
     assert_int_equal(parsed.uuid[6] >> 4, 4);

@@ -67,8 +67,7 @@ int attempt_start(struct attempt *attempt, uvzk_mutex_t *mutex,
     attempt->lost_reason = ATTEMPT_UNTOLD;
     attempt->release_status = ATTEMPT_UNTOLD;
     attempt->request.data = attempt;
-    return uvzk_mutex_acquire(mutex, &attempt->request, &settings, on_acquired,
-                              on_lost);
+    return uvzk_mutex_acquire(mutex, &attempt->request, &settings, on_acquired, on_lost);
 }
 
 int attempt_start_for(struct attempt *attempt, uvzk_mutex_t *mutex, void *owner)
@@ -79,8 +78,7 @@ int attempt_start_for(struct attempt *attempt, uvzk_mutex_t *mutex, void *owner)
     return attempt_start(attempt, mutex, &options);
 }
 
-int attempt_start_within(struct attempt *attempt, uvzk_mutex_t *mutex,
-                         int64_t timeout_ms)
+int attempt_start_within(struct attempt *attempt, uvzk_mutex_t *mutex, int64_t timeout_ms)
 {
     uvzk_acquire_options_t options;
     uvzk_acquire_options_init(&options);
@@ -120,8 +118,8 @@ bool attempt_wait_released(uv_loop_t *loop, struct attempt *attempt)
 
 bool attempt_release_and_wait(uv_loop_t *loop, struct attempt *attempt)
 {
-    return attempt_release(attempt) == 0 &&
-           attempt_wait_released(loop, attempt) && attempt->release_status == 0;
+    return attempt_release(attempt) == 0 && attempt_wait_released(loop, attempt) &&
+           attempt->release_status == 0;
 }
 
 bool attempt_holds(const struct attempt *attempt)

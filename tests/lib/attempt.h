@@ -15,9 +15,9 @@ struct attempt {
     int queued, acquired, lost, released; /* callbacks so far */
     uint64_t ahead;                       /* told when queued */
     int status, lost_reason, release_status;
-    int granted_turn; /* 1 for the first grant of the process, and so on */
-    int ended_turn;   /* likewise, of the FINAL callback */
-    int64_t token;    /* at the grant */
+    int granted_turn;     /* 1 for the first grant of the process, and so on */
+    int ended_turn;       /* likewise, of the FINAL callback */
+    int64_t token;        /* at the grant */
     bool release_at_once; /* set before: releases inside the grant's callback */
 };
 

@@ -16,8 +16,8 @@ int journal_open(const char *path)
 static bool append(int fd, char what, const char *who, int64_t token)
 {
     char record[128];
-    int length = snprintf(record, sizeof(record), "%c %s %" PRId64 "\n", what, who,
-                          token);
+    int length =
+        snprintf(record, sizeof(record), "%c %s %" PRId64 "\n", what, who, token);
     return length > 0 && (size_t)length < sizeof(record) &&
            write(fd, record, (size_t)length) == length;
 }
@@ -46,8 +46,8 @@ static void complain(struct reading *reading, bool *property, const char *text,
     struct journal_verdict *verdict = reading->verdict;
     *property = false;
     if (verdict->complaint[0] == '\0') {
-        snprintf(verdict->complaint, sizeof(verdict->complaint),
-                 "record %zu: %s %s", reading->line, who, text);
+        snprintf(verdict->complaint, sizeof(verdict->complaint), "record %zu: %s %s",
+                 reading->line, who, text);
     }
 }
 
@@ -74,8 +74,7 @@ static void judge_entry(struct reading *reading, const char *who, int64_t token)
 static void judge_exit(struct reading *reading, const char *who)
 {
     if (strcmp(reading->inside, who) != 0) {
-        complain(reading, &reading->verdict->exclusive, "leaves, but is not in",
-                 who);
+        complain(reading, &reading->verdict->exclusive, "leaves, but is not in", who);
     }
     reading->inside[0] = '\0';
 }

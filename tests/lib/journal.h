@@ -16,11 +16,11 @@ bool journal_enter(int fd, const char *who, int64_t token);
 bool journal_leave(int fd, const char *who, int64_t token);
 
 struct journal_verdict {
-    bool exclusive;     /* never two at once: enter and leave alternate */
-    bool tokens_grow;   /* from every entry to the next; a token of 0 says
-                           nothing, as with peers that know of none */
+    bool exclusive;   /* never two at once: enter and leave alternate */
+    bool tokens_grow; /* from every entry to the next; a token of 0 says
+                         nothing, as with peers that know of none */
     size_t entries;
-    size_t handovers;   /* entries by another one than the entry before */
+    size_t handovers;    /* entries by another one than the entry before */
     char complaint[160]; /* the first wrong record, "" if there is none */
 };
 

@@ -124,8 +124,7 @@ struct caller {
     atomic_int status;  /* of the last one */
 };
 
-static void on_event(zhandle_t *zh, int type, int state, const char *path,
-                     void *context)
+static void on_event(zhandle_t *zh, int type, int state, const char *path, void *context)
 {
     struct caller *caller = context;
     (void)zh;
@@ -173,10 +172,9 @@ static void caller_open(struct caller *caller)
 {
     memset(caller, 0, sizeof(*caller));
     uv_loop_init(&caller->loop);
-    assert_int_equal(
-        proxy_open(&caller->loop, &caller->proxy, server_port(server)), 0);
-    caller->zh = zookeeper_init2(caller->proxy.hosts, on_event, 10000, NULL, caller,
-                                 0, silence);
+    assert_int_equal(proxy_open(&caller->loop, &caller->proxy, server_port(server)), 0);
+    caller->zh =
+        zookeeper_init2(caller->proxy.hosts, on_event, 10000, NULL, caller, 0, silence);
     assert_non_null(caller->zh);
     assert_true(run_until(&caller->loop, is_connected, caller, PATIENCE_MS));
 }
@@ -184,9 +182,9 @@ static void caller_open(struct caller *caller)
 static void caller_make(struct caller *caller, const char *path, int mode)
 {
     atomic_store(&caller->replies, 0);
-    assert_int_equal(zoo_acreate(caller->zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode,
-                                 on_made, caller),
-                     ZOK);
+    assert_int_equal(
+        zoo_acreate(caller->zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, on_made, caller),
+        ZOK);
 }
 
 static void caller_close(struct caller *caller)
@@ -255,8 +253,7 @@ static void test_proxy_knows_the_session_to_expire(void **state)
     (void)state;
     caller_open(&caller);
     assert_int_equal(caller.proxy.session_id, zoo_client_id(caller.zh)->client_id);
-    assert_int_equal(raw_expire_session(server_hosts(server),
-                                        caller.proxy.session_id,
+    assert_int_equal(raw_expire_session(server_hosts(server), caller.proxy.session_id,
                                         caller.proxy.session_password),
                      0);
     assert_true(run_until(&caller.loop, is_expired, &caller, PATIENCE_MS));
@@ -326,8 +323,12 @@ static void test_with_zookeeper_runs_a_command(void **state)
 {
     uv_loop_t loop;
     struct peer peer;
-    char *arguments[] = {writable(with_zookeeper), writable("--"), writable("sh"),
-                         writable("-c"), writable("echo at {hosts}; exit 7"), NULL};
+    char *arguments[] = {writable(with_zookeeper),
+                         writable("--"),
+                         writable("sh"),
+                         writable("-c"),
+                         writable("echo at {hosts}; exit 7"),
+                         NULL};
     (void)state;
     uv_loop_init(&loop);
     assert_int_equal(peer_start(&loop, &peer, arguments), 0);
@@ -356,7 +357,9 @@ static bool is_gone(void *context)
 static void test_with_zookeeper_ends_everything(void **state)
 {
     const int signals[] = {SIGTERM, SIGKILL};
-    char *arguments[] = {writable(with_zookeeper), writable("--"), writable("sh"),
+    char *arguments[] = {writable(with_zookeeper),
+                         writable("--"),
+                         writable("sh"),
                          writable("-c"),
                          writable("cat /proc/$PPID/task/$PPID/children; echo; "
                                   "exec sleep 100"),

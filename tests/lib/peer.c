@@ -40,8 +40,8 @@ static void keep_line(struct peer *peer, const char *text, size_t length)
 {
     if (peer->count == peer->capacity) {
         peer->capacity = peer->capacity * 2 + 64;
-        peer->lines = checked(
-            realloc(peer->lines, peer->capacity * sizeof(peer->lines[0])));
+        peer->lines =
+            checked(realloc(peer->lines, peer->capacity * sizeof(peer->lines[0])));
     }
     peer->lines[peer->count++] = checked(strndup(text, length));
 }
@@ -62,8 +62,7 @@ static void allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct peer *peer = handle->data;
     peer->partial = checked(realloc(peer->partial, peer->partial_length + suggested));
-    *buffer = uv_buf_init(peer->partial + peer->partial_length,
-                          (unsigned)suggested);
+    *buffer = uv_buf_init(peer->partial + peer->partial_length, (unsigned)suggested);
 }
 
 static void received(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)

@@ -112,8 +112,8 @@ static void send_frame(struct lane *to, const char *bytes, size_t length)
     memcpy(outgoing->bytes, bytes, length);
     outgoing->write.data = to;
     uv_buf_t buffer = uv_buf_init(outgoing->bytes, (unsigned)length);
-    if (uv_write(&outgoing->write, (uv_stream_t *)&to->socket, &buffer, 1,
-                 written) != 0) {
+    if (uv_write(&outgoing->write, (uv_stream_t *)&to->socket, &buffer, 1, written) !=
+        0) {
         free(outgoing);
         link_reset(to->link);
     }
@@ -160,8 +160,7 @@ static void pass_reply(struct proxy_link *link, const char *frame, size_t length
     if (!link->replies.greeted) {
         link->replies.greeted = true;
         note_session(proxy, frame, length);
-    } else if (link->dropping && length >= 8 &&
-               read_int32(frame + 4) == link->drop_xid) {
+    } else if (link->dropping && length >= 8 && read_int32(frame + 4) == link->drop_xid) {
         proxy->dropped++;
         if (proxy->refuse_after_drop) {
             proxy_refuse(proxy);
@@ -282,8 +281,7 @@ static void accept_link(uv_stream_t *listener, int status)
     lane_init(link, &link->requests);
     lane_init(link, &link->replies);
     link->connect.data = link;
-    if (status != 0 ||
-        uv_accept(listener, (uv_stream_t *)&link->requests.socket) != 0) {
+    if (status != 0 || uv_accept(listener, (uv_stream_t *)&link->requests.socket) != 0) {
         link_reset(link);
         return;
     }

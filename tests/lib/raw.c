@@ -62,8 +62,7 @@ void raw_close(zhandle_t *zh)
 
 int raw_create(zhandle_t *zh, const char *path)
 {
-    return zoo_create(zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL,
-                      0);
+    return zoo_create(zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0);
 }
 
 int raw_delete(zhandle_t *zh, const char *path)
@@ -105,8 +104,8 @@ int raw_contend(zhandle_t *zh, const char *directory, char *made, size_t size)
     char path[1200];
     snprintf(path, sizeof(path), "%s/_c_%08x-1111-4111-8111-111111111111-lock-",
              directory, atomic_fetch_add(&count, 1));
-    return zoo_create(zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE,
-                      ZOO_EPHEMERAL_SEQUENTIAL, made, (int)size);
+    return zoo_create(zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL,
+                      made, (int)size);
 }
 
 long raw_children_count(zhandle_t *zh, const char *path)
@@ -169,8 +168,7 @@ void raw_names_free(struct raw_names *names)
     names->count = 0;
 }
 
-int raw_expire_session(const char *hosts, int64_t session_id,
-                       const char password[16])
+int raw_expire_session(const char *hosts, int64_t session_id, const char password[16])
 {
     clientid_t id;
     id.client_id = session_id;

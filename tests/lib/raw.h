@@ -12,8 +12,8 @@ zhandle_t *raw_open(const char *hosts);
 void raw_close(zhandle_t *zh); /* NULL is fine */
 
 /* The codes are the C client's (ZOK, ZNONODE, ...). */
-int raw_create(zhandle_t *zh, const char *path);  /* persistent, empty */
-int raw_delete(zhandle_t *zh, const char *path);  /* any version */
+int raw_create(zhandle_t *zh, const char *path); /* persistent, empty */
+int raw_delete(zhandle_t *zh, const char *path); /* any version */
 int raw_exists(zhandle_t *zh, const char *path, struct Stat *stat); /* or NULL */
 int raw_set(zhandle_t *zh, const char *path, const char *text);
 /* The data as text, cut to size - 1 and terminated. */
@@ -38,7 +38,6 @@ int raw_children(zhandle_t *zh, const char *path, struct raw_names *out);
 void raw_names_free(struct raw_names *names);
 
 /* Ends somebody else's session at once. 0 or -1. */
-int raw_expire_session(const char *hosts, int64_t session_id,
-                       const char password[16]);
+int raw_expire_session(const char *hosts, int64_t session_id, const char password[16]);
 
 #endif

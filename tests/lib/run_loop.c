@@ -42,8 +42,7 @@ static uint64_t clock_ms(void)
     return uv_hrtime() / 1000000U;
 }
 
-bool run_until(uv_loop_t *loop, condition_fn condition, void *context,
-               uint64_t ms)
+bool run_until(uv_loop_t *loop, condition_fn condition, void *context, uint64_t ms)
 {
     uint64_t deadline = clock_ms() + ms;
     struct poll poll;

@@ -14,8 +14,7 @@ typedef bool (*condition_fn)(void *context);
 
 /* Runs the loop until the condition holds, which is asked after every turn and
  * at least every 10 ms, or until ms have passed. Whether it holds. */
-bool run_until(uv_loop_t *loop, condition_fn condition, void *context,
-               uint64_t ms);
+bool run_until(uv_loop_t *loop, condition_fn condition, void *context, uint64_t ms);
 
 /* run_until with PATIENCE_MS, for the commonest conditions. */
 bool run_until_set(uv_loop_t *loop, const bool *flag);

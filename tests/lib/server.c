@@ -36,8 +36,8 @@
 
 /* Debian's zookeeper.jar names what else it needs, but for a logger and for the
  * one part of Netty that its own factory uses. */
-#define CLASS_PATH                                                             \
-    "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:"          \
+#define CLASS_PATH                                                    \
+    "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:" \
     "/usr/share/java/netty-codec.jar"
 
 struct server {
@@ -135,8 +135,8 @@ static int connect_to(const struct server *s, long answer_ms)
 }
 
 /* As server_command, waiting so long for each piece of the answer. */
-static long ask(const struct server *s, const char *word, char *answer,
-                size_t size, long answer_ms)
+static long ask(const struct server *s, const char *word, char *answer, size_t size,
+                long answer_ms)
 {
     size_t length = 0;
     ssize_t got = -1;
@@ -207,13 +207,12 @@ static void exec_java(const struct server *s)
     snprintf(heap, sizeof(heap), "-Xmx%um", s->options.heap_mb);
     snprintf(check, sizeof(check), "-Dznode.container.checkIntervalMs=%u",
              s->options.container_check_ms);
-    execlp("java", "java", "-Xms64m", heap, "-XX:+UseSerialGC",
-           "-XX:TieredStopAtLevel=1", "-Xshare:auto", check,
+    execlp("java", "java", "-Xms64m", heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+           "-Xshare:auto", check,
            s->options.netty ? FACTORY "NettyServerCnxnFactory"
                             : FACTORY "NIOServerCnxnFactory",
            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", CLASS_PATH,
-           "org.apache.zookeeper.server.quorum.QuorumPeerMain", s->config,
-           (char *)NULL);
+           "org.apache.zookeeper.server.quorum.QuorumPeerMain", s->config, (char *)NULL);
     fprintf(stderr, "cannot run java: %s\n", strerror(errno));
     _exit(127);
 }
@@ -386,14 +385,12 @@ uint32_t server_tick_ms(const struct server *s)
 
 /* --------------------------------------------------------------- questions */
 
-long server_command(const struct server *s, const char *word, char *answer,
-                    size_t size)
+long server_command(const struct server *s, const char *word, char *answer, size_t size)
 {
     return ask(s, word, answer, size, ANSWER_MS);
 }
 
-static long number_after(const struct server *s, const char *word,
-                         const char *label)
+static long number_after(const struct server *s, const char *word, const char *label)
 {
     char answer[65536];
     if (server_command(s, word, answer, sizeof(answer)) < 0) {

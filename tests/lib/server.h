@@ -45,8 +45,7 @@ void server_resume(struct server *s); /* SIGCONT */
 
 /* Asks a four letter word. Bytes of the answer, which is cut to size - 1 and
  * terminated, or -1. */
-long server_command(const struct server *s, const char *word, char *answer,
-                    size_t size);
+long server_command(const struct server *s, const char *word, char *answer, size_t size);
 
 /* Watches the server keeps, of all sessions; -1 if it does not answer. */
 long server_watch_count(const struct server *s);

@@ -86,8 +86,7 @@ static int attend(pid_t command, const sigset_t *signals)
         int status;
         siginfo_t info;
         if (waitpid(command, &status, WNOHANG) == command) {
-            return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-                                       : WEXITSTATUS(status);
+            return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         }
         if (sigwaitinfo(signals, &info) > 0 && info.si_signo != SIGCHLD &&
             info.si_code != SI_KERNEL) {

@@ -70,16 +70,14 @@ void live_begin(struct live *live)
 
 void live_use_proxy(struct live *live)
 {
-    assert_int_equal(
-        proxy_open(live->loop, &live->proxy, server_port(live_server)), 0);
+    assert_int_equal(proxy_open(live->loop, &live->proxy, server_port(live_server)), 0);
     live->options.hosts = live->proxy.hosts;
     live->proxied = true;
 }
 
 void live_start(struct live *live)
 {
-    assert_int_equal(uvzk_client_init(live->loop, &live->client, &live->options),
-                     0);
+    assert_int_equal(uvzk_client_init(live->loop, &live->client, &live->options), 0);
     live->client.data = live;
     assert_int_equal(uvzk_client_start(&live->client), 0);
     live->started = true;

@@ -50,8 +50,7 @@ static void test_acquires_and_releases(void **state)
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_true(uvzk_is_held(&first.request));
     assert_true(uvzk_mutex_is_held(&mutex));
-    assert_int_equal(raw_exists(live.raw, uvzk_node_path(&first.request), &stat),
-                     ZOK);
+    assert_int_equal(raw_exists(live.raw, uvzk_node_path(&first.request), &stat), ZOK);
     assert_int_equal(stat.czxid, uvzk_token(&first.request));
     assert_int_equal(stat.ephemeralOwner, uvzk_client_session_id(&live.client));
     assert_int_equal(attempt_release(&first), 0);
@@ -316,9 +315,8 @@ static void test_excludes_others_after_its_znode_was_deleted(void **state)
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_true(attempt_wait_queued(live.loop, &second));
     delete_last_znode(path, sizeof(path));
-    assert_int_equal(raw_contend(live.raw, LOCK, exclusion.stranger,
-                                 sizeof(exclusion.stranger)),
-                     ZOK);
+    assert_int_equal(
+        raw_contend(live.raw, LOCK, exclusion.stranger, sizeof(exclusion.stranger)), ZOK);
     assert_int_equal(attempt_release(&first), 0);
     run_until(live.loop, second_is_decided, &exclusion, 3000);
     assert_int_equal(exclusion.violations, 0);
@@ -343,8 +341,8 @@ struct listing {
     char paths[4][256];
 };
 
-static void on_listed(uvzk_participants_t *request, int status,
-                      const char *const *paths, size_t count)
+static void on_listed(uvzk_participants_t *request, int status, const char *const *paths,
+                      size_t count)
 {
     struct listing *listing = request->data;
     listing->told++;
@@ -359,8 +357,7 @@ static void list(struct listing *listing)
 {
     memset(listing, 0, sizeof(*listing));
     listing->request.data = listing;
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing->request, on_listed),
-                     0);
+    assert_int_equal(uvzk_mutex_participants(&mutex, &listing->request, on_listed), 0);
     assert_int_equal(listing->told, 0);
     assert_true(run_until_count(live.loop, &listing->told, 1));
 }
@@ -470,8 +467,7 @@ static void test_puts_everything_below_the_namespace(void **state)
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_int_equal(raw_children_count(live.raw, "/app/ns/lock"), 1);
-    assert_int_equal(
-        strncmp(uvzk_node_path(&first.request), "/app/ns/lock/_c_", 16), 0);
+    assert_int_equal(strncmp(uvzk_node_path(&first.request), "/app/ns/lock/_c_", 16), 0);
     assert_true(attempt_release_and_wait(live.loop, &first));
     end_without_children("/app/ns/lock");
 }
@@ -490,8 +486,8 @@ static void test_chroot_must_exist_and_is_not_told(void **state)
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
-    assert_int_equal(strncmp(uvzk_node_path(&first.request), LOCK "/_c_",
-                             strlen(LOCK "/_c_")), 0);
+    assert_int_equal(
+        strncmp(uvzk_node_path(&first.request), LOCK "/_c_", strlen(LOCK "/_c_")), 0);
     assert_true(live_wait_children(&live, "/root" LOCK, 2));
     assert_true(attempt_release_and_wait(live.loop, &first));
     assert_true(attempt_wait_granted(live.loop, &second));
@@ -599,8 +595,7 @@ static void test_loses_everything_with_the_session(void **state)
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_true(attempt_wait_queued(live.loop, &second));
-    assert_int_equal(raw_expire_session(server_hosts(live_server),
-                                        live.proxy.session_id,
+    assert_int_equal(raw_expire_session(server_hosts(live_server), live.proxy.session_id,
                                         live.proxy.session_password),
                      0);
     assert_true(attempt_wait_lost(live.loop, &first));

@@ -57,8 +57,7 @@ static void test_finds_its_znode_again(void **state)
     raw_names_free(&names);
     assert_int_equal(raw_creation_count(live.raw, LOCK), 1);
     struct Stat stat;
-    assert_int_equal(raw_exists(live.raw, uvzk_node_path(&attempt.request), &stat),
-                     ZOK);
+    assert_int_equal(raw_exists(live.raw, uvzk_node_path(&attempt.request), &stat), ZOK);
     assert_int_equal(uvzk_token(&attempt.request), stat.czxid);
     assert_true(attempt_release_and_wait(live.loop, &attempt));
     end();

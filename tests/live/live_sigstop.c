@@ -62,8 +62,7 @@ static void ask(uv_timer_t *timer)
 {
     (void)timer;
     uint64_t moment = uvzk_now();
-    int held = uvzk_is_held(&sleeper.requests[0]) ||
-               uvzk_mutex_is_held(&sleeper.mutex);
+    int held = uvzk_is_held(&sleeper.requests[0]) || uvzk_mutex_is_held(&sleeper.mutex);
     printf("%" PRIu64 " held %d\n", moment, held);
 }
 

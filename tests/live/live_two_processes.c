@@ -104,8 +104,8 @@ static void start_burst(uv_timer_t *timer)
 {
     for (int i = 0; i < BURST && crowd.started < CONTENDERS; i++) {
         uvzk_acquire_t *request = &crowd.requests[crowd.started++];
-        if (uvzk_mutex_acquire(&crowd.mutex, request, NULL, crowd_acquired,
-                               crowd_lost) != 0) {
+        if (uvzk_mutex_acquire(&crowd.mutex, request, NULL, crowd_acquired, crowd_lost) !=
+            0) {
             fail_crowd("cannot acquire");
         }
     }
@@ -175,7 +175,7 @@ static void test_two_processes_exclude_each_other(void **state)
     struct scratch scratch;
     struct journal_verdict verdict;
     char hosts[32], tick[16], journal[160], program[] = "/proc/self/exe",
-         mode[] = "crowd";
+                                            mode[] = "crowd";
     char *arguments[] = {program, mode, hosts, tick, scratch.path, NULL};
     (void)state;
     assert_true(scratch_make(&scratch));
@@ -205,8 +205,7 @@ static void test_two_processes_exclude_each_other(void **state)
     assert_true(verdict.exclusive);
     assert_true(verdict.tokens_grow);
     assert_int_equal(verdict.entries, PROCESSES * CONTENDERS);
-    print_message("handed over between the processes %zu times\n",
-                  verdict.handovers);
+    print_message("handed over between the processes %zu times\n", verdict.handovers);
     assert_true(verdict.handovers >= 10); /* else nothing was shown */
     assert_true(live_wait_children(&live, LOCK, 0));
     scratch_remove(&scratch);

@@ -268,7 +268,8 @@ static void on_released(uvzk_acquire_t *request, int status)
     if (actor->state != RELEASING || request != actor->request) {
         fail(actor->world, "release callback out of order");
     }
-    if (status != 0 && status != UVZK_ELOST && status != UVZK_ECLOSED) {
+    if (status != 0 && status != UVZK_ELOST && status != UVZK_ECLOSED &&
+        status != UVZK_EEXPIRED) {
         fail(actor->world, "release says %s", uvzk_err_name(status));
     }
     actor->world->result->releases++;

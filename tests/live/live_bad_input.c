@@ -1,0 +1,791 @@
+/* Bad input and odd places on a real server: each has a clear error or the right
+ * service, and nothing is left behind. */
+#define THREADED /* the C client's blocking calls */
+#include "live.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOCK "/bad/lock"
+#define UUID "64fc66ae-773f-4d77-9695-eba698b095f7"
+#define DIGITS32 "64fc66ae773f4d779695eba698b095f7"
+#define CROWD 10000
+#define CROWD_BATCH 500
+/* Above this suffix a place in the queue is refused: 2^31 - 1 - 2^20. */
+#define LAST_SUFFIX 2146435071
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct live live;
+static uvzk_mutex_t mutex;
+static struct attempt first, second, third;
+static int warnings;
+static char warning[1024];
+
+static void note_warning(uvzk_client_t *client, int level, const char *line)
+{
+    (void)client;
+    if (level == UVZK_LOG_WARN && strstr(line, "no contenders") != NULL) {
+        warnings++;
+        snprintf(warning, sizeof(warning), "%s", line);
+    }
+}
+
+static void begin(void)
+{
+    live_begin(&live);
+    live.options.log_cb = note_warning;
+    warnings = 0;
+}
+
+static void start_on(const char *path)
+{
+    live_start(&live);
+    memset(&mutex, 0, sizeof(mutex));
+    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, path), 0);
+}
+
+static void begin_on(const char *path)
+{
+    begin();
+    start_on(path);
+}
+
+static void refuse_with(int status)
+{
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_true(attempt_wait_told(live.loop, &first));
+    assert_int_equal(first.status, status);
+    assert_null(first.request.impl);
+}
+
+static void serve(void)
+{
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+    assert_true(uvzk_is_held(&first.request));
+    assert_true(attempt_release_and_wait(live.loop, &first));
+}
+
+static int put(const char *path, int mode)
+{
+    return zoo_create(live.raw, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, NULL, 0);
+}
+
+/* -------------------------------------------------------------- client init */
+
+static int init_and_close(const uvzk_options_t *options)
+{
+    uv_loop_t loop;
+    uvzk_client_t client;
+    memset(&client, 0, sizeof(client));
+    assert_int_equal(uv_loop_init(&loop), 0);
+    int status = uvzk_client_init(&loop, &client, options);
+    if (status == 0) {
+        assert_int_equal(uvzk_client_close(&client, NULL), 0);
+        assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    }
+    assert_null(client.impl);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    return status;
+}
+
+static int init_with_hosts(const char *hosts)
+{
+    uvzk_options_t options;
+    uvzk_options_init(&options);
+    options.hosts = hosts;
+    return init_and_close(&options);
+}
+
+static void test_refuses_hosts(void **state)
+{
+    static const struct {
+        const char *hosts;
+        int status;
+    } rows[] = {{"a:1", 0},
+                {"a:65535", 0},
+                {"[::1]:2181", 0},
+                {"a:1,b:2,c:3", 0},
+                {"a:1/", 0},
+                {"a:1/chroot/deep", 0},
+                {"a:1, b:2", 0},
+                {"a", UV_EINVAL},
+                {"a:", UV_EINVAL},
+                {":1", UV_EINVAL},
+                {"a:0", UV_EINVAL},
+                {"a:65536", UV_EINVAL},
+                {"a:999999", UV_EINVAL},
+                {"a:-1", UV_EINVAL},
+                {"a:+1", UV_EINVAL},
+                {"a:1x", UV_EINVAL},
+                {"a:0x1", UV_EINVAL},
+                {"a:1:2", UV_EINVAL},
+                {"::1:2181", UV_EINVAL},
+                {"[::1]", UV_EINVAL},
+                {"[]:1", UV_EINVAL},
+                {"[::1:1", UV_EINVAL},
+                {",", UV_EINVAL},
+                {",a:1", UV_EINVAL},
+                {"a:1,", UV_EINVAL},
+                {"a:1,,b:2", UV_EINVAL},
+                {"a:1;b:2", UV_EINVAL},
+                {"a b:1", UV_EINVAL},
+                {"a\n:1", UV_EINVAL},
+                {" ", UV_EINVAL},
+                {"/", UV_EINVAL},
+                {"/chroot", UV_EINVAL},
+                {"a:1,/chroot", UV_EINVAL},
+                {"http://a:1", UV_EINVAL},
+                {"a:1//", UVZK_EPATH},
+                {"a:1/b/", UVZK_EPATH},
+                {"a:1/../b", UVZK_EPATH},
+                {"a:1/b/.", UVZK_EPATH},
+                {"a:1/\x01", UVZK_EPATH},
+                {"a:1/\xff", UVZK_EPATH},
+                {"a:1/b,c:2/d", 0} /* a comma is a character like another there */};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        int status = init_with_hosts(rows[i].hosts);
+        if (status != rows[i].status) {
+            fail_msg("\"%s\": %s", rows[i].hosts, uvzk_err_name(status));
+        }
+    }
+}
+
+static void test_refuses_long_hosts(void **state)
+{
+    char hosts[2048];
+    (void)state;
+    memset(hosts, 'h', sizeof(hosts));
+    memcpy(hosts + 255, ":1", 3);
+    assert_int_equal(init_with_hosts(hosts), 0);
+    memset(hosts, 'h', sizeof(hosts));
+    memcpy(hosts + 256, ":1", 3);
+    assert_int_equal(init_with_hosts(hosts), UV_EINVAL);
+    memset(hosts, 'c', sizeof(hosts));
+    memcpy(hosts, "a:1/", 4);
+    hosts[3 + 1024] = '\0';
+    assert_int_equal(init_with_hosts(hosts), 0);
+    hosts[3 + 1024] = 'c';
+    hosts[3 + 1025] = '\0';
+    assert_int_equal(init_with_hosts(hosts), UVZK_EPATH);
+}
+
+static void test_refuses_options(void **state)
+{
+    uvzk_options_t options, good;
+    uvzk_client_t client = {.data = NULL};
+    uv_loop_t loop;
+    (void)state;
+    uvzk_options_init(&good);
+    good.hosts = "a:1";
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(uvzk_client_init(NULL, &client, &good), UV_EINVAL);
+    assert_int_equal(uvzk_client_init(&loop, NULL, &good), UV_EINVAL);
+    assert_int_equal(uvzk_client_init(&loop, &client, NULL), UV_EINVAL);
+    assert_int_equal(uv_loop_close(&loop), 0);
+#define REFUSED(status, field, value)                         \
+    do {                                                      \
+        options = good;                                       \
+        options.field = (value);                              \
+        assert_int_equal(init_and_close(&options), (status)); \
+    } while (0)
+    REFUSED(UV_EINVAL, size, 0);
+    REFUSED(UV_EINVAL, size, offsetof(uvzk_options_t, session_timeout_ms) - 1);
+    REFUSED(UV_EINVAL, tick_ms, UINT32_MAX);
+    REFUSED(UV_EINVAL, retry.kind, 99);
+    REFUSED(UV_EINVAL, acl_count, 1);
+    REFUSED(UV_EINVAL, default_data_length, 1);
+    REFUSED(UV_EINVAL, auth_length, 1);
+    REFUSED(UV_EINVAL, auth_length, SIZE_MAX);
+    REFUSED(UVZK_EPATH, ns, "/slash");
+    good.auth_scheme = "digest";
+    REFUSED(UV_EINVAL, auth_length, 1);
+    REFUSED(UV_EINVAL, auth_length, INT32_MAX);
+    REFUSED(0, auth, "x");
+}
+
+/* uvzk.h: UV_EBUSY: the client is in use. */
+static void test_a_client_in_use_is_not_made_anew(void **state)
+{
+    (void)state;
+    begin_on(LOCK);
+    void *impl = live.client.impl;
+    int status = uvzk_client_init(live.loop, &live.client, &live.options);
+    if (status == 0) { /* let both go all the same */
+        assert_int_equal(uvzk_client_close(&live.client, NULL), 0);
+        run_for(live.loop, 200);
+        live.client.impl = impl;
+    }
+    serve();
+    live_end(&live);
+    assert_int_equal(status, UV_EBUSY);
+}
+
+/* ---------------------------------------------------------- foreign children */
+
+static const char *const foreign_names[] = {
+    "0", "-1", "lock-", "x-lock-0000000000", "_c_x-lock-0000000000", "lock-0000000000",
+    "_c_" UUID "-lock-00000000000", "_c_" UUID "-lease-0000000000",
+    "_c_" UUID "-lock-2147483648", DIGITS32 "__lock__0000000000", "a b", "%s%n",
+    "x-0123456789abcdef-0000000000", "\xc3\xa4-lock-0000000000",
+    "\xe6\xbc\xa2\xe5\xad\x97",
+    /* contenders that are worn out */
+    "_c_" UUID "-lock--000000001", "_c_" UUID "-lock--2147483648",
+    "_c_" UUID "-lock-2147483647", "_c_" UUID "-lock-2146435072"};
+
+static int participants;
+
+static void on_participants(uvzk_participants_t *request, int status,
+                            const char *const *paths, size_t count)
+{
+    (void)request;
+    (void)paths;
+    participants = status < 0 ? status : (int)count;
+}
+
+static int count_participants(void)
+{
+    uvzk_participants_t listing = {.data = NULL};
+    participants = -1;
+    assert_int_equal(uvzk_mutex_participants(&mutex, &listing, on_participants), 0);
+    uint64_t deadline = uvzk_now() + PATIENCE_MS;
+    while (participants == -1 && uvzk_now() < deadline) {
+        uv_run(live.loop, UV_RUN_ONCE);
+    }
+    return participants;
+}
+
+/* Ours, a stranger's, ours: served in this order beside the foreign children. */
+static void serve_three(uint64_t foreign)
+{
+    char stranger[256];
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+    assert_int_equal(live_stats(&live).foreign, foreign);
+    assert_int_equal(raw_contend(live.raw, LOCK, stranger, sizeof(stranger)), ZOK);
+    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
+    assert_true(attempt_wait_queued(live.loop, &second));
+    assert_int_equal(second.ahead, 2);
+    assert_int_equal(live_stats(&live).foreign, foreign);
+    assert_int_equal(warnings, 1);
+    assert_non_null(strstr(warning, LOCK));
+    assert_true(attempt_release_and_wait(live.loop, &first));
+    run_for(live.loop, 300);
+    assert_int_equal(second.acquired, 0); /* the stranger's turn */
+    assert_int_equal(raw_delete(live.raw, stranger), ZOK);
+    assert_true(attempt_wait_granted(live.loop, &second));
+    assert_true(second.token > first.token);
+    assert_true(attempt_release_and_wait(live.loop, &second));
+}
+
+/* Not a container: it would go away under the test. */
+static void make_directory(void)
+{
+    int status = put("/bad", ZOO_PERSISTENT);
+    assert_true(status == ZOK || status == ZNODEEXISTS);
+    status = put(LOCK, ZOO_PERSISTENT);
+    assert_true(status == ZOK || status == ZNODEEXISTS);
+}
+
+static void test_serves_among_foreign_children(void **state)
+{
+    char path[256];
+    (void)state;
+    begin_on(LOCK);
+    make_directory();
+    for (size_t i = 0; i < LENGTH(foreign_names); i++) {
+        snprintf(path, sizeof(path), LOCK "/%s", foreign_names[i]);
+        assert_int_equal(put(path, i % 2 ? ZOO_EPHEMERAL : ZOO_PERSISTENT), ZOK);
+    }
+    serve_three(LENGTH(foreign_names));
+    assert_int_equal(raw_children_count(live.raw, LOCK), LENGTH(foreign_names));
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+    int count = count_participants();
+    assert_true(attempt_release_and_wait(live.loop, &first));
+    for (size_t i = 0; i < LENGTH(foreign_names); i++) {
+        snprintf(path, sizeof(path), LOCK "/%s", foreign_names[i]);
+        assert_int_equal(raw_delete(live.raw, path), ZOK);
+    }
+    live_end(&live);
+    assert_int_equal(count, 1);
+}
+
+/* Makes or deletes a batch of the crowd in one request. */
+static void crowd_batch(int from, bool make)
+{
+    static char paths[CROWD_BATCH][64];
+    static char made[CROWD_BATCH][64];
+    static zoo_op_t ops[CROWD_BATCH];
+    static zoo_op_result_t results[CROWD_BATCH];
+    for (int i = 0; i < CROWD_BATCH; i++) {
+        int number = from + i;
+        snprintf(paths[i], sizeof(paths[i]), LOCK "/x%d-lock-%010d", number, number);
+        if (make) {
+            zoo_create_op_init(&ops[i], paths[i], "", 0, &ZOO_OPEN_ACL_UNSAFE,
+                               number % 2 ? ZOO_EPHEMERAL : ZOO_PERSISTENT, made[i],
+                               sizeof(made[i]));
+        } else {
+            zoo_delete_op_init(&ops[i], paths[i], -1);
+        }
+    }
+    assert_int_equal(zoo_multi(live.raw, CROWD_BATCH, ops, results), ZOK);
+}
+
+static void test_serves_among_ten_thousand_foreign_children(void **state)
+{
+    (void)state;
+    begin_on(LOCK);
+    make_directory();
+    for (int from = 0; from < CROWD; from += CROWD_BATCH) {
+        crowd_batch(from, true);
+    }
+    serve_three(CROWD);
+    assert_int_equal(count_participants(), 0);
+    assert_int_equal(raw_children_count(live.raw, LOCK), CROWD);
+    for (int from = 0; from < CROWD; from += CROWD_BATCH) {
+        crowd_batch(from, false);
+    }
+    live_end(&live);
+}
+
+/* ------------------------------------------------------------------ odd places */
+
+static void test_a_missing_chroot(void **state)
+{
+    char hosts[64];
+    (void)state;
+    begin();
+    snprintf(hosts, sizeof(hosts), "%s/missing/root", server_hosts(live_server));
+    live.options.hosts = hosts;
+    start_on(LOCK);
+    refuse_with(UVZK_ENONODE);
+    assert_int_equal(attempt_start_within(&second, &mutex, UVZK_TRY_ONCE), 0);
+    assert_true(attempt_wait_told(live.loop, &second));
+    assert_int_equal(second.status, UVZK_ENONODE);
+    assert_int_equal(count_participants(), 0);
+    assert_int_equal(raw_exists(live.raw, "/missing", NULL), ZNONODE);
+    assert_int_equal(put("/missing", ZOO_PERSISTENT), ZOK);
+    refuse_with(UVZK_ENONODE);
+    assert_int_equal(put("/missing/root", ZOO_PERSISTENT), ZOK);
+    serve(); /* without a new client */
+    live_end(&live);
+}
+
+static void test_below_an_ephemeral_znode(void **state)
+{
+    static uvzk_mutex_t deep, itself;
+    (void)state;
+    begin_on("/mortal/lock");
+    memset(&deep, 0, sizeof(deep));
+    memset(&itself, 0, sizeof(itself));
+    assert_int_equal(uvzk_mutex_init(&live.client, &deep, "/mortal/a/b/lock"), 0);
+    assert_int_equal(uvzk_mutex_init(&live.client, &itself, "/mortal"), 0);
+    assert_int_equal(put("/mortal", ZOO_EPHEMERAL), ZOK);
+    refuse_with(UVZK_ENOCHILDREN);
+    assert_int_equal(attempt_start(&second, &deep, NULL), 0);
+    assert_int_equal(attempt_start(&third, &itself, NULL), 0);
+    assert_true(attempt_wait_told(live.loop, &second));
+    assert_true(attempt_wait_told(live.loop, &third));
+    assert_int_equal(second.status, UVZK_ENOCHILDREN);
+    assert_int_equal(third.status, UVZK_ENOCHILDREN);
+    assert_int_equal(raw_children_count(live.raw, "/mortal"), 0);
+    assert_int_equal(raw_delete(live.raw, "/mortal"), ZOK);
+    serve();
+    live_end(&live);
+}
+
+static void test_in_the_servers_own_directory(void **state)
+{
+    static uvzk_mutex_t itself, config, quota;
+    (void)state;
+    begin_on("/zookeeper/lock");
+    memset(&itself, 0, sizeof(itself));
+    memset(&config, 0, sizeof(config));
+    memset(&quota, 0, sizeof(quota));
+    assert_int_equal(uvzk_mutex_init(&live.client, &itself, "/zookeeper"), 0);
+    assert_int_equal(uvzk_mutex_init(&live.client, &config, "/zookeeper/config"), 0);
+    assert_int_equal(uvzk_mutex_init(&live.client, &quota, "/zookeeper/quota/a/lock"), 0);
+    serve();
+    assert_int_equal(attempt_start(&first, &itself, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+    assert_true(attempt_release_and_wait(live.loop, &first));
+    assert_int_equal(attempt_start(&second, &config, NULL), 0);
+    assert_true(attempt_wait_told(live.loop, &second));
+    assert_int_equal(second.status, UVZK_ENOAUTH);
+    assert_int_equal(attempt_start(&third, &quota, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &third));
+    assert_true(attempt_release_and_wait(live.loop, &third));
+    live_end(&live);
+}
+
+/* The longest path with the longest data; the deepest path; odd characters. */
+static void test_the_longest_path_and_data(void **state)
+{
+    static char bytes[1000000];
+    char path[1025];
+    uvzk_acquire_options_t options;
+    struct Stat stat;
+    (void)state;
+    memset(path, 'x', sizeof(path));
+    path[0] = path[1000] = '/';
+    path[1024] = '\0';
+    begin_on(path);
+    uvzk_acquire_options_init(&options);
+    options.node_data = bytes;
+    options.node_data_length = sizeof(bytes);
+    options.timeout_ms = INT64_MAX;
+    assert_int_equal(attempt_start(&first, &mutex, &options), 0);
+    assert_int_equal(attempt_start(&second, &mutex, &options), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+    assert_true(attempt_wait_queued(live.loop, &second));
+    assert_int_equal(raw_exists(live.raw, uvzk_node_path(&first.request), &stat), ZOK);
+    assert_int_equal(stat.dataLength, sizeof(bytes));
+    run_for(live.loop, 300);
+    assert_int_equal(second.acquired, 0); /* INT64_MAX is no time in the past */
+    assert_true(attempt_release_and_wait(live.loop, &first));
+    assert_true(attempt_wait_granted(live.loop, &second));
+    assert_true(attempt_release_and_wait(live.loop, &second));
+    live_end(&live);
+}
+
+/* Beside the lock path's own limit there is the longer path of its znode. */
+static void test_long_paths(void **state)
+{
+    static const size_t lengths[] = {900, 967, 968, 969, 978, 979, 1024};
+    char path[1025];
+    (void)state;
+    for (size_t i = 0; i < LENGTH(lengths); i++) {
+        memset(path, 'x', sizeof(path));
+        path[0] = '/';
+        path[lengths[i]] = '\0';
+        begin_on(path);
+        assert_int_equal(attempt_start_within(&first, &mutex, 5000), 0);
+        assert_true(attempt_wait_told(live.loop, &first));
+        if (first.status != 0) {
+            fail_msg("%zu bytes: %s", lengths[i], uvzk_err_name(first.status));
+        }
+        assert_true(attempt_release_and_wait(live.loop, &first));
+        assert_int_equal(raw_children_count(live.raw, path), 0);
+        live_end(&live);
+    }
+}
+
+static void test_the_deepest_path(void **state)
+{
+    char path[1025];
+    (void)state;
+    for (size_t i = 0; i < 1024; i++) {
+        path[i] = i % 2 == 0 ? '/' : 'd';
+    }
+    path[1024] = '\0';
+    begin_on(path);
+    serve();
+    live_end(&live);
+}
+
+static void test_odd_characters(void **state)
+{
+    static const char *const paths[] = {"/ ",
+                                        "/a b/%s%n",
+                                        "/..a/b..",
+                                        "/\\/\"'",
+                                        "/\xc2\xa0",
+                                        "/\xed\x9f\xbf",
+                                        "/\xef\xa4\x80",
+                                        "/\xef\xbf\xaf",
+                                        "/b\xc3\xa9/\xe6\xbc\xa2",
+                                        "/_c_" UUID "-lock-"};
+    static uvzk_mutex_t mutexes[LENGTH(paths)];
+    (void)state;
+    begin();
+    live_start(&live);
+    memset(mutexes, 0, sizeof(mutexes));
+    for (size_t i = 0; i < LENGTH(paths); i++) {
+        assert_int_equal(uvzk_mutex_init(&live.client, &mutexes[i], paths[i]), 0);
+        assert_int_equal(attempt_start(&first, &mutexes[i], NULL), 0);
+        assert_true(attempt_wait_granted(live.loop, &first));
+        assert_true(attempt_release_and_wait(live.loop, &first));
+    }
+    live_end(&live);
+}
+
+/* -------------------------------------------------------------------- rights */
+
+static void start_with_acl(const uvzk_acl_t *acl, const char *path)
+{
+    begin();
+    live.options.acl = acl;
+    live.options.acl_count = 1;
+    start_on(path);
+}
+
+static void test_reports_a_refused_acl(void **state)
+{
+    static const uvzk_acl_t refused[] = {{UVZK_PERM_ALL, "no-such-scheme", "x"},
+                                         {UVZK_PERM_ALL, "", ""},
+                                         {UVZK_PERM_ALL, "digest", "no colon"},
+                                         {UVZK_PERM_ALL, "ip", "no address"},
+                                         {UVZK_PERM_ALL, "auth", ""}};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(refused); i++) {
+        start_with_acl(&refused[i], "/refused/lock");
+        refuse_with(UVZK_EINVALIDACL);
+        assert_int_equal(raw_exists(live.raw, "/refused", NULL), ZNONODE);
+        live_end(&live);
+    }
+}
+
+/* A directory of our own that we may not list: only its first place is known. */
+static void test_reports_an_acl_without_read(void **state)
+{
+    const uvzk_acl_t blind = {UVZK_PERM_CREATE | UVZK_PERM_DELETE, "world", "anyone"};
+    (void)state;
+    start_with_acl(&blind, "/blind");
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
+    assert_true(attempt_wait_told(live.loop, &second));
+    assert_int_equal(second.status, UVZK_ENOAUTH);
+    assert_true(live_wait_children(&live, "/blind", 1));
+    assert_true(attempt_holds(&first));
+    assert_true(attempt_release_and_wait(live.loop, &first));
+    assert_true(live_wait_children(&live, "/blind", 0));
+    refuse_with(UVZK_ENOAUTH);
+    live_end(&live);
+}
+
+/* A znode that we may not delete goes with the session, and that is told. */
+static void test_reports_an_acl_without_delete(void **state)
+{
+    const uvzk_acl_t keep = {UVZK_PERM_ALL & ~UVZK_PERM_DELETE, "world", "anyone"};
+    (void)state;
+    start_with_acl(&keep, "/keep");
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+    assert_int_equal(attempt_release(&first), 0);
+    assert_true(attempt_wait_released(live.loop, &first));
+    assert_int_equal(first.release_status, UVZK_ENOAUTH);
+    assert_int_equal(raw_children_count(live.raw, "/keep"), 1);
+    live_close_client(&live);
+    assert_true(live_wait_children(&live, "/keep", 0));
+    live_end(&live);
+}
+
+/* A request larger than the servers take costs the connection, again and again. */
+static void test_refuses_an_acl_that_is_too_large(void **state)
+{
+    static char id[600001];
+    uvzk_options_t options;
+    (void)state;
+    memset(id, 'x', sizeof(id) - 1);
+    const uvzk_acl_t acl[] = {{UVZK_PERM_ALL, "digest", id},
+                              {UVZK_PERM_ALL, "digest", id}};
+    uvzk_options_init(&options);
+    options.hosts = server_hosts(live_server);
+    options.acl = acl;
+    options.acl_count = LENGTH(acl);
+    assert_int_equal(init_and_close(&options), UV_EINVAL);
+}
+
+static void test_reports_empty_credentials(void **state)
+{
+    (void)state;
+    begin();
+    live.options.auth_scheme = "digest";
+    start_on("/bad/credentials");
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_true(attempt_wait_told(live.loop, &first));
+    if (first.status == 0) { /* the server takes the empty user */
+        assert_true(attempt_release_and_wait(live.loop, &first));
+    } else {
+        assert_int_equal(first.status, UVZK_EAUTH);
+    }
+    live_end(&live);
+}
+
+/* ---------------------------------------------------------------- worn out */
+
+static uint32_t adler32(uint32_t sum, const unsigned char *bytes, size_t length)
+{
+    uint32_t low = sum & 0xffff, high = sum >> 16;
+    for (size_t i = 0; i < length; i++) {
+        low = (low + bytes[i]) % 65521;
+        high = (high + low) % 65521;
+    }
+    return high << 16 | low;
+}
+
+static void put_big_endian(unsigned char *bytes, uint64_t value, size_t length)
+{
+    for (size_t i = length; i > 0; i--) {
+        bytes[i - 1] = (unsigned char)value;
+        value >>= 8;
+    }
+}
+
+/* A seal of a snapshot: the checksum of all before it as 64 bits, then "/". */
+static bool is_seal(const unsigned char *bytes, uint32_t sum)
+{
+    static const unsigned char slash[] = {0, 0, 0, 1, '/'};
+    unsigned char expected[8];
+    put_big_endian(expected, sum, sizeof(expected));
+    return memcmp(bytes, expected, 8) == 0 && memcmp(bytes + 8, slash, 5) == 0;
+}
+
+/* Finds the record of the znode: its path, no data, the ACL, then the stat. */
+static unsigned char *counter_of(unsigned char *bytes, size_t size, const char *path)
+{
+    unsigned char key[64];
+    size_t length = strlen(path);
+    put_big_endian(key, length, 4);
+    memcpy(key + 4, path, length);
+    unsigned char *found = memmem(bytes, size, key, 4 + length);
+    return found == NULL ? NULL : found + 4 + length + 4 + 8 + 4 * 8 + 4;
+}
+
+static int patch(unsigned char *bytes, size_t size, const char *path, int32_t counter)
+{
+    unsigned char *place = counter_of(bytes, size, path);
+    uint32_t before = 1, after = 1;
+    int seals = 0;
+    if (place == NULL) {
+        return 0;
+    }
+    size_t at = (size_t)(place - bytes);
+    unsigned char changed[4];
+    put_big_endian(changed, (uint32_t)counter, 4);
+    for (size_t i = 0; i < size; i++) {
+        if (i + 13 <= size && is_seal(bytes + i, before)) {
+            before = adler32(before, bytes + i, 8);
+            put_big_endian(bytes + i, after, 8);
+            after = adler32(after, bytes + i, 8);
+            i += 7;
+            seals++;
+            continue;
+        }
+        before = adler32(before, bytes + i, 1);
+        if (i >= at && i < at + 4) {
+            bytes[i] = changed[i - at];
+        }
+        after = adler32(after, bytes + i, 1);
+    }
+    return seals;
+}
+
+/* The newest snapshot of the server, which is not running. */
+static void newest_snapshot(const char *directory, char *out, size_t size)
+{
+    uint64_t newest = 0;
+    DIR *entries = opendir(directory);
+    assert_non_null(entries);
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        uint64_t zxid;
+        if (sscanf(entry->d_name, "snapshot.%" SCNx64, &zxid) == 1 && zxid >= newest) {
+            newest = zxid;
+            snprintf(out, size, "%s/%s", directory, entry->d_name);
+        }
+    }
+    closedir(entries);
+}
+
+/* A znode with this many creates behind it: 2^31 of them would take weeks, so the
+ * server is stopped and its snapshot changed. */
+static void make_worn_directory(const char *path, int32_t counter)
+{
+    static unsigned char bytes[4 << 20];
+    char answer[4096], directory[256], snapshot[512];
+    assert_int_equal(put(path, ZOO_PERSISTENT), ZOK);
+    raw_close(live.raw);
+    live.raw = NULL;
+    assert_true(server_restart(live_server)); /* it takes a snapshot at its start */
+    assert_true(server_command(live_server, "conf", answer, sizeof(answer)) > 0);
+    const char *where = strstr(answer, "dataDir=");
+    assert_non_null(where);
+    assert_int_equal(sscanf(where, "dataDir=%255[^\n]", directory), 1);
+    server_kill(live_server);
+    newest_snapshot(directory, snapshot, sizeof(snapshot));
+    FILE *file = fopen(snapshot, "r+b");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof(bytes), file);
+    assert_true(patch(bytes, size, path, counter) > 0);
+    rewind(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+    assert_true(server_restart(live_server));
+    live.raw = raw_open(server_hosts(live_server));
+    assert_non_null(live.raw);
+}
+
+static void test_a_counter_at_its_limit(void **state)
+{
+    char path[256];
+    (void)state;
+    begin();
+    make_worn_directory("/worn", LAST_SUFFIX);
+    start_on("/worn");
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+    snprintf(path, sizeof(path), "%s", uvzk_node_path(&first.request));
+    assert_string_equal(path + strlen(path) - 10, "2146435071");
+    assert_true(attempt_wait_told(live.loop, &second));
+    assert_int_equal(second.status, UVZK_EEXHAUSTED);
+    assert_true(live_wait_children(&live, "/worn", 1));
+    assert_true(attempt_holds(&first));
+    assert_true(attempt_release_and_wait(live.loop, &first));
+    refuse_with(UVZK_EEXHAUSTED);
+    assert_true(live_wait_children(&live, "/worn", 0));
+    live_end(&live);
+}
+
+/* At 2147483647 the server's counter sticks, or turns negative in a burst. */
+static void test_a_counter_at_its_end(void **state)
+{
+    static struct attempt crowd[20];
+    (void)state;
+    begin();
+    make_worn_directory("/stuck", INT32_MAX - 5);
+    start_on("/stuck");
+    for (size_t i = 0; i < LENGTH(crowd); i++) {
+        assert_int_equal(attempt_start(&crowd[i], &mutex, NULL), 0);
+    }
+    for (size_t i = 0; i < LENGTH(crowd); i++) {
+        assert_true(attempt_wait_told(live.loop, &crowd[i]));
+        assert_int_equal(crowd[i].status, UVZK_EEXHAUSTED);
+    }
+    refuse_with(UVZK_EEXHAUSTED);
+    assert_true(live_wait_children(&live, "/stuck", 0));
+    live_end(&live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refuses_hosts),
+        cmocka_unit_test(test_refuses_long_hosts),
+        cmocka_unit_test(test_refuses_options),
+        cmocka_unit_test(test_serves_among_foreign_children),
+        cmocka_unit_test(test_serves_among_ten_thousand_foreign_children),
+        cmocka_unit_test(test_a_missing_chroot),
+        cmocka_unit_test(test_below_an_ephemeral_znode),
+        cmocka_unit_test(test_in_the_servers_own_directory),
+        cmocka_unit_test(test_the_longest_path_and_data),
+        cmocka_unit_test(test_long_paths),
+        cmocka_unit_test(test_the_deepest_path),
+        cmocka_unit_test(test_odd_characters),
+        cmocka_unit_test(test_reports_a_refused_acl),
+        cmocka_unit_test(test_reports_an_acl_without_read),
+        cmocka_unit_test(test_reports_an_acl_without_delete),
+        cmocka_unit_test(test_refuses_an_acl_that_is_too_large),
+        cmocka_unit_test(test_reports_empty_credentials),
+        cmocka_unit_test(test_a_counter_at_its_limit),
+        cmocka_unit_test(test_a_counter_at_its_end),
+        cmocka_unit_test(test_a_client_in_use_is_not_made_anew),
+    };
+    return cmocka_run_group_tests(tests, live_server_start, live_server_stop);
+}

@@ -1,0 +1,235 @@
+/* CURATOR-498 and the protected create it led to: after a create whose reply was lost
+ * the children are searched for the znode, but on a server that may lag behind it.
+ * It is not found, a second one is made, and the first blocks the queue for ever. */
+#include "scene.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SEEDS 16U
+#define SYNC "server: sync " SCENE_PATH
+#define SEARCH "server: children " SCENE_PATH
+
+enum loss { LOSE_REPLY, LOSE_REQUEST, LOSSES };
+
+/* A claim whose create comes to no answer. The line where that happened. */
+static size_t lose_create(struct scene *scene, struct process *process,
+                          struct claim *claim, enum loss loss)
+{
+    struct claim first; /* makes the directory */
+
+    claim_take(&first, process);
+    claim_give_back(&first);
+    scene->claims = first.next;
+    size_t from = scene->line_count;
+    if (loss == LOSE_REPLY) {
+        sim_lose_reply(process->port);
+    } else {
+        sim_lose_request(process->port);
+    }
+    claim_begin(claim, process, UVZK_WAIT_FOREVER);
+    assert_true(scene_await_line(scene, from, process->name,
+                                 loss == LOSE_REPLY ? "loses the reply of create"
+                                                    : "loses the request create",
+                                 1000));
+    return scene->line_count;
+}
+
+/* On the wire: the sync is answered before the search is asked, and neither a new
+ * create nor any other listing comes before both. */
+static void check_sync_precedes_search(const struct scene *scene, size_t from)
+{
+    size_t connected = scene_line(scene, from, "a", "CONNECTED");
+    size_t sync = scene_line(scene, connected, "a", SYNC);
+    size_t synced = scene_line(scene, connected, "a", "sync -> ok");
+    size_t asked = scene_line(scene, connected, "a", "children " SCENE_PATH);
+    size_t search = scene_line(scene, connected, "a", SEARCH);
+
+    assert_true(connected < sync && sync < synced && synced < asked && asked < search);
+    assert_true(scene_line(scene, connected, "a", "create " SCENE_PATH) > search);
+    assert_true(scene_line(scene, connected, "--", "a is told OK") > search);
+}
+
+static void the_sync_comes_first(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        for (enum loss loss = 0; loss < LOSSES; loss++) {
+            struct scene scene;
+            struct process a;
+            struct claim claim;
+
+            scene_begin(&scene, seed, state);
+            process_begin(&a, &scene, "a", NULL);
+            size_t from = lose_create(&scene, &a, &claim, loss);
+            assert_true(scene_await(&scene, &claim.acquired, 2000));
+            assert_int_equal(claim.status, 0);
+            check_sync_precedes_search(&scene, from);
+            /* Found, it is the znode; not found, exactly one more is made. */
+            assert_int_equal(scene_znodes_made(&scene, from, "a"), loss == LOSE_REQUEST);
+            assert_int_equal(scene_queue_length(&scene), 1);
+            assert_true(sim_exists(scene.sim, claim.path));
+            claim_give_back(&claim);
+            assert_int_equal(scene_queue_length(&scene), 0);
+            scene_end(&scene);
+        }
+    }
+}
+
+/* So it does when the claim was given up meanwhile, and there is only to clean up. */
+static void the_clean_up_searches_after_a_sync_too(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        for (enum loss loss = 0; loss < LOSSES; loss++) {
+            struct scene scene;
+            struct process a;
+            struct claim claim;
+
+            scene_begin(&scene, seed, state);
+            process_begin(&a, &scene, "a", NULL);
+            size_t from = lose_create(&scene, &a, &claim, loss);
+            assert_int_equal(uvzk_cancel(&claim.request), 0);
+            assert_true(scene_await(&scene, &claim.acquired, 100));
+            assert_int_equal(claim.status, UV_ECANCELED);
+            scene_run_for(&scene, 1000);
+            check_sync_precedes_search(&scene, from);
+            assert_int_equal(scene_znodes_made(&scene, from, "a"), 0);
+            assert_int_equal(scene_queue_length(&scene), 0);
+            scene_end(&scene);
+        }
+    }
+}
+
+/* The server in reach has lost its leader: it answers listings, but no sync. Nothing
+ * is concluded from what it shows until a sync has been answered. */
+static void a_lonely_follower_decides_nothing(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        for (enum loss loss = 0; loss < LOSSES; loss++) {
+            struct scene scene;
+            struct process a;
+            struct claim claim;
+
+            scene_begin(&scene, seed, state);
+            process_begin(&a, &scene, "a", NULL);
+            size_t from = lose_create(&scene, &a, &claim, loss);
+            assert_true(scene_await_line(&scene, from, "a", "CONNECTED", 1000));
+            sim_follower_cut(a.port, 2000);
+            size_t cut = scene.line_count;
+            assert_true(
+                scene_await_line(&scene, cut, "a", "its follower hangs up", 3000));
+            assert_int_equal(claim.acquired, 0);
+            assert_true(scene_line(&scene, cut, "a", "create ") == SCENE_NOWHERE);
+            assert_true(scene_line(&scene, cut, "a", SEARCH) == SCENE_NOWHERE);
+            cut = scene.line_count;
+            assert_true(scene_await(&scene, &claim.acquired, 2000));
+            assert_int_equal(claim.status, 0);
+            check_sync_precedes_search(&scene, cut);
+            assert_int_equal(scene_znodes_made(&scene, from, "a"), loss == LOSE_REQUEST);
+            claim_give_back(&claim);
+            assert_int_equal(scene_queue_length(&scene), 0);
+            scene_end(&scene);
+        }
+    }
+}
+
+/* The search is repeated until a listing after a sync has been seen, however often
+ * its requests are lost. A sync of before the interruption does not count. */
+static void the_search_is_repeated(void **state)
+{
+    static const char *const victims[] = {"loses the reply of sync",
+                                          "loses the reply of children",
+                                          "loses the reply of sync"};
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct scene scene;
+        struct process a;
+        struct claim claim;
+
+        scene_begin(&scene, seed, state);
+        process_begin(&a, &scene, "a", NULL);
+        size_t first = lose_create(&scene, &a, &claim, (enum loss)(seed % LOSSES));
+        size_t from = first;
+        for (size_t i = 0; i < sizeof(victims) / sizeof(victims[0]); i++) {
+            if (i == 1) { /* the sync may pass */
+                assert_true(scene_await_line(&scene, from, "a", SYNC, 1000));
+            }
+            sim_lose_reply(a.port);
+            assert_true(scene_await_line(&scene, from, "a", victims[i], 1000));
+            from = scene.line_count;
+        }
+        assert_true(scene_await(&scene, &claim.acquired, 2000));
+        check_sync_precedes_search(&scene, from);
+        assert_int_equal(scene_znodes_made(&scene, first, "a"), seed % LOSSES);
+        claim_give_back(&claim);
+        assert_int_equal(scene_queue_length(&scene), 0);
+        scene_end(&scene);
+    }
+}
+
+/* A sync that was refused is none. */
+static void a_refused_sync_does_not_count(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct scene scene;
+        struct process a;
+        struct claim claim;
+
+        scene_begin(&scene, seed, state);
+        process_begin(&a, &scene, "a", NULL);
+        size_t from = lose_create(&scene, &a, &claim, LOSE_REPLY);
+        sim_refuse(scene.sim, UVZK__RPC_SYNC, UVZK_ENOAUTH, 2);
+        assert_true(scene_await(&scene, &claim.acquired, 2000));
+        assert_int_equal(claim.status, 0);
+        assert_int_equal(scene_count(&scene, from, "a", "sync -> ENOAUTH"), 2);
+        check_sync_precedes_search(&scene, scene_line(&scene, from, "a", "CONNECTED"));
+        assert_int_equal(scene_znodes_made(&scene, from, "a"), 0);
+        claim_give_back(&claim);
+        scene_end(&scene);
+    }
+}
+
+/* A znode with the right name in it but another session's is not the lost one. */
+static void the_owner_is_compared(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct scene scene;
+        struct process a;
+        struct claim claim;
+        char prefix[128], foreign[256];
+
+        scene_begin(&scene, seed, state);
+        process_begin(&a, &scene, "a", NULL);
+        size_t from = lose_create(&scene, &a, &claim, LOSE_REQUEST);
+        const char *line = scene.lines[from - 1];
+        for (size_t i = from; strstr(line, "create " SCENE_PATH "/_c_") == NULL; i--) {
+            line = scene.lines[i - 1];
+        }
+        assert_int_equal(sscanf(strstr(line, SCENE_PATH), "%127s", prefix), 1);
+        const char *made =
+            sim_create_by_hand(scene.sim, prefix, UVZK__EPHEMERAL_SEQUENTIAL);
+        assert_non_null(made);
+        (void)snprintf(foreign, sizeof(foreign), "%s", made);
+        scene_run_for(&scene, 3000);
+        assert_int_equal(claim.acquired, 0);
+        assert_int_equal(scene_queue_length(&scene), 2);
+        assert_int_equal(sim_delete_by_hand(scene.sim, foreign), 0);
+        assert_true(scene_await(&scene, &claim.acquired, 1000));
+        assert_int_equal(claim.status, 0);
+        assert_true(claim.owner == sim_session_id(a.port));
+        claim_give_back(&claim);
+        scene_end(&scene);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(the_sync_comes_first),
+        SCENE_TEST(the_clean_up_searches_after_a_sync_too),
+        SCENE_TEST(a_lonely_follower_decides_nothing),
+        SCENE_TEST(the_search_is_repeated),
+        SCENE_TEST(a_refused_sync_does_not_count),
+        SCENE_TEST(the_owner_is_compared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

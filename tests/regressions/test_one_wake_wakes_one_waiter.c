@@ -1,0 +1,160 @@
+/* CURATOR-716 and the herds behind it: one release wakes every waiter of a shared
+ * lock object, each of which lists all children and sets its watch again. Here a
+ * release costs what one waiter needs, however many there are. */
+#include "scene.h"
+
+#include <stdlib.h>
+
+#define MANY 24U
+#define SEEDS 4U
+
+/* Of one handover, apart from the release's own delete. Who is woken looks once at
+ * those that stood before its predecessor. */
+#define WAKE_REQUESTS 1U
+
+struct crowd {
+    struct scene scene;
+    struct process processes[MANY + 1];
+    struct claim claims[MANY + 1];
+};
+
+/* Sessions so long that no proof or touch falls due while requests are counted. */
+static void begin_process(struct crowd *crowd, size_t i, const char *name)
+{
+    uvzk_options_t options;
+
+    process_options(&options);
+    options.session_timeout_ms = 600000;
+    process_begin(&crowd->processes[i], &crowd->scene, name, &options);
+}
+
+static void ask(struct crowd *crowd, size_t i, size_t process)
+{
+    claim_begin(&crowd->claims[i], &crowd->processes[process], UVZK_WAIT_FOREVER);
+    scene_run_for(&crowd->scene, 500);
+}
+
+static uint64_t submitted(const struct crowd *crowd, size_t i)
+{
+    return sim_submitted(crowd->processes[i].port);
+}
+
+/* One process each: all but the one who releases and the one who is next are left in
+ * peace. */
+static void others_are_left_in_peace(void **state)
+{
+    static const char *const names[] = {"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"};
+    const size_t count = sizeof(names) / sizeof(names[0]);
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct crowd *crowd = calloc(1, sizeof(*crowd));
+        uint64_t before[8];
+
+        scene_begin(&crowd->scene, seed, state);
+        for (size_t i = 0; i < count; i++) {
+            begin_process(crowd, i, names[i]);
+            ask(crowd, i, i);
+        }
+        scene_run_for(&crowd->scene, 1000); /* the sessions' first touches */
+        for (size_t i = 0; i + 1 < count; i++) {
+            size_t from = crowd->scene.line_count;
+            for (size_t j = 0; j < count; j++) {
+                before[j] = submitted(crowd, j);
+            }
+            assert_int_equal(crowd->claims[i].acquired, 1);
+            claim_give_back(&crowd->claims[i]);
+            assert_true(scene_await(&crowd->scene, &crowd->claims[i + 1].acquired, 100));
+            scene_run_for(&crowd->scene, 200);
+            for (size_t j = 0; j < count; j++) {
+                uint64_t cost = submitted(crowd, j) - before[j];
+                assert_in_range(cost, 0, j == i ? 1 : j == i + 1 ? WAKE_REQUESTS : 0);
+                assert_int_equal(scene_count(&crowd->scene, from, names[j], "watch "),
+                                 j == i + 1 || (j == i && i > 0));
+            }
+        }
+        claim_give_back(&crowd->claims[count - 1]);
+        scene_end(&crowd->scene);
+        free(crowd);
+    }
+}
+
+/* All in one process and on one mutex: the same, and each handover costs the same in
+ * front of many as in front of few. */
+static uint64_t drain(void *const *state, uint64_t seed, size_t count)
+{
+    struct crowd *crowd = calloc(1, sizeof(*crowd));
+    uint64_t most = 0;
+
+    scene_begin(&crowd->scene, seed, state);
+    begin_process(crowd, 0, "a");
+    ask(crowd, 0, 0);
+    for (size_t i = 1; i < count; i++) {
+        claim_begin(&crowd->claims[i], &crowd->processes[0], UVZK_WAIT_FOREVER);
+    }
+    scene_run_for(&crowd->scene, 1000);
+    for (size_t i = 0; i + 1 < count; i++) {
+        uint64_t before = submitted(crowd, 0);
+        claim_give_back(&crowd->claims[i]);
+        assert_true(scene_await(&crowd->scene, &crowd->claims[i + 1].acquired, 200));
+        scene_run_for(&crowd->scene, 500);
+        uint64_t cost = submitted(crowd, 0) - before;
+        most = cost > most ? cost : most;
+        for (size_t j = i + 2; j < count; j++) {
+            assert_int_equal(crowd->claims[j].acquired, 0);
+        }
+    }
+    claim_give_back(&crowd->claims[count - 1]);
+    scene_end(&crowd->scene);
+    free(crowd);
+    return most;
+}
+
+static void the_cost_does_not_grow_with_the_crowd(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        uint64_t few = drain(state, seed, 4);
+        uint64_t many = drain(state, seed, MANY);
+
+        assert_in_range(few, 1, 1 + WAKE_REQUESTS);
+        assert_in_range(many, 1, 1 + WAKE_REQUESTS);
+    }
+}
+
+/* A waiter of the same process that gives up disturbs nobody. */
+static void giving_up_disturbs_nobody(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct crowd *crowd = calloc(1, sizeof(*crowd));
+
+        scene_begin(&crowd->scene, seed, state);
+        begin_process(crowd, 0, "a");
+        begin_process(crowd, 1, "b");
+        ask(crowd, 0, 0);
+        for (size_t i = 1; i <= 6; i++) {
+            ask(crowd, i, 1);
+        }
+        uint64_t before = submitted(crowd, 1);
+        assert_int_equal(uvzk_cancel(&crowd->claims[4].request), 0);
+        assert_true(scene_await(&crowd->scene, &crowd->claims[4].acquired, 10));
+        scene_run_for(&crowd->scene, 500);
+        assert_int_equal(submitted(crowd, 1) - before, 1); /* its delete */
+        for (size_t i = 0; i <= 6; i++) {
+            if (i != 4) {
+                assert_true(scene_await(&crowd->scene, &crowd->claims[i].acquired, 500));
+                claim_give_back(&crowd->claims[i]);
+            }
+        }
+        scene_end(&crowd->scene);
+        free(crowd);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(others_are_left_in_peace),
+        SCENE_TEST(the_cost_does_not_grow_with_the_crowd),
+        SCENE_TEST(giving_up_disturbs_nobody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,387 @@
+#include "cmocka_test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "session.h"
+
+#define T 10000U
+#define NOW UINT64_C(50000)
+
+/* What may happen to a session. */
+enum event { SAME, OTHER, SUSPEND, EXPIRE, REFUSE, FAIL, EARLY, LAPSE, CLOSE, EVENTS };
+
+static const char *const event_names[EVENTS] = {"CONNECTED, session 1",
+                                                "CONNECTED, session 2",
+                                                "SUSPENDED",
+                                                "EXPIRED",
+                                                "AUTH_FAILED",
+                                                "OPEN_FAILED",
+                                                "the clock, too early",
+                                                "the clock, at T",
+                                                "close"};
+
+static struct uvzk__session_news feed(struct uvzk__session *session, enum event event,
+                                      uint64_t now_ms)
+{
+    static const enum uvzk__session_event_kind kinds[] = {
+        [SAME] = UVZK__SESSION_CONNECTED,     [OTHER] = UVZK__SESSION_CONNECTED,
+        [SUSPEND] = UVZK__SESSION_SUSPENDED,  [EXPIRE] = UVZK__SESSION_EXPIRED,
+        [REFUSE] = UVZK__SESSION_AUTH_FAILED, [FAIL] = UVZK__SESSION_OPEN_FAILED};
+
+    if (event == EARLY || event == LAPSE) {
+        uint64_t at = uvzk__session_lost_at(session);
+        if (at == UINT64_MAX) {
+            at = now_ms + 100 * T; /* it says that no time will do */
+        }
+        return uvzk__session_lapse(session, event == EARLY ? at - 1 : at);
+    }
+    if (event == CLOSE) {
+        return uvzk__session_close(session);
+    }
+    return uvzk__session_step(
+        session,
+        &(struct uvzk__session_event){.kind = kinds[event],
+                                      .session_id = event == OTHER ? 2 : 1,
+                                      .timeout_ms = T,
+                                      .local_address = ""},
+        now_ms);
+}
+
+static char letter(uvzk_state_t state)
+{
+    switch (state) {
+    case UVZK_STATE_LATENT:
+        return '-';
+    case UVZK_STATE_CONNECTED:
+        return 'C';
+    case UVZK_STATE_SUSPENDED:
+        return 'S';
+    case UVZK_STATE_RECONNECTED:
+        return 'R';
+    case UVZK_STATE_LOST:
+        return 'L';
+    case UVZK_STATE_CLOSED:
+        return 'X';
+    default:
+        return '?';
+    }
+}
+
+/* "LR*": LOST and RECONNECTED were told, and the session is a new one. */
+static const char *written(const struct uvzk__session_news *news, char text[4])
+{
+    int length = 0;
+
+    assert_in_range(news->count, 0, 2);
+    for (int i = 0; i < news->count; i++) {
+        text[length++] = letter(news->states[i]);
+    }
+    if (news->fresh) {
+        text[length++] = '*';
+    }
+    text[length] = '\0';
+    return text;
+}
+
+/* Every event in every state. A state is named by the way into it. */
+static const struct row {
+    const char *name;
+    enum event way[3];
+    int way_length;
+    uvzk_state_t state;
+    int64_t session_id;
+    const char *news[EVENTS];
+} rows[] = {
+    /*                                                           same, other, S, E, A, F, early, T, close */
+    {"latent", {0}, 0, UVZK_STATE_LATENT, 0, {"C*", "C*", "", "L", "L", "", "", "", "X"}},
+    {"refused",
+     {REFUSE},
+     1,
+     UVZK_STATE_LOST,
+     0,
+     {"C*", "C*", "", "", "", "", "", "", "X"}},
+    {"connected",
+     {SAME},
+     1,
+     UVZK_STATE_CONNECTED,
+     1,
+     {"", "LR*", "S", "L", "L", "", "", "", "X"}},
+    {"suspended",
+     {SAME, SUSPEND},
+     2,
+     UVZK_STATE_SUSPENDED,
+     1,
+     {"R", "LR*", "", "L", "L", "", "", "L", "X"}},
+    {"reconnected",
+     {SAME, SUSPEND, SAME},
+     3,
+     UVZK_STATE_RECONNECTED,
+     1,
+     {"", "LR*", "S", "L", "L", "", "", "", "X"}},
+    {"lost by the clock",
+     {SAME, SUSPEND, LAPSE},
+     3,
+     UVZK_STATE_LOST,
+     1,
+     {"R", "R*", "", "", "", "", "", "", "X"}},
+    {"expired",
+     {SAME, EXPIRE},
+     2,
+     UVZK_STATE_LOST,
+     0,
+     {"R*", "R*", "", "", "", "", "", "", "X"}},
+    {"closed",
+     {SAME, CLOSE},
+     2,
+     UVZK_STATE_CLOSED,
+     1,
+     {"", "*", "", "", "", "", "", "", ""}},
+    {"closed before it began",
+     {CLOSE},
+     1,
+     UVZK_STATE_CLOSED,
+     0,
+     {"*", "*", "", "", "", "", "", "", ""}},
+};
+
+static struct uvzk__session brought_to(const struct row *row)
+{
+    struct uvzk__session session;
+
+    uvzk__session_init(&session);
+    for (int i = 0; i < row->way_length; i++) {
+        (void)feed(&session, row->way[i], NOW);
+    }
+    assert_int_equal(session.state, row->state);
+    assert_int_equal(session.session_id, row->session_id);
+    return session;
+}
+
+static void check_fields(const struct uvzk__session *before,
+                         const struct uvzk__session *after, enum event event)
+{
+    bool by_clock = event == EARLY || event == LAPSE || event == CLOSE;
+    bool up = event == SAME || event == OTHER;
+    int64_t id = event == SAME ? 1 : event == OTHER ? 2 : before->session_id;
+
+    if (event == EXPIRE || event == REFUSE) {
+        id = 0;
+    }
+    assert_int_equal(after->connected, by_clock ? before->connected : up);
+    assert_int_equal(after->session_id, id);
+    assert_int_equal(after->timeout_ms, up ? T : before->timeout_ms);
+}
+
+static void every_event_in_every_state(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (int event = 0; event < EVENTS; event++) {
+            struct uvzk__session session = brought_to(&rows[i]), before = session;
+            char text[4];
+            struct uvzk__session_news news = feed(&session, (enum event)event, NOW + 1);
+            if (strcmp(written(&news, text), rows[i].news[event]) != 0) {
+                fail_msg("%s, %s: \"%s\" is told, not \"%s\"", rows[i].name,
+                         event_names[event], text, rows[i].news[event]);
+            }
+            if (news.count > 0) {
+                assert_int_equal(session.state, news.states[news.count - 1]);
+            } else {
+                assert_int_equal(session.state, before.state);
+            }
+            check_fields(&before, &session, (enum event)event);
+        }
+    }
+}
+
+/* ------------------------------------------------------------- every sequence */
+
+/* What a user knows who only listens. */
+struct listener {
+    uvzk_state_t last;
+    bool connected_before;
+    int64_t known; /* the session told last; 0 when it is known to be gone */
+};
+
+static void hear(struct listener *listener, uvzk_state_t told)
+{
+    assert_int_not_equal(told, listener->last);
+    assert_int_not_equal(listener->last, UVZK_STATE_CLOSED);
+    assert_int_not_equal(told, UVZK_STATE_LATENT);
+    assert_int_not_equal(told, UVZK_STATE_READ_ONLY);
+    if (told == UVZK_STATE_CONNECTED) {
+        assert_false(listener->connected_before);
+        listener->connected_before = true;
+    }
+    if (told == UVZK_STATE_RECONNECTED) {
+        assert_true(listener->connected_before);
+        assert_true(listener->last == UVZK_STATE_SUSPENDED ||
+                    listener->last == UVZK_STATE_LOST);
+    }
+    if (told == UVZK_STATE_SUSPENDED) {
+        assert_true(listener->last == UVZK_STATE_CONNECTED ||
+                    listener->last == UVZK_STATE_RECONNECTED);
+    }
+    listener->last = told;
+}
+
+static void check_news(struct listener *listener, const struct uvzk__session *session,
+                       const struct uvzk__session_news *news, enum event event)
+{
+    bool up = event == SAME || event == OTHER;
+    int64_t id = event == SAME ? 1 : 2;
+    uvzk_state_t before = listener->last;
+
+    assert_in_range(news->count, 0, 2);
+    assert_int_equal(news->fresh, up && listener->known != id);
+    for (int i = 0; i < news->count; i++) {
+        hear(listener, news->states[i]);
+    }
+    assert_int_equal(session->state, listener->last);
+    if (event == EARLY || (event == LAPSE && before != UVZK_STATE_SUSPENDED)) {
+        assert_int_equal(news->count, 0);
+    }
+    if (up && listener->known != 0 && listener->known != id &&
+        before != UVZK_STATE_LOST && before != UVZK_STATE_CLOSED) {
+        assert_int_equal(news->count, 2); /* through LOST: every hold is gone */
+        assert_int_equal(news->states[0], UVZK_STATE_LOST);
+    }
+    if (up) {
+        listener->known = id;
+    } else if (event == EXPIRE || event == REFUSE) {
+        listener->known = 0;
+    }
+}
+
+static uint64_t sequences;
+
+static void follow(struct uvzk__session session, struct listener listener, int depth)
+{
+    sequences++;
+    for (int event = 0; depth > 0 && event < EVENTS; event++) {
+        struct uvzk__session next = session;
+        struct listener heard = listener;
+        struct uvzk__session_news news = feed(&next, (enum event)event, NOW);
+        check_news(&heard, &next, &news, (enum event)event);
+        follow(next, heard, depth - 1);
+    }
+}
+
+static void no_sequence_tells_nonsense(void **state)
+{
+    struct uvzk__session session;
+    struct listener listener = {.last = UVZK_STATE_LATENT};
+
+    (void)state;
+    uvzk__session_init(&session);
+    follow(session, listener, 6);
+    printf("%llu sequences\n", (unsigned long long)sequences);
+    assert_int_equal(sequences, 597871); /* (9^7 - 1) / 8 */
+}
+
+/* ------------------------------------------------------------------ the clock */
+
+static struct uvzk__session suspended(uint64_t at_ms)
+{
+    struct uvzk__session session;
+
+    uvzk__session_init(&session);
+    (void)feed(&session, SAME, 1);
+    (void)feed(&session, SUSPEND, at_ms);
+    return session;
+}
+
+static void lost_a_timeout_after_the_connection(void **state)
+{
+    struct uvzk__session session = suspended(NOW);
+    struct uvzk__session_news news;
+
+    (void)state;
+    assert_int_equal(uvzk__session_lost_at(&session), NOW + T);
+    news = uvzk__session_lapse(&session, NOW + T - 1);
+    assert_int_equal(news.count, 0);
+    news = uvzk__session_step(
+        &session, &(struct uvzk__session_event){.kind = UVZK__SESSION_SUSPENDED},
+        NOW + 5000);
+    assert_int_equal(news.count, 0);
+    assert_int_equal(uvzk__session_lost_at(&session),
+                     NOW + T); /* it was lost only once */
+    news = uvzk__session_lapse(&session, NOW + T);
+    assert_int_equal(news.count, 1);
+    assert_int_equal(news.states[0], UVZK_STATE_LOST);
+    assert_true(uvzk__session_lost_at(&session) == UINT64_MAX);
+    news = uvzk__session_lapse(&session, NOW + 2 * T);
+    assert_int_equal(news.count, 0);
+}
+
+static void never_lost_by_the_clock_unless_suspended(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct uvzk__session session = brought_to(&rows[i]);
+        if (session.state != UVZK_STATE_SUSPENDED) {
+            assert_true(uvzk__session_lost_at(&session) == UINT64_MAX);
+            assert_int_equal(uvzk__session_lapse(&session, UINT64_MAX - 1).count, 0);
+        }
+    }
+}
+
+static void given_up_three_timeouts_after_the_connection(void **state)
+{
+    struct uvzk__session session = suspended(NOW);
+
+    (void)state;
+    assert_int_equal(uvzk__session_abandon_at(&session), NOW + 3 * T);
+    (void)feed(&session, LAPSE, 0);
+    assert_int_equal(session.state, UVZK_STATE_LOST);
+    assert_int_equal(uvzk__session_abandon_at(&session), NOW + 3 * T);
+    (void)feed(&session, FAIL, NOW + T);
+    assert_int_equal(uvzk__session_abandon_at(&session), NOW + 3 * T);
+    (void)feed(&session, SAME, NOW + T); /* alive after all */
+    assert_true(uvzk__session_abandon_at(&session) == UINT64_MAX);
+    (void)feed(&session, SUSPEND, NOW + 4 * T);
+    assert_int_equal(uvzk__session_abandon_at(&session), NOW + 7 * T);
+    (void)feed(&session, EXPIRE, NOW + 4 * T); /* nothing left to give up */
+    assert_true(uvzk__session_abandon_at(&session) == UINT64_MAX);
+}
+
+static void nothing_to_give_up_while_connected_or_without_a_session(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct uvzk__session session = brought_to(&rows[i]);
+        if (session.connected || session.session_id == 0) {
+            assert_true(uvzk__session_abandon_at(&session) == UINT64_MAX);
+        }
+    }
+}
+
+static void the_clock_runs_by_the_timeout_negotiated_last(void **state)
+{
+    struct uvzk__session session = suspended(NOW);
+
+    (void)state;
+    (void)uvzk__session_step(
+        &session,
+        &(struct uvzk__session_event){
+            .kind = UVZK__SESSION_CONNECTED, .session_id = 1, .timeout_ms = 2000},
+        NOW + 10);
+    (void)feed(&session, SUSPEND, NOW + 20);
+    assert_int_equal(uvzk__session_lost_at(&session), NOW + 2020);
+    assert_int_equal(uvzk__session_abandon_at(&session), NOW + 6020);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_event_in_every_state),
+        cmocka_unit_test(no_sequence_tells_nonsense),
+        cmocka_unit_test(lost_a_timeout_after_the_connection),
+        cmocka_unit_test(never_lost_by_the_clock_unless_suspended),
+        cmocka_unit_test(given_up_three_timeouts_after_the_connection),
+        cmocka_unit_test(nothing_to_give_up_while_connected_or_without_a_session),
+        cmocka_unit_test(the_clock_runs_by_the_timeout_negotiated_last),
+    };
+    return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}
