@@ -87,7 +87,8 @@ int main(void)
             _Exit(1); /* what is broken is not worth a leak report */
         }
         if ((seed - first + 1) % 1000 == 0) {
-            printf("%" PRIu64 " done\n", seed - first + 1);
+            printf("%" PRIu64 " done, the next seed is %" PRIu64 "\n", seed - first + 1,
+                   seed + 1);
         }
     }
     if (replays_exactly(first) != 0) {
