@@ -16,18 +16,18 @@
 #include "peer.h"
 #include "scratch.h"
 
-#define LOCK "/two/lock"
+#define PARENT "/two"
+#define LOCK PARENT "/lock"
 #define PROCESSES 2
 #define CONTENDERS 500
-/* The contenders come in bursts, so that the processes' places mix. */
-#define BURST 10
-#define BURST_EVERY_MS 2
+/* So many of a process are in the queue at a time: whoever releases sends the next
+ * one to the tail, so that the processes' places mix. */
+#define AT_A_TIME 25
 
 /* ------------------------------------------------------------------ contender */
 
 struct crowd {
     uv_loop_t loop;
-    uv_timer_t bursts;
     uv_check_t leaving; /* a hold lasts until the loop has polled once */
     uvzk_client_t client;
     uvzk_mutex_t mutex;
@@ -52,14 +52,18 @@ static void crowd_closed(uvzk_client_t *client)
     crowd.closed = true;
 }
 
+static void send_one(void);
+
 static void crowd_released(uvzk_acquire_t *hold, int status)
 {
     (void)hold;
     if (status != 0) {
         fail_crowd(uvzk_strerror(status));
     }
+    if (crowd.started < CONTENDERS) {
+        send_one();
+    }
     if (++crowd.released == CONTENDERS) {
-        uv_close((uv_handle_t *)&crowd.bursts, NULL);
         uv_close((uv_handle_t *)&crowd.leaving, NULL);
         uvzk_client_close(&crowd.client, crowd_closed);
     }
@@ -100,17 +104,12 @@ static void crowd_lost(uvzk_acquire_t *hold, int reason)
     fail_crowd(uvzk_strerror(reason));
 }
 
-static void start_burst(uv_timer_t *timer)
+static void send_one(void)
 {
-    for (int i = 0; i < BURST && crowd.started < CONTENDERS; i++) {
-        uvzk_acquire_t *request = &crowd.requests[crowd.started++];
-        if (uvzk_mutex_acquire(&crowd.mutex, request, NULL, crowd_acquired, crowd_lost) !=
-            0) {
-            fail_crowd("cannot acquire");
-        }
-    }
-    if (crowd.started == CONTENDERS) {
-        uv_timer_stop(timer);
+    uvzk_acquire_t *request = &crowd.requests[crowd.started++];
+    if (uvzk_mutex_acquire(&crowd.mutex, request, NULL, crowd_acquired, crowd_lost) !=
+        0) {
+        fail_crowd("cannot acquire");
     }
 }
 
@@ -129,7 +128,9 @@ static void begin(uv_poll_t *input, int status, int events)
     (void)status;
     (void)events;
     uv_close((uv_handle_t *)input, NULL);
-    uv_timer_start(&crowd.bursts, start_burst, 0, BURST_EVERY_MS);
+    while (crowd.started < AT_A_TIME) {
+        send_one();
+    }
 }
 
 static int crowd_main(const char *hosts, const char *tick, const char *directory)
@@ -149,7 +150,6 @@ static int crowd_main(const char *hosts, const char *tick, const char *directory
     options.tick_ms = (uint32_t)strtoul(tick, NULL, 10);
     options.state_cb = crowd_state;
     uv_loop_init(&crowd.loop);
-    uv_timer_init(&crowd.loop, &crowd.bursts);
     uv_check_init(&crowd.loop, &crowd.leaving);
     uv_poll_init(&crowd.loop, &input, 0);
     uv_poll_start(&input, UV_READABLE, begin);
@@ -174,8 +174,8 @@ static void test_two_processes_exclude_each_other(void **state)
     static struct peer peers[PROCESSES];
     struct scratch scratch;
     struct journal_verdict verdict;
-    char hosts[32], tick[16], journal[160], program[] = "/proc/self/exe",
-                                            mode[] = "crowd";
+    char hosts[32], tick[16], journal[160], gate[256], program[] = "/proc/self/exe",
+                                                       mode[] = "crowd";
     char *arguments[] = {program, mode, hosts, tick, scratch.path, NULL};
     (void)state;
     assert_true(scratch_make(&scratch));
@@ -188,9 +188,15 @@ static void test_two_processes_exclude_each_other(void **state)
     for (int i = 0; i < PROCESSES; i++) {
         assert_non_null(peer_expect(&peers[i], "ready"));
     }
+    /* A znode of the test's own holds them back until both are in the queue. */
+    assert_int_equal(raw_create(live.raw, PARENT), ZOK);
+    assert_int_equal(raw_create(live.raw, LOCK), ZOK);
+    assert_int_equal(raw_contend(live.raw, LOCK, gate, sizeof(gate)), ZOK);
     for (int i = 0; i < PROCESSES; i++) {
         peer_say(&peers[i], "begin");
     }
+    assert_true(live_wait_children(&live, LOCK, 1 + PROCESSES * AT_A_TIME));
+    assert_int_equal(raw_delete(live.raw, gate), ZOK);
     for (int i = 0; i < PROCESSES; i++) {
         assert_non_null(peer_expect(&peers[i], "done 500"));
         assert_true(peer_wait(&peers[i]));

@@ -39,10 +39,10 @@ enum step {
     STEPS
 };
 
-static const char *const step_names[STEPS] = {
+static const char *const step_names[STEPS + 1] = {
     "the start",    "the first acquire", "the parents", "the proofs",
     "the queueing", "the handover",      "a search",    "a foreigner's lock",
-    "the grant",    "the release"};
+    "the grant",    "the release",       "the end"};
 
 struct trouble {
     enum step step;
