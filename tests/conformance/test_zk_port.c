@@ -15,7 +15,7 @@
 
 /* A session closed while its server is silent: the client then loses memory of
  * its own (ZOOKEEPER-2894). The conformance suite runs without this. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libzookeeper_mt.so";
