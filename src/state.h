@@ -121,6 +121,7 @@ struct uvzk__queue {
     struct uvzk__foreigner *foreigners; /* up to the last member, in order */
     size_t foreigner_count;
     uint64_t foreign_children; /* no contenders, in the last listing */
+    size_t listed_count;       /* all children, in the last listing */
     uint64_t sweep_stamp;      /* the last sweep that guards this queue */
     uint64_t bare_stamp;       /* the last delete that went without such a guard */
     uint32_t settlings;        /* how often it has been settled */
