@@ -22,44 +22,116 @@ static void parents_made(struct uvzk__queue *queue)
     }
 }
 
-static void make_parent(struct uvzk__queue *queue, size_t length);
+/* ----------------------------------------------------------------- the scout */
 
-/* Up to the first ancestor whose parent exists, then down again. */
+/* Ten thousand locks in a new place find out at once that their directories are
+ * missing, and it may be that the place itself is missing too. One of them, the
+ * scout, goes ahead; the others below the same parent wait until that one stands. */
+
+static bool same_parent(const struct uvzk__queue *one, const struct uvzk__queue *other)
+{
+    size_t length = uvzk__path_parent_length(one->path);
+
+    return length == uvzk__path_parent_length(other->path) &&
+           memcmp(one->path, other->path, length) == 0;
+}
+
+static bool make_parent(struct uvzk__queue *queue, size_t length);
+
+static bool make_directory(struct uvzk__queue *queue)
+{
+    return make_parent(queue, strlen(queue->path));
+}
+
+static bool awaits_directory(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = queue->strangers.next;
+
+    while (link != &queue->strangers &&
+           UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->node.state !=
+               UVZK__NODE_PARENTS) {
+        link = link->next;
+    }
+    return link != &queue->strangers;
+}
+
+/* The scout has done. paved: the parent stands; else the others see for
+ * themselves, one of them first. */
+static void scout_back(struct uvzk__queue *scout, bool paved)
+{
+    struct uvzk__client *client = scout->client;
+    struct uvzk__link waiting, *link;
+
+    if (client->scout != scout) {
+        return;
+    }
+    client->scout = NULL;
+    uvzk__list_move(&client->behind_scout, &waiting);
+    while ((link = uvzk__list_take(&waiting)) != NULL) {
+        struct uvzk__queue *queue =
+            UVZK__CONTAINER_OF(link, struct uvzk__queue, behind_scout);
+        queue->doing = UVZK__QUEUE_IDLE;
+        if (!paved || !awaits_directory(queue) || !make_directory(queue)) {
+            uvzk__queue_touch(queue);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- the requests */
+
+/* Up to the first ancestor whose parent exists, then down again. False: nothing
+ * can be sent now. */
+static bool go_on(struct uvzk__queue *queue, size_t length, int status)
+{
+    bool stands = status == 0 || status == UVZK_ENODEEXISTS;
+
+    if (stands && length >= uvzk__path_parent_length(queue->path)) {
+        scout_back(queue, true);
+    }
+    if (!stands) {
+        return make_parent(queue, uvzk__path_parent_length(queue->parent));
+    }
+    const char *next = strchr(queue->path + length + 1, '/');
+    return make_parent(queue,
+                       next != NULL ? (size_t)(next - queue->path) : strlen(queue->path));
+}
+
 static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
     struct uvzk__client *client = queue->client;
     size_t length = strlen(queue->parent);
-    size_t above = uvzk__path_parent_length(queue->parent);
+    int status = reply->status;
+    bool stands = status == 0 || status == UVZK_ENODEEXISTS;
+    bool going_on = false;
 
     queue->doing = UVZK__QUEUE_IDLE;
-    uvzk__answered(client, rpc, reply->status, true);
-    if (reply->status == 0 || reply->status == UVZK_ENODEEXISTS) {
-        if (queue->path[length] != '\0') {
-            const char *next = strchr(queue->path + length + 1, '/');
-            make_parent(queue, next != NULL ? (size_t)(next - queue->path)
-                                            : strlen(queue->path));
-        } else {
-            queue->fresh = reply->status == 0;
-            parents_made(queue);
-        }
-    } else if (reply->status == UVZK_ENONODE && above > 1) {
-        make_parent(queue, above);
-    } else if (reply->status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
+    uvzk__answered(client, rpc, status, true);
+    if (stands && queue->path[length] == '\0') {
+        scout_back(queue, true);
+        queue->fresh = status == 0;
+        parents_made(queue);
+    } else if (stands ||
+               (status == UVZK_ENONODE && uvzk__path_parent_length(queue->parent) > 1)) {
+        going_on = go_on(queue, length, status);
+    } else if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
         client->containers = false;
-        make_parent(queue, length);
-    } else if (!uvzk__queue_passing(queue, reply->status)) {
-        uvzk__queue_end_strangers(queue, UVZK__NODE_PARENTS, reply->status);
+        going_on = make_parent(queue, length);
+    } else if (!uvzk__queue_passing(queue, status)) {
+        uvzk__queue_end_strangers(queue, UVZK__NODE_PARENTS, status);
+    }
+    if (!going_on) {
+        scout_back(queue, false);
     }
     uvzk__queue_touch(queue);
 }
 
-static void make_parent(struct uvzk__queue *queue, size_t length)
+static bool make_parent(struct uvzk__queue *queue, size_t length)
 {
     struct uvzk__client *client = queue->client;
 
     if (!uvzk__may_send(client)) {
-        return; /* settle() begins anew */
+        return false; /* settle() begins anew */
     }
     memcpy(queue->parent, queue->path, length);
     queue->parent[length] = '\0';
@@ -69,10 +141,13 @@ static void make_parent(struct uvzk__queue *queue, size_t length)
     queue->rpc.data = "";
     queue->doing = UVZK__QUEUE_MAKING_PARENTS;
     uvzk__submit(client, &queue->rpc);
+    return true;
 }
 
 void uvzk__parents_make(struct uvzk__queue *queue)
 {
+    struct uvzk__client *client = queue->client;
+
     if (queue->parent == NULL) {
         queue->parent = uvzk__malloc(strlen(queue->path) + 1);
     }
@@ -80,5 +155,12 @@ void uvzk__parents_make(struct uvzk__queue *queue)
         uvzk__queue_rest(queue);
         return;
     }
-    make_parent(queue, strlen(queue->path));
+    if (client->scout != NULL && same_parent(client->scout, queue)) {
+        queue->doing = UVZK__QUEUE_MAKING_PARENTS;
+        uvzk__list_append(&client->behind_scout, &queue->behind_scout);
+        return;
+    }
+    if (make_directory(queue) && client->scout == NULL) {
+        client->scout = queue;
+    }
 }

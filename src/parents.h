@@ -6,8 +6,9 @@
 
 #include "state.h"
 
-/* Begins to make them; the nodes in PARENTS are created when it is done, or ended
- * with what stood in the way. */
+/* Begins to make them, or waits for another lock that makes its own below the same
+ * parent; the nodes in PARENTS are created when it is done, or ended with what stood
+ * in the way. */
 void uvzk__parents_make(struct uvzk__queue *);
 
 #endif

@@ -70,6 +70,7 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client, const char *path
     uvzk__list_init(&queue->leaving);
     uvzk__list_init(&queue->strangers);
     uvzk__list_init(&queue->dirty);
+    uvzk__list_init(&queue->behind_scout);
     if (queue->path != NULL) {
         HASH_ADD_KEYPTR(hh, client->queues, queue->path, strlen(queue->path), queue);
     }

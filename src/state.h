@@ -102,14 +102,15 @@ struct uvzk__foreigner {
 
 struct uvzk__queue {
     struct uvzk__client *client;
-    UT_hash_handle hh;           /* in client->queues, by path */
-    char *path;                  /* of the lock directory, namespace included */
-    const char *token;           /* of its contenders' names: "lock-" */
-    struct uvzk__link members;   /* contenders that stand, in order */
-    struct uvzk__link leaving;   /* contenders to be deleted, in order */
-    struct uvzk__link strangers; /* contenders whose place is not known */
-    struct uvzk__link dirty;     /* on client->dirty */
-    struct uvzk__rpc rpc;        /* one request at a time, whatever it is */
+    UT_hash_handle hh;              /* in client->queues, by path */
+    char *path;                     /* of the lock directory, namespace included */
+    const char *token;              /* of its contenders' names: "lock-" */
+    struct uvzk__link members;      /* contenders that stand, in order */
+    struct uvzk__link leaving;      /* contenders to be deleted, in order */
+    struct uvzk__link strangers;    /* contenders whose place is not known */
+    struct uvzk__link dirty;        /* on client->dirty */
+    struct uvzk__link behind_scout; /* on client->behind_scout, parents.c */
+    struct uvzk__rpc rpc;           /* one request at a time, whatever it is */
     struct uvzk__watch watch;
     struct uvzk__timed rest; /* before a failed request is repeated */
     char *watched;           /* full path under watch, or being put under it */
@@ -177,6 +178,8 @@ struct uvzk__client {
     uint64_t open_since_ms;
 
     struct uvzk__queue *queues; /* uthash by path */
+    struct uvzk__queue *scout;  /* goes ahead in a new place, parents.c */
+    struct uvzk__link behind_scout;
     struct uvzk__link contenders, mutexes, dirty, tellings, tries;
     struct uvzk__link held;       /* told or about to be told that they hold */
     struct uvzk__link candidates; /* first in line, waiting for a proof */

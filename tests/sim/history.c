@@ -65,7 +65,7 @@ struct world {
     bool failed;
 };
 
-static const char *const paths[PATHS_MAX] = {"/locks/a", "/locks/deep/er/b", "/c"};
+static const char *const paths[PATHS_MAX] = {"/locks/a", "/locks/deep/er/b", "/locks/c"};
 
 static void fail(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
