@@ -43,18 +43,6 @@ static bool make_directory(struct uvzk__queue *queue)
     return make_parent(queue, strlen(queue->path));
 }
 
-static bool awaits_directory(struct uvzk__queue *queue)
-{
-    struct uvzk__link *link = queue->strangers.next;
-
-    while (link != &queue->strangers &&
-           UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->node.state !=
-               UVZK__NODE_PARENTS) {
-        link = link->next;
-    }
-    return link != &queue->strangers;
-}
-
 /* The scout has done. paved: the parent stands; else the others see for
  * themselves, one of them first. */
 static void scout_back(struct uvzk__queue *scout, bool paved)
@@ -71,7 +59,8 @@ static void scout_back(struct uvzk__queue *scout, bool paved)
         struct uvzk__queue *queue =
             UVZK__CONTAINER_OF(link, struct uvzk__queue, behind_scout);
         queue->doing = UVZK__QUEUE_IDLE;
-        if (!paved || !awaits_directory(queue) || !make_directory(queue)) {
+        if (!paved || !uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS) ||
+            !make_directory(queue)) {
             uvzk__queue_touch(queue);
         }
     }
@@ -79,41 +68,38 @@ static void scout_back(struct uvzk__queue *scout, bool paved)
 
 /* ---------------------------------------------------------------- the requests */
 
-/* Up to the first ancestor whose parent exists, then down again. False: nothing
- * can be sent now. */
-static bool go_on(struct uvzk__queue *queue, size_t length, int status)
+/* Down again, below an ancestor that stands. False: nothing can be sent now. */
+static bool go_down(struct uvzk__queue *queue, size_t length)
 {
-    bool stands = status == 0 || status == UVZK_ENODEEXISTS;
-
-    if (stands && length >= uvzk__path_parent_length(queue->path)) {
-        scout_back(queue, true);
-    }
-    if (!stands) {
-        return make_parent(queue, uvzk__path_parent_length(queue->parent));
-    }
     const char *next = strchr(queue->path + length + 1, '/');
+
     return make_parent(queue,
                        next != NULL ? (size_t)(next - queue->path) : strlen(queue->path));
 }
 
+/* Up to the first ancestor whose parent exists, then down. */
 static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
     struct uvzk__client *client = queue->client;
     size_t length = strlen(queue->parent);
+    size_t above = uvzk__path_parent_length(queue->parent);
     int status = reply->status;
     bool stands = status == 0 || status == UVZK_ENODEEXISTS;
     bool going_on = false;
 
     queue->doing = UVZK__QUEUE_IDLE;
     uvzk__answered(client, rpc, status, true);
-    if (stands && queue->path[length] == '\0') {
+    if (stands && length >= uvzk__path_parent_length(queue->path)) {
         scout_back(queue, true);
+    }
+    if (stands && queue->path[length] == '\0') {
         queue->fresh = status == 0;
         parents_made(queue);
-    } else if (stands ||
-               (status == UVZK_ENONODE && uvzk__path_parent_length(queue->parent) > 1)) {
-        going_on = go_on(queue, length, status);
+    } else if (stands) {
+        going_on = go_down(queue, length);
+    } else if (status == UVZK_ENONODE && above > 1) {
+        going_on = make_parent(queue, above);
     } else if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
         client->containers = false;
         going_on = make_parent(queue, length);

@@ -265,7 +265,7 @@ static bool wants_listing(struct uvzk__queue *queue)
            !(uvzk__list_empty(&queue->strangers) && queue->positions_wanted == 0);
 }
 
-static bool has_stranger(struct uvzk__queue *queue, enum uvzk__node_state state)
+bool uvzk__queue_has_stranger(struct uvzk__queue *queue, enum uvzk__node_state state)
 {
     struct uvzk__link *link;
 
@@ -290,9 +290,9 @@ static void request(struct uvzk__queue *queue)
         (predecessor == NULL || predecessor->sequence != queue->watched_sequence)) {
         uvzk__predecessor_unwatch(queue);
     }
-    if (has_stranger(queue, UVZK__NODE_PARENTS)) {
+    if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if (has_stranger(queue, UVZK__NODE_UNKNOWN)) {
+    } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN)) {
         uvzk__listing_start_synced(queue);
     } else if (wants_listing(queue)) {
         uvzk__listing_start(queue);

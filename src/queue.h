@@ -54,6 +54,9 @@ struct uvzk__contender *uvzk__queue_front(struct uvzk__queue *);
 void uvzk__queue_end_strangers(struct uvzk__queue *, enum uvzk__node_state, int code);
 void uvzk__queue_end_members(struct uvzk__queue *, int code);
 
+/* Whether one of the strangers is in this state. */
+bool uvzk__queue_has_stranger(struct uvzk__queue *, enum uvzk__node_state);
+
 /* Whether a request that failed like this is worth repeating: at once when the
  * connection is back, after a rest when the trouble is the server's. */
 bool uvzk__queue_passing(struct uvzk__queue *, int status);

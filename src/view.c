@@ -21,7 +21,6 @@ struct scan {
     struct sighting *sightings; /* by sequence */
     size_t sighting_count;
     uint64_t foreign_children;
-    size_t listed_count;
     struct uvzk__contender **placed;  /* by sequence */
     struct uvzk__contender **unknown; /* by UUID */
     size_t placed_count, unknown_count;
@@ -170,7 +169,6 @@ static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const
     if (scan->sightings == NULL) {
         return UV_ENOMEM;
     }
-    scan->listed_count = count;
     for (size_t i = 0; i < count; i++) {
         struct sighting *sighting = &scan->sightings[scan->sighting_count];
         uvzk__node_name_parse(&sighting->parsed, names[i], queue->token);
@@ -255,7 +253,7 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
     uvzk__view_foreign_children(queue, scan->foreign_children);
     queue->listed_stamp = queue->asked_stamp;
     queue->list_again = false;
-    queue->listed_count = scan->listed_count;
+    queue->listed_count = scan->sighting_count + scan->foreign_children;
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {
