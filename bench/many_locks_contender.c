@@ -220,7 +220,7 @@ void contender_start(struct run *run, struct contender *contender, uvzk_mutex_t 
     contender->state = PENDING;
     contender->asked_ns = uv_hrtime();
     int rc =
-        uvzk_mutex_acquire(mutex, &contender->request, &options, on_acquired, on_lost);
+        uvzk_lock_acquire(mutex, &contender->request, &options, on_acquired, on_lost);
     if (rc < 0) {
         contender->state = IDLE;
         note_error(run, rc);

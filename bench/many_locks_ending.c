@@ -122,6 +122,6 @@ void ending_begin(struct run *run)
 
     run_begin_phase(run, CLOSING_MUTEXES);
     for (size_t n = 0; n < count; n++) {
-        uvzk_mutex_close(&run->mutexes[n], on_mutex_closed);
+        uvzk_lock_close(&run->mutexes[n], on_mutex_closed);
     }
 }

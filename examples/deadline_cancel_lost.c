@@ -60,7 +60,7 @@ static void on_waited(uvzk_acquire_t *request, int status)
         /* alice still holds: is_held() reads the clock, it can be asked at any
          * moment, and is false as soon as the hold cannot be proved any more. */
         printf("alice: %s\n", uvzk_is_held(&alice) ? "still held" : "not held");
-        uvzk_mutex_close(&mutex, on_mutex_closed);
+        uvzk_lock_close(&mutex, on_mutex_closed);
     }
 }
 
@@ -84,11 +84,11 @@ static void on_alice(uvzk_acquire_t *hold, int status)
     /* The timeout covers everything, the talk with the server included. */
     uvzk_acquire_options_init(&options);
     options.timeout_ms = 500;
-    uvzk_mutex_acquire(&mutex, &bob, &options, on_waited, on_lost);
+    uvzk_lock_acquire(&mutex, &bob, &options, on_waited, on_lost);
 
     uvzk_acquire_options_init(&options);
     options.queued_cb = on_queued;
-    uvzk_mutex_acquire(&mutex, &carol, &options, on_waited, on_lost);
+    uvzk_lock_acquire(&mutex, &carol, &options, on_waited, on_lost);
 }
 
 int main(int argc, char **argv)
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     patience.timeout_ms = 15000;
     if ((rc = uvzk_client_start(&client)) < 0 ||
         (rc = uvzk_mutex_init(&client, &mutex, "/examples/three")) < 0 ||
-        (rc = uvzk_mutex_acquire(&mutex, &alice, &patience, on_alice, on_lost)) < 0) {
+        (rc = uvzk_lock_acquire(&mutex, &alice, &patience, on_alice, on_lost)) < 0) {
         fprintf(stderr, "%s\n", uvzk_strerror(rc));
         uvzk_client_close(&client, NULL);
     }

@@ -78,8 +78,8 @@ int main(int argc, char **argv)
     acquire_options.timeout_ms = 15000;
     if ((rc = uvzk_client_start(&client)) < 0 ||
         (rc = uvzk_mutex_init(&client, &mutex, "/examples/mutex")) < 0 ||
-        (rc = uvzk_mutex_acquire(&mutex, &request, &acquire_options, on_acquired,
-                                 on_lost)) < 0) {
+        (rc = uvzk_lock_acquire(&mutex, &request, &acquire_options, on_acquired,
+                                on_lost)) < 0) {
         fprintf(stderr, "%s\n", uvzk_strerror(rc));
         finish();
     }

@@ -119,7 +119,8 @@ typedef struct uvzk_retry_policy_s {
 /* -------------------------------------------------------------------- types */
 
 typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
-typedef struct uvzk_mutex_s uvzk_mutex_t;               /* InterProcessMutex */
+typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
+typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
 typedef struct uvzk_acquire_s uvzk_acquire_t;           /* attempt, then hold */
 typedef struct uvzk_verify_s uvzk_verify_t;             /* one question */
 typedef struct uvzk_participants_s uvzk_participants_t; /* one listing */
@@ -133,7 +134,7 @@ typedef struct uvzk_participants_s uvzk_participants_t; /* one listing */
 struct uvzk_client_s {
     UVZK_SHELL_FIELDS;
 };
-struct uvzk_mutex_s {
+struct uvzk_lock_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_acquire_s {
@@ -274,7 +275,7 @@ UVZK_EXTERN void uvzk_client_stats(const uvzk_client_t *client,
 /* -------------------------------------------------------------------- mutex */
 
 /* FINAL for the mutex. */
-typedef void (*uvzk_mutex_close_cb)(uvzk_mutex_t *mutex);
+typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
 
 /* status 0: granted; the request is now the hold and lives until it is
  * released or lost. status < 0: FINAL. UV_ETIMEDOUT: not granted in time, or
@@ -344,27 +345,27 @@ UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
  * UV_EINVAL, UVZK_ECLOSED (mutex or client closing), UV_ENOMEM,
  * UVZK_ELIMIT (the session would hold too many znodes),
  * UV_EBUSY (the request is pending or held), UV_EIO (no random bytes). */
-UVZK_EXTERN int uvzk_mutex_acquire(uvzk_mutex_t *mutex, uvzk_acquire_t *request,
-                                   const uvzk_acquire_options_t *options,
-                                   uvzk_acquire_cb acquire_cb, uvzk_lost_cb lost_cb);
+UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_acquire_t *request,
+                                  const uvzk_acquire_options_t *options,
+                                  uvzk_acquire_cb acquire_cb, uvzk_lost_cb lost_cb);
 
 /* Whether anyone holds the lock through this mutex now, or this owner does.
  * Both read the clock: false as soon as the hold can no longer be proved. */
-UVZK_EXTERN int uvzk_mutex_is_held(const uvzk_mutex_t *mutex);
-UVZK_EXTERN int uvzk_mutex_is_held_by(const uvzk_mutex_t *mutex, const void *owner);
+UVZK_EXTERN int uvzk_lock_is_held(const uvzk_lock_t *lock);
+UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner);
 
 /* status < 0: UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_ECLOSED, UVZK_ENOAUTH,
  * UV_ENOMEM. Else the full paths of the contenders' znodes, in queue order,
  * without those of other children; none if the lock path does not exist. */
 typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
                                      const char *const *paths, size_t count);
-UVZK_EXTERN int uvzk_mutex_participants(uvzk_mutex_t *mutex, uvzk_participants_t *request,
-                                        uvzk_participants_cb cb);
+UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
+                                       uvzk_participants_cb cb);
 
 /* Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED,
  * their znodes are withdrawn in the background; cb (may be NULL) comes last.
  * UVZK_ESTATE: closing, or not initialised. */
-UVZK_EXTERN int uvzk_mutex_close(uvzk_mutex_t *mutex, uvzk_mutex_close_cb cb);
+UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 
 /* --------------------------------------------------------- attempt and hold */
 

@@ -4,7 +4,7 @@
 
 #include "contender.h"
 #include "driver.h"
-#include "mutex.h"
+#include "lock.h"
 #include "prover.h"
 
 #define BIT(told) (1U << (told))
@@ -37,7 +37,7 @@ static void move(struct uvzk__acquisition *acquisition, enum uvzk__told told)
 
 static struct uvzk__client *client_of(const struct uvzk__acquisition *acquisition)
 {
-    return acquisition->mutex->client;
+    return acquisition->lock->client;
 }
 
 /* It no longer waits: no deadline, no single try. */
@@ -60,12 +60,12 @@ static void detach(struct uvzk__acquisition *acquisition)
 static uvzk_acquire_t *finish(struct uvzk__acquisition *acquisition)
 {
     uvzk_acquire_t *shell = acquisition->shell;
-    struct uvzk__mutex *mutex = acquisition->mutex;
+    struct uvzk__lock *lock = acquisition->lock;
 
     move(acquisition, FINAL);
     shell->impl = NULL;
     uvzk__free(acquisition);
-    uvzk__mutex_acquisition_over(mutex);
+    uvzk__lock_acquisition_over(lock);
     return shell;
 }
 
@@ -152,7 +152,7 @@ static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_
     }
 }
 
-struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__mutex *mutex,
+struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
                                                 uvzk_acquire_t *shell,
                                                 const uvzk_acquire_options_t *options,
                                                 uvzk_acquire_cb acquire_cb,
@@ -164,7 +164,7 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__mutex *mutex,
         return NULL;
     }
     acquisition->shell = shell;
-    acquisition->mutex = mutex;
+    acquisition->lock = lock;
     acquisition->acquire_cb = acquire_cb;
     acquisition->lost_cb = lost_cb;
     acquisition->queued_cb = options->queued_cb;
@@ -180,7 +180,7 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
                              struct uvzk__contender *contender, int64_t timeout_ms)
 {
     acquisition->shell->impl = acquisition;
-    acquisition->mutex->acquisition_count++;
+    acquisition->lock->acquisition_count++;
     acquisition->contender = contender;
     if (contender != NULL) {
         uvzk__list_append(&contender->acquisitions, &acquisition->siblings);

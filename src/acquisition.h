@@ -28,7 +28,7 @@ enum uvzk__told {
 
 /* A new one, in ASKED, not yet attached to anything: uvzk__free() undoes it. NULL
  * when out of memory. */
-struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__mutex *,
+struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *,
                                                 uvzk_acquire_t *shell,
                                                 const uvzk_acquire_options_t *,
                                                 uvzk_acquire_cb, uvzk_lost_cb);

@@ -149,7 +149,7 @@ void uvzk__client_free(struct uvzk__client *client)
 static void init_lists(struct uvzk__client *client)
 {
     uvzk__list_init(&client->contenders);
-    uvzk__list_init(&client->mutexes);
+    uvzk__list_init(&client->locks);
     uvzk__list_init(&client->dirty);
     uvzk__list_init(&client->tellings);
     uvzk__list_init(&client->tries);

@@ -8,7 +8,7 @@
 #include "acquisition.h"
 #include "driver.h"
 #include "guard.h"
-#include "mutex.h"
+#include "lock.h"
 #include "path.h"
 #include "prover.h"
 #include "queue.h"
@@ -76,7 +76,7 @@ static void rested(struct uvzk__timed *timed)
     uvzk__contender_follow(contender);
 }
 
-static struct uvzk__contender *make(struct uvzk__mutex *mutex, struct uvzk__queue *queue,
+static struct uvzk__contender *make(struct uvzk__lock *lock, struct uvzk__queue *queue,
                                     const uvzk_acquire_options_t *options)
 {
     struct uvzk__contender *contender = uvzk__calloc(1, sizeof(*contender));
@@ -85,7 +85,7 @@ static struct uvzk__contender *make(struct uvzk__mutex *mutex, struct uvzk__queu
         return NULL;
     }
     uvzk__node_init(&contender->node);
-    contender->client = mutex->client;
+    contender->client = lock->client;
     contender->queue = queue;
     contender->owner = options->owner;
     contender->rest.due = rested;
@@ -108,11 +108,11 @@ static struct uvzk__contender *make(struct uvzk__mutex *mutex, struct uvzk__queu
     return contender;
 }
 
-int uvzk__contender_new(struct uvzk__mutex *mutex, const uvzk_acquire_options_t *options,
+int uvzk__contender_new(struct uvzk__lock *lock, const uvzk_acquire_options_t *options,
                         struct uvzk__contender **out)
 {
-    struct uvzk__client *client = mutex->client;
-    struct uvzk__queue *queue = uvzk__queue_of(client, mutex->path);
+    struct uvzk__client *client = lock->client;
+    struct uvzk__queue *queue = uvzk__queue_of(client, lock->path);
 
     if (queue == NULL) {
         return UV_ENOMEM;
@@ -121,13 +121,13 @@ int uvzk__contender_new(struct uvzk__mutex *mutex, const uvzk_acquire_options_t 
     if (client->node_bytes + budget_of(queue) > NODE_BYTES_MAX) {
         return UVZK_ELIMIT;
     }
-    struct uvzk__contender *contender = make(mutex, queue, options);
+    struct uvzk__contender *contender = make(lock, queue, options);
     if (contender == NULL) {
         return UV_ENOMEM;
     }
     int status = rename_afresh(contender);
     if (status == 0) {
-        status = uvzk__mutex_own(mutex, contender);
+        status = uvzk__lock_own(lock, contender);
     }
     if (status != 0) {
         free_contender(contender);
@@ -278,8 +278,8 @@ static void let_go_of_hold(struct uvzk__contender *contender)
 {
     if (contender->held) {
         contender->held = false;
-        if (contender->mutex != NULL) {
-            contender->mutex->held_count--;
+        if (contender->lock != NULL) {
+            contender->lock->held_count--;
         }
         uvzk__list_remove(&contender->in_role);
         uvzk__prover_schedule(contender->client);
@@ -301,7 +301,7 @@ static void give_up(struct uvzk__contender *contender)
     contender->given_up = true;
     let_go_of_hold(contender);
     uvzk__prover_unwant(contender); /* it is not on client->doomed yet */
-    uvzk__mutex_disown(contender);
+    uvzk__lock_disown(contender);
     uvzk__timed_clear(contender->client, &contender->rest);
     want_no_position(contender);
     end_acquisitions(contender, contender->node.status);
@@ -360,8 +360,8 @@ void uvzk__contender_grant(struct uvzk__contender *contender)
     uvzk__prover_unwant(contender);
     want_no_position(contender);
     contender->held = true;
-    if (contender->mutex != NULL) {
-        contender->mutex->held_count++;
+    if (contender->lock != NULL) {
+        contender->lock->held_count++;
     }
     uvzk__list_append(&contender->client->held, &contender->in_role);
     uvzk__prover_schedule(contender->client);

@@ -5,10 +5,10 @@
 
 #include "state.h"
 
-/* A new contender for the mutex's path; pump it when its first acquisition has
+/* A new contender for the lock's path; pump it when its first acquisition has
  * been attached. *out is set only at 0. UV_ENOMEM, UVZK_ELIMIT, UV_EIO (no
  * random bytes). */
-int uvzk__contender_new(struct uvzk__mutex *, const uvzk_acquire_options_t *,
+int uvzk__contender_new(struct uvzk__lock *, const uvzk_acquire_options_t *,
                         struct uvzk__contender **out);
 
 /* Submits what its node needs, if it can be submitted now. */

@@ -115,29 +115,29 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__free(participants);
 }
 
-int uvzk_mutex_participants(uvzk_mutex_t *mutex_shell, uvzk_participants_t *shell,
-                            uvzk_participants_cb cb)
+int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_participants_t *shell,
+                           uvzk_participants_cb cb)
 {
-    if (mutex_shell == NULL || shell == NULL || cb == NULL) {
+    if (lock_shell == NULL || shell == NULL || cb == NULL) {
         return UV_EINVAL;
     }
-    struct uvzk__mutex *mutex = mutex_shell->impl;
+    struct uvzk__lock *lock = lock_shell->impl;
     if (shell->impl != NULL) {
         return UV_EBUSY;
     }
-    if (mutex == NULL || mutex->closing || mutex->client->closing) {
+    if (lock == NULL || lock->closing || lock->client->closing) {
         return UVZK_ECLOSED;
     }
     struct listing *listing = uvzk__calloc(1, sizeof(*listing));
     if (listing == NULL) {
         return UV_ENOMEM;
     }
-    listing->path = uvzk__strdup(mutex->path);
+    listing->path = uvzk__strdup(lock->path);
     if (listing->path == NULL) {
         uvzk__free(listing);
         return UV_ENOMEM;
     }
-    listing->client = mutex->client;
+    listing->client = lock->client;
     listing->shell = shell;
     listing->cb = cb;
     shell->impl = listing;

@@ -6,7 +6,7 @@
 #include "acquisition.h"
 #include "contender.h"
 #include "driver.h"
-#include "mutex.h"
+#include "lock.h"
 #include "prover.h"
 #include "queue.h"
 #include "retry.h"
@@ -267,9 +267,9 @@ void uvzk__close_when_done(struct uvzk__client *client)
 
 static void free_client(struct uvzk__client *client)
 {
-    while (!uvzk__list_empty(&client->mutexes)) {
-        uvzk__mutex_free(
-            UVZK__CONTAINER_OF(client->mutexes.next, struct uvzk__mutex, everyone));
+    while (!uvzk__list_empty(&client->locks)) {
+        uvzk__lock_free(
+            UVZK__CONTAINER_OF(client->locks.next, struct uvzk__lock, everyone));
     }
     uvzk__client_free(client);
 }

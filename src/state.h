@@ -1,7 +1,7 @@
 /* What lives behind the shells. One client owns everything below it:
  *
  *   client --- queues by path --- contenders in order --- acquisitions
- *          \-- mutexes ---------- contenders by owner
+ *          \-- locks ------------ contenders by owner
  *
  * A contender is one claim on a lock: a znode, and the acquisitions (one, or
  * several of one owner) it stands for. It outlives them for as long as its
@@ -40,7 +40,7 @@ struct uvzk__telling {
 struct uvzk__acquisition {
     uvzk_acquire_t *shell;
     struct uvzk__contender *contender;
-    struct uvzk__mutex *mutex;  /* NULL once the mutex is closed */
+    struct uvzk__lock *lock;    /* NULL once the lock is closed */
     struct uvzk__link siblings; /* on contender->acquisitions */
     struct uvzk__link try_link; /* on client->tries, if tried once */
     struct uvzk__telling telling;
@@ -61,9 +61,9 @@ struct uvzk__contender {
     struct uvzk__node node;
     struct uvzk__client *client;
     struct uvzk__queue *queue;
-    struct uvzk__mutex *mutex; /* whose owner may re-enter; NULL if nobody may */
+    struct uvzk__lock *lock; /* whose owner may re-enter; NULL if nobody may */
     const void *owner;
-    UT_hash_handle by_owner; /* in mutex->owned */
+    UT_hash_handle by_owner; /* in lock->owned */
     struct uvzk__link acquisitions;
     struct uvzk__link everyone; /* on client->contenders */
     struct uvzk__link in_queue; /* on queue->members, ->leaving or ->strangers */
@@ -136,15 +136,15 @@ struct uvzk__queue {
     bool resting;              /* after a failed request */
 };
 
-/* -------------------------------------------------------------------- mutex */
+/* --------------------------------------------------------------------- lock */
 
-struct uvzk__mutex {
-    uvzk_mutex_t *shell;
+struct uvzk__lock {
+    uvzk_lock_t *shell;
     struct uvzk__client *client;
-    struct uvzk__link everyone;    /* on client->mutexes */
+    struct uvzk__link everyone;    /* on client->locks */
     struct uvzk__contender *owned; /* uthash by owner */
     struct uvzk__telling telling;  /* of its close */
-    uvzk_mutex_close_cb close_cb;
+    uvzk_lock_close_cb close_cb;
     char *path;
     uint64_t acquisition_count; /* not FINAL yet */
     uint64_t held_count;        /* contenders that hold */
@@ -180,7 +180,7 @@ struct uvzk__client {
     struct uvzk__queue *queues; /* uthash by path */
     struct uvzk__queue *scout;  /* goes ahead in a new place, parents.c */
     struct uvzk__link behind_scout;
-    struct uvzk__link contenders, mutexes, dirty, tellings, tries;
+    struct uvzk__link contenders, locks, dirty, tellings, tries;
     struct uvzk__link held;       /* told or about to be told that they hold */
     struct uvzk__link candidates; /* first in line, waiting for a proof */
     struct uvzk__link doomed;     /* to be deleted */

@@ -130,7 +130,7 @@ static void passer_start(struct passer *passer, const char *name)
     passer->request.data = passer;
     snprintf(passer->name, sizeof(passer->name), "%s", name);
     assert_int_equal(
-        uvzk_mutex_acquire(&mutex, &passer->request, NULL, passer_acquired, passer_lost),
+        uvzk_lock_acquire(&mutex, &passer->request, NULL, passer_acquired, passer_lost),
         0);
 }
 
@@ -225,7 +225,7 @@ static void cycler_start(struct cycler *cycler)
 {
     cycler->request.data = cycler;
     assert_int_equal(
-        uvzk_mutex_acquire(&mutex, &cycler->request, NULL, cycler_acquired, passer_lost),
+        uvzk_lock_acquire(&mutex, &cycler->request, NULL, cycler_acquired, passer_lost),
         0);
 }
 
@@ -295,7 +295,7 @@ static void test_both_see_the_same_participants(void **state)
     assert_true(attempt_wait_granted(live.loop, &ours));
     peer_say(&curator, "acquire j %s", path);
     assert_true(live_wait_children(&live, path, 2));
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing.request, on_listed), 0);
+    assert_int_equal(uvzk_lock_participants(&mutex, &listing.request, on_listed), 0);
     assert_true(run_until_set(live.loop, &listing.told));
     peer_say(&curator, "participants %s", path);
     const char *theirs = peer_expect(&curator, "participants 2 ");

@@ -67,7 +67,7 @@ int attempt_start(struct attempt *attempt, uvzk_mutex_t *mutex,
     attempt->lost_reason = ATTEMPT_UNTOLD;
     attempt->release_status = ATTEMPT_UNTOLD;
     attempt->request.data = attempt;
-    return uvzk_mutex_acquire(mutex, &attempt->request, &settings, on_acquired, on_lost);
+    return uvzk_lock_acquire(mutex, &attempt->request, &settings, on_acquired, on_lost);
 }
 
 int attempt_start_for(struct attempt *attempt, uvzk_mutex_t *mutex, void *owner)

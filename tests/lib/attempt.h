@@ -21,7 +21,7 @@ struct attempt {
     bool release_at_once; /* set before: releases inside the grant's callback */
 };
 
-/* Sets everything to "nothing told" and starts it. What uvzk_mutex_acquire
+/* Sets everything to "nothing told" and starts it. What uvzk_lock_acquire
  * says. options may be NULL; its queued_cb is replaced. */
 int attempt_start(struct attempt *attempt, uvzk_mutex_t *mutex,
                   const uvzk_acquire_options_t *options);

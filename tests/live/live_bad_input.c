@@ -251,7 +251,7 @@ static int count_participants(void)
 {
     uvzk_participants_t listing = {.data = NULL};
     participants = -1;
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing, on_participants), 0);
+    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
     uint64_t deadline = uvzk_now() + PATIENCE_MS;
     while (participants == -1 && uvzk_now() < deadline) {
         uv_run(live.loop, UV_RUN_ONCE);

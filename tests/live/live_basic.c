@@ -49,7 +49,7 @@ static void test_acquires_and_releases(void **state)
     assert_null(uvzk_node_path(&first.request));
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_true(uvzk_is_held(&first.request));
-    assert_true(uvzk_mutex_is_held(&mutex));
+    assert_true(uvzk_lock_is_held(&mutex));
     assert_int_equal(raw_exists(live.raw, uvzk_node_path(&first.request), &stat), ZOK);
     assert_int_equal(stat.czxid, uvzk_token(&first.request));
     assert_int_equal(stat.ephemeralOwner, uvzk_client_session_id(&live.client));
@@ -59,7 +59,7 @@ static void test_acquires_and_releases(void **state)
     assert_int_equal(first.release_status, 0);
     assert_int_equal(raw_children_count(live.raw, LOCK), 0); /* known to be gone */
     assert_int_equal(first.queued, 0);
-    assert_false(uvzk_mutex_is_held(&mutex));
+    assert_false(uvzk_lock_is_held(&mutex));
     end_without_children(LOCK);
 }
 
@@ -125,12 +125,12 @@ static void test_reenters_by_owner(void **state)
     assert_int_equal(attempt_start_for(&third, &mutex, &bob), 0);
     assert_true(attempt_wait_queued(live.loop, &third));
     assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(uvzk_mutex_is_held_by(&mutex, &alice)); /* the re-entry stands */
-    assert_false(uvzk_mutex_is_held_by(&mutex, &bob));
+    assert_true(uvzk_lock_is_held_by(&mutex, &alice)); /* the re-entry stands */
+    assert_false(uvzk_lock_is_held_by(&mutex, &bob));
     assert_int_equal(third.acquired, 0);
     assert_true(attempt_release_and_wait(live.loop, &second));
     assert_true(attempt_wait_granted(live.loop, &third));
-    assert_true(uvzk_mutex_is_held_by(&mutex, &bob));
+    assert_true(uvzk_lock_is_held_by(&mutex, &bob));
     assert_true(attempt_release_and_wait(live.loop, &third));
     end_without_children(LOCK);
 }
@@ -239,7 +239,7 @@ static void test_loses_a_deleted_znode(void **state)
     assert_int_equal(raw_delete(live.raw, uvzk_node_path(&first.request)), ZOK);
     assert_true(attempt_wait_lost(live.loop, &first));
     assert_int_equal(first.lost_reason, UVZK_EDELETED);
-    assert_false(uvzk_mutex_is_held(&mutex));
+    assert_false(uvzk_lock_is_held(&mutex));
     assert_int_equal(attempt_release(&first), UVZK_ENOTHELD);
     end_without_children(LOCK);
 }
@@ -357,7 +357,7 @@ static void list(struct listing *listing)
 {
     memset(listing, 0, sizeof(*listing));
     listing->request.data = listing;
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing->request, on_listed), 0);
+    assert_int_equal(uvzk_lock_participants(&mutex, &listing->request, on_listed), 0);
     assert_int_equal(listing->told, 0);
     assert_true(run_until_count(live.loop, &listing->told, 1));
 }
@@ -707,9 +707,9 @@ static void test_closes_a_mutex_alone(void **state)
     assert_int_equal(attempt_start(&third, &other, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_true(attempt_wait_granted(live.loop, &third));
-    assert_int_equal(uvzk_mutex_close(&mutex, count_mutex_close), 0);
+    assert_int_equal(uvzk_lock_close(&mutex, count_mutex_close), 0);
     assert_int_equal(closed, 0);
-    assert_int_equal(uvzk_mutex_close(&mutex, count_mutex_close), UVZK_ESTATE);
+    assert_int_equal(uvzk_lock_close(&mutex, count_mutex_close), UVZK_ESTATE);
     assert_true(run_until_count(live.loop, &closed, 1));
     assert_int_equal(first.lost_reason, UVZK_ECLOSED);
     assert_int_equal(second.status, UVZK_ECLOSED);

@@ -62,7 +62,7 @@ static void ask(uv_timer_t *timer)
 {
     (void)timer;
     uint64_t moment = uvzk_now();
-    int held = uvzk_is_held(&sleeper.requests[0]) || uvzk_mutex_is_held(&sleeper.mutex);
+    int held = uvzk_is_held(&sleeper.requests[0]) || uvzk_lock_is_held(&sleeper.mutex);
     printf("%" PRIu64 " held %d\n", moment, held);
 }
 
@@ -104,8 +104,8 @@ static int sleeper_main(const char *hosts, const char *tick)
         return 2;
     }
     for (int i = 0; i < 1 + WAITERS; i++) {
-        if (uvzk_mutex_acquire(&sleeper.mutex, &sleeper.requests[i], &acquire,
-                               on_acquired, on_lost) != 0) {
+        if (uvzk_lock_acquire(&sleeper.mutex, &sleeper.requests[i], &acquire, on_acquired,
+                              on_lost) != 0) {
             return 2;
         }
     }

@@ -79,8 +79,8 @@ static void queue_all(void)
         contender->number = i;
         contender->request.data = contender;
         options.owner = i % 2 == 0 ? contender : NULL;
-        assert_int_equal(uvzk_mutex_acquire(&mutex, &contender->request, &options,
-                                            on_acquired, on_lost),
+        assert_int_equal(uvzk_lock_acquire(&mutex, &contender->request, &options,
+                                           on_acquired, on_lost),
                          0);
     }
 }

@@ -107,8 +107,7 @@ static void crowd_lost(uvzk_acquire_t *hold, int reason)
 static void send_one(void)
 {
     uvzk_acquire_t *request = &crowd.requests[crowd.started++];
-    if (uvzk_mutex_acquire(&crowd.mutex, request, NULL, crowd_acquired, crowd_lost) !=
-        0) {
+    if (uvzk_lock_acquire(&crowd.mutex, request, NULL, crowd_acquired, crowd_lost) != 0) {
         fail_crowd("cannot acquire");
     }
 }

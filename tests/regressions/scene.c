@@ -405,8 +405,8 @@ void claim_begin_for(struct claim *claim, struct process *process, void *owner,
     options.owner = owner;
     options.timeout_ms = timeout_ms;
     options.queued_cb = process->scene->seed % 2 == 1 ? on_queued : NULL;
-    assert_int_equal(uvzk_mutex_acquire(&process->mutex, &claim->request, &options,
-                                        on_acquired, on_lost),
+    assert_int_equal(uvzk_lock_acquire(&process->mutex, &claim->request, &options,
+                                       on_acquired, on_lost),
                      0);
 }
 

@@ -59,7 +59,7 @@ static void begin_everything(struct world *world)
     begin_claim(world, &world->timed, NULL, 60000);
     world->participants.data = world;
     assert_int_equal(
-        uvzk_mutex_participants(&world->a.mutex, &world->participants, on_participants),
+        uvzk_lock_participants(&world->a.mutex, &world->participants, on_participants),
         0);
 }
 
@@ -233,7 +233,7 @@ static void a_closing_client_refuses(void **state)
     assert_int_equal(uvzk_client_close(&a.client, NULL), UVZK_ESTATE);
     assert_int_equal(uvzk_mutex_init(&a.client, &another, "/other"), UVZK_ESTATE);
     assert_int_equal(
-        uvzk_mutex_acquire(&a.mutex, &request, NULL, never_answered, never_answered),
+        uvzk_lock_acquire(&a.mutex, &request, NULL, never_answered, never_answered),
         UVZK_ECLOSED);
     assert_null(request.impl);
     scene_end(&scene);

@@ -31,7 +31,7 @@ static void check(void *const *state, uint64_t seed, enum end end, uint64_t step
     if (end == CANCEL) {
         assert_int_equal(uvzk_cancel(&waits.request), 0);
     } else if (end == CLOSE_MUTEX) {
-        assert_int_equal(uvzk_mutex_close(&b.mutex, NULL), 0);
+        assert_int_equal(uvzk_lock_close(&b.mutex, NULL), 0);
     }
     assert_true(scene_await(&scene, &waits.acquired, 500));
     assert_true(waits.status < 0);

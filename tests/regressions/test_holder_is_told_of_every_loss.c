@@ -47,7 +47,7 @@ static void lose_credentials(struct process *process, struct claim *claim)
 static void lose_mutex(struct process *process, struct claim *claim)
 {
     (void)claim;
-    assert_int_equal(uvzk_mutex_close(&process->mutex, NULL), 0);
+    assert_int_equal(uvzk_lock_close(&process->mutex, NULL), 0);
 }
 
 static void lose_client(struct process *process, struct claim *claim)
@@ -88,8 +88,8 @@ static void check_loss_is_told(struct scene *scene, struct claim *claim, uint64_
 static void check_nothing_is_held(const struct process *process)
 {
     if (process->mutex.impl != NULL) {
-        assert_false(uvzk_mutex_is_held(&process->mutex));
-        assert_false(uvzk_mutex_is_held_by(&process->mutex, OWNER));
+        assert_false(uvzk_lock_is_held(&process->mutex));
+        assert_false(uvzk_lock_is_held_by(&process->mutex, OWNER));
     }
 }
 
@@ -223,7 +223,7 @@ static void an_invalid_hold_is_not_re_entered(void **state)
         sim_stall(a.port, 2 * SCENE_TIMEOUT_MS);
         scene_run_for(&scene, 2 * SCENE_TIMEOUT_MS - 1);
         assert_false(uvzk_is_held(&held.request));
-        assert_false(uvzk_mutex_is_held_by(&a.mutex, OWNER));
+        assert_false(uvzk_lock_is_held_by(&a.mutex, OWNER));
         assert_int_equal(held.lost, 0);
         claim_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
         assert_true(scene_await(&scene, &again.acquired, 5000));

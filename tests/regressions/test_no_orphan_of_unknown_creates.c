@@ -75,7 +75,7 @@ static void check(void *const *state, uint64_t seed, enum end end, size_t troubl
     if (end == CANCEL && claim.acquired == 0) {
         assert_int_equal(uvzk_cancel(&claim.request), 0);
     } else if (end == CLOSE_MUTEX) {
-        assert_int_equal(uvzk_mutex_close(&a.mutex, NULL), 0);
+        assert_int_equal(uvzk_lock_close(&a.mutex, NULL), 0);
     }
     assert_true(scene_await(&scene, &claim.acquired, 5000));
     if (claim.status == 0 && claim.lost == 0) {

@@ -50,7 +50,7 @@ static void a_stopped_holder_is_valid_no_longer(void **state)
         /* It wakes up, and knows before anything has reached it. */
         assert_int_equal(stopped.lost, 0);
         assert_false(uvzk_is_held(&stopped.request));
-        assert_false(uvzk_mutex_is_held(&a.mutex));
+        assert_false(uvzk_lock_is_held(&a.mutex));
         sim_resume(a.port);
         assert_true(scene_await(&scene, &stopped.lost, 100));
         claim_give_back(&next);

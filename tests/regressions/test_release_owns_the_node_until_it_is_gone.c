@@ -172,7 +172,7 @@ static void a_release_under_way_is_visible(void **state)
         claim_release(&held);
         for (unsigned i = 0; i < OUTAGE_MS; i += 100) {
             assert_false(uvzk_is_held(&held.request));
-            assert_false(uvzk_mutex_is_held(&a.mutex));
+            assert_false(uvzk_lock_is_held(&a.mutex));
             assert_int_equal(uvzk_release(&held.request, never_told), UVZK_ENOTHELD);
             assert_int_equal(uvzk_cancel(&held.request), UVZK_ESTATE);
             uvzk_client_stats(&a.client, &stats);

@@ -352,8 +352,8 @@ static void ask(struct actor *actor)
         options.timeout_ms = 1 + (int64_t)chance(world, 3000);
         actor->deadline = actor->asked_ms + (uint64_t)options.timeout_ms;
     }
-    int status = uvzk_mutex_acquire(&actor->seat->mutexes[actor->path], actor->request,
-                                    &options, on_acquired, on_lost);
+    int status = uvzk_lock_acquire(&actor->seat->mutexes[actor->path], actor->request,
+                                   &options, on_acquired, on_lost);
     if (status != 0) {
         if (status != UV_EIO) { /* no random bytes: one of the faults */
             fail(world, "acquire refused: %s", uvzk_err_name(status));
@@ -385,8 +385,8 @@ static void re_enter(struct actor *actor)
     actor->nested = calloc(1, sizeof(*actor->nested));
     actor->nested->data = actor;
     actor->nested_state = ASKING;
-    if (uvzk_mutex_acquire(&actor->seat->mutexes[actor->path], actor->nested, &options,
-                           on_nested, on_nested_lost) != 0) {
+    if (uvzk_lock_acquire(&actor->seat->mutexes[actor->path], actor->nested, &options,
+                          on_nested, on_nested_lost) != 0) {
         nested_over(actor);
     }
 }

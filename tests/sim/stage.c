@@ -92,7 +92,7 @@ void seat_close(struct seat *seat)
 
 void seat_close_mutex(struct seat *seat)
 {
-    assert_int_equal(uvzk_mutex_close(&seat->mutex, on_mutex_closed), 0);
+    assert_int_equal(uvzk_lock_close(&seat->mutex, on_mutex_closed), 0);
 }
 
 /* ------------------------------------------------------------------- the claims */
@@ -175,7 +175,7 @@ int claim_ask(struct claim *claim, struct seat *seat, uvzk_acquire_options_t *op
     options->queued_cb = on_queued;
 
     int status =
-        uvzk_mutex_acquire(&seat->mutex, &claim->request, options, on_acquired, on_lost);
+        uvzk_lock_acquire(&seat->mutex, &claim->request, options, on_acquired, on_lost);
     claim->accepted = status == 0;
     if (status != 0 && (status != UV_ENOMEM || claim->request.impl != NULL)) {
         stage_fail(seat->stage, "acquire says %s", uvzk_err_name(status));

@@ -70,7 +70,7 @@ void stage_run(struct stage *stage, uint64_t ms);
 /* Runs until the counter has reached the value; false: not within ms. */
 bool stage_until(struct stage *stage, const int *counter, int value, uint64_t ms);
 
-/* What uvzk_mutex_acquire says, which is 0 or UV_ENOMEM. */
+/* What uvzk_lock_acquire says, which is 0 or UV_ENOMEM. */
 int claim_ask(struct claim *claim, struct seat *seat, uvzk_acquire_options_t *options);
 /* No options but an owner (or NULL) and a timeout. */
 int claim_simply(struct claim *claim, struct seat *seat, void *owner, int64_t timeout_ms);

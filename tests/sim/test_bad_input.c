@@ -228,7 +228,7 @@ static void test_refuses_malformed_paths(void **state)
             fail_msg("taken: \"%s\"", malformed[i]);
         }
         assert_null(other.impl);
-        assert_int_equal(uvzk_mutex_close(&other, NULL), UVZK_ESTATE);
+        assert_int_equal(uvzk_lock_close(&other, NULL), UVZK_ESTATE);
     }
     assert_int_equal(init_with_length(1025), UVZK_EPATH);
     assert_int_equal(init_with_length(1000000), UVZK_EPATH);
@@ -528,18 +528,17 @@ static void test_refuses_null(void **state)
     assert_int_equal(uvzk_mutex_init(NULL, &other, LOCK), UV_EINVAL);
     assert_int_equal(uvzk_mutex_init(&here.client, NULL, LOCK), UV_EINVAL);
     assert_int_equal(uvzk_mutex_init(&here.client, &other, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_mutex_close(NULL, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_mutex_acquire(NULL, &request, NULL, on_acquired, on_lost),
+    assert_int_equal(uvzk_lock_close(NULL, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_lock_acquire(NULL, &request, NULL, on_acquired, on_lost),
                      UV_EINVAL);
-    assert_int_equal(uvzk_mutex_acquire(&mutex, NULL, NULL, on_acquired, on_lost),
+    assert_int_equal(uvzk_lock_acquire(&mutex, NULL, NULL, on_acquired, on_lost),
                      UV_EINVAL);
-    assert_int_equal(uvzk_mutex_acquire(&mutex, &request, NULL, NULL, on_lost),
+    assert_int_equal(uvzk_lock_acquire(&mutex, &request, NULL, NULL, on_lost), UV_EINVAL);
+    assert_int_equal(uvzk_lock_acquire(&mutex, &request, NULL, on_acquired, NULL),
                      UV_EINVAL);
-    assert_int_equal(uvzk_mutex_acquire(&mutex, &request, NULL, on_acquired, NULL),
-                     UV_EINVAL);
-    assert_int_equal(uvzk_mutex_participants(NULL, &listing, on_participants), UV_EINVAL);
-    assert_int_equal(uvzk_mutex_participants(&mutex, NULL, on_participants), UV_EINVAL);
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_lock_participants(NULL, &listing, on_participants), UV_EINVAL);
+    assert_int_equal(uvzk_lock_participants(&mutex, NULL, on_participants), UV_EINVAL);
+    assert_int_equal(uvzk_lock_participants(&mutex, &listing, NULL), UV_EINVAL);
     assert_int_equal(uvzk_release(NULL, on_released), UV_EINVAL);
     assert_int_equal(uvzk_release(&first.request, NULL), UV_EINVAL);
     assert_int_equal(uvzk_cancel(NULL), UV_EINVAL);
@@ -573,9 +572,9 @@ static void test_answers_about_nothing(void **state)
         assert_int_equal(uvzk_client_session_timeout(c), 0);
         uvzk_client_stats(c, &stats);
         assert_memory_equal(&stats, &zeros, sizeof(stats));
-        assert_int_equal(uvzk_mutex_is_held(m), 0);
-        assert_int_equal(uvzk_mutex_is_held_by(m, &stats), 0);
-        assert_int_equal(uvzk_mutex_is_held_by(m, NULL), 0);
+        assert_int_equal(uvzk_lock_is_held(m), 0);
+        assert_int_equal(uvzk_lock_is_held_by(m, &stats), 0);
+        assert_int_equal(uvzk_lock_is_held_by(m, NULL), 0);
         assert_int_equal(uvzk_is_held(r), 0);
         assert_int_equal(uvzk_token(r), 0);
         assert_null(uvzk_node_path(r));
@@ -636,7 +635,7 @@ static void test_client_states(void **state)
     assert_int_equal(uvzk_client_close(&here.client, on_closed), UVZK_ESTATE);
     assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK), UVZK_ESTATE);
     assert_int_equal(attempt_start(&second, &mutex, NULL), UVZK_ECLOSED);
-    assert_int_equal(uvzk_mutex_close(&mutex, NULL), UVZK_ESTATE);
+    assert_int_equal(uvzk_lock_close(&mutex, NULL), UVZK_ESTATE);
     sim_run_for(sim, HOUR_MS);
     assert_int_equal(here.closed, 1);
     here.port = NULL;
@@ -681,22 +680,22 @@ static void test_mutex_states(void **state)
     begin_on(LOCK);
     other.data = &closed;
     assert_int_equal(attempt_start(&first, &other, NULL), UVZK_ECLOSED);
-    assert_int_equal(uvzk_mutex_participants(&other, &listing, on_participants),
+    assert_int_equal(uvzk_lock_participants(&other, &listing, on_participants),
                      UVZK_ECLOSED);
-    assert_int_equal(uvzk_mutex_close(&other, count_mutex_close), UVZK_ESTATE);
+    assert_int_equal(uvzk_lock_close(&other, count_mutex_close), UVZK_ESTATE);
     assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK), 0);
     assert_int_equal(uvzk_mutex_init(&here.client, &other, "/elsewhere"), UV_EBUSY);
     grant(&first, &other);
-    assert_int_equal(uvzk_mutex_close(&other, count_mutex_close), 0);
-    assert_int_equal(uvzk_mutex_close(&other, count_mutex_close), UVZK_ESTATE);
+    assert_int_equal(uvzk_lock_close(&other, count_mutex_close), 0);
+    assert_int_equal(uvzk_lock_close(&other, count_mutex_close), UVZK_ESTATE);
     assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK), UV_EBUSY);
     assert_int_equal(attempt_start(&second, &other, NULL), UVZK_ECLOSED);
-    assert_int_equal(uvzk_mutex_participants(&other, &listing, on_participants),
+    assert_int_equal(uvzk_lock_participants(&other, &listing, on_participants),
                      UVZK_ECLOSED);
     UNTIL(closed == 1);
     assert_int_equal(first.lost_reason, UVZK_ECLOSED);
     assert_int_equal(attempt_start(&second, &other, NULL), UVZK_ECLOSED);
-    assert_int_equal(uvzk_mutex_close(&other, count_mutex_close), UVZK_ESTATE);
+    assert_int_equal(uvzk_lock_close(&other, count_mutex_close), UVZK_ESTATE);
     assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK), 0); /* a new life */
     grant(&first, &other);
     let_go(&first);
@@ -721,9 +720,9 @@ static void test_request_states(void **state)
         assert_null(uvzk_node_path(&(attempt).request));                          \
         assert_int_equal(uvzk_valid_until(&(attempt).request), 0);                \
     } while (0)
-#define BUSY(attempt)                                                               \
-    assert_int_equal(                                                               \
-        uvzk_mutex_acquire(&mutex, &(attempt).request, NULL, on_acquired, on_lost), \
+#define BUSY(attempt)                                                              \
+    assert_int_equal(                                                              \
+        uvzk_lock_acquire(&mutex, &(attempt).request, NULL, on_acquired, on_lost), \
         UV_EBUSY)
     NOT_HELD(first); /* idle */
     assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
@@ -787,7 +786,7 @@ static void test_a_final_callback_finds_its_request_idle(void **state)
     (void)state;
     begin_on(LOCK);
     final_cancel = final_release = 0;
-    assert_int_equal(uvzk_mutex_acquire(&mutex, &request, NULL, probe_final, on_lost), 0);
+    assert_int_equal(uvzk_lock_acquire(&mutex, &request, NULL, probe_final, on_lost), 0);
     assert_int_equal(uvzk_cancel(&request), 0);
     UNTIL(final_cancel != 0);
     assert_int_equal(final_cancel, UVZK_ESTATE);
@@ -805,9 +804,8 @@ static void test_questions_are_asked_one_at_a_time(void **state)
     grant(&first, &mutex);
     assert_int_equal(uvzk_verify(&first.request, &question, on_verified), 0);
     assert_int_equal(uvzk_verify(&first.request, &question, on_verified), UV_EBUSY);
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing, on_participants), 0);
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing, on_participants),
-                     UV_EBUSY);
+    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
+    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), UV_EBUSY);
     UNTIL(status != ATTEMPT_UNTOLD && count >= 0);
     assert_int_equal(status, 0);
     assert_int_equal(count, 1);
@@ -834,9 +832,9 @@ static void test_only_the_holding_request_releases(void **state)
     UNTIL(second.queued == 1 && third.queued == 1);
     assert_int_equal(attempt_release(&second), UVZK_ENOTHELD);
     assert_int_equal(attempt_release(&third), UVZK_ENOTHELD);
-    assert_true(uvzk_mutex_is_held_by(&mutex, &alice));
-    assert_false(uvzk_mutex_is_held_by(&mutex, &bob));
-    assert_false(uvzk_mutex_is_held_by(&other, &alice));
+    assert_true(uvzk_lock_is_held_by(&mutex, &alice));
+    assert_false(uvzk_lock_is_held_by(&mutex, &bob));
+    assert_false(uvzk_lock_is_held_by(&other, &alice));
     assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
     assert_true(attempt_holds(&first) && uvzk_is_held(&first.request));
     let_go(&first);
@@ -953,7 +951,7 @@ static void serve_among(size_t foreigners)
     start(&third, &mutex);
     UNTIL(third.queued == 1);
     assert_int_equal(third.ahead, 2);
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing, on_participants), 0);
+    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
     UNTIL(count >= 0);
     assert_int_equal(count, 3);
     assert_int_equal(stats_of(&here).foreign, foreigners);
@@ -1036,7 +1034,7 @@ static void test_waits_for_a_contender_of_go(void **state)
     start(&first, &mutex);
     UNTIL(first.queued == 1);
     assert_int_equal(first.ahead, 1);
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing, on_participants), 0);
+    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
     UNTIL(count >= 0);
     assert_int_equal(count, 2);
     sim_run_for(sim, 60000);
@@ -1259,7 +1257,7 @@ static void test_participants_without_worn_out_ones(void **state)
     put_worn_out();
     grant(&first, &mutex);
     uint64_t before = stats_of(&here).foreign;
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing, note_first), 0);
+    assert_int_equal(uvzk_lock_participants(&mutex, &listing, note_first), 0);
     UNTIL(count >= 0);
     uint64_t after = stats_of(&here).foreign;
     char holder[256];
@@ -1333,7 +1331,7 @@ static void test_a_missing_chroot(void **state)
     assert_int_equal(attempt_start_within(&first, &mutex, UVZK_TRY_ONCE), 0);
     UNTIL(is_told(&first));
     assert_int_equal(first.status, UVZK_ENONODE);
-    assert_int_equal(uvzk_mutex_participants(&mutex, &listing, on_participants), 0);
+    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
     UNTIL(count >= 0);
     assert_int_equal(count, 0);
     grant(&first, &mutex); /* somebody has made it */

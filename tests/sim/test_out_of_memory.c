@@ -262,7 +262,7 @@ static void the_participants_are_listed(struct play *play)
     ask_for(play, 1, 1);
     run(play, 1000);
     int status =
-        uvzk_mutex_participants(&seat(play, 0)->mutex, &play->participants, on_listed);
+        uvzk_lock_participants(&seat(play, 0)->mutex, &play->participants, on_listed);
     assert_true(status == 0 || status == UV_ENOMEM);
     run(play, 1000);
     assert_int_equal(play->listed, status == 0);

@@ -97,8 +97,8 @@ static void ask(int number, int client)
 {
     memset(&waits[number], 0, sizeof(waits[number]));
     waits[number].request.data = &waits[number];
-    assert_int_equal(uvzk_mutex_acquire(&mutexes[client], &waits[number].request, NULL,
-                                        on_acquired, on_lost),
+    assert_int_equal(uvzk_lock_acquire(&mutexes[client], &waits[number].request, NULL,
+                                       on_acquired, on_lost),
                      0);
 }
 

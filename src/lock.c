@@ -1,4 +1,4 @@
-#include "mutex.h"
+#include "lock.h"
 
 #include <string.h>
 
@@ -14,67 +14,66 @@
 
 static void tell_closed(struct uvzk__telling *telling)
 {
-    struct uvzk__mutex *mutex = UVZK__CONTAINER_OF(telling, struct uvzk__mutex, telling);
-    uvzk_mutex_close_cb close_cb = mutex->close_cb;
-    uvzk_mutex_t *shell = mutex->shell;
+    struct uvzk__lock *lock = UVZK__CONTAINER_OF(telling, struct uvzk__lock, telling);
+    uvzk_lock_close_cb close_cb = lock->close_cb;
+    uvzk_lock_t *shell = lock->shell;
 
-    uvzk__mutex_free(mutex);
+    uvzk__lock_free(lock);
     if (close_cb != NULL) {
         close_cb(shell);
     }
 }
 
-void uvzk__mutex_free(struct uvzk__mutex *mutex)
+void uvzk__lock_free(struct uvzk__lock *lock)
 {
-    mutex->shell->impl = NULL;
-    uvzk__list_remove(&mutex->everyone);
-    uvzk__list_remove(&mutex->telling.link);
-    uvzk__free(mutex->path);
-    uvzk__free(mutex);
+    lock->shell->impl = NULL;
+    uvzk__list_remove(&lock->everyone);
+    uvzk__list_remove(&lock->telling.link);
+    uvzk__free(lock->path);
+    uvzk__free(lock);
 }
 
-void uvzk__mutex_acquisition_over(struct uvzk__mutex *mutex)
+void uvzk__lock_acquisition_over(struct uvzk__lock *lock)
 {
-    mutex->acquisition_count--;
-    if (mutex->closing && mutex->acquisition_count == 0) {
-        uvzk__tell_soon(mutex->client, &mutex->telling);
+    lock->acquisition_count--;
+    if (lock->closing && lock->acquisition_count == 0) {
+        uvzk__tell_soon(lock->client, &lock->telling);
     }
 }
 
-int uvzk__mutex_own(struct uvzk__mutex *mutex, struct uvzk__contender *contender)
+int uvzk__lock_own(struct uvzk__lock *lock, struct uvzk__contender *contender)
 {
     if (contender->owner != NULL) {
-        HASH_ADD(by_owner, mutex->owned, owner, sizeof(contender->owner), contender);
+        HASH_ADD(by_owner, lock->owned, owner, sizeof(contender->owner), contender);
         if (contender->by_owner.tbl == NULL) {
             return UV_ENOMEM;
         }
     }
-    contender->mutex = mutex;
+    contender->lock = lock;
     return 0;
 }
 
-void uvzk__mutex_disown(struct uvzk__contender *contender)
+void uvzk__lock_disown(struct uvzk__contender *contender)
 {
-    if (contender->mutex != NULL && contender->owner != NULL) {
-        HASH_DELETE(by_owner, contender->mutex->owned, contender);
+    if (contender->lock != NULL && contender->owner != NULL) {
+        HASH_DELETE(by_owner, contender->lock->owned, contender);
     }
-    contender->mutex = NULL;
+    contender->lock = NULL;
 }
 
-static struct uvzk__contender *owned_by(const struct uvzk__mutex *mutex,
-                                        const void *owner)
+static struct uvzk__contender *owned_by(const struct uvzk__lock *lock, const void *owner)
 {
     struct uvzk__contender *contender = NULL;
 
     if (owner != NULL) {
-        HASH_FIND(by_owner, mutex->owned, &owner, sizeof(owner), contender);
+        HASH_FIND(by_owner, lock->owned, &owner, sizeof(owner), contender);
     }
     return contender;
 }
 
 /* ------------------------------------------------------------ init and close */
 
-int uvzk_mutex_init(uvzk_client_t *client_shell, uvzk_mutex_t *shell, const char *path)
+int uvzk_mutex_init(uvzk_client_t *client_shell, uvzk_lock_t *shell, const char *path)
 {
     if (client_shell == NULL || shell == NULL || path == NULL) {
         return UV_EINVAL;
@@ -90,48 +89,48 @@ int uvzk_mutex_init(uvzk_client_t *client_shell, uvzk_mutex_t *shell, const char
         strlen(client->ns) + strlen(path) > UVZK__PATH_MAX) {
         return UVZK_EPATH;
     }
-    struct uvzk__mutex *mutex = uvzk__calloc(1, sizeof(*mutex));
-    if (mutex == NULL) {
+    struct uvzk__lock *lock = uvzk__calloc(1, sizeof(*lock));
+    if (lock == NULL) {
         return UV_ENOMEM;
     }
-    mutex->path = uvzk__path_join(client->ns, path);
-    if (mutex->path == NULL) {
-        uvzk__free(mutex);
+    lock->path = uvzk__path_join(client->ns, path);
+    if (lock->path == NULL) {
+        uvzk__free(lock);
         return UV_ENOMEM;
     }
-    mutex->shell = shell;
-    mutex->client = client;
-    mutex->telling.deliver = tell_closed;
-    uvzk__list_init(&mutex->telling.link);
-    uvzk__list_append(&client->mutexes, &mutex->everyone);
-    shell->impl = mutex;
+    lock->shell = shell;
+    lock->client = client;
+    lock->telling.deliver = tell_closed;
+    uvzk__list_init(&lock->telling.link);
+    uvzk__list_append(&client->locks, &lock->everyone);
+    shell->impl = lock;
     return 0;
 }
 
-int uvzk_mutex_close(uvzk_mutex_t *shell, uvzk_mutex_close_cb close_cb)
+int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
 {
     if (shell == NULL) {
         return UV_EINVAL;
     }
-    struct uvzk__mutex *mutex = shell->impl;
-    if (mutex == NULL || mutex->closing) {
+    struct uvzk__lock *lock = shell->impl;
+    if (lock == NULL || lock->closing) {
         return UVZK_ESTATE;
     }
-    struct uvzk__client *client = mutex->client;
+    struct uvzk__client *client = lock->client;
     struct uvzk__link *link = client->contenders.next;
 
-    mutex->closing = true;
-    mutex->close_cb = close_cb;
+    lock->closing = true;
+    lock->close_cb = close_cb;
     while (link != &client->contenders) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
         link = link->next;
-        if (contender->mutex == mutex) {
+        if (contender->lock == lock) {
             uvzk__contender_end(contender, UVZK_ECLOSED);
         }
     }
-    if (mutex->acquisition_count == 0) {
-        uvzk__tell_soon(client, &mutex->telling);
+    if (lock->acquisition_count == 0) {
+        uvzk__tell_soon(client, &lock->telling);
     }
     return 0;
 }
@@ -166,9 +165,9 @@ static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options
 }
 
 /* What can be refused without a znode; 0 if nothing can. */
-static int refusal(struct uvzk__mutex *mutex, const uvzk_acquire_options_t *options)
+static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
-    struct uvzk__client *client = mutex->client;
+    struct uvzk__client *client = lock->client;
     struct uvzk__queue *queue;
 
     if (client->auth_failed) {
@@ -180,22 +179,22 @@ static int refusal(struct uvzk__mutex *mutex, const uvzk_acquire_options_t *opti
     if (!client->session.connected) {
         return UVZK_ECONNLOSS;
     }
-    queue = uvzk__queue_find(client, mutex->path);
+    queue = uvzk__queue_find(client, lock->path);
     return queue != NULL && uvzk__queue_occupied(queue) ? UV_ETIMEDOUT : 0;
 }
 
 /* Attaches to the owner's contender, pending or held, if there is one. */
-static bool join(struct uvzk__mutex *mutex, struct uvzk__acquisition *acquisition,
+static bool join(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
                  const uvzk_acquire_options_t *options)
 {
-    struct uvzk__contender *contender = owned_by(mutex, options->owner);
+    struct uvzk__contender *contender = owned_by(lock, options->owner);
 
     if (contender == NULL) {
         return false;
     }
     if (contender->held && !uvzk__contender_holds(contender)) {
-        uvzk__prover_check(mutex->client);
-        contender = owned_by(mutex, options->owner);
+        uvzk__prover_check(lock->client);
+        contender = owned_by(lock, options->owner);
         if (contender == NULL) {
             return false; /* that hold is lost: the owner queues again */
         }
@@ -207,22 +206,22 @@ static bool join(struct uvzk__mutex *mutex, struct uvzk__acquisition *acquisitio
     return true;
 }
 
-static int begin(struct uvzk__mutex *mutex, struct uvzk__acquisition *acquisition,
+static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
                  const uvzk_acquire_options_t *options)
 {
     struct uvzk__contender *contender;
     int status;
 
-    if (join(mutex, acquisition, options)) {
+    if (join(lock, acquisition, options)) {
         return 0;
     }
-    status = refusal(mutex, options);
+    status = refusal(lock, options);
     if (status != 0) {
         uvzk__acquisition_start(acquisition, NULL, options->timeout_ms);
         uvzk__acquisition_end(acquisition, status);
         return 0;
     }
-    status = uvzk__contender_new(mutex, options, &contender);
+    status = uvzk__contender_new(lock, options, &contender);
     if (status == 0) {
         uvzk__acquisition_start(acquisition, contender, options->timeout_ms);
         uvzk__contender_pump(contender);
@@ -230,9 +229,9 @@ static int begin(struct uvzk__mutex *mutex, struct uvzk__acquisition *acquisitio
     return status;
 }
 
-int uvzk_mutex_acquire(uvzk_mutex_t *shell, uvzk_acquire_t *request,
-                       const uvzk_acquire_options_t *options, uvzk_acquire_cb acquire_cb,
-                       uvzk_lost_cb lost_cb)
+int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_acquire_t *request,
+                      const uvzk_acquire_options_t *options, uvzk_acquire_cb acquire_cb,
+                      uvzk_lost_cb lost_cb)
 {
     uvzk_acquire_options_t known;
 
@@ -240,19 +239,19 @@ int uvzk_mutex_acquire(uvzk_mutex_t *shell, uvzk_acquire_t *request,
         read_options(&known, options) != 0) {
         return UV_EINVAL;
     }
-    struct uvzk__mutex *mutex = shell->impl;
+    struct uvzk__lock *lock = shell->impl;
     if (request->impl != NULL) {
         return UV_EBUSY;
     }
-    if (mutex == NULL || mutex->closing || mutex->client->closing) {
+    if (lock == NULL || lock->closing || lock->client->closing) {
         return UVZK_ECLOSED;
     }
     struct uvzk__acquisition *acquisition =
-        uvzk__acquisition_new(mutex, request, &known, acquire_cb, lost_cb);
+        uvzk__acquisition_new(lock, request, &known, acquire_cb, lost_cb);
     if (acquisition == NULL) {
         return UV_ENOMEM;
     }
-    int status = begin(mutex, acquisition, &known);
+    int status = begin(lock, acquisition, &known);
     if (status != 0) {
         uvzk__free(acquisition);
     }
@@ -261,18 +260,18 @@ int uvzk_mutex_acquire(uvzk_mutex_t *shell, uvzk_acquire_t *request,
 
 /* ------------------------------------------------------------------- asking */
 
-int uvzk_mutex_is_held(const uvzk_mutex_t *shell)
+int uvzk_lock_is_held(const uvzk_lock_t *shell)
 {
-    const struct uvzk__mutex *mutex = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
 
-    return mutex != NULL && mutex->held_count > 0 &&
-           mutex->client->proof.valid_until > uvzk__now(mutex->client);
+    return lock != NULL && lock->held_count > 0 &&
+           lock->client->proof.valid_until > uvzk__now(lock->client);
 }
 
-int uvzk_mutex_is_held_by(const uvzk_mutex_t *shell, const void *owner)
+int uvzk_lock_is_held_by(const uvzk_lock_t *shell, const void *owner)
 {
-    const struct uvzk__mutex *mutex = shell == NULL ? NULL : shell->impl;
-    struct uvzk__contender *contender = mutex == NULL ? NULL : owned_by(mutex, owner);
+    const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
+    struct uvzk__contender *contender = lock == NULL ? NULL : owned_by(lock, owner);
 
     return contender != NULL && uvzk__contender_holds(contender);
 }
