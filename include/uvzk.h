@@ -301,6 +301,11 @@ typedef void (*uvzk_lost_cb)(uvzk_acquire_t *hold, int reason);
  * one, at least 1. At most once for each znode made. */
 typedef void (*uvzk_queued_cb)(uvzk_acquire_t *request, uint64_t ahead);
 
+/* Somebody asks for this acquisition, pending or held, to be given up: __REVOKE__ was
+ * written into its znode (Curator's Revoker, uvzk_revoke). Once for each such write
+ * that is seen; whether to release is yours to decide. */
+typedef void (*uvzk_revoke_cb)(uvzk_acquire_t *request);
+
 /* FINAL. 0: the znode is known to be gone (or a re-entry was counted down).
  * UVZK_ELOST: the hold had been lost before its release was carried out.
  * UVZK_ENOAUTH: the directory's ACL forbids the delete; the session's end frees
@@ -324,6 +329,11 @@ typedef struct uvzk_acquire_options_s {
     const void *node_data;    /* bytes of the lock znode; NULL: the client's */
     size_t node_data_length;  /* <= 1000000 */
     uvzk_queued_cb queued_cb; /* may be NULL; not called for a re-entry */
+    uint32_t leases;          /* of a semaphore: how many, taken as one unit; 0 is 1.
+                                 More than 1 of any other lock: UV_EINVAL */
+    uvzk_revoke_cb revoke_cb; /* may be NULL; mutexes and read-write locks only, else
+                                 UV_EINVAL. With it the znode has no data, as Curator
+                                 makes revocable ones */
 } uvzk_acquire_options_t;
 
 /* Sets size, no owner, UVZK_WAIT_FOREVER, default data, no queued_cb. */

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "contender.h"
+#include "claim.h"
 #include "driver.h"
 #include "lock.h"
 #include "prover.h"
@@ -46,14 +46,13 @@ static void stop_waiting(struct uvzk__acquisition *acquisition)
     uvzk__timed_clear(client_of(acquisition), &acquisition->timeout);
     if (!uvzk__list_empty(&acquisition->try_link)) {
         uvzk__list_remove(&acquisition->try_link);
-        acquisition->contender->queue->tries--;
     }
 }
 
 static void detach(struct uvzk__acquisition *acquisition)
 {
     uvzk__list_remove(&acquisition->siblings);
-    acquisition->contender = NULL;
+    acquisition->claim = NULL;
 }
 
 /* FINAL: from here on the shell is the caller's. */
@@ -72,7 +71,7 @@ static uvzk_acquire_t *finish(struct uvzk__acquisition *acquisition)
 static void deliver_grant(struct uvzk__acquisition *acquisition)
 {
     /* The process may have been stopped since the grant was decided. */
-    if (!uvzk__contender_holds(acquisition->contender)) {
+    if (!uvzk__claim_holds(acquisition->claim)) {
         uvzk__prover_check(client_of(acquisition));
         return;
     }
@@ -118,14 +117,13 @@ static void tell(struct uvzk__acquisition *acquisition)
     uvzk__tell_soon(client_of(acquisition), &acquisition->telling);
 }
 
-/* Ends one of perhaps several acquisitions; the last one takes the node along. */
-static void end_alone(struct uvzk__acquisition *acquisition, int status)
+void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int status)
 {
-    struct uvzk__contender *contender = acquisition->contender;
+    struct uvzk__claim *claim = acquisition->claim;
 
     uvzk__acquisition_end(acquisition, status);
-    if (contender != NULL && uvzk__list_empty(&contender->acquisitions)) {
-        uvzk__contender_unwanted(contender);
+    if (claim != NULL && uvzk__list_empty(&claim->acquisitions)) {
+        uvzk__claim_end(claim, 0);
     }
 }
 
@@ -134,7 +132,7 @@ static void timed_out(struct uvzk__timed *timed)
     struct uvzk__acquisition *acquisition =
         UVZK__CONTAINER_OF(timed, struct uvzk__acquisition, timeout);
 
-    end_alone(acquisition, UV_ETIMEDOUT);
+    uvzk__acquisition_end_alone(acquisition, UV_ETIMEDOUT);
 }
 
 static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_ms)
@@ -145,10 +143,9 @@ static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_
         acquisition->timeout.due = timed_out;
         uvzk__timed_set(client, &acquisition->timeout,
                         uvzk__now(client) + (uint64_t)timeout_ms);
-    } else if (timeout_ms == UVZK_TRY_ONCE && acquisition->contender != NULL) {
+    } else if (timeout_ms == UVZK_TRY_ONCE) {
         acquisition->try_once = true;
         uvzk__list_append(&client->tries, &acquisition->try_link);
-        acquisition->contender->queue->tries++;
     }
 }
 
@@ -177,13 +174,13 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
 }
 
 void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
-                             struct uvzk__contender *contender, int64_t timeout_ms)
+                             struct uvzk__claim *claim, int64_t timeout_ms)
 {
     acquisition->shell->impl = acquisition;
     acquisition->lock->acquisition_count++;
-    acquisition->contender = contender;
-    if (contender != NULL) {
-        uvzk__list_append(&contender->acquisitions, &acquisition->siblings);
+    acquisition->claim = claim;
+    if (claim != NULL) {
+        uvzk__list_append(&claim->acquisitions, &acquisition->siblings);
         set_deadline(acquisition, timeout_ms);
     }
 }
@@ -219,7 +216,7 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
         return;
     }
     acquisition->status = reason;
-    if (acquisition->contender != NULL) {
+    if (acquisition->claim != NULL) {
         detach(acquisition);
     }
     tell(acquisition);
@@ -229,7 +226,7 @@ void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int statu
 {
     move(acquisition, RELEASED);
     acquisition->status = status;
-    if (acquisition->contender != NULL) {
+    if (acquisition->claim != NULL) {
         detach(acquisition);
     }
     tell(acquisition);
@@ -260,12 +257,12 @@ int uvzk_release(uvzk_acquire_t *hold, uvzk_release_cb release_cb)
         uvzk__acquisition_released(acquisition, UVZK_ELOST);
         return 0;
     }
-    struct uvzk__contender *contender = acquisition->contender;
-    if (contender->acquisitions.next != contender->acquisitions.prev) {
+    struct uvzk__claim *claim = acquisition->claim;
+    if (claim->acquisitions.next != claim->acquisitions.prev) {
         uvzk__acquisition_released(acquisition, 0); /* its siblings hold on */
     } else {
         move(acquisition, RELEASING);
-        uvzk__contender_unwanted(contender);
+        uvzk__claim_end(claim, 0);
     }
     return 0;
 }
@@ -280,11 +277,11 @@ int uvzk_cancel(uvzk_acquire_t *request)
         (acquisition->told != ASKED && acquisition->told != GRANTING)) {
         return UVZK_ESTATE;
     }
-    end_alone(acquisition, UV_ECANCELED);
+    uvzk__acquisition_end_alone(acquisition, UV_ECANCELED);
     return 0;
 }
 
-struct uvzk__contender *uvzk__hold_of(const uvzk_acquire_t *hold)
+struct uvzk__claim *uvzk__hold_of(const uvzk_acquire_t *hold)
 {
     const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
 
@@ -292,33 +289,33 @@ struct uvzk__contender *uvzk__hold_of(const uvzk_acquire_t *hold)
         acquisition->told != GRANTED) {
         return NULL;
     }
-    return acquisition->contender;
+    return acquisition->claim;
 }
 
 int uvzk_is_held(const uvzk_acquire_t *hold)
 {
-    const struct uvzk__contender *contender = uvzk__hold_of(hold);
+    const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
-    return contender != NULL && uvzk__contender_holds(contender);
+    return claim != NULL && uvzk__claim_holds(claim);
 }
 
 int64_t uvzk_token(const uvzk_acquire_t *hold)
 {
-    const struct uvzk__contender *contender = uvzk__hold_of(hold);
+    const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
-    return contender == NULL ? 0 : contender->node.place.czxid;
+    return claim == NULL ? 0 : claim->token;
 }
 
 const char *uvzk_node_path(const uvzk_acquire_t *hold)
 {
-    const struct uvzk__contender *contender = uvzk__hold_of(hold);
+    const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
-    return contender == NULL ? NULL : contender->path;
+    return claim == NULL ? NULL : uvzk__claim_node_path(claim, 0);
 }
 
 uint64_t uvzk_valid_until(const uvzk_acquire_t *hold)
 {
-    const struct uvzk__contender *contender = uvzk__hold_of(hold);
+    const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
-    return contender == NULL ? 0 : contender->client->proof.valid_until;
+    return claim == NULL ? 0 : claim->client->proof.valid_until;
 }

@@ -33,25 +33,27 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *,
                                                 const uvzk_acquire_options_t *,
                                                 uvzk_acquire_cb, uvzk_lost_cb);
 
-/* It begins: from here on the shell is ours until FINAL. contender may be NULL
- * for one that is ended at once. */
-void uvzk__acquisition_start(struct uvzk__acquisition *, struct uvzk__contender *,
+/* It begins: from here on the shell is ours until FINAL. claim may be NULL for one
+ * that is ended at once. */
+void uvzk__acquisition_start(struct uvzk__acquisition *, struct uvzk__claim *,
                              int64_t timeout_ms);
 
-/* The contender holds the lock. */
+/* The claim holds the lock. */
 void uvzk__acquisition_grant(struct uvzk__acquisition *);
 /* It does not, after all: GRANTING goes back to ASKED, other states stay. */
 void uvzk__acquisition_ungrant(struct uvzk__acquisition *);
 /* It does not hold it, or no longer: REFUSED if the grant has not been told,
  * LOSING if it has; RELEASING goes on. */
 void uvzk__acquisition_end(struct uvzk__acquisition *, int reason);
-/* What became of the node of a RELEASING one. */
+/* The same for one of perhaps several; the last one ends the claim. */
+void uvzk__acquisition_end_alone(struct uvzk__acquisition *, int reason);
+/* What became of the nodes of a RELEASING one. */
 void uvzk__acquisition_released(struct uvzk__acquisition *, int status);
 /* Its place in the queue is known. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
 
-/* The contender of a hold that the user has been told of and that has neither
+/* The claim of a hold that the user has been told of and that has neither
  * been released nor lost, the clock not looked at; else NULL. */
-struct uvzk__contender *uvzk__hold_of(const uvzk_acquire_t *hold);
+struct uvzk__claim *uvzk__hold_of(const uvzk_acquire_t *hold);
 
 #endif

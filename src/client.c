@@ -156,6 +156,7 @@ static void init_lists(struct uvzk__client *client)
     uvzk__list_init(&client->held);
     uvzk__list_init(&client->candidates);
     uvzk__list_init(&client->doomed);
+    uvzk__list_init(&client->unwinding);
     uvzk__list_init(&client->behind_scout);
 }
 

@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "acquisition.h"
+#include "claim.h"
 #include "driver.h"
 #include "guard.h"
-#include "lock.h"
 #include "path.h"
 #include "prover.h"
 #include "queue.h"
@@ -31,8 +30,7 @@ static size_t path_size(const struct uvzk__queue *queue)
 
 static uint64_t budget_of(const struct uvzk__queue *queue)
 {
-    return strlen(queue->path) + 1 + UVZK__PROTECTION_LENGTH + strlen(queue->token) + 10 +
-           4;
+    return strlen(queue->path) + 1 + UVZK__NAME_PREFIX_SIZE + SEQUENCE_SIZE;
 }
 
 /* A fresh name for a create: Curator makes a new UUID for each one, too. */
@@ -46,7 +44,7 @@ static int rename_afresh(struct uvzk__contender *contender)
         return UV_EIO;
     }
     uvzk__uuid_from_random(contender->uuid);
-    (void)uvzk__node_name_prefix(prefix, contender->uuid, queue->token);
+    (void)uvzk__node_name_prefix(prefix, contender->uuid, contender->token);
     (void)snprintf(contender->path, path_size(queue), "%s/%s", queue->path, prefix);
     return 0;
 }
@@ -54,7 +52,6 @@ static int rename_afresh(struct uvzk__contender *contender)
 static void free_contender(struct uvzk__contender *contender)
 {
     uvzk__free(contender->path);
-    uvzk__free(contender->data);
     uvzk__free(contender);
 }
 
@@ -76,8 +73,7 @@ static void rested(struct uvzk__timed *timed)
     uvzk__contender_follow(contender);
 }
 
-static struct uvzk__contender *make(struct uvzk__lock *lock, struct uvzk__queue *queue,
-                                    const uvzk_acquire_options_t *options)
+static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token)
 {
     struct uvzk__contender *contender = uvzk__calloc(1, sizeof(*contender));
 
@@ -85,62 +81,55 @@ static struct uvzk__contender *make(struct uvzk__lock *lock, struct uvzk__queue 
         return NULL;
     }
     uvzk__node_init(&contender->node);
-    contender->client = lock->client;
+    contender->client = queue->client;
     contender->queue = queue;
-    contender->owner = options->owner;
+    contender->token = token;
     contender->rest.due = rested;
     uvzk__guard_init(contender);
-    contender->wants_position = options->queued_cb != NULL;
-    uvzk__list_init(&contender->acquisitions);
+    uvzk__list_init(&contender->in_claim);
     uvzk__list_init(&contender->everyone);
     uvzk__list_init(&contender->in_queue);
     uvzk__list_init(&contender->in_role);
     contender->path = uvzk__malloc(path_size(queue));
-    if (options->node_data != NULL) {
-        contender->data = uvzk__memdup(options->node_data, options->node_data_length);
-        contender->data_length = options->node_data_length;
-    }
-    if (contender->path == NULL ||
-        (options->node_data != NULL && contender->data == NULL)) {
+    if (contender->path == NULL) {
         free_contender(contender);
         return NULL;
     }
     return contender;
 }
 
-int uvzk__contender_new(struct uvzk__lock *lock, const uvzk_acquire_options_t *options,
-                        struct uvzk__contender **out)
+int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
+                        const char *token, struct uvzk__contender **out)
 {
-    struct uvzk__client *client = lock->client;
-    struct uvzk__queue *queue = uvzk__queue_of(client, lock->path);
+    struct uvzk__client *client = queue->client;
 
-    if (queue == NULL) {
-        return UV_ENOMEM;
-    }
     uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
     if (client->node_bytes + budget_of(queue) > NODE_BYTES_MAX) {
         return UVZK_ELIMIT;
     }
-    struct uvzk__contender *contender = make(lock, queue, options);
+    struct uvzk__contender *contender = make(queue, token);
     if (contender == NULL) {
         return UV_ENOMEM;
     }
     int status = rename_afresh(contender);
-    if (status == 0) {
-        status = uvzk__lock_own(lock, contender);
-    }
     if (status != 0) {
         free_contender(contender);
         return status;
     }
     client->node_bytes += budget_of(queue);
     client->contender_count++;
-    queue->positions_wanted += contender->wants_position;
     contender->first_attempt_ms = uvzk__now(client);
     uvzk__list_append(&client->contenders, &contender->everyone);
     uvzk__list_append(&queue->strangers, &contender->in_queue);
+    uvzk__claim_attach(claim, contender);
     *out = contender;
     return 0;
+}
+
+void uvzk__contender_want_position(struct uvzk__contender *contender)
+{
+    contender->wants_position = true;
+    contender->queue->positions_wanted++;
 }
 
 /* ---------------------------------------------------------------- requests */
@@ -148,7 +137,7 @@ int uvzk__contender_new(struct uvzk__lock *lock, const uvzk_acquire_options_t *o
 static void name_node(struct uvzk__contender *contender, int32_t sequence)
 {
     size_t prefix = strlen(contender->queue->path) + 1 + UVZK__PROTECTION_LENGTH +
-                    strlen(contender->queue->token);
+                    strlen(contender->token);
 
     (void)snprintf(contender->path + prefix, SEQUENCE_SIZE, "%010" PRId32, sequence);
 }
@@ -163,8 +152,7 @@ static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     uvzk__answered(contender->client, rpc, status, true);
     if (status == 0) {
         struct uvzk__node_name name;
-        uvzk__node_name_parse(&name, uvzk__path_name(reply->name),
-                              contender->queue->token);
+        uvzk__node_name_parse(&name, uvzk__path_name(reply->name), contender->token);
         if (name.is_contender) {
             place.sequence = name.sequence;
             place.czxid = reply->stat.czxid;
@@ -178,6 +166,17 @@ static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     uvzk__contender_follow(contender);
 }
 
+void uvzk__contender_data(const struct uvzk__contender *contender, const void **data,
+                          size_t *length)
+{
+    *data = contender->claim->data;
+    *length = contender->claim->data_length;
+    if (*data == NULL) {
+        *data = contender->client->default_data;
+        *length = contender->client->default_data_length;
+    }
+}
+
 static void submit_create(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
@@ -187,12 +186,7 @@ static void submit_create(struct uvzk__contender *contender)
     uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, create_replied);
     rpc->mode = UVZK__EPHEMERAL_SEQUENTIAL;
     rpc->acl = &client->acl;
-    rpc->data = contender->data;
-    rpc->data_length = contender->data_length;
-    if (contender->data == NULL) {
-        rpc->data = client->default_data;
-        rpc->data_length = client->default_data_length;
-    }
+    uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     contender->covered = false;
     uvzk__node_sent(&contender->node);
     uvzk__submit(client, rpc);
@@ -239,7 +233,9 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
         uvzk__queue_touch(contender->queue);
     } else if (needs != UVZK__NEEDS_NOTHING && uvzk__may_send(contender->client) &&
                contender->guarding != UVZK__GUARD_ARMING) {
-        if (needs == UVZK__NEEDS_CREATE) {
+        if (needs == UVZK__NEEDS_CREATE && contender->claim->kind->create != NULL) {
+            contender->claim->kind->create(contender);
+        } else if (needs == UVZK__NEEDS_CREATE) {
             submit_create(contender);
         } else {
             submit_stat(contender);
@@ -249,38 +245,13 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
 
 /* --------------------------------------------------------------- the outcome */
 
-static void end_acquisitions(struct uvzk__contender *contender, int code)
-{
-    struct uvzk__link *link = contender->acquisitions.next;
-
-    while (link != &contender->acquisitions) {
-        struct uvzk__acquisition *acquisition =
-            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
-        link = link->next;
-        uvzk__acquisition_end(acquisition, code);
-    }
-}
-
-/* What is still RELEASING learns what became of the node. */
-static void tell_released(struct uvzk__contender *contender)
-{
-    const struct uvzk__node *node = &contender->node;
-    int status = node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
-
-    while (!uvzk__list_empty(&contender->acquisitions)) {
-        uvzk__acquisition_released(UVZK__CONTAINER_OF(contender->acquisitions.next,
-                                                      struct uvzk__acquisition, siblings),
-                                   status);
-    }
-}
-
 static void let_go_of_hold(struct uvzk__contender *contender)
 {
     if (contender->held) {
         contender->held = false;
-        if (contender->lock != NULL) {
-            contender->lock->held_count--;
-        }
+        contender->claim->held_count--;
+        contender->queue->writers_held -= !contender->shared;
+        uvzk__contender_off_credit(contender);
         uvzk__list_remove(&contender->in_role);
         uvzk__prover_schedule(contender->client);
     }
@@ -294,24 +265,23 @@ static void want_no_position(struct uvzk__contender *contender)
     }
 }
 
-/* The node is not wanted any more, whoever decided that: nobody re-enters it, it
- * holds nothing, and whoever still waits for it is refused. */
-static void give_up(struct uvzk__contender *contender)
+/* The node is not wanted any more, whoever decided that: it holds nothing, and its
+ * claim is told. */
+static void give_up(struct uvzk__contender *contender, int code)
 {
     contender->given_up = true;
     let_go_of_hold(contender);
     uvzk__prover_unwant(contender); /* it is not on client->doomed yet */
-    uvzk__lock_disown(contender);
     uvzk__timed_clear(contender->client, &contender->rest);
     want_no_position(contender);
-    end_acquisitions(contender, contender->node.status);
+    contender->claim->kind->ended(contender, code);
 }
 
 static void retire(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
 
-    tell_released(contender);
+    uvzk__claim_retire(contender);
     uvzk__guard_end(contender);
     uvzk__list_remove(&contender->everyone);
     uvzk__list_remove(&contender->in_queue);
@@ -332,7 +302,7 @@ void uvzk__contender_follow(struct uvzk__contender *contender)
     uvzk__queue_place(queue, contender);
     uvzk__queue_touch(queue);
     if (!contender->node.wanted && !contender->given_up) {
-        give_up(contender);
+        give_up(contender, contender->node.status);
     }
     if (contender->node.state == UVZK__NODE_GONE) {
         retire(contender);
@@ -349,40 +319,49 @@ void uvzk__contender_unwanted(struct uvzk__contender *contender)
 
 void uvzk__contender_end(struct uvzk__contender *contender, int code)
 {
-    end_acquisitions(contender, code);
-    uvzk__contender_unwanted(contender);
+    uvzk__contender_pin(contender); /* its claim may withdraw it at once */
+    if (!contender->given_up) {
+        give_up(contender, code);
+    }
+    if (!contender->ended) {
+        uvzk__contender_unwanted(contender);
+    }
+    uvzk__contender_unpin(contender);
 }
 
 void uvzk__contender_grant(struct uvzk__contender *contender)
 {
-    struct uvzk__link *link;
-
     uvzk__prover_unwant(contender);
     want_no_position(contender);
     contender->held = true;
-    if (contender->lock != NULL) {
-        contender->lock->held_count++;
-    }
+    contender->claim->held_count++;
+    contender->queue->writers_held += !contender->shared;
     uvzk__list_append(&contender->client->held, &contender->in_role);
+    uvzk__queue_place(contender->queue, contender);
     uvzk__prover_schedule(contender->client);
-    for (link = contender->acquisitions.next; link != &contender->acquisitions;
-         link = link->next) {
-        uvzk__acquisition_grant(
-            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings));
-    }
+    contender->claim->kind->granted(contender);
 }
 
 void uvzk__contender_ungrant(struct uvzk__contender *contender)
 {
-    struct uvzk__link *link;
-
     let_go_of_hold(contender);
-    for (link = contender->acquisitions.next; link != &contender->acquisitions;
-         link = link->next) {
-        uvzk__acquisition_ungrant(
-            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings));
-    }
+    uvzk__queue_place(contender->queue, contender);
     uvzk__queue_touch(contender->queue);
+    contender->claim->kind->ungranted(contender);
+}
+
+void uvzk__contender_on_credit(struct uvzk__contender *contender)
+{
+    contender->on_credit = true;
+    contender->queue->credits++;
+}
+
+void uvzk__contender_off_credit(struct uvzk__contender *contender)
+{
+    if (contender->on_credit) {
+        contender->on_credit = false;
+        contender->queue->credits--;
+    }
 }
 
 /* A waiter may take a new place at the tail, as the retry policy allows; a hold
@@ -448,10 +427,4 @@ void uvzk__contender_vouch(struct uvzk__contender *contender, uint64_t stamp)
 {
     contender->vouched = contender->queue->settlings + 1;
     contender->vouched_stamp = stamp;
-}
-
-bool uvzk__contender_holds(const struct uvzk__contender *contender)
-{
-    return contender->held &&
-           contender->client->proof.valid_until > uvzk__now(contender->client);
 }

@@ -1,35 +1,47 @@
-/* One claim on a lock: drives its node machine, keeps its place in the queue,
- * and passes its fate on to its acquisitions. */
+/* One znode of ours in a lock directory: drives its node machine, keeps its place
+ * in the queue, and tells its claim what becomes of it. */
 #ifndef UVZK_CONTENDER_H
 #define UVZK_CONTENDER_H
 
 #include "state.h"
 
-/* A new contender for the lock's path; pump it when its first acquisition has
- * been attached. *out is set only at 0. UV_ENOMEM, UVZK_ELIMIT, UV_EIO (no
- * random bytes). */
-int uvzk__contender_new(struct uvzk__lock *, const uvzk_acquire_options_t *,
+/* A new contender of the claim, with a name of this token, which is not copied;
+ * pump it when the claim is ready. *out is set only at 0. UV_ENOMEM, UVZK_ELIMIT,
+ * UV_EIO (no random bytes). */
+int uvzk__contender_new(struct uvzk__claim *, struct uvzk__queue *, const char *token,
                         struct uvzk__contender **out);
+
+/* Its claim wants to be told how many stand before it. */
+void uvzk__contender_want_position(struct uvzk__contender *);
+
+/* The bytes of its node. */
+void uvzk__contender_data(const struct uvzk__contender *, const void **data,
+                          size_t *length);
 
 /* Submits what its node needs, if it can be submitted now. */
 void uvzk__contender_pump(struct uvzk__contender *);
 
-/* It is first in line and the session is proved. */
+/* Nobody is before it that it has to wait for, and the session is proved. */
 void uvzk__contender_grant(struct uvzk__contender *);
 
 /* The grant came too late to be told: it is a waiter again. */
 void uvzk__contender_ungrant(struct uvzk__contender *);
 
-/* Ends every acquisition of it with this code and withdraws the node. */
+/* It holds, but only for as long as what our own writer before it left behind still
+ * stands; sweep.h deletes that together with a check of this one. */
+void uvzk__contender_on_credit(struct uvzk__contender *);
+void uvzk__contender_off_credit(struct uvzk__contender *);
+
+/* Withdraws the node; the claim ends with this code. */
 void uvzk__contender_end(struct uvzk__contender *, int code);
 
-/* The last acquisition has let go: withdraws the node. */
+/* The claim has let go: withdraws the node. */
 void uvzk__contender_unwanted(struct uvzk__contender *);
 
 /* Somebody deleted its node. */
 void uvzk__contender_missing(struct uvzk__contender *);
 
-/* After each step of its node: moves it in its queue, tells its acquisitions,
+/* After each step of its node: moves it in its queue, tells its claim,
  * and frees it when it is over. The contender may be gone afterwards. */
 void uvzk__contender_follow(struct uvzk__contender *);
 
@@ -46,8 +58,5 @@ void uvzk__contender_unpin(struct uvzk__contender *);
 /* The request with this stamp has just shown that its node stands; good for the
  * next settle(). */
 void uvzk__contender_vouch(struct uvzk__contender *, uint64_t stamp);
-
-/* Whether its hold is valid at this moment. */
-bool uvzk__contender_holds(const struct uvzk__contender *);
 
 #endif

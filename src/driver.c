@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "claim.h"
 #include "contender.h"
 #include "lifecycle.h"
 #include "prover.h"
@@ -187,7 +188,8 @@ void uvzk__tell_all(struct uvzk__client *client)
 /* Whoever dooms a node touches its queue too. */
 static bool has_work(const struct uvzk__client *client)
 {
-    return !uvzk__list_empty(&client->dirty) || !uvzk__list_empty(&client->tellings);
+    return !uvzk__list_empty(&client->dirty) || !uvzk__list_empty(&client->tellings) ||
+           !uvzk__list_empty(&client->unwinding);
 }
 
 void uvzk__turn(struct uvzk__client *client)
@@ -196,6 +198,7 @@ void uvzk__turn(struct uvzk__client *client)
 
     do {
         run_due(client);
+        uvzk__claims_unwind(client);
         settle_dirty(client);
         uvzk__sweep(client); /* after settling: a handover is checked by its delete */
         uvzk__tell_all(client);

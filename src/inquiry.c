@@ -37,7 +37,7 @@ static size_t sort_out(struct participant *participants, const struct uvzk__repl
 
     for (size_t i = 0; i < reply->name_count; i++) {
         struct uvzk__node_name parsed;
-        uvzk__node_name_parse(&parsed, reply->names[i], "lock-");
+        uvzk__node_name_parse(&parsed, reply->names[i], UVZK__TOKEN_MUTEX);
         if (parsed.is_contender && !uvzk__sequence_worn_out(parsed.sequence)) {
             participants[count].place.sequence = parsed.sequence;
             participants[count].place.czxid = 0;
@@ -69,7 +69,8 @@ static char **full_paths(const char *path, const struct participant *participant
 
 static void report_others(struct listing *listing, uint64_t count)
 {
-    struct uvzk__queue *queue = uvzk__queue_find(listing->client, listing->path);
+    struct uvzk__queue *queue =
+        uvzk__queue_find(listing->client, UVZK__EXCLUSIVE, listing->path);
 
     if (queue != NULL) {
         uvzk__view_foreign_children(queue, count);
@@ -182,8 +183,8 @@ int uvzk_verify(uvzk_acquire_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
     if (hold == NULL || shell == NULL || cb == NULL) {
         return UV_EINVAL;
     }
-    struct uvzk__contender *contender = uvzk__hold_of(hold);
-    if (contender == NULL) {
+    struct uvzk__claim *claim = uvzk__hold_of(hold);
+    if (claim == NULL) {
         return UVZK_ENOTHELD;
     }
     if (shell->impl != NULL) {
@@ -193,6 +194,8 @@ int uvzk_verify(uvzk_acquire_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
     if (question == NULL) {
         return UV_ENOMEM;
     }
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(claim->contenders.next, struct uvzk__contender, in_claim);
     question->contender = contender;
     question->shell = shell;
     question->cb = cb;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "acquisition.h"
+#include "claim.h"
 #include "contender.h"
 #include "driver.h"
 #include "lock.h"
@@ -63,16 +64,7 @@ static void learn_address(struct uvzk__client *client, const char *address)
  * near. */
 static void abandon(struct uvzk__contender *contender, int code)
 {
-    struct uvzk__link *link = contender->acquisitions.next;
-
-    while (link != &contender->acquisitions) {
-        struct uvzk__acquisition *acquisition =
-            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
-        link = link->next;
-        if (acquisition->told == UVZK__TOLD_RELEASING) {
-            uvzk__acquisition_released(acquisition, code);
-        }
-    }
+    uvzk__claim_abandon(contender->claim, code);
     uvzk__contender_session_ended(contender, code);
 }
 
@@ -122,11 +114,7 @@ static void end_tries(struct uvzk__client *client)
         link = tries.next;
         struct uvzk__acquisition *acquisition =
             UVZK__CONTAINER_OF(link, struct uvzk__acquisition, try_link);
-        struct uvzk__contender *contender = acquisition->contender;
-        uvzk__acquisition_end(acquisition, UVZK_ECONNLOSS);
-        if (uvzk__list_empty(&contender->acquisitions)) {
-            uvzk__contender_unwanted(contender);
-        }
+        uvzk__acquisition_end_alone(acquisition, UVZK_ECONNLOSS);
     }
 }
 

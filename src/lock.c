@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "acquisition.h"
-#include "contender.h"
+#include "claim.h"
 #include "driver.h"
 #include "path.h"
 #include "prover.h"
-#include "queue.h"
 
 /* A request beyond the servers' jute.maxbuffer costs the connection. */
 #define NODE_DATA_MAX 1000000U
@@ -29,6 +28,9 @@ void uvzk__lock_free(struct uvzk__lock *lock)
     lock->shell->impl = NULL;
     uvzk__list_remove(&lock->everyone);
     uvzk__list_remove(&lock->telling.link);
+    if (lock->kind->freed != NULL) {
+        lock->kind->freed(lock);
+    }
     uvzk__free(lock->path);
     uvzk__free(lock);
 }
@@ -41,44 +43,15 @@ void uvzk__lock_acquisition_over(struct uvzk__lock *lock)
     }
 }
 
-int uvzk__lock_own(struct uvzk__lock *lock, struct uvzk__contender *contender)
-{
-    if (contender->owner != NULL) {
-        HASH_ADD(by_owner, lock->owned, owner, sizeof(contender->owner), contender);
-        if (contender->by_owner.tbl == NULL) {
-            return UV_ENOMEM;
-        }
-    }
-    contender->lock = lock;
-    return 0;
-}
-
-void uvzk__lock_disown(struct uvzk__contender *contender)
-{
-    if (contender->lock != NULL && contender->owner != NULL) {
-        HASH_DELETE(by_owner, contender->lock->owned, contender);
-    }
-    contender->lock = NULL;
-}
-
-static struct uvzk__contender *owned_by(const struct uvzk__lock *lock, const void *owner)
-{
-    struct uvzk__contender *contender = NULL;
-
-    if (owner != NULL) {
-        HASH_FIND(by_owner, lock->owned, &owner, sizeof(owner), contender);
-    }
-    return contender;
-}
-
 /* ------------------------------------------------------------ init and close */
 
-int uvzk_mutex_init(uvzk_client_t *client_shell, uvzk_lock_t *shell, const char *path)
+int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell,
+                     const char *path)
 {
     if (client_shell == NULL || shell == NULL || path == NULL) {
         return UV_EINVAL;
     }
-    struct uvzk__client *client = client_shell->impl;
+    const struct uvzk__client *client = client_shell->impl;
     if (client == NULL || client->closing) {
         return UVZK_ESTATE;
     }
@@ -89,22 +62,31 @@ int uvzk_mutex_init(uvzk_client_t *client_shell, uvzk_lock_t *shell, const char 
         strlen(client->ns) + strlen(path) > UVZK__PATH_MAX) {
         return UVZK_EPATH;
     }
+    return 0;
+}
+
+struct uvzk__lock *uvzk__lock_new(struct uvzk__client *client, uvzk_lock_t *shell,
+                                  const char *path, const struct uvzk__lock_kind *kind)
+{
     struct uvzk__lock *lock = uvzk__calloc(1, sizeof(*lock));
+
     if (lock == NULL) {
-        return UV_ENOMEM;
+        return NULL;
     }
     lock->path = uvzk__path_join(client->ns, path);
     if (lock->path == NULL) {
         uvzk__free(lock);
-        return UV_ENOMEM;
+        return NULL;
     }
+    lock->kind = kind;
     lock->shell = shell;
     lock->client = client;
     lock->telling.deliver = tell_closed;
     uvzk__list_init(&lock->telling.link);
+    uvzk__list_init(&lock->claims);
     uvzk__list_append(&client->locks, &lock->everyone);
     shell->impl = lock;
-    return 0;
+    return lock;
 }
 
 int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
@@ -116,21 +98,15 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
     if (lock == NULL || lock->closing) {
         return UVZK_ESTATE;
     }
-    struct uvzk__client *client = lock->client;
-    struct uvzk__link *link = client->contenders.next;
-
     lock->closing = true;
     lock->close_cb = close_cb;
-    while (link != &client->contenders) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
-        link = link->next;
-        if (contender->lock == lock) {
-            uvzk__contender_end(contender, UVZK_ECLOSED);
-        }
+    while (!uvzk__list_empty(&lock->claims)) { /* its end takes it off the list */
+        uvzk__claim_end(
+            UVZK__CONTAINER_OF(lock->claims.next, struct uvzk__claim, of_lock),
+            UVZK_ECLOSED);
     }
     if (lock->acquisition_count == 0) {
-        uvzk__tell_soon(client, &lock->telling);
+        uvzk__tell_soon(lock->client, &lock->telling);
     }
     return 0;
 }
@@ -153,10 +129,10 @@ static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options
     if (from == NULL) {
         return 0;
     }
-    if (from->size < sizeof(*into)) {
-        return UV_EINVAL;
+    if (from->size < offsetof(uvzk_acquire_options_t, leases)) {
+        return UV_EINVAL; /* what version 0.1 had */
     }
-    memcpy(into, from, sizeof(*into));
+    memcpy(into, from, from->size < sizeof(*into) ? from->size : sizeof(*into));
     if (into->timeout_ms < UVZK_WAIT_FOREVER || into->node_data_length > NODE_DATA_MAX ||
         (into->node_data == NULL && into->node_data_length > 0)) {
         return UV_EINVAL;
@@ -168,7 +144,6 @@ static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options
 static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     struct uvzk__client *client = lock->client;
-    struct uvzk__queue *queue;
 
     if (client->auth_failed) {
         return UVZK_EAUTH;
@@ -179,28 +154,27 @@ static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *option
     if (!client->session.connected) {
         return UVZK_ECONNLOSS;
     }
-    queue = uvzk__queue_find(client, lock->path);
-    return queue != NULL && uvzk__queue_occupied(queue) ? UV_ETIMEDOUT : 0;
+    return lock->kind->occupied(lock) ? UV_ETIMEDOUT : 0;
 }
 
-/* Attaches to the owner's contender, pending or held, if there is one. */
+/* Attaches to the owner's claim, pending or held, if there is one. */
 static bool join(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
                  const uvzk_acquire_options_t *options)
 {
-    struct uvzk__contender *contender = owned_by(lock, options->owner);
+    struct uvzk__claim *claim = uvzk__claim_of(lock, options->owner);
 
-    if (contender == NULL) {
+    if (claim == NULL) {
         return false;
     }
-    if (contender->held && !uvzk__contender_holds(contender)) {
+    if (claim->held && !uvzk__claim_holds(claim)) {
         uvzk__prover_check(lock->client);
-        contender = owned_by(lock, options->owner);
-        if (contender == NULL) {
+        claim = uvzk__claim_of(lock, options->owner);
+        if (claim == NULL) {
             return false; /* that hold is lost: the owner queues again */
         }
     }
-    uvzk__acquisition_start(acquisition, contender, options->timeout_ms);
-    if (contender->held) {
+    uvzk__acquisition_start(acquisition, claim, options->timeout_ms);
+    if (claim->held) {
         uvzk__acquisition_grant(acquisition);
     }
     return true;
@@ -209,7 +183,7 @@ static bool join(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
 static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
                  const uvzk_acquire_options_t *options)
 {
-    struct uvzk__contender *contender;
+    struct uvzk__claim *claim;
     int status;
 
     if (join(lock, acquisition, options)) {
@@ -221,12 +195,18 @@ static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
         uvzk__acquisition_end(acquisition, status);
         return 0;
     }
-    status = uvzk__contender_new(lock, options, &contender);
-    if (status == 0) {
-        uvzk__acquisition_start(acquisition, contender, options->timeout_ms);
-        uvzk__contender_pump(contender);
+    claim = uvzk__claim_new(lock, lock->kind->claim_kind, options);
+    if (claim == NULL) {
+        return UV_ENOMEM;
     }
-    return status;
+    status = lock->kind->prepare(lock, claim, options);
+    if (status != 0) {
+        uvzk__claim_free(claim);
+        return status;
+    }
+    uvzk__acquisition_start(acquisition, claim, options->timeout_ms);
+    lock->kind->begin(lock, claim);
+    return 0;
 }
 
 int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_acquire_t *request,
@@ -246,12 +226,16 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_acquire_t *request,
     if (lock == NULL || lock->closing || lock->client->closing) {
         return UVZK_ECLOSED;
     }
+    int status = lock->kind->check(lock, &known);
+    if (status != 0) {
+        return status;
+    }
     struct uvzk__acquisition *acquisition =
         uvzk__acquisition_new(lock, request, &known, acquire_cb, lost_cb);
     if (acquisition == NULL) {
         return UV_ENOMEM;
     }
-    int status = begin(lock, acquisition, &known);
+    status = begin(lock, acquisition, &known);
     if (status != 0) {
         uvzk__free(acquisition);
     }
@@ -271,7 +255,7 @@ int uvzk_lock_is_held(const uvzk_lock_t *shell)
 int uvzk_lock_is_held_by(const uvzk_lock_t *shell, const void *owner)
 {
     const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
-    struct uvzk__contender *contender = lock == NULL ? NULL : owned_by(lock, owner);
+    const struct uvzk__claim *claim = lock == NULL ? NULL : uvzk__claim_of(lock, owner);
 
-    return contender != NULL && uvzk__contender_holds(contender);
+    return claim != NULL && uvzk__claim_holds(claim);
 }

@@ -27,6 +27,20 @@ void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
     }
 }
 
+/* A writer's owner may have left a read lock behind, with the writer's own number,
+ * and the view does not show it: whoever waits for readers too looks again. */
+static void writer_gone(struct uvzk__queue *queue)
+{
+    for (struct uvzk__link *link = queue->members.next; link != &queue->members;
+         link = link->next) {
+        struct uvzk__contender *member =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        if (!member->shared && member->node.place.sequence > queue->watched_sequence) {
+            member->covered = false;
+        }
+    }
+}
+
 /* Those before it are likely to have gone too. One listing looks at them all; but
  * in a long directory a few are asked for one by one, backwards, each with the
  * watch that it would need anyway. */
@@ -34,10 +48,13 @@ static void predecessor_gone(struct uvzk__queue *queue)
 {
     size_t walk_back = queue->listed_count / NAMES_A_GET;
 
-    uvzk__view_forget(queue, queue->watched_sequence);
+    uvzk__view_forget(queue, uvzk__path_name(queue->watched));
     if (queue->foreigner_count > walk_back &&
         queue->foreigners[walk_back].sequence < queue->watched_sequence) {
         queue->list_again = true;
+    }
+    if (queue->discipline == UVZK__READ_WRITE && !queue->watched_shared) {
+        writer_gone(queue);
     }
 }
 
@@ -88,6 +105,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
     }
     queue->watched = path;
     queue->watched_sequence = predecessor->sequence;
+    queue->watched_shared = predecessor->shared;
     /* get, not exists: on a missing node it leaves no watch behind. */
     uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_GET, path, watch_replied);
     queue->rpc.watch = &queue->watch;

@@ -1,6 +1,6 @@
 #include "prover.h"
 
-#include "acquisition.h"
+#include "claim.h"
 #include "contender.h"
 #include "driver.h"
 #include "queue.h"
@@ -213,20 +213,6 @@ void uvzk__prover_unwant(struct uvzk__contender *contender)
     }
 }
 
-static bool anyone_knows(struct uvzk__contender *contender)
-{
-    struct uvzk__link *link;
-
-    for (link = contender->acquisitions.next; link != &contender->acquisitions;
-         link = link->next) {
-        if (UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings)->told ==
-            UVZK__TOLD_GRANTED) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void uvzk__prover_check(struct uvzk__client *client)
 {
     struct uvzk__link held, *link;
@@ -237,7 +223,7 @@ void uvzk__prover_check(struct uvzk__client *client)
     uvzk__list_move(&client->held, &held);
     while ((link = uvzk__list_take(&held)) != NULL) {
         struct uvzk__contender *contender = contender_at(link);
-        if (anyone_knows(contender)) {
+        if (uvzk__claim_known(contender->claim)) {
             uvzk__contender_end(contender, UVZK_EPROOF);
         } else {
             uvzk__contender_ungrant(contender);

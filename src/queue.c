@@ -1,13 +1,15 @@
 #include "queue.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "acquisition.h"
+#include "claim.h"
 #include "contender.h"
 #include "driver.h"
 #include "guard.h"
 #include "listing.h"
 #include "parents.h"
+#include "path.h"
 #include "predecessor.h"
 #include "prover.h"
 #include "view.h"
@@ -30,29 +32,59 @@ static void rested(struct uvzk__timed *timed)
     uvzk__queue_touch(queue);
 }
 
-struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client, const char *path)
+/* Of every discipline, and of the longest path of a directory. */
+#define KEY_SIZE (1 + UVZK__PATH_MAX + sizeof("/leases"))
+
+static void write_key(char key[KEY_SIZE], enum uvzk__discipline discipline,
+                      const char *path)
+{
+    (void)snprintf(key, KEY_SIZE, "%c%s", "mrs"[discipline], path);
+}
+
+struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client,
+                                     enum uvzk__discipline discipline, const char *path)
 {
     struct uvzk__queue *queue;
+    char key[KEY_SIZE];
 
-    HASH_FIND_STR(client->queues, path, queue);
+    write_key(key, discipline, path);
+    HASH_FIND_STR(client->queues, key, queue);
     return queue;
 }
 
-bool uvzk__queue_occupied(struct uvzk__queue *queue)
+static bool anyone_wanted(struct uvzk__link *head, bool writers_only)
 {
-    struct uvzk__link *link;
-
-    for (link = queue->strangers.next; link != &queue->strangers; link = link->next) {
-        if (member_at(link)->node.wanted) {
+    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+        if (member_at(link)->node.wanted && !(writers_only && member_at(link)->shared)) {
             return true;
         }
     }
-    return !uvzk__list_empty(&queue->members);
+    return false;
 }
 
-struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client, const char *path)
+bool uvzk__queue_occupied(struct uvzk__queue *queue, bool writers_only)
 {
-    struct uvzk__queue *queue = uvzk__queue_find(client, path);
+    return (writers_only ? queue->writers_held > 0
+                         : !uvzk__list_empty(&queue->holders)) ||
+           anyone_wanted(&queue->members, writers_only) ||
+           anyone_wanted(&queue->strangers, writers_only);
+}
+
+static void init_lists(struct uvzk__queue *queue)
+{
+    uvzk__list_init(&queue->holders);
+    uvzk__list_init(&queue->members);
+    uvzk__list_init(&queue->leaving);
+    uvzk__list_init(&queue->strangers);
+    uvzk__list_init(&queue->dirty);
+    uvzk__list_init(&queue->behind_scout);
+}
+
+struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
+                                   enum uvzk__discipline discipline, const char *path)
+{
+    struct uvzk__queue *queue = uvzk__queue_find(client, discipline, path);
+    char key[KEY_SIZE];
 
     if (queue != NULL) {
         return queue;
@@ -61,21 +93,19 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client, const char *path
     if (queue == NULL) {
         return NULL;
     }
+    write_key(key, discipline, path);
     queue->client = client;
-    queue->token = "lock-";
-    queue->path = uvzk__strdup(path);
+    queue->discipline = discipline;
     queue->rest.due = rested;
     uvzk__predecessor_init(queue);
-    uvzk__list_init(&queue->members);
-    uvzk__list_init(&queue->leaving);
-    uvzk__list_init(&queue->strangers);
-    uvzk__list_init(&queue->dirty);
-    uvzk__list_init(&queue->behind_scout);
-    if (queue->path != NULL) {
-        HASH_ADD_KEYPTR(hh, client->queues, queue->path, strlen(queue->path), queue);
+    init_lists(queue);
+    queue->key = uvzk__strdup(key);
+    if (queue->key != NULL) {
+        queue->path = queue->key + 1;
+        HASH_ADD_KEYPTR(hh, client->queues, queue->key, strlen(queue->key), queue);
     }
-    if (queue->path == NULL || queue->hh.tbl == NULL) {
-        uvzk__free(queue->path);
+    if (queue->key == NULL || queue->hh.tbl == NULL) {
+        uvzk__free(queue->key);
         uvzk__free(queue);
         return NULL;
     }
@@ -106,7 +136,7 @@ void uvzk__queue_free(struct uvzk__queue *queue)
     uvzk__list_remove(&queue->dirty);
     HASH_DEL(client->queues, queue);
     uvzk__free(queue->parent);
-    uvzk__free(queue->path);
+    uvzk__free(queue->key);
     uvzk__free(queue);
 }
 
@@ -146,6 +176,10 @@ void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *conten
         insert(&queue->leaving, contender);
         return;
     }
+    if (contender->held) {
+        uvzk__list_append(&queue->holders, &contender->in_queue);
+        return;
+    }
     insert(&queue->members, contender);
     if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX &&
         contender->node.place.sequence == 0) {
@@ -157,19 +191,72 @@ void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *conten
     }
 }
 
-struct uvzk__contender *uvzk__queue_front(struct uvzk__queue *queue)
+static struct uvzk__contender *next_in_line(struct uvzk__queue *queue)
 {
-    if (uvzk__list_empty(&queue->members)) {
+    struct uvzk__link *link = queue->members.next;
+
+    return link == &queue->members ? NULL : member_at(link);
+}
+
+static bool waits_for_holders(const struct uvzk__contender *contender)
+{
+    const struct uvzk__queue *queue = contender->queue;
+
+    if (contender->downgraded) {
+        return false;
+    }
+    return contender->shared ? queue->writers_held > 0
+                             : !uvzk__list_empty(&queue->holders);
+}
+
+/* What is left of ours before this one, and has to go first. */
+struct remains {
+    bool any;
+    bool standing_writer; /* certainly stands, and everybody behind waits for it */
+};
+
+static struct remains remains_before(struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+    struct remains remains = {false, false};
+
+    for (struct uvzk__link *link = queue->leaving.next; link != &queue->leaving;
+         link = link->next) {
+        const struct uvzk__contender *left = member_at(link);
+        int order = uvzk__place_compare(left->node.place, contender->node.place);
+        if (order > 0 || (order == 0 && !contender->downgraded)) {
+            break;
+        }
+        if (!left->shared || !contender->shared) {
+            remains.any = true;
+            remains.standing_writer |=
+                !left->shared && !left->node.in_flight && !left->node.delete_unknown;
+        }
+    }
+    return remains;
+}
+
+/* The next in line, if it waits for nobody of ours; else NULL. */
+static struct uvzk__contender *front_of(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *next = next_in_line(queue);
+
+    if (next == NULL || waits_for_holders(next) ||
+        (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) &&
+         remains_before(next).any)) {
         return NULL;
     }
-    struct uvzk__contender *front = member_at(queue->members.next);
-    if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) &&
-        !uvzk__list_empty(&queue->leaving) &&
-        uvzk__place_compare(member_at(queue->leaving.next)->node.place,
-                            front->node.place) < 0) {
-        return NULL;
-    }
-    return front;
+    return next;
+}
+
+struct uvzk__contender *uvzk__queue_heir(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *next = next_in_line(queue);
+
+    return next != NULL && next->node.state == UVZK__NODE_STANDING && next->covered &&
+                   !waits_for_holders(next) && uvzk__view_blocker(queue, next) == NULL
+               ? next
+               : NULL;
 }
 
 /* ----------------------------------------------------------------- requests */
@@ -196,9 +283,7 @@ void uvzk__queue_end_members(struct uvzk__queue *queue, int code)
     while (link != &queue->members) {
         struct uvzk__contender *contender = member_at(link);
         link = link->next;
-        if (!contender->held) {
-            uvzk__contender_end(contender, code);
-        }
+        uvzk__contender_end(contender, code);
     }
 }
 
@@ -222,28 +307,15 @@ bool uvzk__queue_passing(struct uvzk__queue *queue, int status)
     }
 }
 
-/* The foreigner right before the first in line, or NULL. */
-static const struct uvzk__foreigner *predecessor_of(struct uvzk__queue *queue,
-                                                    struct uvzk__contender *front)
+/* The foreigner that the first in line has to wait for, or NULL. */
+static const struct uvzk__foreigner *predecessor_of(struct uvzk__queue *queue)
 {
-    if (front == NULL || front->held || !front->covered) {
-        return NULL;
-    }
-    size_t before = uvzk__view_foreigners_before(queue, front);
-    return before == 0 ? NULL : &queue->foreigners[before - 1];
+    struct uvzk__contender *front = front_of(queue);
+
+    return front == NULL || !front->covered ? NULL : uvzk__view_blocker(queue, front);
 }
 
 /* ----------------------------------------------------------------- settling */
-
-static struct uvzk__contender *next_in_line(struct uvzk__queue *queue)
-{
-    struct uvzk__link *link = queue->members.next;
-
-    while (link != &queue->members && member_at(link)->held) {
-        link = link->next;
-    }
-    return link == &queue->members ? NULL : member_at(link);
-}
 
 /* A listing is asked for when the next in line is not covered, or nobody is
  * placed yet but creates are on their way (the pipeline), or somebody wants to
@@ -257,8 +329,7 @@ static bool wants_listing(struct uvzk__queue *queue)
     if (next != NULL && !next->covered) {
         return true;
     }
-    if (next != NULL && queue->list_again &&
-        uvzk__view_foreigners_before(queue, next) > 0) {
+    if (next != NULL && queue->list_again && uvzk__view_blocker(queue, next) != NULL) {
         return true;
     }
     return news && (next == NULL || queue->positions_wanted > 0) &&
@@ -285,9 +356,10 @@ static void request(struct uvzk__queue *queue)
         !uvzk__may_send(queue->client)) {
         return;
     }
-    predecessor = predecessor_of(queue, uvzk__queue_front(queue));
+    predecessor = predecessor_of(queue);
     if (queue->watched != NULL &&
-        (predecessor == NULL || predecessor->sequence != queue->watched_sequence)) {
+        (predecessor == NULL ||
+         strcmp(uvzk__path_name(queue->watched), predecessor->name) != 0)) {
         uvzk__predecessor_unwatch(queue);
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
@@ -301,34 +373,31 @@ static void request(struct uvzk__queue *queue)
     }
 }
 
-/* The released node of our own that stands right before the front, or NULL. */
-static struct uvzk__contender *released_before(struct uvzk__queue *queue,
-                                               struct uvzk__contender *front)
-{
-    struct uvzk__link *link = queue->leaving.prev;
+/* So many may be granted past a writer of ours that is still to be deleted: each of
+ * them costs a check in that delete. */
+#define CREDITS_MAX 32U
 
-    while (link != &queue->leaving &&
-           uvzk__place_compare(member_at(link)->node.place, front->node.place) > 0) {
-        link = link->prev;
-    }
-    return link == &queue->leaving ? NULL : member_at(link);
-}
+enum voucher { VOUCHED, ON_CREDIT, ASK_GUARD, ASK_PROOF, AWAIT_DELETE };
 
-enum voucher { VOUCHED, ASK_GUARD, ASK_PROOF, AWAIT_DELETE };
-
-/* Whether the front's node is known to have stood when the last node before it
- * went; if not, what will tell. Requests are executed in the order in which they
- * were submitted, so stamps compare what has been seen with what has been done. */
+/* Whether the front's node is known to have stood when the last node that it had to
+ * wait for went; if not, what will tell. Requests are executed in the order in which
+ * they were submitted, so stamps compare what has been seen with what has been done. */
 static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
-    struct uvzk__contender *before = released_before(queue, front);
+    struct remains remains = remains_before(front);
 
-    if (before != NULL) {
-        /* It still stands for certain, and goes only with a check of the front. */
-        bool stands = !before->node.in_flight && !before->node.delete_unknown;
-        return stands ? VOUCHED : AWAIT_DELETE;
+    if (front->downgraded && queue->writers_held > 0) {
+        return VOUCHED; /* created while its writer held, which holds on */
     }
-    if (front->vouched == queue->settlings && front->vouched_stamp > queue->bare_stamp) {
+    if (remains.standing_writer && queue->credits < CREDITS_MAX) {
+        return ON_CREDIT; /* that writer goes only with a check of the front */
+    }
+    if (remains.any) {
+        return AWAIT_DELETE;
+    }
+    if (front->vouched == queue->settlings &&
+        front->vouched_stamp >=
+            (front->shared ? queue->exclusive_delete_stamp : queue->delete_stamp)) {
         return VOUCHED;
     }
     if (front->guarding == UVZK__GUARD_ARMED) {
@@ -336,24 +405,7 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
         bool silent = front->guard_stamp > queue->client->connected_stamp;
         return silent ? VOUCHED : ASK_PROOF;
     }
-    return ASK_GUARD;
-}
-
-static void grant_if_vouched(struct uvzk__queue *queue, struct uvzk__contender *front)
-{
-    switch (voucher_of(queue, front)) {
-    case VOUCHED:
-        uvzk__contender_grant(front);
-        break;
-    case ASK_GUARD:
-        uvzk__guard(front);
-        break;
-    case ASK_PROOF:
-        uvzk__prover_want(front);
-        break;
-    case AWAIT_DELETE:
-        break; /* its reply settles the queue again */
-    }
+    return front->shared ? ASK_PROOF : ASK_GUARD;
 }
 
 /* A session too short for the servers' tick can never be proved again. */
@@ -368,65 +420,87 @@ static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
     }
 }
 
-static void grant_front(struct uvzk__queue *queue)
+/* One proof serves all readers up to the next writer. */
+static void want_proof_of_readers(struct uvzk__queue *queue)
 {
-    struct uvzk__contender *front = uvzk__queue_front(queue);
+    struct uvzk__link *link = queue->members.next;
 
-    if (front == NULL || front->held || !front->covered ||
-        front->node.state != UVZK__NODE_STANDING) {
-        return;
+    while (link != &queue->members && member_at(link)->shared &&
+           member_at(link)->node.state == UVZK__NODE_STANDING &&
+           uvzk__list_empty(&member_at(link)->in_role)) {
+        uvzk__prover_want(member_at(link));
+        link = link->next;
     }
-    if (uvzk__view_foreigners_before(queue, front) > 0) {
+}
+
+static bool grant_if_vouched(struct uvzk__queue *queue, struct uvzk__contender *front)
+{
+    switch (voucher_of(queue, front)) {
+    case VOUCHED:
+        uvzk__contender_grant(front);
+        return true;
+    case ON_CREDIT:
+        uvzk__contender_on_credit(front);
+        uvzk__contender_grant(front);
+        return true;
+    case ASK_GUARD:
+        uvzk__guard(front);
+        break;
+    case ASK_PROOF:
+        uvzk__prover_want(front);
+        want_proof_of_readers(queue);
+        break;
+    case AWAIT_DELETE:
+        break; /* its reply settles the queue again */
+    }
+    return false;
+}
+
+static bool grant_front(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *front = front_of(queue);
+
+    if (front == NULL || !front->covered || front->node.state != UVZK__NODE_STANDING) {
+        return false;
+    }
+    if (uvzk__view_blocker(queue, front) != NULL) {
         uvzk__guard(front);
     } else if (!uvzk__proof_grants(&queue->client->proof, uvzk__now(queue->client))) {
         want_proof(queue, front);
     } else {
-        grant_if_vouched(queue, front);
+        return grant_if_vouched(queue, front);
     }
+    return false;
 }
 
-static void end_tries_of(struct uvzk__contender *contender)
-{
-    struct uvzk__link *link = contender->acquisitions.next;
-
-    while (link != &contender->acquisitions) {
-        struct uvzk__acquisition *acquisition =
-            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
-        link = link->next;
-        if (acquisition->try_once) {
-            uvzk__acquisition_end(acquisition, UV_ETIMEDOUT);
-        }
-    }
-    if (uvzk__list_empty(&contender->acquisitions)) {
-        uvzk__contender_unwanted(contender);
-    }
-}
-
-/* Whoever tried once and is known not to be first has had its answer. */
+/* Whoever tried once and is known to have to wait has had its answer. */
 static void end_tries(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = queue->members.next;
-    bool first = true;
+    bool anyone = !uvzk__list_empty(&queue->holders), writer = queue->writers_held > 0;
 
-    while (queue->tries > 0 && link != &queue->members) {
+    while (!uvzk__list_empty(&queue->client->tries) && link != &queue->members) {
         struct uvzk__contender *member = member_at(link);
+        bool waits = member->downgraded ? false : member->shared ? writer : anyone;
         link = link->next;
-        if (!member->held && (!first || (member->covered && uvzk__view_foreigners_before(
-                                                                queue, member) > 0))) {
-            end_tries_of(member);
+        anyone = true;
+        writer = writer || !member->shared;
+        if (waits || (member->covered && uvzk__view_blocker(queue, member) != NULL)) {
+            uvzk__claim_end_tries(member->claim);
         }
-        first = false;
     }
 }
 
 void uvzk__queue_settle(struct uvzk__queue *queue)
 {
     queue->settlings++;
-    grant_front(queue);
+    while (grant_front(queue)) {
+    }
     end_tries(queue);
     request(queue);
-    if (uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->leaving) &&
-        uvzk__list_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
+    if (uvzk__list_empty(&queue->holders) && uvzk__list_empty(&queue->members) &&
+        uvzk__list_empty(&queue->leaving) && uvzk__list_empty(&queue->strangers) &&
+        queue->doing == UVZK__QUEUE_IDLE) {
         uvzk__predecessor_unwatch(queue);
         uvzk__queue_free(queue);
     }

@@ -26,13 +26,15 @@ enum uvzk__queue_doing {
 };
 
 /* The queue of this path, made if need be; NULL when out of memory. */
-struct uvzk__queue *uvzk__queue_of(struct uvzk__client *, const char *path);
+struct uvzk__queue *uvzk__queue_of(struct uvzk__client *, enum uvzk__discipline,
+                                   const char *path);
 
 /* The queue of this path if there is one, else NULL. */
-struct uvzk__queue *uvzk__queue_find(struct uvzk__client *, const char *path);
+struct uvzk__queue *uvzk__queue_find(struct uvzk__client *, enum uvzk__discipline,
+                                     const char *path);
 
-/* Whether a local contender stands in line, or is about to. */
-bool uvzk__queue_occupied(struct uvzk__queue *);
+/* Whether a local contender holds, stands in line, or is about to. */
+bool uvzk__queue_occupied(struct uvzk__queue *, bool writers_only);
 
 /* Something changed: settle() will look at it in the next turn. */
 void uvzk__queue_touch(struct uvzk__queue *);
@@ -44,12 +46,12 @@ void uvzk__queue_settle(struct uvzk__queue *);
  * others among the strangers. */
 void uvzk__queue_place(struct uvzk__queue *, struct uvzk__contender *);
 
-/* The member that comes first, released ones left out where the tuning allows;
- * NULL if there is none, or if it is still being deleted. */
-struct uvzk__contender *uvzk__queue_front(struct uvzk__queue *);
+/* Who is next once the nodes that our released ones left behind are gone: it waits
+ * for nobody else. NULL if there is none. */
+struct uvzk__contender *uvzk__queue_heir(struct uvzk__queue *);
 
 /* For the requests: what they have in common. Ends the strangers in this state,
- * or the members that do not hold, with this code. An UNKNOWN one stays until it
+ * or the members, which all wait, with this code. An UNKNOWN one stays until it
  * has been searched for, but nobody waits for it any more. */
 void uvzk__queue_end_strangers(struct uvzk__queue *, enum uvzk__node_state, int code);
 void uvzk__queue_end_members(struct uvzk__queue *, int code);

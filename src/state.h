@@ -1,17 +1,21 @@
 /* What lives behind the shells. One client owns everything below it:
  *
- *   client --- queues by path --- contenders in order --- acquisitions
- *          \-- locks ------------ contenders by owner
+ *   client --- queues by path --- contenders in order
+ *          |                          |
+ *          \-- locks --- claims --- contenders
+ *                          \------ acquisitions
  *
- * A contender is one claim on a lock: a znode, and the acquisitions (one, or
- * several of one owner) it stands for. It outlives them for as long as its
- * znode may exist. A queue is the one view of a lock directory that all its
- * local contenders share. */
+ * A claim is what one owner asks of one lock: the acquisitions (one, or several
+ * of one owner) that are granted and lost together, and the contenders that this
+ * takes. A contender is one znode of ours in a lock directory; it outlives its
+ * acquisitions for as long as the znode may exist. A queue is the one view of a
+ * lock directory that all its local contenders share. */
 #ifndef UVZK_STATE_H
 #define UVZK_STATE_H
 
 #include "client.h"
 #include "deadline.h"
+#include "discipline.h"
 #include "list.h"
 #include "node.h"
 #include "node_name.h"
@@ -39,9 +43,9 @@ struct uvzk__telling {
 
 struct uvzk__acquisition {
     uvzk_acquire_t *shell;
-    struct uvzk__contender *contender;
-    struct uvzk__lock *lock;    /* NULL once the lock is closed */
-    struct uvzk__link siblings; /* on contender->acquisitions */
+    struct uvzk__claim *claim; /* NULL once it has nothing to do with it */
+    struct uvzk__lock *lock;
+    struct uvzk__link siblings; /* on claim->acquisitions */
     struct uvzk__link try_link; /* on client->tries, if tried once */
     struct uvzk__telling telling;
     struct uvzk__timed timeout;
@@ -55,38 +59,77 @@ struct uvzk__acquisition {
     bool try_once;
 };
 
+/* -------------------------------------------------------------------- claim */
+
+struct uvzk__claim;
+struct uvzk__contender;
+
+/* What the contenders of a claim are to it; claim.c has the plain kind. */
+struct uvzk__claim_kind {
+    /* The contender holds its place in the directory, or no longer. */
+    void (*granted)(struct uvzk__contender *);
+    void (*ungranted)(struct uvzk__contender *);
+    /* It is not wanted any more, whoever decided that. */
+    void (*ended)(struct uvzk__contender *, int code);
+    /* It wants its znode made. NULL: by a create of its own. */
+    void (*create)(struct uvzk__contender *);
+    /* The claim is freed: what the kind has put behind `extra`. May be NULL. */
+    void (*freed)(struct uvzk__claim *);
+};
+
+struct uvzk__claim {
+    const struct uvzk__claim_kind *kind;
+    struct uvzk__client *client;
+    struct uvzk__lock *lock; /* whose owner may re-enter; NULL if nobody may */
+    const void *owner;
+    UT_hash_handle by_owner;     /* in lock->owned */
+    struct uvzk__link of_lock;   /* on lock->claims */
+    struct uvzk__link unwinding; /* on client->unwinding */
+    struct uvzk__link acquisitions;
+    struct uvzk__link contenders;
+    void *data; /* bytes of the znodes; NULL: the client's */
+    size_t data_length;
+    void *extra;              /* the kind's own */
+    int64_t token;            /* of what is held */
+    int release_status;       /* of the znodes that are gone: the first trouble */
+    uint32_t contender_count; /* not retired */
+    uint32_t held_count;      /* of those, how many hold */
+    bool held;                /* as a whole */
+    bool given_up;            /* its acquisitions have been told, or wait for deletes */
+};
+
 /* ---------------------------------------------------------------- contender */
 
 struct uvzk__contender {
     struct uvzk__node node;
     struct uvzk__client *client;
     struct uvzk__queue *queue;
-    struct uvzk__lock *lock; /* whose owner may re-enter; NULL if nobody may */
-    const void *owner;
-    UT_hash_handle by_owner; /* in lock->owned */
-    struct uvzk__link acquisitions;
+    struct uvzk__claim *claim;  /* NULL once it is over */
+    struct uvzk__link in_claim; /* on claim->contenders */
     struct uvzk__link everyone; /* on client->contenders */
-    struct uvzk__link in_queue; /* on queue->members, ->leaving or ->strangers */
+    struct uvzk__link in_queue; /* on one of the queue's four lists */
     struct uvzk__link in_role;  /* on client->held, ->candidates or ->doomed */
     struct uvzk__rpc rpc;       /* create, exists, the guard's get */
     struct uvzk__watch guard;   /* on its own node, guard.h */
     struct uvzk__timed rest;    /* before a new node after a deletion by others */
+    const char *token;          /* of its name: "lock-", ... */
     char *path;                 /* prefix to create, then the node's full path */
-    void *data;                 /* bytes of the node; NULL: the client's */
-    size_t data_length;
-    uint64_t create_stamp;     /* client->stamp when the create was submitted */
-    uint64_t seen_stamp;       /* of the last listing that shows the node */
-    uint64_t vouched_stamp;    /* of the request that has last shown it, guard.h */
-    uint64_t guard_stamp;      /* of the guard's get */
-    uint64_t first_attempt_ms; /* for the retry policy */
+    uint64_t create_stamp;      /* client->stamp when the create was submitted */
+    uint64_t seen_stamp;        /* of the last listing that shows the node */
+    uint64_t vouched_stamp;     /* of the request that has last shown it, guard.h */
+    uint64_t guard_stamp;       /* of the guard's get */
+    uint64_t first_attempt_ms;  /* for the retry policy */
     uint32_t attempts;
     uint32_t pins;    /* requests under way that point here */
     uint32_t vouched; /* queue->settlings up to which its node is known to stand */
     uint8_t uuid[UVZK__UUID_BYTES];
     uint8_t guarding; /* enum uvzk__guarding, guard.h */
+    bool shared;      /* a reader: it waits for nobody but writers */
+    bool downgraded;  /* with its writer's number: it waits for nobody */
     bool covered;     /* everyone before it is in the queue's view */
     bool held;
-    bool given_up;       /* its acquisitions have been told, or wait for the delete */
+    bool on_credit;      /* granted while a writer of ours before it still stands */
+    bool given_up;       /* its claim knows that it is not wanted */
     bool wants_position; /* counted in queue->positions_wanted */
     bool swept_alone;    /* its delete may not share a multi */
     bool ended;          /* freed as soon as nothing points here */
@@ -97,15 +140,18 @@ struct uvzk__contender {
 /* A contender of another session, or of nobody we know. */
 struct uvzk__foreigner {
     int32_t sequence;
+    bool shared;
     char *name;
 };
 
 struct uvzk__queue {
     struct uvzk__client *client;
-    UT_hash_handle hh;              /* in client->queues, by path */
-    char *path;                     /* of the lock directory, namespace included */
-    const char *token;              /* of its contenders' names: "lock-" */
-    struct uvzk__link members;      /* contenders that stand, in order */
+    UT_hash_handle hh; /* in client->queues, by key */
+    char *key;         /* a letter for the discipline, then the path */
+    const char *path;  /* of the lock directory, namespace included */
+    enum uvzk__discipline discipline;
+    struct uvzk__link holders;      /* contenders that hold */
+    struct uvzk__link members;      /* contenders that stand and wait, in order */
     struct uvzk__link leaving;      /* contenders to be deleted, in order */
     struct uvzk__link strangers;    /* contenders whose place is not known */
     struct uvzk__link dirty;        /* on client->dirty */
@@ -115,39 +161,45 @@ struct uvzk__queue {
     struct uvzk__timed rest; /* before a failed request is repeated */
     char *watched;           /* full path under watch, or being put under it */
     int32_t watched_sequence;
+    bool watched_shared;
     char *parent;                       /* the path being made, while making parents */
     uint64_t newest_stamp;              /* of the latest create that asks for a listing */
     uint64_t asked_stamp;               /* client->stamp when the listing was submitted */
     uint64_t listed_stamp;              /* asked_stamp of the last listing that arrived */
     struct uvzk__foreigner *foreigners; /* up to the last member, in order */
     size_t foreigner_count;
-    uint64_t foreign_children; /* no contenders, in the last listing */
-    size_t listed_count;       /* all children, in the last listing */
-    uint64_t sweep_stamp;      /* the last sweep that guards this queue */
-    uint64_t bare_stamp;       /* the last delete that went without such a guard */
-    uint32_t settlings;        /* how often it has been settled */
-    uint32_t positions_wanted; /* contenders to be told their position */
-    uint32_t tries;            /* acquisitions tried once, not told yet */
-    uint8_t doing;             /* enum uvzk__queue_doing, queue.h */
-    bool list_again;           /* somebody in the view may have gone */
-    bool synced;               /* the listing under way follows a sync */
-    bool fresh;                /* we have just made the directory: nobody is in it */
-    bool unreadable;           /* its nodes' ACL forbids to check that they stand */
-    bool resting;              /* after a failed request */
+    uint64_t foreign_children;       /* no contenders, in the last listing */
+    size_t listed_count;             /* all children, in the last listing */
+    uint64_t sweep_stamp;            /* the last sweep that guards this queue */
+    uint64_t delete_stamp;           /* the last delete of a node of ours */
+    uint64_t exclusive_delete_stamp; /* the last one that others had to wait for */
+    uint32_t settlings;              /* how often it has been settled */
+    uint32_t credits;                /* contenders on credit */
+    uint32_t writers_held;           /* holders that are not shared */
+    uint32_t positions_wanted;       /* contenders to be told their position */
+    uint8_t doing;                   /* enum uvzk__queue_doing, queue.h */
+    bool list_again;                 /* somebody in the view may have gone */
+    bool synced;                     /* the listing under way follows a sync */
+    bool fresh;      /* we have just made the directory: nobody is in it */
+    bool unreadable; /* its nodes' ACL forbids to check that they stand */
+    bool resting;    /* after a failed request */
 };
 
 /* --------------------------------------------------------------------- lock */
 
 struct uvzk__lock {
+    const struct uvzk__lock_kind *kind; /* lock.h */
     uvzk_lock_t *shell;
     struct uvzk__client *client;
-    struct uvzk__link everyone;    /* on client->locks */
-    struct uvzk__contender *owned; /* uthash by owner */
-    struct uvzk__telling telling;  /* of its close */
+    struct uvzk__link everyone;   /* on client->locks */
+    struct uvzk__link claims;     /* not given up */
+    struct uvzk__claim *owned;    /* uthash by owner */
+    struct uvzk__telling telling; /* of its close */
     uvzk_lock_close_cb close_cb;
-    char *path;
+    char *path;                 /* namespace included */
+    void *extra;                /* the kind's own */
     uint64_t acquisition_count; /* not FINAL yet */
-    uint64_t held_count;        /* contenders that hold */
+    uint64_t held_count;        /* claims that hold */
     bool closing;
 };
 
@@ -181,6 +233,7 @@ struct uvzk__client {
     struct uvzk__queue *scout;  /* goes ahead in a new place, parents.c */
     struct uvzk__link behind_scout;
     struct uvzk__link contenders, locks, dirty, tellings, tries;
+    struct uvzk__link unwinding;  /* claims whose contenders are to be withdrawn */
     struct uvzk__link held;       /* told or about to be told that they hold */
     struct uvzk__link candidates; /* first in line, waiting for a proof */
     struct uvzk__link doomed;     /* to be deleted */

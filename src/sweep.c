@@ -11,12 +11,16 @@
 
 #define RETRY_MS 100U
 
+/* Those on credit, and the heir: queue.c keeps them below this. */
+#define CHECKS_A_QUEUE 40U
+
 struct sweep {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
-    struct uvzk__op *ops;                /* room for two a delete */
+    struct uvzk__op *ops;
     struct uvzk__contender **contenders; /* of each op */
-    size_t op_count;
+    size_t op_count, room;
+    uint64_t stamp; /* client->stamp of its submission */
 };
 
 static struct uvzk__contender *doomed_at(struct uvzk__link *link)
@@ -41,8 +45,9 @@ static struct sweep *new_sweep(struct uvzk__client *client, size_t deletes)
         return NULL;
     }
     sweep->client = client;
-    sweep->ops = uvzk__calloc(2 * deletes, sizeof(sweep->ops[0]));
-    sweep->contenders = uvzk__calloc(2 * deletes, sizeof(struct uvzk__contender *));
+    sweep->room = 2 * deletes + CHECKS_A_QUEUE;
+    sweep->ops = uvzk__calloc(sweep->room, sizeof(sweep->ops[0]));
+    sweep->contenders = uvzk__calloc(sweep->room, sizeof(struct uvzk__contender *));
     if (sweep->ops == NULL || sweep->contenders == NULL) {
         free_sweep(sweep);
         return NULL;
@@ -62,37 +67,48 @@ static void add(struct sweep *sweep, struct uvzk__contender *contender,
     uvzk__contender_pin(contender);
 }
 
-/* The local neighbour that holds although a node before it still stands. */
-static struct uvzk__contender *successor_of(struct uvzk__contender *contender)
+/* Those that the queue's deletes must not leave unwatched: who was granted past a
+ * node that still stands, and who is about to be granted. */
+static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
 {
-    struct uvzk__contender *front;
+    struct uvzk__contender *heir = uvzk__queue_heir(queue);
+    uint32_t credits = queue->credits;
 
-    if (!(contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) ||
-        contender->queue->unreadable) {
-        return NULL;
+    for (struct uvzk__link *link = queue->holders.next; credits > 0; link = link->next) {
+        struct uvzk__contender *holder =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        if (holder->on_credit) {
+            add(sweep, holder, UVZK__OP_CHECK);
+            credits--;
+        }
     }
-    front = uvzk__queue_front(contender->queue);
-    if (front == NULL || !front->held ||
-        uvzk__place_compare(contender->node.place, front->node.place) > 0) {
-        return NULL;
+    if (heir != NULL) {
+        add(sweep, heir, UVZK__OP_CHECK);
     }
-    return front;
 }
 
 static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
 {
-    struct uvzk__contender *successor = successor_of(contender);
+    struct uvzk__queue *queue = contender->queue;
     uint64_t stamp = sweep->client->stamp + 1; /* of the request to come */
 
     uvzk__list_remove(&contender->in_role);
-    if (successor == NULL) {
-        contender->queue->bare_stamp = stamp;
-    } else if (contender->queue->sweep_stamp != stamp) {
-        contender->queue->sweep_stamp = stamp;
-        add(sweep, successor, UVZK__OP_CHECK);
+    if ((contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) && !queue->unreadable &&
+        queue->sweep_stamp != stamp) {
+        queue->sweep_stamp = stamp;
+        add_checks(sweep, queue);
+    }
+    queue->delete_stamp = stamp;
+    if (!contender->shared) {
+        queue->exclusive_delete_stamp = stamp;
     }
     add(sweep, contender, UVZK__OP_DELETE);
     uvzk__node_sent(&contender->node);
+}
+
+static bool has_room(const struct sweep *sweep, const struct uvzk__contender *contender)
+{
+    return sweep->op_count + contender->queue->credits + 2 <= sweep->room;
 }
 
 /* How many of the doomed may share the next request. */
@@ -145,6 +161,15 @@ static void op_refused(struct sweep *sweep, size_t index, size_t failed, int sta
     delete_replied(contender, culprit ? verdict(status) : UVZK_ENOTSENT);
 }
 
+static void checked(struct uvzk__contender *contender, uint64_t stamp)
+{
+    if (!contender->ended) {
+        uvzk__contender_off_credit(contender);
+        uvzk__contender_vouch(contender, stamp);
+        uvzk__queue_touch(contender->queue);
+    }
+}
+
 static void swept(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct sweep *sweep = UVZK__CONTAINER_OF(rpc, struct sweep, rpc);
@@ -158,6 +183,8 @@ static void swept(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
             op_refused(sweep, i, failed, reply->status);
         } else if (sweep->ops[i].kind == UVZK__OP_DELETE) {
             delete_replied(sweep->contenders[i], reply->status);
+        } else if (reply->status == 0) {
+            checked(sweep->contenders[i], sweep->stamp);
         }
     }
     for (size_t i = 0; i < sweep->op_count; i++) {
@@ -175,7 +202,8 @@ static bool send_one(struct uvzk__client *client)
     if (sweep == NULL) {
         return false;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && has_room(sweep, doomed_at(client->doomed.next));
+         i++) {
         add_delete(sweep, doomed_at(client->doomed.next));
     }
     if (sweep->op_count == 1) {
@@ -187,6 +215,7 @@ static bool send_one(struct uvzk__client *client)
     }
     client->sweeps_under_way++;
     uvzk__submit(client, &sweep->rpc);
+    sweep->stamp = client->stamp;
     return true;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acquisition.h"
+#include "claim.h"
 #include "contender.h"
 #include "driver.h"
 #include "node_name.h"
@@ -12,6 +12,7 @@
 /* A listing's name that is a contender's. */
 struct sighting {
     struct uvzk__node_name parsed;
+    bool shared;
     const char *name;                  /* the listing's own */
     struct uvzk__contender *contender; /* NULL: a foreigner */
 };
@@ -78,17 +79,21 @@ static void *room_for(size_t count, size_t size)
 
 static int gather_locals(struct uvzk__queue *queue, struct scan *scan)
 {
-    size_t members = gather(&queue->members, false, NULL);
+    struct uvzk__contender **into;
 
-    scan->placed_count = members + gather(&queue->leaving, false, NULL);
+    scan->placed_count = gather(&queue->holders, false, NULL) +
+                         gather(&queue->members, false, NULL) +
+                         gather(&queue->leaving, false, NULL);
     scan->unknown_count = gather(&queue->strangers, true, NULL);
     scan->placed = room_for(scan->placed_count, sizeof(struct uvzk__contender *));
     scan->unknown = room_for(scan->unknown_count, sizeof(struct uvzk__contender *));
     if (scan->placed == NULL || scan->unknown == NULL) {
         return UV_ENOMEM;
     }
-    (void)gather(&queue->members, false, scan->placed);
-    (void)gather(&queue->leaving, false, scan->placed + members);
+    into = scan->placed;
+    into += gather(&queue->holders, false, into);
+    into += gather(&queue->members, false, into);
+    (void)gather(&queue->leaving, false, into);
     (void)gather(&queue->strangers, true, scan->unknown);
     qsort(scan->placed, scan->placed_count, sizeof(struct uvzk__contender *),
           contenders_by_place);
@@ -171,7 +176,8 @@ static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const
     }
     for (size_t i = 0; i < count; i++) {
         struct sighting *sighting = &scan->sightings[scan->sighting_count];
-        uvzk__node_name_parse(&sighting->parsed, names[i], queue->token);
+        uvzk__discipline_parse(queue->discipline, names[i], &sighting->parsed,
+                               &sighting->shared);
         sighting->name = names[i];
         sighting->contender = local_of(scan, &sighting->parsed);
         if (sighting->contender != NULL || contends(&sighting->parsed)) {
@@ -215,6 +221,7 @@ static int keep_foreigners(struct scan *scan)
         }
         struct uvzk__foreigner *foreigner = &scan->foreigners[scan->foreigner_count];
         foreigner->sequence = scan->sightings[i].parsed.sequence;
+        foreigner->shared = scan->sightings[i].shared;
         foreigner->name = uvzk__strdup(scan->sightings[i].name);
         if (foreigner->name == NULL) {
             return UV_ENOMEM;
@@ -293,34 +300,52 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
     }
 }
 
-static void tell_position(struct uvzk__queue *queue, struct uvzk__contender *contender,
-                          uint64_t ahead)
+static size_t foreigners_before(const struct uvzk__queue *queue,
+                                const struct uvzk__contender *contender)
+{
+    size_t low = 0, high = queue->foreigner_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (queue->foreigners[middle].sequence <= contender->node.place.sequence) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     contender->wants_position = false;
-    queue->positions_wanted--;
-    for (struct uvzk__link *link = contender->acquisitions.next;
-         ahead > 0 && link != &contender->acquisitions; link = link->next) {
-        uvzk__acquisition_queued(
-            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings), ahead);
+    contender->queue->positions_wanted--;
+    if (ahead > 0) {
+        uvzk__claim_queued(contender->claim, ahead);
     }
 }
 
+/* A reader that has nobody but readers before it does not wait. */
 static void tell_positions(struct uvzk__queue *queue)
 {
     uint64_t members = 0;
-    size_t foreigners = 0;
+    bool writer = queue->writers_held > 0;
 
+    for (struct uvzk__link *link = queue->holders.next; link != &queue->holders;
+         link = link->next) {
+        members++;
+    }
     for (struct uvzk__link *link = queue->members.next;
          queue->positions_wanted > 0 && link != &queue->members; link = link->next) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        while (foreigners < queue->foreigner_count &&
-               queue->foreigners[foreigners].sequence <= contender->node.place.sequence) {
-            foreigners++;
-        }
         if (contender->wants_position && contender->covered) {
-            tell_position(queue, contender, members + foreigners);
+            bool waits = !contender->shared || writer ||
+                         uvzk__view_blocker(queue, contender) != NULL;
+            tell_position(contender,
+                          waits ? members + foreigners_before(queue, contender) : 0);
         }
+        writer = writer || !contender->shared;
         members++;
     }
 }
@@ -348,26 +373,21 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
     return status;
 }
 
-size_t uvzk__view_foreigners_before(const struct uvzk__queue *queue,
-                                    const struct uvzk__contender *contender)
+const struct uvzk__foreigner *uvzk__view_blocker(const struct uvzk__queue *queue,
+                                                 const struct uvzk__contender *contender)
 {
-    size_t low = 0, high = queue->foreigner_count;
+    size_t before = contender->downgraded ? 0 : foreigners_before(queue, contender);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (queue->foreigners[middle].sequence <= contender->node.place.sequence) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    while (before > 0 && contender->shared && queue->foreigners[before - 1].shared) {
+        before--;
     }
-    return low;
+    return before == 0 ? NULL : &queue->foreigners[before - 1];
 }
 
-void uvzk__view_forget(struct uvzk__queue *queue, int32_t sequence)
+void uvzk__view_forget(struct uvzk__queue *queue, const char *name)
 {
     for (size_t i = queue->foreigner_count; i > 0; i--) {
-        if (queue->foreigners[i - 1].sequence == sequence) {
+        if (strcmp(queue->foreigners[i - 1].name, name) == 0) {
             uvzk__free(queue->foreigners[i - 1].name);
             memmove(&queue->foreigners[i - 1], &queue->foreigners[i],
                     (queue->foreigner_count - i) * sizeof(queue->foreigners[0]));

@@ -10,12 +10,12 @@
  * UV_ENOMEM, which changes nothing. */
 int uvzk__view_update(struct uvzk__queue *, const char *const *names, size_t count);
 
-/* The foreigners before this contender: how many. */
-size_t uvzk__view_foreigners_before(const struct uvzk__queue *,
-                                    const struct uvzk__contender *);
+/* The nearest foreigner that this contender has to wait for, or NULL. */
+const struct uvzk__foreigner *uvzk__view_blocker(const struct uvzk__queue *,
+                                                 const struct uvzk__contender *);
 
 /* One of them has gone. */
-void uvzk__view_forget(struct uvzk__queue *, int32_t sequence);
+void uvzk__view_forget(struct uvzk__queue *, const char *name);
 
 /* So many children are no contenders': counted, and reported when it changes. */
 void uvzk__view_foreign_children(struct uvzk__queue *, uint64_t count);

@@ -1,0 +1,329 @@
+#include "claim.h"
+
+#include "acquisition.h"
+#include "contender.h"
+#include "driver.h"
+
+static struct uvzk__acquisition *acquisition_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
+}
+
+static struct uvzk__contender *contender_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
+}
+
+/* ----------------------------------------------------------------- its life */
+
+static int own(struct uvzk__lock *lock, struct uvzk__claim *claim)
+{
+    if (claim->owner != NULL) {
+        HASH_ADD(by_owner, lock->owned, owner, sizeof(claim->owner), claim);
+        if (claim->by_owner.tbl == NULL) {
+            return UV_ENOMEM;
+        }
+    }
+    claim->lock = lock;
+    uvzk__list_append(&lock->claims, &claim->of_lock);
+    return 0;
+}
+
+static void disown(struct uvzk__claim *claim)
+{
+    if (claim->lock != NULL && claim->owner != NULL) {
+        HASH_DELETE(by_owner, claim->lock->owned, claim);
+    }
+    claim->lock = NULL;
+    uvzk__list_remove(&claim->of_lock);
+}
+
+struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
+                                    const struct uvzk__claim_kind *kind,
+                                    const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *claim = uvzk__calloc(1, sizeof(*claim));
+
+    if (claim == NULL) {
+        return NULL;
+    }
+    claim->kind = kind;
+    claim->client = lock->client;
+    claim->owner = options->owner;
+    uvzk__list_init(&claim->of_lock);
+    uvzk__list_init(&claim->unwinding);
+    uvzk__list_init(&claim->acquisitions);
+    uvzk__list_init(&claim->contenders);
+    if (options->node_data != NULL) {
+        claim->data = uvzk__memdup(options->node_data, options->node_data_length);
+        claim->data_length = options->node_data_length;
+    }
+    if ((options->node_data != NULL && claim->data == NULL) || own(lock, claim) != 0) {
+        uvzk__free(claim->data);
+        uvzk__free(claim);
+        return NULL;
+    }
+    return claim;
+}
+
+void uvzk__claim_free(struct uvzk__claim *claim)
+{
+    disown(claim);
+    uvzk__list_remove(&claim->unwinding);
+    if (claim->kind->freed != NULL) {
+        claim->kind->freed(claim);
+    }
+    uvzk__free(claim->data);
+    uvzk__free(claim);
+}
+
+struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *owner)
+{
+    struct uvzk__claim *claim = NULL;
+
+    if (owner != NULL) {
+        HASH_FIND(by_owner, lock->owned, &owner, sizeof(owner), claim);
+    }
+    return claim;
+}
+
+/* What is still RELEASING learns what became of the znodes. */
+static void over(struct uvzk__claim *claim)
+{
+    while (!uvzk__list_empty(&claim->acquisitions)) {
+        uvzk__acquisition_released(acquisition_at(claim->acquisitions.next),
+                                   claim->release_status);
+    }
+    uvzk__claim_free(claim);
+}
+
+void uvzk__claim_attach(struct uvzk__claim *claim, struct uvzk__contender *contender)
+{
+    contender->claim = claim;
+    uvzk__list_append(&claim->contenders, &contender->in_claim);
+    claim->contender_count++;
+    claim->held_count += contender->held;
+}
+
+void uvzk__claim_detach(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = contender->claim;
+
+    contender->claim = NULL;
+    uvzk__list_remove(&contender->in_claim);
+    claim->contender_count--;
+    claim->held_count -= contender->held;
+    if (claim->contender_count == 0 && claim->given_up) {
+        over(claim);
+    }
+}
+
+void uvzk__claim_retire(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = contender->claim;
+    const struct uvzk__node *node = &contender->node;
+
+    if (claim->release_status == 0) {
+        claim->release_status = node->status != 0 ? node->status
+                                : node->deleted   ? 0
+                                                  : UVZK_ELOST;
+    }
+    uvzk__claim_detach(contender);
+}
+
+/* --------------------------------------------------------------- the outcome */
+
+void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
+{
+    claim->held = true;
+    claim->token = token;
+    claim->lock->held_count++;
+    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
+         link = link->next) {
+        uvzk__acquisition_grant(acquisition_at(link));
+    }
+}
+
+static void let_go(struct uvzk__claim *claim)
+{
+    if (claim->held) {
+        claim->held = false;
+        claim->lock->held_count--;
+    }
+}
+
+void uvzk__claim_ungrant(struct uvzk__claim *claim)
+{
+    let_go(claim);
+    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
+         link = link->next) {
+        uvzk__acquisition_ungrant(acquisition_at(link));
+    }
+}
+
+static void end_acquisitions(struct uvzk__claim *claim, int code)
+{
+    struct uvzk__link *link = claim->acquisitions.next;
+
+    while (link != &claim->acquisitions) {
+        struct uvzk__acquisition *acquisition = acquisition_at(link);
+        link = link->next;
+        uvzk__acquisition_end(acquisition, code);
+    }
+}
+
+static void withdraw_contenders(struct uvzk__claim *claim)
+{
+    if (claim->contender_count == 0) {
+        over(claim);
+    } else if (claim->contender_count > 1) {
+        uvzk__list_append(&claim->client->unwinding, &claim->unwinding);
+        uvzk__wake(claim->client);
+    } else if (contender_at(claim->contenders.next)->node.wanted) {
+        uvzk__contender_unwanted(contender_at(claim->contenders.next));
+    }
+}
+
+void uvzk__claim_end(struct uvzk__claim *claim, int code)
+{
+    if (claim->given_up) {
+        return;
+    }
+    claim->given_up = true;
+    let_go(claim);
+    disown(claim);
+    end_acquisitions(claim, code);
+    withdraw_contenders(claim);
+}
+
+static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
+{
+    struct uvzk__link *link = claim->contenders.next;
+
+    while (link != &claim->contenders && !contender_at(link)->node.wanted) {
+        link = link->next;
+    }
+    return link == &claim->contenders ? NULL : contender_at(link);
+}
+
+static void unwind(struct uvzk__claim *claim)
+{
+    struct uvzk__contender *contender;
+
+    claim->contender_count++; /* it outlives this loop */
+    while ((contender = first_wanted(claim)) != NULL) {
+        uvzk__contender_unwanted(contender);
+    }
+    claim->contender_count--;
+    if (claim->contender_count == 0) {
+        over(claim);
+    }
+}
+
+void uvzk__claims_unwind(struct uvzk__client *client)
+{
+    struct uvzk__link *link;
+
+    while ((link = uvzk__list_take(&client->unwinding)) != NULL) {
+        unwind(UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding));
+    }
+}
+
+void uvzk__claim_abandon(struct uvzk__claim *claim, int code)
+{
+    struct uvzk__link *link = claim->acquisitions.next;
+
+    while (link != &claim->acquisitions) {
+        struct uvzk__acquisition *acquisition = acquisition_at(link);
+        link = link->next;
+        if (acquisition->told == UVZK__TOLD_RELEASING) {
+            uvzk__acquisition_released(acquisition, code);
+        }
+    }
+}
+
+void uvzk__claim_end_tries(struct uvzk__claim *claim)
+{
+    struct uvzk__link *link = claim->acquisitions.next;
+
+    while (link != &claim->acquisitions) {
+        struct uvzk__acquisition *acquisition = acquisition_at(link);
+        link = link->next;
+        if (acquisition->try_once) {
+            uvzk__acquisition_end(acquisition, UV_ETIMEDOUT);
+        }
+    }
+    if (uvzk__list_empty(&claim->acquisitions)) {
+        uvzk__claim_end(claim, 0);
+    }
+}
+
+void uvzk__claim_queued(struct uvzk__claim *claim, uint64_t ahead)
+{
+    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
+         link = link->next) {
+        uvzk__acquisition_queued(acquisition_at(link), ahead);
+    }
+}
+
+const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t index)
+{
+    for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
+         link = link->next) {
+        const struct uvzk__contender *contender = contender_at(link);
+        if (contender->held && index-- == 0) {
+            return contender->path;
+        }
+    }
+    return NULL;
+}
+
+bool uvzk__claim_known(const struct uvzk__claim *claim)
+{
+    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
+         link = link->next) {
+        if (acquisition_at(link)->told == UVZK__TOLD_GRANTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool uvzk__claim_holds(const struct uvzk__claim *claim)
+{
+    return claim->held && claim->client->proof.valid_until > uvzk__now(claim->client);
+}
+
+/* ------------------------------------------------------------ the plain kind */
+
+void uvzk__claim_plain_granted(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = contender->claim;
+    int64_t token = 0;
+
+    if (claim->given_up || claim->held || claim->held_count < claim->contender_count) {
+        return;
+    }
+    for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
+         link = link->next) {
+        int64_t czxid = contender_at(link)->node.place.czxid;
+        token = czxid > token ? czxid : token;
+    }
+    uvzk__claim_grant(claim, token);
+}
+
+void uvzk__claim_plain_ungranted(struct uvzk__contender *contender)
+{
+    uvzk__claim_ungrant(contender->claim);
+}
+
+void uvzk__claim_plain_ended(struct uvzk__contender *contender, int code)
+{
+    uvzk__claim_end(contender->claim, code);
+}
+
+const struct uvzk__claim_kind uvzk__claim_plain = {
+    .granted = uvzk__claim_plain_granted,
+    .ungranted = uvzk__claim_plain_ungranted,
+    .ended = uvzk__claim_plain_ended,
+};

@@ -1,0 +1,60 @@
+/* InterProcessMutex: one contender for each owner, all of them exclusive. */
+#include "claim.h"
+#include "contender.h"
+#include "lock.h"
+#include "queue.h"
+
+static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)lock;
+    return options->leases > 1 ? UV_EINVAL : 0;
+}
+
+static bool occupied(struct uvzk__lock *lock)
+{
+    struct uvzk__queue *queue =
+        uvzk__queue_find(lock->client, UVZK__EXCLUSIVE, lock->path);
+
+    return queue != NULL && uvzk__queue_occupied(queue, false);
+}
+
+static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                   const uvzk_acquire_options_t *options)
+{
+    struct uvzk__queue *queue = uvzk__queue_of(lock->client, UVZK__EXCLUSIVE, lock->path);
+    struct uvzk__contender *contender;
+    int status = queue == NULL ? UV_ENOMEM : 0;
+
+    if (status == 0) {
+        status = uvzk__contender_new(claim, queue, UVZK__TOKEN_MUTEX, &contender);
+    }
+    if (status == 0 && options->queued_cb != NULL) {
+        uvzk__contender_want_position(contender);
+    }
+    return status;
+}
+
+static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
+{
+    (void)lock;
+    uvzk__contender_pump(
+        UVZK__CONTAINER_OF(claim->contenders.next, struct uvzk__contender, in_claim));
+}
+
+static const struct uvzk__lock_kind mutex = {
+    .claim_kind = &uvzk__claim_plain,
+    .check = check,
+    .occupied = occupied,
+    .prepare = prepare,
+    .begin = begin,
+};
+
+int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path)
+{
+    int status = uvzk__lock_check(client, shell, path);
+
+    if (status == 0 && uvzk__lock_new(client->impl, shell, path, &mutex) == NULL) {
+        status = UV_ENOMEM;
+    }
+    return status;
+}
