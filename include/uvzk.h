@@ -68,7 +68,9 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(EEXHAUSTED, -7021, "the path's sequence counter is worn out")          \
     XX(ELIMIT, -7022, "the session's budget of znodes or watches is spent")   \
     XX(EPROOF, -7023, "ownership could not be proved in time")                \
-    XX(EDELETED, -7024, "somebody else deleted the lock's znode")
+    XX(EDELETED, -7024, "somebody else deleted the lock's znode")             \
+    XX(EDEADLOCK, -7025, "the wait could never end")                          \
+    XX(EDATA, -7026, "the znode's data are no such value")
 
 enum uvzk_errno {
 #define XX(name, value, text) UVZK_##name = (value),
@@ -121,6 +123,7 @@ typedef struct uvzk_retry_policy_s {
 typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
 typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
 typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
+typedef struct uvzk_rwlock_s uvzk_rwlock_t;             /* InterProcessReadWriteLock */
 typedef struct uvzk_acquire_s uvzk_acquire_t;           /* attempt, then hold */
 typedef struct uvzk_verify_s uvzk_verify_t;             /* one question */
 typedef struct uvzk_participants_s uvzk_participants_t; /* one listing */
@@ -136,6 +139,10 @@ struct uvzk_client_s {
 };
 struct uvzk_lock_s {
     UVZK_SHELL_FIELDS;
+};
+struct uvzk_rwlock_s { /* two locks */
+    uvzk_lock_t read;
+    uvzk_lock_t write;
 };
 struct uvzk_acquire_s {
     UVZK_SHELL_FIELDS;
@@ -354,6 +361,7 @@ UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
  * created the contenders' znodes, whoever they belong to.
  * UV_EINVAL, UVZK_ECLOSED (mutex or client closing), UV_ENOMEM,
  * UVZK_ELIMIT (the session would hold too many znodes),
+ * UVZK_EDEADLOCK (the owner would wait for itself),
  * UV_EBUSY (the request is pending or held), UV_EIO (no random bytes). */
 UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_acquire_t *request,
                                   const uvzk_acquire_options_t *options,
@@ -376,6 +384,25 @@ UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *r
  * their znodes are withdrawn in the background; cb (may be NULL) comes last.
  * UVZK_ESTATE: closing, or not initialised. */
 UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
+
+/* ---------------------------------------------------------- read-write lock */
+
+/* Two locks on one path, one for readers and one for writers; each is acquired and
+ * closed by itself (uvzk_lock_acquire(&lock->read, ...)). Readers hold together,
+ * a writer alone; all of them queue in one order, so that a waiting writer stops
+ * later readers. Each half is re-entered by its owner.
+ *
+ * An owner (not NULL) that holds the write lock takes the read lock at once, and may
+ * then release the write lock: no writer comes in between (downgrade). The read
+ * lock then has the write lock's token. An owner that holds the read lock, or waits for
+ * it, and asks for the write lock would wait for itself: UVZK_EDEADLOCK, from
+ * uvzk_lock_acquire, and nothing else happens.
+ *
+ * Curator before 5.5 puts a downgraded reader behind the writers that wait already: beside such
+ * clients a writer may be granted while a reader of theirs holds.
+ * Errors as uvzk_mutex_init. */
+UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
+                                 const char *path);
 
 /* --------------------------------------------------------- attempt and hold */
 

@@ -131,6 +131,11 @@ void uvzk__claim_retire(struct uvzk__contender *contender)
     uvzk__claim_detach(contender);
 }
 
+struct uvzk__contender *uvzk__claim_first(const struct uvzk__claim *claim)
+{
+    return contender_at(claim->contenders.next);
+}
+
 /* --------------------------------------------------------------- the outcome */
 
 void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
@@ -179,8 +184,8 @@ static void withdraw_contenders(struct uvzk__claim *claim)
     } else if (claim->contender_count > 1) {
         uvzk__list_append(&claim->client->unwinding, &claim->unwinding);
         uvzk__wake(claim->client);
-    } else if (contender_at(claim->contenders.next)->node.wanted) {
-        uvzk__contender_unwanted(contender_at(claim->contenders.next));
+    } else if (uvzk__claim_first(claim)->node.wanted) {
+        uvzk__contender_unwanted(uvzk__claim_first(claim));
     }
 }
 

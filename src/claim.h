@@ -60,6 +60,9 @@ void uvzk__claim_end_tries(struct uvzk__claim *);
 /* Its place is known: so many stand before it. */
 void uvzk__claim_queued(struct uvzk__claim *, uint64_t ahead);
 
+/* The first of its contenders; there must be one. */
+struct uvzk__contender *uvzk__claim_first(const struct uvzk__claim *);
+
 /* The full path of its index-th znode, of those that hold; NULL if there is none. */
 const char *uvzk__claim_node_path(const struct uvzk__claim *, uint32_t index);
 

@@ -34,7 +34,7 @@ static uint64_t budget_of(const struct uvzk__queue *queue)
 }
 
 /* A fresh name for a create: Curator makes a new UUID for each one, too. */
-static int rename_afresh(struct uvzk__contender *contender)
+int uvzk__contender_rename(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__port *port = contender->client->port;
@@ -66,7 +66,7 @@ static void rested(struct uvzk__timed *timed)
         return;
     }
     uvzk__node_rested(&contender->node);
-    if (rename_afresh(contender) != 0) {
+    if (uvzk__contender_rename(contender) != 0) {
         uvzk__contender_end(contender, UV_EIO);
         return;
     }
@@ -111,7 +111,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     if (contender == NULL) {
         return UV_ENOMEM;
     }
-    int status = rename_afresh(contender);
+    int status = uvzk__contender_rename(contender);
     if (status != 0) {
         free_contender(contender);
         return status;
@@ -134,7 +134,7 @@ void uvzk__contender_want_position(struct uvzk__contender *contender)
 
 /* ---------------------------------------------------------------- requests */
 
-static void name_node(struct uvzk__contender *contender, int32_t sequence)
+void uvzk__contender_name(struct uvzk__contender *contender, int32_t sequence)
 {
     size_t prefix = strlen(contender->queue->path) + 1 + UVZK__PROTECTION_LENGTH +
                     strlen(contender->token);
@@ -156,7 +156,7 @@ static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
         if (name.is_contender) {
             place.sequence = name.sequence;
             place.czxid = reply->stat.czxid;
-            name_node(contender, name.sequence);
+            uvzk__contender_name(contender, name.sequence);
         } else {
             status = UVZK_EZOOKEEPER; /* it stands somewhere: search for it */
         }
@@ -177,7 +177,7 @@ void uvzk__contender_data(const struct uvzk__contender *contender, const void **
     }
 }
 
-static void submit_create(struct uvzk__contender *contender)
+void uvzk__contender_create(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
     struct uvzk__queue *queue = contender->queue;
@@ -203,10 +203,13 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
     struct uvzk__client *client = contender->client;
     bool ours = reply->stat.ephemeral_owner == client->session.session_id;
+    int64_t czxid = uvzk__contender_downgraded(contender) ? contender->writer_czxid
+                                                          : reply->stat.czxid;
 
     uvzk__answered(client, rpc, reply->status, false);
-    uvzk__node_identified(&contender->node, reply->status, reply->stat.czxid, ours);
-    if (contender->node.state == UVZK__NODE_CREATING && rename_afresh(contender) != 0) {
+    uvzk__node_identified(&contender->node, reply->status, czxid, ours);
+    if (contender->node.state == UVZK__NODE_CREATING &&
+        uvzk__contender_rename(contender) != 0) {
         uvzk__contender_end(contender, UV_EIO);
         return;
     }
@@ -236,7 +239,7 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
         if (needs == UVZK__NEEDS_CREATE && contender->claim->kind->create != NULL) {
             contender->claim->kind->create(contender);
         } else if (needs == UVZK__NEEDS_CREATE) {
-            submit_create(contender);
+            uvzk__contender_create(contender);
         } else {
             submit_stat(contender);
         }
@@ -390,7 +393,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
 
 void uvzk__contender_found(struct uvzk__contender *contender, int32_t sequence)
 {
-    name_node(contender, sequence);
+    uvzk__contender_name(contender, sequence);
     uvzk__node_found(&contender->node, sequence);
     uvzk__contender_follow(contender);
 }

@@ -18,6 +18,18 @@ void uvzk__contender_want_position(struct uvzk__contender *);
 void uvzk__contender_data(const struct uvzk__contender *, const void **data,
                           size_t *length);
 
+/* The parts of a create: a fresh name (UV_EIO: no random bytes), the number in it,
+ * the request. */
+int uvzk__contender_rename(struct uvzk__contender *);
+void uvzk__contender_name(struct uvzk__contender *, int32_t sequence);
+void uvzk__contender_create(struct uvzk__contender *);
+
+/* Whether it has its writer's number: it waits for nobody. */
+static inline bool uvzk__contender_downgraded(const struct uvzk__contender *contender)
+{
+    return contender->writer_czxid != 0;
+}
+
 /* Submits what its node needs, if it can be submitted now. */
 void uvzk__contender_pump(struct uvzk__contender *);
 

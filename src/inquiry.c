@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "acquisition.h"
+#include "claim.h"
 #include "contender.h"
 #include "driver.h"
 #include "path.h"

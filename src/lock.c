@@ -154,7 +154,7 @@ static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *option
     if (!client->session.connected) {
         return UVZK_ECONNLOSS;
     }
-    return lock->kind->occupied(lock) ? UV_ETIMEDOUT : 0;
+    return lock->kind->occupied(lock, options) ? UV_ETIMEDOUT : 0;
 }
 
 /* Attaches to the owner's claim, pending or held, if there is one. */

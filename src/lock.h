@@ -10,7 +10,7 @@ struct uvzk__lock_kind {
     /* What the acquire call refuses at once, with this code; 0. */
     int (*check)(struct uvzk__lock *, const uvzk_acquire_options_t *);
     /* Whether whoever tries once would have to wait for somebody here. */
-    bool (*occupied)(struct uvzk__lock *);
+    bool (*occupied)(struct uvzk__lock *, const uvzk_acquire_options_t *);
     /* Gives a new claim what it needs, so that beginning cannot fail: 0, UV_ENOMEM,
      * UVZK_ELIMIT, UV_EIO; after a failure the claim has no contenders. */
     int (*prepare)(struct uvzk__lock *, struct uvzk__claim *,

@@ -10,11 +10,12 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
     return options->leases > 1 ? UV_EINVAL : 0;
 }
 
-static bool occupied(struct uvzk__lock *lock)
+static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     struct uvzk__queue *queue =
         uvzk__queue_find(lock->client, UVZK__EXCLUSIVE, lock->path);
 
+    (void)options;
     return queue != NULL && uvzk__queue_occupied(queue, false);
 }
 

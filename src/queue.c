@@ -202,7 +202,7 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    if (contender->downgraded) {
+    if (uvzk__contender_downgraded(contender)) {
         return false;
     }
     return contender->shared ? queue->writers_held > 0
@@ -224,7 +224,7 @@ static struct remains remains_before(struct uvzk__contender *contender)
          link = link->next) {
         const struct uvzk__contender *left = member_at(link);
         int order = uvzk__place_compare(left->node.place, contender->node.place);
-        if (order > 0 || (order == 0 && !contender->downgraded)) {
+        if (order > 0 || (order == 0 && !uvzk__contender_downgraded(contender))) {
             break;
         }
         if (!left->shared || !contender->shared) {
@@ -386,7 +386,7 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
 {
     struct remains remains = remains_before(front);
 
-    if (front->downgraded && queue->writers_held > 0) {
+    if (uvzk__contender_downgraded(front) && queue->writers_held > 0) {
         return VOUCHED; /* created while its writer held, which holds on */
     }
     if (remains.standing_writer && queue->credits < CREDITS_MAX) {
@@ -481,7 +481,9 @@ static void end_tries(struct uvzk__queue *queue)
 
     while (!uvzk__list_empty(&queue->client->tries) && link != &queue->members) {
         struct uvzk__contender *member = member_at(link);
-        bool waits = member->downgraded ? false : member->shared ? writer : anyone;
+        bool waits = uvzk__contender_downgraded(member) ? false
+                     : member->shared                   ? writer
+                                                        : anyone;
         link = link->next;
         anyone = true;
         writer = writer || !member->shared;

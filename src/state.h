@@ -114,18 +114,18 @@ struct uvzk__contender {
     struct uvzk__timed rest;    /* before a new node after a deletion by others */
     const char *token;          /* of its name: "lock-", ... */
     char *path;                 /* prefix to create, then the node's full path */
-    uint64_t create_stamp;      /* client->stamp when the create was submitted */
-    uint64_t seen_stamp;        /* of the last listing that shows the node */
-    uint64_t vouched_stamp;     /* of the request that has last shown it, guard.h */
-    uint64_t guard_stamp;       /* of the guard's get */
-    uint64_t first_attempt_ms;  /* for the retry policy */
+    int64_t writer_czxid;   /* of its writer, whose number it has, downgrade.h; else 0 */
+    uint64_t create_stamp;  /* client->stamp when the create was submitted */
+    uint64_t seen_stamp;    /* of the last listing that shows the node */
+    uint64_t vouched_stamp; /* of the request that has last shown it, guard.h */
+    uint64_t guard_stamp;   /* of the guard's get */
+    uint64_t first_attempt_ms; /* for the retry policy */
     uint32_t attempts;
     uint32_t pins;    /* requests under way that point here */
     uint32_t vouched; /* queue->settlings up to which its node is known to stand */
     uint8_t uuid[UVZK__UUID_BYTES];
     uint8_t guarding; /* enum uvzk__guarding, guard.h */
     bool shared;      /* a reader: it waits for nobody but writers */
-    bool downgraded;  /* with its writer's number: it waits for nobody */
     bool covered;     /* everyone before it is in the queue's view */
     bool held;
     bool on_credit;      /* granted while a writer of ours before it still stands */

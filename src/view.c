@@ -376,7 +376,8 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
 const struct uvzk__foreigner *uvzk__view_blocker(const struct uvzk__queue *queue,
                                                  const struct uvzk__contender *contender)
 {
-    size_t before = contender->downgraded ? 0 : foreigners_before(queue, contender);
+    size_t before =
+        uvzk__contender_downgraded(contender) ? 0 : foreigners_before(queue, contender);
 
     while (before > 0 && contender->shared && queue->foreigners[before - 1].shared) {
         before--;

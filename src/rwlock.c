@@ -1,0 +1,174 @@
+/* InterProcessReadWriteLock: two locks over one directory. A writer is exclusive, a
+ * reader waits for writers only, and the owner of a valid write hold reads at once,
+ * with the writer's own number (downgrade.h). Who reads and wants to write would
+ * wait for itself: refused. */
+#include "claim.h"
+#include "contender.h"
+#include "downgrade.h"
+#include "lock.h"
+#include "queue.h"
+
+/* Each half knows the other, until that one is freed. */
+static struct uvzk__lock *other_half(const struct uvzk__lock *lock)
+{
+    return lock->extra;
+}
+
+static void half_freed(struct uvzk__lock *lock)
+{
+    if (other_half(lock) != NULL) {
+        other_half(lock)->extra = NULL;
+    }
+}
+
+static struct uvzk__claim *claim_on_other_half(const struct uvzk__lock *lock,
+                                               const uvzk_acquire_options_t *options)
+{
+    const struct uvzk__lock *other = other_half(lock);
+
+    return other == NULL ? NULL : uvzk__claim_of(other, options->owner);
+}
+
+static bool occupied(struct uvzk__lock *lock, bool writers_only)
+{
+    struct uvzk__queue *queue =
+        uvzk__queue_find(lock->client, UVZK__READ_WRITE, lock->path);
+
+    return queue != NULL && uvzk__queue_occupied(queue, writers_only);
+}
+
+static int add_contender(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                         const uvzk_acquire_options_t *options, const char *token,
+                         struct uvzk__contender **contender)
+{
+    struct uvzk__queue *queue =
+        uvzk__queue_of(lock->client, UVZK__READ_WRITE, lock->path);
+    int status = queue == NULL ? UV_ENOMEM : 0;
+
+    if (status == 0) {
+        status = uvzk__contender_new(claim, queue, token, contender);
+    }
+    if (status == 0 && options->queued_cb != NULL) {
+        uvzk__contender_want_position(*contender);
+    }
+    return status;
+}
+
+static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
+{
+    (void)lock;
+    uvzk__contender_pump(uvzk__claim_first(claim));
+}
+
+/* -------------------------------------------------------------------- write */
+
+static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    if (options->leases > 1) {
+        return UV_EINVAL;
+    }
+    if (uvzk__claim_of(lock, options->owner) == NULL &&
+        claim_on_other_half(lock, options) != NULL) {
+        return UVZK_EDEADLOCK;
+    }
+    return 0;
+}
+
+static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)options;
+    return occupied(lock, false);
+}
+
+static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                         const uvzk_acquire_options_t *options)
+{
+    struct uvzk__contender *contender;
+
+    return add_contender(lock, claim, options, UVZK__TOKEN_WRITE, &contender);
+}
+
+static const struct uvzk__lock_kind write_half = {
+    .claim_kind = &uvzk__claim_plain,
+    .check = check_write,
+    .occupied = write_occupied,
+    .prepare = prepare_write,
+    .begin = begin,
+    .freed = half_freed,
+};
+
+/* --------------------------------------------------------------------- read */
+
+static int check_read(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)lock;
+    return options->leases > 1 ? UV_EINVAL : 0;
+}
+
+/* The write hold of this owner, if it is valid at this moment; else NULL. */
+static struct uvzk__claim *write_hold(const struct uvzk__lock *lock,
+                                      const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *writing = claim_on_other_half(lock, options);
+
+    return writing != NULL && uvzk__claim_holds(writing) ? writing : NULL;
+}
+
+static bool read_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    return write_hold(lock, options) == NULL && occupied(lock, true);
+}
+
+static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                        const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *writing = write_hold(lock, options);
+    struct uvzk__contender *contender;
+    int status;
+
+    if (writing != NULL && uvzk__downgrade_prepare(claim, writing) != 0) {
+        return UV_ENOMEM;
+    }
+    status = add_contender(lock, claim, options, UVZK__TOKEN_READ, &contender);
+    if (status == 0) {
+        contender->shared = true;
+    }
+    return status;
+}
+
+static const struct uvzk__lock_kind read_half = {
+    .claim_kind = &uvzk__claim_reading,
+    .check = check_read,
+    .occupied = read_occupied,
+    .prepare = prepare_read,
+    .begin = begin,
+    .freed = half_freed,
+};
+
+int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *shell, const char *path)
+{
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    int status = uvzk__lock_check(client, &shell->read, path);
+    if (status == 0) {
+        status = uvzk__lock_check(client, &shell->write, path);
+    }
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__lock *read =
+        uvzk__lock_new(client->impl, &shell->read, path, &read_half);
+    struct uvzk__lock *write =
+        read == NULL ? NULL
+                     : uvzk__lock_new(client->impl, &shell->write, path, &write_half);
+    if (write == NULL) {
+        if (read != NULL) {
+            uvzk__lock_free(read);
+        }
+        return UV_ENOMEM;
+    }
+    read->extra = write;
+    write->extra = read;
+    return 0;
+}
