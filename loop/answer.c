@@ -42,9 +42,19 @@ static size_t failed_op(const struct uvzk__request *request)
 
 void uvzk__answer_void(int rc, const void *data)
 {
+    hop(request_of(data), rc);
+}
+
+/* The client has written the names into memory of the request's. */
+void uvzk__answer_multi(int rc, const void *data)
+{
     struct uvzk__request *request = request_of(data);
-    if (request->results != NULL && rc != ZOK &&
-        uvzk__error_of_reply(rc) != UVZK_ECONNLOSS) {
+    if (rc == ZOK) {
+        for (size_t i = 0; i < request->op_count; i++) {
+            request->made[i] = request->results[i].value;
+        }
+        request->reply.made = request->made;
+    } else if (uvzk__error_of_reply(rc) != UVZK_ECONNLOSS) {
         request->reply.failed_op = failed_op(request);
     }
     hop(request, rc);

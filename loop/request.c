@@ -9,9 +9,6 @@
 #include "registration.h"
 #include "zk_port.h"
 
-/* Room for the server's ten digits, its sign and the end. */
-#define SUFFIX_SIZE 12
-
 static bool takes_watch(uint8_t kind)
 {
     return kind == UVZK__RPC_GET || kind == UVZK__RPC_EXISTS ||
@@ -41,7 +38,7 @@ bool uvzk__request_add(struct uvzk__handle *handle, struct uvzk__rpc *rpc)
 {
     size_t name_size = 0;
     if (rpc->kind == UVZK__RPC_CREATE) {
-        name_size = strlen(rpc->path) + SUFFIX_SIZE;
+        name_size = strlen(rpc->path) + UVZK__SUFFIX_SIZE;
     }
     struct uvzk__request *request = new_request(handle, name_size);
     if (request == NULL) {

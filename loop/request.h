@@ -15,6 +15,9 @@
 struct uvzk__handle;
 struct uvzk__registration;
 
+/* Room for the server's ten digits, its sign and the end. */
+#define UVZK__SUFFIX_SIZE 12
+
 /* At most this many are with the C client: above 65,536 its wake-up pipe
  * overflows and it drops the connection, above 1,000 the server stops reading. */
 #define UVZK__WINDOW 1000
@@ -33,7 +36,8 @@ struct uvzk__request {
     int code; /* ZooKeeper's */
     struct uvzk__reply reply;
     void *memory;             /* what the reply points to */
-    zoo_op_result_t *results; /* MULTI */
+    zoo_op_result_t *results; /* MULTI: these, what they and made point to are */
+    const char **made;        /* in memory */
     size_t op_count;
     size_t name_size;
     char name[]; /* CREATE: name_size bytes, so that it cannot fail afterwards */
@@ -60,6 +64,7 @@ int uvzk__request_send(struct uvzk__request *request);
 
 /* In answer.c: the completions, which copy and hop. `data` is the request. */
 void uvzk__answer_void(int rc, const void *data);
+void uvzk__answer_multi(int rc, const void *data);
 void uvzk__answer_stat(int rc, const struct Stat *stat, const void *data);
 void uvzk__answer_data(int rc, const char *value, int length, const struct Stat *stat,
                        const void *data);

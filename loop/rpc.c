@@ -1,6 +1,7 @@
 /* What the C client is asked: one function a kind. Each says what zoo_a* says;
- * the client has copied everything by then, but a multi's results. */
+ * the client has copied everything by then, but a multi's results and names. */
 #include <limits.h>
+#include <string.h>
 
 #include "handle.h"
 #include "memory.h"
@@ -36,13 +37,18 @@ static void fill_acl(struct ACL *out, const struct uvzk__acl *acl)
 
 static int mode_of(uint32_t mode)
 {
-    if (mode == UVZK__EPHEMERAL) {
+    switch (mode) {
+    case UVZK__EPHEMERAL:
         return ZOO_EPHEMERAL;
-    }
-    if (mode == UVZK__EPHEMERAL_SEQUENTIAL) {
+    case UVZK__EPHEMERAL_SEQUENTIAL:
         return ZOO_EPHEMERAL_SEQUENTIAL;
+    case UVZK__PERSISTENT_SEQUENTIAL:
+        return ZOO_PERSISTENT_SEQUENTIAL;
+    case UVZK__CONTAINER:
+        return ZOO_CONTAINER;
+    default:
+        return ZOO_PERSISTENT;
     }
-    return mode == UVZK__CONTAINER ? ZOO_CONTAINER : ZOO_PERSISTENT;
 }
 
 /* create2: the stat comes with the reply, and with it the fencing token. */
@@ -122,45 +128,52 @@ static int send_sync(struct uvzk__request *request, const struct uvzk__rpc *rpc,
 
 /* ------------------------------------------------------------------- multi */
 
-/* One block: the results, which the client fills until the completion, then
- * what it only reads during the call. */
+/* One block: the results and names, which the client fills until the completion,
+ * what the reply will point to, and what the client only reads during the call.
+ * entries and names move on behind what has been used of them. */
 struct multi {
     zoo_op_result_t *results;
     zoo_op_t *ops;
     struct ACL_vector *acls;
+    const char **made;
     struct ACL *entries;
+    char *names;
 };
 
 /* The client would abort the process at a malformed path or at a container. */
 static bool op_is_sound(const struct uvzk__op *op)
 {
+    bool mode_is_sound =
+        op->mode <= UVZK__PERSISTENT_SEQUENTIAL && op->mode != UVZK__CONTAINER;
     return uvzk__path_validate_znode(op->path) == 0 && op->data_length <= INT_MAX &&
-           (op->kind != UVZK__OP_CREATE || op->mode == UVZK__PERSISTENT ||
-            op->mode == UVZK__EPHEMERAL);
+           (op->kind != UVZK__OP_CREATE || mode_is_sound);
 }
 
-static size_t count_acl_entries(const struct uvzk__rpc *rpc)
+static size_t name_size(const struct uvzk__op *op)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < rpc->op_count; i++) {
+    return strlen(op->path) + UVZK__SUFFIX_SIZE;
+}
+
+static void *lay_out(struct multi *multi, const struct uvzk__rpc *rpc)
+{
+    size_t ops = rpc->op_count, acl_entries = 0, names = 0;
+    for (size_t i = 0; i < ops; i++) {
         if (rpc->ops[i].kind == UVZK__OP_CREATE) {
-            count += acl_count(rpc->ops[i].acl);
+            acl_entries += acl_count(rpc->ops[i].acl);
+            names += name_size(&rpc->ops[i]);
         }
     }
-    return count;
-}
-
-static void *lay_out(struct multi *multi, size_t ops, size_t acl_entries)
-{
-    size_t size =
-        ops * (sizeof(*multi->results) + sizeof(*multi->ops) + sizeof(*multi->acls)) +
-        acl_entries * sizeof(*multi->entries);
+    size_t size = ops * (sizeof(*multi->results) + sizeof(*multi->ops) +
+                         sizeof(*multi->acls) + sizeof(*multi->made)) +
+                  acl_entries * sizeof(*multi->entries) + names;
     void *memory = uvzk__calloc(1, size + 1);
     if (memory != NULL) {
         multi->results = memory;
         multi->ops = (zoo_op_t *)(void *)(multi->results + ops);
         multi->acls = (struct ACL_vector *)(void *)(multi->ops + ops);
-        multi->entries = (struct ACL *)(void *)(multi->acls + ops);
+        multi->made = (const char **)(void *)(multi->acls + ops);
+        multi->entries = (struct ACL *)(void *)(multi->made + ops);
+        multi->names = (char *)(multi->entries + acl_entries);
     }
     return memory;
 }
@@ -174,7 +187,8 @@ static void fill_create(struct multi *multi, size_t i, const struct uvzk__op *op
     multi->entries += acl->count;
     zoo_create_op_init(&multi->ops[i], op->path, op->data,
                        data_length(op->data, op->data_length), acl, mode_of(op->mode),
-                       NULL, 0);
+                       multi->names, (int)name_size(op));
+    multi->names += name_size(op);
 }
 
 static void fill_op(struct multi *multi, size_t i, const struct uvzk__op *op)
@@ -204,7 +218,7 @@ static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc
     if (rpc->op_count > INT_MAX) {
         return ZBADARGUMENTS;
     }
-    request->memory = lay_out(&multi, rpc->op_count, count_acl_entries(rpc));
+    request->memory = lay_out(&multi, rpc);
     if (request->memory == NULL) {
         return ZSYSTEMERROR;
     }
@@ -212,9 +226,10 @@ static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc
         fill_op(&multi, i, &rpc->ops[i]);
     }
     request->results = multi.results;
+    request->made = multi.made;
     request->op_count = rpc->op_count;
-    return zoo_amulti(zh, (int)rpc->op_count, multi.ops, multi.results, uvzk__answer_void,
-                      request);
+    return zoo_amulti(zh, (int)rpc->op_count, multi.ops, multi.results,
+                      uvzk__answer_multi, request);
 }
 
 /* ----------------------------------------------------------------- dispatch */

@@ -18,7 +18,8 @@
  *    unwatch() it never fires and is the caller's again at once; the server
  *    forgets it too. Session events never arrive as watch events. Watches
  *    survive a disconnection: what happened meanwhile is told after CONNECTED.
- *    At most one watch stands on one path at a time.
+ *    At most one watch stands on one path at a time, whatever its kind; a watch
+ *    on a directory's children and watches on these children do not meet.
  *  6 Session events. CONNECTED: the session is established, or again in reach.
  *    SUSPENDED: the connection is lost; then every outstanding rpc is replied
  *    with ECONNLOSS or ENOTSENT, all before the next CONNECTED. EXPIRED,
@@ -58,14 +59,15 @@ enum uvzk__rpc_kind {
     UVZK__RPC_EXISTS,   /* path, watch -> stat */
     UVZK__RPC_CHILDREN, /* path, watch -> names */
     UVZK__RPC_SYNC,     /* path */
-    UVZK__RPC_MULTI     /* ops -> failed_op. All or nothing. */
+    UVZK__RPC_MULTI     /* ops -> made, failed_op. All or nothing. */
 };
 
 enum uvzk__mode {
     UVZK__PERSISTENT,
     UVZK__EPHEMERAL,
     UVZK__EPHEMERAL_SEQUENTIAL, /* the server appends %010d of the counter */
-    UVZK__CONTAINER             /* EUNIMPLEMENTED on servers before 3.5.1 */
+    UVZK__CONTAINER,            /* EUNIMPLEMENTED on servers before 3.5.1 */
+    UVZK__PERSISTENT_SEQUENTIAL
 };
 
 struct uvzk__acl {
@@ -74,16 +76,21 @@ struct uvzk__acl {
 };
 
 struct uvzk__stat {
-    int64_t czxid;
-    int64_t mzxid;
+    int64_t czxid;           /* of the transaction that created it */
+    int64_t mzxid;           /* ... that last set it, else czxid */
     int64_t ephemeral_owner; /* session id, 0 for other znodes */
     int32_t version;
     int32_t child_count;
 };
 
 /* One operation of a multi: create, delete, set or check (exists at version).
- * A create here takes PERSISTENT and EPHEMERAL modes only and tells neither
- * name nor stat: the C client cannot do more. */
+ *
+ * A create here takes every mode but CONTAINER and tells its name but no stat:
+ * the C client cannot do more. Each op sees what those before it have done, and
+ * so do the numbers of sequential creates: consecutive in one directory, each
+ * directory by its own counter. A multi is one transaction: all that it creates
+ * has one czxid, which is the mzxid of all that it sets. A multi that fails
+ * leaves the counters as they were. */
 enum uvzk__op_kind { UVZK__OP_CREATE, UVZK__OP_DELETE, UVZK__OP_SET, UVZK__OP_CHECK };
 
 struct uvzk__op {
@@ -99,14 +106,17 @@ struct uvzk__op {
 struct uvzk__reply {
     int status;             /* 0 or negative; all below is only set at 0,
                                but for failed_op */
-    const char *name;       /* CREATE: the full path made */
+    const char *name;       /* CREATE: the full path made, number included; like
+                               the rpc's path without the chroot of the hosts */
     struct uvzk__stat stat; /* CREATE, SET, GET, EXISTS */
     const void *data;       /* GET */
     size_t data_length;
     const char *const *names; /* CHILDREN: names without the parent's path */
     size_t name_count;
-    size_t failed_op; /* MULTI: index of the op that status is about;
-                         SIZE_MAX when no op is known to have failed */
+    const char *const *made; /* MULTI: of each op what `name` is of a CREATE;
+                                NULL for those that create nothing */
+    size_t failed_op;        /* MULTI: index of the op that status is about;
+                                SIZE_MAX when no op is known to have failed */
 };
 
 typedef void (*uvzk__reply_cb)(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);

@@ -8,6 +8,9 @@
 #define SLOTS 64
 #define STEPS 3000 /* each of the two times it blows */
 
+static const uvzk_acl_t open_entries[] = {{UVZK_PERM_ALL, "world", "anyone"}};
+static const struct uvzk__acl open_acl = {open_entries, 1};
+
 struct slot {
     struct ask ask;
     char path[16];
@@ -17,7 +20,7 @@ struct slot {
 struct storm {
     struct user *user;
     struct slot slots[SLOTS];
-    struct uvzk__op op;
+    struct uvzk__op ops[2];
     uint64_t random;
     int64_t expired; /* the session that was ended last */
     bool lost;
@@ -55,8 +58,8 @@ static void submit_some(struct storm *storm, struct slot *slot)
     if (kind == UVZK__RPC_GET || kind == UVZK__RPC_EXISTS || kind == UVZK__RPC_CHILDREN) {
         ask_watch(&slot->ask);
     } else if (kind == UVZK__RPC_MULTI) {
-        slot->ask.rpc.ops = &storm->op;
-        slot->ask.rpc.op_count = 1;
+        slot->ask.rpc.ops = storm->ops;
+        slot->ask.rpc.op_count = 2;
     }
     ask_submit(&slot->ask);
 }
@@ -118,7 +121,11 @@ void a_storm_keeps_the_promises(void **state)
     memset(&storm, 0, sizeof(storm));
     struct user *user = storm.user = *state;
     user->reopen = true;
-    storm.op = (struct uvzk__op){.kind = UVZK__OP_CHECK, .path = "/", .version = -1};
+    storm.ops[0] = (struct uvzk__op){.kind = UVZK__OP_CHECK, .path = "/", .version = -1};
+    storm.ops[1] = (struct uvzk__op){.kind = UVZK__OP_CREATE,
+                                     .mode = UVZK__EPHEMERAL_SEQUENTIAL,
+                                     .path = "/m-",
+                                     .acl = &open_acl};
     storm.random = 20;
     for (int i = 0; i < SLOTS; i++) {
         snprintf(storm.slots[i].path, sizeof(storm.slots[i].path), "/s%d", i);

@@ -4,9 +4,6 @@
 
 #include "cases.h"
 
-static const uvzk_acl_t open_entries[] = {{UVZK_PERM_ALL, "world", "anyone"}};
-static const struct uvzk__acl open_acl = {open_entries, 1};
-
 static struct user *connected(void **state)
 {
     struct user *user = *state;
@@ -48,6 +45,39 @@ void create_numbers_siblings(void **state)
         assert_string_equal(ask.name, name);
         assert_true(ask.stat.ephemeral_owner == user->session_id);
     }
+}
+
+/* Of two sessions: what is persistent outlives the one that made it. */
+void create_numbers_persistent_siblings(void **state)
+{
+    static const enum uvzk__mode modes[] = {
+        UVZK__PERSISTENT_SEQUENTIAL, UVZK__EPHEMERAL_SEQUENTIAL,
+        UVZK__PERSISTENT_SEQUENTIAL, UVZK__PERSISTENT};
+    struct user *user = connected(state);
+    struct ask ask;
+    assert_int_equal(user_create(user, "/d", UVZK__PERSISTENT), 0);
+    for (int i = 0; i < 4; i++) {
+        char name[40];
+        bool ephemeral = modes[i] == UVZK__EPHEMERAL_SEQUENTIAL;
+        ask_init(&ask, user, UVZK__RPC_CREATE, "/d/n-");
+        ask.rpc.mode = (uint8_t)modes[i];
+        assert_int_equal(ask_run(&ask), 0);
+        snprintf(name, sizeof(name), i < 3 ? "/d/n-%010d" : "/d/n-", i);
+        assert_string_equal(ask.name, name);
+        assert_true(ask.stat.czxid > 0);
+        assert_true(ask.stat.ephemeral_owner == (ephemeral ? user->session_id : 0));
+    }
+    user->reopen = true;
+    world_expire(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
+    ask_init(&ask, user, UVZK__RPC_CHILDREN, "/d");
+    assert_int_equal(ask_run(&ask), 0);
+    assert_int_equal(ask.names, 3);
+    assert_null(strstr(ask.text, "n-0000000001"));
+    ask_init(&ask, user, UVZK__RPC_CREATE, "/d/n-");
+    ask.rpc.mode = UVZK__PERSISTENT_SEQUENTIAL;
+    assert_int_equal(ask_run(&ask), 0);
+    assert_string_equal(ask.name, "/d/n-0000000004");
 }
 
 void create_refuses(void **state)
@@ -226,97 +256,4 @@ void an_rpc_is_free_in_its_reply(void **state)
     assert_true(ask_wait(&second));
     assert_int_equal(first.replies, 1);
     assert_int_equal(second.status, UVZK_ENONODE);
-}
-
-/* ------------------------------------------------------------------- multi */
-
-static void multi_init(struct ask *ask, struct user *user, const struct uvzk__op *ops,
-                       size_t count)
-{
-    ask_init(ask, user, UVZK__RPC_MULTI, NULL);
-    ask->rpc.ops = ops;
-    ask->rpc.op_count = count;
-}
-
-void multi_does_all(void **state)
-{
-    static const struct uvzk__op ops[] = {
-        {.kind = UVZK__OP_CREATE,
-         .mode = UVZK__PERSISTENT,
-         .path = "/a",
-         .acl = &open_acl},
-        {.kind = UVZK__OP_CREATE,
-         .mode = UVZK__EPHEMERAL,
-         .path = "/a/b",
-         .acl = &open_acl},
-        {.kind = UVZK__OP_SET, .path = "/a", .version = 0, .data = "x", .data_length = 1},
-        {.kind = UVZK__OP_CHECK, .path = "/a", .version = 1},
-        {.kind = UVZK__OP_DELETE, .path = "/gone", .version = -1},
-    };
-    struct user *user = connected(state);
-    struct ask ask;
-    assert_int_equal(user_create(user, "/gone", UVZK__PERSISTENT), 0);
-    multi_init(&ask, user, ops, sizeof(ops) / sizeof(ops[0]));
-    assert_int_equal(ask_run(&ask), 0);
-    ask_init(&ask, user, UVZK__RPC_GET, "/a");
-    assert_int_equal(ask_run(&ask), 0);
-    assert_string_equal(ask.text, "x");
-    assert_int_equal(ask.stat.child_count, 1);
-    ask_init(&ask, user, UVZK__RPC_EXISTS, "/a/b");
-    assert_int_equal(ask_run(&ask), 0);
-    assert_true(ask.stat.ephemeral_owner == user->session_id);
-    ask_init(&ask, user, UVZK__RPC_EXISTS, "/gone");
-    assert_int_equal(ask_run(&ask), UVZK_ENONODE);
-}
-
-void multi_does_nothing(void **state)
-{
-    static const struct uvzk__op ops[] = {
-        {.kind = UVZK__OP_CREATE,
-         .mode = UVZK__PERSISTENT,
-         .path = "/a",
-         .acl = &open_acl},
-        {.kind = UVZK__OP_DELETE, .path = "/not/there", .version = -1},
-        {.kind = UVZK__OP_CREATE,
-         .mode = UVZK__PERSISTENT,
-         .path = "/c",
-         .acl = &open_acl},
-    };
-    static const struct uvzk__op check[] = {
-        {.kind = UVZK__OP_CHECK, .path = "/", .version = -1},
-        {.kind = UVZK__OP_CHECK, .path = "/b", .version = 5},
-    };
-    struct user *user = connected(state);
-    struct ask ask;
-    multi_init(&ask, user, ops, 3);
-    assert_int_equal(ask_run(&ask), UVZK_ENONODE);
-    assert_int_equal(ask.failed_op, 1);
-    ask_init(&ask, user, UVZK__RPC_EXISTS, "/a");
-    assert_int_equal(ask_run(&ask), UVZK_ENONODE);
-
-    assert_int_equal(user_create(user, "/b", UVZK__PERSISTENT), 0);
-    multi_init(&ask, user, check, 2);
-    assert_int_equal(ask_run(&ask), UVZK_EBADVERSION);
-    assert_int_equal(ask.failed_op, 1);
-}
-
-void multi_refuses_what_cannot_be(void **state)
-{
-    static const struct uvzk__op ops[] = {
-        {.kind = UVZK__OP_CREATE,
-         .mode = UVZK__PERSISTENT,
-         .path = "/a",
-         .acl = &open_acl},
-        {.kind = UVZK__OP_DELETE, .path = "/mal//formed", .version = -1},
-    };
-    if (!world_forgives()) {
-        skip();
-    }
-    struct user *user = connected(state);
-    struct ask ask;
-    multi_init(&ask, user, ops, 2);
-    assert_int_equal(ask_run(&ask), UVZK_EREJECTED);
-    assert_int_equal(ask.failed_op, 1);
-    ask_init(&ask, user, UVZK__RPC_EXISTS, "/a");
-    assert_int_equal(ask_run(&ask), UVZK_ENONODE);
 }

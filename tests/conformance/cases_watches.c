@@ -68,6 +68,117 @@ void watch_on_children(void **state)
     assert_int_equal(ask.event, UVZK__WATCH_CHILDREN);
 }
 
+/* A child comes, a child goes, the directory goes. Each listing arms it anew. */
+void watch_on_children_fires_at_each_end(void **state)
+{
+    struct user *user = connected(state);
+    struct ask ask;
+    world_create(user->world, "/a");
+    assert_int_equal(watch(&ask, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    world_create(user->world, "/a/b");
+    assert_true(ask_wait_fired(&ask));
+    assert_int_equal(ask.event, UVZK__WATCH_CHILDREN);
+    world_create(user->world, "/a/c"); /* nobody listens */
+    assert_round_trip(user);
+    assert_int_equal(ask.fired, 1);
+
+    assert_int_equal(watch(&ask, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    assert_int_equal(ask.names, 2);
+    world_delete(user->world, "/a/c");
+    assert_true(ask_wait_fired(&ask));
+    assert_int_equal(ask.event, UVZK__WATCH_CHILDREN);
+
+    assert_int_equal(watch(&ask, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    world_delete(user->world, "/a/b");
+    assert_true(ask_wait_fired(&ask));
+    assert_int_equal(ask.event, UVZK__WATCH_CHILDREN);
+    assert_int_equal(watch(&ask, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    assert_int_equal(ask.names, 0);
+    world_delete(user->world, "/a");
+    assert_true(ask_wait_fired(&ask));
+    assert_int_equal(ask.event, UVZK__WATCH_DELETED);
+    assert_int_equal(watch(&ask, user, UVZK__RPC_CHILDREN, "/a"), UVZK_ENONODE);
+    assert_null(ask.watch.armed);
+    assert_true(user_wait_watch_count(user, 0));
+}
+
+void watch_on_children_is_deaf_to_all_else(void **state)
+{
+    struct user *user = connected(state);
+    struct ask ask;
+    world_create(user->world, "/a");
+    world_create(user->world, "/a/b");
+    assert_int_equal(watch(&ask, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    world_set(user->world, "/a");
+    world_set(user->world, "/a/b");
+    world_create(user->world, "/a/b/c");
+    world_delete(user->world, "/a/b/c");
+    world_create(user->world, "/aa");
+    assert_round_trip(user);
+    assert_int_equal(ask.fired, 0);
+    assert_true(user_wait_watch_count(user, 1));
+    ask_unwatch(&ask);
+}
+
+void watch_on_children_fires_once_for_a_multi(void **state)
+{
+    static const uvzk_acl_t entries[] = {{UVZK_PERM_ALL, "world", "anyone"}};
+    static const struct uvzk__acl acl = {entries, 1};
+    static const struct uvzk__op create = {.kind = UVZK__OP_CREATE,
+                                           .mode = UVZK__EPHEMERAL_SEQUENTIAL,
+                                           .path = "/a/n-",
+                                           .acl = &acl};
+    const struct uvzk__op ops[] = {create, create, create};
+    struct user *user = connected(state);
+    struct ask list, multi;
+    world_create(user->world, "/a");
+    assert_int_equal(watch(&list, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    ask_init(&multi, user, UVZK__RPC_MULTI, NULL);
+    multi.rpc.ops = ops;
+    multi.rpc.op_count = 3;
+    assert_int_equal(ask_run(&multi), 0);
+    assert_int_equal(list.fired, 1); /* before the reply of what caused it */
+    assert_int_equal(list.event, UVZK__WATCH_CHILDREN);
+    assert_int_equal(watch(&list, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    assert_int_equal(list.names, 3);
+    assert_round_trip(user);
+    assert_int_equal(list.fired, 0);
+    ask_unwatch(&list);
+}
+
+/* A queue's directory, and the one before us in it. */
+void watch_on_children_beside_one_on_a_child(void **state)
+{
+    struct user *user = connected(state);
+    struct ask list, child, missing;
+    world_create(user->world, "/a");
+    world_create(user->world, "/a/b");
+    assert_int_equal(watch(&list, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    assert_int_equal(watch(&child, user, UVZK__RPC_GET, "/a/b"), 0);
+    assert_int_equal(watch(&missing, user, UVZK__RPC_EXISTS, "/a/c"), UVZK_ENONODE);
+    assert_true(user_wait_watch_count(user, 3));
+    world_set(user->world, "/a/b");
+    assert_true(ask_wait_fired(&child));
+    assert_int_equal(child.event, UVZK__WATCH_CHANGED);
+    assert_round_trip(user);
+    assert_int_equal(list.fired + missing.fired, 0);
+
+    assert_int_equal(watch(&child, user, UVZK__RPC_EXISTS, "/a/b"), 0);
+    world_delete(user->world, "/a/b"); /* concerns two of them */
+    assert_true(ask_wait_fired(&child) && ask_wait_fired(&list));
+    assert_int_equal(child.event, UVZK__WATCH_DELETED);
+    assert_int_equal(list.event, UVZK__WATCH_CHILDREN);
+    assert_round_trip(user);
+    assert_int_equal(missing.fired, 0);
+
+    assert_int_equal(watch(&list, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    world_create(user->world, "/a/c");
+    assert_true(ask_wait_fired(&missing) && ask_wait_fired(&list));
+    assert_int_equal(missing.event, UVZK__WATCH_CREATED);
+    assert_int_equal(list.event, UVZK__WATCH_CHILDREN);
+    assert_true(user_wait_watch_count(user, 0));
+}
+
 void watch_of_a_failed_get_is_not_armed(void **state)
 {
     struct user *user = connected(state);
@@ -140,6 +251,52 @@ void unwatch_then_watch_again(void **state)
     assert_int_equal(old.fired, 0);
 }
 
+/* The children's watch is forgotten, not the one that came after it. */
+void unwatch_then_watch_another_kind(void **state)
+{
+    struct user *user = connected(state);
+    struct ask list, node;
+    world_create(user->world, "/a");
+    assert_int_equal(watch(&list, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    ask_unwatch(&list);
+    assert_int_equal(watch(&node, user, UVZK__RPC_GET, "/a"), 0);
+    assert_true(user_wait_watch_count(user, 1));
+    world_create(user->world, "/a/b");
+    assert_round_trip(user);
+    assert_int_equal(node.fired, 0);
+    ask_unwatch(&node);
+    assert_int_equal(watch(&list, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    assert_true(user_wait_watch_count(user, 1));
+    world_set(user->world, "/a");
+    world_delete(user->world, "/a/b");
+    assert_true(ask_wait_fired(&list));
+    assert_int_equal(list.event, UVZK__WATCH_CHILDREN);
+    assert_int_equal(node.fired, 0);
+}
+
+void unwatch_leaves_the_neighbours(void **state)
+{
+    struct user *user = connected(state);
+    struct ask list, child;
+    world_create(user->world, "/a");
+    world_create(user->world, "/a/b");
+    assert_int_equal(watch(&list, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    assert_int_equal(watch(&child, user, UVZK__RPC_EXISTS, "/a/b"), 0);
+    ask_unwatch(&list);
+    assert_true(user_wait_watch_count(user, 1));
+    world_set(user->world, "/a/b");
+    assert_true(ask_wait_fired(&child));
+    assert_int_equal(watch(&list, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    assert_int_equal(watch(&child, user, UVZK__RPC_EXISTS, "/a/b"), 0);
+    ask_unwatch(&child);
+    assert_true(user_wait_watch_count(user, 1));
+    world_delete(user->world, "/a/b");
+    assert_true(ask_wait_fired(&list));
+    assert_int_equal(list.event, UVZK__WATCH_CHILDREN);
+    assert_round_trip(user);
+    assert_int_equal(child.fired, 0);
+}
+
 void unwatch_while_disconnected(void **state)
 {
     struct user *user = connected(state);
@@ -179,4 +336,67 @@ void watch_survives_a_disconnection(void **state)
     world_delete(user->world, "/b");
     assert_true(ask_wait_fired(&later));
     assert_int_equal(later.event, UVZK__WATCH_DELETED);
+}
+
+/* Of four directories: one gets a child meanwhile, one loses one, one goes, and
+ * one is left as it was. */
+void watch_on_children_survives_a_disconnection(void **state)
+{
+    enum { MORE, LESS, GONE, SAME, COUNT };
+    static const char *const paths[] = {"/more", "/less", "/gone", "/same"};
+    struct user *user = connected(state);
+    struct ask asks[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        world_create(user->world, paths[i]);
+    }
+    world_create(user->world, "/less/child");
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(watch(&asks[i], user, UVZK__RPC_CHILDREN, paths[i]), 0);
+    }
+    world_lose(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
+    world_create(user->world, "/more/child");
+    world_delete(user->world, "/less/child");
+    world_delete(user->world, "/gone");
+    world_set(user->world, "/same");
+    world_restore(user->world);
+    for (int i = 0; i < SAME; i++) {
+        assert_true(ask_wait_fired(&asks[i]));
+        assert_int_equal(asks[i].event,
+                         i == GONE ? UVZK__WATCH_DELETED : UVZK__WATCH_CHILDREN);
+    }
+    assert_true(user_find(user, 0, NOTE_WATCH, UVZK__WATCH_CHILDREN) >
+                user_find(user, 1, NOTE_SESSION, UVZK__SESSION_CONNECTED));
+    assert_round_trip(user);
+    assert_int_equal(asks[SAME].fired, 0);
+    assert_true(user_wait_watch_count(user, 1));
+    world_create(user->world, "/same/child");
+    assert_true(ask_wait_fired(&asks[SAME]));
+    assert_int_equal(asks[SAME].event, UVZK__WATCH_CHILDREN);
+}
+
+void watches_of_two_kinds_survive_a_disconnection(void **state)
+{
+    struct user *user = connected(state);
+    struct ask list, child, other;
+    world_create(user->world, "/a");
+    world_create(user->world, "/a/b");
+    world_create(user->world, "/a/c");
+    assert_int_equal(watch(&list, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    assert_int_equal(watch(&child, user, UVZK__RPC_EXISTS, "/a/b"), 0);
+    assert_int_equal(watch(&other, user, UVZK__RPC_GET, "/a/c"), 0);
+    world_lose(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
+    world_delete(user->world, "/a/b");
+    world_restore(user->world);
+    assert_true(ask_wait_fired(&child) && ask_wait_fired(&list));
+    assert_int_equal(child.event, UVZK__WATCH_DELETED);
+    assert_int_equal(list.event, UVZK__WATCH_CHILDREN);
+    assert_round_trip(user);
+    assert_int_equal(other.fired, 0);
+    assert_int_equal(watch(&list, user, UVZK__RPC_CHILDREN, "/a"), 0);
+    assert_int_equal(list.names, 1);
+    assert_true(user_wait_watch_count(user, 2));
+    world_delete(user->world, "/a/c");
+    assert_true(ask_wait_fired(&other) && ask_wait_fired(&list));
 }

@@ -144,6 +144,85 @@ static void bad_credentials_end_the_handle(void **state)
     assert_true(user_end(user));
 }
 
+/* ------------------------------------------------------ names of new znodes */
+
+static const uvzk_acl_t open_entries[] = {{UVZK_PERM_ALL, "world", "anyone"}};
+static const struct uvzk__acl open_acl = {open_entries, 1};
+
+#define NUMBERED(path_)                                                                \
+    {                                                                                  \
+        .kind = UVZK__OP_CREATE, .mode = UVZK__PERSISTENT_SEQUENTIAL, .path = (path_), \
+        .acl = &open_acl                                                               \
+    }
+
+static const struct uvzk__op pair[] = {NUMBERED("/named/a-"), NUMBERED("/named/b-")};
+
+/* The same names, whether or not the server calls them something longer. */
+static void assert_names(bool no_chroot)
+{
+    char made[2][ASK_NAME];
+    world_settings.no_chroot = no_chroot;
+    struct user *user = user_new();
+    struct ask ask;
+    assert_true(user_connect(user));
+    assert_int_equal(user_create(user, "/named", UVZK__PERSISTENT), 0);
+    ask_init(&ask, user, UVZK__RPC_CREATE, "/named/a-");
+    ask.rpc.mode = UVZK__PERSISTENT_SEQUENTIAL;
+    assert_int_equal(ask_run(&ask), 0);
+    assert_string_equal(ask.name, "/named/a-0000000000");
+    ask_init(&ask, user, UVZK__RPC_MULTI, NULL);
+    ask.rpc.ops = pair;
+    ask.rpc.op_count = 2;
+    ask.made = made;
+    assert_int_equal(ask_run(&ask), 0);
+    assert_string_equal(made[0], "/named/a-0000000001");
+    assert_string_equal(made[1], "/named/b-0000000002");
+    assert_int_equal(world_children_count(user->world, "/named"), no_chroot ? 0 : 3);
+    assert_true(user_end(user));
+}
+
+static void names_are_without_the_chroot(void **state)
+{
+    (void)state;
+    assert_names(false);
+    assert_names(true);
+}
+
+static bool pair_is_made(void *context)
+{
+    return world_children_count(context, "/named") == 2;
+}
+
+static void a_multi_whose_reply_is_lost_was_done(void **state)
+{
+    char made[2][ASK_NAME];
+    struct ask lost, next;
+    (void)state;
+    struct user *user = user_new();
+    assert_true(user_connect(user));
+    assert_int_equal(user_create(user, "/named", UVZK__PERSISTENT), 0);
+    proxy_hold_replies(world_proxy(user->world));
+    ask_init(&lost, user, UVZK__RPC_MULTI, NULL);
+    lost.rpc.ops = pair;
+    lost.rpc.op_count = 2;
+    ask_submit(&lost);
+    assert_true(world_run_until(user->world, pair_is_made, user->world));
+    world_lose(user->world);
+    assert_true(ask_wait(&lost));
+    assert_int_equal(lost.status, UVZK_ECONNLOSS);
+    assert_false(lost.made_is_told);
+    world_restore(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
+    ask_init(&next, user, UVZK__RPC_MULTI, NULL);
+    next.rpc.ops = pair;
+    next.rpc.op_count = 2;
+    next.made = made;
+    assert_int_equal(ask_run(&next), 0);
+    assert_string_equal(made[0], "/named/a-0000000002");
+    assert_string_equal(made[1], "/named/b-0000000003");
+    assert_true(user_end(user));
+}
+
 /* ------------------------------------------------------------------ manners */
 
 /* The client would reseed the process's generators each time it resolves. */
@@ -258,6 +337,8 @@ int main(void)
         cmocka_unit_test_setup(credentials_come_before_requests, reset),
         cmocka_unit_test_setup(an_acl_without_credentials_is_invalid, reset),
         cmocka_unit_test_setup(bad_credentials_end_the_handle, reset),
+        cmocka_unit_test_setup(names_are_without_the_chroot, reset),
+        cmocka_unit_test_setup(a_multi_whose_reply_is_lost_was_done, reset),
         cmocka_unit_test_setup(random_of_the_process_is_left_alone, reset),
         cmocka_unit_test_setup(the_window_holds_requests_back, reset),
         cmocka_unit_test_setup(the_loop_runs_while_a_session_is_closed, reset),

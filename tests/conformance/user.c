@@ -124,6 +124,20 @@ static void copy_names(struct ask *ask, const struct uvzk__reply *reply)
     }
 }
 
+static void copy_made(struct ask *ask, const struct uvzk__reply *reply)
+{
+    for (size_t i = 0; i < ask->rpc.op_count; i++) {
+        const struct uvzk__op *op = &ask->rpc.ops[i];
+        const char *name = reply->made[i] != NULL ? reply->made[i] : "";
+        bool creates = op->kind == UVZK__OP_CREATE;
+        assert((reply->made[i] != NULL) == creates);
+        assert(!creates || strncmp(name, op->path, strlen(op->path)) == 0);
+        if (ask->made != NULL) {
+            snprintf(ask->made[i], ASK_NAME, "%s", name);
+        }
+    }
+}
+
 static void on_reply(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct ask *ask = (struct ask *)(void *)rpc;
@@ -134,6 +148,7 @@ static void on_reply(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     ask->replies++;
     ask->status = reply->status;
     ask->failed_op = reply->failed_op;
+    ask->made_is_told = reply->made != NULL;
     if (reply->status == 0) {
         ask->stat = reply->stat;
         if (rpc->kind == UVZK__RPC_CREATE) {
@@ -143,6 +158,8 @@ static void on_reply(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
                      reply->data_length > 0 ? (const char *)reply->data : "");
         } else if (rpc->kind == UVZK__RPC_CHILDREN) {
             copy_names(ask, reply);
+        } else if (rpc->kind == UVZK__RPC_MULTI) {
+            copy_made(ask, reply);
         }
     }
     if (ask->again != NULL) {

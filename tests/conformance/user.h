@@ -54,6 +54,8 @@ struct ask {
     size_t names;
     struct uvzk__stat stat;
     size_t failed_op;
+    char (*made)[ASK_NAME]; /* MULTI: the test's, one for each op, "" for none */
+    bool made_is_told;
     struct ask *again; /* submitted inside this one's reply */
 };
 

@@ -51,7 +51,7 @@ struct world *world_new(void)
     assert(raw_create(stranger, directory) == ZOK);
     snprintf(world->hosts, sizeof(world->hosts), "%s%s%s",
              world_settings.more_hosts != NULL ? world_settings.more_hosts : "",
-             world->proxy.hosts, directory);
+             world->proxy.hosts, world_settings.no_chroot ? "" : directory);
 
     uvzk_options_init(&options);
     options.hosts =
@@ -140,6 +140,13 @@ void world_delete(struct world *world, const char *path)
     char text[256];
     (void)world;
     assert(raw_delete(stranger, full(text, path)) == ZOK);
+}
+
+long world_children_count(struct world *world, const char *path)
+{
+    char text[256];
+    (void)world;
+    return raw_children_count(stranger, full(text, path));
 }
 
 bool world_forgives(void)

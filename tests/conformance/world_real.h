@@ -7,10 +7,11 @@
 #include "proxy.h"
 #include "world.h"
 
-/* What ports are given from now on; all NULL: a proxy in front of the server. */
+/* What ports are given from now on; all zero: a proxy in front of the server. */
 struct world_settings {
     const char *more_hosts; /* put before it, with a comma at the end */
     const char *only_hosts; /* instead of it */
+    bool no_chroot;         /* after it: paths are the server's own */
     const char *auth_scheme;
     const char *auth;
 };
@@ -18,5 +19,7 @@ extern struct world_settings world_settings;
 
 uv_loop_t *world_loop(struct world *world);
 struct proxy *world_proxy(struct world *world);
+/* As somebody else's session sees it, now. */
+long world_children_count(struct world *world, const char *path);
 
 #endif

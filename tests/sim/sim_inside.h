@@ -83,14 +83,21 @@ void sim__tree_set(struct sim__tree *tree, struct sim__node *node, const void *d
                    size_t length);
 size_t sim__parent_length(const char *path);
 bool sim__path_valid(const char *path, bool sequential);
+bool sim__mode_sequential(uint32_t mode);
 
 /* What the ops checked so far would have changed. */
 struct sim__change {
     const char *path;
     bool exists;
+    int32_t counter; /* see sim__tree_number */
     struct uvzk__stat stat;
     UT_hash_handle hh;
 };
+/* Makes a sequential create, as it is after the changes, the plain one of the
+ * znode with the number in its name: op's new path, to be freed after the
+ * changes. NULL: op is no sequential create, or there is no parent. */
+char *sim__tree_number(const struct sim__tree *tree, struct uvzk__op *op,
+                       struct sim__change *changes);
 /* 0 or what the server would say to op after the changes, which op's own are
  * added to; *changes is NULL at first. NULL for changes: op stands alone. */
 int sim__tree_check(const struct sim__tree *tree, const struct uvzk__op *op,
@@ -158,7 +165,8 @@ struct sim__answer {
     char *name;                /* what reply points to, each its own block */
     void *data;
     char *text;
-    const char **names;
+    const char **names; /* names or made: so many, some of them NULL */
+    size_t name_count;
 };
 
 struct sim__answer *sim__answer_new(enum sim__answer_kind kind);

@@ -23,7 +23,7 @@ void sim__answer_free(struct sim__answer *answer)
 {
     if (answer->reply != NULL) {
         sim__free(answer->data, answer->reply->data_length);
-        sim__free(answer->names, answer->reply->name_count * sizeof(*answer->names));
+        sim__free(answer->names, answer->name_count * sizeof(*answer->names));
         sim__free(answer->reply, sizeof(*answer->reply));
     }
     if (answer->name != NULL) {

@@ -92,7 +92,7 @@ const char *sim_create_by_hand(struct sim *sim, const char *path, enum uvzk__mod
     struct uvzk__op op = {
         .kind = UVZK__OP_CREATE, .mode = mode, .path = path, .acl = &acl};
     struct sim__node *made = NULL;
-    if (!sim__path_valid(path, mode == UVZK__EPHEMERAL_SEQUENTIAL)) {
+    if (!sim__path_valid(path, sim__mode_sequential(mode))) {
         return NULL;
     }
     int status = sim__server_write(sim, op, &sim->server.hand, &made);

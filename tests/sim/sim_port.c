@@ -407,8 +407,8 @@ static void check_multi(struct sim__client *client, const struct uvzk__rpc *rpc)
         if (!sim__path_valid(op->path, false)) {
             sim__misuse(client->sim, client->name, "a malformed path in a multi");
         }
-        if (op->kind == UVZK__OP_CREATE && op->mode != UVZK__PERSISTENT &&
-            op->mode != UVZK__EPHEMERAL) {
+        if (op->kind == UVZK__OP_CREATE &&
+            (op->mode == UVZK__CONTAINER || op->mode > UVZK__PERSISTENT_SEQUENTIAL)) {
             sim__misuse(client->sim, client->name, "a mode that a multi does not take");
         }
     }

@@ -178,15 +178,33 @@ static void receive_rewatch(struct sim *sim, struct sim__link *link,
 
 /* -------------------------------------------------------------------- reads */
 
+/* The names become the answer's own. */
+static void keep_names(struct sim__answer *answer)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < answer->name_count; i++) {
+        bytes += answer->names[i] != NULL ? strlen(answer->names[i]) + 1 : 0;
+    }
+    char *text = sim__alloc(bytes);
+    answer->text = text;
+    for (size_t i = 0; i < answer->name_count; i++) {
+        if (answer->names[i] != NULL) {
+            size_t length = strlen(answer->names[i]) + 1;
+            answer->names[i] = memcpy(text, answer->names[i], length);
+            text += length;
+        }
+    }
+}
+
 static void put_names(struct sim *sim, struct sim__answer *answer,
                       const struct sim__node *node)
 {
-    size_t count = (size_t)node->stat.child_count, bytes = 0, i = 0;
+    size_t count = (size_t)node->stat.child_count, i = 0;
     answer->names = sim__alloc(count * sizeof(*answer->names));
+    answer->name_count = count;
     for (struct uvzk__link *at = node->children.next; at != &node->children;
          at = at->next) {
         const struct sim__node *child = UVZK__CONTAINER_OF(at, struct sim__node, sibling);
-        bytes += strlen(child->name) + 1;
         answer->names[i++] = child->name;
     }
     for (i = count; i > 1; i--) { /* the server promises no order */
@@ -195,14 +213,7 @@ static void put_names(struct sim *sim, struct sim__answer *answer,
         answer->names[i - 1] = answer->names[other];
         answer->names[other] = name;
     }
-    char *text = sim__alloc(bytes);
-    answer->text = text;
-    for (i = 0; i < count; i++) {
-        size_t length = strlen(answer->names[i]) + 1;
-        memcpy(text, answer->names[i], length);
-        answer->names[i] = text;
-        text += length;
-    }
+    keep_names(answer);
     answer->reply->names = answer->names;
     answer->reply->name_count = count;
 }
@@ -237,37 +248,22 @@ static int serve_read(struct sim *sim, struct sim__link *link,
 
 /* ------------------------------------------------------------------- writes */
 
-/* The name with the number in it, to be freed; NULL: there is no parent. */
-static char *sequential_path(const struct sim *sim, const char *prefix)
+/* What the server says to op after the changes; *path: see sim__tree_number. */
+static int check(struct sim *sim, struct uvzk__op *op, struct sim__session *session,
+                 struct sim__change **changes, char **path)
 {
-    const struct sim__node *parent =
-        sim__tree_find(&sim->server.tree, prefix, sim__parent_length(prefix));
-    if (parent == NULL) {
-        return NULL;
-    }
-    size_t room = strlen(prefix) + sizeof("-2147483648");
-    char *path = sim__alloc(room);
-    snprintf(path, room, "%s%010" PRId32, prefix, parent->counter);
-    return path;
+    *path = sim__tree_number(&sim->server.tree, op, changes != NULL ? *changes : NULL);
+    bool ephemeral = op->kind == UVZK__OP_CREATE && op->mode == UVZK__EPHEMERAL;
+    return sim__tree_check(&sim->server.tree, op, ephemeral ? session->id : 0, changes);
 }
 
 /* One op by itself; *made is the znode created or set. */
 int sim__server_write(struct sim *sim, struct uvzk__op op, struct sim__session *session,
                       struct sim__node **made)
 {
-    char *path = NULL;
+    char *path;
     sim->server.tree.zxid++; /* a failed write takes one too */
-    if (op.kind == UVZK__OP_CREATE && op.mode == UVZK__EPHEMERAL_SEQUENTIAL) {
-        path = sequential_path(sim, op.path);
-        if (path == NULL) {
-            return UVZK_ENONODE;
-        }
-        op.path = path;
-        op.mode = UVZK__EPHEMERAL;
-    }
-    bool ephemeral = op.kind == UVZK__OP_CREATE && op.mode == UVZK__EPHEMERAL;
-    int status =
-        sim__tree_check(&sim->server.tree, &op, ephemeral ? session->id : 0, NULL);
+    int status = check(sim, &op, session, NULL, &path);
     if (status == 0) {
         *made = apply(sim, &op, session);
     }
@@ -294,28 +290,49 @@ static int serve_write(struct sim *sim, struct sim__session *session,
     return status;
 }
 
+static void apply_all(struct sim *sim, struct sim__session *session,
+                      const struct uvzk__op *ops, size_t count,
+                      struct sim__answer *answer)
+{
+    answer->names = sim__alloc(count * sizeof(*answer->names));
+    answer->name_count = count;
+    for (size_t i = 0; i < count; i++) {
+        apply(sim, &ops[i], session);
+        if (ops[i].kind == UVZK__OP_CREATE) {
+            sim__trace(sim, "server", "multi makes %s", ops[i].path);
+            answer->names[i] = ops[i].path;
+        }
+    }
+    keep_names(answer);
+    answer->reply->made = answer->names;
+}
+
+/* One transaction: one zxid, and the numbers of sequential creates are given
+ * before anything is done, to be forgotten if one op fails. */
 static int serve_multi(struct sim *sim, struct sim__session *session,
                        const struct sim__request *request, struct sim__answer *answer)
 {
     struct sim__change *changes = NULL;
+    size_t count = request->op_count, i;
+    struct uvzk__op *ops = sim__copy(request->ops, count * sizeof(*ops));
+    char **paths = sim__alloc(count * sizeof(*paths));
     int status = 0;
-    size_t i;
     sim->server.tree.zxid++; /* of checks alone too: they go through the quorum */
-    for (i = 0; i < request->op_count && status == 0; i++) {
-        const struct uvzk__op *op = &request->ops[i];
-        bool ephemeral = op->kind == UVZK__OP_CREATE && op->mode == UVZK__EPHEMERAL;
-        status =
-            sim__tree_check(&sim->server.tree, op, ephemeral ? session->id : 0, &changes);
+    for (i = 0; i < count && status == 0; i++) {
+        status = check(sim, &ops[i], session, &changes, &paths[i]);
     }
-    sim__changes_free(&changes);
     if (status != 0) {
         answer->reply->failed_op = i - 1;
-        return status;
+    } else {
+        apply_all(sim, session, ops, count, answer);
     }
-    for (i = 0; i < request->op_count; i++) {
-        apply(sim, &request->ops[i], session);
+    sim__changes_free(&changes);
+    for (i = 0; i < count; i++) {
+        free(paths[i]);
     }
-    return 0;
+    free(paths);
+    free(ops);
+    return status;
 }
 
 /* ----------------------------------------------------------------- requests */
@@ -329,7 +346,7 @@ static int serve(struct sim *sim, struct sim__link *link,
         return sim->server.refuse[request->kind].status;
     }
     bool sequential =
-        request->kind == UVZK__RPC_CREATE && request->mode == UVZK__EPHEMERAL_SEQUENTIAL;
+        request->kind == UVZK__RPC_CREATE && sim__mode_sequential(request->mode);
     if (request->kind != UVZK__RPC_MULTI && !sim__path_valid(request->path, sequential)) {
         return UVZK_EREJECTED;
     }
@@ -380,8 +397,7 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
     }
     if (lost(sim, client != NULL ? &client->spoil_reply : NULL,
              sim->faults.spoil_reply)) {
-        answer->reply->status = UV_ENOMEM;
-        answer->reply->failed_op = SIZE_MAX;
+        *answer->reply = (struct uvzk__reply){.status = UV_ENOMEM, .failed_op = SIZE_MAX};
         sim__watch_forget(sim, request->watch_id);
         answer->watch_id = 0;
     }

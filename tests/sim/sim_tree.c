@@ -1,6 +1,7 @@
 /* Znodes: what a ZooKeeper server keeps, and what it says to a write. */
 #include "sim_inside.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,7 @@ static struct sim__change look(const struct sim__tree *tree, const char *path,
     struct sim__change found = {.path = path, .exists = node != NULL};
     if (node != NULL) {
         found.stat = node->stat;
+        found.counter = node->counter;
     }
     return found;
 }
@@ -210,6 +212,7 @@ static void record(struct sim__change **changes, const struct sim__change *now,
     }
     change->exists = now->exists;
     change->stat = now->stat;
+    change->counter = now->counter;
 }
 
 void sim__changes_free(struct sim__change **changes)
@@ -220,6 +223,37 @@ void sim__changes_free(struct sim__change **changes)
         HASH_DELETE(hh, *changes, change);
         free(change);
     }
+}
+
+bool sim__mode_sequential(uint32_t mode)
+{
+    return mode == UVZK__EPHEMERAL_SEQUENTIAL || mode == UVZK__PERSISTENT_SEQUENTIAL;
+}
+
+char *sim__tree_number(const struct sim__tree *tree, struct uvzk__op *op,
+                       struct sim__change *changes)
+{
+    if (op->kind != UVZK__OP_CREATE || !sim__mode_sequential(op->mode)) {
+        return NULL;
+    }
+    bool ephemeral = op->mode == UVZK__EPHEMERAL_SEQUENTIAL;
+    struct sim__change parent =
+        look(tree, op->path, sim__parent_length(op->path), changes);
+    op->mode = ephemeral ? UVZK__EPHEMERAL : UVZK__PERSISTENT;
+    if (!parent.exists) {
+        return NULL;
+    }
+    size_t room = strlen(op->path) + sizeof("-2147483648");
+    char *path = sim__alloc(room);
+    snprintf(path, room, "%s%010" PRId32, op->path, parent.counter);
+    op->path = path;
+    return path;
+}
+
+/* Among the changes of one multi it wraps; what the tree keeps sticks. */
+static int32_t counted(int32_t counter)
+{
+    return counter == INT32_MAX ? INT32_MIN : counter + 1;
 }
 
 static int check_create(const struct sim__tree *tree, const struct uvzk__op *op,
@@ -245,8 +279,10 @@ static int check_create(const struct sim__tree *tree, const struct uvzk__op *op,
         return UVZK_ENOCHILDREN;
     }
     parent.stat.child_count++;
+    parent.counter = counted(parent.counter);
     record(changes, &parent, op->path, parent_length);
     node.exists = true;
+    node.counter = 0;
     node.stat = (struct uvzk__stat){.ephemeral_owner = owner};
     record(changes, &node, op->path, length);
     return 0;

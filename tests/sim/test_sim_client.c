@@ -62,6 +62,87 @@ static void a_spoiled_reply_is_of_an_executed_request(void **state)
     sim_free(sim);
 }
 
+static struct uvzk__op numbered(const char *path)
+{
+    struct uvzk__op op = op_of(UVZK__OP_CREATE, path, 0);
+    op.mode = UVZK__EPHEMERAL_SEQUENTIAL;
+    return op;
+}
+
+/* How many of the two directories' children there are: as many in each. */
+static size_t pairs(const struct sim *sim)
+{
+    size_t one = sim_children(sim, "/one", NULL, 0);
+    assert_int_equal(one, sim_children(sim, "/two", NULL, 0));
+    return one;
+}
+
+static void a_multi_is_lost_as_a_whole(void **state)
+{
+    const struct uvzk__op ops[] = {numbered("/one/n-"), numbered("/two/n-")};
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/one", UVZK__PERSISTENT);
+    create(a, "/two", UVZK__PERSISTENT);
+    sim_lose_request(a->port);
+    assert_int_equal(ask_wait(ask_multi(a, ops, 2)), UVZK_ECONNLOSS);
+    assert_int_equal(pairs(sim), 0);
+    probe_hear(a, "CONNECTED");
+    sim_lose_reply(a->port);
+    assert_int_equal(ask_wait(ask_multi(a, ops, 2)), UVZK_ECONNLOSS);
+    assert_int_equal(pairs(sim), 1);
+    probe_hear(a, "CONNECTED");
+    sim_spoil_reply(a->port);
+    assert_int_equal(ask_wait(ask_multi(a, ops, 2)), UV_ENOMEM);
+    assert_int_equal(pairs(sim), 2);
+    sim_refuse(sim, UVZK__RPC_MULTI, UVZK_ETHROTTLED, 1);
+    assert_int_equal(ask_wait(ask_multi(a, ops, 2)), UVZK_ETHROTTLED);
+    assert_int_equal(pairs(sim), 2);
+    assert_true(sim_exists(sim, "/one/n-0000000001"));
+    probe_end(a);
+    sim_free(sim);
+}
+
+/* What was replied 0 was done; what was ENOTSENT was not. */
+static void multis_under_faults(uint64_t seed)
+{
+    enum { COUNT = 40 };
+    const struct uvzk__op ops[] = {numbered("/one/n-"), numbered("/two/n-")};
+    struct ask *asks[COUNT];
+    size_t done = 0, unknown = 0;
+    struct sim *sim = sim_new(seed, NULL);
+    struct probe *a = probe_connected(sim, "a");
+    create(a, "/one", UVZK__PERSISTENT);
+    create(a, "/two", UVZK__PERSISTENT);
+    sim_set_faults(sim, &(struct sim_faults){.lose_request = 50000,
+                                             .lose_reply = 50000,
+                                             .spoil_reply = 50000,
+                                             .reset = 300000});
+    for (size_t i = 0; i < COUNT; i++) {
+        asks[i] = ask_multi(a, ops, 2);
+        sim_run_for(sim, sim_random(sim, 100));
+        pairs(sim);
+    }
+    ask_wait(asks[COUNT - 1]);
+    for (size_t i = 0; i < COUNT; i++) {
+        done += asks[i]->status == 0 || asks[i]->status == UV_ENOMEM;
+        unknown += asks[i]->status == UVZK_ECONNLOSS;
+    }
+    assert_in_range(pairs(sim), done, done + unknown);
+    sim_set_faults(sim, NULL);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_multi_is_whole_under_all_faults(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        multis_under_faults(seed);
+    }
+}
+
 static void what_was_on_its_way_at_a_reset_may_arrive_but_never_late(void **state)
 {
     unsigned arrived = 0, after_suspended = 0;
@@ -473,6 +554,8 @@ int main(void)
         cmocka_unit_test(a_lost_request_is_not_executed),
         cmocka_unit_test(a_lost_reply_is_of_an_executed_request),
         cmocka_unit_test(a_spoiled_reply_is_of_an_executed_request),
+        cmocka_unit_test(a_multi_is_lost_as_a_whole),
+        cmocka_unit_test(a_multi_is_whole_under_all_faults),
         cmocka_unit_test(what_was_on_its_way_at_a_reset_may_arrive_but_never_late),
         cmocka_unit_test(a_request_that_arrives_late_leaves_no_watch),
         cmocka_unit_test(nothing_is_sent_while_not_connected),

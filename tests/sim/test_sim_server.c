@@ -220,6 +220,71 @@ static void a_multi_is_all_or_nothing(void **state)
     sim_free(sim);
 }
 
+static struct uvzk__op numbered(const char *path, enum uvzk__mode mode)
+{
+    struct uvzk__op op = op_of(UVZK__OP_CREATE, path, 0);
+    op.mode = mode;
+    return op;
+}
+
+static void a_multi_numbers_what_it_creates(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/l", UVZK__PERSISTENT);
+    create(a, "/m", UVZK__PERSISTENT);
+    struct uvzk__op ops[] = {numbered("/l/e-", UVZK__EPHEMERAL_SEQUENTIAL),
+                             numbered("/m/e-", UVZK__EPHEMERAL_SEQUENTIAL),
+                             numbered("/l/p-", UVZK__PERSISTENT_SEQUENTIAL),
+                             op_of(UVZK__OP_CHECK, "/l", 0)};
+    assert_int_equal(ask_wait(ask_multi(a, ops, 4)), 0);
+    struct uvzk__stat l, m, p;
+    assert_true(sim_stat(sim, "/l/e-0000000000", &l));
+    assert_true(sim_stat(sim, "/m/e-0000000000", &m));
+    assert_true(sim_stat(sim, "/l/p-0000000001", &p));
+    assert_int_equal(l.czxid, sim_zxid(sim));
+    assert_true(l.czxid == m.czxid && l.czxid == p.czxid);
+    assert_true(l.ephemeral_owner == a->session_id && p.ephemeral_owner == 0);
+    ops[3].version = 1;
+    assert_int_equal(ask_wait(ask_multi(a, ops, 4)), UVZK_EBADVERSION);
+    assert_int_equal(sim_children(sim, "/l", NULL, 0), 2);
+    assert_string_equal(sim_create_by_hand(sim, "/l/h-", UVZK__PERSISTENT_SEQUENTIAL),
+                        "/l/h-0000000002");
+    sim_expire(a->port);
+    assert_false(sim_exists(sim, "/l/e-0000000000") ||
+                 sim_exists(sim, "/m/e-0000000000"));
+    assert_true(sim_exists(sim, "/l/p-0000000001"));
+    probe_end(a);
+    sim_free(sim);
+}
+
+/* Among the ops of one multi the number goes over; what the directory keeps
+ * sticks: PrepRequestProcessor counts in its own record, DataTree keeps the
+ * greater one. */
+static void a_multi_goes_over_the_end_of_a_sequence(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/l", UVZK__PERSISTENT);
+    sim_set_counter(sim, "/l", INT32_MAX - 1);
+    struct uvzk__op op = numbered("/l/n-", UVZK__PERSISTENT_SEQUENTIAL);
+    struct uvzk__op ops[] = {op, op, op, op};
+    assert_int_equal(ask_wait(ask_multi(a, ops, 4)), 0);
+    const char *names[4];
+    assert_int_equal(sim_children(sim, "/l", names, 4), 4);
+    assert_string_equal(names[0], "n-2147483646");
+    assert_string_equal(names[1], "n-2147483647");
+    assert_string_equal(names[2], "n--2147483648");
+    assert_string_equal(names[3], "n--2147483647");
+    struct ask *refused = ask_multi(a, ops, 4);
+    assert_int_equal(ask_wait(refused), UVZK_ENODEEXISTS);
+    assert_int_equal(refused->failed_op, 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
 /* ------------------------------------------------------------------- watches */
 
 static void a_watch_fires_once(void **state)
@@ -601,6 +666,8 @@ int main(void)
         cmocka_unit_test(an_empty_container_goes_once_it_was_used),
         cmocka_unit_test(an_old_server_has_no_containers),
         cmocka_unit_test(a_multi_is_all_or_nothing),
+        cmocka_unit_test(a_multi_numbers_what_it_creates),
+        cmocka_unit_test(a_multi_goes_over_the_end_of_a_sequence),
         cmocka_unit_test(a_watch_fires_once),
         cmocka_unit_test(each_kind_of_watch_hears_its_own),
         cmocka_unit_test(an_event_comes_before_what_shows_the_change),
