@@ -1,23 +1,16 @@
 #include "server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/random.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "scratch.h"
+#include "zk_process.h"
 
+#define HOST "127.0.0.1"
 #define START_DEADLINE_MS 30000
 #define START_POLL_MS 20
 /* A server that is about to serve may accept a question and never answer it. */
@@ -26,24 +19,9 @@
 #define START_ATTEMPTS 5
 #define LOG_LINES 40
 
-/* Below the range of the ports the kernel gives to outgoing connections: nobody
- * takes the port while the server is down, and no client that tries to connect
- * to it then can meet itself. */
-#define PORT_FIRST 20000
-#define PORT_COUNT 12000
-
-#define FACTORY "-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server."
-
-/* Debian's zookeeper.jar names what else it needs, but for a logger and for the
- * one part of Netty that its own factory uses. */
-#define CLASS_PATH                                                    \
-    "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:" \
-    "/usr/share/java/netty-codec.jar"
-
 struct server {
     struct server_options options;
-    pid_t pid; /* 0: not running */
-    uint16_t port;
+    struct zk_process process;
     char hosts[32];
     struct scratch directory;
     char config[160];
@@ -61,16 +39,6 @@ static void pause_ms(long ms)
 {
     struct timespec duration = {ms / 1000, ms % 1000 * 1000000};
     nanosleep(&duration, NULL);
-}
-
-static struct sockaddr_in loopback(uint16_t port)
-{
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof(address));
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
 }
 
 /* ------------------------------------------------------------------- files */
@@ -95,8 +63,8 @@ static bool write_config(const struct server *s)
             "snapCount=1000000\n"
             "forceSync=no\n"
             "extendedTypesEnabled=true\n",
-            s->options.tick_ms, s->directory.path, s->port, s->options.min_session_ms,
-            s->options.max_session_ms);
+            s->options.tick_ms, s->directory.path, s->process.port,
+            s->options.min_session_ms, s->options.max_session_ms);
     return fclose(file) == 0;
 }
 
@@ -115,122 +83,23 @@ static void print_log(const struct server *s)
     fclose(file);
 }
 
-/* ------------------------------------------------------- four letter words */
-
-static int connect_to(const struct server *s, long answer_ms)
-{
-    struct sockaddr_in address = loopback(s->port);
-    struct timeval patience = {answer_ms / 1000, answer_ms % 1000 * 1000};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return -1;
-    }
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-/* As server_command, waiting so long for each piece of the answer. */
-static long ask(const struct server *s, const char *word, char *answer, size_t size,
-                long answer_ms)
-{
-    size_t length = 0;
-    ssize_t got = -1;
-    int fd = connect_to(s, answer_ms);
-    if (fd < 0) {
-        return -1;
-    }
-    if (send(fd, word, strlen(word), MSG_NOSIGNAL) == (ssize_t)strlen(word)) {
-        while (length < size - 1 &&
-               (got = recv(fd, answer + length, size - 1 - length, 0)) > 0) {
-            length += (size_t)got;
-        }
-    }
-    close(fd);
-    answer[length] = '\0';
-    return got < 0 ? -1 : (long)length;
-}
-
 /* ----------------------------------------------------------------- process */
 
 static bool choose_port(struct server *s)
 {
-    for (int attempt = 0; attempt < 100; attempt++) {
-        uint16_t random = 0;
-        if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
-            return false;
-        }
-        uint16_t port = (uint16_t)(PORT_FIRST + random % PORT_COUNT);
-        struct sockaddr_in address = loopback(port);
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        int bound = bind(fd, (const struct sockaddr *)&address, sizeof(address));
-        close(fd);
-        if (bound == 0) {
-            s->port = port;
-            snprintf(s->hosts, sizeof(s->hosts), "127.0.0.1:%u", port);
-            return true;
-        }
-    }
-    fprintf(stderr, "server: no free port\n");
-    return false;
-}
-
-/* In the child: the server outlives neither its parent nor keeps its files. */
-static void detach_child(const struct server *s, pid_t parent)
-{
-    sigset_t none;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(1);
-    }
-    setsid(); /* an interrupt from the terminal is not for the server */
-    int input = open("/dev/null", O_RDONLY);
-    int output = open(s->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    if (input < 0 || output < 0) {
-        _exit(1);
-    }
-    dup2(input, 0);
-    dup2(output, 1);
-    dup2(output, 2);
-    close_range(3, UINT_MAX, 0);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static void exec_java(const struct server *s)
-{
-    char heap[32], check[64];
-    snprintf(heap, sizeof(heap), "-Xmx%um", s->options.heap_mb);
-    snprintf(check, sizeof(check), "-Dznode.container.checkIntervalMs=%u",
-             s->options.container_check_ms);
-    execlp("java", "java", "-Xms64m", heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-           "-Xshare:auto", check,
-           s->options.netty ? FACTORY "NettyServerCnxnFactory"
-                            : FACTORY "NIOServerCnxnFactory",
-           "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", CLASS_PATH,
-           "org.apache.zookeeper.server.quorum.QuorumPeerMain", s->config, (char *)NULL);
-    fprintf(stderr, "cannot run java: %s\n", strerror(errno));
-    _exit(127);
+    s->process.host = HOST;
+    s->process.port = zk_free_port(HOST);
+    snprintf(s->hosts, sizeof(s->hosts), HOST ":%u", s->process.port);
+    return s->process.port != 0;
 }
 
 static bool spawn(struct server *s)
 {
-    pid_t parent = getpid();
-    pid_t child = fork();
-    if (child == 0) {
-        detach_child(s, parent);
-        exec_java(s);
-    }
-    if (child < 0) {
-        fprintf(stderr, "server: fork: %s\n", strerror(errno));
-        return false;
-    }
-    s->pid = child;
-    return true;
+    const struct zk_settings settings = {.heap_mb = s->options.heap_mb,
+                                         .container_check_ms =
+                                             s->options.container_check_ms,
+                                         .netty = s->options.netty};
+    return zk_process_start(&s->process, &settings, s->config, s->log);
 }
 
 enum readiness { READY, DIED, LATE };
@@ -240,11 +109,11 @@ static enum readiness wait_until_ready(struct server *s)
     uint64_t deadline = monotonic_ms() + START_DEADLINE_MS;
     char answer[1024];
     while (monotonic_ms() < deadline) {
-        if (waitpid(s->pid, NULL, WNOHANG) == s->pid) {
-            s->pid = 0;
+        if (zk_process_is_dead(&s->process)) {
             return DIED;
         }
-        if (ask(s, "srvr", answer, sizeof(answer), START_ANSWER_MS) > 0 &&
+        if (zk_process_ask(&s->process, "srvr", answer, sizeof(answer), START_ANSWER_MS) >
+                0 &&
             strstr(answer, "Mode:") != NULL) {
             return READY;
         }
@@ -311,7 +180,7 @@ struct server *server_start(const struct server_options *options)
     snprintf(s->config, sizeof(s->config), "%s/zoo.cfg", s->directory.path);
     snprintf(s->log, sizeof(s->log), "%s/log", s->directory.path);
     if (!bring_up_anywhere(s)) {
-        fprintf(stderr, "server: did not come up on port %u\n", s->port);
+        fprintf(stderr, "server: did not come up on port %u\n", s->process.port);
         print_log(s);
         server_stop(s);
         return NULL;
@@ -321,13 +190,7 @@ struct server *server_start(const struct server_options *options)
 
 void server_kill(struct server *s)
 {
-    if (s->pid == 0) {
-        return;
-    }
-    kill(s->pid, SIGKILL);
-    while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR) {
-    }
-    s->pid = 0;
+    zk_process_kill(&s->process);
 }
 
 void server_stop(struct server *s)
@@ -351,7 +214,7 @@ bool server_restart(struct server *s)
 {
     server_kill(s);
     if (!bring_up(s)) {
-        fprintf(stderr, "server: did not come up again on port %u\n", s->port);
+        fprintf(stderr, "server: did not come up again on port %u\n", s->process.port);
         print_log(s);
         return false;
     }
@@ -360,12 +223,12 @@ bool server_restart(struct server *s)
 
 void server_pause(struct server *s)
 {
-    kill(s->pid, SIGSTOP);
+    zk_process_signal(&s->process, SIGSTOP);
 }
 
 void server_resume(struct server *s)
 {
-    kill(s->pid, SIGCONT);
+    zk_process_signal(&s->process, SIGCONT);
 }
 
 const char *server_hosts(const struct server *s)
@@ -375,7 +238,7 @@ const char *server_hosts(const struct server *s)
 
 uint16_t server_port(const struct server *s)
 {
-    return s->port;
+    return s->process.port;
 }
 
 uint32_t server_tick_ms(const struct server *s)
@@ -387,7 +250,7 @@ uint32_t server_tick_ms(const struct server *s)
 
 long server_command(const struct server *s, const char *word, char *answer, size_t size)
 {
-    return ask(s, word, answer, size, ANSWER_MS);
+    return zk_process_ask(&s->process, word, answer, size, ANSWER_MS);
 }
 
 static long number_after(const struct server *s, const char *word, const char *label)

@@ -1,0 +1,434 @@
+#include "ensemble.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "relay.h"
+#include "scratch.h"
+#include "zk_process.h"
+
+#define SERVING_DEADLINE_MS 60000
+#define SERVING_POLL_MS 20
+/* A server that is about to serve may accept a question and never answer it. */
+#define ANSWER_MS 300
+#define LOG_LINES 40
+#define START_ATTEMPTS 3
+
+/* How long a member may take to join, in ticks: only a test that hangs sees it. */
+#define INIT_LIMIT 100
+
+struct member {
+    struct zk_process process;
+    bool paused;
+    uint16_t quorum_port, election_port;
+    struct relay *to[ENSEMBLE_SIZE]; /* by which it reaches each other one */
+    char hosts[32];
+    char config[160], data[160], log[160];
+};
+
+struct ensemble {
+    struct ensemble_options options;
+    struct scratch directory;
+    struct member members[ENSEMBLE_SIZE];
+    char hosts[32 * ENSEMBLE_SIZE];
+};
+
+/* Each has all ports to itself, and the C client tells servers apart by them. */
+static const char *const addresses[ENSEMBLE_SIZE] = {"127.0.0.1", "127.0.0.2",
+                                                     "127.0.0.3"};
+
+static const struct zk_settings settings = {
+    .heap_mb = 256, .container_check_ms = 300, .netty = false};
+
+static uint64_t monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_nsec / 1000000U;
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec duration = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&duration, NULL);
+}
+
+/* ------------------------------------------------------------------- files */
+
+/* Its id among the members is its index + 1. */
+static void write_members(const struct ensemble *e, int self, FILE *file)
+{
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        const struct member *member = &e->members[i];
+        uint16_t quorum =
+            i == self ? member->quorum_port : relay_port(e->members[self].to[i]);
+        fprintf(file, "server.%d=%s:%u:%u\n", i + 1, member->process.host, quorum,
+                member->election_port);
+    }
+}
+
+static bool write_config(const struct ensemble *e, int self)
+{
+    const struct member *member = &e->members[self];
+    FILE *file = fopen(member->config, "w");
+    if (file == NULL) {
+        fprintf(stderr, "ensemble: %s: %s\n", member->config, strerror(errno));
+        return false;
+    }
+    fprintf(file,
+            "tickTime=%u\n"
+            "initLimit=%u\n"
+            "syncLimit=%u\n"
+            "dataDir=%s\n"
+            "clientPort=%u\n"
+            "clientPortAddress=%s\n"
+            "quorumListenOnAllIPs=false\n"
+            "minSessionTimeout=%u\n"
+            "maxSessionTimeout=%u\n"
+            "maxClientCnxns=0\n"
+            "admin.enableServer=false\n"
+            "4lw.commands.whitelist=*\n"
+            "snapCount=1000000\n"
+            "forceSync=no\n"
+            "extendedTypesEnabled=true\n",
+            e->options.tick_ms, INIT_LIMIT, e->options.sync_limit, member->data,
+            member->process.port, member->process.host, e->options.min_session_ms,
+            e->options.max_session_ms);
+    write_members(e, self, file);
+    return fclose(file) == 0;
+}
+
+/* What a member starts from when it has no data yet. */
+static bool write_identity(const struct ensemble *e, int self)
+{
+    char path[200];
+    const char *data = e->members[self].data;
+    snprintf(path, sizeof(path), "%s/myid", data);
+    FILE *file = mkdir(data, 0700) == 0 || errno == EEXIST ? fopen(path, "w") : NULL;
+    if (file == NULL) {
+        fprintf(stderr, "ensemble: %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    fprintf(file, "%d\n", self + 1);
+    return fclose(file) == 0;
+}
+
+/* The beginnings, where what went wrong first is told. */
+static void print_logs(const struct ensemble *e)
+{
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        char line[512];
+        int left = LOG_LINES;
+        FILE *file = fopen(e->members[i].log, "r");
+        while (file != NULL && left-- > 0 && fgets(line, sizeof(line), file) != NULL) {
+            fprintf(stderr, "member %d log: %s", i, line);
+        }
+        if (file != NULL) {
+            fclose(file);
+        }
+    }
+}
+
+/* ------------------------------------------------------------ start, stop */
+
+static void set_defaults(struct ensemble_options *options)
+{
+    if (options->tick_ms == 0) {
+        options->tick_ms = 200;
+    }
+    if (options->sync_limit == 0) {
+        options->sync_limit = 10;
+    }
+    if (options->min_session_ms == 0) {
+        options->min_session_ms = 2 * options->tick_ms;
+    }
+    if (options->max_session_ms == 0) {
+        options->max_session_ms = 60000;
+    }
+}
+
+static bool place_member(struct ensemble *e, int i)
+{
+    struct member *member = &e->members[i];
+    struct zk_process *process = &member->process;
+    process->host = addresses[i];
+    process->port = zk_free_port(process->host);
+    member->quorum_port = zk_free_port(process->host);
+    member->election_port = zk_free_port(process->host);
+    snprintf(member->hosts, sizeof(member->hosts), "%s:%u", addresses[i], process->port);
+    snprintf(member->config, sizeof(member->config), "%s/%d.cfg", e->directory.path, i);
+    snprintf(member->data, sizeof(member->data), "%s/data%d", e->directory.path, i);
+    snprintf(member->log, sizeof(member->log), "%s/log%d", e->directory.path, i);
+    strcat(strcat(e->hosts, i == 0 ? "" : ","), member->hosts);
+    return process->port != 0 && member->quorum_port != 0 && member->election_port != 0;
+}
+
+static bool open_relays(struct ensemble *e)
+{
+    for (int from = 0; from < ENSEMBLE_SIZE; from++) {
+        for (int to = 0; to < ENSEMBLE_SIZE; to++) {
+            const struct member *target = &e->members[to];
+            if (from == to) {
+                continue;
+            }
+            struct relay *relay = relay_open(target->process.host, target->quorum_port);
+            e->members[from].to[to] = relay;
+            if (relay == NULL) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool bring_up(struct ensemble *e)
+{
+    bool ready = true;
+    for (int i = 0; i < ENSEMBLE_SIZE && ready; i++) {
+        ready = place_member(e, i);
+    }
+    ready = ready && open_relays(e);
+    for (int i = 0; i < ENSEMBLE_SIZE && ready; i++) {
+        ready = write_config(e, i) && ensemble_revive(e, i);
+    }
+    return ready && ensemble_wait_serving(e);
+}
+
+static struct ensemble *start_once(const struct ensemble_options *options)
+{
+    struct ensemble *e = calloc(1, sizeof(*e));
+    if (e == NULL) {
+        return NULL;
+    }
+    if (options != NULL) {
+        e->options = *options;
+    }
+    set_defaults(&e->options);
+    if (!scratch_make(&e->directory)) {
+        free(e);
+        return NULL;
+    }
+    if (!bring_up(e)) {
+        ensemble_stop(e);
+        return NULL;
+    }
+    return e;
+}
+
+/* Again, on other ports: another process may have taken one in between. */
+struct ensemble *ensemble_start(const struct ensemble_options *options)
+{
+    struct ensemble *e = NULL;
+    for (int attempt = 0; attempt < START_ATTEMPTS && e == NULL; attempt++) {
+        e = start_once(options);
+    }
+    return e;
+}
+
+void ensemble_stop(struct ensemble *e)
+{
+    if (e == NULL) {
+        return;
+    }
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        ensemble_kill(e, i);
+    }
+    for (int i = 0; i < ENSEMBLE_SIZE * ENSEMBLE_SIZE; i++) {
+        relay_close(e->members[i / ENSEMBLE_SIZE].to[i % ENSEMBLE_SIZE]);
+    }
+    scratch_remove(&e->directory);
+    free(e);
+}
+
+const char *ensemble_hosts(const struct ensemble *e)
+{
+    return e->hosts;
+}
+
+const char *ensemble_hosts_of(const struct ensemble *e, int member)
+{
+    return e->members[member].hosts;
+}
+
+uint32_t ensemble_tick_ms(const struct ensemble *e)
+{
+    return e->options.tick_ms;
+}
+
+/* ----------------------------------------------------------------- members */
+
+void ensemble_kill(struct ensemble *e, int member)
+{
+    zk_process_kill(&e->members[member].process);
+    e->members[member].paused = false;
+}
+
+bool ensemble_revive(struct ensemble *e, int member)
+{
+    struct member *m = &e->members[member];
+    if (!zk_process_is_dead(&m->process)) {
+        return true;
+    }
+    return write_identity(e, member) &&
+           zk_process_start(&m->process, &settings, m->config, m->log);
+}
+
+void ensemble_wipe(struct ensemble *e)
+{
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        ensemble_kill(e, i);
+        scratch_remove_tree(e->members[i].data);
+    }
+}
+
+void ensemble_pause(struct ensemble *e, int member)
+{
+    zk_process_signal(&e->members[member].process, SIGSTOP);
+    e->members[member].paused = true;
+}
+
+void ensemble_resume(struct ensemble *e, int member)
+{
+    e->members[member].paused = false;
+    zk_process_signal(&e->members[member].process, SIGCONT);
+}
+
+static void hold(struct ensemble *e, int member, bool said, bool heard)
+{
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        if (i != member) {
+            relay_hold(e->members[member].to[i], said, heard);
+            relay_hold(e->members[i].to[member], heard, said);
+        }
+    }
+}
+
+void ensemble_cut(struct ensemble *e, int member, enum ensemble_cut cut)
+{
+    hold(e, member, (cut & ENSEMBLE_MUTE) != 0, (cut & ENSEMBLE_DEAF) != 0);
+}
+
+void ensemble_mend(struct ensemble *e, int member)
+{
+    hold(e, member, false, false);
+}
+
+/* --------------------------------------------------------------- questions */
+
+static bool ask(const struct ensemble *e, int member, const char *word, char *answer,
+                size_t size)
+{
+    const struct member *m = &e->members[member];
+    return m->process.pid != 0 && !m->paused &&
+           zk_process_ask(&m->process, word, answer, size, ANSWER_MS) >= 0;
+}
+
+/* "Mode: leader", "Mode: follower", or a sentence without a mode. */
+static bool has_mode(const struct ensemble *e, int member, const char *mode)
+{
+    char answer[1024];
+    return ask(e, member, "srvr", answer, sizeof(answer)) && strstr(answer, mode) != NULL;
+}
+
+bool ensemble_serves(const struct ensemble *e, int member)
+{
+    return has_mode(e, member, "Mode: ");
+}
+
+int ensemble_leader(const struct ensemble *e)
+{
+    int leader = -1;
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        if (has_mode(e, i, "Mode: leader")) {
+            if (leader >= 0) {
+                return -1;
+            }
+            leader = i;
+        }
+    }
+    return leader;
+}
+
+int ensemble_follower(const struct ensemble *e)
+{
+    int leader = ensemble_leader(e);
+    for (int i = 0; i < ENSEMBLE_SIZE && leader >= 0; i++) {
+        if (i != leader && ensemble_serves(e, i)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int ensemble_member_of(const struct ensemble *e, int64_t session_id)
+{
+    char answer[65536], wanted[32];
+    snprintf(wanted, sizeof(wanted), "sid=0x%" PRIx64 ",", (uint64_t)session_id);
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        if (ask(e, i, "cons", answer, sizeof(answer)) && strstr(answer, wanted) != NULL) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static long number_after(const struct ensemble *e, int member, const char *word,
+                         const char *label)
+{
+    char answer[65536];
+    const char *found =
+        ask(e, member, word, answer, sizeof(answer)) ? strstr(answer, label) : NULL;
+    return found == NULL ? -1 : strtol(found + strlen(label), NULL, 10);
+}
+
+long ensemble_watch_count(const struct ensemble *e, int member)
+{
+    return number_after(e, member, "wchs", "Total watches:");
+}
+
+long ensemble_ephemeral_count(const struct ensemble *e, int member)
+{
+    return number_after(e, member, "mntr", "zk_ephemerals_count\t");
+}
+
+/* A member that has died by itself never will. */
+static bool all_serve(struct ensemble *e)
+{
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        const struct member *member = &e->members[i];
+        if (member->process.pid != 0 && !member->paused && !ensemble_serves(e, i)) {
+            return false;
+        }
+    }
+    return ensemble_leader(e) >= 0;
+}
+
+static bool one_has_died(struct ensemble *e)
+{
+    bool died = false;
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        struct zk_process *process = &e->members[i].process;
+        died = died || (process->pid != 0 && zk_process_is_dead(process));
+    }
+    return died;
+}
+
+bool ensemble_wait_serving(struct ensemble *e)
+{
+    uint64_t deadline = monotonic_ms() + SERVING_DEADLINE_MS;
+    while (monotonic_ms() < deadline && !one_has_died(e)) {
+        if (all_serve(e)) {
+            return true;
+        }
+        pause_ms(SERVING_POLL_MS);
+    }
+    fprintf(stderr, "ensemble: does not serve\n");
+    print_logs(e);
+    return false;
+}

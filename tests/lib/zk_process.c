@@ -1,0 +1,178 @@
+#include "zk_process.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PORT_FIRST 20000
+#define PORT_COUNT 12000
+
+#define FACTORY "-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server."
+
+/* Debian's zookeeper.jar names what else it needs, but for a logger and for the
+ * one part of Netty that its own factory uses. */
+#define CLASS_PATH                                                    \
+    "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:" \
+    "/usr/share/java/netty-codec.jar"
+
+static struct sockaddr_in address_of(const char *host, uint16_t port)
+{
+    struct sockaddr_in address;
+    memset(&address, 0, sizeof(address));
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    inet_pton(AF_INET, host, &address.sin_addr);
+    return address;
+}
+
+uint16_t zk_free_port(const char *host)
+{
+    for (int attempt = 0; attempt < 100; attempt++) {
+        uint16_t random = 0;
+        if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
+            break;
+        }
+        uint16_t port = (uint16_t)(PORT_FIRST + random % PORT_COUNT);
+        struct sockaddr_in address = address_of(host, port);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        int bound = bind(fd, (const struct sockaddr *)&address, sizeof(address));
+        close(fd);
+        if (bound == 0) {
+            return port;
+        }
+    }
+    fprintf(stderr, "server: no free port\n");
+    return 0;
+}
+
+/* ----------------------------------------------------------------- process */
+
+/* In the child: the server outlives neither its parent nor keeps its files. */
+static void detach_child(const char *log, pid_t parent)
+{
+    sigset_t none;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(1);
+    }
+    setsid(); /* an interrupt from the terminal is not for the server */
+    int input = open("/dev/null", O_RDONLY);
+    int output = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (input < 0 || output < 0) {
+        _exit(1);
+    }
+    dup2(input, 0);
+    dup2(output, 1);
+    dup2(output, 2);
+    close_range(3, UINT_MAX, 0);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void exec_java(const struct zk_settings *settings, const char *config)
+{
+    char heap[32], check[64];
+    snprintf(heap, sizeof(heap), "-Xmx%um", settings->heap_mb);
+    snprintf(check, sizeof(check), "-Dznode.container.checkIntervalMs=%u",
+             settings->container_check_ms);
+    execlp("java", "java", "-Xms64m", heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+           "-Xshare:auto", check,
+           settings->netty ? FACTORY "NettyServerCnxnFactory"
+                           : FACTORY "NIOServerCnxnFactory",
+           "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", CLASS_PATH,
+           "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, (char *)NULL);
+    fprintf(stderr, "cannot run java: %s\n", strerror(errno));
+    _exit(127);
+}
+
+bool zk_process_start(struct zk_process *process, const struct zk_settings *settings,
+                      const char *config, const char *log)
+{
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child == 0) {
+        detach_child(log, parent);
+        exec_java(settings, config);
+    }
+    if (child < 0) {
+        fprintf(stderr, "server: fork: %s\n", strerror(errno));
+        return false;
+    }
+    process->pid = child;
+    return true;
+}
+
+bool zk_process_is_dead(struct zk_process *process)
+{
+    if (process->pid != 0 && waitpid(process->pid, NULL, WNOHANG) == process->pid) {
+        process->pid = 0;
+    }
+    return process->pid == 0;
+}
+
+void zk_process_kill(struct zk_process *process)
+{
+    if (process->pid == 0) {
+        return;
+    }
+    kill(process->pid, SIGKILL);
+    while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    process->pid = 0;
+}
+
+void zk_process_signal(const struct zk_process *process, int signal)
+{
+    if (process->pid != 0) {
+        kill(process->pid, signal);
+    }
+}
+
+/* ------------------------------------------------------- four letter words */
+
+static int connect_to(const struct zk_process *process, long patience_ms)
+{
+    struct sockaddr_in address = address_of(process->host, process->port);
+    struct timeval patience = {patience_ms / 1000, patience_ms % 1000 * 1000};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+long zk_process_ask(const struct zk_process *process, const char *word, char *answer,
+                    size_t size, long patience_ms)
+{
+    size_t length = 0;
+    ssize_t got = -1;
+    int fd = connect_to(process, patience_ms);
+    if (fd < 0) {
+        return -1;
+    }
+    if (send(fd, word, strlen(word), MSG_NOSIGNAL) == (ssize_t)strlen(word)) {
+        while (length < size - 1 &&
+               (got = recv(fd, answer + length, size - 1 - length, 0)) > 0) {
+            length += (size_t)got;
+        }
+    }
+    close(fd);
+    answer[length] = '\0';
+    return got < 0 ? -1 : (long)length;
+}
