@@ -123,10 +123,16 @@ typedef struct uvzk_retry_policy_s {
 typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
 typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
 typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
+typedef uvzk_lock_t uvzk_semaphore_t;                   /* InterProcessSemaphoreV2 */
+typedef uvzk_lock_t uvzk_semaphore_mutex_t;             /* InterProcessSemaphoreMutex */
+typedef uvzk_lock_t uvzk_multilock_t;                   /* InterProcessMultiLock */
 typedef struct uvzk_rwlock_s uvzk_rwlock_t;             /* InterProcessReadWriteLock */
 typedef struct uvzk_acquire_s uvzk_acquire_t;           /* attempt, then hold */
 typedef struct uvzk_verify_s uvzk_verify_t;             /* one question */
 typedef struct uvzk_participants_s uvzk_participants_t; /* one listing */
+typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
+typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
+typedef struct uvzk_set_s uvzk_set_t;                   /* one set of either */
 
 /* Shells: small, frozen, their state behind impl. */
 #define UVZK_SHELL_FIELDS                                                        \
@@ -151,6 +157,16 @@ struct uvzk_verify_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_participants_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_shared_value_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_shared_count_s {
+    UVZK_SHELL_FIELDS;
+    uvzk_shared_value_t value; /* private */
+};
+struct uvzk_set_s {
     UVZK_SHELL_FIELDS;
 };
 
@@ -404,6 +420,77 @@ UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
                                  const char *path);
 
+/* ---------------------------------------------------------------- semaphores */
+
+/* As many leases as max_leases, for everybody together; who asks for several
+ * (options.leases, at most 100) gets all of them at once or none. All clients of a
+ * path must name the same number, or a shared count (NULL: none), which then says how
+ * many there are, whatever max_leases is: when it rises, waiters are served; when
+ * it falls, nobody loses a lease, and waiters wait for longer. The count must be
+ * initialised, and be closed after the semaphore. Served in the order of arrival: a request for many
+ * leases is not overtaken by one for a few. Never re-entered: options.owner says nothing here.
+ * The hold's token is the czxid of the znode that stood in the queue, which grows with
+ * every grant; its path is that of its first lease.
+ *
+ * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more than a fixed max_leases.
+ * Other errors as uvzk_mutex_init. */
+UVZK_EXTERN int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *lock,
+                                    const char *path, uint32_t max_leases,
+                                    uvzk_shared_count_t *count);
+
+/* A semaphore with a single lease: a lock that is not re-entered, and that whoever
+ * has the hold may release. */
+UVZK_EXTERN int uvzk_semaphore_mutex_init(uvzk_client_t *client,
+                                          uvzk_semaphore_mutex_t *lock, const char *path);
+
+/* How many znodes a hold has: leases of a semaphore's, members of a multi lock's, 1 of
+ * any other; 0 if not held. And the full path of one of them, as uvzk_node_path, which
+ * tells the first; NULL beyond the last. */
+UVZK_EXTERN uint32_t uvzk_lease_count(const uvzk_acquire_t *hold);
+UVZK_EXTERN const char *uvzk_lease_path(const uvzk_acquire_t *hold, uint32_t index);
+
+/* Gives some leases of a semaphore's hold back, in the background, and goes on holding the
+ * others: fewer than it has, else UV_EINVAL. UVZK_ENOTHELD, UV_ENOMEM. */
+UVZK_EXTERN int uvzk_return_leases(uvzk_acquire_t *hold, uint32_t leases);
+
+/* --------------------------------------------------------------- multi lock */
+
+/* One of the members failed: to be acquired, to be kept, to be released. */
+typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *member,
+                                        int status);
+
+/* Several locks of one client as one (InterProcessMultiLock): all are held or none is,
+ * options.timeout_ms is for all of them together, and the first failure ends the
+ * attempt, or the hold: its status is the request's, and what was held is given back.
+ *
+ * If all members are mutexes, their znodes are made in one transaction, so that all
+ * queues agree on the order of any two such multi locks: they can never wait for each other
+ * in a circle, whatever their members. Members of other kinds are acquired
+ * one after the other in the order of their paths, and so are all with
+ * UVZK_MULTILOCK_IN_TURN; the hold on one of them may then be lost while another is
+ * still waited for. The two ways do not go together: whoever takes several of
+ * the same locks one after the other, as Curator's InterProcessMultiLock does in the
+ * order of its list, and whoever takes them at once may wait for each other for
+ * ever. Beside such others use UVZK_MULTILOCK_IN_TURN, and let them list
+ * their locks in the order of the paths.
+ *
+ * An owner that has a member by itself already re-enters it, and acquires the members in turn;
+ * one that has the multi lock re-enters that, not a member.
+ *
+ * The hold's token is the greatest of its members' (of mutexes: that of all of
+ * them). queued_cb is not called. uvzk_lease_path tells the members' paths, in the
+ * order of the locks' paths.
+ *
+ * members: 1 to 100 locks, each once; the array is copied. They are not closed with
+ * the multi lock, and must be closed after it. error_cb may be NULL; the first
+ * failure is told before the request's own callback, and all before that of a release.
+ * UV_EINVAL, UVZK_EDEADLOCK (two mutexes of one path), UVZK_ESTATE, UV_EBUSY, UV_ENOMEM;
+ * from uvzk_lock_acquire: UVZK_ECLOSED if a member is closed. */
+#define UVZK_MULTILOCK_IN_TURN 1U
+UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *lock,
+                                    uvzk_lock_t *const *members, size_t count,
+                                    unsigned flags, uvzk_multilock_error_cb error_cb);
+
 /* --------------------------------------------------------- attempt and hold */
 
 /* Gives the hold back. While a release is under way it cannot be lost: its
@@ -444,6 +531,107 @@ typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
 /* One round trip. UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_verify(uvzk_acquire_t *hold, uvzk_verify_t *request,
                             uvzk_verify_cb cb);
+
+/* ------------------------------------------- shared value and shared count */
+
+/* The data of one znode, known to all who share it: each change is told to each of
+ * them, across reconnections, new sessions, and the deletion and new making of the
+ * znode. Everybody may set it. A shared count is such a value that is a number: four
+ * bytes, the high byte first. Values are ordered by mzxid, the number of the
+ * transaction that set them; it never goes back, not even when the znode is made again. */
+
+/* A value as it was read: the transaction that has set it, and how often the znode
+ * had been set by then. */
+typedef struct uvzk_value_version_s {
+    int64_t mzxid;
+    int32_t version;
+} uvzk_value_version_t;
+
+/* status 0: a new value is known, the first one included, or the last one can be read
+ * again. Values may be skipped, they never go back. status < 0: it cannot be read now,
+ * the last one stays known, and the first change is told as soon as it can be read.
+ * UVZK_ENONODE: the znode was deleted. UVZK_ENOAUTH: its ACL forbids to read it.
+ * UVZK_ELIMIT: no room for another watch. UVZK_EAUTH: the client's credentials were
+ * refused, this is the last call. UVZK_ENOTSENT: the host names do not resolve.
+ * UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: the
+ * znode is missing and could not be made. That there is no connection is told by
+ * state_cb alone. */
+typedef void (*uvzk_shared_value_cb)(uvzk_shared_value_t *value, int status);
+
+/* FINAL for the value. */
+typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
+
+/* FINAL. 0: it is set, and is the known value unless a newer one is.
+ * UVZK_EBADVERSION: try_set only, the value was another one by then; it has been read
+ * again, unless the connection was lost meanwhile. UVZK_ENONODE: there is no such znode.
+ * UVZK_ECONNLOSS, UV_ENOMEM: it is not known whether it is set. UVZK_ECLOSED: the value or
+ * the client was closed; it is not known either. UVZK_EAUTH, UVZK_ENOTSENT: it is not set.
+ * UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: refused. */
+typedef void (*uvzk_set_cb)(uvzk_set_t *request, int status);
+
+/* Begins to read the znode and to watch it. If it is missing it is made with the seed,
+ * which is copied, its parents as containers (as persistent znodes where the server has
+ * none); who comes later finds it, whatever his seed. cb may be NULL. The path is as
+ * in uvzk_mutex_init.
+ * UV_EINVAL (also: seed_length over 1000000), UVZK_EPATH, UVZK_ESTATE (client closing),
+ * UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_shared_value_init(uvzk_client_t *client, uvzk_shared_value_t *value,
+                                       const char *path, const void *seed,
+                                       size_t seed_length, uvzk_shared_value_cb cb);
+
+/* The last value known, and its version; each pointer may be NULL. The data are lent
+ * until the next callback of this client begins. UVZK_ENONODE: none is known yet.
+ * UVZK_ECLOSED: not initialised, or closing. UV_EINVAL. */
+UVZK_EXTERN int uvzk_shared_value_get(const uvzk_shared_value_t *value, const void **data,
+                                      size_t *length, uvzk_value_version_t *version);
+
+/* Sets the value, whatever it is now. The data are copied. Sets are sent in the order
+ * of the calls, and wait for the connection if there is none.
+ * UV_EINVAL (also: length over 1000000), UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_shared_value_set(uvzk_shared_value_t *value, uvzk_set_t *request,
+                                      const void *data, size_t length, uvzk_set_cb cb);
+
+/* Sets it only if it still is what uvzk_shared_value_get told with this version. Refused
+ * without a request if a newer value is known. ZooKeeper itself compares the version
+ * number alone: a znode that was made again just now and has come to the same number
+ * cannot be told from the old one.
+ * UV_EINVAL also if the version's number is -1, which means "any" to ZooKeeper (a znode
+ * gets there after four thousand million sets). */
+UVZK_EXTERN int uvzk_shared_value_try_set(uvzk_shared_value_t *value, uvzk_set_t *request,
+                                          const uvzk_value_version_t *version,
+                                          const void *data, size_t length,
+                                          uvzk_set_cb cb);
+
+/* Sets that are not told yet end with UVZK_ECLOSED; cb (may be NULL) comes last. A
+ * client closes its values with itself, without a callback of their own.
+ * UVZK_ESTATE: closing, or not initialised. */
+UVZK_EXTERN int uvzk_shared_value_close(uvzk_shared_value_t *value,
+                                        uvzk_shared_value_close_cb cb);
+
+/* As uvzk_shared_value_cb; value: the last count known, 0 before the first.
+ * UVZK_EDATA: the data are fewer than four bytes; the count stays what it was. Of more
+ * than four the first four count. */
+typedef void (*uvzk_shared_count_cb)(uvzk_shared_count_t *count, int status,
+                                     int32_t value);
+
+/* FINAL for the count. */
+typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
+
+/* All as their namesakes of the shared value.
+ * uvzk_shared_count_get: UVZK_EDATA if what is known never was a count; its version is
+ * that of the count it tells. */
+UVZK_EXTERN int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *count,
+                                       const char *path, int32_t seed,
+                                       uvzk_shared_count_cb cb);
+UVZK_EXTERN int uvzk_shared_count_get(const uvzk_shared_count_t *count, int32_t *value,
+                                      uvzk_value_version_t *version);
+UVZK_EXTERN int uvzk_shared_count_set(uvzk_shared_count_t *count, uvzk_set_t *request,
+                                      int32_t value, uvzk_set_cb cb);
+UVZK_EXTERN int uvzk_shared_count_try_set(uvzk_shared_count_t *count, uvzk_set_t *request,
+                                          const uvzk_value_version_t *version,
+                                          int32_t value, uvzk_set_cb cb);
+UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
+                                        uvzk_shared_count_close_cb cb);
 
 #ifdef __cplusplus
 }

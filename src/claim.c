@@ -87,9 +87,13 @@ struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *ow
     return claim;
 }
 
-/* What is still RELEASING learns what became of the znodes. */
-static void over(struct uvzk__claim *claim)
+/* When nothing needs it any more. What is still RELEASING learns what became of the
+ * znodes. */
+static void free_if_over(struct uvzk__claim *claim)
 {
+    if (claim->contender_count > 0 || claim->pins > 0 || !claim->given_up) {
+        return;
+    }
     while (!uvzk__list_empty(&claim->acquisitions)) {
         uvzk__acquisition_released(acquisition_at(claim->acquisitions.next),
                                    claim->release_status);
@@ -113,20 +117,31 @@ void uvzk__claim_detach(struct uvzk__contender *contender)
     uvzk__list_remove(&contender->in_claim);
     claim->contender_count--;
     claim->held_count -= contender->held;
-    if (claim->contender_count == 0 && claim->given_up) {
-        over(claim);
-    }
+    free_if_over(claim);
+}
+
+void uvzk__claim_pin(struct uvzk__claim *claim)
+{
+    claim->pins++;
+}
+
+void uvzk__claim_unpin(struct uvzk__claim *claim)
+{
+    claim->pins--;
+    free_if_over(claim);
 }
 
 void uvzk__claim_retire(struct uvzk__contender *contender)
 {
     struct uvzk__claim *claim = contender->claim;
     const struct uvzk__node *node = &contender->node;
+    int status = node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
 
-    if (claim->release_status == 0) {
-        claim->release_status = node->status != 0 ? node->status
-                                : node->deleted   ? 0
-                                                  : UVZK_ELOST;
+    if (claim->release_status == 0 && !contender->ticket) {
+        claim->release_status = status;
+    }
+    if (claim->kind->retired != NULL) {
+        claim->kind->retired(contender, status);
     }
     uvzk__claim_detach(contender);
 }
@@ -177,13 +192,19 @@ static void end_acquisitions(struct uvzk__claim *claim, int code)
     }
 }
 
-static void withdraw_contenders(struct uvzk__claim *claim)
+void uvzk__claim_withdraw(struct uvzk__claim *claim)
 {
-    if (claim->contender_count == 0) {
-        over(claim);
-    } else if (claim->contender_count > 1) {
-        uvzk__list_append(&claim->client->unwinding, &claim->unwinding);
-        uvzk__wake(claim->client);
+    uvzk__list_append(&claim->client->unwinding, &claim->unwinding);
+    uvzk__wake(claim->client);
+}
+
+static void let_go_of_contenders(struct uvzk__claim *claim)
+{
+    if (claim->kind->keep != NULL && claim->kind->keep(claim)) {
+        return;
+    }
+    if (claim->contender_count != 1) {
+        uvzk__claim_withdraw(claim);
     } else if (uvzk__claim_first(claim)->node.wanted) {
         uvzk__contender_unwanted(uvzk__claim_first(claim));
     }
@@ -198,7 +219,7 @@ void uvzk__claim_end(struct uvzk__claim *claim, int code)
     let_go(claim);
     disown(claim);
     end_acquisitions(claim, code);
-    withdraw_contenders(claim);
+    let_go_of_contenders(claim);
 }
 
 static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
@@ -211,18 +232,29 @@ static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
     return link == &claim->contenders ? NULL : contender_at(link);
 }
 
-static void unwind(struct uvzk__claim *claim)
+static void withdraw(struct uvzk__claim *claim)
 {
     struct uvzk__contender *contender;
 
-    claim->contender_count++; /* it outlives this loop */
     while ((contender = first_wanted(claim)) != NULL) {
         uvzk__contender_unwanted(contender);
     }
-    claim->contender_count--;
-    if (claim->contender_count == 0) {
-        over(claim);
-    }
+}
+
+static void unwind(struct uvzk__claim *claim)
+{
+    uvzk__claim_pin(claim);
+    withdraw(claim);
+    uvzk__claim_unpin(claim);
+}
+
+void uvzk__claim_empty(struct uvzk__claim *claim)
+{
+    uvzk__claim_pin(claim);
+    claim->given_up = true; /* their end does not end it */
+    withdraw(claim);
+    claim->given_up = false;
+    uvzk__claim_unpin(claim);
 }
 
 void uvzk__claims_unwind(struct uvzk__client *client)
@@ -273,6 +305,10 @@ void uvzk__claim_queued(struct uvzk__claim *claim, uint64_t ahead)
 
 const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t index)
 {
+    if (claim->kind->member != NULL) {
+        const struct uvzk__claim *member = claim->kind->member(claim, index);
+        return member == NULL ? NULL : uvzk__claim_node_path(member, 0);
+    }
     for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
          link = link->next) {
         const struct uvzk__contender *contender = contender_at(link);

@@ -42,8 +42,17 @@ void uvzk__claim_ungrant(struct uvzk__claim *);
  * that are being released, and withdraws its contenders: a single one at once,
  * several in the next round of the turn. The claim may be gone afterwards. */
 void uvzk__claim_end(struct uvzk__claim *, int code);
+/* Withdraws the contenders of one that has ended, in the next round. */
+void uvzk__claim_withdraw(struct uvzk__claim *);
 /* The next round. */
 void uvzk__claims_unwind(struct uvzk__client *);
+
+/* Withdraws the contenders of one that has not begun: it has none afterwards. */
+void uvzk__claim_empty(struct uvzk__claim *);
+
+/* It is not freed between the two. */
+void uvzk__claim_pin(struct uvzk__claim *);
+void uvzk__claim_unpin(struct uvzk__claim *);
 
 /* What is being released learns this; nothing will be known of the znodes. */
 void uvzk__claim_abandon(struct uvzk__claim *, int code);

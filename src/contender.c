@@ -118,6 +118,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     }
     client->node_bytes += budget_of(queue);
     client->contender_count++;
+    queue->contender_count++;
     contender->first_attempt_ms = uvzk__now(client);
     uvzk__list_append(&client->contenders, &contender->everyone);
     uvzk__list_append(&queue->strangers, &contender->in_queue);
@@ -142,20 +143,16 @@ void uvzk__contender_name(struct uvzk__contender *contender, int32_t sequence)
     (void)snprintf(contender->path + prefix, SEQUENCE_SIZE, "%010" PRId32, sequence);
 }
 
-static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+void uvzk__contender_made(struct uvzk__contender *contender, int status,
+                          const char *path, int64_t czxid)
 {
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
-    struct uvzk__place place = {0, 0};
-    int status = reply->status;
+    struct uvzk__place place = {0, czxid};
 
-    uvzk__answered(contender->client, rpc, status, true);
     if (status == 0) {
         struct uvzk__node_name name;
-        uvzk__node_name_parse(&name, uvzk__path_name(reply->name), contender->token);
+        uvzk__node_name_parse(&name, uvzk__path_name(path), contender->token);
         if (name.is_contender) {
             place.sequence = name.sequence;
-            place.czxid = reply->stat.czxid;
             uvzk__contender_name(contender, name.sequence);
         } else {
             status = UVZK_EZOOKEEPER; /* it stands somewhere: search for it */
@@ -166,12 +163,35 @@ static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     uvzk__contender_follow(contender);
 }
 
+static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+
+    uvzk__answered(contender->client, rpc, reply->status, true);
+    uvzk__contender_made(contender, reply->status, reply->name, reply->stat.czxid);
+}
+
+void uvzk__contender_sent(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+    struct uvzk__queue *queue = contender->queue;
+
+    contender->covered = false;
+    contender->create_stamp = client->stamp;
+    uvzk__node_sent(&contender->node);
+    if (client->tuning & UVZK__TUNE_PIPELINE && !queue->fresh) {
+        queue->newest_stamp = client->stamp;
+        uvzk__queue_touch(queue);
+    }
+}
+
 void uvzk__contender_data(const struct uvzk__contender *contender, const void **data,
                           size_t *length)
 {
     *data = contender->claim->data;
     *length = contender->claim->data_length;
-    if (*data == NULL) {
+    if (*data == NULL || contender->ticket) {
         *data = contender->client->default_data;
         *length = contender->client->default_data_length;
     }
@@ -180,21 +200,14 @@ void uvzk__contender_data(const struct uvzk__contender *contender, const void **
 void uvzk__contender_create(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
-    struct uvzk__queue *queue = contender->queue;
     struct uvzk__rpc *rpc = &contender->rpc;
 
     uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, create_replied);
     rpc->mode = UVZK__EPHEMERAL_SEQUENTIAL;
     rpc->acl = &client->acl;
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
-    contender->covered = false;
-    uvzk__node_sent(&contender->node);
     uvzk__submit(client, rpc);
-    contender->create_stamp = client->stamp;
-    if (client->tuning & UVZK__TUNE_PIPELINE && !queue->fresh) {
-        queue->newest_stamp = client->stamp;
-        uvzk__queue_touch(queue);
-    }
+    uvzk__contender_sent(contender);
 }
 
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
@@ -291,6 +304,7 @@ static void retire(struct uvzk__contender *contender)
     uvzk__list_remove(&contender->in_role);
     client->node_bytes -= budget_of(contender->queue);
     client->contender_count--;
+    contender->queue->contender_count--;
     contender->ended = true;
     contender->queue = NULL;
     if (contender->pins == 0) {
@@ -379,7 +393,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
         return;
     }
     (void)client->port->random(client->port, &random, sizeof(random));
-    bool again = !contender->held &&
+    bool again = !contender->held && !contender->once &&
                  uvzk__retry_allow(&client->retry, contender->attempts++,
                                    now - contender->first_attempt_ms, random, &sleep_ms);
     uvzk__log(client, UVZK_LOG_WARN, "%s was deleted by somebody else", contender->path);

@@ -24,6 +24,12 @@ int uvzk__contender_rename(struct uvzk__contender *);
 void uvzk__contender_name(struct uvzk__contender *, int32_t sequence);
 void uvzk__contender_create(struct uvzk__contender *);
 
+/* A request that makes its node has just been submitted, and: its reply has come.
+ * path: of the node made; czxid: 0 if it is not known yet. Both for status 0 only. */
+void uvzk__contender_sent(struct uvzk__contender *);
+void uvzk__contender_made(struct uvzk__contender *, int status, const char *path,
+                          int64_t czxid);
+
 /* Whether it has its writer's number: it waits for nobody. */
 static inline bool uvzk__contender_downgraded(const struct uvzk__contender *contender)
 {

@@ -75,7 +75,6 @@ static void create(struct uvzk__contender *reader)
         uvzk__contender_create(reader);
         return;
     }
-    reader->writer_czxid = downgrade->writer_place.czxid;
     uvzk__contender_name(reader, downgrade->writer_place.sequence);
     downgrade->ops[0].kind = UVZK__OP_CHECK;
     downgrade->ops[0].path = downgrade->writer->path;

@@ -9,6 +9,7 @@
 #include "lifecycle.h"
 #include "prover.h"
 #include "queue.h"
+#include "replica.h"
 #include "sweep.h"
 
 /* A turn repeats itself while callbacks make new work, but not for ever: the
@@ -148,6 +149,7 @@ void uvzk__resume(struct uvzk__client *client)
     {
         uvzk__queue_touch(queue);
     }
+    uvzk__replicas_resume(client);
     uvzk__wake(client);
 }
 

@@ -10,7 +10,9 @@
 #include "lock.h"
 #include "prover.h"
 #include "queue.h"
+#include "replica.h"
 #include "retry.h"
+#include "shared_value.h"
 
 static struct uvzk__client *client_of(struct uvzk__port_user *user)
 {
@@ -79,6 +81,7 @@ static void end_session(struct uvzk__client *client, int code, bool gone)
     {
         uvzk__queue_session_ended(queue);
     }
+    uvzk__replicas_session_ended(client);
     uvzk__timed_clear(client, &client->lapse);
 }
 
@@ -170,6 +173,7 @@ static void open_failed(struct uvzk__client *client, int status)
         client->open_attempts = 0;
         sleep_ms = client->retry.base_ms;
         for_each_contender(client, uvzk__contender_end, UVZK_ECONNLOSS);
+        uvzk__replicas_out_of_reach(client, UVZK_ENOTSENT);
     }
     uvzk__timed_set(client, &client->reopen, now + (sleep_ms == 0 ? 1 : sleep_ms));
 }
@@ -198,6 +202,7 @@ static void on_session(struct uvzk__port_user *user,
         client->auth_failed = true;
         end_session(client, UVZK_EAUTH, false);
         for_each_contender(client, uvzk__contender_end, UVZK_EAUTH);
+        uvzk__replicas_out_of_reach(client, UVZK_EAUTH);
         break;
     case UVZK__SESSION_OPEN_FAILED:
         if (!client->closing) {
@@ -235,6 +240,7 @@ void uvzk__close(struct uvzk__client *client)
     (void)uvzk__session_close(&client->session);
     uvzk__timed_clear(client, &client->reopen);
     for_each_contender(client, uvzk__contender_end, UVZK_ECLOSED);
+    uvzk__replicas_out_of_reach(client, UVZK_ECLOSED);
     client->patience.due = patience_over;
     uvzk__timed_set(client, &client->patience, uvzk__now(client) + client->close_wait_ms);
     uvzk__wake(client);
@@ -259,6 +265,7 @@ static void free_client(struct uvzk__client *client)
         uvzk__lock_free(
             UVZK__CONTAINER_OF(client->locks.next, struct uvzk__lock, everyone));
     }
+    uvzk__shared_values_free(client);
     uvzk__client_free(client);
 }
 

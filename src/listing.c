@@ -1,8 +1,12 @@
 #include "listing.h"
 
+#include "claim.h"
 #include "driver.h"
+#include "leases.h"
+#include "predecessor.h"
 #include "queue.h"
 #include "view.h"
+#include "watch_budget.h"
 
 static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
@@ -11,6 +15,9 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     queue->doing = UVZK__QUEUE_IDLE;
     uvzk__answered(queue->client, rpc, status, false);
+    if (status != 0 && rpc->watch != NULL) {
+        uvzk__predecessor_forget(queue); /* it has not been armed */
+    }
     if (status == 0) {
         status = uvzk__view_update(queue, reply->names, reply->name_count);
     } else if (status == UVZK_ENONODE) {
@@ -19,9 +26,28 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status != 0 && !uvzk__queue_passing(queue, status)) {
         uvzk__queue_end_members(queue, status);
         uvzk__queue_end_strangers(queue, UVZK__NODE_UNKNOWN, status);
+        if (queue->taker != NULL) {
+            uvzk__claim_end(queue->taker->claim, status);
+        }
         uvzk__queue_rest(queue); /* what may stand still has to be searched for */
     }
     uvzk__queue_touch(queue);
+}
+
+/* Somebody's lease may go. Out of memory: there is a next time, after a rest. */
+static void watch_children(struct uvzk__queue *queue)
+{
+    char *path = uvzk__strdup(queue->path);
+
+    if (path == NULL) {
+        uvzk__queue_rest(queue);
+    } else if (!uvzk__watch_budget_take(queue->client, path)) {
+        uvzk__free(path);
+        uvzk__claim_end(queue->taker->claim, UVZK_ELIMIT);
+    } else {
+        queue->watched = path;
+        queue->rpc.watch = &queue->watch;
+    }
 }
 
 static void start_listing(struct uvzk__queue *queue, bool synced)
@@ -29,6 +55,9 @@ static void start_listing(struct uvzk__queue *queue, bool synced)
     struct uvzk__client *client = queue->client;
 
     uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, list_replied);
+    if (queue->crowded && queue->watched == NULL) {
+        watch_children(queue);
+    }
     queue->doing = UVZK__QUEUE_LISTING;
     queue->synced = synced;
     uvzk__submit(client, &queue->rpc);

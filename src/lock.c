@@ -58,11 +58,7 @@ int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell
     if (shell->impl != NULL) {
         return UV_EBUSY;
     }
-    if (uvzk__path_validate(path) != 0 || strcmp(path, "/") == 0 ||
-        strlen(client->ns) + strlen(path) > UVZK__PATH_MAX) {
-        return UVZK_EPATH;
-    }
-    return 0;
+    return uvzk__path_validate_below(client->ns, path);
 }
 
 struct uvzk__lock *uvzk__lock_new(struct uvzk__client *client, uvzk_lock_t *shell,

@@ -1,7 +1,8 @@
 /* InterProcessMutex: one contender for each owner, all of them exclusive. */
+#include "mutex.h"
+
 #include "claim.h"
 #include "contender.h"
-#include "lock.h"
 #include "queue.h"
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
@@ -42,7 +43,7 @@ static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
         UVZK__CONTAINER_OF(claim->contenders.next, struct uvzk__contender, in_claim));
 }
 
-static const struct uvzk__lock_kind mutex = {
+const struct uvzk__lock_kind uvzk__mutex = {
     .claim_kind = &uvzk__claim_plain,
     .check = check,
     .occupied = occupied,
@@ -54,7 +55,7 @@ int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path
 {
     int status = uvzk__lock_check(client, shell, path);
 
-    if (status == 0 && uvzk__lock_new(client->impl, shell, path, &mutex) == NULL) {
+    if (status == 0 && uvzk__lock_new(client->impl, shell, path, &uvzk__mutex) == NULL) {
         status = UV_ENOMEM;
     }
     return status;

@@ -14,7 +14,8 @@
 #define GONE UVZK__NODE_GONE
 
 static const unsigned moves[] = {
-    [CREATING] = BIT(STANDING) | BIT(PARENTS) | BIT(UNKNOWN) | BIT(DOOMED) | BIT(GONE),
+    [CREATING] = BIT(STANDING) | BIT(IDENTIFYING) | BIT(PARENTS) | BIT(UNKNOWN) |
+                 BIT(DOOMED) | BIT(GONE),
     [PARENTS] = BIT(CREATING) | BIT(GONE),
     [UNKNOWN] = BIT(CREATING) | BIT(IDENTIFYING) | BIT(DOOMED) | BIT(GONE),
     [IDENTIFYING] = BIT(STANDING) | BIT(CREATING) | BIT(DOOMED) | BIT(GONE),
@@ -126,10 +127,10 @@ static void stand(struct uvzk__node *node)
         node->status = UVZK_EEXHAUSTED;
         node->wanted = false;
     }
-    if (node->wanted) {
-        move(node, STANDING);
-    } else {
+    if (!node->wanted) {
         doom(node);
+    } else {
+        move(node, node->place.czxid != 0 ? STANDING : IDENTIFYING);
     }
 }
 

@@ -6,7 +6,7 @@
  *                     NONODE            parents made
  *          CREATING ----------> PARENTS ------------> CREATING
  *           |  |  ^
- *        ok |  |  +---- absent -----+---- not ours -----+
+ *        ok |  |  +---- absent -----+---- not ours -----+  (a multi's ok: IDENTIFYING)
  *           |  | outcome unknown    |                   |
  *           |  +-------------> UNKNOWN --- found --> IDENTIFYING
  *           |                                           | ok, ours
@@ -34,7 +34,7 @@
 #include "port.h"
 
 enum uvzk__node_state {
-    UVZK__NODE_CREATING,    /* next: STANDING PARENTS UNKNOWN DOOMED GONE */
+    UVZK__NODE_CREATING,    /* next: STANDING IDENTIFYING PARENTS UNKNOWN DOOMED GONE */
     UVZK__NODE_PARENTS,     /* next: CREATING GONE */
     UVZK__NODE_UNKNOWN,     /* next: CREATING IDENTIFYING DOOMED GONE */
     UVZK__NODE_IDENTIFYING, /* next: STANDING CREATING DOOMED GONE */
@@ -70,8 +70,9 @@ enum uvzk__node_needs uvzk__node_needs(const struct uvzk__node *);
 /* What needs() named was submitted. */
 void uvzk__node_sent(struct uvzk__node *);
 
-/* The create was replied. place: of the node made, at status 0. A sequence that
- * is worn out dooms the node with UVZK_EEXHAUSTED. */
+/* The create was replied. place: of the node made, at status 0; a multi does not tell
+ * its czxid, which is then 0 and asked for (IDENTIFYING). A sequence that is worn out
+ * dooms the node with UVZK_EEXHAUSTED. */
 void uvzk__node_created(struct uvzk__node *, int status, struct uvzk__place place);
 
 void uvzk__node_parents(struct uvzk__node *, int status);

@@ -68,15 +68,6 @@ static void scout_back(struct uvzk__queue *scout, bool paved)
 
 /* ---------------------------------------------------------------- the requests */
 
-/* Down again, below an ancestor that stands. False: nothing can be sent now. */
-static bool go_down(struct uvzk__queue *queue, size_t length)
-{
-    const char *next = strchr(queue->path + length + 1, '/');
-
-    return make_parent(queue,
-                       next != NULL ? (size_t)(next - queue->path) : strlen(queue->path));
-}
-
 /* Up to the first ancestor whose parent exists, then down. */
 static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
@@ -97,7 +88,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
         queue->fresh = status == 0;
         parents_made(queue);
     } else if (stands) {
-        going_on = go_down(queue, length);
+        going_on = make_parent(queue, uvzk__path_next_length(queue->path, length));
     } else if (status == UVZK_ENONODE && above > 1) {
         going_on = make_parent(queue, above);
     } else if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {

@@ -94,6 +94,14 @@ int uvzk__path_validate_znode(const char *path)
     return 0;
 }
 
+int uvzk__path_validate_below(const char *ns, const char *path)
+{
+    if (strcmp(path, "/") == 0 || strlen(ns) + strlen(path) > UVZK__PATH_MAX) {
+        return UVZK_EPATH;
+    }
+    return uvzk__path_validate(path);
+}
+
 char *uvzk__path_join(const char *parent, const char *child)
 {
     size_t parent_length = strlen(parent);
@@ -124,6 +132,11 @@ size_t uvzk__path_parent_length(const char *path)
         return 0;
     }
     return slash == path ? 1 : (size_t)(slash - path);
+}
+
+size_t uvzk__path_next_length(const char *path, size_t length)
+{
+    return length + 1 + strcspn(path + length + 1, "/");
 }
 
 const char *uvzk__path_name(const char *path)

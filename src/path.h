@@ -18,6 +18,10 @@ int uvzk__path_validate(const char *path);
  * whose names make it longer. */
 int uvzk__path_validate_znode(const char *path);
 
+/* 0 or UVZK_EPATH: for a path below a namespace ("" or "/ns"), that is not the root,
+ * the limit including the namespace. */
+int uvzk__path_validate_below(const char *ns, const char *path);
+
 /* Joins with exactly one '/': ("/a", "b"), ("/a/", "/b"), ("", "/b"), ("/", "b").
  * A new string of the caller's, to be freed with uvzk__free; NULL when out of
  * memory. */
@@ -26,6 +30,10 @@ char *uvzk__path_join(const char *parent, const char *child);
 /* Length in bytes of the parent's path: "/a/b" -> 2, "/a" -> 1 (the root), "/"
  * -> 0 (no parent). */
 size_t uvzk__path_parent_length(const char *path);
+
+/* Length of the next longer ancestor, or of the path itself: ("/a/b/c", 2) -> 4.
+ * length: of an ancestor, not of the root, and less than the path's. */
+size_t uvzk__path_next_length(const char *path, size_t length);
 
 /* The part after the last '/': a pointer into path. */
 const char *uvzk__path_name(const char *path);

@@ -7,6 +7,7 @@
 #include "contender.h"
 #include "driver.h"
 #include "guard.h"
+#include "leases.h"
 #include "listing.h"
 #include "parents.h"
 #include "path.h"
@@ -76,6 +77,7 @@ static void init_lists(struct uvzk__queue *queue)
     uvzk__list_init(&queue->members);
     uvzk__list_init(&queue->leaving);
     uvzk__list_init(&queue->strangers);
+    uvzk__list_init(&queue->offers);
     uvzk__list_init(&queue->dirty);
     uvzk__list_init(&queue->behind_scout);
 }
@@ -99,6 +101,9 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
     queue->rest.due = rested;
     uvzk__predecessor_init(queue);
     init_lists(queue);
+    if (discipline == UVZK__COUNTED) {
+        uvzk__leases_init(queue);
+    }
     queue->key = uvzk__strdup(key);
     if (queue->key != NULL) {
         queue->path = queue->key + 1;
@@ -135,6 +140,7 @@ void uvzk__queue_free(struct uvzk__queue *queue)
     uvzk__timed_clear(client, &queue->rest);
     uvzk__list_remove(&queue->dirty);
     HASH_DEL(client->queues, queue);
+    uvzk__free(queue->locks_path);
     uvzk__free(queue->parent);
     uvzk__free(queue->key);
     uvzk__free(queue);
@@ -213,12 +219,13 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
 struct remains {
     bool any;
     bool standing_writer; /* certainly stands, and everybody behind waits for it */
+    bool reigned;         /* it held until it was let go */
 };
 
 static struct remains remains_before(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    struct remains remains = {false, false};
+    struct remains remains = {false, false, false};
 
     for (struct uvzk__link *link = queue->leaving.next; link != &queue->leaving;
          link = link->next) {
@@ -229,6 +236,7 @@ static struct remains remains_before(struct uvzk__contender *contender)
         }
         if (!left->shared || !contender->shared) {
             remains.any = true;
+            remains.reigned |= left->reigned;
             remains.standing_writer |=
                 !left->shared && !left->node.in_flight && !left->node.delete_unknown;
         }
@@ -249,14 +257,25 @@ static struct uvzk__contender *front_of(struct uvzk__queue *queue)
     return next;
 }
 
+static bool waits_for_nobody_else(const struct uvzk__contender *next)
+{
+    return next != NULL && next->node.state == UVZK__NODE_STANDING && next->covered &&
+           uvzk__view_blocker(next->queue, next) == NULL;
+}
+
 struct uvzk__contender *uvzk__queue_heir(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = next_in_line(queue);
 
-    return next != NULL && next->node.state == UVZK__NODE_STANDING && next->covered &&
-                   !waits_for_holders(next) && uvzk__view_blocker(queue, next) == NULL
-               ? next
-               : NULL;
+    return waits_for_nobody_else(next) && !waits_for_holders(next) ? next : NULL;
+}
+
+bool uvzk__queue_next_is_ours(struct uvzk__client *client,
+                              enum uvzk__discipline discipline, const char *path)
+{
+    struct uvzk__queue *queue = uvzk__queue_find(client, discipline, path);
+
+    return queue != NULL && waits_for_nobody_else(next_in_line(queue));
 }
 
 /* ----------------------------------------------------------------- requests */
@@ -433,15 +452,25 @@ static void want_proof_of_readers(struct uvzk__queue *queue)
     }
 }
 
+/* Nobody else can have held since one of ours did that has not quite gone yet. */
+static void reign(struct uvzk__contender *front)
+{
+    if (!remains_before(front).reigned) {
+        front->queue->reign_stamp = front->client->stamp;
+    }
+    front->reigned = true;
+    uvzk__contender_grant(front);
+}
+
 static bool grant_if_vouched(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
     switch (voucher_of(queue, front)) {
     case VOUCHED:
-        uvzk__contender_grant(front);
+        reign(front);
         return true;
     case ON_CREDIT:
         uvzk__contender_on_credit(front);
-        uvzk__contender_grant(front);
+        reign(front);
         return true;
     case ASK_GUARD:
         uvzk__guard(front);
@@ -452,6 +481,19 @@ static bool grant_if_vouched(struct uvzk__queue *queue, struct uvzk__contender *
         break;
     case AWAIT_DELETE:
         break; /* its reply settles the queue again */
+    }
+    return false;
+}
+
+/* Whether somebody is about to read on in the place of a writer that may be gone. */
+static bool downgrade_pending(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link;
+
+    for (link = queue->strangers.next; link != &queue->strangers; link = link->next) {
+        if (uvzk__contender_downgraded(member_at(link)) && member_at(link)->node.wanted) {
+            return true;
+        }
     }
     return false;
 }
@@ -467,7 +509,7 @@ static bool grant_front(struct uvzk__queue *queue)
         uvzk__guard(front);
     } else if (!uvzk__proof_grants(&queue->client->proof, uvzk__now(queue->client))) {
         want_proof(queue, front);
-    } else {
+    } else if (front->shared || !downgrade_pending(queue)) {
         return grant_if_vouched(queue, front);
     }
     return false;
@@ -493,16 +535,25 @@ static void end_tries(struct uvzk__queue *queue)
     }
 }
 
-void uvzk__queue_settle(struct uvzk__queue *queue)
+static void settle_in_order(struct uvzk__queue *queue)
 {
-    queue->settlings++;
     while (grant_front(queue)) {
     }
     end_tries(queue);
     request(queue);
-    if (uvzk__list_empty(&queue->holders) && uvzk__list_empty(&queue->members) &&
-        uvzk__list_empty(&queue->leaving) && uvzk__list_empty(&queue->strangers) &&
-        queue->doing == UVZK__QUEUE_IDLE) {
+}
+
+void uvzk__queue_settle(struct uvzk__queue *queue)
+{
+    queue->settlings++;
+    if (queue->discipline == UVZK__COUNTED) {
+        uvzk__leases_settle(queue);
+    } else {
+        settle_in_order(queue);
+    }
+    if (queue->bids == 0 && uvzk__list_empty(&queue->holders) &&
+        uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->leaving) &&
+        uvzk__list_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
         uvzk__predecessor_unwatch(queue);
         uvzk__queue_free(queue);
     }

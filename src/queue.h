@@ -50,6 +50,10 @@ void uvzk__queue_place(struct uvzk__queue *, struct uvzk__contender *);
  * for nobody else. NULL if there is none. */
 struct uvzk__contender *uvzk__queue_heir(struct uvzk__queue *);
 
+/* Whether nobody but ours stands before the next one of ours that waits there. */
+bool uvzk__queue_next_is_ours(struct uvzk__client *, enum uvzk__discipline,
+                              const char *path);
+
 /* For the requests: what they have in common. Ends the strangers in this state,
  * or the members, which all wait, with this code. An UNKNOWN one stays until it
  * has been searched for, but nobody waits for it any more. */

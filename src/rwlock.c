@@ -6,6 +6,7 @@
 #include "contender.h"
 #include "downgrade.h"
 #include "lock.h"
+#include "prover.h"
 #include "queue.h"
 
 /* Each half knows the other, until that one is freed. */
@@ -67,6 +68,7 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
     if (options->leases > 1) {
         return UV_EINVAL;
     }
+    uvzk__prover_check(lock->client); /* a write hold that has run out is none */
     if (uvzk__claim_of(lock, options->owner) == NULL &&
         claim_on_other_half(lock, options) != NULL) {
         return UVZK_EDEADLOCK;
@@ -132,6 +134,8 @@ static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
     status = add_contender(lock, claim, options, UVZK__TOKEN_READ, &contender);
     if (status == 0) {
         contender->shared = true;
+        contender->writer_czxid =
+            writing == NULL ? 0 : uvzk__claim_first(writing)->node.place.czxid;
     }
     return status;
 }

@@ -73,6 +73,13 @@ struct uvzk__claim_kind {
     void (*ended)(struct uvzk__contender *, int code);
     /* It wants its znode made. NULL: by a create of its own. */
     void (*create)(struct uvzk__contender *);
+    /* Its node is gone for good, and this is how; it leaves the claim. May be NULL. */
+    void (*retired)(struct uvzk__contender *, int status);
+    /* Instead of contenders it has claims: the one of a member, NULL beyond the last or
+     * if it does not hold. May be NULL. */
+    const struct uvzk__claim *(*member)(const struct uvzk__claim *, uint32_t index);
+    /* The claim is given up: whether the kind sees to what it has. May be NULL. */
+    bool (*keep)(struct uvzk__claim *);
     /* The claim is freed: what the kind has put behind `extra`. May be NULL. */
     void (*freed)(struct uvzk__claim *);
 };
@@ -92,6 +99,7 @@ struct uvzk__claim {
     void *extra;              /* the kind's own */
     int64_t token;            /* of what is held */
     int release_status;       /* of the znodes that are gone: the first trouble */
+    uint32_t pins;            /* it is not freed yet */
     uint32_t contender_count; /* not retired */
     uint32_t held_count;      /* of those, how many hold */
     bool held;                /* as a whole */
@@ -119,13 +127,17 @@ struct uvzk__contender {
     uint64_t seen_stamp;    /* of the last listing that shows the node */
     uint64_t vouched_stamp; /* of the request that has last shown it, guard.h */
     uint64_t guard_stamp;   /* of the guard's get */
-    uint64_t first_attempt_ms; /* for the retry policy */
+    struct uvzk__queue *also_checks; /* whose credits its delete checks, too; or NULL */
+    uint64_t first_attempt_ms;       /* for the retry policy */
     uint32_t attempts;
     uint32_t pins;    /* requests under way that point here */
     uint32_t vouched; /* queue->settlings up to which its node is known to stand */
     uint8_t uuid[UVZK__UUID_BYTES];
     uint8_t guarding; /* enum uvzk__guarding, guard.h */
+    bool ticket;      /* of a semaphore's claim: what it gets is not the hold */
+    bool once;        /* never made anew: without its node the claim is over */
     bool shared;      /* a reader: it waits for nobody but writers */
+    bool reigned;     /* it has held */
     bool covered;     /* everyone before it is in the queue's view */
     bool held;
     bool on_credit;      /* granted while a writer of ours before it still stands */
@@ -173,13 +185,21 @@ struct uvzk__queue {
     uint64_t sweep_stamp;            /* the last sweep that guards this queue */
     uint64_t delete_stamp;           /* the last delete of a node of ours */
     uint64_t exclusive_delete_stamp; /* the last one that others had to wait for */
+    uint64_t reign_stamp;            /* client->stamp when it came to be ours, leases.h */
+    uint32_t contender_count;        /* not retired */
     uint32_t settlings;              /* how often it has been settled */
     uint32_t credits;                /* contenders on credit */
     uint32_t writers_held;           /* holders that are not shared */
     uint32_t positions_wanted;       /* contenders to be told their position */
     uint8_t doing;                   /* enum uvzk__queue_doing, queue.h */
-    bool list_again;                 /* somebody in the view may have gone */
-    bool synced;                     /* the listing under way follows a sync */
+    char *locks_path;                /* these are leases.h's */
+    struct uvzk__bid *taker;
+    struct uvzk__link offers;
+    uint64_t foreign_leases; /* in the last listing */
+    uint32_t bids;
+    bool crowded;    /* the taker waits for others' leases to go */
+    bool list_again; /* somebody in the view may have gone */
+    bool synced;     /* the listing under way follows a sync */
     bool fresh;      /* we have just made the directory: nobody is in it */
     bool unreadable; /* its nodes' ACL forbids to check that they stand */
     bool resting;    /* after a failed request */
@@ -229,8 +249,9 @@ struct uvzk__client {
     uint32_t open_attempts;
     uint64_t open_since_ms;
 
-    struct uvzk__queue *queues; /* uthash by path */
-    struct uvzk__queue *scout;  /* goes ahead in a new place, parents.c */
+    struct uvzk__queue *queues;     /* uthash by path */
+    struct uvzk__replica *replicas; /* of shared values; uthash by path */
+    struct uvzk__queue *scout;      /* goes ahead in a new place, parents.c */
     struct uvzk__link behind_scout;
     struct uvzk__link contenders, locks, dirty, tellings, tries;
     struct uvzk__link unwinding;  /* claims whose contenders are to be withdrawn */

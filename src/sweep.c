@@ -11,8 +11,9 @@
 
 #define RETRY_MS 100U
 
-/* Those on credit, and the heir: queue.c keeps them below this. */
-#define CHECKS_A_QUEUE 40U
+/* Those on credit, in the lock's directory and in that of the leases, and the heir:
+ * queue.c and leases.c keep them below this. */
+#define CHECKS_A_QUEUE 80U
 
 struct sweep {
     struct uvzk__rpc rpc;
@@ -71,7 +72,8 @@ static void add(struct sweep *sweep, struct uvzk__contender *contender,
  * node that still stands, and who is about to be granted. */
 static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
 {
-    struct uvzk__contender *heir = uvzk__queue_heir(queue);
+    struct uvzk__contender *heir =
+        queue->discipline == UVZK__COUNTED ? NULL : uvzk__queue_heir(queue);
     uint32_t credits = queue->credits;
 
     for (struct uvzk__link *link = queue->holders.next; credits > 0; link = link->next) {
@@ -98,6 +100,10 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
         queue->sweep_stamp = stamp;
         add_checks(sweep, queue);
     }
+    if (contender->also_checks != NULL && contender->also_checks->sweep_stamp != stamp) {
+        contender->also_checks->sweep_stamp = stamp;
+        add_checks(sweep, contender->also_checks);
+    }
     queue->delete_stamp = stamp;
     if (!contender->shared) {
         queue->exclusive_delete_stamp = stamp;
@@ -108,7 +114,12 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
 
 static bool has_room(const struct sweep *sweep, const struct uvzk__contender *contender)
 {
-    return sweep->op_count + contender->queue->credits + 2 <= sweep->room;
+    uint32_t credits = contender->queue->credits;
+
+    if (contender->also_checks != NULL) {
+        credits += contender->also_checks->credits;
+    }
+    return sweep->op_count + credits + 2 <= sweep->room;
 }
 
 /* How many of the doomed may share the next request. */

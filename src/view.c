@@ -162,9 +162,11 @@ static struct uvzk__contender *local_of(const struct scan *scan,
 }
 
 /* A worn-out sequence orders nobody: its owner must not contend. */
-static bool contends(const struct uvzk__node_name *parsed)
+static bool contends(const struct uvzk__queue *queue,
+                     const struct uvzk__node_name *parsed)
 {
-    return parsed->is_contender && !uvzk__sequence_worn_out(parsed->sequence);
+    return parsed->is_contender && (queue->discipline == UVZK__COUNTED ||
+                                    !uvzk__sequence_worn_out(parsed->sequence));
 }
 
 static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const *names,
@@ -180,7 +182,7 @@ static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const
                                &sighting->shared);
         sighting->name = names[i];
         sighting->contender = local_of(scan, &sighting->parsed);
-        if (sighting->contender != NULL || contends(&sighting->parsed)) {
+        if (sighting->contender != NULL || contends(queue, &sighting->parsed)) {
             scan->sighting_count++;
         } else {
             scan->foreign_children++;
@@ -251,6 +253,17 @@ void uvzk__view_foreign_children(struct uvzk__queue *queue, uint64_t count)
     queue->foreign_children = count;
 }
 
+/* Of others; in this discipline a worn-out number is as good as any. */
+static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan *scan)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < scan->sighting_count; i++) {
+        count += scan->sightings[i].contender == NULL;
+    }
+    return queue->discipline == UVZK__COUNTED ? count : 0;
+}
+
 static void take_over(struct uvzk__queue *queue, struct scan *scan)
 {
     free_foreigners(queue->foreigners, queue->foreigner_count);
@@ -259,6 +272,7 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
     scan->foreigners = NULL;
     uvzk__view_foreign_children(queue, scan->foreign_children);
     queue->listed_stamp = queue->asked_stamp;
+    queue->foreign_leases = count_leases(queue, scan);
     queue->list_again = false;
     queue->listed_count = scan->sighting_count + scan->foreign_children;
     for (size_t i = 0; i < scan->sighting_count; i++) {

@@ -1,0 +1,458 @@
+#include "leases.h"
+
+#include <string.h>
+
+#include "claim.h"
+#include "contender.h"
+#include "driver.h"
+#include "listing.h"
+#include "parents.h"
+#include "predecessor.h"
+#include "queue.h"
+#include "rollcall.h"
+
+/* Leases granted on credit at a time, as many as fit into a delete of a ticket. */
+#define CREDITS_MAX 32U
+
+static struct uvzk__bid *bid_of(const struct uvzk__claim *claim)
+{
+    return claim->extra;
+}
+
+/* ----------------------------------------------------------- a claim's leases */
+
+struct uvzk__contender *uvzk__lease_after(const struct uvzk__claim *claim,
+                                          struct uvzk__link *link)
+{
+    for (link = link->next; link != &claim->contenders; link = link->next) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
+        if (!contender->ticket) {
+            return contender;
+        }
+    }
+    return NULL;
+}
+
+static struct uvzk__contender *first_lease(const struct uvzk__claim *claim)
+{
+    return uvzk__lease_after(claim, claim->contenders.next->prev);
+}
+
+static struct uvzk__contender *next_lease(struct uvzk__contender *lease)
+{
+    return uvzk__lease_after(lease->claim, &lease->in_claim);
+}
+
+static uint32_t count_leases(const struct uvzk__claim *claim)
+{
+    uint32_t count = 0;
+
+    for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
+         lease = next_lease(lease)) {
+        count++;
+    }
+    return count;
+}
+
+static bool all_offerable(const struct uvzk__claim *claim)
+{
+    for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
+         lease = next_lease(lease)) {
+        if (lease->node.state != UVZK__NODE_STANDING || lease->given_up) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool all_in_state(const struct uvzk__claim *claim, unsigned states)
+{
+    for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
+         lease = next_lease(lease)) {
+        if (!(states & 1U << lease->node.state) || lease->node.in_flight) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool uvzk__bid_complete(const struct uvzk__bid *bid)
+{
+    return count_leases(bid->claim) == bid->wanted &&
+           all_in_state(bid->claim, 1U << UVZK__NODE_STANDING);
+}
+
+/* ------------------------------------------------------------------- granting */
+
+static void grant(struct uvzk__bid *bid)
+{
+    for (struct uvzk__contender *lease = first_lease(bid->claim); lease != NULL;
+         lease = next_lease(lease)) {
+        if (bid->handed_on) {
+            uvzk__contender_on_credit(lease);
+        }
+        uvzk__contender_grant(lease);
+    }
+    uvzk__claim_grant(bid->claim, bid->token);
+    if (bid->ticket != NULL) {
+        bid->ticket->also_checks = bid->leases;
+        uvzk__contender_unwanted(bid->ticket);
+    }
+}
+
+static void called(struct uvzk__rollcall *rollcall, const struct uvzk__reply *reply,
+                   int status, size_t failed)
+{
+    struct uvzk__bid *bid = rollcall->data;
+
+    (void)reply;
+    (void)failed;
+    bid->calling = false;
+    bid->fresh = status == 0;
+    bid->handed_on = bid->handed_on && status != 0;
+    uvzk__queue_touch(bid->leases);
+    if (status != 0 && status != UVZK_EDELETED &&
+        !uvzk__queue_passing(bid->leases, status)) {
+        uvzk__claim_end(bid->claim, status);
+    }
+    uvzk__claim_unpin(bid->claim);
+}
+
+/* All stand, but it is a while since that was seen, or the session is not proved. */
+static void call_the_roll(struct uvzk__bid *bid)
+{
+    struct uvzk__client *client = bid->claim->client;
+    struct uvzk__rollcall *rollcall;
+
+    if (bid->leases->resting || !uvzk__may_send(client)) {
+        return;
+    }
+    if (!uvzk__proof_possible(&client->proof)) {
+        uvzk__claim_end(bid->claim, UVZK_EPROOF);
+        return;
+    }
+    rollcall = uvzk__rollcall_new(bid->claim, 0);
+    if (rollcall == NULL) {
+        uvzk__queue_rest(bid->leases);
+        return;
+    }
+    bid->calling = true;
+    uvzk__claim_pin(bid->claim);
+    rollcall->done = called;
+    rollcall->data = bid;
+    uvzk__rollcall_send(rollcall, 0);
+}
+
+/* The first claim with leases that stand and have not been granted, or NULL. */
+static struct uvzk__bid *complete_bid(struct uvzk__queue *queue)
+{
+    for (struct uvzk__link *link = queue->members.next; link != &queue->members;
+         link = link->next) {
+        struct uvzk__claim *claim =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->claim;
+        struct uvzk__bid *bid = bid_of(claim);
+        if (!claim->given_up && !bid->calling && uvzk__bid_complete(bid)) {
+            return bid;
+        }
+    }
+    return NULL;
+}
+
+static void grant_complete(struct uvzk__queue *queue)
+{
+    struct uvzk__client *client = queue->client;
+    struct uvzk__bid *bid;
+
+    while ((bid = complete_bid(queue)) != NULL) {
+        bool credit = !bid->handed_on || queue->credits + bid->wanted <= CREDITS_MAX;
+        if (bid->fresh && credit &&
+            uvzk__proof_grants(&client->proof, uvzk__now(client))) {
+            grant(bid);
+        } else {
+            uvzk__claim_pin(bid->claim);
+            call_the_roll(bid);
+            bool under_way = bid->calling;
+            uvzk__claim_unpin(bid->claim);
+            if (!under_way) {
+                return; /* not now; or its claim has ended */
+            }
+        }
+    }
+}
+
+static void forget_what_was_seen(struct uvzk__queue *queue)
+{
+    for (struct uvzk__link *link = queue->members.next; link != &queue->members;
+         link = link->next) {
+        bid_of(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->claim)->fresh =
+            false;
+    }
+}
+
+/* -------------------------------------------------------------------- making */
+
+static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__bid *bid = UVZK__CONTAINER_OF(rpc, struct uvzk__bid, rpc);
+    struct uvzk__claim *claim = bid->claim;
+    size_t failed = reply->failed_op, count = rpc->op_count;
+
+    bid->creating = false;
+    uvzk__answered(claim->client, rpc, reply->status, true);
+    uvzk__claim_pin(claim);
+    uvzk__queue_touch(bid->leases);
+    if (reply->status == UVZK_ENONODE && failed == 0 && bid->ticket != NULL) {
+        uvzk__contender_missing(bid->ticket);
+    }
+    bid->fresh = reply->status == 0;
+    for (size_t i = 1; i < count; i++) {
+        bool innocent = failed < count && failed != i;
+        uvzk__contender_made(bid->leases_made[i],
+                             innocent ? UVZK_ENOTSENT : reply->status,
+                             reply->status == 0 ? reply->made[i] : NULL, bid->token);
+    }
+    uvzk__claim_unpin(claim);
+}
+
+static void add_op(struct uvzk__bid *bid, struct uvzk__contender *lease)
+{
+    struct uvzk__op *op = &bid->ops[bid->rpc.op_count];
+
+    op->kind = UVZK__OP_CREATE;
+    op->mode = UVZK__EPHEMERAL_SEQUENTIAL;
+    op->path = lease->path;
+    op->acl = &lease->client->acl;
+    uvzk__contender_data(lease, &op->data, &op->data_length);
+    bid->leases_made[bid->rpc.op_count++] = lease;
+}
+
+/* Makes those that are not there, all at once, if the ticket still stands. */
+static void create(struct uvzk__bid *bid)
+{
+    struct uvzk__client *client = bid->claim->client;
+
+    if (!uvzk__may_send(client)) {
+        return;
+    }
+    uvzk__rpc_prepare(&bid->rpc, UVZK__RPC_MULTI, NULL, created);
+    bid->ops[0].kind = UVZK__OP_CHECK;
+    bid->ops[0].path = bid->ticket->path;
+    bid->ops[0].version = -1;
+    bid->rpc.ops = bid->ops;
+    bid->rpc.op_count = 1;
+    for (struct uvzk__contender *lease = first_lease(bid->claim); lease != NULL;
+         lease = next_lease(lease)) {
+        if (lease->node.state == UVZK__NODE_CREATING) {
+            add_op(bid, lease);
+        }
+    }
+    bid->creating = true;
+    bid->token = bid->ticket->node.place.czxid;
+    uvzk__submit(client, &bid->rpc);
+    for (size_t i = 1; i < bid->rpc.op_count; i++) {
+        uvzk__contender_sent(bid->leases_made[i]);
+    }
+}
+
+static int add_leases(struct uvzk__bid *bid)
+{
+    int status = 0;
+
+    for (uint32_t have = count_leases(bid->claim); status == 0 && have < bid->wanted;
+         have++) {
+        struct uvzk__contender *lease;
+        status = uvzk__contender_new(bid->claim, bid->leases, UVZK__TOKEN_LEASE, &lease);
+        if (status == 0) {
+            lease->once = true;
+        }
+    }
+    return status;
+}
+
+/* --------------------------------------------------------------- handing on */
+
+static bool same_data(const struct uvzk__claim *one, const struct uvzk__claim *other)
+{
+    return one->data == NULL || other->data == NULL
+               ? one->data == other->data
+               : one->data_length == other->data_length &&
+                     memcmp(one->data, other->data, one->data_length) == 0;
+}
+
+static struct uvzk__claim *offer_for(struct uvzk__bid *bid)
+{
+    struct uvzk__link *head = &bid->leases->offers;
+
+    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+        struct uvzk__claim *offer =
+            UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding);
+        if (all_offerable(offer) && same_data(offer, bid->claim)) {
+            return offer;
+        }
+    }
+    return NULL;
+}
+
+static void take_offers(struct uvzk__bid *bid)
+{
+    struct uvzk__claim *offer;
+    uint32_t have = count_leases(bid->claim);
+
+    while (have < bid->wanted && (offer = offer_for(bid)) != NULL) {
+        struct uvzk__contender *lease = first_lease(offer);
+        uvzk__claim_detach(lease); /* the last one takes the offer along */
+        uvzk__claim_attach(bid->claim, lease);
+        bid->ticket->once = true; /* without it others would wait for what we have */
+        bid->token = bid->ticket->node.place.czxid;
+        bid->handed_on = true;
+        bid->fresh = ++have == bid->wanted;
+    }
+}
+
+bool uvzk__leases_offer(struct uvzk__claim *claim)
+{
+    struct uvzk__bid *bid = bid_of(claim);
+    struct uvzk__queue *queue = bid->leases;
+
+    if (bid->ticket != NULL || claim->contender_count != count_leases(claim) ||
+        !all_offerable(claim) ||
+        (queue->taker == NULL &&
+         !uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE, queue->locks_path))) {
+        return false;
+    }
+    for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
+         lease = next_lease(lease)) {
+        if (lease->held) {
+            uvzk__contender_ungrant(lease);
+        }
+    }
+    uvzk__list_append(&queue->offers, &claim->unwinding);
+    uvzk__queue_touch(queue);
+    return true;
+}
+
+/* Nobody of ours is going to take them. */
+static void withdraw_offers(struct uvzk__queue *queue)
+{
+    bool served = queue->taker == NULL || uvzk__bid_complete(queue->taker);
+    struct uvzk__link offers, *link;
+
+    uvzk__list_move(&queue->offers, &offers);
+    while ((link = uvzk__list_take(&offers)) != NULL) {
+        struct uvzk__claim *offer =
+            UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding);
+        if (served && all_offerable(offer) &&
+            uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE, queue->locks_path)) {
+            uvzk__list_append(&queue->offers, link);
+        } else {
+            uvzk__claim_withdraw(offer);
+        }
+    }
+}
+
+/* ----------------------------------------------------------------- the taker */
+
+/* Whether the last listing still tells how many leases others may have. */
+static bool counted(const struct uvzk__queue *queue)
+{
+    return queue->listed_stamp > queue->taker->ticket->queue->reign_stamp &&
+           !queue->list_again;
+}
+
+/* Everybody else's leases, those included that are being deleted. */
+static uint64_t taken_by_others(const struct uvzk__queue *queue)
+{
+    return queue->foreign_leases + queue->contender_count -
+           count_leases(queue->taker->claim);
+}
+
+static void serve_taker(struct uvzk__queue *queue)
+{
+    struct uvzk__bid *bid = queue->taker;
+    const unsigned settled = 1U << UVZK__NODE_STANDING | 1U << UVZK__NODE_CREATING;
+    int status;
+
+    if (bid->claim->given_up || !all_in_state(bid->claim, settled)) {
+        return; /* over, or on its way */
+    }
+    take_offers(bid);
+    if (uvzk__bid_complete(bid) || !counted(queue)) {
+        return;
+    }
+    if (taken_by_others(queue) + bid->wanted > bid->max(bid->claim)) {
+        queue->crowded = queue->foreign_leases > 0;
+        uvzk__claim_end_tries(bid->claim);
+        return;
+    }
+    status = add_leases(bid);
+    if (status == 0) {
+        create(bid);
+    } else {
+        uvzk__claim_end(bid->claim, status);
+    }
+}
+
+void uvzk__leases_taker(struct uvzk__bid *bid)
+{
+    bid->leases->taker = bid;
+    uvzk__queue_touch(bid->leases);
+}
+
+void uvzk__leases_no_taker(struct uvzk__bid *bid)
+{
+    if (bid->leases->taker == bid) {
+        bid->leases->taker = NULL;
+    }
+    uvzk__queue_touch(bid->leases);
+}
+
+/* ------------------------------------------------------------------ requests */
+
+static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct uvzk__queue, watch);
+
+    (void)event;
+    queue->list_again = true;
+    uvzk__predecessor_forget(queue);
+    uvzk__queue_touch(queue);
+}
+
+void uvzk__leases_init(struct uvzk__queue *queue)
+{
+    queue->watch.watch_cb = fired;
+}
+
+static void request(struct uvzk__queue *queue)
+{
+    bool waits = queue->taker != NULL && !queue->taker->creating &&
+                 !uvzk__bid_complete(queue->taker);
+
+    if (queue->doing != UVZK__QUEUE_IDLE || queue->resting ||
+        !uvzk__may_send(queue->client)) {
+        return;
+    }
+    if (!queue->crowded) {
+        uvzk__predecessor_unwatch(queue);
+    }
+    if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
+        uvzk__parents_make(queue);
+    } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN)) {
+        uvzk__listing_start_synced(queue);
+    } else if (waits && (!counted(queue) || (queue->crowded && queue->watched == NULL))) {
+        uvzk__listing_start(queue);
+    }
+}
+
+void uvzk__leases_settle(struct uvzk__queue *queue)
+{
+    queue->crowded = false;
+    if (queue->taker != NULL) {
+        serve_taker(queue);
+    }
+    grant_complete(queue);
+    forget_what_was_seen(queue);
+    withdraw_offers(queue);
+    request(queue);
+}

@@ -1,0 +1,46 @@
+/* The two ways of a multi lock's claims.
+ *
+ * At once (multilock_at_once.c): all members are mutexes. Their znodes are created in one
+ * transaction, so all queues agree on the order of any two such claims, and these can
+ * never wait for each other in a circle.
+ *
+ * In turn (multilock_in_turn.c): members of any kind are acquired one after the other, in
+ * the order of their paths. */
+#ifndef UVZK_MULTILOCK_H
+#define UVZK_MULTILOCK_H
+
+#include "state.h"
+
+struct uvzk__multilock {
+    uvzk_lock_t *shell;
+    uvzk_lock_t **members; /* in the order of their paths */
+    size_t count;
+    bool in_turn;                     /* wanted, whatever the members */
+    uvzk_multilock_error_cb error_cb; /* may be NULL */
+};
+
+/* A member's trouble, to be told to the user; told once for each member. */
+struct uvzk__member_error {
+    struct uvzk__telling telling;
+    struct uvzk__claim *claim; /* pinned until it is told */
+    const struct uvzk__multilock *multilock;
+    uvzk_lock_t *member;
+    int status;
+};
+
+/* Initialised for a member of the claim. */
+void uvzk__member_error_init(struct uvzk__member_error *, struct uvzk__claim *,
+                             const struct uvzk__multilock *, uvzk_lock_t *member);
+/* Nothing for status 0, or when it has been reported. */
+void uvzk__member_error_report(struct uvzk__member_error *, int status);
+
+extern const struct uvzk__claim_kind uvzk__claim_at_once;
+int uvzk__at_once_prepare(struct uvzk__claim *, const struct uvzk__multilock *);
+void uvzk__at_once_begin(struct uvzk__claim *);
+
+extern const struct uvzk__claim_kind uvzk__claim_in_turn;
+int uvzk__in_turn_prepare(struct uvzk__claim *, const struct uvzk__multilock *,
+                          const uvzk_acquire_options_t *);
+void uvzk__in_turn_begin(struct uvzk__claim *);
+
+#endif

@@ -1,0 +1,35 @@
+/* One request that asks whether all the znodes of a claim stand: a multi with a check
+ * of each, and with more operations behind them if need be. A quorum must agree to
+ * it, so it proves the session too.
+ *
+ *   made --- called ---> under way --- replied ---> done(), then freed */
+#ifndef UVZK_ROLLCALL_H
+#define UVZK_ROLLCALL_H
+
+#include "state.h"
+
+struct uvzk__rollcall {
+    struct uvzk__rpc rpc;
+    struct uvzk__client *client;
+    /* status: the reply's. ENONODE of one of the checks is UVZK_EDELETED here. failed:
+     * index among the operations behind the checks, SIZE_MAX when none is to blame. */
+    void (*done)(struct uvzk__rollcall *, const struct uvzk__reply *, int status,
+                 size_t failed);
+    void *data;                          /* the caller's */
+    struct uvzk__op *ops;                /* the checks, then room for those behind */
+    struct uvzk__contender **contenders; /* pinned */
+    size_t count;                        /* of checks */
+    uint64_t stamp;                      /* client->stamp of its submission */
+};
+
+/* A rollcall of those of the claim's contenders that are not tickets, with room for so
+ * many operations more behind the checks. NULL when out of memory. */
+struct uvzk__rollcall *uvzk__rollcall_new(struct uvzk__claim *, size_t room);
+
+/* Sends it, with so many operations behind the checks. */
+void uvzk__rollcall_send(struct uvzk__rollcall *, size_t behind);
+
+/* Frees one that has not been sent. */
+void uvzk__rollcall_free(struct uvzk__rollcall *);
+
+#endif
