@@ -120,19 +120,23 @@ typedef struct uvzk_retry_policy_s {
 
 /* -------------------------------------------------------------------- types */
 
-typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
-typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
-typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
-typedef uvzk_lock_t uvzk_semaphore_t;                   /* InterProcessSemaphoreV2 */
-typedef uvzk_lock_t uvzk_semaphore_mutex_t;             /* InterProcessSemaphoreMutex */
-typedef uvzk_lock_t uvzk_multilock_t;                   /* InterProcessMultiLock */
-typedef struct uvzk_rwlock_s uvzk_rwlock_t;             /* InterProcessReadWriteLock */
-typedef struct uvzk_acquire_s uvzk_acquire_t;           /* attempt, then hold */
-typedef struct uvzk_verify_s uvzk_verify_t;             /* one question */
-typedef struct uvzk_participants_s uvzk_participants_t; /* one listing */
-typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
-typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
-typedef struct uvzk_set_s uvzk_set_t;                   /* one set of either */
+typedef struct uvzk_client_s uvzk_client_t;               /* CuratorFramework */
+typedef struct uvzk_lock_s uvzk_lock_t;                   /* any recipe below */
+typedef uvzk_lock_t uvzk_mutex_t;                         /* InterProcessMutex */
+typedef uvzk_lock_t uvzk_semaphore_t;                     /* InterProcessSemaphoreV2 */
+typedef uvzk_lock_t uvzk_semaphore_mutex_t;               /* InterProcessSemaphoreMutex */
+typedef uvzk_lock_t uvzk_multilock_t;                     /* InterProcessMultiLock */
+typedef struct uvzk_rwlock_s uvzk_rwlock_t;               /* InterProcessReadWriteLock */
+typedef struct uvzk_acquire_s uvzk_acquire_t;             /* attempt, then hold */
+typedef struct uvzk_revoke_s uvzk_revoke_t;               /* one plea */
+typedef struct uvzk_verify_s uvzk_verify_t;               /* one question */
+typedef struct uvzk_participants_s uvzk_participants_t;   /* one listing */
+typedef struct uvzk_shared_value_s uvzk_shared_value_t;   /* SharedValue */
+typedef struct uvzk_shared_count_s uvzk_shared_count_t;   /* SharedCount */
+typedef struct uvzk_set_s uvzk_set_t;                     /* one set of either */
+typedef struct uvzk_read_s uvzk_read_t;                   /* one look at a znode */
+typedef struct uvzk_guarded_write_s uvzk_guarded_write_t; /* one of them */
+typedef struct uvzk_locker_s uvzk_locker_t;               /* Locker */
 
 /* Shells: small, frozen, their state behind impl. */
 #define UVZK_SHELL_FIELDS                                                        \
@@ -153,6 +157,9 @@ struct uvzk_rwlock_s { /* two locks */
 struct uvzk_acquire_s {
     UVZK_SHELL_FIELDS;
 };
+struct uvzk_revoke_s {
+    UVZK_SHELL_FIELDS;
+};
 struct uvzk_verify_s {
     UVZK_SHELL_FIELDS;
 };
@@ -168,6 +175,17 @@ struct uvzk_shared_count_s {
 };
 struct uvzk_set_s {
     UVZK_SHELL_FIELDS;
+};
+struct uvzk_read_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_guarded_write_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_locker_s {
+    UVZK_SHELL_FIELDS;
+    uvzk_acquire_t hold; /* for its token, its path, to cancel it, ...; it is released
+                            by uvzk_locker_done alone */
 };
 
 /* ------------------------------------------------------------------- client */
@@ -207,6 +225,15 @@ typedef struct uvzk_acl_s {
     const char *scheme; /* "world", "digest", "auth", "ip", ... */
     const char *id;     /* "anyone", ... */
 } uvzk_acl_t;
+
+/* What ACL the znode at this path is to be made with (Curator's ACLProvider), or NULL for
+ * that in the options. Asked whenever a znode is to be made, for parents with their own
+ * paths; the path has the namespace, and of a contender's znode, a lease included, it ends
+ * before the number. What is returned must stay as it is until the client is closed.
+ * It may be called from inside any function of uvzk and must call none. If it is no ACL,
+ * whoever needs the znode ends with UVZK_EINVALIDACL. */
+typedef const uvzk_acl_t *(*uvzk_acl_cb)(uvzk_client_t *client, const char *path,
+                                         size_t *count);
 
 typedef enum {
     UVZK_LOG_ERROR = 1,
@@ -252,6 +279,7 @@ typedef struct uvzk_options_s {
                                    before it ends the session; 1000 */
     uvzk_state_cb state_cb;
     uvzk_log_cb log_cb; /* silent by default */
+    uvzk_acl_cb acl_cb; /* `acl` for all by default */
 } uvzk_options_t;
 
 #define uvzk_options_init(options) uvzk_options_init_size((options), sizeof(*(options)))
@@ -388,17 +416,31 @@ UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_acquire_t *request,
 UVZK_EXTERN int uvzk_lock_is_held(const uvzk_lock_t *lock);
 UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner);
 
-/* status < 0: UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_ECLOSED, UVZK_ENOAUTH,
- * UV_ENOMEM. Else the full paths of the contenders' znodes, in queue order,
- * without those of other children; none if the lock path does not exist. */
+/* FINAL. status < 0: UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH,
+ * UVZK_ECLOSED, UVZK_ENOAUTH, UV_ENOMEM. Else the full paths of the contenders' znodes, in
+ * queue order, without those of other children; none if the lock path does not exist. */
 typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
                                      const char *const *paths, size_t count);
+
+/* Who holds the lock or waits for it, in any process. A half of a read-write lock tells
+ * its own contenders alone. A semaphore tells the znodes of all leases, by number, then
+ * those that stand in line for some: whoever is granted some at that very moment may be
+ * told twice, once as each.
+ * UV_ENOTSUP: a multi lock (ask its members), a lock with a driver. UV_EINVAL, UVZK_ECLOSED (lock or client
+ * closing), UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
                                        uvzk_participants_cb cb);
 
+/* How many of the paths, always the first ones, are holders': asked in the callback or
+ * later, until the request is used again. Goes by the order alone: who is first counts
+ * as a holder although its client may not have seen it yet. A waiting Curator semaphore has
+ * a lease's znode already, and a reader that Curator before 5.5 has made under its own
+ * write lock stands behind waiting writers: these two are taken for what they look like. */
+UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request);
+
 /* Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED,
- * their znodes are withdrawn in the background; cb (may be NULL) comes last.
- * UVZK_ESTATE: closing, or not initialised. */
+ * their znodes are withdrawn in the background, participants asked for are told; cb (may
+ * be NULL) comes last. UVZK_ESTATE: closing, or not initialised. */
 UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 
 /* ---------------------------------------------------------- read-write lock */
@@ -491,6 +533,88 @@ UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *loc
                                     uvzk_lock_t *const *members, size_t count,
                                     unsigned flags, uvzk_multilock_error_cb error_cb);
 
+/* -------------------------------------------------------------- lock driver */
+
+/* What znodes a lock with a driver makes. */
+typedef enum {
+    UVZK_NODE_EPHEMERAL_SEQUENTIAL = 0, /* _c_<uuid>-<name><number>, as the other locks */
+    UVZK_NODE_EPHEMERAL,                /* <name> alone, one for everybody: whoever
+                                           creates it holds it, the others watch it,
+                                           and any of them may be the next */
+    UVZK_NODE_PERSISTENT_SEQUENTIAL     /* as the first, but it outlives its session */
+} uvzk_node_mode_t;
+
+/* Your own lock (LockInternalsDriver). Begin with uvzk_lock_driver_init(&driver), then
+ * set the name; without more it is InterProcessMutex as Curator's own driver has it.
+ *
+ * Every acquire makes a znode, lists the directory, and asks the driver: either it gets
+ * the lock, or it watches the child that the driver names, and asks again when
+ * that one has gone or changed. That nobody holds beside those who may is the driver's business;
+ * that a hold is proved, told when it is lost, re-entered and withdrawn is ours.
+ *
+ * The two functions are called when a listing has arrived, in no callback of yours, with this
+ * struct as it was when the lock was made. They must not call uvzk, and must
+ * judge by what they are given alone. */
+typedef struct uvzk_lock_driver_s {
+    size_t size; /* set by uvzk_lock_driver_init */
+    const char
+        *name;     /* "lock-"; without '/', at most 16 bytes, 64 of UVZK_NODE_EPHEMERAL;
+                            copied */
+    uint32_t mode; /* uvzk_node_mode_t: createsTheLock */
+    uint32_t max_leases; /* for gets_the_lock; 0 is 1 */
+    /* getsTheLock: whether children[own] gets the lock; 0: no, and *watch is the index of
+     * the one to wait for (one that is no other child's: UV_EINVAL for the acquire). The
+     * children are sorted. NULL: if own < max_leases, else children[own - max_leases] is
+     * waited for. */
+    int (*gets_the_lock)(const struct uvzk_lock_driver_s *driver,
+                         const char *const *children, size_t count, size_t own,
+                         size_t *watch);
+    /* fixForSorting: the part of the child's name by which it is sorted, as text; NULL: it
+     * takes no part, and gets_the_lock does not see it. No function: what follows the last `name`
+     * in it. */
+    const char *(*sort_key)(const struct uvzk_lock_driver_s *driver, const char *child);
+    void *context; /* yours */
+} uvzk_lock_driver_t;
+
+#define uvzk_lock_driver_init(driver) \
+    uvzk_lock_driver_init_size((driver), sizeof(*(driver)))
+UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size);
+
+/* The driver is copied; its context must stay until the lock is closed. A directory is of
+ * one kind of lock: beside a driver's, this client must have no other recipe
+ * on the same path. The token is the czxid of the znode: it grows from grant to
+ * grant if the driver grants one after the other. queued_cb tells how many
+ * children are sorted before this one, of UVZK_NODE_EPHEMERAL 1.
+ *
+ * A hold by a persistent znode lasts for as long as the znode stands: it is not lost with
+ * the session, is_held needs no connection, valid_until is UINT64_MAX. It ends by a
+ * release, or is lost: UVZK_EDELETED, UVZK_ECLOSED, UVZK_EAUTH. Those who wait keep their
+ * places across sessions, too. The znode of a process that dies stays, and
+ * so does one that could not be deleted before the client was closed; it blocks the others until
+ * somebody deletes it by hand.
+ *
+ * UV_EINVAL also for: no name, or one that is too long; an unknown mode;
+ * functions with UVZK_NODE_EPHEMERAL, which lists nobody. From uvzk_lock_acquire:
+ * revoke_cb, leases. When the whole directory was deleted, an acquire ends with
+ * UVZK_EDELETED without another attempt. Other errors as uvzk_mutex_init. */
+UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
+                                      const char *path, const uvzk_lock_driver_t *driver);
+
+/* --------------------------------------------------------------- revocation */
+
+/* FINAL. 0: the message is written; whether its reader listens, and what it does, is
+ * not known. UVZK_ENONODE: nobody stands there. UVZK_ENOAUTH, UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UV_ENOMEM. */
+typedef void (*uvzk_revoked_cb)(uvzk_revoke_t *request, int status);
+
+/* Asks whoever has this znode to give it up: writes __REVOKE__ into it, as
+ * Curator's Revoker does. node_path: in full, as uvzk_node_path and the
+ * participants have it. The path is copied. Whoever took a lock with options.revoke_cb,
+ * or a Curator lock that was made revocable, hears of it.
+ * UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_EBUSY, UV_ENOMEM. */
+UVZK_EXTERN int uvzk_revoke(uvzk_client_t *client, uvzk_revoke_t *request,
+                            const char *node_path, uvzk_revoked_cb cb);
+
 /* --------------------------------------------------------- attempt and hold */
 
 /* Gives the hold back. While a release is under way it cannot be lost: its
@@ -531,6 +655,83 @@ typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
 /* One round trip. UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_verify(uvzk_acquire_t *hold, uvzk_verify_t *request,
                             uvzk_verify_cb cb);
+
+/* ------------------------------------------------------------------- locker */
+
+/* The lock is held: work, now or later, then call uvzk_locker_done. */
+typedef void (*uvzk_locked_cb)(uvzk_locker_t *locker);
+
+/* FINAL. 0: locked_cb was called, and the lock was released after uvzk_locker_done. Else,
+ * if locked_cb was not called, why it was not granted, as in uvzk_acquire_cb; if it was,
+ * how the hold ended before uvzk_locker_done, as in uvzk_lost_cb, or what became of the
+ * release, as in uvzk_release_cb. */
+typedef void (*uvzk_unlocked_cb)(uvzk_locker_t *locker, int status);
+
+/* Acquires the lock, whatever recipe it is, calls locked_cb, and releases it when the work
+ * is done (Locker). The options' callbacks are handed &locker->hold, whose `data` is yours
+ * too; uvzk_cancel(&locker->hold) gives up waiting. Errors as uvzk_lock_acquire. */
+UVZK_EXTERN int uvzk_locker_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
+                                const uvzk_acquire_options_t *options,
+                                uvzk_locked_cb locked_cb, uvzk_unlocked_cb unlocked_cb);
+
+/* The work is done: releases. UVZK_ENOTHELD: not granted yet, lost, or done before; then
+ * unlocked_cb has come or will come without it. UV_EINVAL. */
+UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
+
+/* ------------------------------------------------------------- guarded write */
+
+typedef enum {
+    UVZK_WRITE_CREATE = 0, /* a persistent znode with the client's ACL */
+    UVZK_WRITE_SET,
+    UVZK_WRITE_DELETE,
+    UVZK_WRITE_CHECK /* the znode exists, in this version */
+} uvzk_write_kind_t;
+
+typedef struct uvzk_write_op_s {
+    uint32_t kind;      /* uvzk_write_kind_t */
+    int32_t version;    /* SET, DELETE, CHECK; -1: any */
+    const char *path;   /* below the namespace, as in uvzk_mutex_init */
+    const void *data;   /* CREATE, SET; NULL: no data */
+    size_t data_length; /* of data */
+} uvzk_write_op_t;
+
+/* FINAL. 0: all is done, and every znode of the hold stood at that moment, so that nobody
+ * else had been granted it.
+ * Nothing is done: UVZK_EDELETED, the hold does not stand, somebody deleted its znode.
+ * UVZK_ENONODE, UVZK_ENODEEXISTS, UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH,
+ * UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: one was refused, and
+ * `failed` is its index, SIZE_MAX if it is none of yours (the hold's own znode may not be
+ * read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED, UVZK_ETHROTTLED.
+ * All is done or nothing, it is not known which: UVZK_ECONNLOSS (the connection was lost,
+ * or the session has ended), UVZK_EAUTH, UVZK_ECLOSED, UV_ENOMEM. */
+typedef void (*uvzk_guarded_write_cb)(uvzk_guarded_write_t *request, int status,
+                                      size_t failed);
+
+/* Writes to ZooKeeper only if the hold stands: one transaction, in which checks of all
+ * znodes of the hold come before the operations, all or none of which are done. A
+ * holder that was stopped for too long, or cut off, then cannot overwrite what its
+ * successor wrote. It is not repeated: after UVZK_ECONNLOSS have a look. Parents are not
+ * made. Paths and data are copied.
+ * UV_ENOTSUP: a hold by a znode of a fixed name (UVZK_NODE_EPHEMERAL): a check cannot tell it
+ * from its successor's. UV_EINVAL (also: no operations, more than 1000000 bytes of paths,
+ * data and ACLs), UVZK_EPATH, UVZK_ENOTHELD, UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_guarded_write(uvzk_acquire_t *hold, uvzk_guarded_write_t *request,
+                                   const uvzk_write_op_t *ops, size_t count,
+                                   uvzk_guarded_write_cb cb);
+
+/* ------------------------------------------------------------- a znode's data */
+
+/* FINAL. 0: the data, which may be none (length 0). UVZK_ENONODE: there is no such znode.
+ * UVZK_ENOAUTH, UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED,
+ * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
+typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const void *data,
+                             size_t length);
+
+/* Reads a znode once: of a hold, of a lease (Lease.getData), of a participant. node_path is
+ * a full path as uvzk_node_path, uvzk_lease_path and participants tell it, namespace
+ * included. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_read_node(uvzk_client_t *client, uvzk_read_t *request,
+                               const char *node_path, uvzk_read_cb cb);
 
 /* ------------------------------------------- shared value and shared count */
 
@@ -580,7 +781,7 @@ UVZK_EXTERN int uvzk_shared_value_init(uvzk_client_t *client, uvzk_shared_value_
                                        size_t seed_length, uvzk_shared_value_cb cb);
 
 /* The last value known, and its version; each pointer may be NULL. The data are lent
- * until the next callback of this client begins. UVZK_ENONODE: none is known yet.
+ * until you return to the loop. UVZK_ENONODE: none is known yet.
  * UVZK_ECLOSED: not initialised, or closing. UV_EINVAL. */
 UVZK_EXTERN int uvzk_shared_value_get(const uvzk_shared_value_t *value, const void **data,
                                       size_t *length, uvzk_value_version_t *version);

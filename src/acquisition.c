@@ -51,6 +51,7 @@ static void stop_waiting(struct uvzk__acquisition *acquisition)
 
 static void detach(struct uvzk__acquisition *acquisition)
 {
+    uvzk__list_remove(&acquisition->revocation.link);
     uvzk__list_remove(&acquisition->siblings);
     acquisition->claim = NULL;
 }
@@ -112,6 +113,17 @@ static void deliver(struct uvzk__telling *telling)
     }
 }
 
+static void deliver_revocation(struct uvzk__telling *telling)
+{
+    struct uvzk__acquisition *acquisition =
+        UVZK__CONTAINER_OF(telling, struct uvzk__acquisition, revocation);
+
+    if (--acquisition->revocations > 0) {
+        uvzk__tell_soon(client_of(acquisition), telling);
+    }
+    acquisition->revoke_cb(acquisition->shell);
+}
+
 static void tell(struct uvzk__acquisition *acquisition)
 {
     uvzk__tell_soon(client_of(acquisition), &acquisition->telling);
@@ -165,11 +177,14 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     acquisition->acquire_cb = acquire_cb;
     acquisition->lost_cb = lost_cb;
     acquisition->queued_cb = options->queued_cb;
+    acquisition->revoke_cb = options->revoke_cb;
+    acquisition->revocation.deliver = deliver_revocation;
     acquisition->told = ASKED;
     acquisition->telling.deliver = deliver;
     uvzk__list_init(&acquisition->siblings);
     uvzk__list_init(&acquisition->try_link);
     uvzk__list_init(&acquisition->telling.link);
+    uvzk__list_init(&acquisition->revocation.link);
     return acquisition;
 }
 
@@ -232,6 +247,14 @@ void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int statu
     tell(acquisition);
 }
 
+void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
+{
+    if (acquisition->revoke_cb != NULL && acquisition->told != RELEASING) {
+        acquisition->revocations++;
+        uvzk__tell_soon(client_of(acquisition), &acquisition->revocation);
+    }
+}
+
 void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ahead)
 {
     if (acquisition->told == ASKED && acquisition->queued_cb != NULL) {
@@ -262,6 +285,7 @@ int uvzk_release(uvzk_acquire_t *hold, uvzk_release_cb release_cb)
         uvzk__acquisition_released(acquisition, 0); /* its siblings hold on */
     } else {
         move(acquisition, RELEASING);
+        uvzk__list_remove(&acquisition->revocation.link);
         uvzk__claim_end(claim, 0);
     }
     return 0;
@@ -317,5 +341,5 @@ uint64_t uvzk_valid_until(const uvzk_acquire_t *hold)
 {
     const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
-    return claim == NULL ? 0 : claim->client->proof.valid_until;
+    return claim == NULL ? 0 : uvzk__claim_valid_until(claim);
 }

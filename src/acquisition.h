@@ -49,6 +49,8 @@ void uvzk__acquisition_end(struct uvzk__acquisition *, int reason);
 void uvzk__acquisition_end_alone(struct uvzk__acquisition *, int reason);
 /* What became of the nodes of a RELEASING one. */
 void uvzk__acquisition_released(struct uvzk__acquisition *, int status);
+/* Somebody asks for it. */
+void uvzk__acquisition_revoked(struct uvzk__acquisition *);
 /* Its place in the queue is known. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
 

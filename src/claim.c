@@ -50,6 +50,7 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
     claim->kind = kind;
     claim->client = lock->client;
     claim->owner = options->owner;
+    claim->durable = lock->durable;
     uvzk__list_init(&claim->of_lock);
     uvzk__list_init(&claim->unwinding);
     uvzk__list_init(&claim->acquisitions);
@@ -131,11 +132,19 @@ void uvzk__claim_unpin(struct uvzk__claim *claim)
     free_if_over(claim);
 }
 
+/* What a release is told of the node. */
+static int fate_of(const struct uvzk__node *node)
+{
+    if (node->status == UVZK_EDELETED) {
+        return UVZK_ELOST; /* by somebody else, before we came to it */
+    }
+    return node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
+}
+
 void uvzk__claim_retire(struct uvzk__contender *contender)
 {
     struct uvzk__claim *claim = contender->claim;
-    const struct uvzk__node *node = &contender->node;
-    int status = node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
+    int status = fate_of(&contender->node);
 
     if (claim->release_status == 0 && !contender->ticket) {
         claim->release_status = status;
@@ -270,6 +279,9 @@ void uvzk__claim_abandon(struct uvzk__claim *claim, int code)
 {
     struct uvzk__link *link = claim->acquisitions.next;
 
+    if (claim->durable && code == UVZK_EEXPIRED) {
+        return; /* its znodes stand, and their deletes go on */
+    }
     while (link != &claim->acquisitions) {
         struct uvzk__acquisition *acquisition = acquisition_at(link);
         link = link->next;
@@ -330,9 +342,14 @@ bool uvzk__claim_known(const struct uvzk__claim *claim)
     return false;
 }
 
+uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
+{
+    return claim->durable ? UINT64_MAX : claim->client->proof.valid_until;
+}
+
 bool uvzk__claim_holds(const struct uvzk__claim *claim)
 {
-    return claim->held && claim->client->proof.valid_until > uvzk__now(claim->client);
+    return claim->held && uvzk__claim_valid_until(claim) > uvzk__now(claim->client);
 }
 
 /* ------------------------------------------------------------ the plain kind */

@@ -78,6 +78,9 @@ const char *uvzk__claim_node_path(const struct uvzk__claim *, uint32_t index);
 /* Whether the user has been told of a grant. */
 bool uvzk__claim_known(const struct uvzk__claim *);
 
+/* Until when what it holds is known to be its own. */
+uint64_t uvzk__claim_valid_until(const struct uvzk__claim *);
+
 /* Whether it holds, as a whole, at this moment. */
 bool uvzk__claim_holds(const struct uvzk__claim *);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "acl.h"
 #include "driver.h"
 #include "lifecycle.h"
 #include "path.h"
@@ -13,8 +14,6 @@
 #define TICK_MS 2000U             /* tickTime of ZooKeeper's sample configuration */
 #define CLOSE_WAIT_MS 1000U
 #define DATA_MAX 1000000U
-#define ACL_ENTRY_BYTES 12U
-#define ACL_MAX 40000U /* beside so much data a request still fits a server */
 
 void uvzk_options_init_size(uvzk_options_t *options, size_t size)
 {
@@ -23,27 +22,6 @@ void uvzk_options_init_size(uvzk_options_t *options, size_t size)
     }
     memset(options, 0, size);
     options->size = size;
-}
-
-static int check_acl(const uvzk_options_t *options)
-{
-    size_t bytes = 0;
-
-    if (options->acl_count > 0 && options->acl == NULL) {
-        return UV_EINVAL;
-    }
-    for (size_t i = 0; i < options->acl_count; i++) {
-        const uvzk_acl_t *entry = &options->acl[i];
-        if (entry->scheme == NULL || entry->id == NULL || entry->perms == 0 ||
-            entry->perms > UVZK_PERM_ALL) {
-            return UV_EINVAL;
-        }
-        bytes += ACL_ENTRY_BYTES + strlen(entry->scheme) + strlen(entry->id);
-        if (bytes > ACL_MAX) {
-            return UV_EINVAL;
-        }
-    }
-    return 0;
 }
 
 int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from)
@@ -63,7 +41,8 @@ int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from)
     }
     if (into->hosts == NULL || into->hosts[0] == '\0' ||
         into->session_timeout_ms > INT32_MAX || into->tick_ms > INT32_MAX ||
-        into->proof > UVZK_PROOF_NONE || check_acl(into) != 0 ||
+        into->proof > UVZK_PROOF_NONE ||
+        uvzk__acl_check(into->acl, into->acl_count) != 0 ||
         (into->auth_scheme == NULL && into->auth_length > 0) ||
         (into->auth == NULL && into->auth_length > 0) || into->auth_length > DATA_MAX ||
         into->default_data_length > DATA_MAX ||
@@ -193,6 +172,7 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
     client->tuning = tuning;
     client->state_cb = known.state_cb;
     client->log_cb = known.log_cb;
+    client->acl_cb = known.acl_cb;
     client->retry = known.retry;
     client->close_wait_ms = known.close_wait_ms;
     client->containers = true;

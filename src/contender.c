@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acl.h"
 #include "claim.h"
 #include "driver.h"
 #include "guard.h"
@@ -135,16 +136,32 @@ void uvzk__contender_want_position(struct uvzk__contender *contender)
 
 /* ---------------------------------------------------------------- requests */
 
-void uvzk__contender_name(struct uvzk__contender *contender, int32_t sequence)
+/* Where the number is, or is going to be. */
+static char *number_of(const struct uvzk__contender *contender)
 {
-    size_t prefix = strlen(contender->queue->path) + 1 + UVZK__PROTECTION_LENGTH +
-                    strlen(contender->token);
-
-    (void)snprintf(contender->path + prefix, SEQUENCE_SIZE, "%010" PRId32, sequence);
+    return contender->path + strlen(contender->queue->path) + 1 +
+           UVZK__PROTECTION_LENGTH + strlen(contender->token);
 }
 
-void uvzk__contender_made(struct uvzk__contender *contender, int status,
-                          const char *path, int64_t czxid)
+void uvzk__contender_name(struct uvzk__contender *contender, int32_t sequence)
+{
+    (void)snprintf(number_of(contender), SEQUENCE_SIZE, "%010" PRId32, sequence);
+}
+
+/* Whoever is asked for an ACL knows the path without the number, as in Curator. */
+const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *contender)
+{
+    const struct uvzk__acl *acl;
+    char *number = number_of(contender), first_digit = *number;
+
+    *number = '\0';
+    acl = uvzk__acl_of(contender->client, contender->path, &contender->acl);
+    *number = first_digit;
+    return acl;
+}
+
+void uvzk__contender_made(struct uvzk__contender *contender, int status, const char *path,
+                          int64_t czxid)
 {
     struct uvzk__place place = {0, czxid};
 
@@ -191,7 +208,10 @@ void uvzk__contender_data(const struct uvzk__contender *contender, const void **
 {
     *data = contender->claim->data;
     *length = contender->claim->data_length;
-    if (*data == NULL || contender->ticket) {
+    if (contender->revocable) {
+        *data = "";
+        *length = 0;
+    } else if (*data == NULL || contender->ticket) {
         *data = contender->client->default_data;
         *length = contender->client->default_data_length;
     }
@@ -204,7 +224,7 @@ void uvzk__contender_create(struct uvzk__contender *contender)
 
     uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, create_replied);
     rpc->mode = UVZK__EPHEMERAL_SEQUENTIAL;
-    rpc->acl = &client->acl;
+    rpc->acl = uvzk__contender_acl(contender);
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     uvzk__submit(client, rpc);
     uvzk__contender_sent(contender);
@@ -215,7 +235,8 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__contender *contender =
         UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
     struct uvzk__client *client = contender->client;
-    bool ours = reply->stat.ephemeral_owner == client->session.session_id;
+    bool ours = contender->claim->durable ||
+                reply->stat.ephemeral_owner == client->session.session_id;
     int64_t czxid = uvzk__contender_downgraded(contender) ? contender->writer_czxid
                                                           : reply->stat.czxid;
 
@@ -241,7 +262,9 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     enum uvzk__node_needs needs = uvzk__node_needs(&contender->node);
 
     if (needs == UVZK__NEEDS_DELETE) {
-        if (uvzk__list_empty(&contender->in_role)) {
+        const struct uvzk__claim_kind *kind = contender->claim->kind;
+        if (uvzk__list_empty(&contender->in_role) &&
+            (kind->certain == NULL || kind->certain(contender))) {
             uvzk__list_append(&contender->client->doomed, &contender->in_role);
         }
         uvzk__wake(contender->client);
@@ -256,6 +279,8 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
         } else {
             submit_stat(contender);
         }
+    } else if (contender->revocable) {
+        uvzk__guard(contender);
     }
 }
 
@@ -318,6 +343,9 @@ void uvzk__contender_follow(struct uvzk__contender *contender)
 
     uvzk__queue_place(queue, contender);
     uvzk__queue_touch(queue);
+    if (contender->beside != NULL) {
+        uvzk__queue_touch(contender->beside);
+    }
     if (!contender->node.wanted && !contender->given_up) {
         give_up(contender, contender->node.status);
     }
@@ -381,8 +409,8 @@ void uvzk__contender_off_credit(struct uvzk__contender *contender)
     }
 }
 
-/* A waiter may take a new place at the tail, as the retry policy allows; a hold
- * is lost. */
+/* A waiter may take a new place at the tail, as the retry policy allows, and so may
+ * the ticket of one that waits for leases; a hold is lost. */
 void uvzk__contender_missing(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
@@ -393,10 +421,14 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
         return;
     }
     (void)client->port->random(client->port, &random, sizeof(random));
-    bool again = !contender->held && !contender->once &&
+    bool waits = !contender->held || contender->ticket;
+    bool again = waits && !contender->once &&
                  uvzk__retry_allow(&client->retry, contender->attempts++,
                                    now - contender->first_attempt_ms, random, &sleep_ms);
     uvzk__log(client, UVZK_LOG_WARN, "%s was deleted by somebody else", contender->path);
+    if (again && contender->held) {
+        uvzk__contender_ungrant(contender);
+    }
     uvzk__prover_unwant(contender);
     uvzk__node_missing(&contender->node, again);
     if (again) {
@@ -422,6 +454,9 @@ void uvzk__contender_session_ended(struct uvzk__contender *contender, int code)
 {
     contender->covered = false;
     uvzk__guard_lost(contender);
+    if (contender->claim->durable && code != UVZK_ECLOSED) {
+        return; /* nothing of it is in flight, and nothing has ended */
+    }
     uvzk__node_session_ended(&contender->node, code);
     uvzk__contender_follow(contender);
 }

@@ -18,6 +18,9 @@ void uvzk__contender_want_position(struct uvzk__contender *);
 void uvzk__contender_data(const struct uvzk__contender *, const void **data,
                           size_t *length);
 
+/* The ACL of its node; it stays until the next call. */
+const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *);
+
 /* The parts of a create: a fresh name (UV_EIO: no random bytes), the number in it,
  * the request. */
 int uvzk__contender_rename(struct uvzk__contender *);

@@ -1,5 +1,7 @@
 #include "discipline.h"
 
+#include <string.h>
+
 void uvzk__discipline_parse(enum uvzk__discipline discipline, const char *name,
                             struct uvzk__node_name *out, bool *shared)
 {
@@ -17,6 +19,9 @@ void uvzk__discipline_parse(enum uvzk__discipline discipline, const char *name,
             uvzk__node_name_parse(out, name, UVZK__TOKEN_READ);
             *shared = out->is_contender;
         }
+        break;
+    case UVZK__DRIVEN:
+        memset(out, 0, sizeof(*out)); /* no name says it by itself */
         break;
     }
 }

@@ -7,7 +7,8 @@
 enum uvzk__discipline {
     UVZK__EXCLUSIVE,  /* "lock-": InterProcessMutex */
     UVZK__READ_WRITE, /* "__READ__", "__WRIT__": InterProcessReadWriteLock */
-    UVZK__COUNTED     /* "lease-": InterProcessSemaphoreV2; order plays no part */
+    UVZK__COUNTED,    /* "lease-": InterProcessSemaphoreV2; order plays no part */
+    UVZK__DRIVEN      /* as each lock driver says: LockInternalsDriver, driven.h */
 };
 
 #define UVZK__TOKEN_MUTEX "lock-"

@@ -82,7 +82,7 @@ static void create(struct uvzk__contender *reader)
     downgrade->ops[1].kind = UVZK__OP_CREATE;
     downgrade->ops[1].mode = UVZK__EPHEMERAL;
     downgrade->ops[1].path = reader->path;
-    downgrade->ops[1].acl = &reader->client->acl;
+    downgrade->ops[1].acl = uvzk__contender_acl(reader);
     uvzk__contender_data(reader, &downgrade->ops[1].data, &downgrade->ops[1].data_length);
     uvzk__rpc_prepare(&reader->rpc, UVZK__RPC_MULTI, NULL, created);
     reader->rpc.ops = downgrade->ops;

@@ -3,6 +3,7 @@
 #include "contender.h"
 #include "driver.h"
 #include "queue.h"
+#include "revocation.h"
 #include "watch_budget.h"
 
 static void disarm(struct uvzk__contender *contender)
@@ -23,6 +24,7 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
         uvzk__contender_missing(contender); /* nothing if the delete is ours */
     } else {
         uvzk__queue_touch(contender->queue);
+        uvzk__contender_pump(contender); /* what is revocable is read again */
     }
 }
 
@@ -40,6 +42,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (!contender->ended) {
         if (status == 0) {
             contender->guarding = UVZK__GUARD_ARMED;
+            uvzk__revocation_read(contender, reply);
         } else {
             disarm(contender);
         }

@@ -1,4 +1,5 @@
-/* A watch on a contender's own znode, while it is the first in line and waits.
+/* A watch on a contender's own znode, while it is the first in line and waits; for as
+ * long as it stands if it is revocable.
  *
  *   NONE --> ARMING --> ARMED --> NONE   deleted, or changed, or the session ended
  *
@@ -9,7 +10,8 @@
  * delete will go only together with a check of it (sweep.h), or by this watch:
  * events arrive in the order in which things happened, so while it is silent, the
  * node stood when the predecessor went. It stays armed while the lock is held and
- * tells of a deletion at once; our own delete consumes it. */
+ * tells of a deletion at once; our own delete consumes it. What it reads is
+ * revocation.h's business. */
 #ifndef UVZK_GUARD_H
 #define UVZK_GUARD_H
 

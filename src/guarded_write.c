@@ -4,6 +4,7 @@
 
 #include "acl.h"
 #include "acquisition.h"
+#include "driven.h"
 #include "driver.h"
 #include "path.h"
 #include "rollcall.h"
@@ -71,6 +72,20 @@ static int check_ops(const struct uvzk__client *client, const uvzk_write_op_t *o
         }
     }
     return 0;
+}
+
+/* A check cannot tell one znode of a fixed name from the next. */
+static bool can_be_checked(const struct uvzk__rollcall *rollcall)
+{
+    for (size_t i = 0; i < rollcall->count; i++) {
+        const struct uvzk__claim *claim = rollcall->contenders[i]->claim;
+        if (claim->kind == &uvzk__claim_driven &&
+            uvzk__lock_driver_fixed(
+                ((const struct uvzk__driven *)claim->extra)->driver)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* All of it: the checks and the ACLs too. */
@@ -158,22 +173,33 @@ static void written(struct uvzk__rollcall *rollcall, const struct uvzk__reply *r
     cb(shell, status, failed);
 }
 
-static int send(struct uvzk__claim *claim, uvzk_guarded_write_t *shell,
-                const uvzk_write_op_t *ops, size_t count, uvzk_guarded_write_cb cb)
+static void discard(struct uvzk__rollcall *rollcall, struct guarded_write *write)
+{
+    if (write != NULL) {
+        free_write(write);
+    }
+    if (rollcall != NULL) {
+        uvzk__rollcall_free(rollcall);
+    }
+}
+
+static int submit(struct uvzk__claim *claim, uvzk_guarded_write_t *shell,
+                  const uvzk_write_op_t *ops, size_t count, uvzk_guarded_write_cb cb)
 {
     struct uvzk__rollcall *rollcall = uvzk__rollcall_new(claim, count);
-    struct guarded_write *write =
-        rollcall == NULL ? NULL : copy_ops(rollcall, ops, count);
-    bool too_long = write != NULL && !fits(rollcall, count);
+    struct guarded_write *write = NULL;
+    int status = rollcall == NULL ? UV_ENOMEM : 0;
 
-    if (write == NULL || too_long) {
-        if (rollcall != NULL) {
-            uvzk__rollcall_free(rollcall);
-        }
-        if (write != NULL) {
-            free_write(write);
-        }
-        return too_long ? UV_EINVAL : UV_ENOMEM;
+    if (status == 0 && !can_be_checked(rollcall)) {
+        status = UV_ENOTSUP;
+    }
+    if (status == 0) {
+        write = copy_ops(rollcall, ops, count);
+        status = write == NULL ? UV_ENOMEM : fits(rollcall, count) ? 0 : UV_EINVAL;
+    }
+    if (status != 0) {
+        discard(rollcall, write);
+        return status;
     }
     write->shell = shell;
     write->cb = cb;
@@ -201,5 +227,5 @@ int uvzk_guarded_write(uvzk_acquire_t *hold, uvzk_guarded_write_t *shell,
     if (status != 0) {
         return status;
     }
-    return send(claim, shell, ops, count, cb);
+    return submit(claim, shell, ops, count, cb);
 }

@@ -96,7 +96,6 @@ static void grant(struct uvzk__bid *bid)
     }
     uvzk__claim_grant(bid->claim, bid->token);
     if (bid->ticket != NULL) {
-        bid->ticket->also_checks = bid->leases;
         uvzk__contender_unwanted(bid->ticket);
     }
 }
@@ -201,6 +200,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bid->creating = false;
     uvzk__answered(claim->client, rpc, reply->status, true);
     uvzk__claim_pin(claim);
+    uvzk__contender_unpin(bid->leases_made[0]);
     uvzk__queue_touch(bid->leases);
     if (reply->status == UVZK_ENONODE && failed == 0 && bid->ticket != NULL) {
         uvzk__contender_missing(bid->ticket);
@@ -222,7 +222,7 @@ static void add_op(struct uvzk__bid *bid, struct uvzk__contender *lease)
     op->kind = UVZK__OP_CREATE;
     op->mode = UVZK__EPHEMERAL_SEQUENTIAL;
     op->path = lease->path;
-    op->acl = &lease->client->acl;
+    op->acl = uvzk__contender_acl(lease);
     uvzk__contender_data(lease, &op->data, &op->data_length);
     bid->leases_made[bid->rpc.op_count++] = lease;
 }
@@ -249,6 +249,8 @@ static void create(struct uvzk__bid *bid)
     }
     bid->creating = true;
     bid->token = bid->ticket->node.place.czxid;
+    bid->leases_made[0] = bid->ticket; /* its path is needed until the reply */
+    uvzk__contender_pin(bid->ticket);
     uvzk__submit(client, &bid->rpc);
     for (size_t i = 1; i < bid->rpc.op_count; i++) {
         uvzk__contender_sent(bid->leases_made[i]);
@@ -332,39 +334,45 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
     return true;
 }
 
-/* Nobody of ours is going to take them. */
-static void withdraw_offers(struct uvzk__queue *queue)
-{
-    bool served = queue->taker == NULL || uvzk__bid_complete(queue->taker);
-    struct uvzk__link offers, *link;
-
-    uvzk__list_move(&queue->offers, &offers);
-    while ((link = uvzk__list_take(&offers)) != NULL) {
-        struct uvzk__claim *offer =
-            UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding);
-        if (served && all_offerable(offer) &&
-            uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE, queue->locks_path)) {
-            uvzk__list_append(&queue->offers, link);
-        } else {
-            uvzk__claim_withdraw(offer);
-        }
-    }
-}
-
 /* ----------------------------------------------------------------- the taker */
 
-/* Whether the last listing still tells how many leases others may have. */
-static bool counted(const struct uvzk__queue *queue)
+/* Whether others have no more leases than the last listing showed; and, counted:
+ * nothing has been heard of any that has gone since. */
+static bool bounded(const struct uvzk__queue *queue)
 {
-    return queue->listed_stamp > queue->taker->ticket->queue->reign_stamp &&
-           !queue->list_again;
+    return queue->listed_stamp > queue->taker->ticket->queue->reign_stamp;
 }
 
-/* Everybody else's leases, those included that are being deleted. */
-static uint64_t taken_by_others(const struct uvzk__queue *queue)
+static bool counted(const struct uvzk__queue *queue)
 {
-    return queue->foreign_leases + queue->contender_count -
-           count_leases(queue->taker->claim);
+    return bounded(queue) && !queue->list_again;
+}
+
+/* Everybody's leases, those included that are being deleted, or may have been made;
+ * those are not that nothing has been sent for yet. */
+static uint64_t leases_out(const struct uvzk__queue *queue)
+{
+    uint64_t count = queue->foreign_leases + queue->contender_count;
+
+    for (struct uvzk__link *link = queue->strangers.next; link != &queue->strangers;
+         link = link->next) {
+        enum uvzk__node_needs needs = uvzk__node_needs(
+            &UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->node);
+        count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
+    }
+    return count;
+}
+
+/* How many of them are the claim's. */
+static uint32_t leases_had(const struct uvzk__claim *claim)
+{
+    uint32_t count = 0;
+
+    for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
+         lease = next_lease(lease)) {
+        count += uvzk__node_has_place(&lease->node);
+    }
+    return count;
 }
 
 static void serve_taker(struct uvzk__queue *queue)
@@ -376,11 +384,14 @@ static void serve_taker(struct uvzk__queue *queue)
     if (bid->claim->given_up || !all_in_state(bid->claim, settled)) {
         return; /* over, or on its way */
     }
-    take_offers(bid);
+    /* With fewer leases than there were, those that are let go are not handed on. */
+    if (bounded(queue) && leases_out(queue) <= bid->max(bid->claim)) {
+        take_offers(bid);
+    }
     if (uvzk__bid_complete(bid) || !counted(queue)) {
         return;
     }
-    if (taken_by_others(queue) + bid->wanted > bid->max(bid->claim)) {
+    if (leases_out(queue) - leases_had(bid->claim) + bid->wanted > bid->max(bid->claim)) {
         queue->crowded = queue->foreign_leases > 0;
         uvzk__claim_end_tries(bid->claim);
         return;
@@ -390,6 +401,28 @@ static void serve_taker(struct uvzk__queue *queue)
         create(bid);
     } else {
         uvzk__claim_end(bid->claim, status);
+    }
+}
+
+/* Nobody of ours is going to take them. */
+static void withdraw_offers(struct uvzk__queue *queue)
+{
+    bool served = queue->taker == NULL || uvzk__bid_complete(queue->taker);
+    bool asking = queue->taker != NULL && !bounded(queue);
+    struct uvzk__link offers, *link;
+
+    uvzk__list_move(&queue->offers, &offers);
+    while ((link = uvzk__list_take(&offers)) != NULL) {
+        struct uvzk__claim *offer =
+            UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding);
+        bool awaited =
+            asking || (served && uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE,
+                                                          queue->locks_path));
+        if (awaited && all_offerable(offer)) {
+            uvzk__list_append(&queue->offers, link);
+        } else {
+            uvzk__claim_withdraw(offer);
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 #include "driver.h"
 #include "path.h"
 #include "prover.h"
+#include "revocation.h"
 
 /* A request beyond the servers' jute.maxbuffer costs the connection. */
 #define NODE_DATA_MAX 1000000U
@@ -170,6 +171,9 @@ static bool join(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
         }
     }
     uvzk__acquisition_start(acquisition, claim, options->timeout_ms);
+    if (options->revoke_cb != NULL) {
+        uvzk__revocation_wanted(claim);
+    }
     if (claim->held) {
         uvzk__acquisition_grant(acquisition);
     }
@@ -222,6 +226,9 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_acquire_t *request,
     if (lock == NULL || lock->closing || lock->client->closing) {
         return UVZK_ECLOSED;
     }
+    if (lock->kind->ignores_owners) {
+        known.owner = NULL;
+    }
     int status = lock->kind->check(lock, &known);
     if (status != 0) {
         return status;
@@ -245,7 +252,7 @@ int uvzk_lock_is_held(const uvzk_lock_t *shell)
     const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
 
     return lock != NULL && lock->held_count > 0 &&
-           lock->client->proof.valid_until > uvzk__now(lock->client);
+           (lock->durable || lock->client->proof.valid_until > uvzk__now(lock->client));
 }
 
 int uvzk_lock_is_held_by(const uvzk_lock_t *shell, const void *owner)

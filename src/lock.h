@@ -3,10 +3,12 @@
 #ifndef UVZK_LOCK_H
 #define UVZK_LOCK_H
 
+#include "participants.h"
 #include "state.h"
 
 struct uvzk__lock_kind {
     const struct uvzk__claim_kind *claim_kind;
+    bool ignores_owners; /* nobody re-enters it */
     /* What the acquire call refuses at once, with this code; 0. */
     int (*check)(struct uvzk__lock *, const uvzk_acquire_options_t *);
     /* Whether whoever tries once would have to wait for somebody here. */
@@ -17,6 +19,13 @@ struct uvzk__lock_kind {
                    const uvzk_acquire_options_t *);
     /* Puts it on its way. The claim may be gone afterwards. */
     void (*begin)(struct uvzk__lock *, struct uvzk__claim *);
+    /* Where those stand who take part, in the order in which they are told; returns how
+     * many directories there are. NULL: nobody can be told. */
+    size_t (*directories)(const struct uvzk__lock *, struct uvzk__directory *);
+    /* What the contenders in them, at least one, are to this lock: marks some of them
+     * as silent, and as holding. In a driven directory all children are contenders, in
+     * no order; it may put them into one. 0 or UV_ENOMEM. */
+    int (*judge)(const struct uvzk__lock *, struct uvzk__participant *, size_t count);
     /* The lock is freed: what the kind has put behind `extra`. May be NULL. */
     void (*freed)(struct uvzk__lock *);
 };

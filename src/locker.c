@@ -9,7 +9,6 @@
 #include "uvzk.h"
 
 struct locker {
-    uvzk_locker_t *shell;
     uvzk_locked_cb locked_cb;
     uvzk_unlocked_cb unlocked_cb;
 };
@@ -44,14 +43,10 @@ int uvzk_locker_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
     if (lock == NULL || shell == NULL || locked_cb == NULL || unlocked_cb == NULL) {
         return UV_EINVAL;
     }
-    if (shell->impl != NULL) {
-        return UV_EBUSY;
-    }
     struct locker *locker = uvzk__calloc(1, sizeof(*locker));
     if (locker == NULL) {
         return UV_ENOMEM;
     }
-    locker->shell = shell;
     locker->locked_cb = locked_cb;
     locker->unlocked_cb = unlocked_cb;
     int status = uvzk_lock_acquire(lock, &shell->hold, options, acquired, over);
@@ -65,12 +60,5 @@ int uvzk_locker_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
 
 int uvzk_locker_done(uvzk_locker_t *shell)
 {
-    if (shell == NULL) {
-        return UV_EINVAL;
-    }
-    const struct locker *locker = shell->impl;
-    if (locker == NULL || locker->shell != shell) {
-        return UVZK_ENOTHELD;
-    }
-    return uvzk_release(&shell->hold, over);
+    return shell == NULL ? UV_EINVAL : uvzk_release(&shell->hold, over);
 }

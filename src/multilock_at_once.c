@@ -72,11 +72,29 @@ static bool all_ready(const struct at_once *at_once)
     return true;
 }
 
+/* They were made together: one that has to be made anew was deleted by somebody. */
+static bool any_stands(const struct at_once *at_once)
+{
+    for (size_t i = 0; i < at_once->count; i++) {
+        if (uvzk__node_has_place(&at_once->contenders[i]->node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void create(struct uvzk__contender *contender)
 {
     struct at_once *at_once = at_once_of(contender->claim);
 
-    if (contender->claim->given_up || !all_ready(at_once)) {
+    if (contender->claim->given_up) {
+        return;
+    }
+    if (any_stands(at_once)) {
+        uvzk__claim_end(contender->claim, UVZK_EDELETED);
+        return;
+    }
+    if (!all_ready(at_once)) {
         return; /* the last one to be ready begins */
     }
     uvzk__rpc_prepare(&at_once->rpc, UVZK__RPC_MULTI, NULL, replied);
@@ -87,7 +105,7 @@ static void create(struct uvzk__contender *contender)
         op->kind = UVZK__OP_CREATE;
         op->mode = UVZK__EPHEMERAL_SEQUENTIAL;
         op->path = at_once->contenders[i]->path;
-        op->acl = &contender->client->acl;
+        op->acl = uvzk__contender_acl(at_once->contenders[i]);
         uvzk__contender_data(contender, &op->data, &op->data_length);
     }
     uvzk__submit(contender->client, &at_once->rpc);
@@ -124,9 +142,12 @@ static void ended(struct uvzk__contender *contender, int code)
     uvzk__claim_end(contender->claim, code);
 }
 
+/* The znode of one that never held was not lost: it had none, or lets go of it. */
 static void retired(struct uvzk__contender *contender, int status)
 {
-    uvzk__member_error_report(error_of(contender), status);
+    if (status != UVZK_ELOST || contender->reigned) {
+        uvzk__member_error_report(error_of(contender), status);
+    }
 }
 
 static void freed(struct uvzk__claim *claim)

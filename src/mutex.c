@@ -4,6 +4,7 @@
 #include "claim.h"
 #include "contender.h"
 #include "queue.h"
+#include "revocation.h"
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
@@ -30,6 +31,9 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (status == 0) {
         status = uvzk__contender_new(claim, queue, UVZK__TOKEN_MUTEX, &contender);
     }
+    if (status == 0 && options->revoke_cb != NULL) {
+        uvzk__revocation_wanted(claim);
+    }
     if (status == 0 && options->queued_cb != NULL) {
         uvzk__contender_want_position(contender);
     }
@@ -43,12 +47,30 @@ static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
         UVZK__CONTAINER_OF(claim->contenders.next, struct uvzk__contender, in_claim));
 }
 
+static size_t directories(const struct uvzk__lock *lock,
+                          struct uvzk__directory *directory)
+{
+    *directory = (struct uvzk__directory){lock->path, UVZK__EXCLUSIVE};
+    return 1;
+}
+
+static int judge(const struct uvzk__lock *lock, struct uvzk__participant *participants,
+                 size_t count)
+{
+    (void)lock;
+    (void)count;
+    participants[0].holds = true;
+    return 0;
+}
+
 const struct uvzk__lock_kind uvzk__mutex = {
     .claim_kind = &uvzk__claim_plain,
     .check = check,
     .occupied = occupied,
     .prepare = prepare,
     .begin = begin,
+    .directories = directories,
+    .judge = judge,
 };
 
 int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path)

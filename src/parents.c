@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "acl.h"
 #include "contender.h"
 #include "driver.h"
 #include "path.h"
@@ -114,7 +115,7 @@ static bool make_parent(struct uvzk__queue *queue, size_t length)
     queue->parent[length] = '\0';
     uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CREATE, queue->parent, parent_replied);
     queue->rpc.mode = client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
-    queue->rpc.acl = &client->acl;
+    queue->rpc.acl = uvzk__acl_of(client, queue->parent, &queue->parent_acl);
     queue->rpc.data = "";
     queue->doing = UVZK__QUEUE_MAKING_PARENTS;
     uvzk__submit(client, &queue->rpc);

@@ -39,7 +39,8 @@ static bool recognise(const struct listing *listing, const char *name,
     uvzk__discipline_parse(listing->directory.discipline, name, &parsed, &out->shared);
     out->place.sequence = parsed.sequence;
     out->directory = (size_t)(listing - listing->roster->listings);
-    return parsed.is_contender && !uvzk__sequence_worn_out(parsed.sequence);
+    return listing->directory.discipline == UVZK__DRIVEN ||
+           (parsed.is_contender && !uvzk__sequence_worn_out(parsed.sequence));
 }
 
 static int add(struct roster *roster, const struct listing *listing,
@@ -47,8 +48,8 @@ static int add(struct roster *roster, const struct listing *listing,
 {
     size_t before = roster->count;
     struct uvzk__participant *more =
-        uvzk__realloc(roster->participants,
-                      (before + reply->name_count + 1) * sizeof(struct uvzk__participant));
+        uvzk__realloc(roster->participants, (before + reply->name_count + 1) *
+                                                sizeof(struct uvzk__participant));
 
     if (more == NULL) {
         return UV_ENOMEM;
@@ -83,27 +84,30 @@ static int by_place(const void *left, const void *right)
                                         : uvzk__place_compare(a->place, b->place);
 }
 
-/* The paths to be told, borrowed from the participants. NULL when out of memory. */
-static const char **sort_out(struct roster *roster, size_t *count, size_t *holding)
+/* The paths to be told, borrowed from the participants. 0 or UV_ENOMEM. */
+static int sort_out(struct roster *roster, const char ***paths, size_t *count,
+                    size_t *holding)
 {
-    const char **paths = uvzk__calloc(roster->count + 1, sizeof(char *));
+    int status = 0;
 
-    if (paths == NULL) {
-        return NULL;
+    *paths = uvzk__calloc(roster->count + 1, sizeof(char *));
+    if (*paths == NULL) {
+        return UV_ENOMEM;
     }
     if (roster->count > 0) {
         qsort(roster->participants, roster->count, sizeof(struct uvzk__participant),
               by_place);
-        roster->lock->kind->judge(roster->participants, roster->count);
+        status =
+            roster->lock->kind->judge(roster->lock, roster->participants, roster->count);
     }
-    for (size_t i = 0; i < roster->count; i++) {
+    for (size_t i = 0; status == 0 && i < roster->count; i++) {
         const struct uvzk__participant *participant = &roster->participants[i];
         if (!participant->silent) {
             *holding += participant->holds;
-            paths[(*count)++] = participant->path;
+            (*paths)[(*count)++] = participant->path;
         }
     }
-    return paths;
+    return status;
 }
 
 static void free_roster(struct roster *roster)
@@ -118,9 +122,12 @@ static void free_roster(struct roster *roster)
 static void tell(struct roster *roster)
 {
     size_t count = 0, holding = 0;
-    const char **paths = roster->status == 0 ? sort_out(roster, &count, &holding) : NULL;
-    int status = roster->status == 0 && paths == NULL ? UV_ENOMEM : roster->status;
+    const char **paths = NULL;
+    int status = roster->status;
 
+    if (status == 0) {
+        status = sort_out(roster, &paths, &count, &holding);
+    }
     roster->shell->reserved[0] = (void *)(uintptr_t)holding;
     roster->shell->impl = NULL;
     uvzk__lock_acquisition_over(roster->lock);

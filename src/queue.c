@@ -5,10 +5,12 @@
 
 #include "claim.h"
 #include "contender.h"
+#include "driven.h"
 #include "driver.h"
 #include "guard.h"
 #include "leases.h"
 #include "listing.h"
+#include "lookout.h"
 #include "parents.h"
 #include "path.h"
 #include "predecessor.h"
@@ -39,7 +41,7 @@ static void rested(struct uvzk__timed *timed)
 static void write_key(char key[KEY_SIZE], enum uvzk__discipline discipline,
                       const char *path)
 {
-    (void)snprintf(key, KEY_SIZE, "%c%s", "mrs"[discipline], path);
+    (void)snprintf(key, KEY_SIZE, "%c%s", "mrsd"[discipline], path);
 }
 
 struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client,
@@ -150,6 +152,7 @@ void uvzk__queue_session_ended(struct uvzk__queue *queue)
 {
     queue->doing = UVZK__QUEUE_IDLE;
     uvzk__predecessor_forget(queue);
+    uvzk__lookouts_lost(queue);
     uvzk__view_clear(queue);
     queue->list_again = false;
     queue->fresh = false;
@@ -267,7 +270,10 @@ struct uvzk__contender *uvzk__queue_heir(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = next_in_line(queue);
 
-    return waits_for_nobody_else(next) && !waits_for_holders(next) ? next : NULL;
+    return queue->discipline != UVZK__DRIVEN && waits_for_nobody_else(next) &&
+                   !waits_for_holders(next)
+               ? next
+               : NULL;
 }
 
 bool uvzk__queue_next_is_ours(struct uvzk__client *client,
@@ -548,12 +554,15 @@ void uvzk__queue_settle(struct uvzk__queue *queue)
     queue->settlings++;
     if (queue->discipline == UVZK__COUNTED) {
         uvzk__leases_settle(queue);
+    } else if (queue->discipline == UVZK__DRIVEN) {
+        uvzk__driven_settle(queue);
     } else {
         settle_in_order(queue);
     }
-    if (queue->bids == 0 && uvzk__list_empty(&queue->holders) &&
-        uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->leaving) &&
-        uvzk__list_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
+    if (queue->bids == 0 && queue->lookouts == NULL &&
+        uvzk__list_empty(&queue->holders) && uvzk__list_empty(&queue->members) &&
+        uvzk__list_empty(&queue->leaving) && uvzk__list_empty(&queue->strangers) &&
+        queue->doing == UVZK__QUEUE_IDLE) {
         uvzk__predecessor_unwatch(queue);
         uvzk__queue_free(queue);
     }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "acl.h"
 #include "driver.h"
 #include "path.h"
 #include "shared_value.h"
@@ -312,7 +313,7 @@ static void make(struct uvzk__replica *replica, size_t length)
         ancestor && client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
     replica->rpc.data = ancestor ? "" : replica->seed;
     replica->rpc.data_length = ancestor ? 0 : replica->seed_length;
-    replica->rpc.acl = &client->acl;
+    replica->rpc.acl = uvzk__acl_of(client, replica->making, &replica->acl);
     submit(replica, UVZK__REPLICA_SEEDING);
 }
 

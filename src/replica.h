@@ -40,8 +40,9 @@ struct uvzk__replica {
     struct uvzk__watch watch;
     struct uvzk__timed rest; /* before a failed request is repeated */
     char *path;
-    char *making; /* path, or the ancestor of it that is being made */
-    void *seed;   /* NULL: none left to be written */
+    char *making;         /* path, or the ancestor of it that is being made */
+    struct uvzk__acl acl; /* of that, acl.h */
+    void *seed;           /* NULL: none left to be written */
     size_t seed_length;
     void *data; /* the last that is known */
     size_t length;

@@ -8,6 +8,7 @@
 #include "lock.h"
 #include "prover.h"
 #include "queue.h"
+#include "revocation.h"
 
 /* Each half knows the other, until that one is freed. */
 static struct uvzk__lock *other_half(const struct uvzk__lock *lock)
@@ -49,6 +50,9 @@ static int add_contender(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (status == 0) {
         status = uvzk__contender_new(claim, queue, token, contender);
     }
+    if (status == 0 && options->revoke_cb != NULL) {
+        uvzk__revocation_wanted(claim);
+    }
     if (status == 0 && options->queued_cb != NULL) {
         uvzk__contender_want_position(*contender);
     }
@@ -59,6 +63,57 @@ static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
 {
     (void)lock;
     uvzk__contender_pump(uvzk__claim_first(claim));
+}
+
+/* ------------------------------------------------------------- participants */
+
+static size_t directories(const struct uvzk__lock *lock,
+                          struct uvzk__directory *directory)
+{
+    *directory = (struct uvzk__directory){lock->path, UVZK__READ_WRITE};
+    return 1;
+}
+
+/* The first number of that half; INT64_MAX if there is none. */
+static int64_t first_of(const struct uvzk__participant *participants, size_t count,
+                        bool shared)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (participants[i].shared == shared) {
+            return participants[i].place.sequence;
+        }
+    }
+    return INT64_MAX;
+}
+
+/* A downgraded reader has its writer's number: then both hold. */
+static int judge_half(struct uvzk__participant *participants, size_t count, bool shared)
+{
+    int64_t reader = first_of(participants, count, true);
+    int64_t writer = first_of(participants, count, false);
+
+    for (size_t i = 0; i < count; i++) {
+        struct uvzk__participant *participant = &participants[i];
+        int64_t number = participant->place.sequence;
+        participant->silent = participant->shared != shared;
+        participant->holds =
+            shared ? number <= writer : number == writer && number <= reader;
+    }
+    return 0;
+}
+
+static int judge_writers(const struct uvzk__lock *lock,
+                         struct uvzk__participant *participants, size_t count)
+{
+    (void)lock;
+    return judge_half(participants, count, false);
+}
+
+static int judge_readers(const struct uvzk__lock *lock,
+                         struct uvzk__participant *participants, size_t count)
+{
+    (void)lock;
+    return judge_half(participants, count, true);
 }
 
 /* -------------------------------------------------------------------- write */
@@ -96,6 +151,8 @@ static const struct uvzk__lock_kind write_half = {
     .occupied = write_occupied,
     .prepare = prepare_write,
     .begin = begin,
+    .directories = directories,
+    .judge = judge_writers,
     .freed = half_freed,
 };
 
@@ -146,6 +203,8 @@ static const struct uvzk__lock_kind read_half = {
     .occupied = read_occupied,
     .prepare = prepare_read,
     .begin = begin,
+    .directories = directories,
+    .judge = judge_readers,
     .freed = half_freed,
 };
 

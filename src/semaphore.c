@@ -186,6 +186,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     }
     if (status == 0) {
         ticket->ticket = true;
+        ticket->beside = leases;
         bid_of(claim)->ticket = ticket;
     }
     if (status == 0 && options->queued_cb != NULL) {
@@ -210,12 +211,35 @@ static void freed(struct uvzk__lock *lock)
     uvzk__free(semaphore);
 }
 
+static size_t directories(const struct uvzk__lock *lock,
+                          struct uvzk__directory *directory)
+{
+    const struct semaphore *semaphore = semaphore_of(lock);
+
+    directory[0] = (struct uvzk__directory){semaphore->leases_path, UVZK__COUNTED};
+    directory[1] = (struct uvzk__directory){semaphore->locks_path, UVZK__EXCLUSIVE};
+    return 2;
+}
+
+static int judge(const struct uvzk__lock *lock, struct uvzk__participant *participants,
+                 size_t count)
+{
+    (void)lock;
+    for (size_t i = 0; i < count; i++) {
+        participants[i].holds = participants[i].directory == 0;
+    }
+    return 0;
+}
+
 static const struct uvzk__lock_kind semaphore_kind = {
     .claim_kind = &bid_kind,
+    .ignores_owners = true,
     .check = check,
     .occupied = occupied,
     .prepare = prepare,
     .begin = begin,
+    .directories = directories,
+    .judge = judge,
     .freed = freed,
 };
 

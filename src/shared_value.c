@@ -56,7 +56,7 @@ static void tell(struct uvzk__telling *telling)
         if (!value->replica->client->closing && has_news(value)) {
             tell_news(value);
         }
-    } else if (uvzk__list_empty(&value->sets)) {
+    } else { /* its sets have been told: they were put on the list before */
         free_value(value);
         if (close_cb != NULL) {
             close_cb(shell);
@@ -176,9 +176,8 @@ int uvzk_shared_value_close(uvzk_shared_value_t *shell,
 void uvzk__shared_values_free(struct uvzk__client *client)
 {
     while (client->replicas != NULL) {
-        struct uvzk__shared_value *value =
-            UVZK__CONTAINER_OF(client->replicas->values.next, struct uvzk__shared_value,
-                               siblings);
+        struct uvzk__shared_value *value = UVZK__CONTAINER_OF(
+            client->replicas->values.next, struct uvzk__shared_value, siblings);
         uvzk_shared_value_t *shell = value->shell;
         void (*dropped)(uvzk_shared_value_t *) = value->dropped;
 
@@ -251,19 +250,12 @@ void uvzk__shared_value_end_sets(struct uvzk__shared_value *value, int code)
     }
 }
 
-void uvzk__shared_value_set_over(struct uvzk__shared_value *value)
-{
-    if (value->closing && uvzk__list_empty(&value->sets)) {
-        uvzk__shared_value_tell(value);
-    }
-}
-
 static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
                      const uvzk_value_version_t *over, const void *data, size_t length,
                      uvzk_set_cb cb)
 {
-    if (shell == NULL || request == NULL || cb == NULL ||
-        (data == NULL && length > 0) || length > DATA_MAX) {
+    if (shell == NULL || request == NULL || cb == NULL || (data == NULL && length > 0) ||
+        length > DATA_MAX) {
         return UV_EINVAL;
     }
     struct uvzk__shared_value *value = shell->impl;

@@ -46,9 +46,6 @@ void uvzk__shared_value_send_sets(struct uvzk__shared_value *);
 void uvzk__shared_value_was_read(struct uvzk__shared_value *);
 void uvzk__shared_value_end_sets(struct uvzk__shared_value *, int code);
 
-/* One of its sets has been told. */
-void uvzk__shared_value_set_over(struct uvzk__shared_value *);
-
 /* All of a client go with it. */
 void uvzk__shared_values_free(struct uvzk__client *);
 

@@ -53,9 +53,12 @@ struct uvzk__acquisition {
     uvzk_lost_cb lost_cb;
     uvzk_queued_cb queued_cb; /* NULL once told or not wanted */
     uvzk_release_cb release_cb;
-    uint64_t ahead; /* to be told with queued_cb; 0: nothing to tell */
-    int status;     /* of the FINAL callback */
-    uint8_t told;   /* enum uvzk__told, acquisition.h */
+    uvzk_revoke_cb revoke_cb;
+    struct uvzk__telling revocation;
+    uint32_t revocations; /* to be told */
+    uint64_t ahead;       /* to be told with queued_cb; 0: nothing to tell */
+    int status;           /* of the FINAL callback */
+    uint8_t told;         /* enum uvzk__told, acquisition.h */
     bool try_once;
 };
 
@@ -73,6 +76,9 @@ struct uvzk__claim_kind {
     void (*ended)(struct uvzk__contender *, int code);
     /* It wants its znode made. NULL: by a create of its own. */
     void (*create)(struct uvzk__contender *);
+    /* Its znode is to be deleted: whether what stands at its path is certainly its own;
+     * if not, the kind finds out, and pumps it. NULL: it is. */
+    bool (*certain)(struct uvzk__contender *);
     /* Its node is gone for good, and this is how; it leaves the claim. May be NULL. */
     void (*retired)(struct uvzk__contender *, int status);
     /* Instead of contenders it has claims: the one of a member, NULL beyond the last or
@@ -104,6 +110,7 @@ struct uvzk__claim {
     uint32_t held_count;      /* of those, how many hold */
     bool held;                /* as a whole */
     bool given_up;            /* its acquisitions have been told, or wait for deletes */
+    bool durable;             /* its znodes outlive the session, and so does its hold */
 };
 
 /* ---------------------------------------------------------------- contender */
@@ -127,13 +134,17 @@ struct uvzk__contender {
     uint64_t seen_stamp;    /* of the last listing that shows the node */
     uint64_t vouched_stamp; /* of the request that has last shown it, guard.h */
     uint64_t guard_stamp;   /* of the guard's get */
-    struct uvzk__queue *also_checks; /* whose credits its delete checks, too; or NULL */
-    uint64_t first_attempt_ms;       /* for the retry policy */
+    struct uvzk__acl acl;   /* of its create, acl.h */
+    struct uvzk__queue *beside; /* a ticket's leases: they hear of it, and its delete
+                                   checks what is on credit there; else NULL */
+    uint64_t first_attempt_ms;  /* for the retry policy */
     uint32_t attempts;
-    uint32_t pins;    /* requests under way that point here */
-    uint32_t vouched; /* queue->settlings up to which its node is known to stand */
+    uint32_t pins;         /* requests under way that point here */
+    uint32_t vouched;      /* queue->settlings up to which its node is known to stand */
+    int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
     uint8_t uuid[UVZK__UUID_BYTES];
     uint8_t guarding; /* enum uvzk__guarding, guard.h */
+    bool revocable;   /* its guard is always armed */
     bool ticket;      /* of a semaphore's claim: what it gets is not the hold */
     bool once;        /* never made anew: without its node the claim is over */
     bool shared;      /* a reader: it waits for nobody but writers */
@@ -175,6 +186,7 @@ struct uvzk__queue {
     int32_t watched_sequence;
     bool watched_shared;
     char *parent;                       /* the path being made, while making parents */
+    struct uvzk__acl parent_acl;        /* of that, acl.h */
     uint64_t newest_stamp;              /* of the latest create that asks for a listing */
     uint64_t asked_stamp;               /* client->stamp when the listing was submitted */
     uint64_t listed_stamp;              /* asked_stamp of the last listing that arrived */
@@ -195,7 +207,8 @@ struct uvzk__queue {
     char *locks_path;                /* these are leases.h's */
     struct uvzk__bid *taker;
     struct uvzk__link offers;
-    uint64_t foreign_leases; /* in the last listing */
+    struct uvzk__lookout *lookouts; /* uthash by name, lookout.h */
+    uint64_t foreign_leases;        /* in the last listing */
     uint32_t bids;
     bool crowded;    /* the taker waits for others' leases to go */
     bool list_again; /* somebody in the view may have gone */
@@ -220,6 +233,7 @@ struct uvzk__lock {
     void *extra;                /* the kind's own */
     uint64_t acquisition_count; /* not FINAL yet */
     uint64_t held_count;        /* claims that hold */
+    bool durable;               /* so are its claims */
     bool closing;
 };
 
@@ -240,6 +254,7 @@ struct uvzk__client {
     void *default_data;
     size_t default_data_length;
     bool default_data_is_address;
+    uvzk_acl_cb acl_cb;
     uvzk_acl_t *acl_entries;
     struct uvzk__acl acl;
 

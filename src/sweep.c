@@ -100,9 +100,9 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
         queue->sweep_stamp = stamp;
         add_checks(sweep, queue);
     }
-    if (contender->also_checks != NULL && contender->also_checks->sweep_stamp != stamp) {
-        contender->also_checks->sweep_stamp = stamp;
-        add_checks(sweep, contender->also_checks);
+    if (contender->beside != NULL && contender->beside->sweep_stamp != stamp) {
+        contender->beside->sweep_stamp = stamp;
+        add_checks(sweep, contender->beside);
     }
     queue->delete_stamp = stamp;
     if (!contender->shared) {
@@ -116,8 +116,8 @@ static bool has_room(const struct sweep *sweep, const struct uvzk__contender *co
 {
     uint32_t credits = contender->queue->credits;
 
-    if (contender->also_checks != NULL) {
-        credits += contender->also_checks->credits;
+    if (contender->beside != NULL) {
+        credits += contender->beside->credits;
     }
     return sweep->op_count + credits + 2 <= sweep->room;
 }

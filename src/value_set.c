@@ -12,7 +12,6 @@ static void tell(struct uvzk__telling *telling)
 {
     struct uvzk__value_set *set =
         UVZK__CONTAINER_OF(telling, struct uvzk__value_set, telling);
-    struct uvzk__shared_value *value = set->value;
     uvzk_set_t *shell = set->shell;
     uvzk_set_cb cb = set->cb;
     int status = set->status;
@@ -23,7 +22,6 @@ static void tell(struct uvzk__telling *telling)
     if (!set->under_way) {
         free_set(set);
     }
-    uvzk__shared_value_set_over(value);
     cb(shell, status);
 }
 

@@ -1,0 +1,72 @@
+/* Contenders of lock drivers (LockInternalsDriver): the plain algorithm, each contender
+ * for itself.
+ *
+ *   created --> ASKS -- a listing, judged by its driver --> GETS --> proved, granted
+ *                ^ |
+ *                | `--> WAITS for the child the driver named
+ *                `--------- it is gone, or has changed
+ *
+ * With a fixed name there is nothing to list: whoever has created the znode GETS, and
+ * everybody else WAITS for that one to go and then tries again; of the local ones, one
+ * at a time.
+ *
+ * A grant rests on what has just been seen: a listing after the last wake that shows
+ * the contender's znode, or a proof that names it, or the reply to a fixed name's create. A
+ * check cannot tell one znode of a fixed name from the next, and a durable hold needs
+ * no proofs: both have a lookout on their own znode instead. */
+#ifndef UVZK_DRIVEN_H
+#define UVZK_DRIVEN_H
+
+#include "ranking.h"
+#include "state.h"
+
+/* A driver, copied: its lock's and that of all its claims, which may live longer. */
+struct uvzk__lock_driver {
+    uvzk_lock_driver_t settings;
+    uint32_t users;
+    char name[];
+};
+
+/* NULL when out of memory; with one user. */
+struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *);
+void uvzk__lock_driver_drop(struct uvzk__lock_driver *);
+
+/* Whether its znode has a name of its own making: no number, no protection. */
+static inline bool uvzk__lock_driver_fixed(const struct uvzk__lock_driver *driver)
+{
+    return driver->settings.mode == UVZK_NODE_EPHEMERAL;
+}
+
+/* What a claim has for its one contender: claim->extra. */
+struct uvzk__driven {
+    struct uvzk__claim *claim;
+    struct uvzk__lock_driver *driver;
+    struct uvzk__lookout *lookout; /* on whom it waits for; GETS: on its own znode */
+    struct uvzk__link in_lookout;
+    uint64_t asks_stamp; /* only a listing after this tells anything */
+    uint32_t shown;      /* queue->settlings up to which that is fresh */
+    uint8_t verdict;     /* enum uvzk__verdict */
+    bool inspecting;     /* a look at its fixed name is under way */
+    bool confirmed;      /* what stands there is its own */
+};
+
+extern const struct uvzk__claim_kind uvzk__claim_driven;
+
+/* A claim's extra. UV_ENOMEM: nothing is done. */
+int uvzk__driven_attach(struct uvzk__claim *, struct uvzk__lock_driver *);
+
+/* Whether one of ours may have the znode of this fixed name, or another's is known to
+ * stand. */
+bool uvzk__driven_taken(struct uvzk__queue *, const char *name);
+
+/* The child it is looking at: UVZK_ENONODE, it is gone; 0, something has happened to it;
+ * else why it cannot be watched. */
+void uvzk__driven_told(struct uvzk__driven *, int news);
+
+/* What is told of a child with this czxid is not told of another than its own. */
+bool uvzk__driven_is(const struct uvzk__driven *, int64_t czxid);
+
+/* The part of uvzk__queue_settle that is different for such a directory. */
+void uvzk__driven_settle(struct uvzk__queue *);
+
+#endif

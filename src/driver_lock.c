@@ -1,0 +1,162 @@
+/* LockInternalsDriver: a lock whose znodes, and whose order, are the caller's. What its
+ * contenders do is driven.h's. */
+#include <string.h>
+
+#include "claim.h"
+#include "contender.h"
+#include "driven.h"
+#include "lock.h"
+#include "path.h"
+#include "queue.h"
+
+#define FIXED_NAME_MAX 64U
+
+/* ----------------------------------------------------------------------- its driver */
+
+struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settings)
+{
+    size_t size = strlen(settings->name) + 1;
+    struct uvzk__lock_driver *driver = uvzk__malloc(sizeof(*driver) + size);
+
+    if (driver == NULL) {
+        return NULL;
+    }
+    driver->settings = *settings;
+    driver->settings.name = driver->name;
+    if (settings->max_leases == 0) {
+        driver->settings.max_leases = 1;
+    }
+    driver->users = 1;
+    memcpy(driver->name, settings->name, size);
+    return driver;
+}
+
+void uvzk__lock_driver_drop(struct uvzk__lock_driver *driver)
+{
+    if (--driver->users == 0) {
+        uvzk__free(driver);
+    }
+}
+
+void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size)
+{
+    if (driver != NULL) {
+        memset(driver, 0, size);
+        driver->size = size;
+    }
+}
+
+/* A name is a part of a path, and what follows it in a sequential one is a number. */
+static int check_driver(const uvzk_lock_driver_t *driver)
+{
+    char path[1 + FIXED_NAME_MAX + 1] = "/";
+    size_t length, most;
+
+    if (driver == NULL || driver->size < sizeof(*driver) || driver->name == NULL ||
+        driver->mode > UVZK_NODE_PERSISTENT_SEQUENTIAL) {
+        return UV_EINVAL;
+    }
+    bool fixed = driver->mode == UVZK_NODE_EPHEMERAL;
+    most = fixed ? FIXED_NAME_MAX : UVZK__TOKEN_MAX;
+    length = strnlen(driver->name, most + 1);
+    if (length == 0 || length > most || strchr(driver->name, '/') != NULL ||
+        (fixed && (driver->gets_the_lock != NULL || driver->sort_key != NULL))) {
+        return UV_EINVAL;
+    }
+    memcpy(path + 1, driver->name, length);
+    return uvzk__path_validate(path);
+}
+
+/* ------------------------------------------------------------------------ its locks */
+
+static struct uvzk__lock_driver *driver_of(const struct uvzk__lock *lock)
+{
+    return lock->extra;
+}
+
+static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)lock;
+    return options->leases > 1 || options->revoke_cb != NULL ? UV_EINVAL : 0;
+}
+
+/* Who waits for whom is the driver's to say, but a fixed name is had by one alone. */
+static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    const struct uvzk__lock_driver *driver = driver_of(lock);
+    struct uvzk__queue *queue = uvzk__queue_find(lock->client, UVZK__DRIVEN, lock->path);
+
+    (void)options;
+    return queue != NULL && uvzk__lock_driver_fixed(driver) &&
+           uvzk__driven_taken(queue, driver->name);
+}
+
+static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                   const uvzk_acquire_options_t *options)
+{
+    struct uvzk__lock_driver *driver = driver_of(lock);
+    struct uvzk__queue *queue = uvzk__queue_of(lock->client, UVZK__DRIVEN, lock->path);
+    struct uvzk__contender *contender;
+    int status = queue == NULL ? UV_ENOMEM : 0;
+
+    if (status == 0) {
+        uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
+        status = uvzk__driven_attach(claim, driver);
+    }
+    if (status == 0) {
+        status = uvzk__contender_new(claim, queue,
+                                     uvzk__lock_driver_fixed(driver) ? "" : driver->name,
+                                     &contender);
+    }
+    if (status == 0 && options->queued_cb != NULL) {
+        uvzk__contender_want_position(contender);
+    }
+    return status;
+}
+
+static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
+{
+    (void)lock;
+    uvzk__contender_pump(uvzk__claim_first(claim));
+}
+
+static void freed(struct uvzk__lock *lock)
+{
+    uvzk__lock_driver_drop(driver_of(lock));
+}
+
+static const struct uvzk__lock_kind driver_lock = {
+    .claim_kind = &uvzk__claim_driven,
+    .check = check,
+    .occupied = occupied,
+    .prepare = prepare,
+    .begin = begin,
+    .freed = freed,
+};
+
+int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path,
+                          const uvzk_lock_driver_t *settings)
+{
+    struct uvzk__lock_driver *driver;
+    struct uvzk__lock *lock;
+    int status = uvzk__lock_check(client, shell, path);
+
+    if (status == 0) {
+        status = check_driver(settings);
+    }
+    if (status != 0) {
+        return status;
+    }
+    driver = uvzk__lock_driver_new(settings);
+    if (driver == NULL) {
+        return UV_ENOMEM;
+    }
+    lock = uvzk__lock_new(client->impl, shell, path, &driver_lock);
+    if (lock == NULL) {
+        uvzk__lock_driver_drop(driver);
+        return UV_ENOMEM;
+    }
+    lock->extra = driver;
+    lock->durable = settings->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
+    return 0;
+}

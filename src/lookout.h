@@ -1,0 +1,32 @@
+/* A watch on one child of a lock directory, for all local contenders of lock drivers
+ * that want to know when it goes: those that wait for it, and the one whose own it is.
+ *
+ *   joined --> ARMING --> ARMED --> fired --.
+ *                 |         |                > dissolved: each of them is told
+ *                 |         |               |
+ *                 +-- not there, refused ---'
+ *                           `--> left by the last of them: unwatched
+ *
+ * It is set by a get: on a missing znode that leaves no watch behind (CURATOR-107). */
+#ifndef UVZK_LOOKOUT_H
+#define UVZK_LOOKOUT_H
+
+#include "state.h"
+
+struct uvzk__driven;
+
+/* Wants to know of the child of this name. false: out of memory. */
+bool uvzk__lookout_join(struct uvzk__driven *, const char *name);
+/* Wants to know no longer, if it did. */
+void uvzk__lookout_leave(struct uvzk__driven *);
+
+/* Whether the child is under watch, or about to be. */
+bool uvzk__lookout_exists(const struct uvzk__queue *, const char *name);
+
+/* Sets those that are not set yet. */
+void uvzk__lookouts_arm(struct uvzk__queue *);
+
+/* The session has ended, and its watches with it. */
+void uvzk__lookouts_lost(struct uvzk__queue *);
+
+#endif
