@@ -3,7 +3,12 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -11,34 +16,179 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessLock;
+import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.framework.recipes.locks.Revoker;
+import org.apache.curator.framework.recipes.shared.SharedCount;
+import org.apache.curator.framework.recipes.shared.SharedCountListener;
+import org.apache.curator.framework.recipes.shared.SharedCountReader;
+import org.apache.curator.framework.recipes.shared.VersionedValue;
+import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
- * Curator's InterProcessMutex, spoken to in lines. Arguments: hosts, session
- * timeout in ms. ID names a thread of the peer, PATH a lock.
+ * Curator's lock recipes, spoken to in lines. Arguments: hosts, session timeout
+ * in ms. NAME is a lock or a count of this peer, ID one of its threads; LEASES
+ * is 1 if it is missing, and always 1 for what is no semaphore.
  *
  * <pre>
- * acquire ID PATH          granted ID
- * try ID PATH MS           granted ID | timeout ID
- * release ID PATH          released ID
- * participants PATH        participants COUNT PATH...
- * pass ID PATH JOURNAL     passed ID        acquire, write it down, release
- * cycle ID PATH JOURNAL                     pass again and again
- * stop ID                  stopped ID COUNT
+ * mutex NAME PATH                     made NAME
+ * semaphore NAME PATH MAXIMUM         made NAME
+ * counted NAME PATH COUNT             made NAME     a semaphore with a SharedCount
+ * semaphore_mutex NAME PATH           made NAME
+ * rw NAME PATH                        made NAME     two locks: NAME.read, NAME.write
+ * multi NAME MEMBER...                made NAME
+ *
+ * acquire ID NAME [LEASES]            granted ID
+ * try ID NAME MS [LEASES]             granted ID | timeout ID
+ * release ID NAME [LEASES]            released ID
+ * leases ID NAME                      leases ID COUNT NODE=DATA...   of this thread
+ * participants NAME                   participants COUNT NODE...
+ * cycle ID NAME JOURNAL TIMES PERMITS ROUND_TRIPS
+ *                                     cycled ID
+ *     acquire, write down that it takes so many permits, ask the server for
+ *     something, write down that it leaves, release. From a semaphore it
+ *     acquires as many leases.
+ *
+ * revocable NAME                      made NAME, and when somebody asks: revoked NAME
+ * revoke PATH                         asked PATH
+ *
+ * count NAME PATH SEED                value NAME VALUE VERSION
+ * get NAME                            value NAME VALUE VERSION
+ * set NAME VALUE                      set NAME
+ * try_set NAME VALUE                  try_set NAME true|false
+ *     over the value that count or get told last
+ * increment NAME TIMES                increment NAME
+ *     each time over the value that is known then, again until it succeeds.
+ * Whenever a count changes:
+ *                                     changed NAME VALUE
  * </pre>
  *
- * At first it says "ready"; whatever fails is "error ID TEXT". It ends with its
- * input.
+ * At first it says "ready"; whatever fails is "error ID-or-NAME TEXT". It ends
+ * with its input.
  */
 public final class CuratorPeer {
     private final CuratorFramework client;
-    private final Map<String, InterProcessMutex> locks = new ConcurrentHashMap<>();
+    private final Map<String, Lock> locks = new ConcurrentHashMap<>();
+    private final Map<String, Count> counts = new ConcurrentHashMap<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
-    private final Map<String, Boolean> stopping = new ConcurrentHashMap<>();
 
     private interface Work {
         void run() throws Exception;
+    }
+
+    private interface Lock {
+        boolean acquire(int leases, long ms) throws Exception; // ms < 0: for ever
+
+        void release(int leases) throws Exception;
+
+        Collection<String> participants() throws Exception;
+
+        default Collection<Lease> leases() {
+            throw new UnsupportedOperationException("no semaphore");
+        }
+    }
+
+    /** Any InterProcessLock. */
+    private static final class PlainLock implements Lock {
+        private final InterProcessLock lock;
+
+        PlainLock(InterProcessLock lock) {
+            this.lock = lock;
+        }
+
+        @Override
+        public boolean acquire(int leases, long ms) throws Exception {
+            if (ms >= 0) {
+                return lock.acquire(ms, TimeUnit.MILLISECONDS);
+            }
+            lock.acquire();
+            return true;
+        }
+
+        @Override
+        public void release(int leases) throws Exception {
+            lock.release();
+        }
+
+        @Override
+        public Collection<String> participants() throws Exception {
+            return ((InterProcessMutex) lock).getParticipantNodes();
+        }
+    }
+
+    /** The leases of every thread, the first one taken being the first returned. */
+    private static final class Semaphore implements Lock {
+        private final InterProcessSemaphoreV2 semaphore;
+        private final ThreadLocal<Deque<Lease>> held = ThreadLocal.withInitial(ArrayDeque::new);
+
+        Semaphore(InterProcessSemaphoreV2 semaphore) {
+            this.semaphore = semaphore;
+        }
+
+        @Override
+        public boolean acquire(int leases, long ms) throws Exception {
+            Collection<Lease> taken = ms < 0 ? semaphore.acquire(leases)
+                    : semaphore.acquire(leases, ms, TimeUnit.MILLISECONDS);
+            return taken != null && held.get().addAll(taken);
+        }
+
+        @Override
+        public void release(int leases) throws Exception {
+            for (int i = 0; i < leases; i++) {
+                held.get().removeFirst().close();
+            }
+        }
+
+        @Override
+        public Collection<String> participants() throws Exception {
+            return semaphore.getParticipantNodes();
+        }
+
+        @Override
+        public Collection<Lease> leases() {
+            return held.get();
+        }
+    }
+
+    private static final class Count implements SharedCountListener {
+        final String name;
+        final SharedCount count;
+        VersionedValue<Integer> told;
+
+        Count(String name, SharedCount count) {
+            this.name = name;
+            this.count = count;
+        }
+
+        @Override
+        public void countHasChanged(SharedCountReader reader, int value) {
+            say("changed " + name + " " + value);
+        }
+
+        @Override
+        public void stateChanged(CuratorFramework client, ConnectionState state) {
+            // The locks of the same client tell of it.
+        }
+
+        void increment(int times) throws Exception {
+            for (int done = 0; done < times; ) {
+                VersionedValue<Integer> now = count.getVersionedValue();
+                if (count.trySetCount(now, now.getValue() + 1)) {
+                    done++;
+                }
+            }
+        }
+
+        void tell() {
+            told = count.getVersionedValue();
+            say("value " + name + " " + told.getValue() + " " + told.getVersion());
+        }
     }
 
     private CuratorPeer(CuratorFramework client) {
@@ -70,92 +220,217 @@ public final class CuratorPeer {
         System.out.flush();
     }
 
-    private InterProcessMutex lock(String path) {
-        return locks.computeIfAbsent(path, p -> new InterProcessMutex(client, p));
-    }
-
     private void onThread(String id, Work work) {
         threads.computeIfAbsent(id, i -> Executors.newSingleThreadExecutor())
-                .submit(() -> {
-                    try {
-                        work.run();
-                    } catch (Throwable failure) {
-                        say("error " + id + " " + failure);
-                    }
-                });
+                .submit(() -> perform(id, work));
+    }
+
+    private static void perform(String id, Work work) {
+        try {
+            work.run();
+        } catch (Throwable failure) {
+            say("error " + id + " " + failure);
+        }
     }
 
     private void obey(String[] words) {
+        perform(words[1], () -> {
+            if (!makes(words) && !acquires(words) && !asks(words) && !counts(words)) {
+                throw new IllegalArgumentException("unknown command " + words[0]);
+            }
+        });
+    }
+
+    private Lock lock(String name) {
+        Lock lock = locks.get(name);
+        if (lock == null) {
+            throw new IllegalArgumentException("no lock " + name);
+        }
+        return lock;
+    }
+
+    private static int number(String[] words, int index) {
+        return words.length > index ? Integer.parseInt(words[index]) : 1;
+    }
+
+    /* ------------------------------------------------------------- the locks */
+
+    private boolean makes(String[] words) {
+        String name = words[1];
+        switch (words[0]) {
+            case "mutex":
+                locks.put(name, new PlainLock(new InterProcessMutex(client, words[2])));
+                break;
+            case "semaphore":
+                locks.put(name, new Semaphore(new InterProcessSemaphoreV2(
+                        client, words[2], number(words, 3))));
+                break;
+            case "counted":
+                locks.put(name, new Semaphore(new InterProcessSemaphoreV2(
+                        client, words[2], counts.get(words[3]).count)));
+                break;
+            case "semaphore_mutex":
+                locks.put(name, new PlainLock(
+                        new InterProcessSemaphoreMutex(client, words[2])));
+                break;
+            case "rw":
+                InterProcessReadWriteLock both = new InterProcessReadWriteLock(client, words[2]);
+                locks.put(name + ".read", new PlainLock(both.readLock()));
+                locks.put(name + ".write", new PlainLock(both.writeLock()));
+                break;
+            case "multi":
+                locks.put(name, new PlainLock(multi(
+                        Arrays.asList(words).subList(2, words.length))));
+                break;
+            case "revocable":
+                ((InterProcessMutex) ((PlainLock) lock(name)).lock)
+                        .makeRevocable(revoked -> say("revoked " + name));
+                break;
+            default:
+                return false;
+        }
+        say("made " + name);
+        return true;
+    }
+
+    private InterProcessMultiLock multi(List<String> members) {
+        List<InterProcessLock> all = new ArrayList<>();
+        for (String member : members) {
+            all.add(((PlainLock) lock(member)).lock);
+        }
+        return new InterProcessMultiLock(all);
+    }
+
+    private boolean acquires(String[] words) {
         String id = words[1];
         switch (words[0]) {
             case "acquire":
                 onThread(id, () -> {
-                    lock(words[2]).acquire();
+                    lock(words[2]).acquire(number(words, 3), -1);
                     say("granted " + id);
                 });
-                break;
+                return true;
             case "try":
                 onThread(id, () -> {
-                    long ms = Long.parseLong(words[3]);
-                    boolean granted = lock(words[2]).acquire(ms, TimeUnit.MILLISECONDS);
+                    boolean granted = lock(words[2]).acquire(
+                            number(words, 4), Long.parseLong(words[3]));
                     say((granted ? "granted " : "timeout ") + id);
                 });
-                break;
+                return true;
             case "release":
                 onThread(id, () -> {
-                    lock(words[2]).release();
+                    lock(words[2]).release(number(words, 3));
                     say("released " + id);
                 });
-                break;
-            case "participants":
-                onThread("participants", () -> sayParticipants(words[1]));
-                break;
-            case "pass":
-                onThread(id, () -> {
-                    try (FileOutputStream journal = new FileOutputStream(words[3], true)) {
-                        pass(id, words[2], journal);
-                    }
-                    say("passed " + id);
-                });
-                break;
+                return true;
+            case "leases":
+                onThread(id, () -> sayLeases(id, lock(words[2]).leases()));
+                return true;
             case "cycle":
-                onThread(id, () -> cycle(id, words[2], words[3]));
-                break;
-            case "stop":
-                stopping.put(id, true);
-                break;
+                onThread(id, () -> {
+                    cycle(id, words);
+                    say("cycled " + id);
+                });
+                return true;
             default:
-                say("error " + id + " unknown command");
+                return false;
         }
     }
 
-    private void sayParticipants(String path) throws Exception {
-        Collection<String> nodes = lock(path).getParticipantNodes();
-        say("participants " + nodes.size() + " " + String.join(" ", nodes));
+    private static void sayLeases(String id, Collection<Lease> leases) throws Exception {
+        StringBuilder line = new StringBuilder("leases " + id + " " + leases.size());
+        for (Lease lease : leases) {
+            line.append(' ').append(lease.getNodeName()).append('=')
+                    .append(new String(lease.getData(), StandardCharsets.UTF_8));
+        }
+        say(line.toString());
     }
 
     /** One write a record: it goes to the end of the file in one piece. */
-    private static void record(FileOutputStream journal, String what, String id)
+    private static void record(FileOutputStream journal, String what, String id, int permits)
             throws IOException {
-        journal.write((what + " " + id + " 0\n").getBytes(StandardCharsets.UTF_8));
+        String line = what + " " + id + " 0 " + permits + "\n";
+        journal.write(line.getBytes(StandardCharsets.UTF_8));
     }
 
-    private void pass(String id, String path, FileOutputStream journal) throws Exception {
-        InterProcessMutex lock = lock(path);
-        lock.acquire();
-        record(journal, "E", id);
-        record(journal, "L", id);
-        lock.release();
-    }
-
-    private void cycle(String id, String path, String file) throws Exception {
-        int count = 0;
-        try (FileOutputStream journal = new FileOutputStream(file, true)) {
-            while (!stopping.containsKey(id)) {
-                pass(id, path, journal);
-                count++;
+    private void cycle(String id, String[] words) throws Exception {
+        Lock lock = lock(words[2]);
+        int times = number(words, 4);
+        int permits = number(words, 5);
+        int roundTrips = number(words, 6);
+        try (FileOutputStream journal = new FileOutputStream(words[3], true)) {
+            for (int i = 0; i < times; i++) {
+                lock.acquire(permits, -1);
+                record(journal, "E", id, permits);
+                for (int trip = 0; trip < roundTrips; trip++) {
+                    client.checkExists().forPath("/");
+                }
+                record(journal, "L", id, permits);
+                lock.release(permits);
             }
         }
-        say("stopped " + id + " " + count);
+    }
+
+    /* --------------------------------------------- participants, revocation */
+
+    private boolean asks(String[] words) {
+        switch (words[0]) {
+            case "participants":
+                onThread("participants", () -> {
+                    Collection<String> nodes = lock(words[1]).participants();
+                    say("participants " + nodes.size() + " " + String.join(" ", nodes));
+                });
+                return true;
+            case "revoke":
+                onThread("revoker", () -> {
+                    Revoker.attemptRevoke(client, words[1]);
+                    say("asked " + words[1]);
+                });
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    /* ---------------------------------------------------------- shared count */
+
+    private boolean counts(String[] words) {
+        String name = words[1];
+        switch (words[0]) {
+            case "count":
+                onThread(name, () -> {
+                    Count made = new Count(name,
+                            new SharedCount(client, words[2], number(words, 3)));
+                    made.count.start();
+                    made.count.addListener(made);
+                    counts.put(name, made);
+                    made.tell();
+                });
+                return true;
+            case "get":
+                onThread(name, () -> counts.get(name).tell());
+                return true;
+            case "set":
+                onThread(name, () -> {
+                    counts.get(name).count.setCount(number(words, 2));
+                    say("set " + name);
+                });
+                return true;
+            case "try_set":
+                onThread(name, () -> {
+                    Count count = counts.get(name);
+                    boolean done = count.count.trySetCount(count.told, number(words, 2));
+                    say("try_set " + name + " " + done);
+                });
+                return true;
+            case "increment":
+                onThread(name, () -> {
+                    counts.get(name).increment(number(words, 2));
+                    say("increment " + name);
+                });
+                return true;
+            default:
+                return false;
+        }
     }
 }

@@ -13,31 +13,54 @@ int journal_open(const char *path)
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
-static bool append(int fd, char what, const char *who, int64_t token)
+static bool append(int fd, char what, const char *who, int64_t token, unsigned permits)
 {
     char record[128];
-    int length =
-        snprintf(record, sizeof(record), "%c %s %" PRId64 "\n", what, who, token);
+    int length = snprintf(record, sizeof(record), "%c %s %" PRId64 " %u\n", what, who,
+                          token, permits);
     return length > 0 && (size_t)length < sizeof(record) &&
            write(fd, record, (size_t)length) == length;
 }
 
+bool journal_take(int fd, const char *who, int64_t token, unsigned permits)
+{
+    return append(fd, 'E', who, token, permits);
+}
+
+bool journal_give_back(int fd, const char *who, int64_t token, unsigned permits)
+{
+    return append(fd, 'L', who, token, permits);
+}
+
 bool journal_enter(int fd, const char *who, int64_t token)
 {
-    return append(fd, 'E', who, token);
+    return journal_take(fd, who, token, 1);
 }
 
 bool journal_leave(int fd, const char *who, int64_t token)
 {
-    return append(fd, 'L', who, token);
+    return journal_give_back(fd, who, token, 0);
 }
+
+struct record {
+    char what, who[WHO_SIZE];
+    int64_t token;
+    unsigned permits;
+};
+
+struct holder {
+    char who[WHO_SIZE];
+    unsigned permits;
+};
 
 struct reading {
     struct journal_verdict *verdict;
+    unsigned permits, taken;
+    struct holder inside[JOURNAL_INSIDE_MAX]; /* verdict->inside of them */
     size_t line;
-    char inside[WHO_SIZE]; /* who is in, "" for nobody */
     char before[WHO_SIZE]; /* who entered last */
-    int64_t last_token;
+    int64_t highest_token; /* of all entries */
+    int64_t sole_token;    /* of the last one that took all permits */
 };
 
 static void complain(struct reading *reading, bool *property, const char *text,
@@ -51,39 +74,107 @@ static void complain(struct reading *reading, bool *property, const char *text,
     }
 }
 
-static void judge_entry(struct reading *reading, const char *who, int64_t token)
+static struct holder *find(struct reading *reading, const char *who)
+{
+    for (size_t i = 0; i < reading->verdict->inside; i++) {
+        if (strcmp(reading->inside[i].who, who) == 0) {
+            return &reading->inside[i];
+        }
+    }
+    return NULL;
+}
+
+static void judge_token(struct reading *reading, const struct record *record)
+{
+    bool sole = record->permits == reading->permits;
+    if (record->token == 0) {
+        return;
+    }
+    if (record->token <= (sole ? reading->highest_token : reading->sole_token)) {
+        complain(reading, &reading->verdict->tokens_grow, "enters with an old token",
+                 record->who);
+    }
+    if (sole) {
+        reading->sole_token = record->token;
+    }
+    if (record->token > reading->highest_token) {
+        reading->highest_token = record->token;
+    }
+}
+
+static void judge_handover(struct reading *reading, const char *who)
 {
     struct journal_verdict *verdict = reading->verdict;
-    if (reading->inside[0] != '\0') {
-        complain(reading, &verdict->exclusive, "enters beside another", who);
-    }
-    if (token != 0 && token <= reading->last_token) {
-        complain(reading, &verdict->tokens_grow, "enters with an old token", who);
-    }
-    if (token != 0) {
-        reading->last_token = token;
-    }
     if (verdict->entries > 0 && strcmp(reading->before, who) != 0) {
         verdict->handovers++;
+        verdict->crossings += reading->before[0] != who[0];
     }
     verdict->entries++;
-    snprintf(reading->inside, sizeof(reading->inside), "%s", who);
     snprintf(reading->before, sizeof(reading->before), "%s", who);
 }
 
-static void judge_exit(struct reading *reading, const char *who)
+/* false: more are in than this can follow. */
+static bool judge_entry(struct reading *reading, const struct record *record)
 {
-    if (strcmp(reading->inside, who) != 0) {
-        complain(reading, &reading->verdict->exclusive, "leaves, but is not in", who);
+    struct journal_verdict *verdict = reading->verdict;
+    if (verdict->inside == JOURNAL_INSIDE_MAX) {
+        return false;
     }
-    reading->inside[0] = '\0';
+    if (find(reading, record->who) != NULL) {
+        complain(reading, &verdict->exclusive, "enters a second time", record->who);
+    }
+    struct holder *holder = &reading->inside[verdict->inside++];
+    memcpy(holder->who, record->who, sizeof(holder->who));
+    holder->permits = record->permits;
+    reading->taken += record->permits;
+    if (reading->taken > reading->permits) {
+        complain(reading, &verdict->exclusive, "enters beside too many", record->who);
+    }
+    if (verdict->inside > verdict->peak) {
+        verdict->peak = verdict->inside;
+    }
+    judge_token(reading, record);
+    judge_handover(reading, record->who);
+    return true;
 }
 
-bool journal_judge(const char *path, struct journal_verdict *verdict)
+static void judge_exit(struct reading *reading, const struct record *record)
 {
-    struct reading reading = {.verdict = verdict};
-    char what, who[WHO_SIZE], line[256];
-    int64_t token;
+    struct journal_verdict *verdict = reading->verdict;
+    struct holder *holder = find(reading, record->who);
+    if (holder == NULL) {
+        complain(reading, &verdict->exclusive, "leaves, but is not in", record->who);
+        return;
+    }
+    unsigned permits = record->permits == 0 ? holder->permits : record->permits;
+    if (permits > holder->permits) {
+        complain(reading, &verdict->exclusive, "gives back what it has not", record->who);
+        permits = holder->permits;
+    }
+    holder->permits -= permits;
+    reading->taken -= permits;
+    if (holder->permits == 0) {
+        *holder = reading->inside[--verdict->inside];
+    }
+}
+
+static bool read_record(const char *line, struct record *record)
+{
+    int fields = sscanf(line, "%c %63s %" SCNd64 " %u", &record->what, record->who,
+                        &record->token, &record->permits);
+    if (fields == 3) {
+        record->permits = record->what == 'E' ? 1 : 0;
+    }
+    return fields >= 3 &&
+           ((record->what == 'E' && record->permits > 0) || record->what == 'L');
+}
+
+bool journal_judge_permits(const char *path, unsigned permits,
+                           struct journal_verdict *verdict)
+{
+    struct reading reading = {.verdict = verdict, .permits = permits};
+    struct record record;
+    char line[256];
     bool well_formed = true;
     FILE *file = fopen(path, "r");
     memset(verdict, 0, sizeof(*verdict));
@@ -92,17 +183,20 @@ bool journal_judge(const char *path, struct journal_verdict *verdict)
     if (file == NULL) {
         return false;
     }
-    while (fgets(line, sizeof(line), file) != NULL) {
+    while (well_formed && fgets(line, sizeof(line), file) != NULL) {
         reading.line++;
-        if (sscanf(line, "%c %63s %" SCNd64, &what, who, &token) != 3 ||
-            (what != 'E' && what != 'L')) {
-            well_formed = false;
-        } else if (what == 'E') {
-            judge_entry(&reading, who, token);
-        } else {
-            judge_exit(&reading, who);
+        well_formed = read_record(line, &record);
+        if (well_formed && record.what == 'E') {
+            well_formed = judge_entry(&reading, &record);
+        } else if (well_formed) {
+            judge_exit(&reading, &record);
         }
     }
     fclose(file);
     return well_formed;
+}
+
+bool journal_judge(const char *path, struct journal_verdict *verdict)
+{
+    return journal_judge_permits(path, 1, verdict);
 }

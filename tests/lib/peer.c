@@ -115,13 +115,10 @@ static void sent(uv_write_t *write, int status)
     free(write);
 }
 
-void peer_say(struct peer *peer, const char *format, ...)
+static void say(struct peer *peer, const char *format, va_list arguments)
 {
-    va_list arguments;
     char line[2048];
-    va_start(arguments, format);
     int length = vsnprintf(line, sizeof(line) - 1, format, arguments);
-    va_end(arguments);
     if (length < 0 || (size_t)length >= sizeof(line) - 1) {
         fprintf(stderr, "peer: line too long\n");
         abort();
@@ -133,6 +130,14 @@ void peer_say(struct peer *peer, const char *format, ...)
     if (uv_write(&said->write, (uv_stream_t *)&peer->input, &buffer, 1, sent) != 0) {
         free(said);
     }
+}
+
+void peer_say(struct peer *peer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(peer, format, arguments);
+    va_end(arguments);
 }
 
 /* Taken lines are gathered at the front. */
@@ -174,6 +179,15 @@ const char *peer_expect(struct peer *peer, const char *beginning)
         }
     }
     return expectation.found;
+}
+
+const char *peer_ask(struct peer *peer, const char *beginning, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(peer, format, arguments);
+    va_end(arguments);
+    return peer_expect(peer, beginning);
 }
 
 void peer_signal(struct peer *peer, int signal)

@@ -34,6 +34,9 @@ void peer_say(struct peer *peer, const char *format, ...)
  * text, valid until peer_close, or NULL if it ended or took too long. Lines
  * before the found one stay untaken for later calls. */
 const char *peer_expect(struct peer *peer, const char *beginning);
+/* Sends a line, then expects the answer that begins so. */
+const char *peer_ask(struct peer *peer, const char *beginning, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Takes the next untaken line that begins so and is there already, or NULL. */
 const char *peer_heard(struct peer *peer, const char *beginning);
 

@@ -1,0 +1,379 @@
+/* The other side alone: what its commands do, what Curator puts on the wire, and
+ * that the judgement over the mixed crowds sees what it must. The library is not
+ * there; the raw view is. */
+#define THREADED /* the C client's blocking calls */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mix.h"
+#include "node_name.h"
+
+enum { CURATOR, KAZOO };
+
+static struct live live;
+static struct peer curator, kazoo;
+
+static void begin(void)
+{
+    live_begin(&live);
+    other_side_start(&live, &curator, CURATOR);
+}
+
+static void end(void)
+{
+    other_side_end(&curator);
+    live_end(&live);
+}
+
+/* What follows the first words of an answer. */
+static const char *after(const char *answer, int words)
+{
+    assert_non_null(answer);
+    for (; words > 0; words--) {
+        answer = strchr(answer, ' ');
+        assert_non_null(answer);
+        answer++;
+    }
+    return answer;
+}
+
+static void assert_bytes(const char *path, const void *expected, size_t length)
+{
+    char bytes[64];
+    int got = sizeof(bytes);
+    assert_int_equal(zoo_get(live.raw, path, 0, bytes, &got, NULL), ZOK);
+    assert_int_equal(got, length);
+    assert_memory_equal(bytes, expected, length);
+}
+
+static void put_bytes(const char *path, const void *bytes, size_t length)
+{
+    assert_int_equal(zoo_set(live.raw, path, bytes, (int)length, -1), ZOK);
+}
+
+/* The only child whose name has the token; its full path. */
+static void find_node(const char *directory, const char *token, char *path, size_t size)
+{
+    struct raw_names names;
+    int found = 0;
+    assert_int_equal(raw_children(live.raw, directory, &names), ZOK);
+    for (size_t i = 0; i < names.count; i++) {
+        struct uvzk__node_name name;
+        uvzk__node_name_parse(&name, names.names[i], token);
+        if (name.is_contender) {
+            assert_true(name.has_uuid);
+            snprintf(path, size, "%s/%s", directory, names.names[i]);
+            found++;
+        }
+    }
+    raw_names_free(&names);
+    assert_int_equal(found, 1);
+}
+
+/* ------------------------------------------------------------------ semaphores */
+
+/* "leases ID 2 NODE=DATA NODE=DATA": znodes of P/leases with Curator's default
+ * data, an address. */
+static void assert_leases(const char *answer, const char *directory)
+{
+    struct uvzk__node_name name;
+    struct in_addr address;
+    char node[128], path[256], data[64], text[64];
+    assert_int_equal(sscanf(answer, "%127[^=]=%63s", node, data), 2);
+    uvzk__node_name_parse(&name, node, "lease-");
+    assert_true(name.is_contender && name.has_uuid);
+    snprintf(path, sizeof(path), "%s/%s", directory, node);
+    assert_int_equal(raw_get(live.raw, path, text, sizeof(text)), ZOK);
+    assert_string_equal(text, data);
+    assert_int_equal(inet_pton(AF_INET, data, &address), 1);
+}
+
+static void test_semaphore_gives_leases(void **state)
+{
+    (void)state;
+    begin();
+    peer_ask(&curator, "made S", "semaphore S /s 3");
+    assert_non_null(peer_ask(&curator, "granted a", "acquire a S 2"));
+    assert_leases(after(peer_ask(&curator, "leases a 2 ", "leases a S"), 3), "/s/leases");
+    assert_int_equal(raw_children_count(live.raw, "/s/locks"), 0);
+    assert_non_null(peer_ask(&curator, "participants 2 ", "participants S"));
+    assert_non_null(peer_ask(&curator, "timeout b", "try b S 200 2"));
+    peer_say(&curator, "acquire b S 2");
+    assert_true(live_wait_children(&live, "/s/locks", 1));
+    assert_non_null(peer_ask(&curator, "released a", "release a S"));
+    assert_non_null(peer_expect(&curator, "granted b"));
+    assert_non_null(peer_ask(&curator, "leases a 1 ", "leases a S"));
+    assert_non_null(peer_ask(&curator, "leases b 2 ", "leases b S"));
+    assert_non_null(peer_ask(&curator, "released b", "release b S 2"));
+    assert_non_null(peer_ask(&curator, "released a", "release a S"));
+    assert_true(live_wait_children(&live, "/s/leases", 0));
+    assert_non_null(peer_ask(&curator, "error a", "release a S")); /* it has none */
+    end();
+}
+
+static void test_counted_semaphore_grows(void **state)
+{
+    (void)state;
+    begin();
+    assert_non_null(peer_ask(&curator, "value N 1 ", "count N /n 1"));
+    peer_ask(&curator, "made S", "counted S /grows N");
+    assert_non_null(peer_ask(&curator, "granted a", "acquire a S"));
+    peer_say(&curator, "acquire b S");
+    assert_true(live_wait_children(&live, "/grows/leases", 2));
+    assert_non_null(peer_ask(&curator, "set N", "set N 2"));
+    assert_non_null(peer_expect(&curator, "granted b"));
+    assert_non_null(peer_ask(&curator, "set N", "set N 1"));
+    assert_non_null(peer_ask(&curator, "timeout c", "try c S 200"));
+    assert_int_equal(raw_children_count(live.raw, "/grows/leases"), 2);
+    assert_non_null(peer_ask(&curator, "released a", "release a S"));
+    assert_non_null(peer_ask(&curator, "released b", "release b S"));
+    end();
+}
+
+static void test_anyone_releases_a_semaphore_mutex(void **state)
+{
+    (void)state;
+    begin();
+    peer_ask(&curator, "made S", "semaphore_mutex S /sm");
+    assert_non_null(peer_ask(&curator, "granted a", "acquire a S"));
+    assert_non_null(peer_ask(&curator, "timeout a", "try a S 200")); /* nor reentrant */
+    assert_int_equal(raw_children_count(live.raw, "/sm/leases"), 1);
+    assert_non_null(peer_ask(&curator, "released b", "release b S"));
+    assert_true(live_wait_children(&live, "/sm/leases", 0));
+    end();
+}
+
+/* ----------------------------------------------------------- read-write, multi */
+
+static void test_readers_share_and_writers_do_not(void **state)
+{
+    char node[256];
+    (void)state;
+    begin();
+    peer_ask(&curator, "made L", "rw L /rw");
+    assert_non_null(peer_ask(&curator, "granted a", "acquire a L.read"));
+    assert_non_null(peer_ask(&curator, "granted b", "acquire b L.read"));
+    assert_non_null(peer_ask(&curator, "timeout c", "try c L.write 200"));
+    assert_non_null(peer_ask(&curator, "participants 2 ", "participants L.read"));
+    assert_non_null(peer_ask(&curator, "released a", "release a L.read"));
+    find_node("/rw", "__READ__", node, sizeof(node));
+    assert_non_null(peer_ask(&curator, "released b", "release b L.read"));
+    assert_non_null(peer_ask(&curator, "granted c", "acquire c L.write"));
+    find_node("/rw", "__WRIT__", node, sizeof(node));
+    assert_non_null(peer_ask(&curator, "timeout a", "try a L.read 200"));
+    /* The writer's own thread reads as well. */
+    assert_non_null(peer_ask(&curator, "granted c", "acquire c L.read"));
+    assert_true(live_wait_children(&live, "/rw", 2));
+    assert_non_null(peer_ask(&curator, "released c", "release c L.write"));
+    assert_non_null(peer_ask(&curator, "released c", "release c L.read"));
+    assert_true(live_wait_children(&live, "/rw", 0));
+    end();
+}
+
+static void test_multi_lock_takes_all(void **state)
+{
+    (void)state;
+    begin();
+    peer_ask(&curator, "made A", "mutex A /many/a");
+    peer_ask(&curator, "made B", "mutex B /many/b");
+    peer_ask(&curator, "made M", "multi M A B");
+    assert_non_null(peer_ask(&curator, "granted a", "acquire a M"));
+    assert_non_null(peer_ask(&curator, "timeout b", "try b A 200"));
+    assert_non_null(peer_ask(&curator, "timeout b", "try b B 200"));
+    assert_non_null(peer_ask(&curator, "released a", "release a M"));
+    assert_non_null(peer_ask(&curator, "granted b", "acquire b B"));
+    assert_non_null(peer_ask(&curator, "timeout a", "try a M 200"));
+    assert_int_equal(raw_children_count(live.raw, "/many/a"), 0);
+    assert_non_null(peer_ask(&curator, "released b", "release b B"));
+    end();
+}
+
+/* ----------------------------------------------------------------- bytes */
+
+static void test_revocation_is_ten_bytes(void **state)
+{
+    char node[256];
+    (void)state;
+    begin();
+    peer_ask(&curator, "made L", "mutex L /revoked");
+    peer_ask(&curator, "made L", "revocable L");
+    assert_non_null(peer_ask(&curator, "granted a", "acquire a L"));
+    find_node("/revoked", "lock-", node, sizeof(node));
+    assert_bytes(node, "", 0);
+    put_bytes(node, "other", 5);
+    put_bytes(node, "__REVOKE__", 10);
+    assert_non_null(peer_expect(&curator, "revoked L"));
+    put_bytes(node, "", 0);
+    assert_non_null(peer_ask(&curator, "asked ", "revoke %s", node));
+    assert_bytes(node, "__REVOKE__", 10);
+    assert_non_null(peer_expect(&curator, "revoked L"));
+    assert_non_null(peer_ask(&curator, "released a", "release a L"));
+    assert_null(peer_heard(&curator, "revoked L")); /* for "other" there was none */
+    /* Nobody is there: nothing is said of it. */
+    assert_non_null(peer_ask(&curator, "asked ", "revoke %s", node));
+    end();
+}
+
+static void test_shared_count_is_four_bytes(void **state)
+{
+    struct Stat stat;
+    (void)state;
+    begin();
+    assert_non_null(peer_ask(&curator, "value N 5 0", "count N /five 5"));
+    assert_bytes("/five", "\0\0\0\5", 4);
+    assert_int_equal(raw_exists(live.raw, "/five", &stat), ZOK);
+    assert_int_equal(stat.ephemeralOwner, 0);
+    assert_non_null(peer_ask(&curator, "set N", "set N -2"));
+    assert_bytes("/five", "\377\377\377\376", 4);
+    assert_non_null(peer_expect(&curator, "changed N -2"));
+    put_bytes("/five", "\0\1\2\3", 4);
+    assert_non_null(peer_expect(&curator, "changed N 66051"));
+    /* Over the value of the beginning, then over the one that stands. */
+    assert_non_null(peer_ask(&curator, "try_set N false", "try_set N 9"));
+    assert_non_null(peer_ask(&curator, "value N 66051 2", "get N"));
+    assert_non_null(peer_ask(&curator, "try_set N true", "try_set N 9"));
+    assert_bytes("/five", "\0\0\0\11", 4);
+    end();
+}
+
+/* ------------------------------------------------------------- crowds, judgement */
+
+static void send_permits(struct mix *mix, const unsigned permits[6], const char *locks[6])
+{
+    char who[8];
+    for (int i = 0; i < 6; i++) {
+        snprintf(who, sizeof(who), "j%d", i);
+        mix_send_theirs(mix, &curator, who, locks[i], permits[i]);
+    }
+}
+
+/* Curator takes leases one by one: two threads that want two each could wait for each
+ * other for ever. */
+static void test_crowd_at_a_semaphore(void **state)
+{
+    static struct mix mix;
+    const unsigned permits[] = {1, 2, 1, 1, 1, 1};
+    const char *locks[] = {"S", "S", "S", "S", "S", "S"};
+    (void)state;
+    begin();
+    peer_ask(&curator, "made S", "semaphore S /crowd/s 3");
+    mix_begin(&mix, &live, "/crowd/s/locks", "lock-", 20, 8);
+    send_permits(&mix, permits, locks);
+    mix_run(&mix, 3);
+    assert_true(mix.verdict.peak >= 2);
+    mix_end(&mix);
+    end();
+}
+
+static void test_crowd_of_readers_and_writers(void **state)
+{
+    static struct mix mix;
+    const unsigned permits[] = {1, 1, MIX_MAX, 1, 1, MIX_MAX};
+    const char *locks[] = {"L.read", "L.read", "L.write", "L.read", "L.read", "L.write"};
+    (void)state;
+    begin();
+    peer_ask(&curator, "made L", "rw L /crowd/rw");
+    mix_begin(&mix, &live, "/crowd/rw", "__WRIT__", 20, 8);
+    send_permits(&mix, permits, locks);
+    mix_run(&mix, MIX_MAX);
+    assert_true(mix.verdict.peak >= 2);
+    mix_end(&mix);
+    end();
+}
+
+/* Curator waits for kazoo only if kazoo's znodes are named for it. */
+static void test_kazoo_and_curator(void **state)
+{
+    static struct mix mix;
+    char entries[64];
+    (void)state;
+    begin();
+    other_side_start(&live, &kazoo, KAZOO);
+    peer_ask(&curator, "made L", "mutex L /kazoo");
+    peer_ask(&kazoo, "made L", "named_mutex L /kazoo");
+    peer_ask(&kazoo, "made K", "mutex K /kazoo");
+    mix_begin(&mix, &live, "/kazoo", "lock-", 1, 1);
+    mix_send_theirs(&mix, &curator, "j0", "L", 1);
+    mix_send_theirs(&mix, &kazoo, "k0", "L", 1);
+    mix_send_theirs(&mix, &curator, "j1", "L", 1);
+    mix_send_theirs(&mix, &kazoo, "k1", "K", 1);
+    mix_run(&mix, 1);
+    mix_entries(&mix, entries, sizeof(entries));
+    assert_string_equal(entries, "j0 k0 j1 k1");
+    mix_end(&mix);
+    assert_non_null(peer_ask(&kazoo, "granted k", "acquire k L"));
+    assert_non_null(peer_ask(&kazoo, "participants 1 k", "participants L"));
+    assert_non_null(peer_ask(&curator, "timeout j", "try j L 200"));
+    assert_non_null(peer_ask(&kazoo, "timeout t", "try t K 200"));
+    assert_non_null(peer_ask(&kazoo, "released k", "release k L"));
+    other_side_end(&kazoo);
+    end();
+}
+
+static void judge(const char *text, unsigned permits, struct journal_verdict *verdict)
+{
+    struct scratch scratch;
+    char path[128];
+    assert_true(scratch_make(&scratch));
+    snprintf(path, sizeof(path), "%s/journal", scratch.path);
+    int fd = journal_open(path);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    assert_true(journal_judge_permits(path, permits, verdict));
+    scratch_remove(&scratch);
+}
+
+static void test_journal_counts_permits(void **state)
+{
+    struct journal_verdict verdict;
+    (void)state;
+    judge("E a 1 1\nE b 2 2\nL a 1 1\nE j 0 1\nL b 2 2\nL j 0 1\n", 3, &verdict);
+    assert_true(verdict.exclusive && verdict.tokens_grow);
+    assert_int_equal(verdict.peak, 2);
+    assert_int_equal(verdict.handovers, 2);
+    assert_int_equal(verdict.crossings, 2);
+    assert_int_equal(verdict.inside, 0);
+    judge("E a 1 1\nE b 2 2\nE j 0 1\n", 3, &verdict);
+    assert_false(verdict.exclusive);
+    assert_int_equal(verdict.inside, 3);
+    judge("E a 1 2\nL a 1 3\n", 3, &verdict);
+    assert_false(verdict.exclusive);
+    judge("E a 1 1\nE a 2 1\n", 3, &verdict);
+    assert_false(verdict.exclusive);
+    /* A writer that becomes a reader lets readers in, and no writer. */
+    judge("E a 1 9\nL a 1 8\nE b 3 1\nL a 1 1\nL b 3 1\nE c 4 9\n", 9, &verdict);
+    assert_true(verdict.exclusive && verdict.tokens_grow);
+    judge("E a 1 9\nL a 1 8\nE c 4 9\n", 9, &verdict);
+    assert_false(verdict.exclusive);
+    /* Readers may come in any order among themselves, not beside writers. */
+    judge("E b 3 1\nE a 2 1\nL b 3 1\nL a 2 1\nE c 4 9\nL c 4 9\n", 9, &verdict);
+    assert_true(verdict.exclusive && verdict.tokens_grow);
+    judge("E c 4 9\nL c 4 9\nE a 2 1\n", 9, &verdict);
+    assert_false(verdict.tokens_grow);
+    judge("E a 3 1\nL a 3 1\nE c 2 9\n", 9, &verdict);
+    assert_false(verdict.tokens_grow);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_semaphore_gives_leases),
+        cmocka_unit_test(test_counted_semaphore_grows),
+        cmocka_unit_test(test_anyone_releases_a_semaphore_mutex),
+        cmocka_unit_test(test_readers_share_and_writers_do_not),
+        cmocka_unit_test(test_multi_lock_takes_all),
+        cmocka_unit_test(test_revocation_is_ten_bytes),
+        cmocka_unit_test(test_shared_count_is_four_bytes),
+        cmocka_unit_test(test_crowd_at_a_semaphore),
+        cmocka_unit_test(test_crowd_of_readers_and_writers),
+        cmocka_unit_test(test_kazoo_and_curator),
+        cmocka_unit_test(test_journal_counts_permits),
+    };
+    if (!other_side_commands(argc, argv, 2)) {
+        return 2;
+    }
+    return cmocka_run_group_tests(tests, live_server_start, live_server_stop);
+}
