@@ -1,4 +1,4 @@
-/* deadline_cancel_lost HOSTS: the ways in which a lock is not to be had, or not
+/* deadline_cancel_lost [HOSTS]: the ways in which a lock is not to be had, or not
  * any more. Three contenders of one process on one lock:
  *
  *   alice  is granted the lock and keeps it;
@@ -97,15 +97,11 @@ int main(int argc, char **argv)
     uvzk_options_t options;
     uvzk_acquire_options_t patience;
 
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s HOSTS\n", argv[0]);
-        return 2;
-    }
     uvzk_options_init(&options);
-    options.hosts = argv[1];
+    options.hosts = argc > 1 ? argv[1] : "127.0.0.1:2181";
     int rc = uvzk_client_init(loop, &client, &options);
     if (rc < 0) {
-        fprintf(stderr, "%s: %s\n", argv[1], uvzk_strerror(rc));
+        fprintf(stderr, "%s: %s\n", options.hosts, uvzk_strerror(rc));
         return 1;
     }
     uvzk_acquire_options_init(&patience);
