@@ -235,6 +235,9 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
         detach(acquisition);
     }
     tell(acquisition);
+    if (acquisition->told == LOSING && acquisition->losing != NULL) {
+        acquisition->losing(acquisition->shell, reason);
+    }
 }
 
 void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int status)

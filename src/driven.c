@@ -44,10 +44,7 @@ static bool stands(const struct uvzk__contender *contender)
 
 static void asks(struct uvzk__contender *contender)
 {
-    struct uvzk__driven *driven = driven_of(contender);
-
-    driven->verdict = UVZK__ASKS;
-    driven->asks_stamp = contender->client->stamp;
+    driven_of(contender)->verdict = UVZK__ASKS;
     uvzk__queue_touch(contender->queue);
 }
 
@@ -397,7 +394,9 @@ static void judge(struct uvzk__contender *contender, const struct uvzk__ranking 
     }
 }
 
-/* One ranking serves all that have the same driver and come one after another. */
+/* Replies and events arrive in the order in which things happened: a listing is never
+ * older than the wake of anybody who asks when it arrives. One ranking serves all that
+ * have the same driver and come one after another. */
 static int judge_members(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
     struct uvzk__ranking ranking = {0};
@@ -408,7 +407,7 @@ static int judge_members(struct uvzk__queue *queue, const struct uvzk__reply *re
         struct uvzk__contender *contender = contender_at(link);
         struct uvzk__driven *driven = driven_of(contender);
         link = link->next;
-        if (!asking(contender) || driven->asks_stamp >= queue->asked_stamp) {
+        if (!asking(contender)) {
             continue;
         }
         if (ranking.driver != &driven->driver->settings) {
@@ -640,16 +639,6 @@ static void granted(struct uvzk__contender *contender)
     uvzk__claim_plain_granted(contender);
 }
 
-static void ended(struct uvzk__contender *contender, int code)
-{
-    struct uvzk__driven *driven = driven_of(contender);
-
-    if (driven->verdict != UVZK__GETS) {
-        uvzk__lookout_leave(driven);
-    }
-    uvzk__claim_plain_ended(contender, code);
-}
-
 static void claim_freed(struct uvzk__claim *claim)
 {
     struct uvzk__driven *driven = claim->extra;
@@ -664,7 +653,7 @@ static void claim_freed(struct uvzk__claim *claim)
 const struct uvzk__claim_kind uvzk__claim_driven = {
     .granted = granted,
     .ungranted = uvzk__claim_plain_ungranted,
-    .ended = ended,
+    .ended = uvzk__claim_plain_ended,
     .create = create,
     .certain = certain,
     .freed = claim_freed,

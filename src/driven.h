@@ -43,11 +43,10 @@ struct uvzk__driven {
     struct uvzk__lock_driver *driver;
     struct uvzk__lookout *lookout; /* on whom it waits for; GETS: on its own znode */
     struct uvzk__link in_lookout;
-    uint64_t asks_stamp; /* only a listing after this tells anything */
-    uint32_t shown;      /* queue->settlings up to which that is fresh */
-    uint8_t verdict;     /* enum uvzk__verdict */
-    bool inspecting;     /* a look at its fixed name is under way */
-    bool confirmed;      /* what stands there is its own */
+    uint32_t shown;  /* queue->settlings up to which its verdict is fresh */
+    uint8_t verdict; /* enum uvzk__verdict */
+    bool inspecting; /* a look at its fixed name is under way */
+    bool confirmed;  /* what stands there is its own */
 };
 
 extern const struct uvzk__claim_kind uvzk__claim_driven;

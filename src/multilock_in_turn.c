@@ -22,6 +22,7 @@ struct in_turn {
     struct uvzk__lock *lock;   /* not closed before the members are over */
     size_t count, granted;
     bool try_once;
+    bool losing; /* a member, which has not been told */
     struct member members[];
 };
 
@@ -55,12 +56,26 @@ static void member_released(uvzk_acquire_t *request, int status)
     over(member);
 }
 
-static void member_lost(uvzk_acquire_t *request, int reason)
+static bool let_go(struct uvzk__claim *claim);
+
+/* At once: what has lost a member is not held for a moment longer. The others are let
+ * go when it is told: whoever ends members may be counting on them. */
+static void member_losing(uvzk_acquire_t *request, int reason)
 {
     struct member *member = request->data;
 
     member->granted = false;
+    member->in_turn->losing = true;
     failed(member, reason);
+}
+
+static void member_lost(uvzk_acquire_t *request, int reason)
+{
+    struct member *member = request->data;
+
+    (void)reason;
+    member->in_turn->losing = false;
+    (void)let_go(member->in_turn->claim);
     over(member);
 }
 
@@ -80,6 +95,7 @@ static void member_acquired(uvzk_acquire_t *request, int status)
     }
     member->granted = true;
     in_turn->granted++;
+    ((struct uvzk__acquisition *)request->impl)->losing = member_losing;
     ask_next(in_turn);
 }
 
@@ -123,7 +139,7 @@ static bool let_go(struct uvzk__claim *claim)
     struct in_turn *in_turn = in_turn_of(claim);
 
     uvzk__claim_pin(claim);
-    for (size_t i = in_turn->count; i > 0; i--) {
+    for (size_t i = in_turn->losing ? 0 : in_turn->count; i > 0; i--) {
         struct member *member = &in_turn->members[i - 1];
         if (member->granted) {
             (void)uvzk_release(&member->request, member_released);

@@ -54,6 +54,7 @@ struct uvzk__acquisition {
     uvzk_queued_cb queued_cb; /* NULL once told or not wanted */
     uvzk_release_cb release_cb;
     uvzk_revoke_cb revoke_cb;
+    uvzk_lost_cb losing; /* called at once, not told: the hold is over; or NULL */
     struct uvzk__telling revocation;
     uint32_t revocations; /* to be told */
     uint64_t ahead;       /* to be told with queued_cb; 0: nothing to tell */

@@ -2,21 +2,40 @@
  * that acquire, hold, re-enter, release, cancel and time out at random on a few
  * lock paths, while faults happen. A seed decides everything.
  *
- * Checked after every event:
- *   exclusion   never two valid holds on one path at one instant
+ * Checked after every event, of the holds that are valid at that instant:
+ *   exclusion   who may not hold together does not (each recipe has its rule)
+ *   told        who has lost a hold hears of it
  * at every callback:
- *   tokens      each grant's token is larger than every one granted before
+ *   tokens      they grow from grant to grant, as the recipe promises
  *   answers     each request ends exactly once, in a legal order of callbacks
  * and at the end, when the faults have stopped and everyone has let go:
  *   liveness    everybody has been answered
- *   residue     no contender's znode, no watch, no contender in memory */
+ *   residue     no contender's znode, no watch, no contender in memory
+ *
+ *   history.c         from the seed to the verdict
+ *   history_world.h   what it consists of, and what a recipe is to it
+ *   history_seat.c    processes: opened, closed, opened anew
+ *   history_actor.c   what actors do, and what they are told
+ *   history_checks.c  what must hold whatever the recipe
+ *   history_vandal.c  somebody who deletes znodes by hand
+ *   history_<recipe>.c */
 #ifndef UVZK_HISTORY_H
 #define UVZK_HISTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct recipe;
+extern const struct recipe recipe_mutex;
+extern const struct recipe recipe_rwlock;
+extern const struct recipe recipe_semaphore;
+extern const struct recipe recipe_semaphore_mutex;
+extern const struct recipe recipe_multilock;
+extern const struct recipe recipe_exclusive_driver;
+extern const struct recipe recipe_leases_driver;
+
 struct history_options {
+    const struct recipe *recipe;
     unsigned tuning; /* UVZK__TUNE_* */
     bool faults;
     bool verbose; /* every line of the trace to stderr, as it happens */
@@ -25,6 +44,13 @@ struct history_options {
 struct history_result {
     uint64_t steps, requests;
     uint64_t grants, refusals, losses, releases;
+    uint64_t again;     /* of the grants: re-entries, and reads under a write */
+    uint64_t beside;    /* of the grants: while somebody else held validly */
+    uint64_t kept;      /* reads that stayed when their write was released */
+    uint64_t deadlocks; /* upgrades, all refused */
+    uint64_t vandalised;
+    uint64_t resized; /* a semaphore's shared count */
+    uint64_t several; /* of the grants: more than one lease, or lock */
     uint64_t trace_hash;
     char failure[256]; /* empty: all is well */
 };
@@ -32,5 +58,10 @@ struct history_result {
 /* On failure the trace's last lines have been printed to stderr. */
 void history_run(uint64_t seed, const struct history_options *options,
                  struct history_result *result);
+
+const char *history_recipe_name(const struct recipe *recipe);
+
+/* What the histories of this recipe should have seen and have not; NULL: nothing. */
+const char *history_unseen(const struct recipe *recipe, const struct history_result *sum);
 
 #endif

@@ -1,4 +1,7 @@
-/* Seeded histories, each with another mix of the optimisations.
+/* Seeded histories of one recipe, each with another mix of the optimisations.
+ *
+ *   test_histories mutex|rwlock|semaphore|semaphore_mutex|multilock|exclusive_driver
+ *                  |leases_driver
  *
  *   UVZK_HISTORIES  how many; 10000
  *   UVZK_SEED       the first seed; 1
@@ -9,9 +12,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client.h"
 #include "history.h"
+
+#define ENOUGH 1000U /* histories, to have seen everything that is rare */
+
+static const struct recipe *const recipes[] = {
+    &recipe_mutex,           &recipe_rwlock,    &recipe_semaphore,
+    &recipe_semaphore_mutex, &recipe_multilock, &recipe_exclusive_driver,
+    &recipe_leases_driver,
+};
+static const struct recipe *recipe;
 
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
@@ -33,9 +46,27 @@ static unsigned tuning_of(uint64_t seed)
     }
 }
 
+static void add_up(struct history_result *sum, const struct history_result *result)
+{
+    sum->steps += result->steps;
+    sum->requests += result->requests;
+    sum->grants += result->grants;
+    sum->refusals += result->refusals;
+    sum->losses += result->losses;
+    sum->releases += result->releases;
+    sum->again += result->again;
+    sum->beside += result->beside;
+    sum->kept += result->kept;
+    sum->deadlocks += result->deadlocks;
+    sum->vandalised += result->vandalised;
+    sum->resized += result->resized;
+    sum->several += result->several;
+}
+
 static int run(uint64_t seed, struct history_result *sum)
 {
     struct history_options options = {
+        .recipe = recipe,
         .tuning = (unsigned)setting("UVZK_TUNING", tuning_of(seed)),
         .faults = true,
         .verbose = getenv("UVZK_VERBOSE") != NULL,
@@ -49,19 +80,15 @@ static int run(uint64_t seed, struct history_result *sum)
         printf("replay: UVZK_SEED=%" PRIu64 " UVZK_HISTORIES=1 UVZK_VERBOSE=1\n", seed);
         return 1;
     }
-    sum->steps += result.steps;
-    sum->requests += result.requests;
-    sum->grants += result.grants;
-    sum->refusals += result.refusals;
-    sum->losses += result.losses;
-    sum->releases += result.releases;
+    add_up(sum, &result);
     return 0;
 }
 
 /* The same seed must give the same history, to the last byte of the trace. */
 static int replays_exactly(uint64_t seed)
 {
-    struct history_options options = {.tuning = UVZK__TUNE_ALL, .faults = true};
+    struct history_options options = {
+        .recipe = recipe, .tuning = UVZK__TUNE_ALL, .faults = true};
     struct history_result first, second;
 
     history_run(seed, &options, &first);
@@ -73,29 +100,72 @@ static int replays_exactly(uint64_t seed)
     return 0;
 }
 
-int main(void)
+static void report(uint64_t count, const struct history_result *sum)
 {
-    uint64_t first = setting("UVZK_SEED", 1);
-    uint64_t count = setting("UVZK_HISTORIES", 10000);
+    printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " grants (%" PRIu64
+           " again, %" PRIu64 " beside others), %" PRIu64 " refusals, %" PRIu64
+           " losses, %" PRIu64 " releases, %" PRIu64 " deleted by hand",
+           count, sum->steps, sum->grants, sum->again, sum->beside, sum->refusals,
+           sum->losses, sum->releases, sum->vandalised);
+    if (sum->several > 0) {
+        printf(", %" PRIu64 " of several, %" PRIu64 " resizings", sum->several,
+               sum->resized);
+    }
+    if (sum->kept > 0) {
+        printf(", %" PRIu64 " downgrades, %" PRIu64 " upgrades refused", sum->kept,
+               sum->deadlocks);
+    }
+    printf(": all checks hold\n");
+}
+
+static int find_recipe(int argc, char **argv)
+{
+    for (size_t i = 0; argc == 2 && i < sizeof(recipes) / sizeof(recipes[0]); i++) {
+        if (strcmp(argv[1], history_recipe_name(recipes[i])) == 0) {
+            recipe = recipes[i];
+            return 0;
+        }
+    }
+    fprintf(stderr, "test_histories: which recipe?\n");
+    return 1;
+}
+
+static int run_all(uint64_t first, uint64_t count)
+{
     struct history_result sum = {0};
 
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    printf("%" PRIu64 " histories from seed %" PRIu64 "\n", count, first);
     for (uint64_t seed = first; seed < first + count; seed++) {
         if (run(seed, &sum) != 0) {
-            fflush(NULL);
-            _Exit(1); /* what is broken is not worth a leak report */
+            return 1;
         }
         if ((seed - first + 1) % 1000 == 0) {
             printf("%" PRIu64 " done, the next seed is %" PRIu64 "\n", seed - first + 1,
                    seed + 1);
         }
     }
-    if (replays_exactly(first) != 0) {
+    const char *unseen = history_unseen(recipe, &sum);
+    if (count >= ENOUGH && unseen != NULL) {
+        printf("FAILED: so many histories, and not %s in them\n", unseen);
         return 1;
     }
-    printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " grants, %" PRIu64
-           " refusals, %" PRIu64 " losses, %" PRIu64 " releases: all checks hold\n",
-           count, sum.steps, sum.grants, sum.refusals, sum.losses, sum.releases);
+    report(count, &sum);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = setting("UVZK_SEED", 1);
+    uint64_t count = setting("UVZK_HISTORIES", 10000);
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (find_recipe(argc, argv) != 0) {
+        return 2;
+    }
+    printf("%s: %" PRIu64 " histories from seed %" PRIu64 "\n",
+           history_recipe_name(recipe), count, first);
+    if (run_all(first, count) != 0 || replays_exactly(first) != 0) {
+        fflush(NULL);
+        _Exit(1); /* what is broken is not worth a leak report */
+    }
     return 0;
 }

@@ -83,7 +83,13 @@ struct play {
     uvzk_participants_t participants;
     int verified, verify_status;
     int listed, list_status;
-    size_t list_count;
+    size_t list_count, list_holding;
+    uvzk_locker_t locker;
+    int locked, unlocked, unlock_status;
+    uvzk_guarded_write_t write;
+    int written, write_status;
+    uvzk_read_t read;
+    int was_read, read_status;
 };
 
 static struct play *current; /* for callbacks of requests that carry no claim */
@@ -250,10 +256,23 @@ static void on_listed(uvzk_participants_t *request, int status, const char *cons
     current->listed++;
     current->list_status = status;
     current->list_count = count;
+    current->list_holding = uvzk_participants_holding(request);
     assert_null(request->impl);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(strncmp(paths[i], STAGE_PATH "/_c_", strlen(STAGE_PATH) + 4), 0);
+        assert_int_equal(strncmp(paths[i], STAGE_PATH "/", strlen(STAGE_PATH) + 1), 0);
     }
+}
+
+static void list(struct play *play, uvzk_lock_t *lock)
+{
+    play->listed = 0;
+    int status = uvzk_lock_participants(lock, &play->participants, on_listed);
+    assert_true(status == 0 || status == UV_ENOMEM);
+    run(play, 1000);
+    assert_int_equal(play->listed, status == 0);
+    assert_true(status != 0 || play->list_status == 0 || play->list_status == UV_ENOMEM);
+    assert_true(play->list_status == 0 || play->list_count + play->list_holding == 0);
+    assert_null(play->participants.impl);
 }
 
 static void the_participants_are_listed(struct play *play)
@@ -261,16 +280,139 @@ static void the_participants_are_listed(struct play *play)
     ask_for(play, 0, 0);
     ask_for(play, 1, 1);
     run(play, 1000);
-    int status =
-        uvzk_lock_participants(&seat(play, 0)->mutex, &play->participants, on_listed);
-    assert_true(status == 0 || status == UV_ENOMEM);
-    run(play, 1000);
-    assert_int_equal(play->listed, status == 0);
-    assert_true(status != 0 || play->list_status == 0 || play->list_status == UV_ENOMEM);
-    assert_null(play->participants.impl);
-    EXPECT(play->list_status == 0 && play->list_count == 2);
+    list(play, &seat(play, 0)->mutex);
+    EXPECT(play->list_status == 0 && play->list_count == 2 && play->list_holding == 1);
     claim_finish(&play->claims[0]);
     claim_finish(&play->claims[1]);
+}
+
+static void put_contender(struct play *play, const char *directory, const char *name)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof(path),
+                   "%s/_c_64fc66ae-773f-4d77-9695-eba698b095f7-%s0000000001", directory,
+                   name);
+    assert_non_null(sim_create_by_hand(play->stage.sim, path, UVZK__EPHEMERAL));
+}
+
+static void the_participants_of_a_semaphore_are_listed(struct play *play)
+{
+    static const char leases[] = STAGE_PATH "/sem/leases",
+                      locks[] = STAGE_PATH "/sem/locks";
+    static const char *const made[] = {"/locks",          "/locks/of", STAGE_PATH,
+                                       STAGE_PATH "/sem", leases,      locks};
+    uvzk_semaphore_t semaphore = {0};
+    int status;
+
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+        (void)sim_create_by_hand(play->stage.sim, made[i], UVZK__CONTAINER);
+    }
+    put_contender(play, leases, "lease-");
+    put_contender(play, locks, "lock-");
+    status = uvzk_semaphore_init(&seat(play, 0)->client, &semaphore, STAGE_PATH "/sem", 2,
+                                 NULL);
+    assert_true(status == 0 || status == UV_ENOMEM);
+    run(play, 500);
+    if (status == 0) {
+        list(play, &semaphore);
+        EXPECT(play->list_status == 0 && play->list_count == 2 &&
+               play->list_holding == 1);
+        assert_int_equal(uvzk_lock_close(&semaphore, NULL), 0);
+        run(play, 10);
+        assert_null(semaphore.impl);
+    }
+    for (size_t i = 6; i > 3; i--) {
+        const char *name;
+        char path[256];
+        if (sim_children(play->stage.sim, made[i - 1], &name, 1) > 0) {
+            (void)snprintf(path, sizeof(path), "%s/%s", made[i - 1], name);
+            assert_int_equal(sim_delete_by_hand(play->stage.sim, path), 0);
+        }
+        assert_int_equal(sim_delete_by_hand(play->stage.sim, made[i - 1]), 0);
+    }
+}
+
+static void on_locked(uvzk_locker_t *locker)
+{
+    current->locked++;
+    assert_int_equal(uvzk_locker_done(locker), 0);
+}
+
+static void on_unlocked(uvzk_locker_t *locker, int status)
+{
+    assert_null(locker->impl);
+    current->unlocked++;
+    current->unlock_status = status;
+}
+
+static void a_locker_runs(struct play *play)
+{
+    int status = uvzk_locker_run(&seat(play, 0)->mutex, &play->locker, NULL, on_locked,
+                                 on_unlocked);
+
+    assert_true(status == 0 || status == UV_ENOMEM);
+    assert_true(status == 0 || play->locker.impl == NULL);
+    EXPECT(status == 0);
+    if (status == 0) {
+        assert_true(stage_until(&play->stage, &play->unlocked, 1, 60000));
+        assert_int_equal(play->locked, 1);
+        assert_int_equal(play->unlock_status, 0);
+    }
+    run(play, 1000);
+    assert_int_equal(play->unlocked, status == 0);
+}
+
+static void on_written(uvzk_guarded_write_t *request, int status, size_t failed)
+{
+    assert_null(request->impl);
+    assert_int_equal(failed, SIZE_MAX);
+    current->written++;
+    current->write_status = status;
+}
+
+static void a_write_is_guarded(struct play *play)
+{
+    static const uvzk_write_op_t ops[] = {{UVZK_WRITE_CREATE, -1, "/w", "one", 3},
+                                          {UVZK_WRITE_SET, -1, "/w", "two", 3}};
+
+    ask_for(play, 0, 0);
+    claim_wait_answer(&play->claims[0]);
+    if (claim_holds(&play->claims[0])) {
+        int status = uvzk_guarded_write(&play->claims[0].request, &play->write, ops, 2,
+                                        on_written);
+        assert_true(status == 0 || status == UV_ENOMEM);
+        assert_true(status == 0 || play->write.impl == NULL);
+        EXPECT(status == 0);
+        run(play, 1000);
+        assert_int_equal(play->written, status == 0);
+        assert_int_equal(play->write_status, 0);
+        assert_int_equal(sim_exists(play->stage.sim, "/w"), status == 0);
+    }
+    claim_finish(&play->claims[0]);
+}
+
+static void on_read(uvzk_read_t *request, int status, const void *data, size_t length)
+{
+    assert_null(request->impl);
+    assert_true(status != 0 || (data != NULL && length == 0));
+    current->was_read++;
+    current->read_status = status;
+}
+
+static void a_znode_is_read(struct play *play)
+{
+    assert_non_null(sim_create_by_hand(play->stage.sim, "/r", UVZK__PERSISTENT));
+    run(play, 500);
+    int status = uvzk_read_node(&seat(play, 0)->client, &play->read, "/r", on_read);
+    assert_true(status == 0 || status == UV_ENOMEM);
+    assert_true(status == 0 || play->read.impl == NULL);
+    EXPECT(status == 0);
+    run(play, 500);
+    assert_int_equal(play->was_read, status == 0);
+    assert_int_equal(play->read_status, 0);
+    ask_for(play, 0, 0);
+    claim_finish(&play->claims[0]);
 }
 
 static void on_verified(uvzk_verify_t *request, int status)
@@ -438,7 +580,11 @@ static const struct scenario {
     {"lost reply", the_reply_of_the_create_is_lost, 0},
     {"spoiled reply", a_reply_does_not_fit_into_memory, UV_ENOMEM},
     {"participants", the_participants_are_listed, 0},
+    {"participants of a semaphore", the_participants_of_a_semaphore_are_listed, 0},
     {"verify", a_hold_is_verified, 0},
+    {"locker", a_locker_runs, 0},
+    {"guarded write", a_write_is_guarded, 0},
+    {"read", a_znode_is_read, 0},
     {"close", a_client_closes_with_all_it_has, UVZK_ECLOSED},
     {"close of the mutex", a_mutex_closes_with_all_it_has, UVZK_ECLOSED},
     {"expiry", the_session_expires, UVZK_EEXPIRED},

@@ -296,6 +296,32 @@ static void parents_and_names(void **state)
     }
 }
 
+static void ancestors_downwards(void **state)
+{
+    (void)state;
+    assert_int_equal(uvzk__path_next_length("/a/bc/d", 2), 5);
+    assert_int_equal(uvzk__path_next_length("/a/bc/d", 5), 7);
+    assert_int_equal(uvzk__path_next_length("/a/bc", 2), 5);
+}
+
+static void paths_below_a_namespace(void **state)
+{
+    char path[UVZK__PATH_MAX + 1];
+    (void)state;
+    assert_int_equal(uvzk__path_validate_below("", "/a"), 0);
+    assert_int_equal(uvzk__path_validate_below("/ns", "/a/b"), 0);
+    assert_int_equal(uvzk__path_validate_below("", "/"), UVZK_EPATH);
+    assert_int_equal(uvzk__path_validate_below("/ns", "/"), UVZK_EPATH);
+    assert_int_equal(uvzk__path_validate_below("/ns", "a"), UVZK_EPATH);
+    memset(path, 'x', sizeof(path));
+    path[0] = '/';
+    path[UVZK__PATH_MAX] = '\0';
+    assert_int_equal(uvzk__path_validate_below("", path), 0);
+    assert_int_equal(uvzk__path_validate_below("/ns", path), UVZK_EPATH);
+    path[UVZK__PATH_MAX - 3] = '\0';
+    assert_int_equal(uvzk__path_validate_below("/ns", path), 0);
+}
+
 static void a_path_is_its_parent_joined_with_its_name(void **state)
 {
     (void)state;
@@ -334,6 +360,8 @@ int main(void)
         cmocka_unit_test(join_puts_exactly_one_slash),
         cmocka_unit_test(join_tells_when_memory_is_out),
         cmocka_unit_test(parents_and_names),
+        cmocka_unit_test(ancestors_downwards),
+        cmocka_unit_test(paths_below_a_namespace),
         cmocka_unit_test(a_path_is_its_parent_joined_with_its_name),
     };
     return cmocka_run_group_tests_name("path", tests, NULL, NULL);

@@ -1,0 +1,370 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "history_world.h"
+
+static uint64_t now_of(const struct actor *actor)
+{
+    return sim_now(actor->world->sim);
+}
+
+static void rest(struct ticket *ticket, uint64_t most_ms)
+{
+    ticket->next_ms = now_of(ticket->actor) + chance(ticket->actor->world, most_ms);
+}
+
+static bool is_first(const struct ticket *ticket)
+{
+    return ticket == &ticket->actor->tickets[0];
+}
+
+uvzk_lock_t *lock_of(struct ticket *ticket)
+{
+    struct actor *actor = ticket->actor;
+
+    return actor->world->recipe->shell(&actor->seat->places[ticket->path], ticket->lock);
+}
+
+void ticket_add(struct ticket *ticket, int path, enum kind kind, uint32_t leases)
+{
+    struct share *share = &ticket->shares[ticket->share_count++];
+
+    memset(share, 0, sizeof(*share));
+    share->ticket = ticket;
+    share->path = path;
+    share->kind = kind;
+    share->leases = leases;
+}
+
+void ticket_set(struct ticket *ticket, int path, int lock, enum kind kind,
+                uint32_t leases)
+{
+    ticket->path = path;
+    ticket->lock = lock;
+    ticket->share_count = 0;
+    ticket_add(ticket, path, kind, leases);
+}
+
+bool actor_idle(const struct actor *actor)
+{
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        if (actor->tickets[i].state != IDLE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct ticket *actor_other(struct ticket *ticket, unsigned states)
+{
+    struct ticket *tickets = ticket->actor->tickets;
+
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        if (&tickets[i] != ticket && tickets[i].owner != NULL &&
+            (states & BIT_OF(tickets[i].state)) != 0) {
+            return &tickets[i];
+        }
+    }
+    return NULL;
+}
+
+void actor_begin(struct actor *actor, struct seat *seat)
+{
+    memset(actor, 0, sizeof(*actor));
+    actor->world = seat->world;
+    actor->seat = seat;
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        actor->tickets[i].actor = actor;
+        rest(&actor->tickets[i], 1500);
+    }
+}
+
+void actor_stop(struct actor *actor)
+{
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        actor->tickets[i].next_ms = UINT64_MAX;
+        actor->tickets[i].cancelled = false;
+    }
+}
+
+/* ------------------------------------------------------------ what they are told */
+
+static void over(struct ticket *ticket)
+{
+    if (ticket->request->impl != NULL) {
+        history_fail(ticket->actor->world, "impl is set after the last callback");
+    }
+    free(ticket->request);
+    ticket->request = NULL;
+    ticket->state = IDLE;
+    rest(ticket, 1000);
+}
+
+static void note(const struct ticket *ticket, const char *what, const char *how)
+{
+    const struct actor *actor = ticket->actor;
+
+    sim_note(actor->world->sim, "client %d: %s lock %d, actor %d, ticket %d: %s, %s",
+             actor->seat->number, path_of(ticket), ticket->lock,
+             (int)(actor - actor->seat->actors), (int)(ticket - actor->tickets), what,
+             how);
+}
+
+/* Every callback comes here first. */
+static struct ticket *told(uvzk_acquire_t *request, enum ticket_state expected,
+                           const char *what, int status)
+{
+    struct ticket *ticket = request->data;
+    struct world *world = ticket->actor->world;
+
+    note(ticket, what, status == 0 ? "done" : uvzk_err_name(status));
+    if (ticket->state != expected || request != ticket->request) {
+        history_fail(world, "%s callback out of order", what);
+    }
+    return ticket;
+}
+
+/* Whether somebody else holds on this path, too, or did just before. */
+static bool beside(const struct share *share)
+{
+    const struct tally *tally = &share->ticket->actor->world->tallies[share->path];
+
+    return tally->leases > 0 || (tally->shared[0] != NULL &&
+                                 tally->shared[0]->ticket->actor != share->ticket->actor);
+}
+
+static void take_tokens(struct ticket *ticket)
+{
+    struct world *world = ticket->actor->world;
+
+    for (int i = 0; i < ticket->share_count; i++) {
+        ticket->shares[i].token = uvzk_token(ticket->request);
+    }
+    if (world->recipe->granted != NULL) {
+        world->recipe->granted(ticket);
+    }
+    for (int i = 0; i < ticket->share_count; i++) {
+        check_token(&ticket->shares[i]);
+    }
+    world->result->beside += beside(&ticket->shares[0]);
+}
+
+static void on_acquired(uvzk_acquire_t *request, int status)
+{
+    struct ticket *ticket = told(request, ASKING, "acquire", status);
+    struct world *world = ticket->actor->world;
+
+    if (status < 0) {
+        world->result->refusals++;
+        check_refusal(ticket, status);
+        over(ticket);
+        return;
+    }
+    if (ticket->cancelled || ticket->doomed) {
+        history_fail(world, "granted after %s", ticket->cancelled ? "cancel" : "its end");
+    }
+    world->result->grants++;
+    take_tokens(ticket);
+    ticket->state = HOLDING;
+    if (!uvzk_is_held(request)) {
+        history_fail(world, "granted, but not valid");
+    }
+    if (is_first(ticket)) {
+        rest(ticket, chance(world, 8) == 0 ? 30000 : 1500);
+    } else {
+        rest(ticket, chance(world, 2) == 0 ? 60 : 2500);
+    }
+}
+
+static void on_lost(uvzk_acquire_t *request, int reason)
+{
+    struct ticket *ticket = told(request, HOLDING, "lost", reason);
+
+    ticket->actor->world->result->losses++;
+    over(ticket);
+}
+
+static void on_released(uvzk_acquire_t *request, int status)
+{
+    struct ticket *ticket = told(request, RELEASING, "release", status);
+
+    if (status != 0 && status != UVZK_ELOST && status != UVZK_ECLOSED &&
+        status != UVZK_EEXPIRED) {
+        history_fail(ticket->actor->world, "release says %s", uvzk_err_name(status));
+    }
+    if (status == 0 && ticket->doomed) {
+        history_fail(ticket->actor->world, "released after its end");
+    }
+    ticket->actor->world->result->releases++;
+    if (ticket->actor->world->recipe->released != NULL) {
+        ticket->actor->world->recipe->released(ticket);
+    }
+    over(ticket);
+}
+
+static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
+{
+    struct ticket *ticket = told(request, ASKING, "queued", 0);
+
+    if (ahead == 0) {
+        history_fail(ticket->actor->world, "queued behind nobody");
+    }
+}
+
+/* ----------------------------------------------------------------- what they do */
+
+/* A re-entry, or a read under a write. */
+static bool may_join(const struct share *share, const struct share *other)
+{
+    return other->ticket->owner != NULL && other->ticket->owner == share->ticket->owner &&
+           other->path == share->path && share->kind != LEASES &&
+           (other->kind == share->kind ||
+            (share->kind == SHARED && other->kind == EXCLUSIVE));
+}
+
+static int64_t joins(const struct share *share, const struct ticket *other, int64_t token)
+{
+    for (int i = 0; i < other->share_count; i++) {
+        const struct share *theirs = &other->shares[i];
+        int64_t found = other->state == HOLDING  ? theirs->token
+                        : other->state == ASKING ? theirs->joined
+                                                 : 0;
+        if (found != 0 && (token == 0 || token == found) && may_join(share, theirs)) {
+            return found;
+        }
+    }
+    return 0;
+}
+
+int64_t actor_joins(const struct share *share, int64_t token)
+{
+    const struct ticket *tickets = share->ticket->actor->tickets;
+    int64_t found = 0;
+
+    for (int i = 0; i < TICKETS_MAX && found == 0; i++) {
+        if (&tickets[i] != share->ticket) {
+            found = joins(share, &tickets[i], token);
+        }
+    }
+    return found;
+}
+
+static void some_timeout(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    struct world *world = ticket->actor->world;
+    uint64_t kind = chance(world, 10);
+
+    if (kind == 0) {
+        options->timeout_ms = UVZK_TRY_ONCE;
+    } else if (kind < 4) {
+        options->timeout_ms = 1 + (int64_t)chance(world, 3000);
+    }
+}
+
+static void ask(struct ticket *ticket)
+{
+    struct world *world = ticket->actor->world;
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    some_timeout(ticket, &options);
+    options.queued_cb = chance(world, 2) == 0 ? on_queued : NULL;
+    rest(ticket, 1000);
+    ticket->in_turn = false;
+    if (is_first(ticket)) {
+        world->recipe->wish(ticket, &options);
+    } else if (!world->recipe->wish_more(ticket, &options)) {
+        return;
+    }
+    if (ticket->actor->seat->places[ticket->path].closing[ticket->lock]) {
+        return;
+    }
+    ticket->owner = options.owner;
+    for (int i = 0; i < ticket->share_count; i++) {
+        ticket->shares[i].joined = actor_joins(&ticket->shares[i], 0);
+    }
+    ticket->cancelled = false;
+    ticket->doomed = false;
+    ticket->request = calloc(1, sizeof(*ticket->request));
+    ticket->request->data = ticket;
+    int status = uvzk_lock_acquire(lock_of(ticket), ticket->request, &options,
+                                   on_acquired, on_lost);
+    note(ticket, "asks", ticket->owner == NULL ? "as nobody" : "as owner");
+    if (status == 0) {
+        ticket->state = ASKING;
+        rest(ticket, 4000);
+        return;
+    }
+    if (status != UV_EIO) { /* no random bytes: one of the faults */
+        history_fail(world, "acquire refused: %s", uvzk_err_name(status));
+    }
+    over(ticket);
+}
+
+static void let_go(struct ticket *ticket)
+{
+    vandal_sees_release(ticket->actor->world, ticket->path);
+    if (uvzk_release(ticket->request, on_released) == 0) {
+        ticket->state = RELEASING;
+    } else {
+        history_fail(ticket->actor->world, "release refused");
+    }
+    ticket->next_ms = UINT64_MAX;
+}
+
+static bool may_ask(const struct ticket *ticket)
+{
+    if (now_of(ticket->actor) >= ticket->actor->world->end_ms) {
+        return false;
+    }
+    return is_first(ticket) == actor_idle(ticket->actor);
+}
+
+static void act(struct ticket *ticket)
+{
+    struct world *world = ticket->actor->world;
+
+    switch (ticket->state) {
+    case IDLE:
+        rest(ticket, 1000);
+        if (may_ask(ticket)) {
+            ask(ticket);
+        }
+        break;
+    case ASKING:
+        if (now_of(ticket->actor) < world->end_ms && chance(world, 4) == 0 &&
+            uvzk_cancel(ticket->request) == 0) {
+            ticket->cancelled = true;
+            ticket->next_ms = UINT64_MAX;
+        } else {
+            rest(ticket, 4000);
+        }
+        break;
+    case HOLDING:
+        if (world->recipe->while_held != NULL && world->recipe->while_held(ticket)) {
+            rest(ticket, 1500);
+        } else {
+            let_go(ticket);
+        }
+        break;
+    case RELEASING:
+        ticket->next_ms = UINT64_MAX;
+        break;
+    }
+}
+
+void actor_act(struct actor *actor)
+{
+    const struct recipe *recipe = actor->world->recipe;
+    uint64_t now = now_of(actor);
+
+    for (int i = 0; i < recipe->ticket_count; i++) {
+        if (actor->tickets[i].next_ms > now) {
+            continue;
+        }
+        if (recipe->provoke != NULL && !actor_idle(actor)) {
+            recipe->provoke(actor);
+        }
+        act(&actor->tickets[i]);
+    }
+}

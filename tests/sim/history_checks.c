@@ -1,0 +1,274 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "history_world.h"
+
+static bool session_alive(const struct ticket *ticket)
+{
+    return sim_session_alive(ticket->actor->world->sim,
+                             uvzk_client_session_id(ticket->actor->seat->client));
+}
+
+bool ticket_killed(const struct ticket *ticket)
+{
+    return ticket->actor->world->killings && !session_alive(ticket);
+}
+
+static bool holds(const struct ticket *ticket)
+{
+    return ticket->actor->world->proof != UVZK_PROOF_NONE && ticket->state == HOLDING &&
+           uvzk_is_held(ticket->request) && !ticket_killed(ticket);
+}
+
+/* A hold that is not valid is told to be lost, as soon as its process runs. */
+static void check_told(struct ticket *ticket)
+{
+    struct world *world = ticket->actor->world;
+    uint64_t now = sim_now(world->sim);
+
+    if (ticket->state != HOLDING || uvzk_is_held(ticket->request)) {
+        ticket->ended_ms = UINT64_MAX;
+        return;
+    }
+    if (ticket->ended_ms == UINT64_MAX) {
+        uint64_t until = uvzk_valid_until(ticket->request);
+        ticket->ended_ms = until == 0 ? now : until;
+    }
+    if (ticket->ended_ms > now) {
+        history_fail(world, "is_held and valid_until disagree");
+    } else if (now - ticket->ended_ms > world->told_within_ms) {
+        history_fail(world, "a hold of client %d ended %" PRIu64 " ms ago, untold",
+                     ticket->actor->seat->number, now - ticket->ended_ms);
+    }
+}
+
+static void fail_beside(const struct share *one, const struct share *other)
+{
+    history_fail(one->ticket->actor->world,
+                 "two valid holds on %s: client %d token %" PRId64
+                 " and client %d token %" PRId64,
+                 history_paths[one->path], other->ticket->actor->seat->number,
+                 other->token, one->ticket->actor->seat->number, one->token);
+}
+
+/* Of one owner, and on one znode or on the writer's and its reader's. */
+static bool one_hold(const struct share *one, const struct share *other)
+{
+    return one->ticket->actor == other->ticket->actor && one->ticket->owner != NULL &&
+           one->ticket->owner == other->ticket->owner && one->token == other->token;
+}
+
+/* Two of those that hold together are enough: no exclusive one is one with both. */
+static void count_shared(struct tally *tally, const struct share *share)
+{
+    if (tally->shared[0] == NULL) {
+        tally->shared[0] = share;
+    } else if (tally->shared[1] == NULL && !one_hold(share, tally->shared[0])) {
+        tally->shared[1] = share;
+    }
+}
+
+static void count_exclusive(struct tally *tally, const struct share *share)
+{
+    for (int i = 0; i < 2; i++) {
+        if (tally->shared[i] != NULL && !one_hold(share, tally->shared[i])) {
+            fail_beside(share, tally->shared[i]);
+        }
+    }
+    tally->exclusive = share;
+}
+
+static void count_in(struct world *world, const struct share *share)
+{
+    struct tally *tally = &world->tallies[share->path];
+    uint32_t max = world->max_leases[share->path];
+
+    if (share->kind == LEASES) {
+        tally->leases += share->leases;
+        if (max > 0 && tally->leases > max) {
+            history_fail(world, "%" PRIu64 " of %" PRIu32 " leases held on %s",
+                         tally->leases, max, history_paths[share->path]);
+        }
+        return;
+    }
+    if (tally->exclusive != NULL && !one_hold(share, tally->exclusive)) {
+        fail_beside(share, tally->exclusive);
+    }
+    if (share->kind == SHARED) {
+        count_shared(tally, share);
+    } else {
+        count_exclusive(tally, share);
+    }
+}
+
+/* Several locks that were taken once more are one hold, with the same leases. */
+static bool is_again(const struct ticket *ticket)
+{
+    const struct ticket *first = &ticket->actor->tickets[0];
+
+    return ticket != first && ticket->in_turn && ticket->owner != NULL &&
+           first->owner == ticket->owner && first->lock == ticket->lock && holds(first);
+}
+
+static void check_actor(struct actor *actor)
+{
+    struct world *world = actor->world;
+
+    for (int i = 0; i < world->recipe->ticket_count; i++) {
+        struct ticket *ticket = &actor->tickets[i];
+        check_told(ticket);
+        int count = holds(ticket) ? ticket->share_count : 0;
+        for (int j = 0; j < count; j++) {
+            if (ticket->shares[j].kind != LEASES || !is_again(ticket)) {
+                count_in(world, &ticket->shares[j]);
+            }
+        }
+    }
+}
+
+void check_holds(struct world *world)
+{
+    memset(world->tallies, 0, sizeof(world->tallies));
+    for (int i = 0; i < world->seat_count; i++) {
+        for (int j = 0; world->seats[i].client != NULL && j < world->actor_count; j++) {
+            check_actor(&world->seats[i].actors[j]);
+        }
+    }
+}
+
+uint64_t count_leases(const struct world *world, int path, const struct ticket *but)
+{
+    uint64_t leases = 0;
+
+    for (int i = 0; i < world->seat_count; i++) {
+        for (int j = 0; world->seats[i].client != NULL && j < world->actor_count; j++) {
+            const struct ticket *tickets = world->seats[i].actors[j].tickets;
+            for (int k = 0; k < world->recipe->ticket_count; k++) {
+                for (int l = 0; l < tickets[k].share_count; l++) {
+                    const struct share *share = &tickets[k].shares[l];
+                    bool counts = &tickets[k] != but && share->kind == LEASES &&
+                                  share->path == path && holds(&tickets[k]);
+                    leases += counts ? share->leases : 0;
+                }
+            }
+        }
+    }
+    return leases;
+}
+
+void check_token(const struct share *share)
+{
+    struct world *world = share->ticket->actor->world;
+    int64_t *last = &world->last_token[share->path];
+    int64_t *last_exclusive = &world->last_exclusive[share->path];
+    int64_t before = share->kind == SHARED ? *last_exclusive : *last;
+
+    if (share->token == 0 || ticket_killed(share->ticket) ||
+        world->proof == UVZK_PROOF_NONE) {
+        return;
+    }
+    if (share->token == share->joined || actor_joins(share, share->token) != 0) {
+        world->result->again++;
+        before = *last_exclusive - 1;
+    }
+    if (share->token <= before) {
+        history_fail(world, "token %" PRId64 " granted after %" PRId64 " on %s",
+                     share->token, before, history_paths[share->path]);
+    }
+    if (share->token > *last) {
+        *last = share->token;
+    }
+    if (share->kind == EXCLUSIVE) {
+        *last_exclusive = share->token;
+    }
+}
+
+void check_refusal(const struct ticket *ticket, int status)
+{
+    const struct world *world = ticket->actor->world;
+
+    if (ticket->cancelled && status != UV_ECANCELED) {
+        history_fail(ticket->actor->world, "cancelled, but told %s",
+                     uvzk_err_name(status));
+    }
+    switch (status) {
+    case UV_ETIMEDOUT:
+    case UV_ECANCELED:
+    case UVZK_ECLOSED:
+    case UVZK_EEXPIRED:
+    case UVZK_ECONNLOSS: /* tried once */
+    case UV_ENOMEM:      /* spoilt replies */
+    case UV_EIO:         /* no random bytes for a new name */
+        return;
+    case UVZK_EDELETED:
+        /* A session's end deletes its nodes, and may be heard of in that order. */
+        if (world->vandals || world->killings || !session_alive(ticket)) {
+            return;
+        }
+        break;
+    case UVZK_EPROOF:
+        /* What it was to share, or had already, was lost before it was told. */
+        if (ticket->in_turn || ticket->shares[0].joined != 0) {
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    history_fail(ticket->actor->world, "refused with %s", uvzk_err_name(status));
+}
+
+/* ------------------------------------------------------------------ at the end */
+
+static void check_clients(struct world *world)
+{
+    size_t counts = 0;
+
+    for (int i = 0; i < world->seat_count; i++) {
+        uvzk_client_stats_t stats;
+        if (world->seats[i].client == NULL || world->seats[i].closing) {
+            continue;
+        }
+        uvzk_client_stats(world->seats[i].client, &stats);
+        world->result->requests += stats.requests;
+        for (int j = 0; j < PATHS_MAX;
+             j++) { /* one watch each, for as long as it is open */
+            stats.watches -= world->seats[i].counts[j].seat != NULL;
+            counts += world->seats[i].counts[j].seat != NULL;
+        }
+        if (stats.contenders != 0 || stats.watches != 0) {
+            history_fail(world,
+                         "client %d: %" PRIu64 " contenders and %" PRIu64 " watches left",
+                         i, stats.contenders, stats.watches);
+        }
+    }
+    if (sim_watch_count(world->sim) != counts) {
+        history_fail(world, "%zu watches left, of %zu counts",
+                     sim_watch_count(world->sim), counts);
+    }
+}
+
+static void check_directory(struct world *world, int path, const char *below)
+{
+    char directory[128];
+    const char *name = "";
+
+    (void)snprintf(directory, sizeof(directory), "%s%s", history_paths[path], below);
+    size_t count = sim_children(world->sim, directory, &name, 1);
+    if (count != 0) {
+        history_fail(world, "%zu nodes left in %s, the first is %s", count, directory,
+                     name);
+    }
+}
+
+void check_residue(struct world *world)
+{
+    check_clients(world);
+    for (int i = 0; i < world->path_count; i++) {
+        const char *const *directory = world->recipe->directories(world, i);
+        for (; *directory != NULL; directory++) {
+            check_directory(world, i, *directory);
+        }
+    }
+}

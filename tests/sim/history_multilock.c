@@ -1,0 +1,232 @@
+/* InterProcessMultiLock: everybody takes two or three of three locks, in any order,
+ * or one of them alone. In half of the histories all are mutexes, taken at once: that
+ * nobody waits in a circle shows in that everybody is answered. In the other half
+ * they are a mutex, a read-write lock and a semaphore, taken in turn. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "history_world.h"
+
+#define FIRST_MULTI 2 /* of the numbers of a place's locks; before it its own two */
+#define SEMAPHORE_LEASES 2U
+
+struct combination {
+    int count;
+    int paths[PATHS_MAX];
+    bool writes; /* the lock of path 1 */
+};
+
+static const struct combination combinations[MULTIS_MAX] = {
+    {2, {0, 1}, true},  {2, {1, 0}, false},   {2, {2, 1}, true},
+    {2, {2, 0}, false}, {3, {0, 1, 2}, true}, {3, {2, 1, 0}, false},
+};
+
+static const char *const *directories(const struct world *world, int path)
+{
+    return world->in_turn && path == 2 ? semaphore_directories : no_directory_below;
+}
+
+static void prepare(struct world *world)
+{
+    world->path_count = PATHS_MAX;
+    world->in_turn = chance(world, 2) == 0;
+    world->max_leases[2] = SEMAPHORE_LEASES;
+}
+
+/* ------------------------------------------------------------------- the locks */
+
+static int open_lock(struct place *place, int path)
+{
+    uvzk_client_t *client = place->seat->client;
+
+    if (!place->seat->world->in_turn || path == 0) {
+        return uvzk_mutex_init(client, &place->as.mutex, history_paths[path]);
+    }
+    return path == 1 ? uvzk_rwlock_init(client, &place->as.rwlock, history_paths[path])
+                     : uvzk_semaphore_init(client, &place->as.semaphore,
+                                           history_paths[path], SEMAPHORE_LEASES, NULL);
+}
+
+/* lock: 1 is the write half, where there is one. */
+static uvzk_lock_t *single(struct place *place, int lock)
+{
+    return lock == 1 ? &place->as.rwlock.write : &place->as.mutex;
+}
+
+static uvzk_lock_t *shell(struct place *place, int lock)
+{
+    return lock < FIRST_MULTI ? single(place, lock)
+                              : &place->seat->multis[lock - FIRST_MULTI];
+}
+
+static void on_error(uvzk_multilock_t *lock, uvzk_lock_t *member, int status)
+{
+    const struct seat *seat = lock->data;
+
+    if (member->impl == NULL || status == 0) {
+        history_fail(seat->world, "a member failed with %s", uvzk_err_name(status));
+    }
+}
+
+static int open_multis(struct seat *seat)
+{
+    bool in_turn = seat->world->in_turn;
+    int status = 0;
+
+    for (int i = 0; status == 0 && i < MULTIS_MAX; i++) {
+        const struct combination *combination = &combinations[i];
+        uvzk_lock_t *members[PATHS_MAX];
+        for (int j = 0; j < combination->count; j++) {
+            int path = combination->paths[j];
+            members[j] =
+                single(&seat->places[path], in_turn && path == 1 && combination->writes);
+        }
+        seat->multis[i].data = seat;
+        status = uvzk_multilock_init(seat->client, &seat->multis[i], members,
+                                     (size_t)combination->count,
+                                     in_turn ? UVZK_MULTILOCK_IN_TURN : 0, on_error);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------ the wishes */
+
+static enum kind kind_of(const struct world *world, int path, bool writes)
+{
+    if (!world->in_turn || path == 0) {
+        return EXCLUSIVE;
+    }
+    return path == 2 ? LEASES : writes ? EXCLUSIVE : SHARED;
+}
+
+static void want_multi(struct ticket *ticket, int which)
+{
+    const struct world *world = ticket->actor->world;
+    const struct combination *combination = &combinations[which];
+
+    ticket->path = combination->paths[0];
+    ticket->lock = FIRST_MULTI + which;
+    ticket->in_turn = world->in_turn;
+    ticket->share_count = 0;
+    for (int i = 0; i < combination->count; i++) {
+        int path = combination->paths[i];
+        ticket_add(ticket, path, kind_of(world, path, combination->writes), 1);
+    }
+}
+
+static void want_single(struct ticket *ticket, int path)
+{
+    struct world *world = ticket->actor->world;
+    bool writes = world->in_turn && path == 1 && chance(world, 2) == 0;
+
+    ticket_set(ticket, path, writes, kind_of(world, path, writes),
+               1 + (uint32_t)chance(world, SEMAPHORE_LEASES));
+}
+
+/* An owner of a mutex takes more of them in turn, and who does that may wait in a
+ * circle with others that take them at once. */
+static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    struct world *world = ticket->actor->world;
+    bool owned = chance(world, 2) == 0;
+
+    if (chance(world, 3) != 0) {
+        want_multi(ticket, (int)chance(world, MULTIS_MAX));
+    } else {
+        want_single(ticket, (int)chance(world, PATHS_MAX));
+        owned = owned && world->in_turn && ticket->path == 0;
+        options->leases = ticket->shares[0].kind == LEASES ? ticket->shares[0].leases : 0;
+    }
+    options->owner = owned ? ticket->actor : NULL;
+}
+
+/* The same again, or several locks on top of the mutex among them, or that mutex
+ * once more. */
+static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    struct world *world = ticket->actor->world;
+    const struct ticket *other = actor_other(ticket, BIT_OF(HOLDING));
+
+    if (other == NULL || chance(world, 2) == 0) {
+        return false;
+    }
+    options->owner = ticket->actor;
+    if (world->in_turn && chance(world, 3) == 0) {
+        want_single(ticket, 0);
+    } else {
+        want_multi(ticket, other->lock < FIRST_MULTI ? (int)chance(world, MULTIS_MAX)
+                                                     : other->lock - FIRST_MULTI);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the checks */
+
+static int64_t czxid_of(const struct ticket *ticket, const struct share *share)
+{
+    struct world *world = ticket->actor->world;
+    size_t length = strlen(history_paths[share->path]);
+    struct uvzk__stat stat;
+    const char *path;
+
+    for (uint32_t i = 0; (path = uvzk_lease_path(ticket->request, i)) != NULL; i++) {
+        if (strncmp(path, history_paths[share->path], length) == 0 &&
+            path[length] == '/') {
+            return sim_stat(world->sim, path, &stat) ? stat.czxid : 0;
+        }
+    }
+    history_fail(world, "a multi lock is held without %s", history_paths[share->path]);
+    return 0;
+}
+
+/* A semaphore's token is not that of its lease. */
+static void granted(struct ticket *ticket)
+{
+    struct world *world = ticket->actor->world;
+    int64_t greatest = 0;
+
+    if (ticket->lock < FIRST_MULTI) {
+        return;
+    }
+    if (uvzk_lease_count(ticket->request) != (uint32_t)ticket->share_count) {
+        history_fail(world, "a multi lock is held in part");
+    }
+    for (int i = 0; i < ticket->share_count; i++) {
+        struct share *share = &ticket->shares[i];
+        share->token = share->kind == LEASES ? 0 : czxid_of(ticket, share);
+        if (!world->in_turn && share->token != 0 &&
+            share->token != uvzk_token(ticket->request)) {
+            history_fail(world, "not made at once: %s", history_paths[share->path]);
+        }
+        greatest = share->token > greatest ? share->token : greatest;
+    }
+    if (uvzk_token(ticket->request) < greatest) {
+        history_fail(world, "the token is not the greatest");
+    }
+    world->result->several++;
+}
+
+static const char *unseen(const struct history_result *sum)
+{
+    return sum->losses == 0    ? "a loss"
+           : sum->again == 0   ? "a re-entry"
+           : sum->beside == 0  ? "holders together"
+           : sum->several == 0 ? "several locks"
+                               : NULL;
+}
+
+const struct recipe recipe_multilock = {
+    .name = "multilock",
+    .active_ms = 15000,
+    .ticket_count = 2,
+    .directories = directories,
+    .prepare = prepare,
+    .open = open_lock,
+    .open_seat = open_multis,
+    .shell = shell,
+    .wish = wish,
+    .wish_more = wish_more,
+    .granted = granted,
+    .unseen = unseen,
+};

@@ -1,0 +1,61 @@
+/* InterProcessMutex: one holds, and may re-enter. */
+#include "history_world.h"
+
+const char *const no_directory_below[] = {"", NULL};
+
+static const char *const *directories(const struct world *world, int path)
+{
+    (void)world;
+    (void)path;
+    return no_directory_below;
+}
+
+static int open_lock(struct place *place, int path)
+{
+    return uvzk_mutex_init(place->seat->client, &place->as.mutex, history_paths[path]);
+}
+
+static uvzk_lock_t *shell(struct place *place, int lock)
+{
+    (void)lock;
+    return &place->as.mutex;
+}
+
+static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    struct world *world = ticket->actor->world;
+
+    ticket_set(ticket, (int)chance(world, (uint64_t)world->path_count), 0, EXCLUSIVE, 0);
+    options->owner = chance(world, 2) == 0 ? ticket->actor : NULL;
+}
+
+/* Where the first has no owner this is no re-entry: it queues behind. */
+static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    const struct ticket *first = &ticket->actor->tickets[0];
+
+    if (first->state != HOLDING || chance(ticket->actor->world, 3) != 0) {
+        return false;
+    }
+    ticket_set(ticket, first->path, 0, EXCLUSIVE, 0);
+    options->owner = ticket->actor;
+    return true;
+}
+
+static const char *unseen(const struct history_result *sum)
+{
+    return sum->losses == 0 ? "a loss" : sum->again == 0 ? "a re-entry" : NULL;
+}
+
+const struct recipe recipe_mutex = {
+    .name = "mutex",
+    .active_ms = 20000,
+    .lock_count = 1,
+    .ticket_count = 2,
+    .directories = directories,
+    .open = open_lock,
+    .shell = shell,
+    .wish = wish,
+    .wish_more = wish_more,
+    .unseen = unseen,
+};

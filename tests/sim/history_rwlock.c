@@ -1,0 +1,153 @@
+/* InterProcessReadWriteLock: readers hold together, a writer alone, except for the
+ * read lock that its own owner takes under it. */
+#include <stdlib.h>
+
+#include "history_world.h"
+
+#define READ 0
+#define WRITE 1
+
+static const char *const *directories(const struct world *world, int path)
+{
+    (void)world;
+    (void)path;
+    return no_directory_below;
+}
+
+static int open_lock(struct place *place, int path)
+{
+    return uvzk_rwlock_init(place->seat->client, &place->as.rwlock, history_paths[path]);
+}
+
+static uvzk_lock_t *shell(struct place *place, int lock)
+{
+    return lock == READ ? &place->as.rwlock.read : &place->as.rwlock.write;
+}
+
+static void want(struct ticket *ticket, int path, int half)
+{
+    ticket_set(ticket, path, half, half == READ ? SHARED : EXCLUSIVE, 0);
+}
+
+static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    struct world *world = ticket->actor->world;
+
+    want(ticket, (int)chance(world, (uint64_t)world->path_count),
+         chance(world, 100) < world->readers ? READ : WRITE);
+    options->owner = chance(world, 3) != 0 ? ticket->actor : NULL;
+}
+
+/* Whether the owner waits for this half or holds it, as far as it has been told. */
+static bool engaged(const struct actor *actor, int half)
+{
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        const struct ticket *ticket = &actor->tickets[i];
+        if (ticket->owner != NULL && ticket->lock == half &&
+            (ticket->state == ASKING ||
+             (ticket->state == HOLDING && uvzk_is_held(ticket->request)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    struct world *world = ticket->actor->world;
+    const struct ticket *other = actor_other(
+        ticket, BIT_OF(HOLDING) | (chance(world, 4) == 0 ? BIT_OF(ASKING) : 0));
+
+    if (other == NULL || chance(world, 2) == 0) {
+        return false;
+    }
+    want(ticket, other->path,
+         other->lock == WRITE && chance(world, 3) == 0 ? WRITE : READ);
+    options->owner = ticket->actor;
+    return ticket->lock == READ || !engaged(ticket->actor, READ);
+}
+
+static void on_upgraded(uvzk_acquire_t *request, int status)
+{
+    if (status == 0) {
+        history_fail(request->data, "an upgrade was granted");
+    }
+    free(request);
+}
+
+/* The read was lost or refused just before, and that is still to be told. */
+static void expect_end_of_reads(struct actor *actor)
+{
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        struct ticket *ticket = &actor->tickets[i];
+        ticket->doomed = ticket->owner != NULL && ticket->lock == READ &&
+                         (ticket->state == ASKING || ticket->state == HOLDING);
+    }
+}
+
+static void upgrade(struct actor *actor, uvzk_lock_t *lock)
+{
+    struct world *world = actor->world;
+    uvzk_acquire_options_t options;
+    uvzk_acquire_t *request = calloc(1, sizeof(*request));
+
+    uvzk_acquire_options_init(&options);
+    options.owner = actor;
+    request->data = world;
+    int status = uvzk_lock_acquire(lock, request, &options, on_upgraded, on_upgraded);
+    if (status == 0) {
+        expect_end_of_reads(actor);
+        (void)uvzk_cancel(request);
+        return;
+    }
+    if (status == UVZK_EDEADLOCK) {
+        world->result->deadlocks++;
+    } else if (status != UV_EIO) {
+        history_fail(world, "an upgrade says %s", uvzk_err_name(status));
+    }
+    free(request);
+}
+
+/* Who reads, or waits for it, and asks to write would wait for itself. */
+static void provoke(struct actor *actor)
+{
+    struct place *place = &actor->seat->places[actor->tickets[0].path];
+
+    if (engaged(actor, READ) && !engaged(actor, WRITE) && !place->closing[READ] &&
+        !place->closing[WRITE] && chance(actor->world, 8) == 0) {
+        upgrade(actor, shell(place, WRITE));
+    }
+}
+
+static void released(struct ticket *ticket)
+{
+    const struct ticket *other = actor_other(ticket, BIT_OF(HOLDING));
+
+    ticket->actor->world->result->kept +=
+        ticket->lock == WRITE && other != NULL && other->lock == READ;
+}
+
+static const char *unseen(const struct history_result *sum)
+{
+    return sum->losses == 0      ? "a loss"
+           : sum->again == 0     ? "a re-entry"
+           : sum->beside == 0    ? "readers together"
+           : sum->kept == 0      ? "a downgrade"
+           : sum->deadlocks == 0 ? "an upgrade"
+                                 : NULL;
+}
+
+const struct recipe recipe_rwlock = {
+    .name = "rwlock",
+    .active_ms = 18000,
+    .lock_count = 2,
+    .ticket_count = 3,
+    .directories = directories,
+    .open = open_lock,
+    .shell = shell,
+    .wish = wish,
+    .wish_more = wish_more,
+    .provoke = provoke,
+    .released = released,
+    .unseen = unseen,
+};

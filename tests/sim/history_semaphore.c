@@ -1,0 +1,291 @@
+/* InterProcessSemaphoreV2, with a fixed number of leases or with a shared count that
+ * changes at random, and InterProcessSemaphoreMutex.
+ *
+ *   leases   never more than there are, however many are asked for at once; with a
+ *            shared count: who is granted some fits into the count that its own
+ *            client knows, but for one request of each client that was under way
+ *            when it heard of a lower one */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "history_world.h"
+
+#define LEASES_MOST 6U
+
+static const char *const count_paths[PATHS_MAX] = {"/counts/a", "/counts/b", "/c"};
+
+const char *const semaphore_directories[] = {"/locks", "/leases", NULL};
+
+static const char *const *directories(const struct world *world, int path)
+{
+    (void)world;
+    (void)path;
+    return semaphore_directories;
+}
+
+static void prepare(struct world *world)
+{
+    bool counted = chance(world, 3) == 0;
+
+    for (int i = 0; i < PATHS_MAX; i++) {
+        world->max_leases[i] = counted ? 0 : 1 + (uint32_t)chance(world, LEASES_MOST);
+    }
+}
+
+/* ---------------------------------------------------------------- the count */
+
+/* Whoever is being granted leases at this moment may have counted on more. */
+static void hear_of(struct known_count *known)
+{
+    int32_t value;
+
+    if (uvzk_shared_count_get(&known->count, &value, NULL) != 0) {
+        value = known->value;
+    }
+    if (value < known->value && known->excess_most < (uint64_t)known->value) {
+        known->excess_most = (uint64_t)known->value;
+    }
+    known->value = value;
+}
+
+static void on_count(uvzk_shared_count_t *count, int status, int32_t value)
+{
+    (void)status;
+    (void)value;
+    hear_of(count->data);
+}
+
+static int begin_count(struct seat *seat, int path)
+{
+    struct known_count *known = &seat->counts[path];
+
+    if (known->seat != NULL) {
+        return 0; /* semaphores come and go, the count stays */
+    }
+    known->seat = seat;
+    known->path = path;
+    known->count.data = known;
+    return uvzk_shared_count_init(seat->client, &known->count, count_paths[path],
+                                  1 + (int32_t)chance(seat->world, LEASES_MOST),
+                                  on_count);
+}
+
+static void on_set(uvzk_set_t *request, int status)
+{
+    (void)status;
+    free(request);
+}
+
+static void seat_moves(struct seat *seat)
+{
+    struct world *world = seat->world;
+    int path = (int)chance(world, (uint64_t)world->path_count);
+
+    if (world->max_leases[path] != 0 || chance(world, 100) != 0) {
+        return;
+    }
+    uvzk_set_t *request = calloc(1, sizeof(*request));
+    int32_t value = 1 + (int32_t)chance(world, LEASES_MOST);
+    sim_note(world->sim, "client %d: sets the count of %s to %d", seat->number,
+             history_paths[path], (int)value);
+    if (uvzk_shared_count_set(&seat->counts[path].count, request, value, on_set) == 0) {
+        world->result->resized++;
+    } else {
+        history_fail(world, "set refused");
+    }
+}
+
+/* Everybody can be served. */
+static void ending(struct world *world)
+{
+    for (int i = 0; i < world->path_count; i++) {
+        size_t length;
+        const unsigned char *bytes = sim_data(world->sim, count_paths[i], &length);
+        if (bytes != NULL && bytes[3] < LEASES_MOST) {
+            const unsigned char most[4] = {0, 0, 0, LEASES_MOST};
+            (void)sim_set_by_hand(world->sim, count_paths[i], most, sizeof(most));
+        }
+    }
+}
+
+/* -------------------------------------------------------------- the semaphore */
+
+static int open_semaphore(struct place *place, int path)
+{
+    uint32_t max = place->seat->world->max_leases[path];
+    uvzk_shared_count_t *count = max == 0 ? &place->seat->counts[path].count : NULL;
+    int status = count == NULL ? 0 : begin_count(place->seat, path);
+
+    return status != 0 ? status
+                       : uvzk_semaphore_init(place->seat->client, &place->as.semaphore,
+                                             history_paths[path], max, count);
+}
+
+static uvzk_lock_t *shell(struct place *place, int lock)
+{
+    (void)lock;
+    return &place->as.semaphore;
+}
+
+static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    struct world *world = ticket->actor->world;
+    int path = (int)chance(world, (uint64_t)world->path_count);
+    uint32_t max = world->max_leases[path], leases = 1;
+
+    if (chance(world, 2) == 0) {
+        leases += (uint32_t)chance(world, max == 0 ? LEASES_MOST : max);
+    }
+    ticket_set(ticket, path, 0, LEASES, leases);
+    options->owner = chance(world, 2) == 0 ? ticket->actor : NULL; /* says nothing */
+    options->leases = leases == 1 ? (uint32_t)chance(world, 2) : leases;
+}
+
+static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    wish(ticket, options);
+    return chance(ticket->actor->world, 2) == 0;
+}
+
+static void never_acquired(uvzk_acquire_t *request, int status)
+{
+    (void)status;
+    history_fail(request->data, "asked for more leases than there are");
+}
+
+static void provoke(struct actor *actor)
+{
+    struct world *world = actor->world;
+    int path = (int)chance(world, (uint64_t)world->path_count);
+    struct place *place = &actor->seat->places[path];
+    uvzk_acquire_options_t options;
+    uvzk_acquire_t request = {.data = world};
+
+    if (world->max_leases[path] == 0 || place->closing[0] || chance(world, 50) != 0) {
+        return;
+    }
+    uvzk_acquire_options_init(&options);
+    options.leases = world->max_leases[path] + 1;
+    if (uvzk_lock_acquire(shell(place, 0), &request, &options, never_acquired,
+                          never_acquired) != UV_EINVAL) {
+        history_fail(world, "more leases than there are: not refused");
+    }
+}
+
+static bool return_some(struct ticket *ticket)
+{
+    struct world *world = ticket->actor->world;
+    struct share *share = &ticket->shares[0];
+
+    if (share->leases == 1 || !uvzk_is_held(ticket->request) || chance(world, 3) != 0) {
+        return false;
+    }
+    uint32_t back = 1 + (uint32_t)chance(world, share->leases - 1);
+    int status = uvzk_return_leases(ticket->request, back);
+    if (status != 0) {
+        history_fail(world, "return of leases: %s", uvzk_err_name(status));
+    }
+    share->leases -= back;
+    if (uvzk_lease_count(ticket->request) != share->leases) {
+        history_fail(world, "wrong number of leases after a return");
+    }
+    return true;
+}
+
+static void check_count(struct ticket *ticket)
+{
+    struct world *world = ticket->actor->world;
+    const struct share *share = &ticket->shares[0];
+    struct known_count *known = &ticket->actor->seat->counts[share->path];
+    uint64_t leases = share->leases + count_leases(world, share->path, ticket);
+
+    hear_of(known);
+    if (leases <= (uint64_t)known->value || ticket_killed(ticket) ||
+        world->proof == UVZK_PROOF_NONE) {
+        return;
+    }
+    if (leases > known->excess_most) {
+        history_fail(world, "%" PRIu64 " leases on %s, and the count is %d", leases,
+                     history_paths[share->path], (int)known->value);
+    }
+    known->excess_most = 0;
+}
+
+static void granted(struct ticket *ticket)
+{
+    struct world *world = ticket->actor->world;
+    const struct share *share = &ticket->shares[0];
+
+    if (uvzk_lease_count(ticket->request) != share->leases) {
+        history_fail(world, "wrong number of leases");
+    }
+    if (world->max_leases[share->path] == 0) {
+        check_count(ticket);
+    }
+    world->result->several += share->leases > 1;
+}
+
+static const char *unseen(const struct history_result *sum)
+{
+    return sum->losses == 0    ? "a loss"
+           : sum->beside == 0  ? "holders together"
+           : sum->several == 0 ? "several leases"
+           : sum->resized == 0 ? "a resizing"
+                               : NULL;
+}
+
+const struct recipe recipe_semaphore = {
+    .name = "semaphore",
+    .active_ms = 10000,
+    .lock_count = 1,
+    .ticket_count = 2,
+    .directories = directories,
+    .prepare = prepare,
+    .open = open_semaphore,
+    .shell = shell,
+    .wish = wish,
+    .wish_more = wish_more,
+    .provoke = provoke,
+    .while_held = return_some,
+    .seat_moves = seat_moves,
+    .ending = ending,
+    .granted = granted,
+    .unseen = unseen,
+};
+
+/* --------------------------------------------------------- the semaphore mutex */
+
+static void prepare_mutex(struct world *world)
+{
+    for (int i = 0; i < PATHS_MAX; i++) {
+        world->max_leases[i] = 1;
+    }
+}
+
+static int open_mutex(struct place *place, int path)
+{
+    return uvzk_semaphore_mutex_init(place->seat->client, &place->as.semaphore,
+                                     history_paths[path]);
+}
+
+static const char *unseen_of_mutex(const struct history_result *sum)
+{
+    return sum->losses == 0 ? "a loss" : NULL;
+}
+
+const struct recipe recipe_semaphore_mutex = {
+    .name = "semaphore_mutex",
+    .active_ms = 10000,
+    .lock_count = 1,
+    .ticket_count = 2,
+    .directories = directories,
+    .prepare = prepare_mutex,
+    .open = open_mutex,
+    .shell = shell,
+    .wish = wish,
+    .wish_more = wish_more,
+    .provoke = provoke,
+    .granted = granted,
+    .unseen = unseen_of_mutex,
+};

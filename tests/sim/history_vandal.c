@@ -1,0 +1,125 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "history_world.h"
+
+#define CHILDREN_MAX 128
+#define DIGITS 10
+
+static long sequence_of(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length < DIGITS ? 0 : strtol(name + length - DIGITS, NULL, 10);
+}
+
+static bool is_reader(const char *name)
+{
+    return strstr(name, "__READ__") != NULL;
+}
+
+/* By the order of the directory: it need not have been told yet. Whoever deletes a
+ * holder's node makes two holders, and nothing can prevent it. */
+static bool may_hold(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sequence_of(names[i]) < sequence_of(name) &&
+            !(is_reader(name) && is_reader(names[i]))) {
+            return false;
+        }
+        if (is_reader(name) && !is_reader(names[i]) &&
+            sequence_of(names[i]) == sequence_of(name)) {
+            return true; /* taken under a write hold */
+        }
+    }
+    return true;
+}
+
+static bool holds_node(const struct ticket *ticket, const char *node_path)
+{
+    const char *held;
+
+    for (uint32_t i = 0; (held = uvzk_lease_path(ticket->request, i)) != NULL; i++) {
+        if (strcmp(held, node_path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Somebody may have been granted past a node of its own client that still stands. */
+static bool is_held(const struct world *world, const char *node_path)
+{
+    for (int i = 0; i < world->seat_count; i++) {
+        for (int j = 0; world->seats[i].client != NULL && j < world->actor_count; j++) {
+            const struct ticket *tickets = world->seats[i].actors[j].tickets;
+            for (int k = 0; k < world->recipe->ticket_count; k++) {
+                if (tickets[k].state == HOLDING && holds_node(&tickets[k], node_path)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* The first in line of those that wait, or any of them; NULL: nobody is sure to. */
+static const char *choose(struct world *world, const char *const *names, size_t count)
+{
+    const char *victim = NULL;
+    bool any = chance(world, 2) == 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (may_hold(names, count, names[i])) {
+            continue;
+        }
+        if (victim == NULL || (any && chance(world, count) == 0) ||
+            (!any && sequence_of(names[i]) < sequence_of(victim))) {
+            victim = names[i];
+        }
+    }
+    return victim;
+}
+
+static void strike(struct world *world, int path)
+{
+    const char *names[CHILDREN_MAX];
+    char directory[128], victim[256];
+
+    (void)snprintf(directory, sizeof(directory), "%s%s", history_paths[path],
+                   world->recipe->directories(world, path)[0]);
+    size_t count = sim_children(world->sim, directory, names, CHILDREN_MAX);
+    const char *name = choose(world, names, count < CHILDREN_MAX ? count : 0);
+    if (name == NULL) {
+        return;
+    }
+    (void)snprintf(victim, sizeof(victim), "%s/%s", directory, name);
+    if (!is_held(world, victim)) {
+        world->result->vandalised++;
+        (void)sim_delete_by_hand(world->sim, victim);
+    }
+}
+
+/* Around a handover is the worst of moments. */
+void vandal_sees_release(struct world *world, int path)
+{
+    if (!world->vandals || chance(world, 3) != 0) {
+        return;
+    }
+    if (chance(world, 3) == 0) {
+        strike(world, path);
+    } else {
+        world->strike_ms[path] = sim_now(world->sim) + chance(world, 50);
+    }
+}
+
+void vandal_moves(struct world *world)
+{
+    for (int i = 0; world->vandals && i < world->path_count; i++) {
+        if (world->strike_ms[i] <= sim_now(world->sim)) {
+            world->strike_ms[i] = sim_now(world->sim) + 1 + chance(world, 2000);
+            strike(world, i);
+        }
+    }
+}

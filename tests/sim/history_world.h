@@ -1,0 +1,252 @@
+/* What a history consists of:
+ *
+ *   world --- seats: processes, each a client
+ *               |--- places: the locks of one path, as this client has them
+ *               \--- actors, each an owner
+ *                      \--- tickets: one acquire each, from the wish to the end
+ *
+ * A recipe says which locks a place has, who asks for what, and who may hold
+ * together. */
+#ifndef UVZK_HISTORY_WORLD_H
+#define UVZK_HISTORY_WORLD_H
+
+#include "history.h"
+#include "sim.h"
+#include "uvzk.h"
+
+#define CLIENTS_MAX 6
+#define ACTORS_MAX 5
+#define TICKETS_MAX 3
+#define PATHS_MAX 3
+#define MULTIS_MAX 6
+#define LOCKS_MAX (2 + MULTIS_MAX)
+
+struct world;
+struct seat;
+struct actor;
+
+enum ticket_state { IDLE, ASKING, HOLDING, RELEASING };
+
+/* What a ticket is about on one path. */
+enum kind {
+    EXCLUSIVE, /* nobody else holds beside it */
+    SHARED,    /* others of this kind do */
+    LEASES     /* some of a number of leases */
+};
+
+struct share {
+    struct ticket *ticket;
+    int path;
+    enum kind kind;
+    uint32_t leases;
+    int64_t token;  /* of the hold; 0: not to be compared */
+    int64_t joined; /* of a hold of the same owner that it may be one with; else 0 */
+};
+
+struct ticket {
+    struct actor *actor;
+    uvzk_acquire_t *request; /* freed and made anew for each acquire */
+    enum ticket_state state;
+    int path, lock; /* which lock of which place */
+    void *owner;    /* the actor, or NULL */
+    struct share shares[PATHS_MAX];
+    int share_count;
+    uint64_t ended_ms; /* when it was no longer valid; UINT64_MAX: it is */
+    uint64_t next_ms;  /* when to do the next thing */
+    bool in_turn;      /* what it has of several locks may be lost before it has all */
+    bool cancelled;
+    bool doomed; /* it must end without a grant, or as lost */
+};
+
+struct actor {
+    struct world *world;
+    struct seat *seat;
+    struct ticket tickets[TICKETS_MAX]; /* the others on top of the first */
+};
+
+struct place {
+    struct seat *seat;
+    union {
+        uvzk_mutex_t mutex;
+        uvzk_rwlock_t rwlock;
+        uvzk_semaphore_t semaphore;
+    } as;
+    bool closing[LOCKS_MAX]; /* or closed */
+    int open_count;          /* 0: made anew at open_ms */
+    uint64_t open_ms;
+};
+
+/* The shared count of a semaphore, as one client knows it. */
+struct known_count {
+    uvzk_shared_count_t count;
+    struct seat *seat;
+    int path;
+    int32_t value;        /* 0: not known yet */
+    uint64_t excess_most; /* so many leases, once: granted while it was lowered */
+};
+
+/* Closed and opened anew at times. */
+struct seat {
+    struct world *world;
+    int number;
+    struct uvzk__port *port;
+    uvzk_client_t *client;
+    struct place places[PATHS_MAX];
+    struct known_count counts[PATHS_MAX];
+    uvzk_multilock_t multis[MULTIS_MAX];
+    struct actor actors[ACTORS_MAX];
+    uint64_t reopen_ms; /* when closed */
+    bool closing;
+};
+
+/* Who holds validly on a path at one instant. */
+struct tally {
+    const struct share *exclusive;
+    const struct share *shared[2]; /* one, and one that is another hold */
+    uint64_t leases;
+};
+
+struct world {
+    struct sim *sim;
+    const struct history_options *options;
+    const struct recipe *recipe;
+    struct history_result *result;
+    struct seat seats[CLIENTS_MAX];
+    struct tally tallies[PATHS_MAX];
+    int seat_count, actor_count, path_count;
+    int64_t last_token[PATHS_MAX];     /* the greatest granted */
+    int64_t last_exclusive[PATHS_MAX]; /* of those that nobody holds beside */
+    uint32_t timeout_ms;
+    uint64_t strike_ms[PATHS_MAX];  /* when the vandal strikes next */
+    uint64_t readers;               /* of a hundred wishes, where there are any */
+    uint32_t max_leases[PATHS_MAX]; /* 0: a shared count says it */
+    bool in_turn;                   /* all multi locks are acquired in turn */
+    uint64_t end_ms;                /* no new acquires from here on */
+    uint64_t told_within_ms;
+    bool pauses;    /* processes and loops stop at times */
+    uint32_t proof; /* uvzk_proof_t; without any, nobody is safe */
+    bool vandals;   /* somebody deletes the nodes of waiters by hand */
+    bool killings;  /* an operator ends sessions before their time */
+    bool closings;  /* locks are closed at times */
+    bool failed;
+};
+
+struct recipe {
+    const char *name;
+    uint32_t active_ms; /* how long actors begin new acquires */
+    int lock_count;     /* of a place, to be closed at times */
+    int ticket_count;
+    /* Directories of znodes below this path, "" for itself; waiters queue in the
+     * first. Ends with NULL. */
+    const char *const *(*directories)(const struct world *, int path);
+    /* Of a new world, before it has seats. May be NULL. */
+    void (*prepare)(struct world *);
+    /* Makes the locks of a place, and of the seat when all its places have theirs
+     * (may be NULL); 0 or an error. */
+    int (*open)(struct place *, int path);
+    int (*open_seat)(struct seat *);
+    uvzk_lock_t *(*shell)(struct place *, int lock);
+    /* What the first ticket of an actor without any asks for: path, lock, shares;
+     * options: owner, leases. */
+    void (*wish)(struct ticket *, uvzk_acquire_options_t *);
+    /* What one more ticket asks for, where another one waits or holds; false: not
+     * now. */
+    bool (*wish_more)(struct ticket *, uvzk_acquire_options_t *);
+    /* Now and then, all may be NULL: an actor asks for what must be refused at once; a
+     * holder does something else than to release, and has (true); a seat; the
+     * world, when nobody asks any more. */
+    void (*provoke)(struct actor *);
+    bool (*while_held)(struct ticket *);
+    void (*seat_moves)(struct seat *);
+    void (*ending)(struct world *);
+    /* The ticket was granted: its shares' tokens, if they are not all the hold's, and
+     * what else there is to check. May be NULL. */
+    void (*granted)(struct ticket *);
+    void (*released)(struct ticket *); /* may be NULL */
+    const char *(*unseen)(const struct history_result *);
+};
+
+extern const char *const history_paths[PATHS_MAX];
+
+/* The history has failed; only the first failure is kept. */
+void history_fail(struct world *world, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static inline uint64_t chance(struct world *world, uint64_t n)
+{
+    return sim_random(world->sim, n);
+}
+
+static inline const char *path_of(const struct ticket *ticket)
+{
+    return history_paths[ticket->path];
+}
+
+uvzk_lock_t *lock_of(struct ticket *ticket);
+
+/* The ticket is about this path, too. */
+void ticket_add(struct ticket *ticket, int path, enum kind kind, uint32_t leases);
+/* ... and about nothing else: a lock of that place. */
+void ticket_set(struct ticket *ticket, int path, int lock, enum kind kind,
+                uint32_t leases);
+
+extern const char *const no_directory_below[]; /* the path itself */
+extern const char *const semaphore_directories[];
+
+/* ------------------------------------------------------------ history_seat.c */
+
+void seat_open(struct seat *seat);
+void seat_close(struct seat *seat);
+/* One of the locks, at random, while the client goes on. */
+void seat_close_a_lock(struct seat *seat);
+/* Makes the locks anew that have been closed. */
+void seat_reopen_locks(struct seat *seat);
+
+/* ----------------------------------------------------------- history_actor.c */
+
+void actor_begin(struct actor *actor, struct seat *seat);
+/* Does what is due. */
+void actor_act(struct actor *actor);
+/* Its client closes: it does nothing more. */
+void actor_stop(struct actor *actor);
+bool actor_idle(const struct actor *actor);
+
+/* Another ticket of the actor, and owned by it, in one of these states (BIT_OF); or
+ * NULL. */
+#define BIT_OF(state) (1U << (state))
+struct ticket *actor_other(struct ticket *ticket, unsigned states);
+/* The token of a hold of its owner that the share may be one with: of any, or with
+ * this very token. 0: there is none. */
+int64_t actor_joins(const struct share *share, int64_t token);
+
+/* ---------------------------------------------------------- history_checks.c */
+
+/* In histories where an operator ends sessions early a hold ends with its session,
+ * told or not: nothing can protect it. */
+bool ticket_killed(const struct ticket *ticket);
+
+/* After every event. */
+void check_holds(struct world *world);
+
+/* At a grant. Of what is shared the token is greater than every exclusive one granted
+ * before, else than every one; but either may be one with a hold of its own owner that
+ * nobody has come behind. */
+void check_token(const struct share *share);
+
+/* Valid leases on a path now, but not those of this ticket. */
+uint64_t count_leases(const struct world *world, int path, const struct ticket *but);
+
+/* What may end an acquire in these histories, and nothing else. */
+void check_refusal(const struct ticket *ticket, int status);
+
+/* At the end. */
+void check_residue(struct world *world);
+
+/* ---------------------------------------------------------- history_vandal.c */
+
+/* Deletes the znode of somebody who waits, at times. */
+void vandal_moves(struct world *world);
+/* Somebody lets go of a hold on this path. */
+void vandal_sees_release(struct world *world, int path);
+
+#endif

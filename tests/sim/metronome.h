@@ -1,0 +1,25 @@
+/* A process that does nothing but have an event at every so many ms. With it a test can
+ * perform a simulation event by event, and still act at given moments. */
+#ifndef UVZK_SIM_METRONOME_H
+#define UVZK_SIM_METRONOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "port.h"
+#include "sim.h"
+
+struct metronome {
+    struct sim *sim;
+    struct uvzk__port *port;
+    struct uvzk__port_user user;
+    uint64_t period_ms;
+    bool ticked;
+};
+
+void metronome_begin(struct metronome *metronome, struct sim *sim, uint64_t period_ms);
+/* Whether the next event, which is performed, was none of the metronome's. */
+bool metronome_step(struct metronome *metronome);
+void metronome_end(struct metronome *metronome);
+
+#endif

@@ -1,0 +1,681 @@
+/* The scripts: each recipe's way through all states that it has. */
+#include "test_every_state.h"
+
+#include "cmocka_test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "claim.h"
+#include "sim_inside.h"
+
+#define UUID "64fc66ae-773f-4d77-9695-eba698b095f7"
+#define MUTEX "/app/mutexes/m"
+#define OTHER "/app/mutexes/other"
+#define RWLOCK "/app/rwlocks/rw"
+#define SEMAPHORE "/app/semaphores/s"
+#define PERMITS "/app/permits"
+#define NAMED(path, token) path "/_c_" UUID token
+
+/* ----------------------------------------------------------------- what is done */
+
+static void start(struct scene *scene, const struct cue *cue)
+{
+    (void)cue;
+    assert_int_equal(uvzk_client_start(&scene->client), 0);
+}
+
+/* All that was begun before has come to its end. */
+static void the_end(struct scene *scene, const struct cue *cue)
+{
+    (void)scene;
+    (void)cue;
+}
+
+static void release(struct scene *scene, const struct cue *cue)
+{
+    if (!part_held(&scene->parts[cue->part])) {
+        scene_fail(scene, "the script is wrong: %d does not hold", cue->part);
+    }
+    part_release(&scene->parts[cue->part]);
+}
+
+static void give_back(struct scene *scene, const struct cue *cue)
+{
+    assert_int_equal(
+        uvzk_return_leases(&scene->parts[cue->part].request, (uint32_t)cue->number), 0);
+}
+
+static void cancel(struct scene *scene, const struct cue *cue)
+{
+    assert_int_equal(uvzk_cancel(&scene->parts[cue->part].request), 0);
+}
+
+static void foreigner(struct scene *scene, const struct cue *cue)
+{
+    const char *made =
+        sim_create_by_hand(scene->sim, cue->path, UVZK__EPHEMERAL_SEQUENTIAL);
+
+    assert_non_null(made);
+    (void)snprintf(scene->foreigners[cue->number], sizeof(scene->foreigners[0]), "%s",
+                   made);
+}
+
+static void foreigner_goes(struct scene *scene, const struct cue *cue)
+{
+    char *path = scene->foreigners[cue->number];
+
+    assert_int_equal(sim_delete_by_hand(scene->sim, path), 0);
+    path[0] = '\0';
+}
+
+static void lose_reply(struct scene *scene, const struct cue *cue)
+{
+    (void)cue;
+    sim_lose_reply(scene->port);
+}
+
+static void lose_request(struct scene *scene, const struct cue *cue)
+{
+    (void)cue;
+    sim_lose_request(scene->port);
+}
+
+/* The next one takes long, but what the server tells does not. */
+static void delay_request(struct scene *scene, const struct cue *cue)
+{
+    (void)cue;
+    sim__client_of(scene->port)->link->up.extra_ms = 120;
+}
+
+static void spoil_reply(struct scene *scene, const struct cue *cue)
+{
+    (void)cue;
+    sim_spoil_reply(scene->port);
+}
+
+static void throttle(struct scene *scene, const struct cue *cue)
+{
+    sim_refuse(scene->sim, (enum uvzk__rpc_kind)cue->number, UVZK_ETHROTTLED, 1);
+}
+
+static void delete_first_child(struct scene *scene, const struct cue *cue)
+{
+    const char *name;
+    char path[200];
+
+    assert_true(sim_children(scene->sim, cue->path, &name, 1) > 0);
+    (void)snprintf(path, sizeof(path), "%s/%s", cue->path, name);
+    assert_int_equal(sim_delete_by_hand(scene->sim, path), 0);
+}
+
+static void delete_node(struct scene *scene, const struct cue *cue)
+{
+    const struct uvzk__acquisition *acquisition = scene_acquisition(scene, cue->part);
+    const char *path = uvzk_node_path(&scene->parts[cue->part].request);
+
+    if (path == NULL) {
+        path = uvzk__claim_first(acquisition->claim)->path;
+    }
+    assert_int_equal(sim_delete_by_hand(scene->sim, path), 0);
+}
+
+static void ask_for_it(struct scene *scene, const struct cue *cue)
+{
+    const struct uvzk__acquisition *acquisition = scene_acquisition(scene, cue->part);
+
+    assert_int_equal(sim_set_by_hand(scene->sim,
+                                     uvzk__claim_first(acquisition->claim)->path,
+                                     "__REVOKE__", 10),
+                     0);
+}
+
+static void set_permits(struct scene *scene, const struct cue *cue)
+{
+    const char bytes[] = {0, 0, 0, (char)cue->number};
+
+    assert_int_equal(sim_set_by_hand(scene->sim, PERMITS, bytes, sizeof(bytes)), 0);
+}
+
+#define NO_PART .part = SCENE_NOBODY
+
+/* ------------------------------------------------------------------------ mutex */
+
+static void open_mutex(struct lock_set *set, uvzk_client_t *client)
+{
+    set->count = 1;
+    set->locks[0] = &set->own[0];
+    assert_int_equal(uvzk_mutex_init(client, set->locks[0], MUTEX), 0);
+}
+
+#define MUTEX_FOREIGNER NAMED(MUTEX, "-lock-")
+
+/* Part 2 enters again; 4 is searched for; 3 is deleted while it waits, and the hold of
+ * 5, which waits until nothing is proved any more. */
+static const struct cue mutex_script[] = {
+    {0, part_ask, .part = 0, .owner = true},
+    {5, start, NO_PART},
+    {60, part_ask, .part = 1},
+    {65, part_ask, .part = 2, .owner = true},
+    {80, foreigner, .number = 0, .path = MUTEX_FOREIGNER},
+    {90, part_ask, .part = 3},
+    {95, ask_for_it, .part = 0},
+    {100, release, .part = 2},
+    {105, release, .part = 0},
+    {120, ask_for_it, .part = 3},
+    {130, lose_reply, NO_PART},
+    {130, part_ask, .part = 4},
+    {230, lose_request, NO_PART},
+    {230, release, .part = 1},
+    {330, delete_node, .part = 3},
+    {450, foreigner_goes, .number = 0},
+    {470, foreigner, .number = 1, .path = MUTEX_FOREIGNER},
+    {480, part_ask, .part = 5},
+    {500, release, .part = 4},
+    {510, lose_reply, NO_PART},
+    {510, release, .part = 3},
+    {600, spoil_reply, NO_PART},
+    {600, part_ask, .part = 6},
+    {12000, foreigner_goes, .number = 1},
+    {12020, delete_node, .part = 5},
+    {12040, part_ask, .part = 7, .once = true},
+    {12070, foreigner, .number = 2, .path = MUTEX_FOREIGNER},
+    {12080, throttle, .number = UVZK__RPC_CHILDREN},
+    {12080, part_ask, .part = 0},
+    {12090, part_ask, .part = 1},
+    {12680, release, .part = 7},
+    {12700, foreigner_goes, .number = 2},
+    {12710, the_end, NO_PART},
+};
+
+/* -------------------------------------------------------------- read-write lock */
+
+#define READ_HALF .lock = 0
+#define WRITE_HALF .lock = 1
+#define FOREIGN_WRITER NAMED(RWLOCK, "-__WRIT__")
+#define FOREIGN_READER NAMED(RWLOCK, "-__READ__")
+
+static void open_rwlock(struct lock_set *set, uvzk_client_t *client)
+{
+    set->count = 2;
+    set->locks[0] = &set->rwlock.read;
+    set->locks[1] = &set->rwlock.write;
+    assert_int_equal(uvzk_rwlock_init(client, &set->rwlock, RWLOCK), 0);
+}
+
+/* The readers: 0, which 2 enters again, 3 behind a writer of ours, 4 and 5 behind
+ * another's. */
+static const struct cue read_script[] = {
+    {0, part_ask, .part = 0, READ_HALF, .owner = true},
+    {5, start, NO_PART},
+    {60, part_ask, .part = 1, WRITE_HALF},
+    {65, part_ask, .part = 2, READ_HALF, .owner = true},
+    {70, part_ask, .part = 3, READ_HALF},
+    {80, foreigner, .number = 0, .path = FOREIGN_WRITER},
+    {90, part_ask, .part = 4, READ_HALF},
+    {95, ask_for_it, .part = 4},
+    {100, release, .part = 2},
+    {105, release, .part = 0},
+    {130, lose_reply, NO_PART},
+    {130, part_ask, .part = 5, READ_HALF},
+    {230, lose_request, NO_PART},
+    {230, release, .part = 1},
+    {330, delete_node, .part = 4},
+    {450, foreigner_goes, .number = 0},
+    {640, foreigner, .number = 1, .path = FOREIGN_WRITER},
+    {650, part_ask, .part = 6, READ_HALF},
+    {660, lose_reply, NO_PART},
+    {660, release, .part = 3},
+    {700, release, .part = 4},
+    {700, release, .part = 5},
+    {12000, foreigner_goes, .number = 1},
+    {12020, delete_node, .part = 6},
+    {12040, part_ask, .part = 7, READ_HALF},
+    {12060, release, .part = 7},
+    {12080, the_end, NO_PART},
+};
+
+/* The writers: 0, which 2 enters again, 3 behind a reader of ours and one of
+ * another, 4 behind it, 5 until nothing is proved any more. */
+static const struct cue write_script[] = {
+    {0, part_ask, .part = 0, WRITE_HALF, .owner = true},
+    {5, start, NO_PART},
+    {60, part_ask, .part = 1, READ_HALF},
+    {65, part_ask, .part = 2, WRITE_HALF, .owner = true},
+    {80, foreigner, .number = 0, .path = FOREIGN_READER},
+    {90, part_ask, .part = 3, WRITE_HALF},
+    {95, ask_for_it, .part = 3},
+    {100, release, .part = 2},
+    {105, release, .part = 0},
+    {130, lose_reply, NO_PART},
+    {130, part_ask, .part = 4, WRITE_HALF},
+    {230, lose_request, NO_PART},
+    {230, release, .part = 1},
+    {330, delete_node, .part = 3},
+    {450, foreigner_goes, .number = 0},
+    {470, foreigner, .number = 1, .path = FOREIGN_WRITER},
+    {480, part_ask, .part = 5, WRITE_HALF},
+    {500, release, .part = 4},
+    {510, lose_reply, NO_PART},
+    {510, release, .part = 3},
+    {12000, foreigner_goes, .number = 1},
+    {12020, delete_node, .part = 5},
+    {12040, part_ask, .part = 7, WRITE_HALF},
+    {12060, release, .part = 7},
+    {12080, the_end, NO_PART},
+};
+
+/* Three times from writing to reading: the writer is released while the reader is being
+ * made; the reader's reply is lost; the writer has just been deleted by somebody. */
+static const struct cue downgrade_script[] = {
+    {0, part_ask, .part = 0, WRITE_HALF, .owner = true},
+    {5, start, NO_PART},
+    {60, foreigner, .number = 0, .path = FOREIGN_WRITER},
+    {65, part_ask, .part = 5, READ_HALF},
+    {70, part_ask, .part = 1, READ_HALF, .owner = true},
+    {70, release, .part = 0},
+    {90, release, .part = 1},
+    {100, foreigner_goes, .number = 0},
+    {120, release, .part = 5},
+    {140, part_ask, .part = 2, WRITE_HALF, .owner = true},
+    {160, lose_reply, NO_PART},
+    {160, part_ask, .part = 3, READ_HALF, .owner = true},
+    {260, release, .part = 2},
+    {265, lose_reply, NO_PART},
+    {265, release, .part = 3},
+    {360, part_ask, .part = 4, WRITE_HALF, .owner = true},
+    {380, delete_node, .part = 4},
+    {380, part_ask, .part = 6, READ_HALF, .owner = true},
+    {420, release, .part = 6},
+    {440, part_ask, .part = 7, WRITE_HALF, .owner = true},
+    {460, part_ask, .part = 0, READ_HALF, .owner = true},
+    {480, release, .part = 7},
+    {490, delete_node, .part = 0},
+    {510, the_end, NO_PART},
+};
+
+/* ------------------------------------------------------------------- semaphores */
+
+#define LOCKS SEMAPHORE "/locks"
+#define LEASES SEMAPHORE "/leases"
+#define FOREIGN_TICKET NAMED(LOCKS, "-lock-")
+#define FOREIGN_LEASE NAMED(LEASES, "-lease-")
+
+static void open_semaphore_of(struct lock_set *set, uvzk_client_t *client, uint32_t max)
+{
+    set->count = 1;
+    set->locks[0] = &set->own[0];
+    assert_int_equal(uvzk_semaphore_init(client, set->locks[0], SEMAPHORE, max, NULL), 0);
+}
+
+static void open_semaphore(struct lock_set *set, uvzk_client_t *client)
+{
+    open_semaphore_of(set, client, 2);
+}
+
+/* 2 gets what 0 had; 3 waits behind it and gets what 1 had; 4 waits behind another's
+ * ticket, 5 for another's leases. */
+static const struct cue semaphore_script[] = {
+    {0, part_ask, .part = 0},
+    {5, start, NO_PART},
+    {60, part_ask, .part = 1},
+    {70, part_ask, .part = 2},
+    {75, part_ask, .part = 3},
+    {90, release, .part = 0},
+    {95, release, .part = 1},
+    {110, foreigner, .number = 0, .path = FOREIGN_TICKET},
+    {120, lose_reply, NO_PART},
+    {120, part_ask, .part = 4},
+    {200, foreigner_goes, .number = 0},
+    {210, foreigner, .number = 1, .path = FOREIGN_LEASE},
+    {210, foreigner, .number = 2, .path = FOREIGN_LEASE},
+    {220, lose_request, NO_PART},
+    {220, release, .part = 2},
+    {320, release, .part = 4},
+    {330, release, .part = 3},
+    {350, part_ask, .part = 5},
+    {370, part_ask, .part = 6},
+    {375, delete_node, .part = 6},
+    {400, foreigner_goes, .number = 1},
+    {401, lose_reply, NO_PART},
+    {500, delete_node, .part = 5},
+    {12000, foreigner_goes, .number = 2},
+    {12100, part_ask, .part = 7},
+    {12104, lose_reply, NO_PART},
+    {12240, lose_reply, NO_PART},
+    {12240, release, .part = 7},
+    {12340, part_ask, .part = 0},
+    {12344, lose_reply, NO_PART},
+    {12346, delete_first_child, .path = LEASES},
+    {12440, part_ask, .part = 1, .once = true},
+    {12460, the_end, NO_PART},
+};
+
+static void open_large_semaphore(struct lock_set *set, uvzk_client_t *client)
+{
+    open_semaphore_of(set, client, 4);
+}
+
+/* Three of four leases at a time: 1 gets what 0 gives back first, and then the rest;
+ * 2 waits for others', 3 is made while the reply is lost. */
+static const struct cue leases_script[] = {
+    {0, part_ask, .part = 0, .number = 3},
+    {5, start, NO_PART},
+    {60, part_ask, .part = 1, .number = 3},
+    {70, part_ask, .part = 2, .number = 3},
+    {75, part_ask, .part = 3, .number = 1},
+    {80, give_back, .part = 0, .number = 1},
+    {100, release, .part = 0},
+    {120, foreigner, .number = 0, .path = FOREIGN_LEASE},
+    {125, foreigner, .number = 1, .path = FOREIGN_LEASE},
+    {140, release, .part = 1},
+    {160, cancel, .part = 3},
+    {180, foreigner_goes, .number = 0},
+    {183, lose_reply, NO_PART},
+    {280, release, .part = 2},
+    {300, part_ask, .part = 4, .number = 3},
+    {304, lose_request, NO_PART},
+    {380, part_ask, .part = 5, .number = 2},
+    {390, give_back, .part = 4, .number = 1},
+    {395, lose_reply, NO_PART},
+    {395, release, .part = 4},
+    {480, release, .part = 5},
+    {490, foreigner_goes, .number = 1},
+    {500, part_ask, .part = 6, .number = 3},
+    {504, lose_reply, NO_PART},
+    {600, foreigner, .number = 2, .path = FOREIGN_TICKET},
+    {610, part_ask, .part = 7, .number = 3},
+    {620, delete_node, .part = 6},
+    {640, delete_node, .part = 7},
+    {760, foreigner_goes, .number = 2},
+    {764, lose_reply, NO_PART},
+    {1900, the_end, NO_PART},
+};
+
+static void open_counted_semaphore(struct lock_set *set, uvzk_client_t *client)
+{
+    set->has_permits = true;
+    assert_int_equal(uvzk_shared_count_init(client, &set->permits, PERMITS, 2, NULL), 0);
+    set->count = 1;
+    set->locks[0] = &set->own[0];
+    assert_int_equal(
+        uvzk_semaphore_init(client, set->locks[0], SEMAPHORE, 0, &set->permits), 0);
+}
+
+static const struct cue counted_script[] = {
+    {0, part_ask, .part = 0},
+    {5, start, NO_PART},
+    {60, part_ask, .part = 1, .number = 2},
+    {80, set_permits, .number = 3},
+    {100, set_permits, .number = 1},
+    {110, part_ask, .part = 2},
+    {120, release, .part = 0},
+    {130, release, .part = 1},
+    {150, set_permits, .number = 2},
+    {170, release, .part = 2},
+    {190, lose_reply, NO_PART},
+    {190, part_ask, .part = 3, .number = 2},
+    {290, part_ask, .part = 4},
+    {300, foreigner, .number = 0, .path = FOREIGN_TICKET},
+    {310, part_ask, .part = 5},
+    {320, lose_request, NO_PART},
+    {320, release, .part = 3},
+    {400, release, .part = 4},
+    {420, foreigner_goes, .number = 0},
+    {440, release, .part = 5},
+    {450, set_permits, .number = 1},
+    {460, foreigner, .number = 1, .path = FOREIGN_LEASE},
+    {470, part_ask, .part = 6},
+    {480, set_permits, .number = 2},
+    {500, delete_node, .part = 6},
+    {520, the_end, NO_PART},
+};
+
+static void open_semaphore_mutex(struct lock_set *set, uvzk_client_t *client)
+{
+    set->count = 1;
+    set->locks[0] = &set->own[0];
+    assert_int_equal(uvzk_semaphore_mutex_init(client, set->locks[0], SEMAPHORE), 0);
+}
+
+static const struct cue semaphore_mutex_script[] = {
+    {0, part_ask, .part = 0},
+    {5, start, NO_PART},
+    {60, part_ask, .part = 1},
+    {70, part_ask, .part = 2},
+    {80, release, .part = 0},
+    {85, lose_reply, NO_PART},
+    {85, release, .part = 1},
+    {200, release, .part = 2},
+    {210, part_ask, .part = 3},
+    {214, lose_reply, NO_PART},
+    {300, foreigner, .number = 0, .path = FOREIGN_TICKET},
+    {310, part_ask, .part = 4},
+    {320, release, .part = 3},
+    {330, foreigner, .number = 1, .path = FOREIGN_LEASE},
+    {340, foreigner_goes, .number = 0},
+    {360, delete_node, .part = 4},
+    {440, foreigner_goes, .number = 1},
+    {450, part_ask, .part = 5},
+    {460, release, .part = 4},
+    {470, delete_node, .part = 5},
+    {2700, foreigner, .number = 2, .path = FOREIGN_TICKET},
+    {2710, part_ask, .part = 6},
+    {2730, foreigner_goes, .number = 2},
+    {2733, delay_request, NO_PART},
+    {2736, delete_node, .part = 6},
+    {2960, the_end, NO_PART},
+};
+
+/* ------------------------------------------------------------------- multi locks */
+
+#define MULTILOCK .lock = 0
+#define OTHER_FOREIGNER NAMED(OTHER, "-lock-")
+
+static void open_at_once(struct lock_set *set, uvzk_client_t *client)
+{
+    uvzk_lock_t *members[2];
+
+    set->count = 3;
+    for (size_t i = 0; i < 3; i++) {
+        set->locks[i] = &set->own[i];
+    }
+    members[0] = set->locks[1];
+    members[1] = set->locks[2];
+    assert_int_equal(uvzk_mutex_init(client, members[0], MUTEX), 0);
+    assert_int_equal(uvzk_mutex_init(client, members[1], OTHER), 0);
+    assert_int_equal(uvzk_multilock_init(client, set->locks[0], members, 2, 0, NULL), 0);
+}
+
+/* 1 has a member of 2 before it, and another client both of 4's. */
+static const struct cue at_once_script[] = {
+    {0, part_ask, .part = 0, MULTILOCK, .owner = true},
+    {5, start, NO_PART},
+    {80, part_ask, .part = 1, .lock = 2},
+    {90, part_ask, .part = 2, MULTILOCK},
+    {95, part_ask, .part = 3, MULTILOCK, .owner = true},
+    {100, foreigner, .number = 0, .path = MUTEX_FOREIGNER},
+    {110, part_ask, .part = 4, MULTILOCK},
+    {120, release, .part = 3},
+    {125, release, .part = 0},
+    {140, lose_reply, NO_PART},
+    {140, part_ask, .part = 5, MULTILOCK},
+    {240, release, .part = 1},
+    {260, lose_request, NO_PART},
+    {260, release, .part = 2},
+    {360, foreigner_goes, .number = 0},
+    {380, foreigner, .number = 1, .path = OTHER_FOREIGNER},
+    {390, part_ask, .part = 6, MULTILOCK},
+    {400, delete_node, .part = 4},
+    {420, release, .part = 5},
+    {12000, foreigner_goes, .number = 1},
+    {12020, lose_reply, NO_PART},
+    {12020, release, .part = 6},
+    {12100, the_end, NO_PART},
+};
+
+static void open_in_turn(struct lock_set *set, uvzk_client_t *client)
+{
+    uvzk_lock_t *members[3];
+
+    set->count = 5;
+    set->locks[0] = &set->own[0];
+    set->locks[1] = members[0] = &set->own[1];
+    set->locks[2] = members[1] = &set->own[2];
+    set->locks[3] = members[2] = &set->rwlock.write;
+    set->locks[4] = &set->rwlock.read;
+    assert_int_equal(uvzk_mutex_init(client, members[0], MUTEX), 0);
+    assert_int_equal(uvzk_semaphore_init(client, members[1], SEMAPHORE, 1, NULL), 0);
+    assert_int_equal(uvzk_rwlock_init(client, &set->rwlock, RWLOCK), 0);
+    assert_int_equal(uvzk_multilock_init(client, set->locks[0], members, 3, 0, NULL), 0);
+}
+
+/* 1 has the semaphore, 3 reads, another client has the mutex, each before one that wants all. */
+static const struct cue in_turn_script[] = {
+    {0, part_ask, .part = 7, .lock = 4},
+    {5, start, NO_PART},
+    {40, part_ask, .part = 0, MULTILOCK, .owner = true},
+    {80, release, .part = 7},
+    {120, part_ask, .part = 1, .lock = 2},
+    {130, part_ask, .part = 2, MULTILOCK},
+    {135, part_ask, .part = 5, MULTILOCK, .owner = true},
+    {140, part_ask, .part = 3, .lock = 4},
+    {150, release, .part = 5},
+    {155, lose_reply, NO_PART},
+    {155, release, .part = 0},
+    {250, release, .part = 1},
+    {260, release, .part = 3},
+    {290, foreigner, .number = 0, .path = MUTEX_FOREIGNER},
+    {300, part_ask, .part = 4, MULTILOCK},
+    {320, release, .part = 2},
+    {350, foreigner, .number = 1, .path = FOREIGN_LEASE},
+    {360, foreigner_goes, .number = 0},
+    {400, foreigner_goes, .number = 1},
+    {440, delete_node, .part = 4},
+    {450, lose_reply, NO_PART},
+    {450, part_ask, .part = 6, MULTILOCK},
+    {540, foreigner, .number = 2, .path = MUTEX_FOREIGNER},
+    {550, part_ask, .part = 3, MULTILOCK},
+    {560, release, .part = 6},
+    {12000, foreigner_goes, .number = 2},
+    {12030, the_end, NO_PART},
+};
+
+/* ----------------------------------------------------------------- all of them */
+
+#define SCRIPT(lines) .script = (lines), .cues = sizeof(lines) / sizeof((lines)[0])
+
+const struct recipe recipes[] = {
+    {
+        .name = "mutex",
+        .open = open_mutex,
+        SCRIPT(mutex_script),
+        .directories = {MUTEX},
+        .closable = 1,
+        .probe_leases = 1,
+        .tuning = UVZK__TUNE_ALL,
+    },
+    {
+        .name = "revocable mutex",
+        .open = open_mutex,
+        SCRIPT(mutex_script),
+        .directories = {MUTEX},
+        .closable = 1,
+        .probe_leases = 1,
+        .tuning = UVZK__TUNE_ALL,
+        .revocable = true,
+    },
+    {
+        .name = "mutex, the plain algorithm",
+        .open = open_mutex,
+        SCRIPT(mutex_script),
+        .directories = {MUTEX},
+        .closable = 1,
+        .probe_leases = 1,
+    },
+    {
+        .name = "read lock",
+        .open = open_rwlock,
+        SCRIPT(read_script),
+        .directories = {RWLOCK},
+        .closable = 2,
+        .probe = 1,
+        .probe_leases = 1,
+        .tuning = UVZK__TUNE_ALL,
+    },
+    {
+        .name = "write lock",
+        .open = open_rwlock,
+        SCRIPT(write_script),
+        .directories = {RWLOCK},
+        .closable = 2,
+        .probe = 1,
+        .probe_leases = 1,
+        .tuning = UVZK__TUNE_ALL,
+    },
+    {
+        .name = "downgraded read lock",
+        .open = open_rwlock,
+        SCRIPT(downgrade_script),
+        .directories = {RWLOCK},
+        .closable = 2,
+        .probe = 1,
+        .probe_leases = 1,
+        .tuning = UVZK__TUNE_ALL,
+    },
+    {
+        .name = "semaphore",
+        .open = open_semaphore,
+        SCRIPT(semaphore_script),
+        .directories = {LOCKS, LEASES},
+        .closable = 1,
+        .probe_leases = 2,
+        .tuning = UVZK__TUNE_ALL,
+    },
+    {
+        .name = "three leases at a time",
+        .open = open_large_semaphore,
+        SCRIPT(leases_script),
+        .directories = {LOCKS, LEASES},
+        .closable = 1,
+        .probe_leases = 4,
+        .tuning = UVZK__TUNE_ALL,
+    },
+    {
+        .name = "semaphore with a shared count",
+        .open = open_counted_semaphore,
+        SCRIPT(counted_script),
+        .directories = {LOCKS, LEASES},
+        .closable = 1,
+        .probe_leases = 1,
+        .tuning = UVZK__TUNE_ALL,
+    },
+    {
+        .name = "semaphore mutex",
+        .open = open_semaphore_mutex,
+        SCRIPT(semaphore_mutex_script),
+        .directories = {LOCKS, LEASES},
+        .closable = 1,
+        .probe_leases = 1,
+        .tuning = UVZK__TUNE_ALL,
+    },
+    {
+        .name = "multi lock at once",
+        .open = open_at_once,
+        SCRIPT(at_once_script),
+        .directories = {MUTEX, OTHER},
+        .closable = 1,
+        .probe_leases = 1,
+        .tuning = UVZK__TUNE_ALL,
+    },
+    {
+        .name = "multi lock in turn",
+        .open = open_in_turn,
+        SCRIPT(in_turn_script),
+        .directories = {MUTEX, RWLOCK, LOCKS, LEASES},
+        .closable = 1,
+        .probe_leases = 1,
+        .tuning = UVZK__TUNE_ALL,
+    },
+};
+const size_t recipe_count = sizeof(recipes) / sizeof(recipes[0]);

@@ -1,0 +1,464 @@
+/* Participants of every kind of lock, over the simulator: who is told, in which order,
+ * and how many of them hold. And the data of one of them. */
+#include "cmocka_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "order.h"
+#include "stage.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define UUID "64fc66ae-773f-4d77-9695-eba698b095f7"
+#define PATHS_MAX 16
+
+struct answer {
+    uvzk_participants_t request;
+    int told, status;
+    size_t count, holding;
+    char paths[PATHS_MAX][256];
+};
+
+static struct stage stage;
+static struct answer answer;
+static int lock_closed;
+
+static void on_told(uvzk_participants_t *request, int status, const char *const *paths,
+                    size_t count)
+{
+    assert_ptr_equal(request, &answer.request);
+    assert_null(request->impl);
+    assert_int_equal(lock_closed, 0); /* which comes last */
+    answer.told++;
+    answer.status = status;
+    answer.count = count;
+    answer.holding = uvzk_participants_holding(request);
+    for (size_t i = 0; i < count && i < PATHS_MAX; i++) {
+        (void)snprintf(answer.paths[i], sizeof(answer.paths[i]), "%s", paths[i]);
+    }
+}
+
+static void on_lock_closed(uvzk_lock_t *lock)
+{
+    (void)lock;
+    lock_closed++;
+}
+
+static int ask(uvzk_lock_t *lock)
+{
+    memset(&answer, 0, sizeof(answer));
+    answer.status = STAGE_UNTOLD;
+    return uvzk_lock_participants(lock, &answer.request, on_told);
+}
+
+static void look(uvzk_lock_t *lock)
+{
+    assert_int_equal(ask(lock), 0);
+    assert_int_equal(answer.told, 0);
+    assert_true(stage_until(&stage, &answer.told, 1, 60000));
+    assert_int_equal(answer.told, 1);
+    assert_int_equal(uvzk_participants_holding(&answer.request), answer.holding);
+}
+
+/* The names end like this, and the first so many hold. */
+static void expect(uvzk_lock_t *lock, const char *const *ends, size_t count,
+                   size_t holding)
+{
+    look(lock);
+    assert_int_equal(answer.status, 0);
+    assert_int_equal(answer.count, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(answer.paths[i]), end = strlen(ends[i]);
+        assert_true(length > end);
+        assert_string_equal(answer.paths[i] + length - end, ends[i]);
+        assert_true(sim_exists(stage.sim, answer.paths[i]));
+    }
+    assert_int_equal(answer.holding, holding);
+}
+
+static void begin(void)
+{
+    const struct stage_options options = {.tuning = UVZK__TUNE_ALL};
+
+    lock_closed = 0;
+    stage_open(&stage, &options);
+    stage_start(&stage);
+    stage_run(&stage, 100);
+}
+
+static void end(void)
+{
+    stage_let_go(&stage);
+    stage_end(&stage);
+}
+
+static void make(const char *path)
+{
+    assert_non_null(sim_create_by_hand(stage.sim, path, UVZK__PERSISTENT));
+}
+
+/* A contender's znode, with the number in its end. */
+static void put(const char *directory, const char *end)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/_c_" UUID "-%s", directory, end);
+    make(path);
+}
+
+#define EXPECT(lock, holding, ...)                             \
+    do {                                                       \
+        static const char *const expected[] = {__VA_ARGS__};   \
+        expect((lock), expected, LENGTH(expected), (holding)); \
+    } while (0)
+
+static void expect_nobody(uvzk_lock_t *lock)
+{
+    expect(lock, NULL, 0, 0);
+}
+
+/* ------------------------------------------------------------------------ the kinds */
+
+static void test_a_mutex(void **state)
+{
+    uvzk_mutex_t mutex = {0};
+    (void)state;
+
+    begin();
+    assert_int_equal(uvzk_mutex_init(&stage.seats[0].client, &mutex, "/m"), 0);
+    expect_nobody(&mutex); /* no directory: CURATOR-436 */
+    make("/m");
+    expect_nobody(&mutex);
+    put("/m", "lock-0000000012");
+    put("/m", "lock-0000000007");
+    put("/m", "lock-0000000100");
+    put("/m", "lease-0000000001"); /* these are nobody's */
+    put("/m", "lock-00000000001");
+    put("/m", "lock-2147483647");
+    make("/m/lock-0000000001");
+    EXPECT(&mutex, 1, "lock-0000000007", "lock-0000000012", "lock-0000000100");
+    end();
+}
+
+/* By the name, not by the path, which may have the other half's name in it. */
+static void test_a_read_write_lock(void **state)
+{
+    static const char path[] = "/__WRIT__-__READ__";
+    uvzk_rwlock_t lock = {0};
+    (void)state;
+
+    begin();
+    assert_int_equal(uvzk_rwlock_init(&stage.seats[0].client, &lock, path), 0);
+    expect_nobody(&lock.read);
+    expect_nobody(&lock.write);
+    make(path);
+    put(path, "__READ__0000000003");
+    EXPECT(&lock.read, 1, "__READ__0000000003");
+    expect_nobody(&lock.write);
+    put(path, "__WRIT__0000000006");
+    put(path, "__READ__0000000005");
+    put(path, "__WRIT__0000000010");
+    put(path, "__READ__0000000008");
+    put(path, "lock-0000000001");
+    EXPECT(&lock.read, 2, "__READ__0000000003", "__READ__0000000005",
+           "__READ__0000000008");
+    EXPECT(&lock.write, 0, "__WRIT__0000000006", "__WRIT__0000000010");
+    put(path, "__WRIT__0000000002");
+    EXPECT(&lock.read, 0, "__READ__0000000003", "__READ__0000000005",
+           "__READ__0000000008");
+    EXPECT(&lock.write, 1, "__WRIT__0000000002", "__WRIT__0000000006",
+           "__WRIT__0000000010");
+    put(path, "__READ__0000000002"); /* that writer's own, a downgrade */
+    EXPECT(&lock.read, 1, "__READ__0000000002", "__READ__0000000003",
+           "__READ__0000000005", "__READ__0000000008");
+    EXPECT(&lock.write, 1, "__WRIT__0000000002", "__WRIT__0000000006",
+           "__WRIT__0000000010");
+    end();
+}
+
+static void test_a_semaphore(void **state)
+{
+    uvzk_semaphore_t semaphore = {0};
+    (void)state;
+
+    begin();
+    assert_int_equal(
+        uvzk_semaphore_init(&stage.seats[0].client, &semaphore, "/s", 3, NULL), 0);
+    expect_nobody(&semaphore);
+    make("/s");
+    make("/s/locks");
+    put("/s/locks", "lock-0000000004");
+    put("/s/locks", "lock-0000000003");
+    EXPECT(&semaphore, 0, "lock-0000000003", "lock-0000000004");
+    make("/s/leases");
+    put("/s/leases", "lease-0000000009");
+    put("/s/leases", "lease-0000000008");
+    put("/s/leases", "lock-0000000001"); /* foreign children, they take no lease either */
+    make("/s/leases/lease-0000000001");
+    EXPECT(&semaphore, 2, "lease-0000000008", "lease-0000000009", "lock-0000000003",
+           "lock-0000000004");
+    end();
+}
+
+static void test_a_multi_lock_has_none_of_its_own(void **state)
+{
+    uvzk_mutex_t one = {0}, other = {0};
+    uvzk_multilock_t both = {0};
+    uvzk_lock_t *const members[] = {&one, &other};
+    (void)state;
+
+    begin();
+    uvzk_client_t *client = &stage.seats[0].client;
+    assert_int_equal(uvzk_mutex_init(client, &one, "/one"), 0);
+    assert_int_equal(uvzk_mutex_init(client, &other, "/other"), 0);
+    assert_int_equal(uvzk_multilock_init(client, &both, members, 2, 0, NULL), 0);
+    assert_int_equal(ask(&both), UV_ENOTSUP);
+    assert_null(answer.request.impl);
+    end();
+}
+
+/* Our own holders and waiters, told apart. */
+static void test_real_ones(void **state)
+{
+    struct claim claims[3];
+    (void)state;
+
+    begin();
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(
+            claim_simply(&claims[i], &stage.seats[i % 2], NULL, UVZK_WAIT_FOREVER), 0);
+        stage_run(&stage, 100);
+    }
+    EXPECT(&stage.seats[1].mutex, 1, "lock-0000000000", "lock-0000000001",
+           "lock-0000000002");
+    assert_string_equal(answer.paths[0], uvzk_node_path(&claims[0].request));
+    claim_finish(&claims[0]);
+    EXPECT(&stage.seats[0].mutex, 1, "lock-0000000001", "lock-0000000002");
+    end();
+}
+
+/* -------------------------------------------------------------- troubles and closing */
+
+static void test_troubles_are_told(void **state)
+{
+    static const int codes[] = {UVZK_ENOAUTH, UVZK_EZOOKEEPER, UVZK_ETHROTTLED};
+    uvzk_semaphore_t semaphore = {0};
+    (void)state;
+
+    begin();
+    assert_int_equal(
+        uvzk_semaphore_init(&stage.seats[0].client, &semaphore, "/s", 3, NULL), 0);
+    make("/s");
+    make("/s/leases");
+    make("/s/locks");
+    put("/s/leases", "lease-0000000009");
+    put("/s/locks", "lock-0000000001");
+    for (size_t i = 0; i < LENGTH(codes); i++) {
+        for (uint32_t times = 1; times <= 2; times++) {
+            sim_refuse(stage.sim, UVZK__RPC_CHILDREN, codes[i], times);
+            look(&semaphore);
+            assert_int_equal(answer.status, codes[i]);
+            assert_int_equal(answer.count, 0);
+            assert_int_equal(answer.holding, 0);
+        }
+    }
+    sim_lose_reply(stage.seats[0].port);
+    look(&semaphore);
+    assert_int_equal(answer.status, UVZK_ECONNLOSS);
+    sim_disconnect(stage.seats[0].port, SIM_RESET, 500);
+    stage_run(&stage, 100);
+    look(&semaphore);
+    assert_int_equal(answer.status, UVZK_ENOTSENT);
+    stage_run(&stage, 5000);
+    EXPECT(&semaphore, 1, "lease-0000000009", "lock-0000000001");
+    end();
+}
+
+/* Whether the answer had still to come when the lock, or the client, was closed. */
+static bool close_after(bool client, int steps)
+{
+    uvzk_semaphore_t semaphore = {0};
+
+    begin();
+    assert_int_equal(
+        uvzk_semaphore_init(&stage.seats[0].client, &semaphore, "/s", 3, NULL), 0);
+    assert_int_equal(ask(&semaphore), 0);
+    for (int i = 0; i < steps && answer.told == 0; i++) {
+        assert_true(sim_step(stage.sim));
+    }
+    bool in_time = answer.told == 0;
+    if (client) {
+        seat_close(&stage.seats[0]);
+    } else {
+        assert_int_equal(uvzk_lock_close(&semaphore, on_lock_closed), 0);
+        assert_int_equal(uvzk_lock_participants(&semaphore, &answer.request, on_told),
+                         in_time ? UV_EBUSY : UVZK_ECLOSED);
+    }
+    assert_true(stage_until(&stage, &answer.told, 1, 60000));
+    assert_true(answer.status == 0 || (client && answer.status == UVZK_ECLOSED));
+    assert_true(client || stage_until(&stage, &lock_closed, 1, 60000));
+    assert_int_equal(answer.told, 1);
+    end();
+    assert_null(semaphore.impl);
+    return in_time;
+}
+
+static void test_closing_at_every_step(void **state)
+{
+    (void)state;
+    for (int client = 0; client < 2; client++) {
+        int steps = 0;
+        while (close_after(client != 0, steps)) {
+            steps++;
+        }
+        assert_true(steps > 2);
+    }
+}
+
+static void test_answers_about_nothing(void **state)
+{
+    uvzk_participants_t unused = {0};
+    (void)state;
+
+    assert_int_equal(uvzk_participants_holding(NULL), 0);
+    assert_int_equal(uvzk_participants_holding(&unused), 0);
+}
+
+/* --------------------------------------------------------------------- a znode's data */
+
+static struct {
+    uvzk_read_t request;
+    int told, status;
+    char text[64];
+    size_t length;
+} reading;
+
+static void on_read(uvzk_read_t *request, int status, const void *data, size_t length)
+{
+    assert_ptr_equal(request, &reading.request);
+    assert_null(request->impl);
+    assert_int_equal(data == NULL, status != 0);
+    reading.told++;
+    reading.status = status;
+    reading.length = length;
+    if (length > 0 && length < sizeof(reading.text)) {
+        memcpy(reading.text, data, length);
+    }
+}
+
+static int read_node(const char *path)
+{
+    memset(&reading, 0, sizeof(reading));
+    reading.status = STAGE_UNTOLD;
+    return uvzk_read_node(&stage.seats[0].client, &reading.request, path, on_read);
+}
+
+static void read_as(const char *path, int status, const char *text)
+{
+    assert_int_equal(read_node(path), 0);
+    assert_int_equal(reading.told, 0);
+    assert_true(stage_until(&stage, &reading.told, 1, 60000));
+    assert_int_equal(reading.status, status);
+    assert_int_equal(reading.length, strlen(text));
+    assert_string_equal(reading.text, text);
+}
+
+static void test_a_znode_is_read(void **state)
+{
+    (void)state;
+    begin();
+    make("/a");
+    read_as("/a", 0, "");
+    assert_int_equal(sim_set_by_hand(stage.sim, "/a", "data", 4), 0);
+    read_as("/a", 0, "data");
+    read_as("/b", UVZK_ENONODE, "");
+    sim_refuse(stage.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 1);
+    read_as("/a", UVZK_ENOAUTH, "");
+    sim_spoil_reply(stage.seats[0].port);
+    read_as("/a", UV_ENOMEM, "");
+    stage_run(&stage, 500);
+    sim_lose_reply(stage.seats[0].port);
+    read_as("/a", UVZK_ECONNLOSS, "");
+    sim_disconnect(stage.seats[0].port, SIM_RESET, 500);
+    stage_run(&stage, 100);
+    read_as("/a", UVZK_ENOTSENT, "");
+    end();
+}
+
+static void test_reading_refuses_bad_input(void **state)
+{
+    static const char *const malformed[] = {"", "a", "/a/", "//", "/a//b", "/.", "/\x01"};
+    uvzk_client_t nobody = {0};
+    char longest[2050];
+    (void)state;
+
+    memset(longest, 'x', sizeof(longest));
+    longest[0] = '/';
+    longest[2049] = '\0';
+    begin();
+    for (size_t i = 0; i < LENGTH(malformed); i++) {
+        assert_int_equal(read_node(malformed[i]), UVZK_EPATH);
+    }
+    assert_int_equal(read_node(longest), UVZK_EPATH);
+    assert_int_equal(read_node(NULL), UV_EINVAL);
+    assert_null(reading.request.impl);
+    assert_int_equal(uvzk_read_node(NULL, &reading.request, "/a", on_read), UV_EINVAL);
+    assert_int_equal(uvzk_read_node(&nobody, &reading.request, "/a", on_read),
+                     UVZK_ECLOSED);
+    uvzk_client_t *client = &stage.seats[0].client;
+    assert_int_equal(uvzk_read_node(client, NULL, "/a", on_read), UV_EINVAL);
+    assert_int_equal(uvzk_read_node(client, &reading.request, "/a", NULL), UV_EINVAL);
+    longest[2048] = '\0';
+    assert_int_equal(read_node(longest), 0);
+    assert_int_equal(uvzk_read_node(client, &reading.request, "/a", on_read), UV_EBUSY);
+    assert_true(stage_until(&stage, &reading.told, 1, 60000));
+    assert_int_equal(reading.status, UVZK_ENONODE);
+    end();
+}
+
+static bool close_while_reading(int steps)
+{
+    begin();
+    make("/a");
+    assert_int_equal(read_node("/a"), 0);
+    for (int i = 0; i < steps && reading.told == 0; i++) {
+        assert_true(sim_step(stage.sim));
+    }
+    bool in_time = reading.told == 0;
+    seat_close(&stage.seats[0]);
+    assert_true(stage_until(&stage, &reading.told, 1, 60000));
+    assert_true(reading.status == 0 || reading.status == UVZK_ECLOSED);
+    end();
+    return in_time;
+}
+
+static void test_closing_while_a_znode_is_read(void **state)
+{
+    int steps = 0;
+    (void)state;
+
+    while (close_while_reading(steps)) {
+        steps++;
+    }
+    assert_true(steps > 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_mutex),
+        cmocka_unit_test(test_a_read_write_lock),
+        cmocka_unit_test(test_a_semaphore),
+        cmocka_unit_test(test_a_multi_lock_has_none_of_its_own),
+        cmocka_unit_test(test_real_ones),
+        cmocka_unit_test(test_troubles_are_told),
+        cmocka_unit_test(test_closing_at_every_step),
+        cmocka_unit_test(test_answers_about_nothing),
+        cmocka_unit_test(test_a_znode_is_read),
+        cmocka_unit_test(test_reading_refuses_bad_input),
+        cmocka_unit_test(test_closing_while_a_znode_is_read),
+    };
+
+    return cmocka_run_group_tests_name("participants", tests, NULL, NULL);
+}

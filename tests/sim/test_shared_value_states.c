@@ -1,0 +1,553 @@
+/* One play with a shared value that goes through every state of its machines, disturbed
+ * at every single event, in every way there is: everybody is answered once, what is
+ * known comes to be what the znode has, and nothing is left. Which states the
+ * disturbances have met is counted: none may be missing. The same play while the n-th
+ * allocation fails. */
+#include "cmocka_test.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "metronome.h"
+#include "replica.h"
+#include "scarce.h"
+#include "sharer.h"
+#include "value_set.h"
+
+#define PLAY_MS 700U
+#define SETS 8
+
+struct play {
+    struct sim *sim;
+    struct sharer sharer;
+    uvzk_shared_value_t other; /* of the same client, on the same path */
+    int other_told, other_closed;
+    struct sharer_set sets[SETS];
+    bool memory_may_fail;
+};
+
+/* -------------------------------------------------------------------- the actions */
+
+/* What the calls may refuse, in a disturbed play. */
+static void check_refusal(struct play *play, int status)
+{
+    bool closing = play->sharer.value_closed > 0 || play->sharer.client_closed > 0 ||
+                   play->sharer.value.impl == NULL || status == UVZK_ECLOSED;
+
+    if (status == UV_ENOMEM ? !play->memory_may_fail : status != 0 && !closing) {
+        sharer_fail(&play->sharer, "refused with %s", uvzk_err_name(status));
+    }
+}
+
+static void set(struct play *play, int number, const char *text)
+{
+    check_refusal(play, sharer_set(&play->sets[number], &play->sharer, text));
+}
+
+static void try_set(struct play *play, int number, const char *text)
+{
+    uvzk_value_version_t version = sharer_version(&play->sharer);
+
+    check_refusal(play,
+                  sharer_try_set(&play->sets[number], &play->sharer, &version, text));
+}
+
+static void make_again(struct play *play)
+{
+    if (!sim_exists(play->sim, SHARER_PATH)) {
+        sharer_make_by_hand(play->sim);
+    }
+}
+
+static void meddle(struct play *play, const char *text)
+{
+    (void)sim_set_by_hand(play->sim, SHARER_PATH, text, strlen(text));
+}
+
+static void remove_it(struct play *play)
+{
+    (void)sim_delete_by_hand(play->sim, SHARER_PATH);
+}
+
+static void start(struct play *play)
+{
+    int status = uvzk_client_start(&play->sharer.client);
+
+    assert_true(status == 0 || status == UVZK_ESTATE);
+}
+
+static void early(struct play *play)
+{
+    check_refusal(play, sharer_share(&play->sharer, "seed"));
+    set(play, 0, "early"); /* waits for the connection */
+}
+
+static void two_sets(struct play *play)
+{
+    set(play, 1, "one");
+    try_set(play, 2, "two"); /* over what is replaced by then */
+}
+
+static void lost_race(struct play *play)
+{
+    meddle(play, "three");
+    try_set(play, 3, "four");
+}
+
+static void gone(struct play *play)
+{
+    remove_it(play);
+    set(play, 4, "five");
+}
+
+static void back(struct play *play)
+{
+    make_again(play);
+    meddle(play, "six");
+}
+
+static void gone_and_back(struct play *play)
+{
+    remove_it(play);
+    make_again(play);
+}
+
+static void on_other(uvzk_shared_value_t *value, int status)
+{
+    struct play *play = value->data;
+
+    (void)status;
+    play->other_told++;
+}
+
+static void on_other_closed(uvzk_shared_value_t *value)
+{
+    struct play *play = value->data;
+
+    play->other_closed++;
+}
+
+/* Its seed makes the znode again, while the first one watches its place. */
+static void other_opens(struct play *play)
+{
+    play->other.data = play;
+    int status = uvzk_shared_value_init(&play->sharer.client, &play->other, SHARER_PATH,
+                                        "again", 5, on_other);
+    if (status != 0 && status != UVZK_ESTATE) {
+        check_refusal(play, status);
+    }
+}
+
+static void other_closes(struct play *play)
+{
+    if (play->other.impl != NULL) {
+        assert_int_equal(uvzk_shared_value_close(&play->other, on_other_closed), 0);
+    }
+}
+
+static void cut_off(struct play *play)
+{
+    if (play->sharer.port != NULL) {
+        sim_disconnect(play->sharer.port, SIM_RESET, 50);
+    }
+}
+
+static void set_while_cut_off(struct play *play)
+{
+    set(play, 5, "seven");
+}
+
+static void last_sets(struct play *play)
+{
+    make_again(play);
+    set(play, 6, "last");
+}
+
+static const struct {
+    uint64_t at_ms;
+    void (*act)(struct play *);
+} script[] = {
+    {0, early},           {10, start},
+    {100, two_sets},      {150, lost_race},
+    {200, gone},          {250, back},
+    {300, remove_it},     {302, make_again},
+    {320, gone_and_back}, {340, remove_it},
+    {360, other_opens},   {380, other_closes},
+    {400, cut_off},       {410, set_while_cut_off},
+    {500, last_sets},
+};
+
+#define ACTIONS (sizeof(script) / sizeof(script[0]))
+
+/* --------------------------------------------------------------- the disturbances */
+
+static void close_value(struct play *play)
+{
+    if (play->sharer.value.impl != NULL) {
+        sharer_close_value(&play->sharer);
+    }
+}
+
+static void close_client(struct play *play)
+{
+    sharer_close_client(&play->sharer);
+}
+
+static void close_both(struct play *play)
+{
+    close_value(play);
+    close_client(play);
+}
+
+static void expire(struct play *play)
+{
+    (void)sim_expire(play->sharer.port);
+}
+
+static void expire_connected(struct play *play)
+{
+    (void)sim_expire_connected(play->sharer.port);
+}
+
+static void reset(struct play *play)
+{
+    sim_disconnect(play->sharer.port, SIM_RESET, 20);
+}
+
+static void reset_for_long(struct play *play)
+{
+    sim_disconnect(play->sharer.port, SIM_RESET, 2 * SHARER_TIMEOUT_MS);
+}
+
+static void silence(struct play *play)
+{
+    sim_disconnect(play->sharer.port, SIM_SILENT, 2 * SHARER_TIMEOUT_MS);
+}
+
+static void give_up_session(struct play *play)
+{
+    sim_disconnect(play->sharer.port, SIM_RESET, 4 * SHARER_TIMEOUT_MS);
+}
+
+static void lose_request(struct play *play)
+{
+    sim_lose_request(play->sharer.port);
+}
+
+static void lose_reply(struct play *play)
+{
+    sim_lose_reply(play->sharer.port);
+}
+
+static void spoil_reply(struct play *play)
+{
+    sim_spoil_reply(play->sharer.port);
+}
+
+static void delay(struct play *play)
+{
+    sim_delay(play->sharer.port, 30);
+}
+
+static void stop(struct play *play)
+{
+    sim_pause(play->sharer.port, 200);
+}
+
+static void connected_again(struct play *play)
+{
+    sim_repeat_connected(play->sharer.port);
+}
+
+static void restart(struct play *play)
+{
+    sim_restart(play->sim, 100);
+}
+
+static void throttle(struct play *play)
+{
+    for (int kind = UVZK__RPC_CREATE; kind <= UVZK__RPC_EXISTS; kind++) {
+        sim_refuse(play->sim, (enum uvzk__rpc_kind)kind, UVZK_ETHROTTLED, 1);
+    }
+}
+
+static void refuse(struct play *play)
+{
+    for (int kind = UVZK__RPC_CREATE; kind <= UVZK__RPC_EXISTS; kind++) {
+        sim_refuse(play->sim, (enum uvzk__rpc_kind)kind, UVZK_EZOOKEEPER, 1);
+    }
+}
+
+static void forbid(struct play *play)
+{
+    for (int kind = UVZK__RPC_CREATE; kind <= UVZK__RPC_GET; kind++) {
+        sim_refuse(play->sim, (enum uvzk__rpc_kind)kind, UVZK_ENOAUTH, 1);
+    }
+}
+
+static void set_by_another(struct play *play)
+{
+    meddle(play, "another's");
+}
+
+static void refuse_credentials(struct play *play)
+{
+    sim_fail_auth(play->sharer.port);
+}
+
+enum end { GOES_ON, CLOSED, SHUT_OUT };
+
+static const struct disturbance {
+    const char *name;
+    void (*disturb)(struct play *);
+    enum end end;
+} disturbances[] = {
+    {"close of the value", close_value, CLOSED},
+    {"close of the client", close_client, CLOSED},
+    {"close of both", close_both, CLOSED},
+    {"expiry", expire, GOES_ON},
+    {"expiry while connected", expire_connected, GOES_ON},
+    {"reset", reset, GOES_ON},
+    {"long reset", reset_for_long, GOES_ON},
+    {"silence", silence, GOES_ON},
+    {"session given up", give_up_session, GOES_ON},
+    {"lost request", lose_request, GOES_ON},
+    {"lost reply", lose_reply, GOES_ON},
+    {"spoilt reply", spoil_reply, GOES_ON},
+    {"delay", delay, GOES_ON},
+    {"stop", stop, GOES_ON},
+    {"CONNECTED again", connected_again, GOES_ON},
+    {"restart", restart, GOES_ON},
+    {"overload", throttle, GOES_ON},
+    {"refusal", refuse, GOES_ON},
+    {"forbidden", forbid, GOES_ON},
+    {"deletion", remove_it, GOES_ON},
+    {"deletion and making", gone_and_back, GOES_ON},
+    {"another's set", set_by_another, GOES_ON},
+    {"refused credentials", refuse_credentials, SHUT_OUT},
+};
+
+#define DISTURBANCES (sizeof(disturbances) / sizeof(disturbances[0]))
+
+/* Where they have met it. */
+static struct {
+    unsigned doing[DISTURBANCES][UVZK__REPLICA_LOOKING + 1];
+    unsigned watching[DISTURBANCES][UVZK__REPLICA_ARMED + 1];
+    unsigned set[DISTURBANCES][UVZK__SET_DECIDED + 1];
+} met;
+
+static void meet(const struct play *play, size_t number)
+{
+    const struct uvzk__replica *replica = sharer_replica(&play->sharer);
+
+    if (replica != NULL) {
+        met.doing[number][replica->doing]++;
+        met.watching[number][replica->watching]++;
+    }
+    for (int i = 0; i < SETS; i++) {
+        const struct uvzk__value_set *pending = play->sets[i].request.impl;
+        if (pending != NULL) {
+            met.set[number][pending->state]++;
+        }
+    }
+}
+
+/* -------------------------------------------------------------------- the play */
+
+static void begin(struct play *play)
+{
+    memset(play, 0, sizeof(*play));
+    play->sim = sharer_sim(1);
+    sharer_begin(&play->sharer, play->sim, "c", NULL);
+}
+
+/* Returns how many events there were. After the event number `at`, from 0, it is
+ * disturbed. */
+static uint64_t perform(struct play *play, const struct disturbance *disturbance,
+                        uint64_t at)
+{
+    struct metronome metronome;
+    uint64_t begun = sim_now(play->sim), events = 0;
+    size_t next = 0;
+
+    metronome_begin(&metronome, play->sim, 1);
+    while (sim_now(play->sim) < begun + PLAY_MS) {
+        while (next < ACTIONS && sim_now(play->sim) >= begun + script[next].at_ms) {
+            script[next++].act(play);
+        }
+        if (metronome_step(&metronome) && events++ == at && disturbance != NULL) {
+            meet(play, (size_t)(disturbance - disturbances));
+            disturbance->disturb(play);
+        }
+    }
+    metronome_end(&metronome);
+    return events;
+}
+
+/* After the disturbance: it is as if nothing had been. */
+static void recover(struct play *play)
+{
+    struct sharer_set *set_after = &play->sets[SETS - 1];
+    bool set_now = false;
+
+    for (int attempt = 0; attempt < 5 && !set_now; attempt++) {
+        sim_run_for(play->sim, 10000);
+        make_again(play);
+        sharer_await_current(&play->sharer);
+        assert_int_equal(sharer_set(set_after, &play->sharer, "after"), 0);
+        sharer_await(play->sim, &set_after->told, 1);
+        set_now = set_after->status == 0; /* a late fault may have met this one */
+    }
+    if (!set_now || !sharer_znode_is(play->sim, "after")) {
+        sharer_fail(&play->sharer, "a set fails for ever");
+    }
+    sharer_await_current(&play->sharer);
+}
+
+static bool is_shut_out(const struct play *play)
+{
+    const struct uvzk__client *client = play->sharer.client.impl;
+
+    return client != NULL && client->auth_failed;
+}
+
+static void finish(struct play *play, enum end end)
+{
+    sim_run_for(play->sim, 60000);
+    if (end == SHUT_OUT && !is_shut_out(play)) {
+        end = GOES_ON; /* there was no connection just then */
+    }
+    if (end == GOES_ON) {
+        recover(play);
+    } else if (end == SHUT_OUT && play->sharer.status != UVZK_EAUTH) {
+        sharer_fail(&play->sharer, "nobody says that the credentials were refused");
+    }
+    for (int i = 0; i < SETS; i++) {
+        if (!sharer_set_over(&play->sets[i])) {
+            sharer_fail(&play->sharer, "set %d is never answered", i);
+        }
+    }
+    if (play->other.impl != NULL &&
+        uvzk_client_state(&play->sharer.client) != UVZK_STATE_CLOSED) {
+        sharer_fail(&play->sharer, "the other value is never closed");
+    }
+    sharer_end(&play->sharer);
+    assert_null(play->other.impl);
+    sim_run_for(play->sim, 3 * SHARER_TIMEOUT_MS);
+    if (sim_watch_count(play->sim) != 0 || sim_session_count(play->sim) != 0) {
+        sharer_fail(&play->sharer, "watches or sessions are left");
+    }
+    sim_free(play->sim);
+}
+
+static void undisturbed(void **state)
+{
+    struct play play;
+    const int expected[] = {0, 0, UVZK_EBADVERSION, UVZK_EBADVERSION, UVZK_ENONODE, 0, 0};
+
+    (void)state;
+    begin(&play);
+    (void)perform(&play, NULL, 0);
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        assert_int_equal(play.sets[i].told, 1);
+        assert_int_equal(play.sets[i].status, expected[i]);
+    }
+    assert_true(sharer_is_current(&play.sharer));
+    assert_true(sharer_knows(&play.sharer, "last"));
+    assert_true(play.sharer.troubles > 0);
+    assert_true(play.other_told > 0);
+    assert_int_equal(play.other_closed, 1);
+    finish(&play, GOES_ON);
+    assert_int_equal(scarce_live(), 0);
+}
+
+static uint64_t perform_disturbed(const struct disturbance *disturbance, uint64_t at)
+{
+    struct play play;
+    uint64_t events;
+
+    begin(&play);
+    sim_note(play.sim, "%s at event %" PRIu64, disturbance->name, at);
+    events = perform(&play, disturbance, at);
+    finish(&play, disturbance->end);
+    assert_int_equal(scarce_live(), 0);
+    return events;
+}
+
+static void disturbed_at_every_event(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < DISTURBANCES; i++) {
+        for (uint64_t at = 0; at < perform_disturbed(&disturbances[i], at); at++) {
+        }
+    }
+}
+
+static void every_state_has_met_every_disturbance(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < DISTURBANCES; i++) {
+        for (size_t j = 0; j <= UVZK__REPLICA_LOOKING; j++) {
+            assert_true(met.doing[i][j] > 0);
+        }
+        for (size_t j = 0; j <= UVZK__REPLICA_ARMED; j++) {
+            assert_true(met.watching[i][j] > 0);
+        }
+        for (size_t j = 0; j <= UVZK__SET_DECIDED; j++) {
+            assert_true(met.set[i][j] > 0);
+        }
+    }
+}
+
+/* --------------------------------------------------------------------- memory */
+
+/* Whether an allocation failed. */
+static bool perform_in_need(uint64_t first, uint64_t count)
+{
+    struct play play;
+
+    begin(&play);
+    play.memory_may_fail = true;
+    sim_note(play.sim, "allocations %" PRIu64 " to %" PRIu64 " fail", first,
+             first + count - 1);
+    scarce_arm(first, count);
+    (void)perform(&play, NULL, 0);
+    bool failed = scarce_failed() > 0;
+    scarce_arm(0, 0);
+    if (play.sharer.value.impl == NULL) {
+        assert_int_equal(sharer_share(&play.sharer, "seed"), 0);
+    }
+    finish(&play, GOES_ON);
+    assert_int_equal(scarce_live(), 0);
+    return failed;
+}
+
+static void memory_runs_out(void **state)
+{
+    static const uint64_t counts[] = {1, 5, 40};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        uint64_t first = 1;
+        while (perform_in_need(first, counts[i])) {
+            first++;
+        }
+        assert_true(first > 20); /* there was something to fail */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(undisturbed),
+        cmocka_unit_test(disturbed_at_every_event),
+        cmocka_unit_test(every_state_has_met_every_disturbance),
+        cmocka_unit_test(memory_runs_out),
+    };
+
+    if (scarce_install() != 0) {
+        return 1;
+    }
+    return cmocka_run_group_tests_name("shared value, every state", tests, NULL, NULL);
+}
