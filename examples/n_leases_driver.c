@@ -74,8 +74,8 @@ static void on_acquired(uvzk_acquire_t *hold, int status)
         return;
     }
     holding++;
-    printf("%d: granted, token %" PRId64 ", %d of %d leases are out\n",
-           contender->number, uvzk_token(hold), holding, LEASES);
+    printf("%d: granted, token %" PRId64 ", %d of %d leases are out\n", contender->number,
+           uvzk_token(hold), holding, LEASES);
     uv_timer_start(&contender->work, on_worked, WORK_MS, 0);
 }
 

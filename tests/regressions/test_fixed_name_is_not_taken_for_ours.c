@@ -1,0 +1,117 @@
+/* A znode of a fixed name does not say whose it is. Whoever has lost the reply to a
+ * create, or to a delete, and goes by the name alone, takes another one's lock for his
+ * own, or deletes it. So its stat is asked for, and after a sync: the server may lag
+ * behind what the lost request has done. */
+#include "scene.h"
+
+#include "drivers.h"
+#include "lock.h"
+
+#define SEEDS 16U
+#define NODE SCENE_PATH "/lock"
+
+static void begin(struct process *process, struct scene *scene, const char *name)
+{
+    uvzk_lock_driver_t driver;
+
+    process_begin(process, scene, name, NULL);
+    uvzk__lock_free(process->mutex.impl); /* for one with a driver */
+    exclusive_driver(&driver);
+    assert_int_equal(
+        uvzk_driver_lock_init(&process->client, &process->mutex, SCENE_PATH, &driver), 0);
+}
+
+/* The sync is answered before the stat is asked for, and that before anything is made
+ * or deleted. */
+static void check_order(const struct scene *scene, size_t from)
+{
+    size_t connected = scene_line(scene, from, "a", "CONNECTED");
+    size_t synced = scene_line(scene, connected, "a", "sync -> ok");
+    size_t stat = scene_line(scene, connected, "a", "server: exists " NODE);
+
+    assert_true(connected < synced && synced < stat && stat != SCENE_NOWHERE);
+    assert_true(scene_line(scene, connected, "a", "create " NODE) > stat);
+    assert_true(scene_line(scene, connected, "a", "delete " NODE) > stat);
+}
+
+/* Its own is found to be its own; another's, made meanwhile, to be another's. */
+static void after_a_lost_create(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        for (int made = 0; made < 2; made++) {
+            struct scene scene;
+            struct process a, b;
+            struct claim first, claim, others;
+
+            scene_begin(&scene, seed, state);
+            begin(&a, &scene, "a");
+            begin(&b, &scene, "b");
+            claim_take(&first, &a); /* makes the directory */
+            claim_give_back(&first);
+            assert_true(process_await_connected(&b, 1000));
+            size_t from = scene.line_count;
+            if (made) {
+                sim_lose_reply(a.port);
+            } else {
+                sim_lose_request(a.port);
+            }
+            claim_begin(&claim, &a, UVZK_WAIT_FOREVER);
+            assert_true(scene_await_line(
+                &scene, from, "a",
+                made ? "loses the reply of create" : "loses the request create", 1000));
+            claim_begin(&others, &b, UVZK_WAIT_FOREVER);
+            scene_run_for(&scene, 3000);
+            check_order(&scene, from);
+            assert_int_equal(claim.acquired + others.acquired, 1);
+            struct claim *holds = claim.acquired > 0 ? &claim : &others;
+            struct claim *waits = claim.acquired > 0 ? &others : &claim;
+            assert_true(holds == &claim || !made);
+            claim_give_back(holds);
+            assert_true(scene_await(&scene, &waits->acquired, 3000));
+            claim_give_back(waits);
+            scene_end(&scene);
+        }
+    }
+}
+
+static void after_a_lost_delete(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        for (int done = 0; done < 2; done++) {
+            struct scene scene;
+            struct process a, b;
+            struct claim held, next;
+
+            scene_begin(&scene, seed, state);
+            begin(&a, &scene, "a");
+            begin(&b, &scene, "b");
+            claim_take(&held, &a);
+            claim_begin(&next, &b, UVZK_WAIT_FOREVER);
+            scene_run_for(&scene, 500);
+            size_t from = scene.line_count;
+            if (done) {
+                sim_lose_reply(a.port);
+            } else {
+                sim_lose_request(a.port);
+            }
+            claim_release(&held);
+            assert_true(scene_await(&scene, &next.acquired, 3000));
+            assert_true(scene_await(&scene, &held.released, 3000));
+            assert_int_equal(held.release_status, 0);
+            check_order(&scene, from);
+            scene_run_for(&scene, 2000);
+            assert_int_equal(next.lost, 0);
+            claim_give_back(&next);
+            scene_end(&scene);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(after_a_lost_create),
+        SCENE_TEST(after_a_lost_delete),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

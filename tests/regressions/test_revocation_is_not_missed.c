@@ -1,0 +1,177 @@
+/* Curator's revocation is lost when it lands before the first read of the znode, and when
+ * another acquisition of the same lock object is given back, which clears the listener of
+ * all. Here it belongs to one acquisition, and the first read counts, too. */
+#include "acquire.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STEPS 40U
+#define MESSAGE "__REVOKE__"
+
+struct couple {
+    struct scene scene;
+    struct process a, b;
+    struct acquire revoked, other;
+};
+
+/* The one whose pleas are counted; there is but one at a time. */
+static struct acquire *listening;
+
+static void on_revoked(uvzk_acquire_t *request)
+{
+    assert_ptr_equal(request, &listening->request);
+    assert_int_equal(listening->lost + listening->released, 0);
+    listening->revoked++;
+}
+
+static void begin(struct couple *couple, uint64_t seed, void *const *state)
+{
+    memset(couple, 0, sizeof(*couple));
+    scene_begin(&couple->scene, seed, state);
+    process_begin(&couple->a, &couple->scene, "a", NULL);
+    process_begin(&couple->b, &couple->scene, "b", NULL);
+    assert_true(process_await_connected(&couple->a, 1000));
+    assert_true(process_await_connected(&couple->b, 1000));
+}
+
+static void ask(struct couple *couple)
+{
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.revoke_cb = on_revoked;
+    listening = &couple->revoked;
+    assert_int_equal(
+        acquire_ask(&couple->revoked, &couple->a, &couple->a.mutex, &options), 0);
+}
+
+/* The index-th znode of the queue. */
+static void path_of(const struct couple *couple, size_t index, char *path, size_t size)
+{
+    const char *names[4];
+
+    assert_true(sim_children(couple->scene.sim, SCENE_PATH, names, 4) > index);
+    (void)snprintf(path, size, SCENE_PATH "/%s", names[index]);
+}
+
+static void write_into(struct couple *couple, const char *path, const char *text)
+{
+    assert_int_equal(sim_set_by_hand(couple->scene.sim, path, text, strlen(text)), 0);
+}
+
+/* As soon as the znode stands, and at every moment after that: before the read, between
+ * the read and its reply, before the grant, while it is held. */
+static void whenever_it_lands_it_is_heard(void **state)
+{
+    for (uint64_t steps = 0; steps < STEPS; steps++) {
+        struct couple couple;
+        char path[256];
+
+        begin(&couple, steps, state);
+        ask(&couple);
+        while (sim_children(couple.scene.sim, SCENE_PATH, NULL, 0) == 0) {
+            scene_steps(&couple.scene, 1);
+        }
+        path_of(&couple, 0, path, sizeof(path));
+        scene_steps(&couple.scene, steps);
+        write_into(&couple, path, MESSAGE);
+        acquire_await(&couple.revoked, 1000);
+        scene_run_for(&couple.scene, 500);
+        assert_int_equal(couple.revoked.revoked, 1);
+        assert_true(acquire_holds(&couple.revoked)); /* whether to obey is its own */
+        write_into(&couple, path, "something else");
+        scene_run_for(&couple.scene, 500);
+        assert_int_equal(couple.revoked.revoked, 1);
+        write_into(&couple, path, MESSAGE);
+        scene_run_for(&couple.scene, 500);
+        assert_int_equal(couple.revoked.revoked, 2);
+        acquire_give_back(&couple.revoked);
+        scene_end(&couple.scene);
+    }
+}
+
+/* Also by whoever waits. */
+static void who_waits_hears_it(void **state)
+{
+    for (uint64_t steps = 0; steps < STEPS; steps++) {
+        struct couple couple;
+        char path[256];
+
+        begin(&couple, steps, state);
+        acquire_take(&couple.other, &couple.b, &couple.b.mutex, 1);
+        ask(&couple);
+        while (sim_children(couple.scene.sim, SCENE_PATH, NULL, 0) < 2) {
+            scene_steps(&couple.scene, 1);
+        }
+        path_of(&couple, 1, path, sizeof(path));
+        scene_steps(&couple.scene, steps);
+        write_into(&couple, path, MESSAGE);
+        scene_run_for(&couple.scene, 500);
+        assert_int_equal(couple.revoked.revoked, 1);
+        assert_int_equal(couple.revoked.acquired, 0);
+        acquire_give_back(&couple.other);
+        acquire_await(&couple.revoked, 1000);
+        acquire_give_back(&couple.revoked);
+        assert_int_equal(couple.revoked.revoked, 1);
+        scene_end(&couple.scene);
+    }
+}
+
+/* Another acquisition of the same lock comes and goes; this one listens on. */
+static void others_do_not_clear_it(void **state)
+{
+    for (uint64_t steps = 0; steps < STEPS; steps++) {
+        struct couple couple;
+        char path[256];
+
+        begin(&couple, steps, state);
+        acquire_take(&couple.other, &couple.a, &couple.a.mutex, 1);
+        ask(&couple);
+        scene_steps(&couple.scene, steps);
+        acquire_give_back(&couple.other);
+        acquire_await(&couple.revoked, 1000);
+        acquire_begin(&couple.other, &couple.a, &couple.a.mutex, 1, UVZK_TRY_ONCE);
+        assert_true(scene_await(&couple.scene, &couple.other.acquired, 1000));
+        assert_int_equal(couple.other.status, UV_ETIMEDOUT);
+        scene_run_for(&couple.scene, 500);
+        path_of(&couple, 0, path, sizeof(path));
+        write_into(&couple, path, MESSAGE);
+        scene_run_for(&couple.scene, 500);
+        assert_int_equal(couple.revoked.revoked, 1);
+        acquire_give_back(&couple.revoked);
+        scene_end(&couple.scene);
+    }
+}
+
+/* It lands while the holder is cut off: heard when it is back. */
+static void an_interruption_does_not_hide_it(void **state)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct couple couple;
+
+        begin(&couple, seed, state);
+        ask(&couple);
+        acquire_await(&couple.revoked, 1000);
+        scene_run_for(&couple.scene, 500);
+        sim_disconnect(couple.a.port, seed % 2 ? SIM_RESET : SIM_SILENT, 2000);
+        scene_run_for(&couple.scene, 200 * seed);
+        write_into(&couple, couple.revoked.path, MESSAGE);
+        assert_true(scene_await(&couple.scene, &couple.revoked.revoked, 9000));
+        scene_run_for(&couple.scene, 500);
+        assert_int_equal(couple.revoked.revoked, 1);
+        acquire_finish(&couple.revoked, 3000);
+        scene_end(&couple.scene);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(whenever_it_lands_it_is_heard),
+        SCENE_TEST(who_waits_hears_it),
+        SCENE_TEST(others_do_not_clear_it),
+        SCENE_TEST(an_interruption_does_not_hide_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

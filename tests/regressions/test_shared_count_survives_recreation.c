@@ -1,0 +1,179 @@
+/* SharedCount freezes when its znode is deleted and made again: the read that follows
+ * the deletion finds nothing, sets no watch and tells nobody; Curator goes on telling 5
+ * while the count is 77, then 78, until the connection is lost one day.
+ *
+ *   5 ── deleted: told, the last count stays known
+ *     └── made again, whenever, by whomever: told, and followed from there on */
+#include "cmocka_test.h"
+
+#include <string.h>
+
+#include "sharer.h"
+
+struct scene {
+    struct sim *sim;
+    struct sharer sharer; /* its client */
+    uvzk_shared_count_t count;
+    int told, missing, closed;
+    int32_t value;
+};
+
+static void on_count(uvzk_shared_count_t *count, int status, int32_t value)
+{
+    struct scene *scene = count->data;
+
+    assert_true(status == 0 || status == UVZK_ENONODE);
+    scene->told += status == 0;
+    scene->missing += status == UVZK_ENONODE;
+    scene->value = value;
+}
+
+static void on_closed(uvzk_shared_count_t *count)
+{
+    struct scene *scene = count->data;
+
+    scene->closed++;
+}
+
+static void begin(struct scene *scene)
+{
+    memset(scene, 0, sizeof(*scene));
+    scene->sim = sharer_sim(1);
+    sharer_begin(&scene->sharer, scene->sim, "c", NULL);
+    scene->count.data = scene;
+    assert_int_equal(uvzk_shared_count_init(&scene->sharer.client, &scene->count,
+                                            SHARER_PATH, 5, on_count),
+                     0);
+    sharer_start(&scene->sharer);
+    sharer_await(scene->sim, &scene->told, 1);
+    assert_int_equal(scene->value, 5);
+}
+
+static void end(struct scene *scene)
+{
+    assert_int_equal(uvzk_shared_count_close(&scene->count, on_closed), 0);
+    sharer_await(scene->sim, &scene->closed, 1);
+    sharer_end(&scene->sharer);
+    sim_free(scene->sim);
+}
+
+static void set_by_hand(struct scene *scene, char count)
+{
+    const char bytes[4] = {0, 0, 0, count};
+
+    assert_int_equal(sim_set_by_hand(scene->sim, SHARER_PATH, bytes, 4), 0);
+}
+
+static void make_again(struct scene *scene, char count)
+{
+    sharer_make_by_hand(scene->sim);
+    set_by_hand(scene, count);
+}
+
+static int32_t known(const struct scene *scene)
+{
+    int32_t value = -1;
+
+    assert_int_equal(uvzk_shared_count_get(&scene->count, &value, NULL), 0);
+    return value;
+}
+
+/* Within some messages, and no reconnection. */
+static void assert_follows(struct scene *scene, char count)
+{
+    uint64_t until = sim_now(scene->sim) + 100;
+
+    while (scene->value != count && sim_now(scene->sim) < until) {
+        sim_run_for(scene->sim, 1);
+    }
+    assert_int_equal(scene->value, count);
+    assert_int_equal(known(scene), count);
+    assert_int_equal(uvzk_client_state(&scene->sharer.client), UVZK_STATE_CONNECTED);
+}
+
+static void deleted_and_made_again_later(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene);
+    sharer_delete_by_hand(scene.sim);
+    sharer_await(scene.sim, &scene.missing, 1);
+    assert_int_equal(known(&scene), 5);
+    sim_run_for(scene.sim, 60000);
+    assert_int_equal(scene.missing, 1);
+    make_again(&scene, 77);
+    assert_follows(&scene, 77);
+    set_by_hand(&scene, 78);
+    assert_follows(&scene, 78);
+    end(&scene);
+}
+
+/* Made again at any moment after the deletion, while its tidings are under way, or
+ * while somebody looks; and again, and deleted in between. */
+static void deleted_and_made_again_at_any_moment(void **state)
+{
+    (void)state;
+    for (uint64_t gone_ms = 0; gone_ms < 12; gone_ms++) {
+        for (uint64_t back_ms = 0; back_ms < 12; back_ms++) {
+            struct scene scene;
+            begin(&scene);
+            for (char i = 0; i < 5; i++) {
+                sharer_delete_by_hand(scene.sim);
+                sim_run_for(scene.sim, gone_ms);
+                make_again(&scene, (char)(10 + i));
+                sim_run_for(scene.sim, back_ms);
+            }
+            assert_follows(&scene, 14);
+            set_by_hand(&scene, 78);
+            assert_follows(&scene, 78);
+            end(&scene);
+        }
+    }
+}
+
+static void made_again_while_cut_off(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene);
+    sim_disconnect(scene.sharer.port, SIM_RESET, 3000);
+    sim_run_for(scene.sim, 100);
+    sharer_delete_by_hand(scene.sim);
+    make_again(&scene, 77);
+    sharer_await(scene.sim, &scene.told, 2);
+    assert_int_equal(scene.value, 77);
+    assert_int_equal(scene.missing, 0);
+    end(&scene);
+}
+
+static void made_again_in_another_session(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene);
+    sharer_delete_by_hand(scene.sim);
+    sharer_await(scene.sim, &scene.missing, 1);
+    assert_true(sim_expire(scene.sharer.port));
+    sim_run_for(scene.sim, 5000);
+    assert_int_equal(scene.missing, 1); /* which is no news */
+    make_again(&scene, 77);
+    sharer_await(scene.sim, &scene.told, 2);
+    assert_int_equal(scene.value, 77);
+    end(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(deleted_and_made_again_later),
+        cmocka_unit_test(deleted_and_made_again_at_any_moment),
+        cmocka_unit_test(made_again_while_cut_off),
+        cmocka_unit_test(made_again_in_another_session),
+    };
+
+    return cmocka_run_group_tests_name("shared count survives re-creation", tests, NULL,
+                                       NULL);
+}
