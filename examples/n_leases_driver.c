@@ -3,9 +3,9 @@
  *
  *   $ ./n_leases_driver localhost:2181
  *
- * What makes it that lock is n_leases_driver() in drivers.c: a function that is handed the
- * directory's children in order, and says who holds and who waits for whom.
- * For leases in earnest use uvzk_semaphore_init. */
+ * What makes it that lock is n_leases_driver() in drivers.c: a function that is handed
+ * the directory's children in order, and says who holds and who waits for whom. For
+ * leases in earnest use uvzk_semaphore_init. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <uv.h>

@@ -547,31 +547,30 @@ typedef enum {
 /* Your own lock (LockInternalsDriver). Begin with uvzk_lock_driver_init(&driver), then
  * set the name; without more it is InterProcessMutex as Curator's own driver has it.
  *
- * Every acquire makes a znode, lists the directory, and asks the driver: either it gets
- * the lock, or it watches the child that the driver names, and asks again when
- * that one has gone or changed. That nobody holds beside those who may is the driver's business;
- * that a hold is proved, told when it is lost, re-entered and withdrawn is ours.
+ * Every acquire makes a znode, lists the directory and asks the driver: either it gets
+ * the lock, or it watches the child that the driver names, and asks again when that one
+ * has gone or changed. Who may hold beside whom is the driver's business; that a hold is
+ * proved, told when it is lost, re-entered, withdrawn for certain is ours.
  *
- * The two functions are called when a listing has arrived, in no callback of yours, with this
- * struct as it was when the lock was made. They must not call uvzk, and must
- * judge by what they are given alone. */
+ * The two functions are called when a listing has arrived, with this struct as it was
+ * when the lock was made. They must not call uvzk, and must judge by nothing but what
+ * they are given. */
 typedef struct uvzk_lock_driver_s {
-    size_t size; /* set by uvzk_lock_driver_init */
-    const char
-        *name;     /* "lock-"; without '/', at most 16 bytes, 64 of UVZK_NODE_EPHEMERAL;
-                            copied */
-    uint32_t mode; /* uvzk_node_mode_t: createsTheLock */
+    size_t size;         /* set by uvzk_lock_driver_init */
+    const char *name;    /* "lock-"; copied; without '/', at most 16 bytes, of
+                            UVZK_NODE_EPHEMERAL 64 */
+    uint32_t mode;       /* uvzk_node_mode_t (createsTheLock) */
     uint32_t max_leases; /* for gets_the_lock; 0 is 1 */
-    /* getsTheLock: whether children[own] gets the lock; 0: no, and *watch is the index of
-     * the one to wait for (one that is no other child's: UV_EINVAL for the acquire). The
-     * children are sorted. NULL: if own < max_leases, else children[own - max_leases] is
-     * waited for. */
+    /* getsTheLock: whether children[own] gets the lock. 0: no, and *watch becomes the
+     * index of the one to wait for; if it is nobody's, or its own, the acquire ends with
+     * UV_EINVAL. The children are sorted. NULL: it does if own < max_leases, else it
+     * waits for children[own - max_leases]. */
     int (*gets_the_lock)(const struct uvzk_lock_driver_s *driver,
                          const char *const *children, size_t count, size_t own,
                          size_t *watch);
-    /* fixForSorting: the part of the child's name by which it is sorted, as text; NULL: it
-     * takes no part, and gets_the_lock does not see it. No function: what follows the last `name`
-     * in it. */
+    /* fixForSorting: the text by which the child is sorted, to stay as long as `child`
+     * does, of which it mostly is a part. If it is NULL, the child takes no part, and
+     * gets_the_lock does not see it. NULL: what follows the last `name` in it. */
     const char *(*sort_key)(const struct uvzk_lock_driver_s *driver, const char *child);
     void *context; /* yours */
 } uvzk_lock_driver_t;
@@ -580,23 +579,24 @@ typedef struct uvzk_lock_driver_s {
     uvzk_lock_driver_init_size((driver), sizeof(*(driver)))
 UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size);
 
-/* The driver is copied; its context must stay until the lock is closed. A directory is of
- * one kind of lock: beside a driver's, this client must have no other recipe
- * on the same path. The token is the czxid of the znode: it grows from grant to
- * grant if the driver grants one after the other. queued_cb tells how many
- * children are sorted before this one, of UVZK_NODE_EPHEMERAL 1.
+/* The driver is copied; its context must stay until the lock is closed. A directory is
+ * of one kind of lock: this client must have no other recipe on the path of a
+ * driver's lock. The token is the czxid of the znode: it grows from grant to grant if
+ * the driver grants one after the other. queued_cb tells how many children are sorted
+ * before this one; of UVZK_NODE_EPHEMERAL 1.
  *
- * A hold by a persistent znode lasts for as long as the znode stands: it is not lost with
- * the session, is_held needs no connection, valid_until is UINT64_MAX. It ends by a
- * release, or is lost: UVZK_EDELETED, UVZK_ECLOSED, UVZK_EAUTH. Those who wait keep their
- * places across sessions, too. The znode of a process that dies stays, and
- * so does one that could not be deleted before the client was closed; it blocks the others until
- * somebody deletes it by hand.
+ * A hold by a persistent znode lasts for as long as the znode stands: it is not lost
+ * with the session, is_held needs no connection, valid_until is UINT64_MAX. It ends by
+ * a release, or is lost: UVZK_EDELETED, UVZK_ECLOSED, UVZK_EAUTH. Those who wait keep
+ * their places across sessions, too. The znode of a process that dies stays, and so
+ * does one that could not be deleted before the client was closed: it blocks the others
+ * until somebody deletes it by hand.
  *
- * UV_EINVAL also for: no name, or one that is too long; an unknown mode;
- * functions with UVZK_NODE_EPHEMERAL, which lists nobody. From uvzk_lock_acquire:
- * revoke_cb, leases. When the whole directory was deleted, an acquire ends with
- * UVZK_EDELETED without another attempt. Other errors as uvzk_mutex_init. */
+ * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions with
+ * UVZK_NODE_EPHEMERAL, which lists nobody. Other errors as uvzk_mutex_init. From
+ * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. From uvzk_lock_participants:
+ * UV_ENOTSUP. When the whole directory was deleted, an acquire ends with UVZK_EDELETED
+ * without another attempt. */
 UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
                                       const char *path, const uvzk_lock_driver_t *driver);
 

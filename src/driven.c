@@ -1,6 +1,5 @@
 #include "driven.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -143,10 +142,9 @@ static void send_create(struct uvzk__contender *contender)
     struct uvzk__rpc *rpc = &contender->rpc;
 
     uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, created);
-    if (is_fixed(contender)) { /* shorter than a protected name */
+    if (is_fixed(contender)) {
         (void)snprintf(contender->path,
-                       strlen(contender->queue->path) + 1 + strlen(name_of(contender)) +
-                           1,
+                       strlen(contender->queue->path) + 1 + UVZK__FIXED_NAME_MAX + 1,
                        "%s/%s", contender->queue->path, name_of(contender));
         rpc->mode = UVZK__EPHEMERAL;
         rpc->acl = uvzk__acl_of(contender->client, contender->path, &contender->acl);

@@ -8,17 +8,26 @@
  *
  * With a fixed name there is nothing to list: whoever has created the znode GETS, and
  * everybody else WAITS for that one to go and then tries again; of the local ones, one
- * at a time.
+ * at a time. Such a name does not tell whose znode it is: after a create or a delete
+ * whose outcome is not known its stat is asked for, after a sync.
  *
  * A grant rests on what has just been seen: a listing after the last wake that shows
- * the contender's znode, or a proof that names it, or the reply to a fixed name's create. A
+ * the contender's znode, a proof that names it, the reply to a fixed name's create. A
  * check cannot tell one znode of a fixed name from the next, and a durable hold needs
- * no proofs: both have a lookout on their own znode instead. */
+ * no proof: both have a lookout on their own znode instead.
+ *
+ * A durable contender (persistent znode) is not touched by the end of a session: what
+ * stands still stands, what is not known is searched for, what is to be deleted is
+ * deleted, in the next one. */
 #ifndef UVZK_DRIVEN_H
 #define UVZK_DRIVEN_H
 
 #include "ranking.h"
 #include "state.h"
+
+/* Of a name without a number and without protection: it takes no more room. */
+#define UVZK__FIXED_NAME_MAX 64
+_Static_assert(UVZK__FIXED_NAME_MAX <= UVZK__NAME_PREFIX_SIZE + 10, "room in the path");
 
 /* A driver, copied: its lock's and that of all its claims, which may live longer. */
 struct uvzk__lock_driver {

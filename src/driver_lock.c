@@ -9,8 +9,6 @@
 #include "path.h"
 #include "queue.h"
 
-#define FIXED_NAME_MAX 64U
-
 /* ----------------------------------------------------------------------- its driver */
 
 struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settings)
@@ -49,7 +47,7 @@ void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size)
 /* A name is a part of a path, and what follows it in a sequential one is a number. */
 static int check_driver(const uvzk_lock_driver_t *driver)
 {
-    char path[1 + FIXED_NAME_MAX + 1] = "/";
+    char path[1 + UVZK__FIXED_NAME_MAX + 1] = "/";
     size_t length, most;
 
     if (driver == NULL || driver->size < sizeof(*driver) || driver->name == NULL ||
@@ -57,7 +55,7 @@ static int check_driver(const uvzk_lock_driver_t *driver)
         return UV_EINVAL;
     }
     bool fixed = driver->mode == UVZK_NODE_EPHEMERAL;
-    most = fixed ? FIXED_NAME_MAX : UVZK__TOKEN_MAX;
+    most = fixed ? UVZK__FIXED_NAME_MAX : UVZK__TOKEN_MAX;
     length = strnlen(driver->name, most + 1);
     if (length == 0 || length > most || strchr(driver->name, '/') != NULL ||
         (fixed && (driver->gets_the_lock != NULL || driver->sort_key != NULL))) {
