@@ -121,7 +121,7 @@ static void while_it_waits(void **state)
             begin(&couple, steps, state);
             acquire_take(&couple.other, &couple.b, &couple.of_b, LEASES_MAX - 1);
             acquire_begin(&couple.bid, &couple.a, &couple.of_a, 2,
-                          end == DEADLINE ? 400 + (int64_t)steps : UVZK_WAIT_FOREVER);
+                          end == DEADLINE ? 401 + (int64_t)steps : UVZK_WAIT_FOREVER);
             scene_run_for(&couple.scene, 400 - 2 * (steps % 8));
             assert_int_equal(couple.bid.acquired, 0);
             acquire_release(&couple.other);

@@ -4,7 +4,8 @@
  *   leases   never more than there are, however many are asked for at once; with a
  *            shared count: who is granted some fits into the count that its own
  *            client knows, but for one request of each client that was under way
- *            when it heard of a lower one */
+ *            when it heard of a lower one. That somebody deletes the znode of whoever
+ *            is the first in P/locks changes nothing about it */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ static void prepare(struct world *world)
 {
     bool counted = chance(world, 3) == 0;
 
+    world->robberies = chance(world, 2) == 0;
     for (int i = 0; i < PATHS_MAX; i++) {
         world->max_leases[i] = counted ? 0 : 1 + (uint32_t)chance(world, LEASES_MOST);
     }
@@ -258,6 +260,7 @@ const struct recipe recipe_semaphore = {
 
 static void prepare_mutex(struct world *world)
 {
+    world->robberies = chance(world, 2) == 0;
     for (int i = 0; i < PATHS_MAX; i++) {
         world->max_leases[i] = 1;
     }

@@ -71,7 +71,7 @@ static const char *choose(struct world *world, const char *const *names, size_t 
     bool any = chance(world, 2) == 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (may_hold(names, count, names[i])) {
+        if (!world->robberies && may_hold(names, count, names[i])) {
             continue;
         }
         if (victim == NULL || (any && chance(world, count) == 0) ||

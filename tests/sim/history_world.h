@@ -121,8 +121,10 @@ struct world {
     uint64_t readers;               /* of a hundred wishes, where there are any */
     uint32_t max_leases[PATHS_MAX]; /* 0: a shared count says it */
     bool in_turn;                   /* all multi locks are acquired in turn */
+    bool robberies;                 /* vandals delete the first in line, too */
     uint64_t end_ms;                /* no new acquires from here on */
     uint64_t told_within_ms;
+    int64_t zxid; /* of the last look at the servers */
     bool pauses;    /* processes and loops stop at times */
     uint32_t proof; /* uvzk_proof_t; without any, nobody is safe */
     bool vandals;   /* somebody deletes the nodes of waiters by hand */
