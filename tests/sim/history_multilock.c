@@ -218,7 +218,7 @@ static const char *unseen(const struct history_result *sum)
 
 const struct recipe recipe_multilock = {
     .name = "multilock",
-    .active_ms = 15000,
+    .active_ms = 13000,
     .ticket_count = 2,
     .directories = directories,
     .prepare = prepare,

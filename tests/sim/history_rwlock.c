@@ -139,7 +139,7 @@ static const char *unseen(const struct history_result *sum)
 
 const struct recipe recipe_rwlock = {
     .name = "rwlock",
-    .active_ms = 16000,
+    .active_ms = 13000,
     .lock_count = 2,
     .ticket_count = 3,
     .directories = directories,

@@ -239,7 +239,7 @@ static const char *unseen(const struct history_result *sum)
 
 const struct recipe recipe_semaphore = {
     .name = "semaphore",
-    .active_ms = 10000,
+    .active_ms = 8000,
     .lock_count = 1,
     .ticket_count = 2,
     .directories = directories,
