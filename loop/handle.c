@@ -16,7 +16,6 @@ static void read_news(struct uvzk__handle *handle)
 {
     pthread_mutex_lock(&handle->mutex);
     struct uvzk__news news = handle->news;
-    handle->news.on_the_hop = false;
     handle->news.suspended = false;
     handle->news.connected = false;
     pthread_mutex_unlock(&handle->mutex);
@@ -37,6 +36,9 @@ static void news_arrive(struct uvzk__hop_entry *entry)
 {
     struct uvzk__handle *handle =
         UVZK__CONTAINER_OF(entry, struct uvzk__handle, news_entry);
+    pthread_mutex_lock(&handle->mutex);
+    handle->news.on_the_hop = false; /* only here: it may be pushed again */
+    pthread_mutex_unlock(&handle->mutex);
     if (!handle->opening) { /* else they are read once it is open */
         read_news(handle);
     }
@@ -144,8 +146,10 @@ static void free_handle(struct uvzk__handle *handle)
 static void close_work(uv_work_t *work)
 {
     struct uvzk__handle *handle = work->data;
-    zookeeper_close(handle->zh);
-    uvzk__log_route_give_back(handle->log_route);
+    if (handle->zh != NULL) {
+        zookeeper_close(handle->zh);
+        uvzk__log_route_give_back(handle->log_route);
+    }
 }
 
 /* The client's threads have ended: after one more drain nothing of this handle
@@ -162,10 +166,6 @@ static void begin_close(struct uvzk__handle *handle)
 {
     if (handle->port->draining == handle) {
         handle->port->draining = NULL;
-    }
-    if (handle->zh == NULL) { /* it never came to be: nothing is on the hop */
-        free_handle(handle);
-        return;
     }
     uv_queue_work(handle->port->loop, &handle->work, close_work, close_done);
 }
