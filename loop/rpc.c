@@ -205,6 +205,10 @@ static void fill_op(struct multi *multi, size_t i, const struct uvzk__op *op)
     }
 }
 
+/* Of a session that has ended zoo_amulti frees paths twice, or the caller's own; so it
+ * is not called unless the client, which may know more than the loop, is connected. To
+ * end after this look the session takes a reset and a new connection, some round trips
+ * in which this thread would have to stand still. */
 static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc,
                       zhandle_t *zh)
 {
@@ -228,6 +232,9 @@ static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc
     request->results = multi.results;
     request->made = multi.made;
     request->op_count = rpc->op_count;
+    if (zoo_state(zh) != ZOO_CONNECTED_STATE) {
+        return ZINVALIDSTATE;
+    }
     return zoo_amulti(zh, (int)rpc->op_count, multi.ops, multi.results,
                       uvzk__answer_multi, request);
 }

@@ -223,6 +223,35 @@ static void a_multi_whose_reply_is_lost_was_done(void **state)
     assert_true(user_end(user));
 }
 
+static void refuses_a_multi_of_an_unheard_end(bool no_chroot)
+{
+    static const struct uvzk__op checks[] = {
+        {.kind = UVZK__OP_CHECK, .path = "/a", .version = -1},
+        {.kind = UVZK__OP_CHECK, .path = "/b", .version = -1},
+        {.kind = UVZK__OP_DELETE, .path = "/c", .version = -1}};
+    world_settings.no_proxy = true;
+    world_settings.no_chroot = no_chroot;
+    struct user *user = user_new();
+    struct ask ask;
+    assert_true(user_connect(user));
+    assert_true(world_expire_unheard(user->world));
+    ask_init(&ask, user, UVZK__RPC_MULTI, NULL);
+    ask.rpc.ops = checks;
+    ask.rpc.op_count = 3;
+    assert_int_equal(ask_run(&ask), UVZK_ENOTSENT);
+    assert_true(user_wait_session(user, UVZK__SESSION_EXPIRED, 1));
+    assert_true(user_end(user));
+}
+
+/* The client knows, the loop does not yet. Of a session that has ended zoo_amulti
+ * frees paths twice, or the caller's. */
+static void a_multi_of_an_ended_session_is_not_sent(void **state)
+{
+    (void)state;
+    refuses_a_multi_of_an_unheard_end(false);
+    refuses_a_multi_of_an_unheard_end(true);
+}
+
 /* ------------------------------------------------------------------ manners */
 
 /* The client would reseed the process's generators each time it resolves. */
@@ -339,6 +368,7 @@ int main(void)
         cmocka_unit_test_setup(bad_credentials_end_the_handle, reset),
         cmocka_unit_test_setup(names_are_without_the_chroot, reset),
         cmocka_unit_test_setup(a_multi_whose_reply_is_lost_was_done, reset),
+        cmocka_unit_test_setup(a_multi_of_an_ended_session_is_not_sent, reset),
         cmocka_unit_test_setup(random_of_the_process_is_left_alone, reset),
         cmocka_unit_test_setup(the_window_holds_requests_back, reset),
         cmocka_unit_test_setup(the_loop_runs_while_a_session_is_closed, reset),

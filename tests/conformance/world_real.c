@@ -1,10 +1,12 @@
 #include "world_real.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "handle.h"
 #include "raw.h"
 #include "run_loop.h"
 #include "server.h"
@@ -51,7 +53,8 @@ struct world *world_new(void)
     assert(raw_create(stranger, directory) == ZOK);
     snprintf(world->hosts, sizeof(world->hosts), "%s%s%s",
              world_settings.more_hosts != NULL ? world_settings.more_hosts : "",
-             world->proxy.hosts, world_settings.no_chroot ? "" : directory);
+             world_settings.no_proxy ? server_hosts(server) : world->proxy.hosts,
+             world_settings.no_chroot ? "" : directory);
 
     uvzk_options_init(&options);
     options.hosts =
@@ -113,6 +116,32 @@ void world_expire(struct world *world)
 {
     assert(raw_expire_session(server_hosts(server), world->proxy.session_id,
                               world->proxy.session_password) == 0);
+}
+
+static bool becomes_expired(zhandle_t *zh, uint64_t ms)
+{
+    uint64_t deadline_ns = uv_hrtime() + ms * UINT64_C(1000000);
+    while (zoo_state(zh) != ZOO_EXPIRED_SESSION_STATE) {
+        if (uv_hrtime() > deadline_ns) {
+            return false;
+        }
+        sched_yield();
+    }
+    return true;
+}
+
+/* The client may take the session back before it is closed: then once more. */
+bool world_expire_unheard(struct world *world)
+{
+    zhandle_t *zh = ((struct uvzk__zk_port *)(void *)world->port)->handle->zh;
+    const clientid_t id = *zoo_client_id(zh);
+    for (unsigned i = 0; i < PATIENCE_MS / SESSION_MS; i++) {
+        (void)raw_expire_session(server_hosts(server), id.client_id, id.passwd);
+        if (becomes_expired(zh, SESSION_MS / 4)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static const char *full(char text[256], const char *path)

@@ -11,6 +11,7 @@
 struct world_settings {
     const char *more_hosts; /* put before it, with a comma at the end */
     const char *only_hosts; /* instead of it */
+    bool no_proxy;          /* the server itself: the client gets on by itself */
     bool no_chroot;         /* after it: paths are the server's own */
     const char *auth_scheme;
     const char *auth;
@@ -19,6 +20,9 @@ extern struct world_settings world_settings;
 
 uv_loop_t *world_loop(struct world *world);
 struct proxy *world_proxy(struct world *world);
+/* Without a proxy: ends the session, and comes back when the client has heard of it,
+ * the loop not. False: too late. */
+bool world_expire_unheard(struct world *world);
 /* As somebody else's session sees it, now. */
 long world_children_count(struct world *world, const char *path);
 
