@@ -10,67 +10,8 @@
 #include <string.h>
 
 #include "probe.h"
+#include "scarce.h"
 #include "stage.h"
-
-/* ------------------------------------------------------------------ the allocator */
-
-static struct {
-    uint64_t asked;      /* allocations since armed */
-    uint64_t fail_first; /* the number of the first that fails; 0: none */
-    uint64_t fail_count; /* how many fail in a row */
-    uint64_t failed;
-    int64_t live; /* blocks not freed yet */
-} allocator;
-
-static bool fails(void)
-{
-    uint64_t number = ++allocator.asked;
-
-    if (allocator.fail_first == 0 || number < allocator.fail_first ||
-        number - allocator.fail_first >= allocator.fail_count) {
-        return false;
-    }
-    allocator.failed++;
-    return true;
-}
-
-static void *counted(void *memory)
-{
-    allocator.live += memory != NULL;
-    return memory;
-}
-
-static void *failing_malloc(size_t size)
-{
-    return fails() ? NULL : counted(malloc(size));
-}
-
-static void *failing_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : counted(calloc(count, size));
-}
-
-static void *failing_realloc(void *memory, size_t size)
-{
-    if (memory == NULL) {
-        return failing_malloc(size);
-    }
-    return fails() ? NULL : realloc(memory, size);
-}
-
-static void counting_free(void *memory)
-{
-    allocator.live--;
-    free(memory);
-}
-
-static void arm(uint64_t first, uint64_t count)
-{
-    allocator.asked = 0;
-    allocator.failed = 0;
-    allocator.fail_first = first;
-    allocator.fail_count = count;
-}
 
 /* ---------------------------------------------------------------------- a play */
 
@@ -609,25 +550,26 @@ static bool perform(const struct scenario *scenario, unsigned tuning, uint64_t f
     struct stage_options options = {.tuning = tuning, .proof = UVZK_PROOF_QUORUM};
     struct play *play = calloc(1, sizeof(*play));
     char what[128];
+    int64_t live;
     bool failed;
 
     (void)snprintf(what, sizeof(what), "%s, tuning %u, allocations %llu to %llu fail",
                    scenario->name, tuning, (unsigned long long)first,
                    (unsigned long long)(first + count - 1));
-    arm(0, 0);
-    allocator.live = 0;
+    scarce_arm(0, 0);
+    live = scarce_live();
     current = play;
     play->fail_count = count;
     stage_open(&play->stage, &options);
     play->stage.what = what;
-    arm(first, count);
+    scarce_arm(first, count);
     stage_start(&play->stage);
     scenario->act(play);
-    failed = allocator.failed > 0;
+    failed = scarce_failed() > 0;
     if (!failed && play->unexpected != NULL) {
         stage_fail(&play->stage, "not so: %s", play->unexpected);
     }
-    allocator.fail_first = 0; /* there is memory again */
+    scarce_arm(0, 0); /* there is memory again */
     stage_let_go(&play->stage);
     for (int i = 0; i < 5; i++) {
         if (play->claims[i].accepted) {
@@ -635,9 +577,9 @@ static bool perform(const struct scenario *scenario, unsigned tuning, uint64_t f
         }
     }
     stage_end(&play->stage);
-    if (allocator.live != 0) {
+    if (scarce_live() != live) {
         fail_msg("%s: %lld blocks of memory are never freed", what,
-                 (long long)allocator.live);
+                 (long long)(scarce_live() - live));
     }
     free(play);
     return failed;
@@ -706,14 +648,15 @@ static bool make_and_close(struct sim *sim, uint64_t first)
     uvzk_client_t client = {0};
     uvzk_mutex_t mutex = {0};
     uvzk_options_t options;
+    int64_t live = scarce_live();
 
     fill(&options);
-    arm(first, 1);
+    scarce_arm(first, 1);
     int status = uvzk__client_create(&client, port, &options, UVZK__TUNE_ALL);
     if (status != 0) {
         assert_int_equal(status, UV_ENOMEM);
         assert_null(client.impl);
-        assert_int_equal(allocator.live, 0);
+        assert_int_equal(scarce_live(), live);
         assert_int_equal(uvzk__client_create(&client, port, &options, UVZK__TUNE_ALL), 0);
     }
     status = uvzk_mutex_init(&client, &mutex, "/a");
@@ -725,8 +668,8 @@ static bool make_and_close(struct sim *sim, uint64_t first)
     assert_int_equal(uvzk_client_close(&client, NULL), 0);
     sim_run_for(sim, 1000);
     assert_null(client.impl);
-    assert_int_equal(allocator.live, 0);
-    return allocator.failed > 0;
+    assert_int_equal(scarce_live(), live);
+    return scarce_failed() > 0;
 }
 
 static void making_fails_without_a_trace(void **state)
@@ -735,8 +678,6 @@ static void making_fails_without_a_trace(void **state)
     uint64_t first = 1;
 
     (void)state;
-    arm(0, 0);
-    allocator.live = 0;
     while (make_and_close(sim, first)) {
         first++;
     }
@@ -748,7 +689,7 @@ static void making_fails_without_a_trace(void **state)
 static void the_simulator_has_memory_of_its_own(void **state)
 {
     (void)state;
-    arm(1, UINT64_MAX);
+    scarce_arm(1, UINT64_MAX);
     struct sim *sim = sim_exact();
     struct probe *probe = probe_connected(sim, "c");
     assert_int_equal(create(probe, "/a", UVZK__PERSISTENT), 0);
@@ -759,8 +700,8 @@ static void the_simulator_has_memory_of_its_own(void **state)
     sim_run_for(sim, 5000);
     probe_end(probe);
     sim_free(sim);
-    assert_int_equal(allocator.asked, 0);
-    arm(0, 0);
+    assert_int_equal(scarce_asked(), 0);
+    scarce_arm(0, 0);
 }
 
 int main(void)
@@ -773,8 +714,7 @@ int main(void)
         cmocka_unit_test(forty_in_a_row_fail),
     };
 
-    if (uvzk_replace_allocator(failing_malloc, failing_realloc, failing_calloc,
-                               counting_free) != 0) {
+    if (scarce_install() != 0) {
         return 1;
     }
     return cmocka_run_group_tests_name("out of memory", tests, NULL, NULL);
