@@ -1,7 +1,6 @@
 /* The public client over the real port, and the clock. */
 #include "client.h"
 
-#include <limits.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,22 +17,22 @@ uint64_t uvzk_now(void)
 int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                      const uvzk_options_t *options)
 {
-    uvzk_options_t known; /* a caller built against another version has other
-                             fields at the end */
+    uvzk_options_t given, known; /* a caller built against another version has other
+                                    fields at the end */
     if (loop == NULL || client == NULL || options == NULL ||
         options->size < offsetof(uvzk_options_t, hosts) + sizeof(options->hosts)) {
         return UV_EINVAL;
     }
-    uvzk_options_init(&known);
-    memcpy(&known, options,
-           options->size < sizeof(known) ? options->size : sizeof(known));
-    known.size = sizeof(known);
-    int rc = uvzk__hosts_validate(known.hosts);
+    uvzk_options_init(&given);
+    memcpy(&given, options,
+           options->size < sizeof(given) ? options->size : sizeof(given));
+    given.size = sizeof(given);
+    int rc = uvzk__hosts_validate(given.hosts);
+    if (rc == 0) {
+        rc = uvzk__options_read(&known, &given);
+    }
     if (rc < 0) {
         return rc;
-    }
-    if (known.auth_length > INT_MAX || known.session_timeout_ms > INT_MAX) {
-        return UV_EINVAL;
     }
     struct uvzk__zk_port *port = uvzk__zk_port_new(loop, &known);
     if (port == NULL) {

@@ -19,8 +19,6 @@
  * session: the client loses memory for those that do not (ZOOKEEPER-2894). */
 #define DRAIN_MS 500U
 
-#define DEFAULT_SESSION_TIMEOUT_MS 60000U /* Curator's */
-
 static struct uvzk__zk_port *self_of(struct uvzk__port *port)
 {
     return (struct uvzk__zk_port *)(void *)port;
@@ -306,9 +304,7 @@ static int random_bytes(struct uvzk__port *public_port, void *bytes, size_t leng
 
 static bool copy_options(struct uvzk__zk_port *port, const uvzk_options_t *options)
 {
-    port->session_timeout_ms = options->session_timeout_ms != 0
-                                   ? options->session_timeout_ms
-                                   : DEFAULT_SESSION_TIMEOUT_MS;
+    port->session_timeout_ms = options->session_timeout_ms;
     port->hosts = uvzk__strdup(options->hosts);
     if (options->auth_scheme == NULL) {
         return port->hosts != NULL;
