@@ -13,7 +13,6 @@
 #define SESSION_TIMEOUT_MS 60000U /* curator-default-session-timeout */
 #define TICK_MS 2000U             /* tickTime of ZooKeeper's sample configuration */
 #define CLOSE_WAIT_MS 1000U
-#define DATA_MAX 1000000U
 
 void uvzk_options_init_size(uvzk_options_t *options, size_t size)
 {
@@ -44,8 +43,9 @@ int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from)
         into->proof > UVZK_PROOF_NONE ||
         uvzk__acl_check(into->acl, into->acl_count) != 0 ||
         (into->auth_scheme == NULL && into->auth_length > 0) ||
-        (into->auth == NULL && into->auth_length > 0) || into->auth_length > DATA_MAX ||
-        into->default_data_length > DATA_MAX ||
+        (into->auth == NULL && into->auth_length > 0) ||
+        into->auth_length > UVZK__DATA_MAX ||
+        into->default_data_length > UVZK__DATA_MAX ||
         (into->default_data == NULL && into->default_data_length > 0)) {
         return UV_EINVAL;
     }

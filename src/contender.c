@@ -128,10 +128,33 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     return 0;
 }
 
+int uvzk__contender_queue_up(struct uvzk__claim *claim, enum uvzk__discipline discipline,
+                             const char *path, const char *token,
+                             const uvzk_acquire_options_t *options,
+                             struct uvzk__contender **out)
+{
+    struct uvzk__queue *queue = uvzk__queue_of(claim->client, discipline, path);
+    int status =
+        queue == NULL ? UV_ENOMEM : uvzk__contender_new(claim, queue, token, out);
+
+    if (status == 0 && options->queued_cb != NULL) {
+        uvzk__contender_want_position(*out);
+    }
+    return status;
+}
+
 void uvzk__contender_want_position(struct uvzk__contender *contender)
 {
     contender->wants_position = true;
     contender->queue->positions_wanted++;
+}
+
+void uvzk__contender_want_no_position(struct uvzk__contender *contender)
+{
+    if (contender->wants_position) {
+        contender->wants_position = false;
+        contender->queue->positions_wanted--;
+    }
 }
 
 /* ---------------------------------------------------------------- requests */
@@ -180,6 +203,17 @@ void uvzk__contender_made(struct uvzk__contender *contender, int status, const c
     uvzk__contender_follow(contender);
 }
 
+/* Of a multi that failed each op but the one to blame is told that it was not tried. */
+void uvzk__contender_made_by_op(struct uvzk__contender *contender,
+                                const struct uvzk__reply *reply, size_t i, size_t count,
+                                int64_t czxid)
+{
+    bool innocent = reply->failed_op < count && reply->failed_op != i;
+
+    uvzk__contender_made(contender, innocent ? UVZK_ENOTSENT : reply->status,
+                         reply->status == 0 ? reply->made[i] : NULL, czxid);
+}
+
 static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender =
@@ -215,6 +249,15 @@ void uvzk__contender_data(const struct uvzk__contender *contender, const void **
         *data = contender->client->default_data;
         *length = contender->client->default_data_length;
     }
+}
+
+void uvzk__contender_create_op(struct uvzk__contender *contender, struct uvzk__op *op)
+{
+    op->kind = UVZK__OP_CREATE;
+    op->mode = UVZK__EPHEMERAL_SEQUENTIAL;
+    op->path = contender->path;
+    op->acl = uvzk__contender_acl(contender);
+    uvzk__contender_data(contender, &op->data, &op->data_length);
 }
 
 void uvzk__contender_create(struct uvzk__contender *contender)
@@ -298,14 +341,6 @@ static void let_go_of_hold(struct uvzk__contender *contender)
     }
 }
 
-static void want_no_position(struct uvzk__contender *contender)
-{
-    if (contender->wants_position) {
-        contender->wants_position = false;
-        contender->queue->positions_wanted--;
-    }
-}
-
 /* The node is not wanted any more, whoever decided that: it holds nothing, and its
  * claim is told. */
 static void give_up(struct uvzk__contender *contender, int code)
@@ -314,7 +349,7 @@ static void give_up(struct uvzk__contender *contender, int code)
     let_go_of_hold(contender);
     uvzk__prover_unwant(contender); /* it is not on client->doomed yet */
     uvzk__timed_clear(contender->client, &contender->rest);
-    want_no_position(contender);
+    uvzk__contender_want_no_position(contender);
     contender->claim->kind->ended(contender, code);
 }
 
@@ -377,7 +412,7 @@ void uvzk__contender_end(struct uvzk__contender *contender, int code)
 void uvzk__contender_grant(struct uvzk__contender *contender)
 {
     uvzk__prover_unwant(contender);
-    want_no_position(contender);
+    uvzk__contender_want_no_position(contender);
     contender->held = true;
     contender->claim->held_count++;
     contender->queue->writers_held += !contender->shared;

@@ -11,8 +11,17 @@
 int uvzk__contender_new(struct uvzk__claim *, struct uvzk__queue *, const char *token,
                         struct uvzk__contender **out);
 
-/* Its claim wants to be told how many stand before it. */
+/* The same, in the directory of that path; with options->queued_cb it wants to tell
+ * how many stand before it. */
+int uvzk__contender_queue_up(struct uvzk__claim *, enum uvzk__discipline,
+                             const char *path, const char *token,
+                             const uvzk_acquire_options_t *,
+                             struct uvzk__contender **out);
+
+/* Its claim wants to be told how many stand before it; and, whether or not it did:
+ * not any more. */
 void uvzk__contender_want_position(struct uvzk__contender *);
+void uvzk__contender_want_no_position(struct uvzk__contender *);
 
 /* The bytes of its node. */
 void uvzk__contender_data(const struct uvzk__contender *, const void **data,
@@ -27,11 +36,19 @@ int uvzk__contender_rename(struct uvzk__contender *);
 void uvzk__contender_name(struct uvzk__contender *, int32_t sequence);
 void uvzk__contender_create(struct uvzk__contender *);
 
+/* The same as an op of a multi. */
+void uvzk__contender_create_op(struct uvzk__contender *, struct uvzk__op *);
+
 /* A request that makes its node has just been submitted, and: its reply has come.
  * path: of the node made; czxid: 0 if it is not known yet. Both for status 0 only. */
 void uvzk__contender_sent(struct uvzk__contender *);
 void uvzk__contender_made(struct uvzk__contender *, int status, const char *path,
                           int64_t czxid);
+
+/* The second of a multi's op i of so many; czxid: of all that it made, 0 if it is not
+ * known yet. */
+void uvzk__contender_made_by_op(struct uvzk__contender *, const struct uvzk__reply *,
+                                size_t i, size_t count, int64_t czxid);
 
 /* Whether it has its writer's number: it waits for nobody. */
 static inline bool uvzk__contender_downgraded(const struct uvzk__contender *contender)

@@ -59,8 +59,7 @@ static void gets(struct uvzk__contender *contender)
 static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     if (contender->wants_position) {
-        contender->wants_position = false;
-        contender->queue->positions_wanted--;
+        uvzk__contender_want_no_position(contender);
         uvzk__claim_queued(contender->claim, ahead == 0 ? 1 : ahead);
     }
 }

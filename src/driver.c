@@ -67,6 +67,22 @@ bool uvzk__is_answer(int status)
     }
 }
 
+bool uvzk__is_passing(int status)
+{
+    switch (status) {
+    case UVZK_ECONNLOSS:
+    case UVZK_ENOTSENT:
+    case UVZK_EEXPIRED:
+    case UVZK_EAUTH:
+    case UVZK_ECLOSED:
+    case UVZK_ETHROTTLED:
+    case UV_ENOMEM:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void hold_back_over(struct uvzk__timed *timed)
 {
     struct uvzk__client *client =

@@ -22,6 +22,10 @@ void uvzk__answered(struct uvzk__client *, const struct uvzk__rpc *, int status,
 /* Whether a reply's status is the server's own word, not the connection's. */
 bool uvzk__is_answer(int status);
 
+/* Whether what failed so may succeed when it is tried again: there was no connection,
+ * or a server or this process was short of something. */
+bool uvzk__is_passing(int status);
+
 /* A turn will come soon. */
 void uvzk__wake(struct uvzk__client *);
 

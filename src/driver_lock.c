@@ -102,20 +102,11 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
         status = uvzk__driven_attach(claim, driver);
     }
     if (status == 0) {
-        status = uvzk__contender_new(claim, queue,
-                                     uvzk__lock_driver_fixed(driver) ? "" : driver->name,
-                                     &contender);
-    }
-    if (status == 0 && options->queued_cb != NULL) {
-        uvzk__contender_want_position(contender);
+        status = uvzk__contender_queue_up(
+            claim, UVZK__DRIVEN, lock->path,
+            uvzk__lock_driver_fixed(driver) ? "" : driver->name, options, &contender);
     }
     return status;
-}
-
-static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
-{
-    (void)lock;
-    uvzk__contender_pump(uvzk__claim_first(claim));
 }
 
 static void freed(struct uvzk__lock *lock)
@@ -128,7 +119,6 @@ static const struct uvzk__lock_kind driver_lock = {
     .check = check,
     .occupied = occupied,
     .prepare = prepare,
-    .begin = begin,
     .freed = freed,
 };
 

@@ -9,8 +9,6 @@
 #include "path.h"
 #include "rollcall.h"
 
-/* A request beyond the servers' jute.maxbuffer costs the connection. */
-#define BYTES_MAX 1000000U
 #define OP_BYTES 40U /* of an operation without its path, data and ACL, at most */
 
 /* What an operation behind the checks points to. */
@@ -63,11 +61,11 @@ static int check_ops(const struct uvzk__client *client, const uvzk_write_op_t *o
             return status;
         }
         size_t data = has_data(&ops[i]) ? ops[i].data_length : 0;
-        if (data > BYTES_MAX) {
+        if (data > UVZK__DATA_MAX) {
             return UV_EINVAL;
         }
         bytes += OP_BYTES + strlen(ops[i].path) + data;
-        if (bytes > BYTES_MAX) {
+        if (bytes > UVZK__DATA_MAX) {
             return UV_EINVAL;
         }
     }
@@ -93,12 +91,12 @@ static bool fits(const struct uvzk__rollcall *rollcall, size_t behind)
 {
     size_t bytes = 0;
 
-    for (size_t i = 0; i < rollcall->count + behind && bytes <= BYTES_MAX; i++) {
+    for (size_t i = 0; i < rollcall->count + behind && bytes <= UVZK__DATA_MAX; i++) {
         const struct uvzk__op *op = &rollcall->ops[i];
         bytes += OP_BYTES + strlen(op->path) + op->data_length;
         bytes += op->acl == NULL ? 0 : uvzk__acl_bytes(op->acl);
     }
-    return bytes <= BYTES_MAX;
+    return bytes <= UVZK__DATA_MAX;
 }
 
 /* --------------------------------------------------------------------- copying */

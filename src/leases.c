@@ -11,9 +11,6 @@
 #include "queue.h"
 #include "rollcall.h"
 
-/* Leases granted on credit at a time, as many as fit into a delete of a ticket. */
-#define CREDITS_MAX 32U
-
 static struct uvzk__bid *bid_of(const struct uvzk__claim *claim)
 {
     return claim->extra;
@@ -55,32 +52,27 @@ static uint32_t count_leases(const struct uvzk__claim *claim)
     return count;
 }
 
-static bool all_offerable(const struct uvzk__claim *claim)
-{
-    for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
-         lease = next_lease(lease)) {
-        if (lease->node.state != UVZK__NODE_STANDING || lease->given_up) {
-            return false;
-        }
-    }
-    return true;
-}
-
+/* Whether all are settled in one of these states, and none has been given up. */
 static bool all_in_state(const struct uvzk__claim *claim, unsigned states)
 {
     for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
          lease = next_lease(lease)) {
-        if (!(states & 1U << lease->node.state) || lease->node.in_flight) {
+        if (!(states & 1U << lease->node.state) || lease->node.in_flight ||
+            lease->given_up) {
             return false;
         }
     }
     return true;
 }
 
+static bool all_stand(const struct uvzk__claim *claim)
+{
+    return all_in_state(claim, 1U << UVZK__NODE_STANDING);
+}
+
 bool uvzk__bid_complete(const struct uvzk__bid *bid)
 {
-    return count_leases(bid->claim) == bid->wanted &&
-           all_in_state(bid->claim, 1U << UVZK__NODE_STANDING);
+    return count_leases(bid->claim) == bid->wanted && all_stand(bid->claim);
 }
 
 /* ------------------------------------------------------------------- granting */
@@ -164,7 +156,8 @@ static void grant_complete(struct uvzk__queue *queue)
     struct uvzk__bid *bid;
 
     while ((bid = complete_bid(queue)) != NULL) {
-        bool credit = !bid->handed_on || queue->credits + bid->wanted <= CREDITS_MAX;
+        bool credit =
+            !bid->handed_on || queue->credits + bid->wanted <= UVZK__CREDITS_MAX;
         if (bid->fresh && credit &&
             uvzk__proof_grants(&client->proof, uvzk__now(client))) {
             grant(bid);
@@ -195,35 +188,26 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__bid *bid = UVZK__CONTAINER_OF(rpc, struct uvzk__bid, rpc);
     struct uvzk__claim *claim = bid->claim;
-    size_t failed = reply->failed_op, count = rpc->op_count;
+    size_t count = rpc->op_count;
 
     bid->creating = false;
     uvzk__answered(claim->client, rpc, reply->status, true);
     uvzk__claim_pin(claim);
     uvzk__contender_unpin(bid->leases_made[0]);
     uvzk__queue_touch(bid->leases);
-    if (reply->status == UVZK_ENONODE && failed == 0 && bid->ticket != NULL) {
+    if (reply->status == UVZK_ENONODE && reply->failed_op == 0 && bid->ticket != NULL) {
         uvzk__contender_missing(bid->ticket);
     }
     bid->fresh = reply->status == 0;
     for (size_t i = 1; i < count; i++) {
-        bool innocent = failed < count && failed != i;
-        uvzk__contender_made(bid->leases_made[i],
-                             innocent ? UVZK_ENOTSENT : reply->status,
-                             reply->status == 0 ? reply->made[i] : NULL, bid->token);
+        uvzk__contender_made_by_op(bid->leases_made[i], reply, i, count, bid->token);
     }
     uvzk__claim_unpin(claim);
 }
 
 static void add_op(struct uvzk__bid *bid, struct uvzk__contender *lease)
 {
-    struct uvzk__op *op = &bid->ops[bid->rpc.op_count];
-
-    op->kind = UVZK__OP_CREATE;
-    op->mode = UVZK__EPHEMERAL_SEQUENTIAL;
-    op->path = lease->path;
-    op->acl = uvzk__contender_acl(lease);
-    uvzk__contender_data(lease, &op->data, &op->data_length);
+    uvzk__contender_create_op(lease, &bid->ops[bid->rpc.op_count]);
     bid->leases_made[bid->rpc.op_count++] = lease;
 }
 
@@ -289,7 +273,7 @@ static struct uvzk__claim *offer_for(struct uvzk__bid *bid)
     for (struct uvzk__link *link = head->next; link != head; link = link->next) {
         struct uvzk__claim *offer =
             UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding);
-        if (all_offerable(offer) && same_data(offer, bid->claim)) {
+        if (all_stand(offer) && same_data(offer, bid->claim)) {
             return offer;
         }
     }
@@ -318,7 +302,7 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
     struct uvzk__queue *queue = bid->leases;
 
     if (bid->ticket != NULL || claim->contender_count != count_leases(claim) ||
-        !all_offerable(claim) ||
+        !all_stand(claim) ||
         (queue->taker == NULL &&
          !uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE, queue->locks_path))) {
         return false;
@@ -418,7 +402,7 @@ static void withdraw_offers(struct uvzk__queue *queue)
         bool awaited =
             asking || (served && uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE,
                                                           queue->locks_path));
-        if (awaited && all_offerable(offer)) {
+        if (awaited && all_stand(offer)) {
             uvzk__list_append(&queue->offers, link);
         } else {
             uvzk__claim_withdraw(offer);

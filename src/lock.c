@@ -4,13 +4,11 @@
 
 #include "acquisition.h"
 #include "claim.h"
+#include "contender.h"
 #include "driver.h"
 #include "path.h"
 #include "prover.h"
 #include "revocation.h"
-
-/* A request beyond the servers' jute.maxbuffer costs the connection. */
-#define NODE_DATA_MAX 1000000U
 
 static void tell_closed(struct uvzk__telling *telling)
 {
@@ -130,7 +128,7 @@ static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options
         return UV_EINVAL; /* what version 0.1 had */
     }
     memcpy(into, from, from->size < sizeof(*into) ? from->size : sizeof(*into));
-    if (into->timeout_ms < UVZK_WAIT_FOREVER || into->node_data_length > NODE_DATA_MAX ||
+    if (into->timeout_ms < UVZK_WAIT_FOREVER || into->node_data_length > UVZK__DATA_MAX ||
         (into->node_data == NULL && into->node_data_length > 0)) {
         return UV_EINVAL;
     }
@@ -204,8 +202,15 @@ static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
         uvzk__claim_free(claim);
         return status;
     }
+    if (options->revoke_cb != NULL) {
+        uvzk__revocation_wanted(claim);
+    }
     uvzk__acquisition_start(acquisition, claim, options->timeout_ms);
-    lock->kind->begin(lock, claim);
+    if (lock->kind->begin != NULL) {
+        lock->kind->begin(claim);
+    } else {
+        uvzk__contender_pump(uvzk__claim_first(claim));
+    }
     return 0;
 }
 

@@ -17,8 +17,9 @@ struct uvzk__lock_kind {
      * UVZK_ELIMIT, UV_EIO; after a failure the claim has no contenders. */
     int (*prepare)(struct uvzk__lock *, struct uvzk__claim *,
                    const uvzk_acquire_options_t *);
-    /* Puts it on its way. The claim may be gone afterwards. */
-    void (*begin)(struct uvzk__lock *, struct uvzk__claim *);
+    /* Puts it on its way; the claim may be gone afterwards. NULL: its first contender
+     * is pumped. */
+    void (*begin)(struct uvzk__claim *);
     /* Where those stand who take part, in the order in which they are told; returns how
      * many directories there are. NULL: nobody can be told. */
     size_t (*directories)(const struct uvzk__lock *, struct uvzk__directory *);

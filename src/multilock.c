@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "claim.h"
+#include "contender.h"
 #include "driver.h"
 #include "lock.h"
 #include "mutex.h"
@@ -114,11 +115,10 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     return uvzk__in_turn_prepare(claim, multilock, options);
 }
 
-static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
+static void begin(struct uvzk__claim *claim)
 {
-    (void)lock;
     if (claim->kind == &uvzk__claim_at_once) {
-        uvzk__at_once_begin(claim);
+        uvzk__contender_pump(uvzk__claim_first(claim));
     } else {
         uvzk__in_turn_begin(claim);
     }

@@ -36,7 +36,6 @@ void uvzk__member_error_report(struct uvzk__member_error *, int status);
 
 extern const struct uvzk__claim_kind uvzk__claim_at_once;
 int uvzk__at_once_prepare(struct uvzk__claim *, const struct uvzk__multilock *);
-void uvzk__at_once_begin(struct uvzk__claim *);
 
 extern const struct uvzk__claim_kind uvzk__claim_in_turn;
 int uvzk__in_turn_prepare(struct uvzk__claim *, const struct uvzk__multilock *,

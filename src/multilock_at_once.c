@@ -47,15 +47,11 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct at_once *at_once = UVZK__CONTAINER_OF(rpc, struct at_once, rpc);
     struct uvzk__claim *claim = at_once->claim;
-    size_t failed = reply->failed_op;
 
     uvzk__answered(claim->client, rpc, reply->status, true);
     uvzk__claim_pin(claim);
     for (size_t i = 0; i < at_once->count; i++) {
-        bool innocent = failed < at_once->count && failed != i;
-        uvzk__contender_made(at_once->contenders[i],
-                             innocent ? UVZK_ENOTSENT : reply->status,
-                             reply->status == 0 ? reply->made[i] : NULL, 0);
+        uvzk__contender_made_by_op(at_once->contenders[i], reply, i, at_once->count, 0);
     }
     uvzk__claim_unpin(claim);
 }
@@ -101,12 +97,7 @@ static void create(struct uvzk__contender *contender)
     at_once->rpc.ops = at_once->ops;
     at_once->rpc.op_count = at_once->count;
     for (size_t i = 0; i < at_once->count; i++) {
-        struct uvzk__op *op = &at_once->ops[i];
-        op->kind = UVZK__OP_CREATE;
-        op->mode = UVZK__EPHEMERAL_SEQUENTIAL;
-        op->path = at_once->contenders[i]->path;
-        op->acl = uvzk__contender_acl(at_once->contenders[i]);
-        uvzk__contender_data(contender, &op->data, &op->data_length);
+        uvzk__contender_create_op(at_once->contenders[i], &at_once->ops[i]);
     }
     uvzk__submit(contender->client, &at_once->rpc);
     for (size_t i = 0; i < at_once->count; i++) {
@@ -217,9 +208,4 @@ int uvzk__at_once_prepare(struct uvzk__claim *claim,
         uvzk__claim_empty(claim);
     }
     return status;
-}
-
-void uvzk__at_once_begin(struct uvzk__claim *claim)
-{
-    uvzk__contender_pump(uvzk__claim_first(claim));
 }

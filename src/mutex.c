@@ -4,7 +4,6 @@
 #include "claim.h"
 #include "contender.h"
 #include "queue.h"
-#include "revocation.h"
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
@@ -24,27 +23,10 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
-    struct uvzk__queue *queue = uvzk__queue_of(lock->client, UVZK__EXCLUSIVE, lock->path);
     struct uvzk__contender *contender;
-    int status = queue == NULL ? UV_ENOMEM : 0;
 
-    if (status == 0) {
-        status = uvzk__contender_new(claim, queue, UVZK__TOKEN_MUTEX, &contender);
-    }
-    if (status == 0 && options->revoke_cb != NULL) {
-        uvzk__revocation_wanted(claim);
-    }
-    if (status == 0 && options->queued_cb != NULL) {
-        uvzk__contender_want_position(contender);
-    }
-    return status;
-}
-
-static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
-{
-    (void)lock;
-    uvzk__contender_pump(
-        UVZK__CONTAINER_OF(claim->contenders.next, struct uvzk__contender, in_claim));
+    return uvzk__contender_queue_up(claim, UVZK__EXCLUSIVE, lock->path, UVZK__TOKEN_MUTEX,
+                                    options, &contender);
 }
 
 static size_t directories(const struct uvzk__lock *lock,
@@ -68,7 +50,6 @@ const struct uvzk__lock_kind uvzk__mutex = {
     .check = check,
     .occupied = occupied,
     .prepare = prepare,
-    .begin = begin,
     .directories = directories,
     .judge = judge,
 };

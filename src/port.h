@@ -70,6 +70,10 @@ enum uvzk__mode {
     UVZK__PERSISTENT_SEQUENTIAL
 };
 
+/* Bytes of data at most: a request beyond the servers' jute.maxbuffer (1,048,575 as
+ * they come) costs the connection, and its path and ACL must fit too. */
+#define UVZK__DATA_MAX 1000000U
+
 struct uvzk__acl {
     const uvzk_acl_t *entries;
     size_t count;

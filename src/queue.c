@@ -316,20 +316,10 @@ void uvzk__queue_end_members(struct uvzk__queue *queue, int code)
  * rest when the server had one. */
 bool uvzk__queue_passing(struct uvzk__queue *queue, int status)
 {
-    switch (status) {
-    case UVZK_ECONNLOSS:
-    case UVZK_ENOTSENT:
-    case UVZK_EEXPIRED:
-    case UVZK_EAUTH:
-    case UVZK_ECLOSED:
-        return true;
-    case UVZK_ETHROTTLED:
-    case UV_ENOMEM:
+    if (status == UVZK_ETHROTTLED || status == UV_ENOMEM) {
         uvzk__queue_rest(queue);
-        return true;
-    default:
-        return false;
     }
+    return uvzk__is_passing(status);
 }
 
 /* The foreigner that the first in line has to wait for, or NULL. */
@@ -398,23 +388,18 @@ static void request(struct uvzk__queue *queue)
     }
 }
 
-/* So many may be granted past a writer of ours that is still to be deleted: each of
- * them costs a check in that delete. */
-#define CREDITS_MAX 32U
-
 enum voucher { VOUCHED, ON_CREDIT, ASK_GUARD, ASK_PROOF, AWAIT_DELETE };
 
 /* Whether the front's node is known to have stood when the last node that it had to
  * wait for went; if not, what will tell. Requests are executed in the order in which
  * they were submitted, so stamps compare what has been seen with what has been done. */
-static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender *front)
+static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender *front,
+                               struct remains remains)
 {
-    struct remains remains = remains_before(front);
-
     if (uvzk__contender_downgraded(front) && queue->writers_held > 0) {
         return VOUCHED; /* created while its writer held, which holds on */
     }
-    if (remains.standing_writer && queue->credits < CREDITS_MAX) {
+    if (remains.standing_writer && queue->credits < UVZK__CREDITS_MAX) {
         return ON_CREDIT; /* that writer goes only with a check of the front */
     }
     if (remains.any) {
@@ -459,9 +444,9 @@ static void want_proof_of_readers(struct uvzk__queue *queue)
 }
 
 /* Nobody else can have held since one of ours did that has not quite gone yet. */
-static void reign(struct uvzk__contender *front)
+static void reign(struct uvzk__contender *front, struct remains remains)
 {
-    if (!remains_before(front).reigned) {
+    if (!remains.reigned) {
         front->queue->reign_stamp = front->client->stamp;
     }
     front->reigned = true;
@@ -470,13 +455,15 @@ static void reign(struct uvzk__contender *front)
 
 static bool grant_if_vouched(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
-    switch (voucher_of(queue, front)) {
+    struct remains remains = remains_before(front);
+
+    switch (voucher_of(queue, front, remains)) {
     case VOUCHED:
-        reign(front);
+        reign(front, remains);
         return true;
     case ON_CREDIT:
         uvzk__contender_on_credit(front);
-        reign(front);
+        reign(front, remains);
         return true;
     case ASK_GUARD:
         uvzk__guard(front);

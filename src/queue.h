@@ -17,6 +17,10 @@
 
 #include "state.h"
 
+/* So many of a directory may be granted while what our own release left behind still
+ * stands: each of them costs a check in its delete (sweep.h). */
+#define UVZK__CREDITS_MAX 32U
+
 enum uvzk__queue_doing {
     UVZK__QUEUE_IDLE,
     UVZK__QUEUE_MAKING_PARENTS,

@@ -213,28 +213,12 @@ static void settle_without(struct uvzk__replica *replica, int status)
     set_status(replica, status);
 }
 
-static bool is_passing(int status)
-{
-    switch (status) {
-    case UVZK_ECONNLOSS:
-    case UVZK_ENOTSENT:
-    case UVZK_EEXPIRED:
-    case UVZK_EAUTH:
-    case UVZK_ECLOSED:
-    case UVZK_ETHROTTLED:
-    case UV_ENOMEM:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* It is asked again after a rest, or as soon as the connection is back. */
 static void no_answer(struct uvzk__replica *replica, int status)
 {
     replica->read_again = true;
     uvzk__replica_rest(replica);
-    if (!is_passing(status)) {
+    if (!uvzk__is_passing(status)) {
         settle_without(replica, status);
     }
 }
@@ -319,7 +303,7 @@ static void make(struct uvzk__replica *replica, size_t length)
 
 static void seed_refused(struct uvzk__replica *replica, int status)
 {
-    if (is_passing(status)) {
+    if (uvzk__is_passing(status)) {
         no_answer(replica, status);
     } else {
         drop_seed(replica);

@@ -8,7 +8,6 @@
 #include "lock.h"
 #include "prover.h"
 #include "queue.h"
-#include "revocation.h"
 
 /* Each half knows the other, until that one is freed. */
 static struct uvzk__lock *other_half(const struct uvzk__lock *lock)
@@ -37,32 +36,6 @@ static bool occupied(struct uvzk__lock *lock, bool writers_only)
         uvzk__queue_find(lock->client, UVZK__READ_WRITE, lock->path);
 
     return queue != NULL && uvzk__queue_occupied(queue, writers_only);
-}
-
-static int add_contender(struct uvzk__lock *lock, struct uvzk__claim *claim,
-                         const uvzk_acquire_options_t *options, const char *token,
-                         struct uvzk__contender **contender)
-{
-    struct uvzk__queue *queue =
-        uvzk__queue_of(lock->client, UVZK__READ_WRITE, lock->path);
-    int status = queue == NULL ? UV_ENOMEM : 0;
-
-    if (status == 0) {
-        status = uvzk__contender_new(claim, queue, token, contender);
-    }
-    if (status == 0 && options->revoke_cb != NULL) {
-        uvzk__revocation_wanted(claim);
-    }
-    if (status == 0 && options->queued_cb != NULL) {
-        uvzk__contender_want_position(*contender);
-    }
-    return status;
-}
-
-static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
-{
-    (void)lock;
-    uvzk__contender_pump(uvzk__claim_first(claim));
 }
 
 /* ------------------------------------------------------------- participants */
@@ -142,7 +115,8 @@ static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__contender *contender;
 
-    return add_contender(lock, claim, options, UVZK__TOKEN_WRITE, &contender);
+    return uvzk__contender_queue_up(claim, UVZK__READ_WRITE, lock->path,
+                                    UVZK__TOKEN_WRITE, options, &contender);
 }
 
 static const struct uvzk__lock_kind write_half = {
@@ -150,7 +124,6 @@ static const struct uvzk__lock_kind write_half = {
     .check = check_write,
     .occupied = write_occupied,
     .prepare = prepare_write,
-    .begin = begin,
     .directories = directories,
     .judge = judge_writers,
     .freed = half_freed,
@@ -188,7 +161,8 @@ static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (writing != NULL && uvzk__downgrade_prepare(claim, writing) != 0) {
         return UV_ENOMEM;
     }
-    status = add_contender(lock, claim, options, UVZK__TOKEN_READ, &contender);
+    status = uvzk__contender_queue_up(claim, UVZK__READ_WRITE, lock->path,
+                                      UVZK__TOKEN_READ, options, &contender);
     if (status == 0) {
         contender->shared = true;
         contender->writer_czxid =
@@ -202,7 +176,6 @@ static const struct uvzk__lock_kind read_half = {
     .check = check_read,
     .occupied = read_occupied,
     .prepare = prepare_read,
-    .begin = begin,
     .directories = directories,
     .judge = judge_readers,
     .freed = half_freed,

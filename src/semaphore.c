@@ -173,32 +173,23 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
     struct uvzk__queue *leases = leases_of(lock);
-    struct uvzk__queue *locks =
-        uvzk__queue_of(lock->client, UVZK__EXCLUSIVE, semaphore_of(lock)->locks_path);
     struct uvzk__contender *ticket;
-    int status = leases == NULL || locks == NULL ? UV_ENOMEM : 0;
+    int status = leases == NULL ? UV_ENOMEM : 0;
 
     if (status == 0) {
         status = make_bid(claim, leases, options->leases == 0 ? 1 : options->leases);
     }
     if (status == 0) {
-        status = uvzk__contender_new(claim, locks, UVZK__TOKEN_MUTEX, &ticket);
+        status = uvzk__contender_queue_up(claim, UVZK__EXCLUSIVE,
+                                          semaphore_of(lock)->locks_path,
+                                          UVZK__TOKEN_MUTEX, options, &ticket);
     }
     if (status == 0) {
         ticket->ticket = true;
         ticket->beside = leases;
         bid_of(claim)->ticket = ticket;
     }
-    if (status == 0 && options->queued_cb != NULL) {
-        uvzk__contender_want_position(ticket);
-    }
     return status;
-}
-
-static void begin(struct uvzk__lock *lock, struct uvzk__claim *claim)
-{
-    (void)lock;
-    uvzk__contender_pump(uvzk__claim_first(claim));
 }
 
 static void freed(struct uvzk__lock *lock)
@@ -237,7 +228,6 @@ static const struct uvzk__lock_kind semaphore_kind = {
     .check = check,
     .occupied = occupied,
     .prepare = prepare,
-    .begin = begin,
     .directories = directories,
     .judge = judge,
     .freed = freed,

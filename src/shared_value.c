@@ -6,9 +6,6 @@
 #include "path.h"
 #include "value_set.h"
 
-/* A request beyond the servers' jute.maxbuffer costs the connection. */
-#define DATA_MAX 1000000U
-
 /* ------------------------------------------------------------------- telling */
 
 static bool has_news(const struct uvzk__shared_value *value)
@@ -95,7 +92,7 @@ static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *s
                  const char *path, const void *seed, size_t seed_length)
 {
     if (client_shell == NULL || shell == NULL || path == NULL ||
-        (seed == NULL && seed_length > 0) || seed_length > DATA_MAX) {
+        (seed == NULL && seed_length > 0) || seed_length > UVZK__DATA_MAX) {
         return UV_EINVAL;
     }
     const struct uvzk__client *client = client_shell->impl;
@@ -255,7 +252,7 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
                      uvzk_set_cb cb)
 {
     if (shell == NULL || request == NULL || cb == NULL || (data == NULL && length > 0) ||
-        length > DATA_MAX) {
+        length > UVZK__DATA_MAX) {
         return UV_EINVAL;
     }
     struct uvzk__shared_value *value = shell->impl;

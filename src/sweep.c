@@ -11,9 +11,8 @@
 
 #define RETRY_MS 100U
 
-/* Those on credit, in the lock's directory and in that of the leases, and the heir:
- * queue.c and leases.c keep them below this. */
-#define CHECKS_A_QUEUE 80U
+/* Those on credit, in the lock's directory and in that of the leases. */
+#define CREDITS (2U * UVZK__CREDITS_MAX)
 
 struct sweep {
     struct uvzk__rpc rpc;
@@ -46,7 +45,7 @@ static struct sweep *new_sweep(struct uvzk__client *client, size_t deletes)
         return NULL;
     }
     sweep->client = client;
-    sweep->room = 2 * deletes + CHECKS_A_QUEUE;
+    sweep->room = 2 * deletes + CREDITS; /* each may have an heir to check */
     sweep->ops = uvzk__calloc(sweep->room, sizeof(sweep->ops[0]));
     sweep->contenders = uvzk__calloc(sweep->room, sizeof(struct uvzk__contender *));
     if (sweep->ops == NULL || sweep->contenders == NULL) {

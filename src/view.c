@@ -332,8 +332,7 @@ static size_t foreigners_before(const struct uvzk__queue *queue,
 
 static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
 {
-    contender->wants_position = false;
-    contender->queue->positions_wanted--;
+    uvzk__contender_want_no_position(contender);
     if (ahead > 0) {
         uvzk__claim_queued(contender->claim, ahead);
     }
