@@ -228,10 +228,10 @@ typedef struct uvzk_acl_s {
 
 /* What ACL the znode at this path is to be made with (Curator's ACLProvider), or NULL for
  * that in the options. Asked whenever a znode is to be made, for parents with their own
- * paths; the path has the namespace, and of a contender's znode, a lease included, it ends
- * before the number. What is returned must stay as it is until the client is closed.
- * It may be called from inside any function of uvzk and must call none. If it is no ACL,
- * whoever needs the znode ends with UVZK_EINVALIDACL. */
+ * paths; the path has the namespace, and of a contender's znode, a lease included, it
+ * ends before the number. What is returned must stay as it is until the client is
+ * closed. It may be called from inside any function of uvzk and must call none. If it
+ * is no ACL, whoever needs the znode ends with UVZK_EINVALIDACL. */
 typedef const uvzk_acl_t *(*uvzk_acl_cb)(uvzk_client_t *client, const char *path,
                                          size_t *count);
 
@@ -417,8 +417,10 @@ UVZK_EXTERN int uvzk_lock_is_held(const uvzk_lock_t *lock);
 UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner);
 
 /* FINAL. status < 0: UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH,
- * UVZK_ECLOSED, UVZK_ENOAUTH, UV_ENOMEM. Else the full paths of the contenders' znodes, in
- * queue order, without those of other children; none if the lock path does not exist. */
+ * UVZK_ECLOSED, UVZK_ENOAUTH, UV_ENOMEM. Else the full paths of the contenders' znodes,
+ * in queue order, without those of other children; none if the lock path does not
+ * exist. Of a lock with a driver: those that get the lock, then the others, both in the
+ * order of the driver, which is asked; with a fixed name the holder's alone. */
 typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
                                      const char *const *paths, size_t count);
 
@@ -426,16 +428,17 @@ typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
  * its own contenders alone. A semaphore tells the znodes of all leases, by number, then
  * those that stand in line for some: whoever is granted some at that very moment may be
  * told twice, once as each.
- * UV_ENOTSUP: a multi lock (ask its members), a lock with a driver. UV_EINVAL, UVZK_ECLOSED (lock or client
+ * UV_ENOTSUP: a multi lock (ask its members). UV_EINVAL, UVZK_ECLOSED (lock or client
  * closing), UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
                                        uvzk_participants_cb cb);
 
 /* How many of the paths, always the first ones, are holders': asked in the callback or
  * later, until the request is used again. Goes by the order alone: who is first counts
- * as a holder although its client may not have seen it yet. A waiting Curator semaphore has
- * a lease's znode already, and a reader that Curator before 5.5 has made under its own
- * write lock stands behind waiting writers: these two are taken for what they look like. */
+ * as a holder although its client may not have seen it yet. A waiting Curator semaphore
+ * has a lease's znode already, and a reader that Curator before 5.5 has made under its
+ * own write lock stands behind waiting writers: these two are taken for what they look
+ * like. */
 UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request);
 
 /* Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED,
@@ -456,9 +459,9 @@ UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
  * it, and asks for the write lock would wait for itself: UVZK_EDEADLOCK, from
  * uvzk_lock_acquire, and nothing else happens.
  *
- * Curator before 5.5 puts a downgraded reader behind the writers that wait already: beside such
- * clients a writer may be granted while a reader of theirs holds.
- * Errors as uvzk_mutex_init. */
+ * Curator before 5.5 puts a downgraded reader behind the writers that wait already:
+ * beside such clients a writer may be granted while a reader of theirs holds. Errors as
+ * uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
                                  const char *path);
 
@@ -469,10 +472,11 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
  * path must name the same number, or a shared count (NULL: none), which then says how
  * many there are, whatever max_leases is: when it rises, waiters are served; when
  * it falls, nobody loses a lease, and waiters wait for longer. The count must be
- * initialised, and be closed after the semaphore. Served in the order of arrival: a request for many
- * leases is not overtaken by one for a few. Never re-entered: options.owner says nothing here.
- * The hold's token is the czxid of the znode that stood in the queue, which grows with
- * every grant; its path is that of its first lease.
+ * initialised, and be closed after the semaphore. Served in the order of arrival: a
+ * request for many leases is not overtaken by one for a few. Never re-entered:
+ * options.owner says nothing here. The hold's token is the czxid of the znode that
+ * stood in the queue, which grows with every grant; its path is that of its first
+ * lease.
  *
  * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more than a fixed max_leases.
  * Other errors as uvzk_mutex_init. */
@@ -491,8 +495,8 @@ UVZK_EXTERN int uvzk_semaphore_mutex_init(uvzk_client_t *client,
 UVZK_EXTERN uint32_t uvzk_lease_count(const uvzk_acquire_t *hold);
 UVZK_EXTERN const char *uvzk_lease_path(const uvzk_acquire_t *hold, uint32_t index);
 
-/* Gives some leases of a semaphore's hold back, in the background, and goes on holding the
- * others: fewer than it has, else UV_EINVAL. UVZK_ENOTHELD, UV_ENOMEM. */
+/* Gives some leases of a semaphore's hold back, in the background, and goes on holding
+ * the others: fewer than it has, else UV_EINVAL. UVZK_ENOTHELD, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_return_leases(uvzk_acquire_t *hold, uint32_t leases);
 
 /* --------------------------------------------------------------- multi lock */
@@ -506,18 +510,18 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
  * attempt, or the hold: its status is the request's, and what was held is given back.
  *
  * If all members are mutexes, their znodes are made in one transaction, so that all
- * queues agree on the order of any two such multi locks: they can never wait for each other
- * in a circle, whatever their members. Members of other kinds are acquired
- * one after the other in the order of their paths, and so are all with
+ * queues agree on the order of any two such multi locks: they can never wait for each
+ * other in a circle, whatever their members. Members of other kinds are acquired one
+ * after the other in the order of their paths, and so are all with
  * UVZK_MULTILOCK_IN_TURN; the hold on one of them may then be lost while another is
- * still waited for. The two ways do not go together: whoever takes several of
- * the same locks one after the other, as Curator's InterProcessMultiLock does in the
- * order of its list, and whoever takes them at once may wait for each other for
- * ever. Beside such others use UVZK_MULTILOCK_IN_TURN, and let them list
- * their locks in the order of the paths.
+ * still waited for. The two ways do not go together: whoever takes several of the same
+ * locks one after the other, as Curator's InterProcessMultiLock does in the order of
+ * its list, and whoever takes them at once may wait for each other for ever. Beside
+ * such others use UVZK_MULTILOCK_IN_TURN, and let them list their locks in the order of
+ * the paths.
  *
- * An owner that has a member by itself already re-enters it, and acquires the members in turn;
- * one that has the multi lock re-enters that, not a member.
+ * An owner that has a member by itself already re-enters it, and acquires the members
+ * in turn; one that has the multi lock re-enters that, not a member.
  *
  * The hold's token is the greatest of its members' (of mutexes: that of all of
  * them). queued_cb is not called. uvzk_lease_path tells the members' paths, in the
@@ -594,9 +598,8 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
  *
  * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions with
  * UVZK_NODE_EPHEMERAL, which lists nobody. Other errors as uvzk_mutex_init. From
- * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. From uvzk_lock_participants:
- * UV_ENOTSUP. When the whole directory was deleted, an acquire ends with UVZK_EDELETED
- * without another attempt. */
+ * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. When the whole directory was
+ * deleted, an acquire ends with UVZK_EDELETED without another attempt. */
 UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
                                       const char *path, const uvzk_lock_driver_t *driver);
 
@@ -667,9 +670,10 @@ typedef void (*uvzk_locked_cb)(uvzk_locker_t *locker);
  * release, as in uvzk_release_cb. */
 typedef void (*uvzk_unlocked_cb)(uvzk_locker_t *locker, int status);
 
-/* Acquires the lock, whatever recipe it is, calls locked_cb, and releases it when the work
- * is done (Locker). The options' callbacks are handed &locker->hold, whose `data` is yours
- * too; uvzk_cancel(&locker->hold) gives up waiting. Errors as uvzk_lock_acquire. */
+/* Acquires the lock, whatever recipe it is, calls locked_cb, and releases it when the
+ * work is done (Locker). The options' callbacks are handed &locker->hold, whose `data`
+ * is yours too; uvzk_cancel(&locker->hold) gives up waiting. Errors as
+ * uvzk_lock_acquire. */
 UVZK_EXTERN int uvzk_locker_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
                                 const uvzk_acquire_options_t *options,
                                 uvzk_locked_cb locked_cb, uvzk_unlocked_cb unlocked_cb);
@@ -699,11 +703,11 @@ typedef struct uvzk_write_op_s {
  * else had been granted it.
  * Nothing is done: UVZK_EDELETED, the hold does not stand, somebody deleted its znode.
  * UVZK_ENONODE, UVZK_ENODEEXISTS, UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH,
- * UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: one was refused, and
- * `failed` is its index, SIZE_MAX if it is none of yours (the hold's own znode may not be
- * read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED, UVZK_ETHROTTLED.
- * All is done or nothing, it is not known which: UVZK_ECONNLOSS (the connection was lost,
- * or the session has ended), UVZK_EAUTH, UVZK_ECLOSED, UV_ENOMEM. */
+ * UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: one was refused,
+ * and `failed` is its index, SIZE_MAX if it is none of yours (the hold's own znode may
+ * not be read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED,
+ * UVZK_ETHROTTLED. All is done or nothing, it is not known which: UVZK_ECONNLOSS (the
+ * connection was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED, UV_ENOMEM. */
 typedef void (*uvzk_guarded_write_cb)(uvzk_guarded_write_t *request, int status,
                                       size_t failed);
 
@@ -712,9 +716,9 @@ typedef void (*uvzk_guarded_write_cb)(uvzk_guarded_write_t *request, int status,
  * holder that was stopped for too long, or cut off, then cannot overwrite what its
  * successor wrote. It is not repeated: after UVZK_ECONNLOSS have a look. Parents are not
  * made. Paths and data are copied.
- * UV_ENOTSUP: a hold by a znode of a fixed name (UVZK_NODE_EPHEMERAL): a check cannot tell it
- * from its successor's. UV_EINVAL (also: no operations, more than 1000000 bytes of paths,
- * data and ACLs), UVZK_EPATH, UVZK_ENOTHELD, UV_ENOMEM, UV_EBUSY. */
+ * UV_ENOTSUP: a hold by a znode of a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
+ * tell it from its successor's. UV_EINVAL (also: no operations, more than 1000000 bytes
+ * of paths, data and ACLs), UVZK_EPATH, UVZK_ENOTHELD, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_guarded_write(uvzk_acquire_t *hold, uvzk_guarded_write_t *request,
                                    const uvzk_write_op_t *ops, size_t count,
                                    uvzk_guarded_write_cb cb);
@@ -727,9 +731,9 @@ UVZK_EXTERN int uvzk_guarded_write(uvzk_acquire_t *hold, uvzk_guarded_write_t *r
 typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const void *data,
                              size_t length);
 
-/* Reads a znode once: of a hold, of a lease (Lease.getData), of a participant. node_path is
- * a full path as uvzk_node_path, uvzk_lease_path and participants tell it, namespace
- * included. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+/* Reads a znode once: of a hold, of a lease (Lease.getData), of a participant.
+ * node_path is a full path as uvzk_node_path, uvzk_lease_path and participants tell it,
+ * namespace included. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_read_node(uvzk_client_t *client, uvzk_read_t *request,
                                const char *node_path, uvzk_read_cb cb);
 
@@ -765,9 +769,9 @@ typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
 /* FINAL. 0: it is set, and is the known value unless a newer one is.
  * UVZK_EBADVERSION: try_set only, the value was another one by then; it has been read
  * again, unless the connection was lost meanwhile. UVZK_ENONODE: there is no such znode.
- * UVZK_ECONNLOSS, UV_ENOMEM: it is not known whether it is set. UVZK_ECLOSED: the value or
- * the client was closed; it is not known either. UVZK_EAUTH, UVZK_ENOTSENT: it is not set.
- * UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: refused. */
+ * UVZK_ECONNLOSS, UV_ENOMEM: it is not known whether it is set. UVZK_ECLOSED: the value
+ * or the client was closed; it is not known either. UVZK_EAUTH, UVZK_ENOTSENT: it is
+ * not set. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: refused. */
 typedef void (*uvzk_set_cb)(uvzk_set_t *request, int status);
 
 /* Begins to read the znode and to watch it. If it is missing it is made with the seed,

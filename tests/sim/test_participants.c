@@ -218,6 +218,121 @@ static void test_a_multi_lock_has_none_of_its_own(void **state)
     end();
 }
 
+static void open_driver_lock(uvzk_lock_t *lock, const uvzk_lock_driver_t *driver,
+                             const char *path)
+{
+    assert_int_equal(uvzk_driver_lock_init(&stage.seats[0].client, lock, path, driver),
+                     0);
+}
+
+static void test_a_lock_with_a_driver(void **state)
+{
+    uvzk_lock_t lock = {0};
+    uvzk_lock_driver_t driver;
+    (void)state;
+
+    begin();
+    uvzk_lock_driver_init(&driver);
+    driver.name = "lock-";
+    driver.mode = UVZK_NODE_EPHEMERAL_SEQUENTIAL;
+    driver.max_leases = 2;
+    open_driver_lock(&lock, &driver, "/d");
+    expect_nobody(&lock);
+    make("/d");
+    put("/d", "lock-0000000012");
+    put("/d", "lock-0000000007");
+    put("/d", "lease-0000000001"); /* the driver sorts it nowhere */
+    put("/d", "lock-0000000100");
+    EXPECT(&lock, 2, "lock-0000000007", "lock-0000000012", "lock-0000000100");
+    end();
+}
+
+/* Sorts by what follows the number, and the last one gets the lock. */
+static const char *key_behind_the_number(const uvzk_lock_driver_t *driver,
+                                         const char *child)
+{
+    (void)driver;
+    return strlen(child) > 15 ? child + strlen(child) - 1 : NULL;
+}
+
+static int last_gets_it(const uvzk_lock_driver_t *driver, const char *const *children,
+                        size_t count, size_t own, size_t *watch)
+{
+    (void)driver;
+    (void)children;
+    *watch = count - 1;
+    return own == count - 1;
+}
+
+static void test_a_driver_that_turns_all_around(void **state)
+{
+    uvzk_lock_t lock = {0};
+    uvzk_lock_driver_t driver;
+    (void)state;
+
+    begin();
+    uvzk_lock_driver_init(&driver);
+    driver.name = "lock-";
+    driver.mode = UVZK_NODE_EPHEMERAL_SEQUENTIAL;
+    driver.sort_key = key_behind_the_number;
+    driver.gets_the_lock = last_gets_it;
+    open_driver_lock(&lock, &driver, "/d");
+    make("/d");
+    put("/d", "lock-0000000013");
+    put("/d", "lock-0000000029");
+    put("/d", "lock-0000000031");
+    make("/d/short");
+    EXPECT(&lock, 1, "lock-0000000029", "lock-0000000031", "lock-0000000013");
+    end();
+}
+
+static int granted;
+
+static void on_granted(uvzk_acquire_t *request, int status)
+{
+    (void)request;
+    granted += status == 0;
+}
+
+static void on_lost(uvzk_acquire_t *hold, int reason)
+{
+    (void)hold;
+    (void)reason;
+}
+
+static void on_released(uvzk_acquire_t *hold, int status)
+{
+    (void)hold;
+    assert_int_equal(status, 0);
+}
+
+static void test_a_lock_with_a_fixed_name(void **state)
+{
+    uvzk_lock_t lock = {0};
+    uvzk_acquire_t holder = {0}, waiter = {0};
+    uvzk_lock_driver_t driver;
+    (void)state;
+
+    begin();
+    uvzk_lock_driver_init(&driver);
+    driver.name = "lock";
+    driver.mode = UVZK_NODE_EPHEMERAL;
+    open_driver_lock(&lock, &driver, "/x");
+    expect_nobody(&lock);
+    make("/x");
+    make("/x/locked");
+    expect_nobody(&lock);
+    granted = 0;
+    assert_int_equal(uvzk_lock_acquire(&lock, &holder, NULL, on_granted, on_lost), 0);
+    assert_int_equal(uvzk_lock_acquire(&lock, &waiter, NULL, on_granted, on_lost), 0);
+    assert_true(stage_until(&stage, &granted, 1, 60000));
+    stage_run(&stage, 1000);
+    EXPECT(&lock, 1, "x/lock");
+    assert_int_equal(uvzk_cancel(&waiter), 0);
+    assert_int_equal(uvzk_release(&holder, on_released), 0);
+    end();
+}
+
 /* Our own holders and waiters, told apart. */
 static void test_real_ones(void **state)
 {
@@ -451,6 +566,9 @@ int main(void)
         cmocka_unit_test(test_a_read_write_lock),
         cmocka_unit_test(test_a_semaphore),
         cmocka_unit_test(test_a_multi_lock_has_none_of_its_own),
+        cmocka_unit_test(test_a_lock_with_a_driver),
+        cmocka_unit_test(test_a_driver_that_turns_all_around),
+        cmocka_unit_test(test_a_lock_with_a_fixed_name),
         cmocka_unit_test(test_real_ones),
         cmocka_unit_test(test_troubles_are_told),
         cmocka_unit_test(test_closing_at_every_step),
