@@ -280,6 +280,8 @@ static bool lock_works(struct scene *scene, struct side *side, int64_t *token)
     return works && attempt_release_and_wait(&scene->loop, later);
 }
 
+/* The old leader comes back to a new one. Beside a follower that was stopped with it, a
+ * leader of 3.8.0 may go on leading and never commit anything again. */
 static void run_outage(struct outage outage)
 {
     struct scene *scene = scene_open(ensemble_hosts(ensemble), SHORT_SESSION_MS);
@@ -300,6 +302,7 @@ static void run_outage(struct outage outage)
     }
 
     outage.end(ensemble, follower);
+    assert_true(run_until(&scene->loop, has_leader, NULL, PATIENCE_MS));
     outage.end(ensemble, leader);
     for (int i = 0; i < WAITERS; i++) {
         struct attempt *waiter = &scene->waiters[i];
