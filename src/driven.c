@@ -1,12 +1,11 @@
 #include "driven.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "acl.h"
 #include "claim.h"
 #include "contender.h"
 #include "driver.h"
+#include "fixed_name.h"
 #include "lookout.h"
 #include "parents.h"
 #include "path.h"
@@ -14,24 +13,9 @@
 #include "queue.h"
 #include "view.h"
 
-static struct uvzk__driven *driven_of(const struct uvzk__contender *contender)
-{
-    return contender->claim->extra;
-}
-
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-}
-
-static const char *name_of(const struct uvzk__contender *contender)
-{
-    return driven_of(contender)->driver->name;
-}
-
-static bool is_fixed(const struct uvzk__contender *contender)
-{
-    return uvzk__lock_driver_fixed(driven_of(contender)->driver);
 }
 
 static bool stands(const struct uvzk__contender *contender)
@@ -41,22 +25,22 @@ static bool stands(const struct uvzk__contender *contender)
 
 /* -------------------------------------------------------------------- the verdicts */
 
-static void asks(struct uvzk__contender *contender)
+void uvzk__driven_asks(struct uvzk__contender *contender)
 {
-    driven_of(contender)->verdict = UVZK__ASKS;
+    uvzk__driven_of(contender)->verdict = UVZK__ASKS;
     uvzk__queue_touch(contender->queue);
 }
 
-static void gets(struct uvzk__contender *contender)
+void uvzk__driven_gets(struct uvzk__contender *contender)
 {
-    struct uvzk__driven *driven = driven_of(contender);
+    struct uvzk__driven *driven = uvzk__driven_of(contender);
 
     driven->verdict = UVZK__GETS;
     driven->shown = contender->queue->settlings + 1;
     uvzk__queue_touch(contender->queue);
 }
 
-static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
+void uvzk__driven_tell_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     if (contender->wants_position) {
         uvzk__contender_want_no_position(contender);
@@ -65,16 +49,17 @@ static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
 }
 
 /* The contender may be gone afterwards: it has tried once. */
-static void waits(struct uvzk__contender *contender, const char *name, uint64_t ahead)
+void uvzk__driven_waits(struct uvzk__contender *contender, const char *name,
+                        uint64_t ahead)
 {
-    struct uvzk__driven *driven = driven_of(contender);
+    struct uvzk__driven *driven = uvzk__driven_of(contender);
 
     if (uvzk__lookout_join(driven, name)) {
         driven->verdict = UVZK__WAITS;
     } else {
         uvzk__queue_rest(contender->queue); /* it asks again */
     }
-    tell_position(contender, ahead);
+    uvzk__driven_tell_position(contender, ahead);
     uvzk__claim_end_tries(contender->claim);
 }
 
@@ -85,7 +70,7 @@ void uvzk__driven_told(struct uvzk__driven *driven, int news)
     if (news != 0 && news != UVZK_ENONODE) {
         uvzk__contender_end(contender, news);
     } else if (driven->verdict != UVZK__GETS) {
-        asks(contender);
+        uvzk__driven_asks(contender);
     } else if (news == UVZK_ENONODE) {
         uvzk__contender_missing(contender); /* nothing if the delete is ours */
     }
@@ -100,25 +85,6 @@ bool uvzk__driven_is(const struct uvzk__driven *driven, int64_t czxid)
 
 /* ------------------------------------------------------------------------- creating */
 
-static void created_fixed(struct uvzk__contender *contender,
-                          const struct uvzk__reply *reply)
-{
-    struct uvzk__place place = {0, reply->stat.czxid};
-    bool taken = reply->status == UVZK_ENODEEXISTS;
-
-    uvzk__contender_pin(contender);
-    if (reply->status == 0) {
-        contender->queue->fresh = false;
-        gets(contender);
-    }
-    uvzk__node_created(&contender->node, taken ? UVZK_ENOTSENT : reply->status, place);
-    uvzk__contender_follow(contender);
-    if (taken && !contender->ended) {
-        waits(contender, name_of(contender), 1);
-    }
-    uvzk__contender_unpin(contender);
-}
-
 static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender =
@@ -126,245 +92,35 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     int status = reply->status;
 
     uvzk__answered(contender->client, rpc, status, true);
-    if (is_fixed(contender)) {
-        created_fixed(contender, reply);
-        return;
-    }
     if (contender->claim->durable && status == UVZK_EEXPIRED) {
         status = UVZK_ECONNLOSS; /* what it has made stands in the next session, too */
     }
     uvzk__contender_made(contender, status, reply->name, reply->stat.czxid);
 }
 
-static void send_create(struct uvzk__contender *contender)
+static void create(struct uvzk__contender *contender)
 {
     struct uvzk__rpc *rpc = &contender->rpc;
 
-    uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, created);
-    if (is_fixed(contender)) {
-        (void)snprintf(contender->path,
-                       strlen(contender->queue->path) + 1 + UVZK__FIXED_NAME_MAX + 1,
-                       "%s/%s", contender->queue->path, name_of(contender));
-        rpc->mode = UVZK__EPHEMERAL;
-        rpc->acl = uvzk__acl_of(contender->client, contender->path, &contender->acl);
-    } else {
-        rpc->mode = contender->claim->durable ? UVZK__PERSISTENT_SEQUENTIAL
-                                              : UVZK__EPHEMERAL_SEQUENTIAL;
-        rpc->acl = uvzk__contender_acl(contender);
+    if (uvzk__has_fixed_name(contender)) {
+        uvzk__queue_touch(contender->queue); /* one at a time */
+        return;
     }
+    uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, created);
+    rpc->mode = contender->claim->durable ? UVZK__PERSISTENT_SEQUENTIAL
+                                          : UVZK__EPHEMERAL_SEQUENTIAL;
+    rpc->acl = uvzk__contender_acl(contender);
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     uvzk__submit(contender->client, rpc);
     uvzk__contender_sent(contender);
-    asks(contender);
-}
-
-static void create(struct uvzk__contender *contender)
-{
-    if (is_fixed(contender)) {
-        uvzk__queue_touch(contender->queue); /* one at a time */
-    } else {
-        send_create(contender);
-    }
-}
-
-/* --------------------------------------------------------------------- a fixed name */
-
-/* Nothing in the name tells whose znode stands there, but its stat does: one of our
- * session is this contender's, because no other one of ours was let near it. */
-static void inspected(struct uvzk__contender *contender, bool ours, int64_t czxid)
-{
-    struct uvzk__node *node = &contender->node;
-
-    if (node->state == UVZK__NODE_UNKNOWN && ours) {
-        uvzk__node_found(node, 0);
-        if (node->state == UVZK__NODE_IDENTIFYING) {
-            uvzk__node_sent(node);
-            uvzk__node_identified(node, 0, czxid, true);
-            gets(contender);
-        }
-    } else if (node->state == UVZK__NODE_UNKNOWN) {
-        uvzk__node_absent(node);
-    } else if (ours) {
-        driven_of(contender)->confirmed = true;
-    } else {
-        uvzk__node_sent(node); /* an earlier delete was carried out */
-        uvzk__node_delete_replied(node, UVZK_ENONODE);
-    }
-    uvzk__contender_follow(contender);
-}
-
-/* The server will not tell. A look is taken again after a rest, for as long as a znode
- * of ours may stand there; a delete is given up, as when it is refused itself. */
-static void inspection_failed(struct uvzk__contender *contender, int status)
-{
-    bool refused = uvzk__is_answer(status); /* else there will be another chance */
-
-    if (refused && contender->node.state == UVZK__NODE_DOOMED) {
-        uvzk__node_sent(&contender->node);
-        uvzk__node_delete_replied(&contender->node, UVZK_ENOAUTH);
-        uvzk__contender_follow(contender);
-    } else if (refused) {
-        uvzk__queue_rest(contender->queue);
-        uvzk__contender_end(contender, status);
-    }
-}
-
-static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
-    int status = reply->status;
-    int64_t czxid = contender->node.place.czxid; /* 0: it has not been told */
-    bool ours = status == 0 &&
-                reply->stat.ephemeral_owner == contender->client->session.session_id &&
-                (czxid == 0 || czxid == reply->stat.czxid);
-
-    uvzk__answered(contender->client, rpc, status, false);
-    if (!contender->ended) {
-        driven_of(contender)->inspecting = false;
-        if (status == 0 || status == UVZK_ENONODE) {
-            inspected(contender, ours, reply->stat.czxid);
-        } else {
-            inspection_failed(contender, status);
-        }
-    }
-    uvzk__contender_unpin(contender);
-}
-
-static void sync_for_stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
-    struct uvzk__client *client = contender->client;
-    int status = reply->status;
-
-    uvzk__answered(client, rpc, status, false);
-    if (!contender->ended && status == 0 && uvzk__may_send(client)) {
-        uvzk__rpc_prepare(rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
-        uvzk__submit(client, rpc);
-        return;
-    }
-    if (!contender->ended) {
-        driven_of(contender)->inspecting = false;
-        inspection_failed(contender, status == 0 ? UVZK_ENOTSENT : status);
-    }
-    uvzk__contender_unpin(contender);
-}
-
-/* After a sync: what a connection that is lost had under way is over by then. */
-static void inspect(struct uvzk__contender *contender)
-{
-    struct uvzk__driven *driven = driven_of(contender);
-
-    if (driven->inspecting || !uvzk__may_send(contender->client)) {
-        return;
-    }
-    driven->inspecting = true;
-    uvzk__contender_pin(contender);
-    uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_SYNC, contender->path,
-                      sync_for_stat_replied);
-    uvzk__submit(contender->client, &contender->rpc);
-}
-
-/* After a delete whose outcome is not known the name may be another one's. */
-static bool certain(struct uvzk__contender *contender)
-{
-    struct uvzk__driven *driven = driven_of(contender);
-
-    if (!is_fixed(contender) || !contender->node.delete_unknown) {
-        return true;
-    }
-    if (driven->confirmed) {
-        driven->confirmed = false;
-        return true;
-    }
-    inspect(contender);
-    return false;
-}
-
-/* It has, or may have, or is about to have a znode. */
-static bool engaged(const struct uvzk__contender *contender)
-{
-    switch (contender->node.state) {
-    case UVZK__NODE_CREATING:
-        return contender->node.in_flight;
-    case UVZK__NODE_PARENTS:
-    case UVZK__NODE_RESTING:
-        return false;
-    default:
-        return true;
-    }
-}
-
-/* The name, as one of ours that is engaged with it has it; NULL: none is. */
-static const char *engaged_name(struct uvzk__queue *queue, const char *name)
-{
-    struct uvzk__link *heads[] = {&queue->holders, &queue->members, &queue->leaving,
-                                  &queue->strangers};
-
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        for (struct uvzk__link *link = heads[i]->next; link != heads[i];
-             link = link->next) {
-            struct uvzk__contender *contender = contender_at(link);
-            if (is_fixed(contender) && engaged(contender) &&
-                strcmp(name_of(contender), name) == 0) {
-                return name_of(contender);
-            }
-        }
-    }
-    return NULL;
-}
-
-bool uvzk__driven_taken(struct uvzk__queue *queue, const char *name)
-{
-    return engaged_name(queue, name) != NULL || uvzk__lookout_exists(queue, name);
-}
-
-/* taken: a name that is known to be engaged. */
-static void start_fixed(struct uvzk__contender *contender, const char **taken)
-{
-    struct uvzk__queue *queue = contender->queue;
-    const char *name = name_of(contender);
-
-    if (*taken == NULL || strcmp(*taken, name) != 0) {
-        *taken = engaged_name(queue, name);
-    }
-    if (*taken != NULL) {
-        tell_position(contender, 1);
-        uvzk__claim_end_tries(contender->claim);
-    } else if (uvzk__lookout_exists(queue, name)) {
-        waits(contender, name, 1);
-    } else if (!queue->resting && uvzk__may_send(queue->client)) {
-        send_create(contender);
-        *taken = name;
-    }
-}
-
-static void settle_fixed(struct uvzk__queue *queue)
-{
-    struct uvzk__link *link = queue->strangers.next;
-    const char *taken = NULL;
-
-    while (link != &queue->strangers) {
-        struct uvzk__contender *contender = contender_at(link);
-        link = link->next;
-        if (!is_fixed(contender)) {
-            continue;
-        }
-        if (contender->node.state == UVZK__NODE_UNKNOWN && !queue->resting) {
-            inspect(contender);
-        } else if (contender->node.state == UVZK__NODE_CREATING &&
-                   !contender->node.in_flight && driven_of(contender)->lookout == NULL) {
-            start_fixed(contender, &taken);
-        }
-    }
+    uvzk__driven_asks(contender);
 }
 
 /* ------------------------------------------------------------------------- listings */
 
 static bool asking(const struct uvzk__contender *contender)
 {
-    return stands(contender) && driven_of(contender)->verdict == UVZK__ASKS;
+    return stands(contender) && uvzk__driven_of(contender)->verdict == UVZK__ASKS;
 }
 
 /* The contender may be gone afterwards. */
@@ -378,10 +134,10 @@ static void judge(struct uvzk__contender *contender, const struct uvzk__ranking 
     }
     switch (uvzk__ranking_judge(ranking, own, &watch)) {
     case UVZK__GETS:
-        gets(contender);
+        uvzk__driven_gets(contender);
         break;
     case UVZK__WAITS:
-        waits(contender, ranking->names[watch], own);
+        uvzk__driven_waits(contender, ranking->names[watch], own);
         break;
     case UVZK__ASKS:
         uvzk__log(contender->client, UVZK_LOG_ERROR,
@@ -402,7 +158,7 @@ static int judge_members(struct uvzk__queue *queue, const struct uvzk__reply *re
 
     while (status == 0 && link != &queue->members) {
         struct uvzk__contender *contender = contender_at(link);
-        struct uvzk__driven *driven = driven_of(contender);
+        struct uvzk__driven *driven = uvzk__driven_of(contender);
         link = link->next;
         if (!asking(contender)) {
             continue;
@@ -423,7 +179,8 @@ static int judge_members(struct uvzk__queue *queue, const struct uvzk__reply *re
 
 static bool searched_for(const struct uvzk__contender *contender)
 {
-    return contender->node.state == UVZK__NODE_UNKNOWN && !is_fixed(contender);
+    return contender->node.state == UVZK__NODE_UNKNOWN &&
+           !uvzk__has_fixed_name(contender);
 }
 
 /* While it is not known its path ends where the number would begin. */
@@ -572,18 +329,18 @@ static void grant_if_shown(struct uvzk__contender *contender)
     struct uvzk__client *client = contender->client;
     uint32_t settling = contender->queue->settlings;
     bool shown =
-        driven_of(contender)->shown == settling || contender->vouched == settling;
+        uvzk__driven_of(contender)->shown == settling || contender->vouched == settling;
 
     if (!contender->claim->durable &&
         !uvzk__proof_grants(&client->proof, uvzk__now(client))) {
         want_proof(contender);
     } else if (shown) {
         uvzk__contender_grant(contender);
-    } else if (is_fixed(contender)) {
+    } else if (uvzk__has_fixed_name(contender)) {
         uvzk__prover_want(contender);
     } else {
         uvzk__prover_unwant(contender);
-        asks(contender);
+        uvzk__driven_asks(contender);
     }
 }
 
@@ -592,10 +349,10 @@ static void look_after(struct uvzk__link *head)
 {
     for (struct uvzk__link *link = head->next; link != head; link = link->next) {
         struct uvzk__contender *contender = contender_at(link);
-        struct uvzk__driven *driven = driven_of(contender);
+        struct uvzk__driven *driven = uvzk__driven_of(contender);
         if (stands(contender) && driven->verdict == UVZK__GETS &&
             driven->lookout == NULL &&
-            (is_fixed(contender) || contender->claim->durable) &&
+            (uvzk__has_fixed_name(contender) || contender->claim->durable) &&
             !uvzk__lookout_join(driven, uvzk__path_name(contender->path))) {
             uvzk__queue_rest(contender->queue);
         }
@@ -609,7 +366,7 @@ static void grant_members(struct uvzk__queue *queue)
     while (link != &queue->members) {
         struct uvzk__contender *contender = contender_at(link);
         link = link->next;
-        if (stands(contender) && driven_of(contender)->verdict == UVZK__GETS) {
+        if (stands(contender) && uvzk__driven_of(contender)->verdict == UVZK__GETS) {
             grant_if_shown(contender);
         }
     }
@@ -617,7 +374,7 @@ static void grant_members(struct uvzk__queue *queue)
 
 void uvzk__driven_settle(struct uvzk__queue *queue)
 {
-    settle_fixed(queue);
+    uvzk__fixed_names_settle(queue);
     look_after(&queue->members);
     look_after(&queue->holders);
     uvzk__lookouts_arm(queue);
@@ -652,7 +409,7 @@ const struct uvzk__claim_kind uvzk__claim_driven = {
     .ungranted = uvzk__claim_plain_ungranted,
     .ended = uvzk__claim_plain_ended,
     .create = create,
-    .certain = certain,
+    .certain = uvzk__fixed_name_certain,
     .freed = claim_freed,
 };
 

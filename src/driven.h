@@ -7,9 +7,7 @@
  *                `--------- it is gone, or has changed
  *
  * With a fixed name there is nothing to list: whoever has created the znode GETS, and
- * everybody else WAITS for that one to go and then tries again; of the local ones, one
- * at a time. Such a name does not tell whose znode it is: after a create or a delete
- * whose outcome is not known its stat is asked for, after a sync.
+ * everybody else WAITS for that one to go and then tries again (fixed_name.h).
  *
  * A grant rests on what has just been seen: a listing after the last wake that shows
  * the contender's znode, a proof that names it, the reply to a fixed name's create. A
@@ -58,14 +56,31 @@ struct uvzk__driven {
     bool confirmed;  /* what stands there is its own */
 };
 
+/* Of a contender in a driven directory. */
+static inline struct uvzk__driven *
+uvzk__driven_of(const struct uvzk__contender *contender)
+{
+    return contender->claim->extra;
+}
+
+static inline bool uvzk__has_fixed_name(const struct uvzk__contender *contender)
+{
+    return uvzk__lock_driver_fixed(uvzk__driven_of(contender)->driver);
+}
+
+/* Its verdict. WAITS, for the child of that name, is told how many are before it; the
+ * contender may be gone afterwards: it has tried once. */
+void uvzk__driven_asks(struct uvzk__contender *);
+void uvzk__driven_gets(struct uvzk__contender *);
+void uvzk__driven_waits(struct uvzk__contender *, const char *name, uint64_t ahead);
+
+/* Once, if its claim wants to be told. */
+void uvzk__driven_tell_position(struct uvzk__contender *, uint64_t ahead);
+
 extern const struct uvzk__claim_kind uvzk__claim_driven;
 
 /* A claim's extra. UV_ENOMEM: nothing is done. */
 int uvzk__driven_attach(struct uvzk__claim *, struct uvzk__lock_driver *);
-
-/* Whether one of ours may have the znode of this fixed name, or another's is known to
- * stand. */
-bool uvzk__driven_taken(struct uvzk__queue *, const char *name);
 
 /* The child it is looking at: UVZK_ENONODE, it is gone; 0, something has happened to it;
  * else why it cannot be watched. */

@@ -6,6 +6,7 @@
 #include "claim.h"
 #include "contender.h"
 #include "driven.h"
+#include "fixed_name.h"
 #include "lock.h"
 #include "path.h"
 #include "queue.h"
@@ -87,7 +88,7 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
 
     (void)options;
     return queue != NULL && uvzk__lock_driver_fixed(driver) &&
-           uvzk__driven_taken(queue, driver->name);
+           uvzk__fixed_name_taken(queue, driver->name);
 }
 
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,

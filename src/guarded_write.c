@@ -76,10 +76,9 @@ static int check_ops(const struct uvzk__client *client, const uvzk_write_op_t *o
 static bool can_be_checked(const struct uvzk__rollcall *rollcall)
 {
     for (size_t i = 0; i < rollcall->count; i++) {
-        const struct uvzk__claim *claim = rollcall->contenders[i]->claim;
-        if (claim->kind == &uvzk__claim_driven &&
-            uvzk__lock_driver_fixed(
-                ((const struct uvzk__driven *)claim->extra)->driver)) {
+        const struct uvzk__contender *contender = rollcall->contenders[i];
+        if (contender->claim->kind == &uvzk__claim_driven &&
+            uvzk__has_fixed_name(contender)) {
             return false;
         }
     }

@@ -1,0 +1,27 @@
+/* The part of a driven directory (driven.h) that is about fixed names.
+ *
+ *   CREATING, one of ours at a time --> made: it GETS
+ *      ^    |
+ *      |    `--> taken: WAITS for the znode to go, and so do the others
+ *      `------------------------------'
+ *
+ * There is nothing to list. Such a name does not tell whose znode it is: after a create or
+ * a delete whose outcome is not known its stat is asked for, after a sync. */
+#ifndef UVZK_FIXED_NAME_H
+#define UVZK_FIXED_NAME_H
+
+#include "state.h"
+
+/* Whether one of ours may have the znode of this fixed name, or another's is known to
+ * stand. */
+bool uvzk__fixed_name_taken(struct uvzk__queue *, const char *name);
+
+/* claim_kind's: whether the znode that is to be deleted is known to be the contender's;
+ * always, if its name has a number. */
+bool uvzk__fixed_name_certain(struct uvzk__contender *);
+
+/* Looks at those whose create has been lost, and lets one of those that wait for nobody
+ * create. */
+void uvzk__fixed_names_settle(struct uvzk__queue *);
+
+#endif
