@@ -285,6 +285,9 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(client, rpc, reply->status, false);
     uvzk__node_identified(&contender->node, reply->status, czxid, ours);
+    if (contender->node.state == UVZK__NODE_STANDING) {
+        uvzk__contender_vouch(contender, contender->look_stamp);
+    }
     if (contender->node.state == UVZK__NODE_CREATING &&
         uvzk__contender_rename(contender) != 0) {
         uvzk__contender_end(contender, UV_EIO);
@@ -298,6 +301,7 @@ static void submit_stat(struct uvzk__contender *contender)
     uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
     uvzk__node_sent(&contender->node);
     uvzk__submit(contender->client, &contender->rpc);
+    contender->look_stamp = contender->client->stamp;
 }
 
 void uvzk__contender_pump(struct uvzk__contender *contender)

@@ -82,7 +82,7 @@ void uvzk__guard(struct uvzk__contender *contender)
     uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_GET, contender->path, armed);
     contender->rpc.watch = &contender->guard;
     uvzk__submit(client, &contender->rpc);
-    contender->guard_stamp = client->stamp;
+    contender->look_stamp = client->stamp;
 }
 
 void uvzk__guard_end(struct uvzk__contender *contender)

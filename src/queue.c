@@ -412,7 +412,7 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
     }
     if (front->guarding == UVZK__GUARD_ARMED) {
         /* What happened during a disconnection is told only by and by. */
-        bool silent = front->guard_stamp > queue->client->connected_stamp;
+        bool silent = front->look_stamp > queue->client->connected_stamp;
         return silent ? VOUCHED : ASK_PROOF;
     }
     return front->shared ? ASK_PROOF : ASK_GUARD;

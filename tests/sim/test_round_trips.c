@@ -93,13 +93,22 @@ static void end(void)
     sim_free(sim);
 }
 
-static void ask(int number, int client)
+static void ask_for(int number, uvzk_lock_t *lock, uint32_t leases)
 {
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.leases = leases;
     memset(&waits[number], 0, sizeof(waits[number]));
     waits[number].request.data = &waits[number];
-    assert_int_equal(uvzk_lock_acquire(&mutexes[client], &waits[number].request, NULL,
-                                       on_acquired, on_lost),
-                     0);
+    assert_int_equal(
+        uvzk_lock_acquire(lock, &waits[number].request, &options, on_acquired, on_lost),
+        0);
+}
+
+static void ask(int number, int client)
+{
+    ask_for(number, &mutexes[client], 0);
 }
 
 static void let_go(int number)
@@ -108,14 +117,19 @@ static void let_go(int number)
 }
 
 /* Acquires, and tells how long it took. */
-static uint64_t time_of_acquire(int number, int client)
+static uint64_t time_of(int number, uvzk_lock_t *lock, uint32_t leases)
 {
     uint64_t from = sim_now(sim);
-    ask(number, client);
+    ask_for(number, lock, leases);
     sim_run_for(sim, 500);
     assert_true(waits[number].told);
     assert_int_equal(waits[number].status, 0);
     return waits[number].at_ms - from;
+}
+
+static uint64_t time_of_acquire(int number, int client)
+{
+    return time_of(number, &mutexes[client], 0);
 }
 
 static uint64_t time_of_release(int number)
@@ -129,10 +143,15 @@ static uint64_t time_of_release(int number)
 }
 
 /* The directory stands and has seen others, so that the suffix is not 0. */
+static void wear_in_lock(uvzk_lock_t *lock)
+{
+    (void)time_of(0, lock, 0);
+    (void)time_of_release(0);
+}
+
 static void wear_in(void)
 {
-    (void)time_of_acquire(0, 0);
-    (void)time_of_release(0);
+    wear_in_lock(&mutexes[0]);
 }
 
 static uint64_t requests(int client)
@@ -215,6 +234,26 @@ static void test_foreign_handover_is_one_way_each(void **state)
     end();
 }
 
+/* The transaction and the listings leave together; then the czxid is asked for. */
+static void test_multi_lock_is_two(void **state)
+{
+    uvzk_mutex_t more[2] = {0};
+    uvzk_multilock_t all = {0};
+    uvzk_lock_t *const members[] = {&mutexes[0], &more[0], &more[1]};
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    assert_int_equal(uvzk_mutex_init(&clients[0], &more[0], "/more/a"), 0);
+    assert_int_equal(uvzk_mutex_init(&clients[0], &more[1], "/more/b"), 0);
+    assert_int_equal(uvzk_multilock_init(&clients[0], &all, members, 3, 0, NULL), 0);
+    wear_in_lock(&all);
+    uint64_t before = requests(0);
+    assert_int_equal(time_of(0, &all, 0), 2 * ROUND_TRIP);
+    assert_int_equal(requests(0) - before, 1 + 3 + 3);
+    assert_int_equal(time_of_release(0), ROUND_TRIP);
+    assert_int_equal(requests(0) - before, 1 + 3 + 3 + 1);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_new_directory_is_three),
         cmocka_unit_test(test_local_handover_is_none),
         cmocka_unit_test(test_foreign_handover_is_one_way_each),
+        cmocka_unit_test(test_multi_lock_is_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
