@@ -229,6 +229,7 @@ void uvzk__contender_sent(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
 
     contender->covered = false;
+    contender->clear_stamp = 0;
     contender->create_stamp = client->stamp;
     uvzk__node_sent(&contender->node);
     if (client->tuning & UVZK__TUNE_PIPELINE && !queue->fresh) {

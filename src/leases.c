@@ -441,6 +441,22 @@ void uvzk__leases_init(struct uvzk__queue *queue)
     queue->watch.watch_cb = fired;
 }
 
+/* A ticket of ours is on its way, and its listing with it; if that shows nobody before
+ * it, this one, sent behind it, shows all the leases there are. */
+static bool may_count_soon(const struct uvzk__queue *queue)
+{
+    const struct uvzk__client *client = queue->client;
+    const struct uvzk__queue *locks =
+        client->tuning & UVZK__TUNE_PIPELINE
+            ? uvzk__queue_find(queue->client, UVZK__EXCLUSIVE, queue->locks_path)
+            : NULL;
+
+    return queue->taker == NULL && locks != NULL && locks->doing == UVZK__QUEUE_LISTING &&
+           uvzk__list_empty(&locks->holders) && uvzk__list_empty(&locks->members) &&
+           !uvzk__list_empty(&locks->strangers) &&
+           queue->listed_stamp < locks->asked_stamp;
+}
+
 static void request(struct uvzk__queue *queue)
 {
     bool waits = queue->taker != NULL && !queue->taker->creating &&
@@ -457,7 +473,9 @@ static void request(struct uvzk__queue *queue)
         uvzk__parents_make(queue);
     } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN)) {
         uvzk__listing_start_synced(queue);
-    } else if (waits && (!counted(queue) || (queue->crowded && queue->watched == NULL))) {
+    } else if (may_count_soon(queue) ||
+               (waits &&
+                (!counted(queue) || (queue->crowded && queue->watched == NULL)))) {
         uvzk__listing_start(queue);
     }
 }

@@ -193,6 +193,7 @@ void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *conten
     if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX &&
         contender->node.place.sequence == 0) {
         contender->covered = true; /* nobody was ever there before */
+        contender->clear_stamp = contender->create_stamp;
         uvzk__contender_vouch(contender, contender->create_stamp);
     }
     if (!contender->covered && contender->create_stamp > queue->newest_stamp) {
@@ -222,8 +223,17 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
 struct remains {
     bool any;
     bool standing_writer; /* certainly stands, and everybody behind waits for it */
-    bool reigned;         /* it held until it was let go */
+    bool reigned;         /* it held, and stood when nobody else was before this one */
 };
+
+/* Its delete may be long done, and others have come and gone; but not if it stood behind
+ * no foreigner's, and before this one, in the listing that showed this one clear. */
+static bool reigned_until(const struct uvzk__contender *left,
+                          const struct uvzk__contender *contender)
+{
+    return left->reigned && contender->clear_stamp != 0 &&
+           left->seen_stamp >= contender->clear_stamp;
+}
 
 static struct remains remains_before(struct uvzk__contender *contender)
 {
@@ -239,7 +249,7 @@ static struct remains remains_before(struct uvzk__contender *contender)
         }
         if (!left->shared || !contender->shared) {
             remains.any = true;
-            remains.reigned |= left->reigned;
+            remains.reigned |= reigned_until(left, contender);
             remains.standing_writer |=
                 !left->shared && !left->node.in_flight && !left->node.delete_unknown;
         }
@@ -363,6 +373,15 @@ bool uvzk__queue_has_stranger(struct uvzk__queue *queue, enum uvzk__node_state s
     return false;
 }
 
+/* The leases of a ticket that is about to be made can be listed behind its own listing. */
+static void touch_leases(struct uvzk__queue *queue)
+{
+    if (!uvzk__list_empty(&queue->strangers) &&
+        member_at(queue->strangers.prev)->beside != NULL) {
+        uvzk__queue_touch(member_at(queue->strangers.prev)->beside);
+    }
+}
+
 static void request(struct uvzk__queue *queue)
 {
     const struct uvzk__foreigner *predecessor;
@@ -383,6 +402,7 @@ static void request(struct uvzk__queue *queue)
         uvzk__listing_start_synced(queue);
     } else if (wants_listing(queue)) {
         uvzk__listing_start(queue);
+        touch_leases(queue);
     } else if (predecessor != NULL && queue->watched == NULL) {
         uvzk__predecessor_watch(queue, predecessor);
     }
@@ -443,11 +463,13 @@ static void want_proof_of_readers(struct uvzk__queue *queue)
     }
 }
 
-/* Nobody else can have held since one of ours did that has not quite gone yet. */
+/* Nobody else can have held since one of ours did that has not quite gone yet, or since
+ * the listing that showed nobody else before this one. */
 static void reign(struct uvzk__contender *front, struct remains remains)
 {
     if (!remains.reigned) {
-        front->queue->reign_stamp = front->client->stamp;
+        front->queue->reign_stamp =
+            front->clear_stamp != 0 ? front->clear_stamp : front->client->stamp;
     }
     front->reigned = true;
     uvzk__contender_grant(front);

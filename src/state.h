@@ -134,6 +134,8 @@ struct uvzk__contender {
     uint64_t create_stamp;  /* client->stamp when the create was submitted */
     uint64_t seen_stamp;    /* of the last listing that shows the node */
     uint64_t vouched_stamp; /* of the request that has last shown it, guard.h */
+    uint64_t clear_stamp;   /* of the first listing that shows no foreigner before it
+                               whom it has to wait for; 0: none has yet */
     uint64_t look_stamp;    /* of the last exists of the node, or guard's get */
     struct uvzk__acl acl;   /* of its create, acl.h */
     struct uvzk__queue *beside; /* a ticket's leases: they hear of it, and its delete

@@ -281,6 +281,10 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
             contender->seen_stamp = queue->asked_stamp;
             contender->covered = true;
             uvzk__contender_vouch(contender, queue->asked_stamp);
+            if (contender->clear_stamp == 0 && uvzk__node_has_place(&contender->node) &&
+                uvzk__view_blocker(queue, contender) == NULL) {
+                contender->clear_stamp = queue->asked_stamp;
+            }
         }
     }
 }

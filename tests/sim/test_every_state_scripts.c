@@ -356,23 +356,23 @@ static void open_large_semaphore(struct lock_set *set, uvzk_client_t *client)
     open_semaphore_of(set, client, 4);
 }
 
-/* Three of four leases at a time: 1 gets what 0 gives back first, and then the rest;
- * 2 waits for others', 3 is made while the reply is lost. */
+/* Three of four leases at a time, or all: 1 gets what 0 gives back first, and then the
+ * rest; 2 waits for another's, and gets the last one while the reply is lost. */
 static const struct cue leases_script[] = {
     {0, part_ask, .part = 0, .number = 3},
     {5, start, NO_PART},
+    {50, foreigner, .number = 0, .path = FOREIGN_LEASE},
     {60, part_ask, .part = 1, .number = 3},
-    {70, part_ask, .part = 2, .number = 3},
+    {70, part_ask, .part = 2, .number = 4},
     {75, part_ask, .part = 3, .number = 1},
     {80, give_back, .part = 0, .number = 1},
     {100, release, .part = 0},
-    {120, foreigner, .number = 0, .path = FOREIGN_LEASE},
-    {125, foreigner, .number = 1, .path = FOREIGN_LEASE},
     {140, release, .part = 1},
     {160, cancel, .part = 3},
     {180, foreigner_goes, .number = 0},
     {183, lose_reply, NO_PART},
     {280, release, .part = 2},
+    {290, foreigner, .number = 1, .path = FOREIGN_LEASE},
     {300, part_ask, .part = 4, .number = 3},
     {304, lose_request, NO_PART},
     {380, part_ask, .part = 5, .number = 2},

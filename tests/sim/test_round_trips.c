@@ -254,6 +254,32 @@ static void test_multi_lock_is_two(void **state)
     end();
 }
 
+static uint64_t time_of_semaphore(unsigned tuning, uint32_t leases, uint64_t *asked)
+{
+    uvzk_semaphore_t semaphore = {0};
+    begin(tuning);
+    assert_int_equal(uvzk_semaphore_init(&clients[0], &semaphore, "/s", 5, NULL), 0);
+    wear_in_lock(&semaphore);
+    *asked = requests(0);
+    uint64_t taken = time_of(0, &semaphore, leases);
+    *asked = requests(0) - *asked; /* the ticket's delete is one of them */
+    (void)time_of_release(0);
+    end();
+    return taken;
+}
+
+/* The ticket and both listings leave together; then the leases are made, at once. */
+static void test_semaphore_is_two(void **state)
+{
+    uint64_t asked;
+    (void)state;
+    assert_int_equal(time_of_semaphore(UVZK__TUNE_ALL, 1, &asked), 2 * ROUND_TRIP);
+    assert_int_equal(asked, 5);
+    assert_int_equal(time_of_semaphore(UVZK__TUNE_ALL, 3, &asked), 2 * ROUND_TRIP);
+    assert_int_equal(asked, 5);
+    assert_int_equal(time_of_semaphore(0, 1, &asked), 4 * ROUND_TRIP);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_local_handover_is_none),
         cmocka_unit_test(test_foreign_handover_is_one_way_each),
         cmocka_unit_test(test_multi_lock_is_two),
+        cmocka_unit_test(test_semaphore_is_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
