@@ -10,12 +10,55 @@ static struct live live;
 static uvzk_mutex_t mutex;
 static struct attempt first, second, third;
 
+/* Starts the client, as it was set up since live_begin, with one mutex on the path. */
+static void start_with_lock(const char *path)
+{
+    live_start(&live);
+    memset(&mutex, 0, sizeof(mutex));
+    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, path), 0);
+}
+
 /* A client and one mutex on LOCK. */
 static void open_lock(void)
 {
-    live_open(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, LOCK), 0);
+    live_begin(&live);
+    start_with_lock(LOCK);
+}
+
+static void take_first(void)
+{
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+}
+
+/* The first one holds, and the second one waits. */
+static void queue_two(void)
+{
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+    assert_true(attempt_wait_queued(live.loop, &second));
+}
+
+/* The first one holds, and two come after it. */
+static void start_three(void)
+{
+    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
+    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
+    assert_int_equal(attempt_start(&third, &mutex, NULL), 0);
+    assert_true(attempt_wait_granted(live.loop, &first));
+}
+
+static void hand_over(struct attempt *holder, struct attempt *next)
+{
+    assert_true(attempt_release_and_wait(live.loop, holder));
+    assert_true(attempt_wait_granted(live.loop, next));
+}
+
+static void wait_refused(struct attempt *attempt, int status)
+{
+    assert_true(attempt_wait_told(live.loop, attempt));
+    assert_int_equal(attempt->status, status);
 }
 
 static bool has_watches(void *context)
@@ -67,20 +110,15 @@ static void test_grants_in_turn_and_tells_the_place(void **state)
 {
     (void)state;
     open_lock();
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
-    assert_int_equal(attempt_start(&third, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    start_three();
     assert_true(attempt_wait_queued(live.loop, &second));
     assert_true(attempt_wait_queued(live.loop, &third));
     assert_int_equal(second.ahead, 1);
     assert_int_equal(third.ahead, 2);
     assert_int_equal(raw_children_count(live.raw, LOCK), 3);
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(attempt_wait_granted(live.loop, &second));
+    hand_over(&first, &second);
     assert_int_equal(third.acquired, 0);
-    assert_true(attempt_release_and_wait(live.loop, &second));
-    assert_true(attempt_wait_granted(live.loop, &third));
+    hand_over(&second, &third);
     assert_true(attempt_release_and_wait(live.loop, &third));
     assert_true(first.token < second.token && second.token < third.token);
     assert_int_equal(second.queued, 1);
@@ -92,9 +130,8 @@ static void test_waits_behind_a_stranger(void **state)
 {
     char made[256];
     (void)state;
-    live_open(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, "/stranger"), 0);
+    live_begin(&live);
+    start_with_lock("/stranger");
     assert_int_equal(raw_create(live.raw, "/stranger"), ZOK);
     assert_int_equal(raw_contend(live.raw, "/stranger", made, sizeof(made)), ZOK);
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
@@ -128,8 +165,7 @@ static void test_reenters_by_owner(void **state)
     assert_true(uvzk_lock_is_held_by(&mutex, &alice)); /* the re-entry stands */
     assert_false(uvzk_lock_is_held_by(&mutex, &bob));
     assert_int_equal(third.acquired, 0);
-    assert_true(attempt_release_and_wait(live.loop, &second));
-    assert_true(attempt_wait_granted(live.loop, &third));
+    hand_over(&second, &third);
     assert_true(uvzk_lock_is_held_by(&mutex, &bob));
     assert_true(attempt_release_and_wait(live.loop, &third));
     end_without_children(LOCK);
@@ -145,8 +181,7 @@ static void test_try_once(void **state)
     assert_int_equal(attempt_start_within(&first, &mutex, UVZK_TRY_ONCE), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_int_equal(attempt_start_within(&second, &mutex, UVZK_TRY_ONCE), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UV_ETIMEDOUT);
+    wait_refused(&second, UV_ETIMEDOUT);
     assert_true(live_wait_children(&live, LOCK, 1));
     assert_true(attempt_holds(&first));
     assert_true(attempt_release_and_wait(live.loop, &first));
@@ -157,12 +192,10 @@ static void test_times_out_in_the_queue(void **state)
 {
     (void)state;
     open_lock();
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    take_first();
     uint64_t begin = uvzk_now();
     assert_int_equal(attempt_start_within(&second, &mutex, 300), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UV_ETIMEDOUT);
+    wait_refused(&second, UV_ETIMEDOUT);
     assert_int_equal(second.queued, 1);
     assert_true(uvzk_now() - begin >= 300);
     assert_true(live_wait_children(&live, LOCK, 1));
@@ -174,20 +207,15 @@ static void test_cancels_in_the_queue(void **state)
 {
     (void)state;
     open_lock();
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
-    assert_int_equal(attempt_start(&third, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    start_three();
     assert_true(attempt_wait_queued(live.loop, &third));
     assert_int_equal(uvzk_cancel(&second.request), 0);
     assert_int_equal(second.acquired, 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UV_ECANCELED);
+    wait_refused(&second, UV_ECANCELED);
     assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
     assert_true(live_wait_children(&live, LOCK, 2));
     assert_int_equal(third.acquired, 0); /* the first one still holds */
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(attempt_wait_granted(live.loop, &third));
+    hand_over(&first, &third);
     assert_true(attempt_release_and_wait(live.loop, &third));
     end_without_children(LOCK);
 }
@@ -198,16 +226,14 @@ static void test_cancels_behind_a_stranger(void **state)
     char made[256];
     (void)state;
     open_lock();
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    take_first();
     assert_int_equal(raw_contend(live.raw, LOCK, made, sizeof(made)), ZOK);
     assert_true(attempt_release_and_wait(live.loop, &first));
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_queued(live.loop, &second));
     assert_true(run_until(live.loop, has_watches, NULL, PATIENCE_MS));
     assert_int_equal(uvzk_cancel(&second.request), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UV_ECANCELED);
+    wait_refused(&second, UV_ECANCELED);
     assert_true(run_until(live.loop, has_no_watches, NULL, PATIENCE_MS));
     assert_true(live_wait_children(&live, LOCK, 1));
     assert_int_equal(raw_delete(live.raw, made), ZOK);
@@ -222,8 +248,7 @@ static void test_cancels_at_once(void **state)
     assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
     assert_int_equal(uvzk_cancel(&first.request), 0);
-    assert_true(attempt_wait_told(live.loop, &first));
-    assert_int_equal(first.status, UV_ECANCELED);
+    wait_refused(&first, UV_ECANCELED);
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &second));
     assert_true(attempt_release_and_wait(live.loop, &second));
@@ -234,8 +259,7 @@ static void test_loses_a_deleted_znode(void **state)
 {
     (void)state;
     open_lock();
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    take_first();
     assert_int_equal(raw_delete(live.raw, uvzk_node_path(&first.request)), ZOK);
     assert_true(attempt_wait_lost(live.loop, &first));
     assert_int_equal(first.lost_reason, UVZK_EDELETED);
@@ -261,8 +285,7 @@ static void test_queues_again_after_its_znode_was_deleted(void **state)
     char made[256], path[256];
     (void)state;
     open_lock();
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    take_first();
     assert_int_equal(raw_contend(live.raw, LOCK, made, sizeof(made)), ZOK);
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_queued(live.loop, &second));
@@ -310,10 +333,7 @@ static void test_excludes_others_after_its_znode_was_deleted(void **state)
     (void)state;
     memset(&exclusion, 0, sizeof(exclusion));
     open_lock();
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_true(attempt_wait_queued(live.loop, &second));
+    queue_two();
     delete_last_znode(path, sizeof(path));
     assert_int_equal(
         raw_contend(live.raw, LOCK, exclusion.stranger, sizeof(exclusion.stranger)), ZOK);
@@ -372,8 +392,7 @@ static void test_lists_participants(void **state)
     list(&listing);
     assert_int_equal(listing.status, 0);
     assert_int_equal(listing.count, 0);
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    take_first();
     assert_int_equal(raw_contend(live.raw, LOCK, made, sizeof(made)), ZOK);
     assert_int_equal(raw_create(live.raw, LOCK "/no-contender"), ZOK);
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
@@ -385,8 +404,7 @@ static void test_lists_participants(void **state)
     assert_string_equal(listing.paths[1], made);
     assert_int_equal(live_stats(&live).foreign, 1);
     assert_int_equal(raw_delete(live.raw, made), ZOK);
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(attempt_wait_granted(live.loop, &second));
+    hand_over(&first, &second);
     assert_string_equal(listing.paths[2], uvzk_node_path(&second.request));
     assert_true(attempt_release_and_wait(live.loop, &second));
     assert_int_equal(raw_delete(live.raw, LOCK "/no-contender"), ZOK);
@@ -412,8 +430,7 @@ static void test_verifies_a_hold(void **state)
     open_lock();
     memset(&question, 0, sizeof(question));
     question.request.data = &question;
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    take_first();
     assert_int_equal(uvzk_verify(&first.request, &question.request, on_verified), 0);
     assert_true(run_until_count(live.loop, &question.told, 1));
     assert_int_equal(question.status, 0);
@@ -437,11 +454,8 @@ static void test_proofs_extend_the_hold(void **state)
     (void)state;
     live_begin(&live);
     live.options.session_timeout_ms = 3000;
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, LOCK), 0);
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    start_with_lock(LOCK);
+    take_first();
     assert_int_equal(uvzk_client_session_timeout(&live.client), 3000);
     for (int i = 0; i < 3; i++) {
         uint64_t until = uvzk_valid_until(&first.request);
@@ -461,11 +475,8 @@ static void test_puts_everything_below_the_namespace(void **state)
     (void)state;
     live_begin(&live);
     live.options.ns = "app";
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, "/ns/lock"), 0);
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    start_with_lock("/ns/lock");
+    take_first();
     assert_int_equal(raw_children_count(live.raw, "/app/ns/lock"), 1);
     assert_int_equal(strncmp(uvzk_node_path(&first.request), "/app/ns/lock/_c_", 16), 0);
     assert_true(attempt_release_and_wait(live.loop, &first));
@@ -480,17 +491,14 @@ static void test_chroot_must_exist_and_is_not_told(void **state)
     snprintf(hosts, sizeof(hosts), "%s/root", server_hosts(live_server));
     assert_int_equal(raw_create(live.raw, "/root"), ZOK);
     live.options.hosts = hosts;
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, LOCK), 0);
+    start_with_lock(LOCK);
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_int_equal(
         strncmp(uvzk_node_path(&first.request), LOCK "/_c_", strlen(LOCK "/_c_")), 0);
     assert_true(live_wait_children(&live, "/root" LOCK, 2));
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(attempt_wait_granted(live.loop, &second));
+    hand_over(&first, &second);
     assert_true(attempt_release_and_wait(live.loop, &second));
     end_without_children("/root" LOCK);
 }
@@ -506,11 +514,8 @@ static void test_protects_znodes_by_acl(void **state)
     live.options.auth_length = strlen("user:secret");
     live.options.acl = &acl;
     live.options.acl_count = 1;
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, "/secret/lock"), 0);
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    start_with_lock("/secret/lock");
+    take_first();
     const char *node = uvzk_node_path(&first.request);
     assert_int_equal(raw_get(live.raw, node, text, sizeof(text)), ZNOAUTH);
     assert_int_equal(raw_delete(live.raw, node), ZNOAUTH);
@@ -525,12 +530,9 @@ static void test_reports_a_forbidden_directory(void **state)
     live_begin(&live);
     assert_int_equal(raw_create(live.raw, "/forbidden"), ZOK);
     assert_int_equal(raw_forbid_creates(live.raw, "/forbidden"), ZOK);
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, "/forbidden"), 0);
+    start_with_lock("/forbidden");
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_told(live.loop, &first));
-    assert_int_equal(first.status, UVZK_ENOAUTH);
+    wait_refused(&first, UVZK_ENOAUTH);
     end_without_children("/forbidden");
 }
 
@@ -541,12 +543,9 @@ static void test_reports_an_unknown_scheme(void **state)
     live.options.auth_scheme = "no-such-scheme";
     live.options.auth = "x";
     live.options.auth_length = 1;
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, LOCK), 0);
+    start_with_lock(LOCK);
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_told(live.loop, &first));
-    assert_int_equal(first.status, UVZK_EAUTH);
+    wait_refused(&first, UVZK_EAUTH);
     live_end(&live);
 }
 
@@ -557,14 +556,9 @@ static void test_tells_the_states_in_order(void **state)
     (void)state;
     live_begin(&live);
     live_use_proxy(&live);
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
+    start_with_lock(LOCK);
     assert_int_equal(uvzk_client_state(&live.client), UVZK_STATE_LATENT);
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, LOCK), 0);
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_true(attempt_wait_queued(live.loop, &second));
+    queue_two();
     assert_int_equal(uvzk_client_state(&live.client), UVZK_STATE_CONNECTED);
     int64_t session = uvzk_client_session_id(&live.client);
     proxy_cut(&live.proxy);
@@ -576,8 +570,7 @@ static void test_tells_the_states_in_order(void **state)
     assert_int_equal(uvzk_client_session_id(&live.client), session);
     assert_true(attempt_holds(&first));
     assert_int_equal(raw_children_count(live.raw, LOCK), 2);
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(attempt_wait_granted(live.loop, &second));
+    hand_over(&first, &second);
     assert_int_equal(second.queued, 1);
     assert_true(attempt_release_and_wait(live.loop, &second));
     end_without_children(LOCK);
@@ -588,20 +581,14 @@ static void test_loses_everything_with_the_session(void **state)
     (void)state;
     live_begin(&live);
     live_use_proxy(&live);
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, LOCK), 0);
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_true(attempt_wait_queued(live.loop, &second));
+    start_with_lock(LOCK);
+    queue_two();
     assert_int_equal(raw_expire_session(server_hosts(live_server), live.proxy.session_id,
                                         live.proxy.session_password),
                      0);
     assert_true(attempt_wait_lost(live.loop, &first));
     assert_int_equal(first.lost_reason, UVZK_EEXPIRED);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UVZK_EEXPIRED);
+    wait_refused(&second, UVZK_EEXPIRED);
     assert_true(live_wait_state(&live, 0, UVZK_STATE_LOST));
     assert_true(live_wait_state(&live, 0, UVZK_STATE_RECONNECTED));
     assert_int_equal(attempt_start(&third, &mutex, NULL), 0);
@@ -619,12 +606,10 @@ static void test_waits_for_an_absent_server(void **state)
     server_kill(live_server);
     assert_true(live_wait_state(&live, 0, UVZK_STATE_SUSPENDED));
     assert_int_equal(attempt_start_within(&first, &mutex, UVZK_TRY_ONCE), 0);
-    assert_true(attempt_wait_told(live.loop, &first));
-    assert_int_equal(first.status, UVZK_ECONNLOSS);
+    wait_refused(&first, UVZK_ECONNLOSS);
     assert_int_equal(attempt_start_within(&second, &mutex, 200), 0);
     assert_int_equal(attempt_start(&third, &mutex, NULL), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UV_ETIMEDOUT);
+    wait_refused(&second, UV_ETIMEDOUT);
     assert_int_equal(third.acquired, 0);
     assert_true(server_restart(live_server));
     assert_true(attempt_wait_granted(live.loop, &third));
@@ -637,16 +622,12 @@ static void test_outlives_a_name_without_address(void **state)
     (void)state;
     live_begin(&live);
     live.options.hosts = "no-such-host.invalid:2181";
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, LOCK), 0);
+    start_with_lock(LOCK);
     assert_int_equal(attempt_start_within(&first, &mutex, UVZK_TRY_ONCE), 0);
     assert_int_equal(attempt_start_within(&second, &mutex, 300), 0);
     assert_int_equal(attempt_start(&third, &mutex, NULL), 0);
-    assert_true(attempt_wait_told(live.loop, &first));
-    assert_int_equal(first.status, UVZK_ECONNLOSS);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UV_ETIMEDOUT);
+    wait_refused(&first, UVZK_ECONNLOSS);
+    wait_refused(&second, UV_ETIMEDOUT);
     assert_int_equal(uvzk_client_state(&live.client), UVZK_STATE_LATENT);
     live_close_client(&live);
     assert_int_equal(third.status, UVZK_ECLOSED);
@@ -659,10 +640,7 @@ static void test_close_ends_everything(void **state)
 {
     (void)state;
     open_lock();
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_true(attempt_wait_queued(live.loop, &second));
+    queue_two();
     assert_int_equal(attempt_start(&third, &mutex, NULL), 0);
     live_close_client(&live);
     assert_int_equal(first.lost, 1);
@@ -678,8 +656,7 @@ static void test_close_waits_for_releases(void **state)
 {
     (void)state;
     open_lock();
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    take_first();
     assert_int_equal(attempt_release(&first), 0);
     live_close_client(&live);
     assert_int_equal(first.released, 1);

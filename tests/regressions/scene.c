@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock.h"
+
 /* "[%8llu] " before who a line is about. */
 #define STAMP_WIDTH 11U
 #define WHO_WIDTH 9U
@@ -95,6 +97,43 @@ void scene_begin(struct scene *scene, uint64_t seed, void *const *state)
     options.trace_arg = scene;
     scene->sim = sim_new(seed, &options);
     sim_note(scene->sim, "seed %llu, tuning %u", (unsigned long long)seed, scene->tuning);
+}
+
+void scene_begin_one(struct scene *scene, uint64_t seed, void *const *state,
+                     struct process *a)
+{
+    scene_begin(scene, seed, state);
+    process_begin(a, scene, "a", NULL);
+}
+
+void scene_begin_two(struct scene *scene, uint64_t seed, void *const *state,
+                     struct process *a, struct process *b)
+{
+    scene_begin_one(scene, seed, state, a);
+    process_begin(b, scene, "b", NULL);
+}
+
+void scene_begin_held(struct scene *scene, uint64_t seed, void *const *state,
+                      struct process *a, struct claim *held)
+{
+    scene_begin_one(scene, seed, state, a);
+    claim_take(held, a);
+}
+
+void scene_begin_queued(struct scene *scene, uint64_t seed, void *const *state,
+                        struct process *a, struct claim *held, struct process *b,
+                        struct claim *waits)
+{
+    scene_begin_two(scene, seed, state, a, b);
+    claim_take(held, a);
+    claim_begin(waits, b, UVZK_WAIT_FOREVER);
+}
+
+void scene_make_directory(struct scene *scene, struct process *process)
+{
+    claim_take(&scene->first, process);
+    claim_give_back(&scene->first);
+    assert_int_equal(scene_queue_length(scene), 0);
 }
 
 static void check_answers(const struct scene *scene)
@@ -266,6 +305,13 @@ void process_begin(struct process *process, struct scene *scene, const char *nam
     scene->processes = process;
 }
 
+void process_drive(struct process *process, const uvzk_lock_driver_t *driver)
+{
+    uvzk__lock_free(process->mutex.impl);
+    assert_int_equal(
+        uvzk_driver_lock_init(&process->client, &process->mutex, SCENE_PATH, driver), 0);
+}
+
 static void on_closed(uvzk_client_t *client)
 {
     struct process *process = client->data;
@@ -283,6 +329,26 @@ void process_expire(struct process *process)
 {
     process->killed = true;
     assert_true(sim_expire(process->port));
+}
+
+void process_in_peace(struct process *process)
+{
+    (void)process;
+}
+
+void process_lose_request(struct process *process)
+{
+    sim_lose_request(process->port);
+}
+
+void process_lose_reply(struct process *process)
+{
+    sim_lose_reply(process->port);
+}
+
+void process_spoil_reply(struct process *process)
+{
+    sim_spoil_reply(process->port);
 }
 
 bool process_connected(const struct process *process)
@@ -420,11 +486,21 @@ void claim_release(struct claim *claim)
     assert_int_equal(uvzk_release(&claim->request, on_released), 0);
 }
 
+void claim_await_status(struct claim *claim, uint64_t ms, int status)
+{
+    assert_true(scene_await(claim->process->scene, &claim->acquired, ms));
+    assert_int_equal(claim->status, status);
+}
+
+void claim_await(struct claim *claim, uint64_t ms)
+{
+    claim_await_status(claim, ms, 0);
+}
+
 void claim_take(struct claim *claim, struct process *process)
 {
     claim_begin(claim, process, UVZK_WAIT_FOREVER);
-    assert_true(scene_await(process->scene, &claim->acquired, SCENE_TIMEOUT_MS));
-    assert_int_equal(claim->status, 0);
+    claim_await(claim, SCENE_TIMEOUT_MS);
 }
 
 void claim_give_back(struct claim *claim)

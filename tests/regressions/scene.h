@@ -35,30 +35,6 @@ extern unsigned scene_plain, scene_tuned;
     ((struct CMUnitTest){#test ", " #how, test, NULL, NULL, &scene_##how})
 #define SCENE_TEST(test) SCENE_CASE(test, plain), SCENE_CASE(test, tuned)
 
-struct scene {
-    struct sim *sim;
-    unsigned tuning;
-    uint64_t seed;
-    char **lines; /* of the trace */
-    size_t line_count, line_room;
-    struct process *processes;
-    struct claim *claims;
-};
-
-struct process {
-    struct scene *scene;
-    struct process *next;
-    const char *name; /* as the trace has it */
-    struct uvzk__port *port;
-    uvzk_client_t client;
-    uvzk_mutex_t mutex; /* of SCENE_PATH */
-    uvzk_state_t states[SCENE_STATES];
-    uint64_t state_ms[SCENE_STATES];
-    size_t state_count;
-    int closed;  /* callbacks of uvzk_client_close */
-    bool killed; /* its session was ended before its time */
-};
-
 /* One acquire. The counters count callbacks. */
 struct claim {
     uvzk_acquire_t request;
@@ -75,10 +51,51 @@ struct claim {
     void (*hook)(struct claim *); /* run inside the acquire and lost callbacks */
 };
 
+struct scene {
+    struct sim *sim;
+    unsigned tuning;
+    uint64_t seed;
+    char **lines; /* of the trace */
+    size_t line_count, line_room;
+    struct process *processes;
+    struct claim *claims;
+    struct claim first; /* of scene_make_directory */
+};
+
+struct process {
+    struct scene *scene;
+    struct process *next;
+    const char *name; /* as the trace has it */
+    struct uvzk__port *port;
+    uvzk_client_t client;
+    uvzk_mutex_t mutex; /* of SCENE_PATH */
+    uvzk_state_t states[SCENE_STATES];
+    uint64_t state_ms[SCENE_STATES];
+    size_t state_count;
+    int closed;  /* callbacks of uvzk_client_close */
+    bool killed; /* its session was ended before its time */
+};
+
 /* state: of the cmocka test. Whatever may vary without a test minding varies with
  * the seed: followers, hops, the order of simultaneous events. */
 void scene_begin(struct scene *scene, uint64_t seed, void *const *state);
 void scene_end(struct scene *scene);
+
+/* How most stories open, by what there is before anything happens: a process "a", or
+ * "a" and "b" as well, of which neither need be connected yet. Then A may hold the lock,
+ * and B, which has just asked for it, be on its way to waiting. */
+void scene_begin_one(struct scene *scene, uint64_t seed, void *const *state,
+                     struct process *a);
+void scene_begin_two(struct scene *scene, uint64_t seed, void *const *state,
+                     struct process *a, struct process *b);
+void scene_begin_held(struct scene *scene, uint64_t seed, void *const *state,
+                      struct process *a, struct claim *held);
+void scene_begin_queued(struct scene *scene, uint64_t seed, void *const *state,
+                        struct process *a, struct claim *held, struct process *b,
+                        struct claim *waits);
+/* The lock is taken and given back, once in a scene: its directory stands then, and the
+ * first create of the next claim makes a znode. */
+void scene_make_directory(struct scene *scene, struct process *process);
 
 /* Virtual time passes, checked at every millisecond. */
 void scene_run_for(struct scene *scene, uint64_t ms);
@@ -109,6 +126,14 @@ void process_begin(struct process *process, struct scene *scene, const char *nam
 void process_options(uvzk_options_t *options);
 void process_close(struct process *process);
 void process_expire(struct process *process); /* an operator ends its session */
+/* Its mutex, yet unused, becomes a lock with this driver, of the same path. */
+void process_drive(struct process *process, const uvzk_lock_driver_t *driver);
+/* What may befall it, each to be put into a table of troubles: nothing, or one loss on
+ * its connection (sim.h). */
+void process_in_peace(struct process *process);
+void process_lose_request(struct process *process);
+void process_lose_reply(struct process *process);
+void process_spoil_reply(struct process *process);
 bool process_connected(const struct process *process);
 bool process_await_connected(struct process *process, uint64_t ms);
 /* Whether it was told of this state, since the states counted `from`. */
@@ -118,6 +143,10 @@ void claim_begin(struct claim *claim, struct process *process, int64_t timeout_m
 void claim_begin_for(struct claim *claim, struct process *process, void *owner,
                      int64_t timeout_ms);
 void claim_release(struct claim *claim);
+/* Waits for the grant and asserts it. */
+void claim_await(struct claim *claim, uint64_t ms);
+/* Waits for the answer, and asserts that it is this one. */
+void claim_await_status(struct claim *claim, uint64_t ms, int status);
 /* Begins, waits for the grant and asserts it. */
 void claim_take(struct claim *claim, struct process *process);
 /* Releases and waits for the outcome, which must be 0. */

@@ -77,11 +77,6 @@ static int ask_more(struct world *world)
     return asked;
 }
 
-static void in_peace(struct process *process)
-{
-    (void)process;
-}
-
 static void cut_silently(struct process *process)
 {
     sim_disconnect(process->port, SIM_SILENT, 3 * SCENE_TIMEOUT_MS);
@@ -114,13 +109,9 @@ static void open_fails(struct process *process)
     expire(process);
 }
 
-static void lose_reply(struct process *process)
-{
-    sim_lose_reply(process->port);
-}
-
 static void (*const troubles[])(struct process *) = {
-    in_peace, cut_silently, cut, expire, follower, auth, open_fails, lose_reply};
+    process_in_peace, cut_silently, cut,        expire,
+    follower,         auth,         open_fails, process_lose_reply};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
 static void check_everybody_is_answered(const struct world *world, int verifies)
@@ -147,8 +138,7 @@ static void check(void *const *state, size_t trouble, uint64_t steps, uint64_t l
 {
     struct world *world = calloc(1, sizeof(*world));
 
-    scene_begin(&world->scene, steps + lag, state);
-    process_begin(&world->a, &world->scene, "a", NULL);
+    scene_begin_one(&world->scene, steps + lag, state, &world->a);
     if (steps > 20) {
         assert_true(process_await_connected(&world->a, 1000));
     }
@@ -186,11 +176,7 @@ static void waiters_are_told_closed_at_once(void **state)
         struct process a, b;
         struct claim held, waits;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        process_begin(&b, &scene, "b", NULL);
-        claim_take(&held, &a);
-        claim_begin(&waits, &b, UVZK_WAIT_FOREVER);
+        scene_begin_queued(&scene, seed, state, &a, &held, &b, &waits);
         waits.hook = before_the_close;
         scene_run_for(&scene, 500);
         if (seed % 2 == 0) {
@@ -198,8 +184,7 @@ static void waiters_are_told_closed_at_once(void **state)
             scene_run_for(&scene, 100);
         }
         process_close(&b);
-        assert_true(scene_await(&scene, &waits.acquired, 2));
-        assert_int_equal(waits.status, UVZK_ECLOSED);
+        claim_await_status(&waits, 2, UVZK_ECLOSED);
         assert_true(scene_await(&scene, &b.closed, 2000));
         assert_true(uvzk_is_held(&held.request));
         process_close(&a);
@@ -225,8 +210,7 @@ static void a_closing_client_refuses(void **state)
     uvzk_acquire_t request = {0};
     uvzk_mutex_t another = {0};
 
-    scene_begin(&scene, 1, state);
-    process_begin(&a, &scene, "a", NULL);
+    scene_begin_one(&scene, 1, state, &a);
     claim_take(&claim, &a);
     claim_give_back(&claim);
     process_close(&a);

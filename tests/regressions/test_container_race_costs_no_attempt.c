@@ -54,8 +54,7 @@ static void the_race_is_run_until_it_is_won(void **state)
         lose_races(&scene, &claims[0], RACES, seed % 2 == 0);
         uint64_t lost_ms = sim_now(scene.sim);
         for (size_t i = 0; i < 3; i++) {
-            assert_true(scene_await(&scene, &claims[i].acquired, 1000));
-            assert_int_equal(claims[i].status, 0);
+            claim_await(&claims[i], 1000);
             claim_give_back(&claims[i]);
         }
         assert_true(claims[0].acquired_ms - lost_ms < 500);
@@ -80,8 +79,7 @@ static void the_servers_own_removal(void **state)
             scene_steps(&scene, 1);
         }
         sim_check_containers(scene.sim);
-        assert_true(scene_await(&scene, &second.acquired, 1000));
-        assert_int_equal(second.status, 0);
+        claim_await(&second, 1000);
         assert_true(second.token > first.token);
         claim_give_back(&second);
         scene_end(&scene);
@@ -132,8 +130,7 @@ static void two_processes_in_the_race(void **state)
         scene_run_for(&scene, 500);
         assert_int_equal(claims[1 - first].acquired, 0);
         claim_give_back(&claims[first]);
-        assert_true(scene_await(&scene, &claims[1 - first].acquired, 1000));
-        assert_int_equal(claims[1 - first].status, 0);
+        claim_await(&claims[1 - first], 1000);
         claim_give_back(&claims[1 - first]);
         scene_end(&scene);
     }

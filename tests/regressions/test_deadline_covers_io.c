@@ -9,11 +9,6 @@
 #define TIMEOUT_MS 200
 #define LATE_MS 8 /* alarms and hops of the simulation */
 
-static void no_trouble(struct process *process)
-{
-    (void)process;
-}
-
 static void silence(struct process *process)
 {
     sim_disconnect(process->port, SIM_SILENT, 4000);
@@ -46,13 +41,12 @@ static void overload(struct process *process)
 }
 
 static void (*const troubles[])(struct process *) = {
-    no_trouble, silence, reset, servers_down, lonely_follower, delay, overload};
+    process_in_peace, silence, reset, servers_down, lonely_follower, delay, overload};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
-static void check_in_time(struct scene *scene, struct claim *claim, uint64_t due_ms)
+static void check_in_time(struct claim *claim, uint64_t due_ms)
 {
-    assert_true(scene_await(scene, &claim->acquired, 60000));
-    assert_int_equal(claim->status, UV_ETIMEDOUT);
+    claim_await_status(claim, 60000, UV_ETIMEDOUT);
     assert_in_range(claim->acquired_ms, due_ms, due_ms + LATE_MS);
 }
 
@@ -66,9 +60,7 @@ static void told_in_time_whatever_happens(void **state)
             struct process a, b;
             struct claim held, claim;
 
-            scene_begin(&scene, steps, state);
-            process_begin(&a, &scene, "a", NULL);
-            process_begin(&b, &scene, "b", NULL);
+            scene_begin_two(&scene, steps, state, &a, &b);
             claim_take(&held, &a);
             assert_true(process_await_connected(&b, 1000));
             scene_run_for(&scene, 3000);
@@ -76,7 +68,7 @@ static void told_in_time_whatever_happens(void **state)
             claim_begin(&claim, &b, TIMEOUT_MS);
             scene_steps(&scene, steps);
             troubles[trouble](&b);
-            check_in_time(&scene, &claim, due_ms);
+            check_in_time(&claim, due_ms);
             scene_run_for(&scene, SCENE_TIMEOUT_MS);
             assert_int_equal(scene_queue_length(&scene), held.lost == 0);
             if (held.lost == 0) {
@@ -101,7 +93,7 @@ static void told_in_time_without_a_connection(void **state)
         process_begin(&a, &scene, "a", NULL);
         uint64_t due_ms = sim_now(scene.sim) + TIMEOUT_MS;
         claim_begin(&claims[0], &a, TIMEOUT_MS);
-        check_in_time(&scene, &claims[0], due_ms);
+        check_in_time(&claims[0], due_ms);
         assert_int_equal(uvzk_client_state(&a.client), UVZK_STATE_LATENT);
 
         assert_true(process_await_connected(&a, 5000));
@@ -109,14 +101,14 @@ static void told_in_time_without_a_connection(void **state)
         claim_begin(&claims[1], &a, TIMEOUT_MS);
         scene_run_for(&scene, 20);
         sim_disconnect(a.port, SIM_SILENT, 2000);
-        check_in_time(&scene, &claims[1], due_ms);
+        check_in_time(&claims[1], due_ms);
         scene_run_for(&scene, 4000);
 
         sim_restart(scene.sim, 4 * SCENE_TIMEOUT_MS);
         scene_run_for(&scene, 3 * SCENE_TIMEOUT_MS + 500); /* it is given up */
         due_ms = sim_now(scene.sim) + TIMEOUT_MS;
         claim_begin(&claims[2], &a, TIMEOUT_MS);
-        check_in_time(&scene, &claims[2], due_ms);
+        check_in_time(&claims[2], due_ms);
         assert_true(process_await_connected(&a, SCENE_TIMEOUT_MS));
         assert_int_equal(scene_queue_length(&scene), 0);
         scene_end(&scene);
@@ -150,7 +142,7 @@ static void told_in_time_over_new_nodes(void **state)
                 assert_int_equal(sim_delete_by_hand(scene.sim, path), 0);
             }
         }
-        check_in_time(&scene, &claim, due_ms);
+        check_in_time(&claim, due_ms);
         assert_true(scene_znodes_made(&scene, 0, "b") > 4);
         scene_run_for(&scene, 500);
         assert_int_equal(scene_queue_length(&scene), 1);
@@ -167,16 +159,13 @@ static void trying_once_ends_with_the_connection(void **state)
         struct process a;
         struct claim early, late;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
+        scene_begin_one(&scene, seed, state, &a);
         claim_begin(&early, &a, UVZK_TRY_ONCE);
-        assert_true(scene_await(&scene, &early.acquired, 2));
-        assert_int_equal(early.status, UVZK_ECONNLOSS);
+        claim_await_status(&early, 2, UVZK_ECONNLOSS);
         assert_true(process_await_connected(&a, 1000));
         claim_begin(&late, &a, UVZK_TRY_ONCE);
         sim_lose_reply(a.port);
-        assert_true(scene_await(&scene, &late.acquired, 100));
-        assert_int_equal(late.status, UVZK_ECONNLOSS);
+        claim_await_status(&late, 100, UVZK_ECONNLOSS);
         scene_end(&scene);
     }
 }

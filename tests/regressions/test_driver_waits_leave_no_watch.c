@@ -5,27 +5,25 @@
 #include "scene.h"
 
 #include "drivers.h"
-#include "lock.h"
 
 #define STEPS 40U
 #define WAITS 60U
 
 enum kind { EXCLUSIVE, LEASES, KINDS };
 
-static void begin(struct process *process, struct scene *scene, const char *name,
-                  enum kind kind)
+static void begin(struct scene *scene, uint64_t seed, void *const *state,
+                  struct process *a, struct process *b, enum kind kind)
 {
     uvzk_lock_driver_t driver;
 
-    process_begin(process, scene, name, NULL);
-    uvzk__lock_free(process->mutex.impl); /* for one with a driver */
     if (kind == EXCLUSIVE) {
         exclusive_driver(&driver);
     } else {
         n_leases_driver(&driver, 1);
     }
-    assert_int_equal(
-        uvzk_driver_lock_init(&process->client, &process->mutex, SCENE_PATH, &driver), 0);
+    scene_begin_two(scene, seed, state, a, b);
+    process_drive(a, &driver);
+    process_drive(b, &driver);
 }
 
 /* A holder of the fixed name watches its own znode. */
@@ -43,14 +41,12 @@ static void no_watch_on_what_is_gone(void **state)
             struct process a, b;
             struct claim held, next;
 
-            scene_begin(&scene, steps, state);
-            begin(&a, &scene, "a", kind);
-            begin(&b, &scene, "b", kind);
+            begin(&scene, steps, state, &a, &b, kind);
             claim_take(&held, &a);
             claim_begin(&next, &b, UVZK_WAIT_FOREVER);
             scene_steps(&scene, steps);
             claim_give_back(&held);
-            assert_true(scene_await(&scene, &next.acquired, 3000));
+            claim_await(&next, 3000);
             scene_run_for(&scene, 200);
             assert_int_equal(sim_watch_count(scene.sim), watches_of_a_holder(kind));
             claim_give_back(&next);
@@ -70,9 +66,7 @@ static void they_do_not_add_up(void **state)
         struct process a, b;
         struct claim held, stays, goes[WAITS];
 
-        scene_begin(&scene, 7, state);
-        begin(&a, &scene, "a", kind);
-        begin(&b, &scene, "b", kind);
+        begin(&scene, 7, state, &a, &b, kind);
         claim_take(&held, &a);
         claim_begin(&stays, &b, UVZK_WAIT_FOREVER);
         scene_run_for(&scene, 500);
@@ -102,16 +96,14 @@ static void the_count_does_not_grow(void **state)
         struct process a, b;
         struct claim claims[WAITS];
 
-        scene_begin(&scene, 11, state);
-        begin(&a, &scene, "a", kind);
-        begin(&b, &scene, "b", kind);
+        begin(&scene, 11, state, &a, &b, kind);
         claim_take(&claims[0], &a);
         for (size_t i = 1; i < WAITS; i++) {
             claim_begin(&claims[i], i % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);
             scene_run_for(&scene, 300);
             assert_int_equal(sim_watch_count(scene.sim), watches_of_a_holder(kind) + 1);
             claim_give_back(&claims[i - 1]);
-            assert_true(scene_await(&scene, &claims[i].acquired, 3000));
+            claim_await(&claims[i], 3000);
         }
         claim_give_back(&claims[WAITS - 1]);
         scene_run_for(&scene, 300);

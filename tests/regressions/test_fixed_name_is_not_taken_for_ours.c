@@ -5,20 +5,33 @@
 #include "scene.h"
 
 #include "drivers.h"
-#include "lock.h"
 
 #define SEEDS 16U
 #define NODE SCENE_PATH "/lock"
 
-static void begin(struct process *process, struct scene *scene, const char *name)
+static void begin(struct scene *scene, uint64_t seed, void *const *state,
+                  struct process *a, struct process *b)
 {
     uvzk_lock_driver_t driver;
 
-    process_begin(process, scene, name, NULL);
-    uvzk__lock_free(process->mutex.impl); /* for one with a driver */
     exclusive_driver(&driver);
-    assert_int_equal(
-        uvzk_driver_lock_init(&process->client, &process->mutex, SCENE_PATH, &driver), 0);
+    scene_begin_two(scene, seed, state, a, b);
+    process_drive(a, &driver);
+    process_drive(b, &driver);
+}
+
+/* Its next request is lost, or, done by the servers all the same, the reply to it. The
+ * line from which on that is to be seen. */
+static size_t lose_next(struct process *process, bool done)
+{
+    size_t from = process->scene->line_count;
+
+    if (done) {
+        process_lose_reply(process);
+    } else {
+        process_lose_request(process);
+    }
+    return from;
 }
 
 /* The sync is answered before the stat is asked for, and that before anything is made
@@ -41,20 +54,12 @@ static void after_a_lost_create(void **state)
         for (int made = 0; made < 2; made++) {
             struct scene scene;
             struct process a, b;
-            struct claim first, claim, others;
+            struct claim claim, others;
 
-            scene_begin(&scene, seed, state);
-            begin(&a, &scene, "a");
-            begin(&b, &scene, "b");
-            claim_take(&first, &a); /* makes the directory */
-            claim_give_back(&first);
+            begin(&scene, seed, state, &a, &b);
+            scene_make_directory(&scene, &a);
             assert_true(process_await_connected(&b, 1000));
-            size_t from = scene.line_count;
-            if (made) {
-                sim_lose_reply(a.port);
-            } else {
-                sim_lose_request(a.port);
-            }
+            size_t from = lose_next(&a, made);
             claim_begin(&claim, &a, UVZK_WAIT_FOREVER);
             assert_true(scene_await_line(
                 &scene, from, "a",
@@ -67,7 +72,7 @@ static void after_a_lost_create(void **state)
             struct claim *waits = claim.acquired > 0 ? &others : &claim;
             assert_true(holds == &claim || !made);
             claim_give_back(holds);
-            assert_true(scene_await(&scene, &waits->acquired, 3000));
+            claim_await(waits, 3000);
             claim_give_back(waits);
             scene_end(&scene);
         }
@@ -82,20 +87,13 @@ static void after_a_lost_delete(void **state)
             struct process a, b;
             struct claim held, next;
 
-            scene_begin(&scene, seed, state);
-            begin(&a, &scene, "a");
-            begin(&b, &scene, "b");
+            begin(&scene, seed, state, &a, &b);
             claim_take(&held, &a);
             claim_begin(&next, &b, UVZK_WAIT_FOREVER);
             scene_run_for(&scene, 500);
-            size_t from = scene.line_count;
-            if (done) {
-                sim_lose_reply(a.port);
-            } else {
-                sim_lose_request(a.port);
-            }
+            size_t from = lose_next(&a, done);
             claim_release(&held);
-            assert_true(scene_await(&scene, &next.acquired, 3000));
+            claim_await(&next, 3000);
             assert_true(scene_await(&scene, &held.released, 3000));
             assert_int_equal(held.release_status, 0);
             check_order(&scene, from);

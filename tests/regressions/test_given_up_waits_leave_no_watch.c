@@ -16,10 +16,8 @@ static void check(void *const *state, uint64_t seed, enum end end, uint64_t step
     struct claim held, waits;
     uvzk_client_stats_t stats;
 
-    scene_begin(&scene, seed, state);
+    scene_begin_two(&scene, seed, state, &a, &b);
     sim_note(scene.sim, "end %d after %d steps", (int)end, (int)steps);
-    process_begin(&a, &scene, "a", NULL);
-    process_begin(&b, &scene, "b", NULL);
     claim_take(&held, &a);
     assert_true(process_await_connected(&b, 1000));
     size_t usual = sim_watch_count(scene.sim); /* the holder's own */
@@ -64,11 +62,7 @@ static void they_do_not_add_up(void **state)
         struct process a, b;
         struct claim held, stays, goes[60];
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        process_begin(&b, &scene, "b", NULL);
-        claim_take(&held, &a);
-        claim_begin(&goes[0], &b, UVZK_WAIT_FOREVER);
+        scene_begin_queued(&scene, seed, state, &a, &held, &b, &goes[0]);
         scene_run_for(&scene, 200);
         claim_begin(&stays, &b, UVZK_WAIT_FOREVER);
         scene_run_for(&scene, 200);
@@ -82,8 +76,7 @@ static void they_do_not_add_up(void **state)
         assert_in_range(sim_watch_count(scene.sim), 1, usual);
         assert_int_equal(stays.acquired, 0);
         claim_give_back(&held);
-        assert_true(scene_await(&scene, &stays.acquired, 1000));
-        assert_int_equal(stays.status, 0);
+        claim_await(&stays, 1000);
         claim_give_back(&stays);
         assert_int_equal(sim_watch_count(scene.sim), 0);
         scene_end(&scene);
@@ -100,14 +93,10 @@ static void no_watch_on_what_is_gone(void **state)
             struct process a, b;
             struct claim held, next;
 
-            scene_begin(&scene, seed, state);
-            process_begin(&a, &scene, "a", NULL);
-            process_begin(&b, &scene, "b", NULL);
-            claim_take(&held, &a);
-            claim_begin(&next, &b, UVZK_WAIT_FOREVER);
+            scene_begin_queued(&scene, seed, state, &a, &held, &b, &next);
             scene_steps(&scene, steps);
             claim_give_back(&held);
-            assert_true(scene_await(&scene, &next.acquired, 3000));
+            claim_await(&next, 3000);
             claim_give_back(&next);
             scene_run_for(&scene, 200);
             assert_int_equal(sim_watch_count(scene.sim), 0);
@@ -125,9 +114,7 @@ static void no_watch_on_what_may_not_be_deleted(void **state)
         struct process a, b;
         struct claim held, waits;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        process_begin(&b, &scene, "b", NULL);
+        scene_begin_two(&scene, seed, state, &a, &b);
         claim_take(&held, &a);
         size_t usual = sim_watch_count(scene.sim);
         claim_begin(&waits, &b, UVZK_WAIT_FOREVER);

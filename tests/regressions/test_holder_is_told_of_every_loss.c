@@ -100,6 +100,15 @@ static void never_released(uvzk_acquire_t *hold, int status)
     fail();
 }
 
+/* A holds for OWNER. */
+static void begin_owned(struct scene *scene, uint64_t seed, void *const *state,
+                        struct process *a, struct claim *held)
+{
+    scene_begin_one(scene, seed, state, a);
+    claim_begin_for(held, a, OWNER, UVZK_WAIT_FOREVER);
+    claim_await(held, 2000);
+}
+
 static void the_holder_is_told(void **state)
 {
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
@@ -108,13 +117,10 @@ static void the_holder_is_told(void **state)
             struct process a;
             struct claim first, reentry;
 
-            scene_begin(&scene, seed, state);
+            begin_owned(&scene, seed, state, &a, &first);
             sim_note(scene.sim, "%s", ways[i].name);
-            process_begin(&a, &scene, "a", NULL);
-            claim_begin_for(&first, &a, OWNER, UVZK_WAIT_FOREVER);
-            assert_true(scene_await(&scene, &first.acquired, 2000));
             claim_begin_for(&reentry, &a, OWNER, UVZK_WAIT_FOREVER);
-            assert_true(scene_await(&scene, &reentry.acquired, 100));
+            claim_await(&reentry, 100);
             scene_run_for(&scene, sim_random(scene.sim, 5000));
 
             ways[i].lose(&a, &first);
@@ -138,9 +144,7 @@ static void the_holder_is_warned(void **state)
         struct process a;
         struct claim claim;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        claim_take(&claim, &a);
+        scene_begin_held(&scene, seed, state, &a, &claim);
         size_t told = a.state_count;
         sim_disconnect(a.port, SIM_SILENT, 2 * SCENE_TIMEOUT_MS);
         assert_true(scene_await(&scene, &claim.lost, SCENE_TIMEOUT_MS));
@@ -159,9 +163,7 @@ static void a_short_interruption_is_survived(void **state)
         struct process a;
         struct claim claim;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        claim_take(&claim, &a);
+        scene_begin_held(&scene, seed, state, &a, &claim);
         size_t told = a.state_count;
         sim_disconnect(a.port, SIM_RESET, 2000);
         scene_run_for(&scene, 2 * SCENE_TIMEOUT_MS);
@@ -183,11 +185,8 @@ static void a_lost_hold_is_not_re_entered(void **state)
         struct process a, b;
         struct claim lost, other, again;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
+        begin_owned(&scene, seed, state, &a, &lost);
         process_begin(&b, &scene, "b", NULL);
-        claim_begin_for(&lost, &a, OWNER, UVZK_WAIT_FOREVER);
-        assert_true(scene_await(&scene, &lost.acquired, 2000));
         claim_begin(&other, &b, UVZK_WAIT_FOREVER);
         scene_run_for(&scene, 500);
         assert_int_equal(sim_delete_by_hand(scene.sim, lost.path), 0);
@@ -195,11 +194,11 @@ static void a_lost_hold_is_not_re_entered(void **state)
         assert_true(scene_await(&scene, &lost.lost, SCENE_TIMEOUT_MS));
         claim_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
         a.killed = false;
-        assert_true(scene_await(&scene, &other.acquired, 1000));
+        claim_await(&other, 1000);
         scene_run_for(&scene, 1000);
         assert_int_equal(again.acquired, 0);
         claim_give_back(&other);
-        assert_true(scene_await(&scene, &again.acquired, 1000));
+        claim_await(&again, 1000);
         assert_string_not_equal(again.path, lost.path);
         assert_true(again.token > other.token);
         claim_give_back(&again);
@@ -216,18 +215,14 @@ static void an_invalid_hold_is_not_re_entered(void **state)
         struct process a;
         struct claim held, again;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        claim_begin_for(&held, &a, OWNER, UVZK_WAIT_FOREVER);
-        assert_true(scene_await(&scene, &held.acquired, 2000));
+        begin_owned(&scene, seed, state, &a, &held);
         sim_stall(a.port, 2 * SCENE_TIMEOUT_MS);
         scene_run_for(&scene, 2 * SCENE_TIMEOUT_MS - 1);
         assert_false(uvzk_is_held(&held.request));
         assert_false(uvzk_lock_is_held_by(&a.mutex, OWNER));
         assert_int_equal(held.lost, 0);
         claim_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
-        assert_true(scene_await(&scene, &again.acquired, 5000));
-        assert_int_equal(again.status, 0);
+        claim_await(&again, 5000);
         assert_int_equal(held.lost, 1);
         assert_true(again.token > held.token);
         claim_give_back(&again);
@@ -243,9 +238,7 @@ static void releasing_a_lost_hold_says_so(void **state)
         struct process a;
         struct claim claim;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        claim_take(&claim, &a);
+        scene_begin_held(&scene, seed, state, &a, &claim);
         assert_int_equal(sim_delete_by_hand(scene.sim, claim.path), 0);
         claim_release(&claim);
         assert_true(scene_await(&scene, &claim.released, 1000));

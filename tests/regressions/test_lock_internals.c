@@ -12,15 +12,12 @@ static void begin(struct scene *scene, struct process *process, uint64_t seed,
                   void *const *state)
 {
     uvzk_options_t no_retries;
-    struct claim first;
 
     process_options(&no_retries);
     no_retries.retry.max_retries = 0;
     scene_begin(scene, seed, state);
     process_begin(process, scene, "a", &no_retries);
-    claim_take(&first, process); /* the directory is there, and not for the first time */
-    claim_give_back(&first);
-    scene->claims = NULL; /* it is over, and on this stack */
+    scene_make_directory(scene, process);
 }
 
 /* What becomes of the claim, and that nothing is in the way of the next one. */
@@ -29,8 +26,7 @@ static void check_failure(struct scene *scene, struct process *process,
 {
     struct claim next;
 
-    assert_true(scene_await(scene, &claim->acquired, 2000));
-    assert_int_equal(claim->status, status);
+    claim_await_status(claim, 2000, status);
     scene_run_for(scene, 1000);
     assert_int_equal(scene_queue_length(scene), 0);
     claim_take(&next, process);

@@ -12,27 +12,41 @@
 
 enum loss { LOSE_REPLY, LOSE_REQUEST, LOSSES };
 
-/* A claim whose create comes to no answer. The line where that happened. */
-static size_t lose_create(struct scene *scene, struct process *process,
-                          struct claim *claim, enum loss loss)
-{
-    struct claim first; /* makes the directory */
+/* A claim whose create comes to no answer, and what it does then. */
+struct search {
+    struct scene scene;
+    struct process a;
+    struct claim claim;
+    size_t from; /* the line behind that loss */
+};
 
-    claim_take(&first, process);
-    claim_give_back(&first);
-    scene->claims = first.next;
+static void begin(struct search *search, uint64_t seed, void *const *state,
+                  enum loss loss)
+{
+    struct scene *scene = &search->scene;
+
+    scene_begin_one(scene, seed, state, &search->a);
+    scene_make_directory(scene, &search->a);
     size_t from = scene->line_count;
     if (loss == LOSE_REPLY) {
-        sim_lose_reply(process->port);
+        sim_lose_reply(search->a.port);
     } else {
-        sim_lose_request(process->port);
+        sim_lose_request(search->a.port);
     }
-    claim_begin(claim, process, UVZK_WAIT_FOREVER);
-    assert_true(scene_await_line(scene, from, process->name,
+    claim_begin(&search->claim, &search->a, UVZK_WAIT_FOREVER);
+    assert_true(scene_await_line(scene, from, "a",
                                  loss == LOSE_REPLY ? "loses the reply of create"
                                                     : "loses the request create",
                                  1000));
-    return scene->line_count;
+    search->from = scene->line_count;
+}
+
+/* The lock was granted, and nothing else of the claim is in the queue. */
+static void end(struct search *search)
+{
+    claim_give_back(&search->claim);
+    assert_int_equal(scene_queue_length(&search->scene), 0);
+    scene_end(&search->scene);
 }
 
 /* On the wire: the sync is answered before the search is asked, and neither a new
@@ -54,23 +68,17 @@ static void the_sync_comes_first(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (enum loss loss = 0; loss < LOSSES; loss++) {
-            struct scene scene;
-            struct process a;
-            struct claim claim;
+            struct search search;
 
-            scene_begin(&scene, seed, state);
-            process_begin(&a, &scene, "a", NULL);
-            size_t from = lose_create(&scene, &a, &claim, loss);
-            assert_true(scene_await(&scene, &claim.acquired, 2000));
-            assert_int_equal(claim.status, 0);
-            check_sync_precedes_search(&scene, from);
+            begin(&search, seed, state, loss);
+            claim_await(&search.claim, 2000);
+            check_sync_precedes_search(&search.scene, search.from);
             /* Found, it is the znode; not found, exactly one more is made. */
-            assert_int_equal(scene_znodes_made(&scene, from, "a"), loss == LOSE_REQUEST);
-            assert_int_equal(scene_queue_length(&scene), 1);
-            assert_true(sim_exists(scene.sim, claim.path));
-            claim_give_back(&claim);
-            assert_int_equal(scene_queue_length(&scene), 0);
-            scene_end(&scene);
+            assert_int_equal(scene_znodes_made(&search.scene, search.from, "a"),
+                             loss == LOSE_REQUEST);
+            assert_int_equal(scene_queue_length(&search.scene), 1);
+            assert_true(sim_exists(search.scene.sim, search.claim.path));
+            end(&search);
         }
     }
 }
@@ -80,21 +88,16 @@ static void the_clean_up_searches_after_a_sync_too(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (enum loss loss = 0; loss < LOSSES; loss++) {
-            struct scene scene;
-            struct process a;
-            struct claim claim;
+            struct search search;
 
-            scene_begin(&scene, seed, state);
-            process_begin(&a, &scene, "a", NULL);
-            size_t from = lose_create(&scene, &a, &claim, loss);
-            assert_int_equal(uvzk_cancel(&claim.request), 0);
-            assert_true(scene_await(&scene, &claim.acquired, 100));
-            assert_int_equal(claim.status, UV_ECANCELED);
-            scene_run_for(&scene, 1000);
-            check_sync_precedes_search(&scene, from);
-            assert_int_equal(scene_znodes_made(&scene, from, "a"), 0);
-            assert_int_equal(scene_queue_length(&scene), 0);
-            scene_end(&scene);
+            begin(&search, seed, state, loss);
+            assert_int_equal(uvzk_cancel(&search.claim.request), 0);
+            claim_await_status(&search.claim, 100, UV_ECANCELED);
+            scene_run_for(&search.scene, 1000);
+            check_sync_precedes_search(&search.scene, search.from);
+            assert_int_equal(scene_znodes_made(&search.scene, search.from, "a"), 0);
+            assert_int_equal(scene_queue_length(&search.scene), 0);
+            scene_end(&search.scene);
         }
     }
 }
@@ -105,29 +108,24 @@ static void a_lonely_follower_decides_nothing(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (enum loss loss = 0; loss < LOSSES; loss++) {
-            struct scene scene;
-            struct process a;
-            struct claim claim;
+            struct search search;
 
-            scene_begin(&scene, seed, state);
-            process_begin(&a, &scene, "a", NULL);
-            size_t from = lose_create(&scene, &a, &claim, loss);
-            assert_true(scene_await_line(&scene, from, "a", "CONNECTED", 1000));
-            sim_follower_cut(a.port, 2000);
-            size_t cut = scene.line_count;
+            begin(&search, seed, state, loss);
             assert_true(
-                scene_await_line(&scene, cut, "a", "its follower hangs up", 3000));
-            assert_int_equal(claim.acquired, 0);
-            assert_true(scene_line(&scene, cut, "a", "create ") == SCENE_NOWHERE);
-            assert_true(scene_line(&scene, cut, "a", SEARCH) == SCENE_NOWHERE);
-            cut = scene.line_count;
-            assert_true(scene_await(&scene, &claim.acquired, 2000));
-            assert_int_equal(claim.status, 0);
-            check_sync_precedes_search(&scene, cut);
-            assert_int_equal(scene_znodes_made(&scene, from, "a"), loss == LOSE_REQUEST);
-            claim_give_back(&claim);
-            assert_int_equal(scene_queue_length(&scene), 0);
-            scene_end(&scene);
+                scene_await_line(&search.scene, search.from, "a", "CONNECTED", 1000));
+            sim_follower_cut(search.a.port, 2000);
+            size_t cut = search.scene.line_count;
+            assert_true(
+                scene_await_line(&search.scene, cut, "a", "its follower hangs up", 3000));
+            assert_int_equal(search.claim.acquired, 0);
+            assert_true(scene_line(&search.scene, cut, "a", "create ") == SCENE_NOWHERE);
+            assert_true(scene_line(&search.scene, cut, "a", SEARCH) == SCENE_NOWHERE);
+            cut = search.scene.line_count;
+            claim_await(&search.claim, 2000);
+            check_sync_precedes_search(&search.scene, cut);
+            assert_int_equal(scene_znodes_made(&search.scene, search.from, "a"),
+                             loss == LOSE_REQUEST);
+            end(&search);
         }
     }
 }
@@ -141,28 +139,23 @@ static void the_search_is_repeated(void **state)
                                           "loses the reply of sync"};
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
-        struct process a;
-        struct claim claim;
+        struct search search;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        size_t first = lose_create(&scene, &a, &claim, (enum loss)(seed % LOSSES));
-        size_t from = first;
+        begin(&search, seed, state, (enum loss)(seed % LOSSES));
+        size_t from = search.from;
         for (size_t i = 0; i < sizeof(victims) / sizeof(victims[0]); i++) {
             if (i == 1) { /* the sync may pass */
-                assert_true(scene_await_line(&scene, from, "a", SYNC, 1000));
+                assert_true(scene_await_line(&search.scene, from, "a", SYNC, 1000));
             }
-            sim_lose_reply(a.port);
-            assert_true(scene_await_line(&scene, from, "a", victims[i], 1000));
-            from = scene.line_count;
+            sim_lose_reply(search.a.port);
+            assert_true(scene_await_line(&search.scene, from, "a", victims[i], 1000));
+            from = search.scene.line_count;
         }
-        assert_true(scene_await(&scene, &claim.acquired, 2000));
-        check_sync_precedes_search(&scene, from);
-        assert_int_equal(scene_znodes_made(&scene, first, "a"), seed % LOSSES);
-        claim_give_back(&claim);
-        assert_int_equal(scene_queue_length(&scene), 0);
-        scene_end(&scene);
+        assert_true(scene_await(&search.scene, &search.claim.acquired, 2000));
+        check_sync_precedes_search(&search.scene, from);
+        assert_int_equal(scene_znodes_made(&search.scene, search.from, "a"),
+                         seed % LOSSES);
+        end(&search);
     }
 }
 
@@ -170,21 +163,17 @@ static void the_search_is_repeated(void **state)
 static void a_refused_sync_does_not_count(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
-        struct process a;
-        struct claim claim;
+        struct search search;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        size_t from = lose_create(&scene, &a, &claim, LOSE_REPLY);
-        sim_refuse(scene.sim, UVZK__RPC_SYNC, UVZK_ENOAUTH, 2);
-        assert_true(scene_await(&scene, &claim.acquired, 2000));
-        assert_int_equal(claim.status, 0);
-        assert_int_equal(scene_count(&scene, from, "a", "sync -> ENOAUTH"), 2);
-        check_sync_precedes_search(&scene, scene_line(&scene, from, "a", "CONNECTED"));
-        assert_int_equal(scene_znodes_made(&scene, from, "a"), 0);
-        claim_give_back(&claim);
-        scene_end(&scene);
+        begin(&search, seed, state, LOSE_REPLY);
+        sim_refuse(search.scene.sim, UVZK__RPC_SYNC, UVZK_ENOAUTH, 2);
+        claim_await(&search.claim, 2000);
+        assert_int_equal(scene_count(&search.scene, search.from, "a", "sync -> ENOAUTH"),
+                         2);
+        check_sync_precedes_search(
+            &search.scene, scene_line(&search.scene, search.from, "a", "CONNECTED"));
+        assert_int_equal(scene_znodes_made(&search.scene, search.from, "a"), 0);
+        end(&search);
     }
 }
 
@@ -192,32 +181,27 @@ static void a_refused_sync_does_not_count(void **state)
 static void the_owner_is_compared(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
-        struct process a;
-        struct claim claim;
+        struct search search;
         char prefix[128], foreign[256];
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        size_t from = lose_create(&scene, &a, &claim, LOSE_REQUEST);
-        const char *line = scene.lines[from - 1];
-        for (size_t i = from; strstr(line, "create " SCENE_PATH "/_c_") == NULL; i--) {
-            line = scene.lines[i - 1];
+        begin(&search, seed, state, LOSE_REQUEST);
+        const char *line = search.scene.lines[search.from - 1];
+        for (size_t i = search.from; strstr(line, "create " SCENE_PATH "/_c_") == NULL;
+             i--) {
+            line = search.scene.lines[i - 1];
         }
         assert_int_equal(sscanf(strstr(line, SCENE_PATH), "%127s", prefix), 1);
         const char *made =
-            sim_create_by_hand(scene.sim, prefix, UVZK__EPHEMERAL_SEQUENTIAL);
+            sim_create_by_hand(search.scene.sim, prefix, UVZK__EPHEMERAL_SEQUENTIAL);
         assert_non_null(made);
         (void)snprintf(foreign, sizeof(foreign), "%s", made);
-        scene_run_for(&scene, 3000);
-        assert_int_equal(claim.acquired, 0);
-        assert_int_equal(scene_queue_length(&scene), 2);
-        assert_int_equal(sim_delete_by_hand(scene.sim, foreign), 0);
-        assert_true(scene_await(&scene, &claim.acquired, 1000));
-        assert_int_equal(claim.status, 0);
-        assert_true(claim.owner == sim_session_id(a.port));
-        claim_give_back(&claim);
-        scene_end(&scene);
+        scene_run_for(&search.scene, 3000);
+        assert_int_equal(search.claim.acquired, 0);
+        assert_int_equal(scene_queue_length(&search.scene), 2);
+        assert_int_equal(sim_delete_by_hand(search.scene.sim, foreign), 0);
+        claim_await(&search.claim, 1000);
+        assert_true(search.claim.owner == sim_session_id(search.a.port));
+        end(&search);
     }
 }
 

@@ -44,8 +44,7 @@ static void of_every_recipe(void **state)
         uvzk_semaphore_mutex_t semaphore_mutex = {0};
         char path[64];
 
-        scene_begin(&scene, there, state);
-        process_begin(&a, &scene, "a", NULL);
+        scene_begin_one(&scene, there, state, &a);
         assert_true(process_await_connected(&a, 1000));
         assert_int_equal(uvzk_rwlock_init(&a.client, &rwlock, "/rw"), 0);
         assert_int_equal(uvzk_semaphore_init(&a.client, &semaphore, "/s", 3, NULL), 0);

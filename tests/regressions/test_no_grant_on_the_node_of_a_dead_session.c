@@ -12,17 +12,6 @@
 
 enum moment { CREATE_KNOWN, CREATE_UNKNOWN, CREATE_KNOWN_LATE, MOMENTS };
 
-/* The directory is there, so that the next claim's first create makes its znode. */
-static void make_directory(struct scene *scene, struct process *process)
-{
-    struct claim first;
-
-    claim_take(&first, process);
-    claim_give_back(&first);
-    assert_int_equal(scene_queue_length(scene), 0);
-    scene->claims = NULL; /* it is over, and on this stack */
-}
-
 static void lose_the_servers(struct scene *scene, struct process *process,
                              enum moment moment)
 {
@@ -46,9 +35,8 @@ static void check_moment(void *const *state, uint64_t seed, enum moment moment)
     char old_node[256];
     const char *name = NULL;
 
-    scene_begin(&scene, seed, state);
-    process_begin(&a, &scene, "a", NULL);
-    make_directory(&scene, &a);
+    scene_begin_one(&scene, seed, state, &a);
+    scene_make_directory(&scene, &a);
     int64_t old_session = sim_session_id(a.port);
     claim_begin(&old, &a, UVZK_WAIT_FOREVER);
     lose_the_servers(&scene, &a, moment);
@@ -56,8 +44,7 @@ static void check_moment(void *const *state, uint64_t seed, enum moment moment)
     (void)snprintf(old_node, sizeof(old_node), "%s/%s", SCENE_PATH, name);
 
     /* The claim does not outlive its session, and says so. */
-    assert_true(scene_await(&scene, &old.acquired, OUTAGE_MS));
-    assert_int_equal(old.status, UVZK_EEXPIRED);
+    claim_await_status(&old, OUTAGE_MS, UVZK_EEXPIRED);
     assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
 
     /* The next one finds the old znode still there, and waits for its end. */
@@ -66,8 +53,7 @@ static void check_moment(void *const *state, uint64_t seed, enum moment moment)
     assert_true(sim_session_id(a.port) != old_session);
     assert_true(sim_session_alive(scene.sim, old_session));
     assert_true(sim_exists(scene.sim, old_node));
-    assert_true(scene_await(&scene, &new.acquired, 2 * SCENE_TIMEOUT_MS));
-    assert_int_equal(new.status, 0);
+    claim_await(&new, 2 * SCENE_TIMEOUT_MS);
     assert_false(sim_exists(scene.sim, old_node));
     assert_string_not_equal(new.path, old_node);
     assert_true(new.owner == sim_session_id(a.port));
@@ -93,27 +79,23 @@ static void the_next_client_waits_for_the_old_node(void **state)
         struct process a, b;
         struct claim old, next, again;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        make_directory(&scene, &a);
+        scene_begin_one(&scene, seed, state, &a);
+        scene_make_directory(&scene, &a);
         claim_begin(&old, &a, UVZK_WAIT_FOREVER);
         lose_the_servers(&scene, &a, (enum moment)(seed % MOMENTS));
-        assert_true(scene_await(&scene, &old.acquired, OUTAGE_MS));
-        assert_int_equal(old.status, UVZK_EEXPIRED);
+        claim_await_status(&old, OUTAGE_MS, UVZK_EEXPIRED);
         process_begin(&b, &scene, "b", NULL);
         claim_begin(&next, &b, UVZK_WAIT_FOREVER);
         assert_true(process_await_connected(&b, OUTAGE_MS));
         scene_run_for(&scene, 1000);
         assert_int_equal(next.acquired, 0);
         claim_begin(&again, &a, UVZK_WAIT_FOREVER);
-        assert_true(scene_await(&scene, &next.acquired, 2 * SCENE_TIMEOUT_MS));
-        assert_int_equal(next.status, 0);
+        claim_await(&next, 2 * SCENE_TIMEOUT_MS);
         assert_true(next.owner == sim_session_id(b.port));
         scene_run_for(&scene, 2000);
         assert_int_equal(again.acquired, 0);
         claim_give_back(&next);
-        assert_true(scene_await(&scene, &again.acquired, 1000));
-        assert_int_equal(again.status, 0);
+        claim_await(&again, 1000);
         assert_true(again.owner == sim_session_id(a.port));
         assert_true(again.token > next.token);
         claim_give_back(&again);
@@ -131,11 +113,9 @@ static void nothing_outlives_an_expiry(void **state)
         struct process a, b;
         struct claim old, next;
 
-        scene_begin(&scene, steps, state);
-        process_begin(&a, &scene, "a", NULL);
-        process_begin(&b, &scene, "b", NULL);
+        scene_begin_two(&scene, steps, state, &a, &b);
         assert_true(process_await_connected(&b, 1000));
-        make_directory(&scene, &a);
+        scene_make_directory(&scene, &a);
         int64_t old_session = sim_session_id(a.port);
         size_t from = scene.line_count;
         claim_begin(&old, &a, UVZK_WAIT_FOREVER);

@@ -24,9 +24,7 @@ struct couple {
 static void begin(struct couple *couple, uint64_t seed, void *const *state)
 {
     memset(couple, 0, sizeof(*couple));
-    scene_begin(&couple->scene, seed, state);
-    process_begin(&couple->a, &couple->scene, "a", NULL);
-    process_begin(&couple->b, &couple->scene, "b", NULL);
+    scene_begin_two(&couple->scene, seed, state, &couple->a, &couple->b);
     assert_int_equal(
         uvzk_semaphore_init(&couple->a.client, &couple->of_a, PATH, LEASES_MAX, NULL), 0);
     assert_int_equal(

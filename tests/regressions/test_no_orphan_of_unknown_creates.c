@@ -4,21 +4,6 @@
 
 #define SEEDS 6U
 
-static void lose_request(struct process *process)
-{
-    sim_lose_request(process->port);
-}
-
-static void lose_reply(struct process *process)
-{
-    sim_lose_reply(process->port);
-}
-
-static void spoil_reply(struct process *process)
-{
-    sim_spoil_reply(process->port);
-}
-
 static void reset(struct process *process)
 {
     sim_disconnect(process->port, SIM_RESET, 2000);
@@ -29,8 +14,8 @@ static void silence(struct process *process)
     sim_disconnect(process->port, SIM_SILENT, 2000);
 }
 
-static void (*const troubles[])(struct process *) = {lose_request, lose_reply,
-                                                     spoil_reply, reset, silence};
+static void (*const troubles[])(struct process *) = {
+    process_lose_request, process_lose_reply, process_spoil_reply, reset, silence};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
 enum end { CANCEL, DEADLINE, TRY_ONCE, CLOSE_MUTEX, ENDS };
@@ -56,13 +41,9 @@ static void check(void *const *state, uint64_t seed, enum end end, size_t troubl
     struct process a, b;
     struct claim claim, next;
 
-    scene_begin(&scene, seed, state);
+    scene_begin_two(&scene, seed, state, &a, &b);
     sim_note(scene.sim, "end %d, trouble %zu, steps %d", (int)end, trouble, (int)steps);
-    process_begin(&a, &scene, "a", NULL);
-    process_begin(&b, &scene, "b", NULL);
-    claim_take(&next, &b);
-    claim_give_back(&next);
-    scene.claims = NULL;
+    scene_make_directory(&scene, &b);
     assert_true(process_await_connected(&a, 1000));
     int64_t session = sim_session_id(a.port);
     claim_begin(&claim, &a,
@@ -108,9 +89,7 @@ static void the_clean_up_survives_interruptions(void **state)
         struct process a;
         struct claim first, claims[5];
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        claim_take(&first, &a);
+        scene_begin_held(&scene, seed, state, &a, &first);
         int64_t session = sim_session_id(a.port);
         for (size_t i = 0; i < 5; i++) {
             claim_begin(&claims[i], &a, UVZK_WAIT_FOREVER);

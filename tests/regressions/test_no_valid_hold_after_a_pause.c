@@ -29,11 +29,7 @@ static void a_stopped_holder_is_valid_no_longer(void **state)
         struct process a, b;
         struct claim stopped, next;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        process_begin(&b, &scene, "b", NULL);
-        claim_take(&stopped, &a);
-        claim_begin(&next, &b, UVZK_WAIT_FOREVER);
+        scene_begin_queued(&scene, seed, state, &a, &stopped, &b, &next);
         scene_run_for(&scene, 1000 + sim_random(scene.sim, 5000));
         stop(&a, (unsigned)seed);
         uint64_t until = uvzk_valid_until(&stopped.request);
@@ -41,8 +37,7 @@ static void a_stopped_holder_is_valid_no_longer(void **state)
         assert_true(until <= sim_now(scene.sim) + SCENE_TIMEOUT_MS);
 
         /* Nobody else before that moment, somebody else soon after. */
-        assert_true(scene_await(&scene, &next.acquired, 2 * SCENE_TIMEOUT_MS));
-        assert_int_equal(next.status, 0);
+        claim_await(&next, 2 * SCENE_TIMEOUT_MS);
         assert_true(next.acquired_ms >= until);
         assert_true(uvzk_valid_until(&stopped.request) == until);
         assert_true(next.token > stopped.token);
@@ -67,11 +62,7 @@ static void loss_comes_by_the_clock(void **state)
         struct process a, b;
         struct claim held, next;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        process_begin(&b, &scene, "b", NULL);
-        claim_take(&held, &a);
-        claim_begin(&next, &b, UVZK_WAIT_FOREVER);
+        scene_begin_queued(&scene, seed, state, &a, &held, &b, &next);
         scene_run_for(&scene, 1000 + sim_random(scene.sim, 5000));
         uint64_t cut_ms = sim_now(scene.sim);
         sim_disconnect(a.port, SIM_SILENT, 3 * SCENE_TIMEOUT_MS);
@@ -95,9 +86,7 @@ static void every_grant_has_a_larger_token(void **state)
         struct claim claims[8];
         int64_t last = 0;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        process_begin(&b, &scene, "b", NULL);
+        scene_begin_two(&scene, seed, state, &a, &b);
         for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
             struct process *process = i % 2 == 0 ? &a : &b;
             claim_take(&claims[i], process);

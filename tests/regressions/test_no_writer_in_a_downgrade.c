@@ -2,58 +2,46 @@
  * downgraded, because the read lock's znode stood behind it. Here, from the grant of the
  * write lock to the release of the read lock, nobody else writes, at whatever moment
  * the one is asked for and the other given back. */
-#include "acquire.h"
+#include "writers.h"
 
-#include <string.h>
-
-#define PATH "/rw"
 #define STEPS 32U
 
-static int owner; /* its address */
-
-struct couple {
-    struct scene scene;
-    struct process a, b;
-    uvzk_rwlock_t of_a, of_b;
-    struct acquire writing, reading, next, later;
-};
-
-/* A writes, B's writer waits, and a reader of B's behind that. */
-static void begin(struct couple *couple, uint64_t seed, void *const *state)
+/* A reader of B's comes after the two writers. */
+static void begin(struct writers *writers, uint64_t seed, void *const *state)
 {
-    memset(couple, 0, sizeof(*couple));
-    scene_begin(&couple->scene, seed, state);
-    process_begin(&couple->a, &couple->scene, "a", NULL);
-    process_begin(&couple->b, &couple->scene, "b", NULL);
-    assert_int_equal(uvzk_rwlock_init(&couple->a.client, &couple->of_a, PATH), 0);
-    assert_int_equal(uvzk_rwlock_init(&couple->b.client, &couple->of_b, PATH), 0);
-    acquire_begin_for(&couple->writing, &couple->a, &couple->of_a.write, &owner);
-    acquire_await(&couple->writing, 1000);
-    assert_true(process_await_connected(&couple->b, 1000));
-    acquire_begin_for(&couple->next, &couple->b, &couple->of_b.write, NULL);
-    acquire_begin_for(&couple->later, &couple->b, &couple->of_b.read, NULL);
+    writers_begin(writers, seed, state);
+    acquire_begin_for(&writers->later, &writers->b, &writers->of_b.read, NULL);
 }
 
-static void run_for(struct couple *couple, uint64_t ms)
+/* When all of them have their places, A asks for the read lock, `steps` events ago. */
+static void begin_downgrading(struct writers *writers, uint64_t steps, void *const *state)
+{
+    begin(writers, steps, state);
+    scene_run_for(&writers->scene, 300);
+    writers_downgrade(writers);
+    scene_steps(&writers->scene, steps);
+}
+
+static void run_for(struct writers *writers, uint64_t ms)
 {
     for (uint64_t i = 0; i < ms; i++) {
-        scene_run_for(&couple->scene, 1);
-        assert_int_equal(couple->next.acquired, 0);
-        assert_int_equal(couple->later.acquired, 0);
+        scene_run_for(&writers->scene, 1);
+        assert_int_equal(writers->next.acquired, 0);
+        assert_int_equal(writers->later.acquired, 0);
     }
 }
 
-static void end(struct couple *couple)
+static void end(struct writers *writers)
 {
-    assert_true(acquire_holds(&couple->reading));
-    assert_true(couple->reading.token == couple->writing.token);
-    acquire_give_back(&couple->reading);
-    acquire_await(&couple->next, 3000);
-    assert_true(couple->next.token > couple->writing.token);
-    acquire_give_back(&couple->next);
-    acquire_await(&couple->later, 3000);
-    acquire_give_back(&couple->later);
-    scene_end(&couple->scene);
+    assert_true(acquire_holds(&writers->reading));
+    assert_true(writers->reading.token == writers->writing.token);
+    acquire_give_back(&writers->reading);
+    acquire_await(&writers->next, 3000);
+    assert_true(writers->next.token > writers->writing.token);
+    acquire_give_back(&writers->next);
+    acquire_await(&writers->later, 3000);
+    acquire_give_back(&writers->later);
+    scene_end(&writers->scene);
 }
 
 /* The write lock is given back so many events after the read lock was asked for, and
@@ -62,16 +50,16 @@ static void nobody_comes_in_between(void **state)
 {
     for (uint64_t before = 0; before < STEPS; before += 3) {
         for (uint64_t between = 0; between < STEPS; between++) {
-            struct couple couple;
+            struct writers writers;
 
-            begin(&couple, before + between, state);
-            scene_steps(&couple.scene, before);
-            acquire_begin_for(&couple.reading, &couple.a, &couple.of_a.read, &owner);
-            scene_steps(&couple.scene, between);
-            acquire_release(&couple.writing);
-            run_for(&couple, 1500);
-            assert_int_equal(couple.writing.released, 1);
-            end(&couple);
+            begin(&writers, before + between, state);
+            scene_steps(&writers.scene, before);
+            writers_downgrade(&writers);
+            scene_steps(&writers.scene, between);
+            acquire_release(&writers.writing);
+            run_for(&writers, 1500);
+            assert_int_equal(writers.writing.released, 1);
+            end(&writers);
         }
     }
 }
@@ -81,21 +69,18 @@ static void nobody_comes_in_between(void **state)
 static void nor_in_an_interruption(void **state)
 {
     for (uint64_t between = 0; between < STEPS; between++) {
-        struct couple couple;
+        struct writers writers;
 
-        begin(&couple, between, state);
-        scene_run_for(&couple.scene, 300);
-        acquire_begin_for(&couple.reading, &couple.a, &couple.of_a.read, &owner);
-        scene_steps(&couple.scene, between);
-        sim_disconnect(couple.a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
-        acquire_await(&couple.reading, SCENE_TIMEOUT_MS);
-        assert_int_equal(couple.next.acquired, 0);
-        acquire_release(&couple.writing);
-        scene_steps(&couple.scene, between % 5);
-        sim_disconnect(couple.a.port, between % 3 ? SIM_RESET : SIM_SILENT, 700);
-        run_for(&couple, SCENE_TIMEOUT_MS);
-        assert_int_equal(couple.writing.released, 1);
-        end(&couple);
+        begin_downgrading(&writers, between, state);
+        sim_disconnect(writers.a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
+        acquire_await(&writers.reading, SCENE_TIMEOUT_MS);
+        assert_int_equal(writers.next.acquired, 0);
+        acquire_release(&writers.writing);
+        scene_steps(&writers.scene, between % 5);
+        sim_disconnect(writers.a.port, between % 3 ? SIM_RESET : SIM_SILENT, 700);
+        run_for(&writers, SCENE_TIMEOUT_MS);
+        assert_int_equal(writers.writing.released, 1);
+        end(&writers);
     }
 }
 
@@ -104,27 +89,24 @@ static void nor_in_an_interruption(void **state)
 static void nobody_reads_beside_a_writer(void **state)
 {
     for (uint64_t between = 0; between < STEPS; between++) {
-        struct couple couple;
+        struct writers writers;
 
-        begin(&couple, between, state);
-        scene_run_for(&couple.scene, 300);
-        acquire_begin_for(&couple.reading, &couple.a, &couple.of_a.read, &owner);
-        scene_steps(&couple.scene, between);
-        acquire_release(&couple.writing);
-        sim_disconnect(couple.a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
+        begin_downgrading(&writers, between, state);
+        acquire_release(&writers.writing);
+        sim_disconnect(writers.a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
         for (unsigned i = 0; i < SCENE_TIMEOUT_MS; i++) {
-            scene_run_for(&couple.scene, 1);
-            assert_false(acquire_holds(&couple.reading) && acquire_holds(&couple.next));
+            scene_run_for(&writers.scene, 1);
+            assert_false(acquire_holds(&writers.reading) && acquire_holds(&writers.next));
         }
-        assert_true(acquire_holds(&couple.reading) || acquire_holds(&couple.next));
-        if (acquire_holds(&couple.next)) {
-            acquire_give_back(&couple.next);
-            acquire_await(&couple.reading, 3000);
+        assert_true(acquire_holds(&writers.reading) || acquire_holds(&writers.next));
+        if (acquire_holds(&writers.next)) {
+            acquire_give_back(&writers.next);
+            acquire_await(&writers.reading, 3000);
         }
-        acquire_give_back(&couple.reading);
-        acquire_finish(&couple.next, 3000);
-        acquire_finish(&couple.later, 3000);
-        scene_end(&couple.scene);
+        acquire_give_back(&writers.reading);
+        acquire_finish(&writers.next, 3000);
+        acquire_finish(&writers.later, 3000);
+        scene_end(&writers.scene);
     }
 }
 

@@ -39,8 +39,7 @@ static void end(struct line *line)
 {
     claim_give_back(&line->claim);
     if (line->later.released == 0) {
-        assert_true(scene_await(&line->scene, &line->later.acquired, PROOF_MS));
-        assert_int_equal(line->later.status, 0);
+        claim_await(&line->later, PROOF_MS);
         claim_give_back(&line->later);
     }
     scene_end(&line->scene);
@@ -72,8 +71,7 @@ static void one_node_from_the_begin_to_the_grant(void **state)
                 assert_true(line.later.acquired > 0);
                 claim_give_back(&line.later);
             }
-            assert_true(scene_await(&line.scene, &line.claim.acquired, PROOF_MS));
-            assert_int_equal(line.claim.status, 0);
+            claim_await(&line.claim, PROOF_MS);
             assert_int_equal(scene_znodes_made(&line.scene, 0, "a"), 1);
             end(&line);
         }
@@ -96,8 +94,7 @@ static void the_turn_that_comes_during_the_outage(void **state)
         scene_run_for(&line.scene, OUTAGE_MS - 500);
         assert_int_equal(line.claim.acquired, 0);
         assert_int_equal(line.later.acquired, 0);
-        assert_true(scene_await(&line.scene, &line.claim.acquired, 500 + PROOF_MS));
-        assert_int_equal(line.claim.status, 0);
+        claim_await(&line.claim, 500 + PROOF_MS);
         assert_int_equal(scene_znodes_made(&line.scene, 0, "a"), 1);
         end(&line);
     }
@@ -124,8 +121,7 @@ static void an_outage_of_the_ensemble(void **state)
         assert_int_equal(line.held.lost, 1);
         assert_true(process_was_told(&line.a, 0, UVZK_STATE_LOST));
         assert_int_equal(line.claim.acquired, 0);
-        assert_true(scene_await(&line.scene, &line.claim.acquired, SCENE_TIMEOUT_MS));
-        assert_int_equal(line.claim.status, 0);
+        claim_await(&line.claim, SCENE_TIMEOUT_MS);
         scene_run_for(&line.scene, 500);
         assert_int_equal(line.later.acquired, 0);
         assert_int_equal(sim_children(line.scene.sim, SCENE_PATH, after, 3), 2);
@@ -146,11 +142,9 @@ static void deadline_and_cancel_still_end_it(void **state)
         claim_begin(&timed, &line.a, 2000);
         scene_run_for(&line.scene, 500);
         sim_disconnect(line.a.port, SIM_RESET, OUTAGE_MS);
-        assert_true(scene_await(&line.scene, &timed.acquired, 1600));
-        assert_int_equal(timed.status, UV_ETIMEDOUT);
+        claim_await_status(&timed, 1600, UV_ETIMEDOUT);
         assert_int_equal(uvzk_cancel(&line.claim.request), 0);
-        assert_true(scene_await(&line.scene, &line.claim.acquired, 10));
-        assert_int_equal(line.claim.status, UV_ECANCELED);
+        claim_await_status(&line.claim, 10, UV_ECANCELED);
         scene_run_for(&line.scene, OUTAGE_MS + 1000);
         assert_int_equal(scene_queue_length(&line.scene), 1);
         claim_give_back(&line.held);

@@ -1,64 +1,45 @@
 /* Curator grants a read lock to whoever has the write lock by its own books, although the
  * session may be gone, and somebody else hold the write lock. Here the znode of the write
  * hold is checked in the same transaction that makes the read lock's. */
-#include "acquire.h"
+#include "writers.h"
 
-#include <string.h>
-
-#define PATH "/rw"
 #define STEPS 40U
 
-static int owner; /* its address */
-
-/* A holds the write lock, B waits for it. */
-struct couple {
-    struct scene scene;
-    struct process a, b;
-    uvzk_rwlock_t of_a, of_b;
-    struct acquire writing, reading, next;
-};
-
-static void begin(struct couple *couple, uint64_t seed, void *const *state)
+/* B waits for A's write lock. */
+static void begin(struct writers *writers, uint64_t seed, void *const *state)
 {
-    memset(couple, 0, sizeof(*couple));
-    scene_begin(&couple->scene, seed, state);
-    process_begin(&couple->a, &couple->scene, "a", NULL);
-    process_begin(&couple->b, &couple->scene, "b", NULL);
-    assert_int_equal(uvzk_rwlock_init(&couple->a.client, &couple->of_a, PATH), 0);
-    assert_int_equal(uvzk_rwlock_init(&couple->b.client, &couple->of_b, PATH), 0);
-    acquire_begin_for(&couple->writing, &couple->a, &couple->of_a.write, &owner);
-    acquire_await(&couple->writing, 1000);
-    acquire_begin_for(&couple->next, &couple->b, &couple->of_b.write, NULL);
-    scene_run_for(&couple->scene, 500);
-    assert_int_equal(couple->next.acquired, 0);
+    writers_begin(writers, seed, state);
+    scene_run_for(&writers->scene, 500);
+    assert_int_equal(writers->next.acquired, 0);
 }
 
-static bool both_hold(const struct couple *couple)
+static bool both_hold(const struct writers *writers)
 {
-    return uvzk_is_held(&couple->reading.request) && uvzk_is_held(&couple->next.request);
+    return uvzk_is_held(&writers->reading.request) &&
+           uvzk_is_held(&writers->next.request);
 }
 
-static void run_for(struct couple *couple, uint64_t ms)
+static void run_for(struct writers *writers, uint64_t ms)
 {
     for (uint64_t i = 0; i < ms; i++) {
-        scene_run_for(&couple->scene, 1);
-        assert_false(both_hold(couple));
+        scene_run_for(&writers->scene, 1);
+        assert_false(both_hold(writers));
     }
 }
 
 /* B writes, never beside A's reading. */
-static void end(struct couple *couple)
+static void end(struct writers *writers)
 {
-    if (acquire_holds(&couple->reading)) {
-        assert_int_equal(couple->next.acquired, 0);
-        acquire_give_back(&couple->reading);
+    if (acquire_holds(&writers->reading)) {
+        assert_int_equal(writers->next.acquired, 0);
+        acquire_give_back(&writers->reading);
     }
-    acquire_await(&couple->next, 3000);
-    run_for(couple, 500);
-    assert_false(acquire_holds(&couple->reading));
-    acquire_give_back(&couple->next);
-    acquire_finish(&couple->reading, SCENE_TIMEOUT_MS);
-    scene_end(&couple->scene);
+    acquire_await(&writers->next, 3000);
+    run_for(writers, 500);
+    assert_false(acquire_holds(&writers->reading));
+    acquire_give_back(&writers->next);
+    acquire_finish(&writers->reading, SCENE_TIMEOUT_MS);
+    scene_end(&writers->scene);
 }
 
 /* The session is ended by the servers, and A, which has not heard of it, asks for the
@@ -66,21 +47,21 @@ static void end(struct couple *couple)
 static void its_session_is_gone(void **state)
 {
     for (uint64_t steps = 0; steps < STEPS; steps++) {
-        struct couple couple;
+        struct writers writers;
 
-        begin(&couple, steps, state);
-        process_expire(&couple.a);
-        int64_t session = sim_session_id(couple.a.port);
-        scene_steps(&couple.scene, steps);
-        acquire_begin_for(&couple.reading, &couple.a, &couple.of_a.read, &owner);
-        acquire_await(&couple.next, 3000);
-        run_for(&couple, 3000);
-        assert_int_equal(couple.writing.lost, 1);
-        assert_true(sim_session_id(couple.a.port) != session);
-        if (couple.reading.acquired) { /* it began before the loss was known */
-            assert_int_equal(couple.reading.status, UVZK_EEXPIRED);
+        begin(&writers, steps, state);
+        process_expire(&writers.a);
+        int64_t session = sim_session_id(writers.a.port);
+        scene_steps(&writers.scene, steps);
+        writers_downgrade(&writers);
+        acquire_await(&writers.next, 3000);
+        run_for(&writers, 3000);
+        assert_int_equal(writers.writing.lost, 1);
+        assert_true(sim_session_id(writers.a.port) != session);
+        if (writers.reading.acquired) { /* it began before the loss was known */
+            assert_int_equal(writers.reading.status, UVZK_EEXPIRED);
         }
-        end(&couple);
+        end(&writers);
     }
 }
 
@@ -89,17 +70,17 @@ static void its_session_is_gone(void **state)
 static void its_znode_is_deleted(void **state)
 {
     for (uint64_t steps = 0; steps < STEPS; steps++) {
-        struct couple couple;
+        struct writers writers;
 
-        begin(&couple, steps, state);
-        assert_int_equal(sim_delete_by_hand(couple.scene.sim, couple.writing.path), 0);
-        scene_steps(&couple.scene, steps);
-        acquire_begin_for(&couple.reading, &couple.a, &couple.of_a.read, &owner);
-        acquire_await(&couple.next, 1000);
-        run_for(&couple, 500);
-        assert_int_equal(couple.writing.lost, 1);
-        assert_int_equal(couple.reading.acquired, 0);
-        end(&couple);
+        begin(&writers, steps, state);
+        assert_int_equal(sim_delete_by_hand(writers.scene.sim, writers.writing.path), 0);
+        scene_steps(&writers.scene, steps);
+        writers_downgrade(&writers);
+        acquire_await(&writers.next, 1000);
+        run_for(&writers, 500);
+        assert_int_equal(writers.writing.lost, 1);
+        assert_int_equal(writers.reading.acquired, 0);
+        end(&writers);
     }
 }
 
@@ -108,16 +89,16 @@ static void its_znode_is_deleted(void **state)
 static void its_znode_is_deleted_meanwhile(void **state)
 {
     for (uint64_t steps = 0; steps < STEPS; steps++) {
-        struct couple couple;
+        struct writers writers;
 
-        begin(&couple, steps, state);
-        acquire_begin_for(&couple.reading, &couple.a, &couple.of_a.read, &owner);
-        scene_steps(&couple.scene, steps);
-        assert_int_equal(sim_delete_by_hand(couple.scene.sim, couple.writing.path), 0);
-        run_for(&couple, 3000);
-        assert_int_equal(couple.writing.lost, 1);
-        assert_true(acquire_holds(&couple.reading) != acquire_holds(&couple.next));
-        end(&couple);
+        begin(&writers, steps, state);
+        writers_downgrade(&writers);
+        scene_steps(&writers.scene, steps);
+        assert_int_equal(sim_delete_by_hand(writers.scene.sim, writers.writing.path), 0);
+        run_for(&writers, 3000);
+        assert_int_equal(writers.writing.lost, 1);
+        assert_true(acquire_holds(&writers.reading) != acquire_holds(&writers.next));
+        end(&writers);
     }
 }
 
@@ -126,17 +107,17 @@ static void its_znode_is_deleted_meanwhile(void **state)
 static void its_hold_has_run_out(void **state)
 {
     for (uint64_t seed = 0; seed < 8; seed++) {
-        struct couple couple;
+        struct writers writers;
 
-        begin(&couple, seed, state);
-        sim_disconnect(couple.a.port, SIM_SILENT, 3 * SCENE_TIMEOUT_MS / 2);
-        run_for(&couple, seed * SCENE_TIMEOUT_MS / 7);
-        acquire_begin_for(&couple.reading, &couple.a, &couple.of_a.read, &owner);
-        acquire_await(&couple.next, 2 * SCENE_TIMEOUT_MS);
-        assert_int_equal(couple.writing.lost, 1);
-        run_for(&couple, 2 * SCENE_TIMEOUT_MS);
-        assert_false(acquire_holds(&couple.reading));
-        end(&couple);
+        begin(&writers, seed, state);
+        sim_disconnect(writers.a.port, SIM_SILENT, 3 * SCENE_TIMEOUT_MS / 2);
+        run_for(&writers, seed * SCENE_TIMEOUT_MS / 7);
+        writers_downgrade(&writers);
+        acquire_await(&writers.next, 2 * SCENE_TIMEOUT_MS);
+        assert_int_equal(writers.writing.lost, 1);
+        run_for(&writers, 2 * SCENE_TIMEOUT_MS);
+        assert_false(acquire_holds(&writers.reading));
+        end(&writers);
     }
 }
 

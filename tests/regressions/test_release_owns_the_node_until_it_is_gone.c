@@ -7,26 +7,6 @@
 #define OUTAGE_MS (SCENE_TIMEOUT_MS / 2U)
 #define PROOF_MS 3000U /* until a session that was cut off is proved afresh */
 
-static void in_peace(struct process *process)
-{
-    (void)process;
-}
-
-static void lose_request(struct process *process)
-{
-    sim_lose_request(process->port);
-}
-
-static void lose_reply(struct process *process)
-{
-    sim_lose_reply(process->port);
-}
-
-static void spoil_reply(struct process *process)
-{
-    sim_spoil_reply(process->port);
-}
-
 static void cut(struct process *process)
 {
     sim_disconnect(process->port, SIM_RESET, OUTAGE_MS);
@@ -53,9 +33,10 @@ static void overload(struct process *process)
 }
 
 /* The last one strikes the next reply, whichever: only where that is the release's. */
-static void (*const troubles[])(struct process *) = {in_peace, lose_request, lose_reply,
-                                                     cut,      cut_silently, servers_down,
-                                                     follower, overload,     spoil_reply};
+static void (*const troubles[])(struct process *) = {
+    process_in_peace,   process_lose_request, process_lose_reply, cut,
+    cut_silently,       servers_down,         follower,           overload,
+    process_spoil_reply};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
 /* The trouble comes `before` the release or `after` it, by so many events. Behind the
@@ -66,12 +47,8 @@ static void check(void *const *state, size_t trouble, uint64_t before, uint64_t 
     struct process a, b;
     struct claim held, other, again;
 
-    scene_begin(&scene, before + after, state);
+    scene_begin_queued(&scene, before + after, state, &a, &held, &b, &other);
     sim_note(scene.sim, "trouble %zu", trouble);
-    process_begin(&a, &scene, "a", NULL);
-    process_begin(&b, &scene, "b", NULL);
-    claim_take(&held, &a);
-    claim_begin(&other, &b, UVZK_WAIT_FOREVER);
     scene_run_for(&scene, 3000);
     int64_t session = sim_session_id(a.port);
     if (before > 0) {
@@ -93,13 +70,11 @@ static void check(void *const *state, size_t trouble, uint64_t before, uint64_t 
     assert_int_equal(held.release_status, 0);
     assert_false(held.stood_when_released);
     assert_true(sim_session_id(a.port) == session);
-    assert_true(scene_await(&scene, &other.acquired, OUTAGE_MS + PROOF_MS));
-    assert_int_equal(other.status, 0);
+    claim_await(&other, OUTAGE_MS + PROOF_MS);
     scene_run_for(&scene, OUTAGE_MS);
     assert_int_equal(again.acquired, 0);
     claim_give_back(&other);
-    assert_true(scene_await(&scene, &again.acquired, PROOF_MS));
-    assert_int_equal(again.status, 0);
+    claim_await(&again, PROOF_MS);
     assert_true(again.token > other.token);
     claim_give_back(&again);
     scene_end(&scene);
@@ -126,17 +101,15 @@ static void the_same_process_comes_after_it(void **state)
             struct claim held, again;
             void *owner = seed % 2 == 0 ? &scene : NULL;
 
-            scene_begin(&scene, seed, state);
-            process_begin(&a, &scene, "a", NULL);
+            scene_begin_one(&scene, seed, state, &a);
             claim_begin_for(&held, &a, owner, UVZK_WAIT_FOREVER);
-            assert_true(scene_await(&scene, &held.acquired, 1000));
+            claim_await(&held, 1000);
             scene_run_for(&scene, 3000);
             troubles[trouble](&a);
             claim_release(&held);
             scene_run_for(&scene, 5);
             claim_begin_for(&again, &a, owner, UVZK_WAIT_FOREVER);
-            assert_true(scene_await(&scene, &again.acquired, OUTAGE_MS + PROOF_MS));
-            assert_int_equal(again.status, 0);
+            claim_await(&again, OUTAGE_MS + PROOF_MS);
             assert_true(again.token > held.token);
             assert_true(scene_await(&scene, &held.released, 500));
             assert_int_equal(held.release_status, 0);
@@ -165,9 +138,7 @@ static void a_release_under_way_is_visible(void **state)
         struct claim held;
         uvzk_client_stats_t stats;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        claim_take(&held, &a);
+        scene_begin_held(&scene, seed, state, &a, &held);
         cut(&a);
         claim_release(&held);
         for (unsigned i = 0; i < OUTAGE_MS; i += 100) {
@@ -194,9 +165,7 @@ static void it_ends_with_the_session(void **state)
         struct process a;
         struct claim held;
 
-        scene_begin(&scene, steps, state);
-        process_begin(&a, &scene, "a", NULL);
-        claim_take(&held, &a);
+        scene_begin_held(&scene, steps, state, &a, &held);
         claim_release(&held);
         scene_steps(&scene, steps % 4);
         if (sim_exists(scene.sim, held.path)) {
@@ -219,9 +188,7 @@ static void a_session_given_up_is_not_known_to_be_gone(void **state)
         struct process a;
         struct claim held;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
-        claim_take(&held, &a);
+        scene_begin_held(&scene, seed, state, &a, &held);
         if (seed % 2 == 0) {
             sim_restart(scene.sim, 3 * SCENE_TIMEOUT_MS + 900);
             claim_release(&held);

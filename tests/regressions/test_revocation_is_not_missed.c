@@ -28,9 +28,7 @@ static void on_revoked(uvzk_acquire_t *request)
 static void begin(struct couple *couple, uint64_t seed, void *const *state)
 {
     memset(couple, 0, sizeof(*couple));
-    scene_begin(&couple->scene, seed, state);
-    process_begin(&couple->a, &couple->scene, "a", NULL);
-    process_begin(&couple->b, &couple->scene, "b", NULL);
+    scene_begin_two(&couple->scene, seed, state, &couple->a, &couple->b);
     assert_true(process_await_connected(&couple->a, 1000));
     assert_true(process_await_connected(&couple->b, 1000));
 }
@@ -46,18 +44,24 @@ static void ask(struct couple *couple)
         acquire_ask(&couple->revoked, &couple->a, &couple->a.mutex, &options), 0);
 }
 
-/* The index-th znode of the queue. */
-static void path_of(const struct couple *couple, size_t index, char *path, size_t size)
-{
-    const char *names[4];
-
-    assert_true(sim_children(couple->scene.sim, SCENE_PATH, names, 4) > index);
-    (void)snprintf(path, size, SCENE_PATH "/%s", names[index]);
-}
-
 static void write_into(struct couple *couple, const char *path, const char *text)
 {
     assert_int_equal(sim_set_by_hand(couple->scene.sim, path, text, strlen(text)), 0);
+}
+
+/* The index-th znode of the queue is asked for so many events after it came to stand. */
+static void revoke_early(struct couple *couple, size_t index, uint64_t steps)
+{
+    const char *names[4];
+    char path[256];
+
+    while (scene_queue_length(&couple->scene) <= index) {
+        scene_steps(&couple->scene, 1);
+    }
+    assert_true(sim_children(couple->scene.sim, SCENE_PATH, names, 4) > index);
+    (void)snprintf(path, sizeof(path), SCENE_PATH "/%s", names[index]);
+    scene_steps(&couple->scene, steps);
+    write_into(couple, path, MESSAGE);
 }
 
 /* As soon as the znode stands, and at every moment after that: before the read, between
@@ -66,24 +70,18 @@ static void whenever_it_lands_it_is_heard(void **state)
 {
     for (uint64_t steps = 0; steps < STEPS; steps++) {
         struct couple couple;
-        char path[256];
 
         begin(&couple, steps, state);
         ask(&couple);
-        while (sim_children(couple.scene.sim, SCENE_PATH, NULL, 0) == 0) {
-            scene_steps(&couple.scene, 1);
-        }
-        path_of(&couple, 0, path, sizeof(path));
-        scene_steps(&couple.scene, steps);
-        write_into(&couple, path, MESSAGE);
+        revoke_early(&couple, 0, steps);
         acquire_await(&couple.revoked, 1000);
         scene_run_for(&couple.scene, 500);
         assert_int_equal(couple.revoked.revoked, 1);
         assert_true(acquire_holds(&couple.revoked)); /* whether to obey is its own */
-        write_into(&couple, path, "something else");
+        write_into(&couple, couple.revoked.path, "something else");
         scene_run_for(&couple.scene, 500);
         assert_int_equal(couple.revoked.revoked, 1);
-        write_into(&couple, path, MESSAGE);
+        write_into(&couple, couple.revoked.path, MESSAGE);
         scene_run_for(&couple.scene, 500);
         assert_int_equal(couple.revoked.revoked, 2);
         acquire_give_back(&couple.revoked);
@@ -96,17 +94,11 @@ static void who_waits_hears_it(void **state)
 {
     for (uint64_t steps = 0; steps < STEPS; steps++) {
         struct couple couple;
-        char path[256];
 
         begin(&couple, steps, state);
         acquire_take(&couple.other, &couple.b, &couple.b.mutex, 1);
         ask(&couple);
-        while (sim_children(couple.scene.sim, SCENE_PATH, NULL, 0) < 2) {
-            scene_steps(&couple.scene, 1);
-        }
-        path_of(&couple, 1, path, sizeof(path));
-        scene_steps(&couple.scene, steps);
-        write_into(&couple, path, MESSAGE);
+        revoke_early(&couple, 1, steps);
         scene_run_for(&couple.scene, 500);
         assert_int_equal(couple.revoked.revoked, 1);
         assert_int_equal(couple.revoked.acquired, 0);
@@ -123,7 +115,6 @@ static void others_do_not_clear_it(void **state)
 {
     for (uint64_t steps = 0; steps < STEPS; steps++) {
         struct couple couple;
-        char path[256];
 
         begin(&couple, steps, state);
         acquire_take(&couple.other, &couple.a, &couple.a.mutex, 1);
@@ -135,8 +126,7 @@ static void others_do_not_clear_it(void **state)
         assert_true(scene_await(&couple.scene, &couple.other.acquired, 1000));
         assert_int_equal(couple.other.status, UV_ETIMEDOUT);
         scene_run_for(&couple.scene, 500);
-        path_of(&couple, 0, path, sizeof(path));
-        write_into(&couple, path, MESSAGE);
+        write_into(&couple, couple.revoked.path, MESSAGE);
         scene_run_for(&couple.scene, 500);
         assert_int_equal(couple.revoked.revoked, 1);
         acquire_give_back(&couple.revoked);

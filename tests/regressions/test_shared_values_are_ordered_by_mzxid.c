@@ -12,13 +12,11 @@
 
 static void version_zero_is_a_version(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set set;
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     uvzk_value_version_t version = sharer_version(&sharer);
     assert_int_equal(version.version, 0);
     assert_int_equal(sharer_try_set(&set, &sharer, &version, "over version 0"), 0);
@@ -31,12 +29,10 @@ static void version_zero_is_a_version(void **state)
 
 static void a_lower_version_may_be_newer(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     for (int i = 0; i < 5; i++) {
         sharer_set_by_hand(sim, "high");
         sharer_await_current(&sharer);
@@ -54,14 +50,12 @@ static void a_lower_version_may_be_newer(void **state)
 static void version_wraps_around(void **state)
 {
     static const int32_t versions[] = {INT32_MAX - 1, INT32_MAX, INT32_MIN, -2, -1, 0, 1};
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set set;
     struct uvzk__stat stat = {.mzxid = 0};
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     stat.mzxid = sharer_version(&sharer).mzxid;
     for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
         char *text = uvzk__strdup("0");

@@ -20,8 +20,7 @@ static void set_counter(struct scene *scene, int32_t value)
 
 static void check_refused(struct scene *scene, struct claim *claim)
 {
-    assert_true(scene_await(scene, &claim->acquired, 1000));
-    assert_int_equal(claim->status, UVZK_EEXHAUSTED);
+    claim_await_status(claim, 1000, UVZK_EEXHAUSTED);
     scene_run_for(scene, 100); /* its znode is withdrawn in the background */
 }
 
@@ -32,13 +31,10 @@ static void newcomers_are_refused(void **state)
         for (size_t i = 0; i < WORN_OUT; i++) {
             struct scene scene;
             struct process a, b;
-            struct claim first, last, waiting, refused[3];
+            struct claim last, waiting, refused[3];
 
-            scene_begin(&scene, seed, state);
-            process_begin(&a, &scene, "a", NULL);
-            process_begin(&b, &scene, "b", NULL);
-            claim_take(&first, &a);
-            claim_give_back(&first);
+            scene_begin_two(&scene, seed, state, &a, &b);
+            scene_make_directory(&scene, &a);
             set_counter(&scene, UVZK__SEQUENCE_LIMIT - 1);
             claim_take(&last, &a);
             claim_begin(&waiting, &b, UVZK_WAIT_FOREVER);
@@ -54,8 +50,7 @@ static void newcomers_are_refused(void **state)
             assert_true(uvzk_is_held(&last.request));
             assert_int_equal(waiting.acquired, 0);
             claim_give_back(&last);
-            assert_true(scene_await(&scene, &waiting.acquired, 1000));
-            assert_int_equal(waiting.status, 0);
+            claim_await(&waiting, 1000);
             claim_give_back(&waiting);
             scene_end(&scene);
         }
@@ -69,13 +64,10 @@ static void nobody_holds_with_a_worn_out_number(void **state)
         for (size_t i = 0; i < WORN_OUT; i++) {
             struct scene scene;
             struct process a, b;
-            struct claim first, claims[4];
+            struct claim claims[4];
 
-            scene_begin(&scene, seed, state);
-            process_begin(&a, &scene, "a", NULL);
-            process_begin(&b, &scene, "b", NULL);
-            claim_take(&first, &a);
-            claim_give_back(&first);
+            scene_begin_two(&scene, seed, state, &a, &b);
+            scene_make_directory(&scene, &a);
             set_counter(&scene, worn_out[i]);
             for (size_t j = 0; j < 4; j++) {
                 claim_begin(&claims[j], j % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);
@@ -97,8 +89,7 @@ static void a_new_directory_is_good_again(void **state)
         struct process a;
         struct claim first, refused, again;
 
-        scene_begin(&scene, seed, state);
-        process_begin(&a, &scene, "a", NULL);
+        scene_begin_one(&scene, seed, state, &a);
         claim_take(&first, &a);
         claim_give_back(&first);
         set_counter(&scene, INT32_MAX);
@@ -124,13 +115,11 @@ static void a_tie_is_not_broken_by_name(void **state)
         for (size_t i = 0; i < 2; i++) {
             struct scene scene;
             struct process a;
-            struct claim first, claim;
+            struct claim claim;
             char name[128];
 
-            scene_begin(&scene, seed, state);
-            process_begin(&a, &scene, "a", NULL);
-            claim_take(&first, &a);
-            claim_give_back(&first);
+            scene_begin_one(&scene, seed, state, &a);
+            scene_make_directory(&scene, &a);
             set_counter(&scene, 77);
             (void)snprintf(name, sizeof(name), names[i], 77);
             const char *tied = sim_create_by_hand(scene.sim, name, UVZK__EPHEMERAL);
@@ -140,8 +129,7 @@ static void a_tie_is_not_broken_by_name(void **state)
             scene_run_for(&scene, 2000);
             assert_int_equal(claim.acquired, 0);
             assert_int_equal(sim_delete_by_hand(scene.sim, name), 0);
-            assert_true(scene_await(&scene, &claim.acquired, 1000));
-            assert_int_equal(claim.status, 0);
+            claim_await(&claim, 1000);
             claim_give_back(&claim);
             scene_end(&scene);
         }

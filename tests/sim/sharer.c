@@ -112,6 +112,15 @@ void sharer_open(struct sharer *sharer, struct sim *sim, const char *name,
     sharer_start(sharer);
 }
 
+struct sim *sharer_sim_told(struct sharer *sharer)
+{
+    struct sim *sim = sharer_sim(1);
+
+    sharer_open(sharer, sim, "c", "seed");
+    sharer_await(sim, &sharer->told, 1);
+    return sim;
+}
+
 struct uvzk__replica *sharer_replica(const struct sharer *sharer)
 {
     struct uvzk__shared_value *value = sharer->value.impl;

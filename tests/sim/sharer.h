@@ -58,6 +58,9 @@ int sharer_share(struct sharer *sharer, const char *seed);
 void sharer_open(struct sharer *sharer, struct sim *sim, const char *name,
                  const char *seed);
 
+/* sharer_sim(1) with one in it, "c", which shares "seed" and has been told so. */
+struct sim *sharer_sim_told(struct sharer *sharer);
+
 /* Of the machine inside. */
 struct uvzk__replica *sharer_replica(const struct sharer *sharer);
 

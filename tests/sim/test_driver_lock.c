@@ -623,6 +623,24 @@ static void begin_scene(struct stage *stage, enum kind kind)
     stage_run(stage, 100);
 }
 
+/* The first seat holds. */
+static void begin_held(struct stage *stage, enum kind kind, struct claim *holds)
+{
+    begin_scene(stage, kind);
+    (void)claim_simply(holds, &stage->seats[0], NULL, UVZK_WAIT_FOREVER);
+    claim_wait_answer(holds);
+    assert_int_equal(holds->status, 0);
+}
+
+/* And the second seat waits behind it. */
+static void begin_queued(struct stage *stage, enum kind kind, struct claim *holds,
+                         struct claim *waits)
+{
+    begin_held(stage, kind, holds);
+    (void)claim_simply(waits, &stage->seats[1], NULL, UVZK_WAIT_FOREVER);
+    stage_run(stage, 100);
+}
+
 static const char *node_of(struct stage *stage)
 {
     static char path[256];
@@ -689,9 +707,7 @@ static void test_persistent_lock(void **state)
     struct uvzk__stat stat;
 
     (void)state;
-    begin_scene(&stage, DURABLE);
-    (void)claim_simply(&holds, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-    claim_wait_answer(&holds);
+    begin_held(&stage, DURABLE, &holds);
     char path[256];
     (void)snprintf(path, sizeof(path), "%s", node_of(&stage));
     assert_string_equal(path, uvzk_node_path(&holds.request));
@@ -731,9 +747,7 @@ static void deleted_by_hand(void **state)
     for (enum kind kind = SEQUENTIAL; kind < KINDS; kind++) {
         struct stage stage;
         struct claim holds, waits;
-        begin_scene(&stage, kind);
-        (void)claim_simply(&holds, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-        claim_wait_answer(&holds);
+        begin_held(&stage, kind, &holds);
         assert_int_equal(sim_delete_by_hand(stage.sim, node_of(&stage)), 0);
         (void)claim_simply(&waits, &stage.seats[1], NULL, UVZK_WAIT_FOREVER);
         stage.meddled = true;
@@ -754,11 +768,7 @@ static void waiter_deleted_by_hand(void **state)
     char path[256];
 
     (void)state;
-    begin_scene(&stage, SEQUENTIAL);
-    (void)claim_simply(&holds, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-    claim_wait_answer(&holds);
-    (void)claim_simply(&waits, &stage.seats[1], NULL, UVZK_WAIT_FOREVER);
-    stage_run(&stage, 100);
+    begin_queued(&stage, SEQUENTIAL, &holds, &waits);
     assert_int_equal(sim_children(stage.sim, STAGE_PATH, names, 2), 2);
     (void)snprintf(path, sizeof(path), STAGE_PATH "/%s", names[1]);
     assert_int_equal(sim_delete_by_hand(stage.sim, path), 0);
@@ -779,10 +789,7 @@ static void old_verdicts_are_not_trusted(void **state)
     char path[256];
 
     (void)state;
-    begin_scene(&stage, SEQUENTIAL);
-    (void)claim_simply(&holds, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-    claim_wait_answer(&holds);
-    (void)claim_simply(&waits, &stage.seats[1], NULL, UVZK_WAIT_FOREVER);
+    begin_queued(&stage, SEQUENTIAL, &holds, &waits);
     stage_run(&stage, 2 * STAGE_TIMEOUT_MS); /* its create proves nothing any more */
     claim_release(&holds);
     while (states_now(&stage.seats[1]) != 1U << GETTING) {
@@ -807,11 +814,7 @@ static void lost_delete_spares_the_next_holder(void **state)
     for (uint64_t away_ms = 0; away_ms < 40; away_ms++) {
         struct stage stage;
         struct claim holds, waits;
-        begin_scene(&stage, FIXED);
-        (void)claim_simply(&holds, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-        claim_wait_answer(&holds);
-        (void)claim_simply(&waits, &stage.seats[1], NULL, UVZK_WAIT_FOREVER);
-        stage_run(&stage, 100);
+        begin_queued(&stage, FIXED, &holds, &waits);
         sim_lose_reply(stage.seats[0].port);
         claim_release(&holds);
         stage_run(&stage, 2); /* the delete has been carried out */

@@ -376,6 +376,21 @@ static void acquire(uvzk_lock_t *lock, uint32_t leases)
     assert_int_equal(hold.status, 0);
 }
 
+/* The hold's index-th znode is deleted: no write passes any more, and it is lost. */
+static void check_znode(uint32_t index)
+{
+    struct write write;
+
+    assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_lease_path(&hold.request, index)),
+                     0);
+    assert_int_equal(ask(&write, &hold.request, &create, 1), 0);
+    wait_told(&write);
+    assert_int_equal(write.status, UVZK_EDELETED);
+    assert_false(sim_exists(stage.sim, DATA));
+    assert_true(stage_until(&stage, &hold.lost, 1, 60000));
+    stage_run(&stage, 1000);
+}
+
 /* A write passes while all stand; one is deleted, and no write passes any more. */
 static void check_each_znode(uvzk_lock_t *lock, uint32_t leases)
 {
@@ -388,14 +403,7 @@ static void check_each_znode(uvzk_lock_t *lock, uint32_t leases)
         assert_int_equal(ask(&write, &hold.request, &set, 1), 0);
         wait_told(&write);
         assert_int_equal(write.status, 0);
-        assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_lease_path(&hold.request, i)),
-                         0);
-        assert_int_equal(ask(&write, &hold.request, &create, 1), 0);
-        wait_told(&write);
-        assert_int_equal(write.status, UVZK_EDELETED);
-        assert_false(sim_exists(stage.sim, DATA));
-        assert_true(stage_until(&stage, &hold.lost, 1, 60000));
-        stage_run(&stage, 1000);
+        check_znode(i);
     }
 }
 
@@ -454,19 +462,10 @@ static void test_a_hold_that_is_released_is_not_verified(void **state)
 
 static void check_member(uvzk_lock_t *lock, uint32_t index)
 {
-    struct write write;
-
     acquire(lock, 0);
     assert_int_equal(uvzk_lease_count(&hold.request), 2);
     assert_int_equal(verify(), 0);
-    assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_lease_path(&hold.request, index)),
-                     0);
-    assert_int_equal(ask(&write, &hold.request, &create, 1), 0);
-    wait_told(&write);
-    assert_int_equal(write.status, UVZK_EDELETED);
-    assert_false(sim_exists(stage.sim, DATA));
-    assert_true(stage_until(&stage, &hold.lost, 1, 60000));
-    stage_run(&stage, 1000);
+    check_znode(index);
 }
 
 static void test_every_member_of_a_multi_lock_is_checked(void **state)

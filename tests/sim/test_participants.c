@@ -218,6 +218,13 @@ static void test_a_multi_lock_has_none_of_its_own(void **state)
     end();
 }
 
+static void name_driver(uvzk_lock_driver_t *driver, const char *name, uint32_t mode)
+{
+    uvzk_lock_driver_init(driver);
+    driver->name = name;
+    driver->mode = mode;
+}
+
 static void open_driver_lock(uvzk_lock_t *lock, const uvzk_lock_driver_t *driver,
                              const char *path)
 {
@@ -232,9 +239,7 @@ static void test_a_lock_with_a_driver(void **state)
     (void)state;
 
     begin();
-    uvzk_lock_driver_init(&driver);
-    driver.name = "lock-";
-    driver.mode = UVZK_NODE_EPHEMERAL_SEQUENTIAL;
+    name_driver(&driver, "lock-", UVZK_NODE_EPHEMERAL_SEQUENTIAL);
     driver.max_leases = 2;
     open_driver_lock(&lock, &driver, "/d");
     expect_nobody(&lock);
@@ -271,9 +276,7 @@ static void test_a_driver_that_turns_all_around(void **state)
     (void)state;
 
     begin();
-    uvzk_lock_driver_init(&driver);
-    driver.name = "lock-";
-    driver.mode = UVZK_NODE_EPHEMERAL_SEQUENTIAL;
+    name_driver(&driver, "lock-", UVZK_NODE_EPHEMERAL_SEQUENTIAL);
     driver.sort_key = key_behind_the_number;
     driver.gets_the_lock = last_gets_it;
     open_driver_lock(&lock, &driver, "/d");
@@ -314,9 +317,7 @@ static void test_a_lock_with_a_fixed_name(void **state)
     (void)state;
 
     begin();
-    uvzk_lock_driver_init(&driver);
-    driver.name = "lock";
-    driver.mode = UVZK_NODE_EPHEMERAL;
+    name_driver(&driver, "lock", UVZK_NODE_EPHEMERAL);
     open_driver_lock(&lock, &driver, "/x");
     expect_nobody(&lock);
     make("/x");

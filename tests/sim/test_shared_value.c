@@ -12,23 +12,42 @@
 #include "value_set.h"
 #include "watch_budget.h"
 
-static void end(struct sim *sim, struct sharer *sharer)
+static void await_set(struct sim *sim, const struct sharer_set *set, int status)
+{
+    sharer_await(sim, &set->told, 1);
+    assert_int_equal(set->status, status);
+}
+
+/* What somebody sets is told, as the callback that makes it so many. */
+static void check_follows(struct sharer *sharer, const char *text, int told)
+{
+    sharer_set_by_hand(sharer->sim, text);
+    sharer_await(sharer->sim, &sharer->told, told);
+    assert_true(sharer_is_current(sharer));
+}
+
+/* Whoever is alone leaves nothing behind. */
+static void leave(struct sim *sim, struct sharer *sharer)
 {
     sharer_end(sharer);
     assert_int_equal(sim_watch_count(sim), 0);
+}
+
+static void end(struct sim *sim, struct sharer *sharer)
+{
+    leave(sim, sharer);
+    sim_free(sim);
 }
 
 /* ------------------------------------------------------------------- the znode */
 
 static void missing_znode_is_made_with_the_seed(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct uvzk__stat stat;
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     assert_true(sharer_knows(&sharer, "seed"));
     assert_true(sharer_is_current(&sharer));
     assert_int_equal(sim_submitted(sharer.port), 7); /* up three, down two, two reads */
@@ -37,7 +56,7 @@ static void missing_znode_is_made_with_the_seed(void **state)
     assert_int_equal(stat.ephemeral_owner, 0);
     sim_check_containers(sim);
     assert_true(sim_exists(sim, SHARER_PATH)); /* which is no container itself */
-    end(sim, &sharer);
+    leave(sim, &sharer);
     sharer_delete_by_hand(sim);
     sim_check_containers(sim);
     sim_check_containers(sim);
@@ -57,7 +76,7 @@ static void parents_are_persistent_where_there_are_no_containers(void **state)
     sharer_open(&sharer, sim, "c", "seed");
     sharer_await(sim, &sharer.told, 1);
     assert_true(sharer_is_current(&sharer));
-    end(sim, &sharer);
+    leave(sim, &sharer);
     sharer_delete_by_hand(sim);
     sim_check_containers(sim);
     assert_true(sim_exists(sim, "/app/values"));
@@ -77,7 +96,6 @@ static void znode_that_exists_keeps_its_data(void **state)
     assert_true(sharer_knows(&sharer, "there before"));
     assert_int_equal(sharer_version(&sharer).version, 1);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void an_empty_value_is_a_value(void **state)
@@ -90,7 +108,6 @@ static void an_empty_value_is_a_value(void **state)
     sharer_await(sim, &sharer.told, 1);
     assert_true(sharer_knows(&sharer, ""));
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void refused_seed_is_told_and_the_place_is_watched(void **state)
@@ -111,40 +128,32 @@ static void refused_seed_is_told_and_the_place_is_watched(void **state)
     sharer_await(sim, &sharer.told, 2);
     assert_true(sharer_is_current(&sharer));
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 /* ------------------------------------------------------------------- following */
 
 static void every_change_by_others_is_told(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     char text[16];
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     for (int i = 1; i <= 20; i++) {
         (void)snprintf(text, sizeof(text), "%d", i);
-        sharer_set_by_hand(sim, text);
-        sharer_await(sim, &sharer.told, 1 + i);
+        check_follows(&sharer, text, 1 + i);
         assert_true(sharer_knows(&sharer, text));
-        assert_true(sharer_is_current(&sharer));
         sim_run_for(sim, 10); /* the watch is armed anew */
     }
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void fast_changes_may_be_skipped_but_not_the_last(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     for (int i = 0; i < 20; i++) {
         sharer_set_by_hand(sim, i < 19 ? "on the way" : "there");
     }
@@ -152,7 +161,6 @@ static void fast_changes_may_be_skipped_but_not_the_last(void **state)
     assert_true(sharer_knows(&sharer, "there"));
     assert_in_range(sharer.told, 2, 4);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void a_value_at_rest_costs_nothing(void **state)
@@ -177,40 +185,30 @@ static void a_value_at_rest_costs_nothing(void **state)
     assert_int_equal(after.watches, 1);
     sharer_end(&idle);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void what_happened_while_cut_off_is_told(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     sim_disconnect(sharer.port, SIM_RESET, 2000);
     sim_run_for(sim, 500);
     assert_int_equal(sharer.told, 1); /* the connection is not the value's business */
-    sharer_set_by_hand(sim, "meanwhile");
-    sharer_await(sim, &sharer.told, 2);
-    assert_true(sharer_is_current(&sharer));
+    check_follows(&sharer, "meanwhile", 2);
     sim_run_for(sim, 100);
-    sharer_set_by_hand(sim, "afterwards");
-    sharer_await(sim, &sharer.told, 3);
-    assert_true(sharer_is_current(&sharer));
+    check_follows(&sharer, "afterwards", 3);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 /* And not after a rest. */
 static void a_read_that_was_cut_off_is_repeated_at_once(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     sim_run_for(sim, 100);
     sharer_set_by_hand(sim, "meanwhile");
     while (sharer_replica(&sharer)->doing != UVZK__REPLICA_READING) {
@@ -226,35 +224,29 @@ static void a_read_that_was_cut_off_is_repeated_at_once(void **state)
     assert_int_equal(sharer_replica(&sharer)->doing, UVZK__REPLICA_READING);
     sharer_await_current(&sharer);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void a_reconnection_alone_is_no_news(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     for (int i = 0; i < 5; i++) {
         sim_disconnect(sharer.port, SIM_RESET, 500);
         sim_run_for(sim, 3000);
     }
     assert_int_equal(sharer.told, 1);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 /* Even if a server forgot a watch: after each CONNECTED the value is read. */
 static void each_connection_reads_it_once(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     sim_run_for(sim, 100);
     uint64_t stamp = sharer_replica(&sharer)->read_stamp;
     sim_repeat_connected(sharer.port);
@@ -265,24 +257,18 @@ static void each_connection_reads_it_once(void **state)
     sim_run_for(sim, 100);
     assert_true(sharer_replica(&sharer)->read_stamp == next);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void it_is_watched_again_in_a_new_session(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     assert_true(sim_expire(sharer.port));
     sim_run_for(sim, 5000);
-    sharer_set_by_hand(sim, "in the new session");
-    sharer_await(sim, &sharer.told, 2);
-    assert_true(sharer_is_current(&sharer));
+    check_follows(&sharer, "in the new session", 2);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void unreadable_znode_is_told_and_watched(void **state)
@@ -298,22 +284,17 @@ static void unreadable_znode_is_told_and_watched(void **state)
     assert_int_equal(sharer.told, 1);
     assert_int_equal(sharer.status, UVZK_ENOAUTH);
     assert_int_equal(sharer_replica(&sharer)->watching, UVZK__REPLICA_ARMED);
-    sharer_set_by_hand(sim, "readable");
-    sharer_await(sim, &sharer.told, 2);
-    assert_true(sharer_is_current(&sharer));
+    check_follows(&sharer, "readable", 2);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 /* Told again once it can be read, though it is the same value. */
 static void trouble_that_is_over_is_told(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     sim_run_for(sim, 100);
     sim_refuse(sim, UVZK__RPC_GET, UVZK_EZOOKEEPER, 3);
     sim_repeat_connected(sharer.port);
@@ -322,7 +303,6 @@ static void trouble_that_is_over_is_told(void **state)
     assert_int_equal(sharer.status, 0);
     assert_true(sharer_is_current(&sharer));
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void without_room_for_a_watch_it_waits_for_room(void **state)
@@ -346,19 +326,16 @@ static void without_room_for_a_watch_it_waits_for_room(void **state)
     sharer_await(sim, &sharer.value_closed, 1);
     assert_int_equal(client->watch_bytes, 0);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 /* By a server that lags behind, after a change of server. */
 static void older_data_are_not_believed(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct uvzk__stat stat = {.version = 1000};
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     stat.mzxid = sharer_version(&sharer).mzxid - 1;
     uvzk__replica_learn(sharer_replica(&sharer), &stat, uvzk__memdup("old", 3), 3);
     sim_run_for(sim, 100);
@@ -370,31 +347,26 @@ static void older_data_are_not_believed(void **state)
     sharer_set_by_hand(sim, "next");
     sharer_await(sim, &sharer.told, 2);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 /* --------------------------------------------------------------------- setting */
 
 static void a_set_is_known_when_it_is_told(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set set;
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
     assert_int_equal(set.told, 0);
-    sharer_await(sim, &set.told, 1);
-    assert_int_equal(set.status, 0);
+    await_set(sim, &set, 0);
     assert_true(sharer_knows(&sharer, "mine"));
     assert_true(set.known == sharer_version(&sharer).mzxid);
     sim_run_for(sim, 100);
     assert_int_equal(sharer.told, 2); /* and once more is not told by the watch */
     assert_true(sharer_is_current(&sharer));
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void sets_wait_for_the_connection_and_keep_their_order(void **state)
@@ -431,58 +403,47 @@ static void sets_wait_for_the_connection_and_keep_their_order(void **state)
     assert_true(sharer_znode_is(sim, "9"));
     assert_int_equal(sharer_version(&sharer).version, 10);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void a_lost_reply_leaves_the_outcome_open(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set set;
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     sim_run_for(sim, 100);
     sim_lose_reply(sharer.port);
     assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
-    sharer_await(sim, &set.told, 1);
-    assert_int_equal(set.status, UVZK_ECONNLOSS);
+    await_set(sim, &set, UVZK_ECONNLOSS);
     sharer_await_current(&sharer); /* it was set, once */
     assert_true(sharer_knows(&sharer, "mine"));
     assert_int_equal(sharer_version(&sharer).version, 1);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void an_overloaded_server_is_asked_again(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set set;
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     sim_refuse(sim, UVZK__RPC_SET, UVZK_ETHROTTLED, 3);
     assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
-    sharer_await(sim, &set.told, 1);
-    assert_int_equal(set.status, 0);
+    await_set(sim, &set, 0);
     assert_true(sharer_znode_is(sim, "mine"));
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 /* What is known of it is told, though the value was closed before. */
 static void closing_does_not_hide_an_outcome(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set set;
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     uvzk_value_version_t version = sharer_version(&sharer);
     sharer_set_by_hand(sim, "another");
     assert_int_equal(sharer_try_set(&set, &sharer, &version, "mine"), 0);
@@ -494,26 +455,21 @@ static void closing_does_not_hide_an_outcome(void **state)
     sharer_await(sim, &sharer.value_closed, 1);
     assert_int_equal(set.status, UVZK_EBADVERSION);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void an_expired_session_leaves_the_outcome_open(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set set;
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
     assert_true(sim_expire_connected(sharer.port));
-    sharer_await(sim, &set.told, 1);
-    assert_int_equal(set.status, UVZK_ECONNLOSS);
+    await_set(sim, &set, UVZK_ECONNLOSS);
     sim_run_for(sim, 1000);
     sharer_await_current(&sharer);
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void try_set_replaces_what_was_read_and_nothing_else(void **state)
@@ -551,13 +507,11 @@ static void try_set_replaces_what_was_read_and_nothing_else(void **state)
 
 static void try_set_of_what_is_outdated_costs_no_request(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set set;
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     uvzk_value_version_t version = sharer_version(&sharer);
     sharer_set_by_hand(sim, "another");
     sharer_await(sim, &sharer.told, 2);
@@ -565,56 +519,46 @@ static void try_set_of_what_is_outdated_costs_no_request(void **state)
     uint64_t submitted = sim_submitted(sharer.port);
     assert_int_equal(sharer_try_set(&set, &sharer, &version, "mine"), 0);
     assert_int_equal(set.told, 0); /* not from inside the call */
-    sharer_await(sim, &set.told, 1);
-    assert_int_equal(set.status, UVZK_EBADVERSION);
+    await_set(sim, &set, UVZK_EBADVERSION);
     assert_int_equal(sim_submitted(sharer.port), submitted);
     assert_true(sharer_znode_is(sim, "another"));
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 /* Its version number is the same, its mzxid is not. */
 static void try_set_does_not_take_a_new_znode_for_the_old_one(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set set;
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     uvzk_value_version_t version = sharer_version(&sharer);
     sharer_delete_by_hand(sim);
     sharer_make_by_hand(sim);
     sharer_await_current(&sharer);
     assert_int_equal(sharer_version(&sharer).version, version.version);
     assert_int_equal(sharer_try_set(&set, &sharer, &version, "mine"), 0);
-    sharer_await(sim, &set.told, 1);
-    assert_int_equal(set.status, UVZK_EBADVERSION);
+    await_set(sim, &set, UVZK_EBADVERSION);
     assert_false(sharer_znode_is(sim, "mine"));
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void a_set_of_what_is_deleted_says_so(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set set;
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     sharer_delete_by_hand(sim);
     sharer_await(sim, &sharer.told, 2);
     assert_int_equal(sharer.status, UVZK_ENONODE);
     assert_true(sharer_knows(&sharer, "seed")); /* the last one stays known */
     assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
-    sharer_await(sim, &set.told, 1);
-    assert_int_equal(set.status, UVZK_ENONODE);
+    await_set(sim, &set, UVZK_ENONODE);
     assert_false(sim_exists(sim, SHARER_PATH));
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void a_million_bytes_are_a_value(void **state)
@@ -637,11 +581,10 @@ static void a_million_bytes_are_a_value(void **state)
     text[1] = 'y';
     assert_int_equal(sharer_set(&set, &sharer, text + 1), 0);
     text[1] = 'z'; /* it was copied */
-    sharer_await(sim, &set.told, 1);
-    assert_int_equal(set.status, 0);
+    await_set(sim, &set, 0);
     text[1] = 'y';
     assert_true(sharer_knows(&sharer, text + 1));
-    end(sim, &sharer);
+    leave(sim, &sharer);
     free(text);
     sim_free(sim);
 }
@@ -666,15 +609,13 @@ static void on_other_closed(uvzk_shared_value_t *value)
 
 static void two_values_of_a_client_share_a_watch(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     uvzk_shared_value_t other = {0};
     uvzk_client_stats_t stats;
 
     (void)state;
     other_told = other_closed = 0;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     assert_int_equal(
         uvzk_shared_value_init(&sharer.client, &other, SHARER_PATH, "x", 1, on_other), 0);
     sharer_await(sim, &other_told, 1); /* what the first one knows already */
@@ -777,22 +718,18 @@ static void callbacks_may_close_and_set(void **state)
 
 static void refused_credentials_are_told(void **state)
 {
-    struct sim *sim = sharer_sim(1);
     struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
     struct sharer_set before, after;
     uvzk_shared_value_t late = {0};
 
     (void)state;
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
     sim_fail_auth(sharer.port);
     assert_int_equal(sharer_set(&before, &sharer, "mine"), 0);
-    sharer_await(sim, &before.told, 1);
-    assert_int_equal(before.status, UVZK_EAUTH);
+    await_set(sim, &before, UVZK_EAUTH);
     assert_int_equal(sharer.status, UVZK_EAUTH);
     assert_int_equal(sharer_set(&after, &sharer, "mine"), 0);
-    sharer_await(sim, &after.told, 1);
-    assert_int_equal(after.status, UVZK_EAUTH);
+    await_set(sim, &after, UVZK_EAUTH);
     assert_int_equal(uvzk_shared_value_init(&sharer.client, &late, "/late", "x", 1, NULL),
                      0);
     sim_run_for(sim, 1000);
@@ -824,7 +761,6 @@ static void host_names_that_do_not_resolve_are_told(void **state)
     sharer_await_current(&sharer); /* it goes on trying */
     assert_true(sharer_knows(&sharer, "seed"));
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 static void misuse_is_refused(void **state)
@@ -893,7 +829,6 @@ static void the_namespace_goes_before_the_path(void **state)
     assert_true(sim_exists(sim, "/ns" SHARER_PATH));
     assert_false(sim_exists(sim, SHARER_PATH));
     end(sim, &sharer);
-    sim_free(sim);
 }
 
 /* ------------------------------------------------------------------------ counts */
