@@ -1,12 +1,10 @@
-/* The other side alone: what its commands do, what Curator puts on the wire, and
- * that the judgement over the mixed crowds sees what it must. The library is not
- * there; the raw view is. */
+/* The other side alone: what its commands do, and what Curator puts on the wire. The
+ * library is not there; the raw view is. */
 #define THREADED /* the C client's blocking calls */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "mix.h"
 #include "node_name.h"
@@ -239,7 +237,7 @@ static void test_shared_count_is_four_bytes(void **state)
     end();
 }
 
-/* ------------------------------------------------------------- crowds, judgement */
+/* ---------------------------------------------------------------------- crowds */
 
 static void send_permits(struct mix *mix, const unsigned permits[6], const char *locks[6])
 {
@@ -313,50 +311,6 @@ static void test_kazoo_and_curator(void **state)
     end();
 }
 
-static void judge(const char *text, unsigned permits, struct journal_verdict *verdict)
-{
-    struct scratch scratch;
-    char path[128];
-    assert_true(scratch_make(&scratch));
-    snprintf(path, sizeof(path), "%s/journal", scratch.path);
-    int fd = journal_open(path);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
-    assert_true(journal_judge_permits(path, permits, verdict));
-    scratch_remove(&scratch);
-}
-
-static void test_journal_counts_permits(void **state)
-{
-    struct journal_verdict verdict;
-    (void)state;
-    judge("E a 1 1\nE b 2 2\nL a 1 1\nE j 0 1\nL b 2 2\nL j 0 1\n", 3, &verdict);
-    assert_true(verdict.exclusive && verdict.tokens_grow);
-    assert_int_equal(verdict.peak, 2);
-    assert_int_equal(verdict.handovers, 2);
-    assert_int_equal(verdict.crossings, 2);
-    assert_int_equal(verdict.inside, 0);
-    judge("E a 1 1\nE b 2 2\nE j 0 1\n", 3, &verdict);
-    assert_false(verdict.exclusive);
-    assert_int_equal(verdict.inside, 3);
-    judge("E a 1 2\nL a 1 3\n", 3, &verdict);
-    assert_false(verdict.exclusive);
-    judge("E a 1 1\nE a 2 1\n", 3, &verdict);
-    assert_false(verdict.exclusive);
-    /* A writer that becomes a reader lets readers in, and no writer. */
-    judge("E a 1 9\nL a 1 8\nE b 3 1\nL a 1 1\nL b 3 1\nE c 4 9\n", 9, &verdict);
-    assert_true(verdict.exclusive && verdict.tokens_grow);
-    judge("E a 1 9\nL a 1 8\nE c 4 9\n", 9, &verdict);
-    assert_false(verdict.exclusive);
-    /* Readers may come in any order among themselves, not beside writers. */
-    judge("E b 3 1\nE a 2 1\nL b 3 1\nL a 2 1\nE c 4 9\nL c 4 9\n", 9, &verdict);
-    assert_true(verdict.exclusive && verdict.tokens_grow);
-    judge("E c 4 9\nL c 4 9\nE a 2 1\n", 9, &verdict);
-    assert_false(verdict.tokens_grow);
-    judge("E a 3 1\nL a 3 1\nE c 2 9\n", 9, &verdict);
-    assert_false(verdict.tokens_grow);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -370,7 +324,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_crowd_at_a_semaphore),
         cmocka_unit_test(test_crowd_of_readers_and_writers),
         cmocka_unit_test(test_kazoo_and_curator),
-        cmocka_unit_test(test_journal_counts_permits),
     };
     if (!other_side_commands(argc, argv, 2)) {
         return 2;

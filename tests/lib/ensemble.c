@@ -7,17 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "relay.h"
 #include "scratch.h"
 #include "zk_process.h"
 
 #define SERVING_DEADLINE_MS 60000
-#define SERVING_POLL_MS 20
-/* A server that is about to serve may accept a question and never answer it. */
-#define ANSWER_MS 300
-#define LOG_LINES 40
+#define ANSWER_MS 300 /* as for the mode: a member may be about to serve */
 #define START_ATTEMPTS 3
 
 /* How long a member may take to join, in ticks: only a test that hangs sees it. */
@@ -46,19 +42,6 @@ static const char *const addresses[ENSEMBLE_SIZE] = {"127.0.0.1", "127.0.0.2",
 static const struct zk_settings settings = {
     .heap_mb = 256, .container_check_ms = 300, .netty = false};
 
-static uint64_t monotonic_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_nsec / 1000000U;
-}
-
-static void pause_ms(long ms)
-{
-    struct timespec duration = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&duration, NULL);
-}
-
 /* ------------------------------------------------------------------- files */
 
 /* Its id among the members is its index + 1. */
@@ -76,30 +59,17 @@ static void write_members(const struct ensemble *e, int self, FILE *file)
 static bool write_config(const struct ensemble *e, int self)
 {
     const struct member *member = &e->members[self];
-    FILE *file = fopen(member->config, "w");
+    const struct zk_limits limits = {e->options.tick_ms, e->options.min_session_ms,
+                                     e->options.max_session_ms};
+    FILE *file = zk_config_open(member->config, &member->process, member->data, &limits);
     if (file == NULL) {
-        fprintf(stderr, "ensemble: %s: %s\n", member->config, strerror(errno));
         return false;
     }
     fprintf(file,
-            "tickTime=%u\n"
             "initLimit=%u\n"
             "syncLimit=%u\n"
-            "dataDir=%s\n"
-            "clientPort=%u\n"
-            "clientPortAddress=%s\n"
-            "quorumListenOnAllIPs=false\n"
-            "minSessionTimeout=%u\n"
-            "maxSessionTimeout=%u\n"
-            "maxClientCnxns=0\n"
-            "admin.enableServer=false\n"
-            "4lw.commands.whitelist=*\n"
-            "snapCount=1000000\n"
-            "forceSync=no\n"
-            "extendedTypesEnabled=true\n",
-            e->options.tick_ms, INIT_LIMIT, e->options.sync_limit, member->data,
-            member->process.port, member->process.host, e->options.min_session_ms,
-            e->options.max_session_ms);
+            "quorumListenOnAllIPs=false\n",
+            INIT_LIMIT, e->options.sync_limit);
     write_members(e, self, file);
     return fclose(file) == 0;
 }
@@ -119,19 +89,12 @@ static bool write_identity(const struct ensemble *e, int self)
     return fclose(file) == 0;
 }
 
-/* The beginnings, where what went wrong first is told. */
 static void print_logs(const struct ensemble *e)
 {
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
-        char line[512];
-        int left = LOG_LINES;
-        FILE *file = fopen(e->members[i].log, "r");
-        while (file != NULL && left-- > 0 && fgets(line, sizeof(line), file) != NULL) {
-            fprintf(stderr, "member %d log: %s", i, line);
-        }
-        if (file != NULL) {
-            fclose(file);
-        }
+        char whose[16];
+        snprintf(whose, sizeof(whose), "member %d", i);
+        zk_print_log(e->members[i].log, whose);
     }
 }
 
@@ -321,19 +284,24 @@ void ensemble_mend(struct ensemble *e, int member)
 
 /* --------------------------------------------------------------- questions */
 
+static bool can_answer(const struct member *member)
+{
+    return member->process.pid != 0 && !member->paused;
+}
+
 static bool ask(const struct ensemble *e, int member, const char *word, char *answer,
                 size_t size)
 {
     const struct member *m = &e->members[member];
-    return m->process.pid != 0 && !m->paused &&
+    return can_answer(m) &&
            zk_process_ask(&m->process, word, answer, size, ANSWER_MS) >= 0;
 }
 
 /* "Mode: leader", "Mode: follower", or a sentence without a mode. */
 static bool has_mode(const struct ensemble *e, int member, const char *mode)
 {
-    char answer[1024];
-    return ask(e, member, "srvr", answer, sizeof(answer)) && strstr(answer, mode) != NULL;
+    const struct member *m = &e->members[member];
+    return can_answer(m) && zk_process_has_mode(&m->process, mode);
 }
 
 bool ensemble_serves(const struct ensemble *e, int member)
@@ -382,9 +350,8 @@ static long number_after(const struct ensemble *e, int member, const char *word,
                          const char *label)
 {
     char answer[65536];
-    const char *found =
-        ask(e, member, word, answer, sizeof(answer)) ? strstr(answer, label) : NULL;
-    return found == NULL ? -1 : strtol(found + strlen(label), NULL, 10);
+    return ask(e, member, word, answer, sizeof(answer)) ? zk_number_after(answer, label)
+                                                        : -1;
 }
 
 long ensemble_watch_count(const struct ensemble *e, int member)
@@ -401,8 +368,7 @@ long ensemble_ephemeral_count(const struct ensemble *e, int member)
 static bool all_serve(struct ensemble *e)
 {
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
-        const struct member *member = &e->members[i];
-        if (member->process.pid != 0 && !member->paused && !ensemble_serves(e, i)) {
+        if (can_answer(&e->members[i]) && !ensemble_serves(e, i)) {
             return false;
         }
     }
@@ -419,14 +385,24 @@ static bool one_has_died(struct ensemble *e)
     return died;
 }
 
+struct serving_wait {
+    struct ensemble *e;
+    bool one_died;
+};
+
+static bool serves_or_one_has_died(void *context)
+{
+    struct serving_wait *wait = context;
+    wait->one_died = one_has_died(wait->e);
+    return wait->one_died || all_serve(wait->e);
+}
+
 bool ensemble_wait_serving(struct ensemble *e)
 {
-    uint64_t deadline = monotonic_ms() + SERVING_DEADLINE_MS;
-    while (monotonic_ms() < deadline && !one_has_died(e)) {
-        if (all_serve(e)) {
-            return true;
-        }
-        pause_ms(SERVING_POLL_MS);
+    struct serving_wait wait = {e, false};
+    if (zk_wait_until(serves_or_one_has_died, &wait, SERVING_DEADLINE_MS) &&
+        !wait.one_died) {
+        return true;
     }
     fprintf(stderr, "ensemble: does not serve\n");
     print_logs(e);

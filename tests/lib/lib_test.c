@@ -262,7 +262,8 @@ static void test_proxy_knows_the_session_to_expire(void **state)
 
 /* ---------------------------------------------------------- journal, fence */
 
-static void judge(const char *text, struct journal_verdict *verdict)
+/* Over one permit, what is said of a mutex. */
+static void judge(const char *text, unsigned permits, struct journal_verdict *verdict)
 {
     struct scratch scratch;
     char path[128];
@@ -271,7 +272,8 @@ static void judge(const char *text, struct journal_verdict *verdict)
     int fd = journal_open(path);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
-    assert_true(journal_judge(path, verdict));
+    assert_true(permits == 1 ? journal_judge(path, verdict)
+                             : journal_judge_permits(path, permits, verdict));
     scratch_remove(&scratch);
 }
 
@@ -279,19 +281,50 @@ static void test_journal_judges(void **state)
 {
     struct journal_verdict verdict;
     (void)state;
-    judge("E a 1\nL a 1\nE b 2\nL b 2\nE b 3\nL b 3\n", &verdict);
+    judge("E a 1\nL a 1\nE b 2\nL b 2\nE b 3\nL b 3\n", 1, &verdict);
     assert_true(verdict.exclusive && verdict.tokens_grow);
     assert_int_equal(verdict.entries, 3);
     assert_int_equal(verdict.handovers, 1);
-    judge("E a 1\nE b 2\nL a 1\nL b 2\n", &verdict);
+    judge("E a 1\nE b 2\nL a 1\nL b 2\n", 1, &verdict);
     assert_false(verdict.exclusive);
-    judge("E a 1\nL b 1\n", &verdict);
+    judge("E a 1\nL b 1\n", 1, &verdict);
     assert_false(verdict.exclusive);
-    judge("E a 2\nL a 2\nE b 2\nL b 2\n", &verdict);
+    judge("E a 2\nL a 2\nE b 2\nL b 2\n", 1, &verdict);
     assert_true(verdict.exclusive);
     assert_false(verdict.tokens_grow);
-    judge("E a 2\nL a 2\nE j 0\nL j 0\nE a 3\nL a 3\n", &verdict);
+    judge("E a 2\nL a 2\nE j 0\nL j 0\nE a 3\nL a 3\n", 1, &verdict);
     assert_true(verdict.exclusive && verdict.tokens_grow);
+}
+
+static void test_journal_counts_permits(void **state)
+{
+    struct journal_verdict verdict;
+    (void)state;
+    judge("E a 1 1\nE b 2 2\nL a 1 1\nE j 0 1\nL b 2 2\nL j 0 1\n", 3, &verdict);
+    assert_true(verdict.exclusive && verdict.tokens_grow);
+    assert_int_equal(verdict.peak, 2);
+    assert_int_equal(verdict.handovers, 2);
+    assert_int_equal(verdict.crossings, 2);
+    assert_int_equal(verdict.inside, 0);
+    judge("E a 1 1\nE b 2 2\nE j 0 1\n", 3, &verdict);
+    assert_false(verdict.exclusive);
+    assert_int_equal(verdict.inside, 3);
+    judge("E a 1 2\nL a 1 3\n", 3, &verdict);
+    assert_false(verdict.exclusive);
+    judge("E a 1 1\nE a 2 1\n", 3, &verdict);
+    assert_false(verdict.exclusive);
+    /* A writer that becomes a reader lets readers in, and no writer. */
+    judge("E a 1 9\nL a 1 8\nE b 3 1\nL a 1 1\nL b 3 1\nE c 4 9\n", 9, &verdict);
+    assert_true(verdict.exclusive && verdict.tokens_grow);
+    judge("E a 1 9\nL a 1 8\nE c 4 9\n", 9, &verdict);
+    assert_false(verdict.exclusive);
+    /* Readers may come in any order among themselves, not beside writers. */
+    judge("E b 3 1\nE a 2 1\nL b 3 1\nL a 2 1\nE c 4 9\nL c 4 9\n", 9, &verdict);
+    assert_true(verdict.exclusive && verdict.tokens_grow);
+    judge("E c 4 9\nL c 4 9\nE a 2 1\n", 9, &verdict);
+    assert_false(verdict.tokens_grow);
+    judge("E a 3 1\nL a 3 1\nE c 2 9\n", 9, &verdict);
+    assert_false(verdict.tokens_grow);
 }
 
 static void test_fence_refuses_old_tokens(void **state)
@@ -395,6 +428,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_proxy_drops_the_reply_to_a_contender),
         cmocka_unit_test(test_proxy_knows_the_session_to_expire),
         cmocka_unit_test(test_journal_judges),
+        cmocka_unit_test(test_journal_counts_permits),
         cmocka_unit_test(test_fence_refuses_old_tokens),
         cmocka_unit_test(test_with_zookeeper_runs_a_command),
         cmocka_unit_test(test_with_zookeeper_ends_everything),

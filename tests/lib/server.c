@@ -1,89 +1,35 @@
 #include "server.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "scratch.h"
 #include "zk_process.h"
 
 #define HOST "127.0.0.1"
 #define START_DEADLINE_MS 30000
-#define START_POLL_MS 20
-/* A server that is about to serve may accept a question and never answer it. */
-#define START_ANSWER_MS 300
 #define ANSWER_MS 5000
 #define START_ATTEMPTS 5
-#define LOG_LINES 40
 
 struct server {
     struct server_options options;
     struct zk_process process;
     char hosts[32];
     struct scratch directory;
-    char config[160];
-    char log[160];
+    char config[160], data[160], log[160];
 };
 
-static uint64_t monotonic_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_nsec / 1000000U;
-}
-
-static void pause_ms(long ms)
-{
-    struct timespec duration = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&duration, NULL);
-}
-
-/* ------------------------------------------------------------------- files */
+/* ------------------------------------------------------------------- start */
 
 static bool write_config(const struct server *s)
 {
-    FILE *file = fopen(s->config, "w");
-    if (file == NULL) {
-        fprintf(stderr, "server: %s: %s\n", s->config, strerror(errno));
-        return false;
-    }
-    fprintf(file,
-            "tickTime=%u\n"
-            "dataDir=%s/data\n"
-            "clientPort=%u\n"
-            "clientPortAddress=127.0.0.1\n"
-            "minSessionTimeout=%u\n"
-            "maxSessionTimeout=%u\n"
-            "maxClientCnxns=0\n"
-            "admin.enableServer=false\n"
-            "4lw.commands.whitelist=*\n"
-            "snapCount=1000000\n"
-            "forceSync=no\n"
-            "extendedTypesEnabled=true\n",
-            s->options.tick_ms, s->directory.path, s->process.port,
-            s->options.min_session_ms, s->options.max_session_ms);
-    return fclose(file) == 0;
+    const struct zk_limits limits = {s->options.tick_ms, s->options.min_session_ms,
+                                     s->options.max_session_ms};
+    FILE *file = zk_config_open(s->config, &s->process, s->data, &limits);
+    return file != NULL && fclose(file) == 0;
 }
-
-/* The beginning, where what went wrong first is told. */
-static void print_log(const struct server *s)
-{
-    char line[512];
-    int left = LOG_LINES;
-    FILE *file = fopen(s->log, "r");
-    if (file == NULL) {
-        return;
-    }
-    while (left-- > 0 && fgets(line, sizeof(line), file) != NULL) {
-        fprintf(stderr, "server log: %s", line);
-    }
-    fclose(file);
-}
-
-/* ----------------------------------------------------------------- process */
 
 static bool choose_port(struct server *s)
 {
@@ -104,22 +50,18 @@ static bool spawn(struct server *s)
 
 enum readiness { READY, DIED, LATE };
 
+static bool serves_or_has_died(void *context)
+{
+    struct server *s = context;
+    return zk_process_is_dead(&s->process) || zk_process_has_mode(&s->process, "Mode:");
+}
+
 static enum readiness wait_until_ready(struct server *s)
 {
-    uint64_t deadline = monotonic_ms() + START_DEADLINE_MS;
-    char answer[1024];
-    while (monotonic_ms() < deadline) {
-        if (zk_process_is_dead(&s->process)) {
-            return DIED;
-        }
-        if (zk_process_ask(&s->process, "srvr", answer, sizeof(answer), START_ANSWER_MS) >
-                0 &&
-            strstr(answer, "Mode:") != NULL) {
-            return READY;
-        }
-        pause_ms(START_POLL_MS);
+    if (!zk_wait_until(serves_or_has_died, s, START_DEADLINE_MS)) {
+        return LATE;
     }
-    return LATE;
+    return zk_process_is_dead(&s->process) ? DIED : READY;
 }
 
 static bool bring_up(struct server *s)
@@ -178,10 +120,11 @@ struct server *server_start(const struct server_options *options)
         return NULL;
     }
     snprintf(s->config, sizeof(s->config), "%s/zoo.cfg", s->directory.path);
+    snprintf(s->data, sizeof(s->data), "%s/data", s->directory.path);
     snprintf(s->log, sizeof(s->log), "%s/log", s->directory.path);
     if (!bring_up_anywhere(s)) {
         fprintf(stderr, "server: did not come up on port %u\n", s->process.port);
-        print_log(s);
+        zk_print_log(s->log, "server");
         server_stop(s);
         return NULL;
     }
@@ -205,9 +148,7 @@ void server_stop(struct server *s)
 
 void server_wipe(struct server *s)
 {
-    char data[160];
-    snprintf(data, sizeof(data), "%s/data", s->directory.path);
-    scratch_remove_tree(data);
+    scratch_remove_tree(s->data);
 }
 
 bool server_restart(struct server *s)
@@ -215,7 +156,7 @@ bool server_restart(struct server *s)
     server_kill(s);
     if (!bring_up(s)) {
         fprintf(stderr, "server: did not come up again on port %u\n", s->process.port);
-        print_log(s);
+        zk_print_log(s->log, "server");
         return false;
     }
     return true;
@@ -256,11 +197,9 @@ long server_command(const struct server *s, const char *word, char *answer, size
 static long number_after(const struct server *s, const char *word, const char *label)
 {
     char answer[65536];
-    if (server_command(s, word, answer, sizeof(answer)) < 0) {
-        return -1;
-    }
-    const char *found = strstr(answer, label);
-    return found == NULL ? -1 : strtol(found + strlen(label), NULL, 10);
+    return server_command(s, word, answer, sizeof(answer)) < 0
+               ? -1
+               : zk_number_after(answer, label);
 }
 
 long server_watch_count(const struct server *s)

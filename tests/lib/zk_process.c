@@ -7,15 +7,22 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PORT_FIRST 20000
 #define PORT_COUNT 12000
+
+#define POLL_MS 20
+/* A server that is about to serve may accept a question and never answer it. */
+#define MODE_ANSWER_MS 300
+#define LOG_LINES 40
 
 #define FACTORY "-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server."
 
@@ -53,6 +60,48 @@ uint16_t zk_free_port(const char *host)
     }
     fprintf(stderr, "server: no free port\n");
     return 0;
+}
+
+/* ------------------------------------------------------------------- files */
+
+FILE *zk_config_open(const char *path, const struct zk_process *process, const char *data,
+                     const struct zk_limits *limits)
+{
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        fprintf(stderr, "server: %s: %s\n", path, strerror(errno));
+        return NULL;
+    }
+    fprintf(file,
+            "tickTime=%u\n"
+            "dataDir=%s\n"
+            "clientPort=%u\n"
+            "clientPortAddress=%s\n"
+            "minSessionTimeout=%u\n"
+            "maxSessionTimeout=%u\n"
+            "maxClientCnxns=0\n"
+            "admin.enableServer=false\n"
+            "4lw.commands.whitelist=*\n"
+            "snapCount=1000000\n"
+            "forceSync=no\n"
+            "extendedTypesEnabled=true\n",
+            limits->tick_ms, data, process->port, process->host, limits->min_session_ms,
+            limits->max_session_ms);
+    return file;
+}
+
+void zk_print_log(const char *log, const char *whose)
+{
+    char line[512];
+    int left = LOG_LINES;
+    FILE *file = fopen(log, "r");
+    if (file == NULL) {
+        return;
+    }
+    while (left-- > 0 && fgets(line, sizeof(line), file) != NULL) {
+        fprintf(stderr, "%s log: %s", whose, line);
+    }
+    fclose(file);
 }
 
 /* ----------------------------------------------------------------- process */
@@ -175,4 +224,39 @@ long zk_process_ask(const struct zk_process *process, const char *word, char *an
     close(fd);
     answer[length] = '\0';
     return got < 0 ? -1 : (long)length;
+}
+
+long zk_number_after(const char *answer, const char *label)
+{
+    const char *found = strstr(answer, label);
+    return found == NULL ? -1 : strtol(found + strlen(label), NULL, 10);
+}
+
+bool zk_process_has_mode(const struct zk_process *process, const char *mode)
+{
+    char answer[1024];
+    return zk_process_ask(process, "srvr", answer, sizeof(answer), MODE_ANSWER_MS) > 0 &&
+           strstr(answer, mode) != NULL;
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+static uint64_t monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_nsec / 1000000U;
+}
+
+bool zk_wait_until(bool (*condition)(void *), void *context, uint64_t ms)
+{
+    const struct timespec poll = {0, POLL_MS * 1000000};
+    uint64_t deadline = monotonic_ms() + ms;
+    while (monotonic_ms() < deadline) {
+        if (condition(context)) {
+            return true;
+        }
+        nanosleep(&poll, NULL);
+    }
+    return false;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct zk_process {
@@ -26,6 +27,15 @@ struct zk_settings {
  * to it then can meet itself. */
 uint16_t zk_free_port(const char *host);
 
+struct zk_limits {
+    uint32_t tick_ms, min_session_ms, max_session_ms;
+};
+
+/* A configuration file of a server that keeps its data there, with room for lines
+ * of the caller's, who closes it. NULL: told on stderr. */
+FILE *zk_config_open(const char *path, const struct zk_process *process, const char *data,
+                     const struct zk_limits *limits);
+
 /* Starts it, not waiting for anything; its output is appended to the log. It
  * dies with the calling thread, however that ends. false: told on stderr. */
 bool zk_process_start(struct zk_process *process, const struct zk_settings *settings,
@@ -41,5 +51,17 @@ void zk_process_signal(const struct zk_process *process, int signal);
  * of the answer, which is cut to size - 1 and terminated, or -1. */
 long zk_process_ask(const struct zk_process *process, const char *word, char *answer,
                     size_t size, long patience_ms);
+/* The number behind a label in an answer; -1 if it is not there. */
+long zk_number_after(const char *answer, const char *label);
+/* Whether it serves as this: "Mode: standalone", "Mode: leader", or "Mode: " for any.
+ * Waits for no more than 300 ms. */
+bool zk_process_has_mode(const struct zk_process *process, const char *mode);
+
+/* Blocks until the condition holds, which is asked every 20 ms, or until so long
+ * have passed. Whether it holds. */
+bool zk_wait_until(bool (*condition)(void *), void *context, uint64_t ms);
+
+/* The beginning of a log, where what went wrong first is told, to stderr. */
+void zk_print_log(const char *log, const char *whose);
 
 #endif

@@ -1,10 +1,8 @@
 /* Curator's TestInterProcessSemaphoreCluster: an ensemble of three goes away under many
  * clients of one semaphore, and it, or another one, comes. */
-#include "cmocka_test.h"
-
 #include "curator_client.h"
 #include "curator_crowd.h"
-#include "ensemble.h"
+#include "one_ensemble.h"
 #include "raw.h"
 #include "run_loop.h"
 
@@ -15,35 +13,12 @@
 #define SESSION_MS 2000
 #define CLIENTS_MAX 20
 
-static struct ensemble *ensemble;
-
-static int start_ensemble(void **state)
-{
-    (void)state;
-    ensemble = ensemble_start(NULL);
-    return ensemble == NULL ? -1 : 0;
-}
-
-static int stop_ensemble(void **state)
-{
-    (void)state;
-    ensemble_stop(ensemble);
-    return 0;
-}
-
 static void revive(int members)
 {
     for (int i = 0; i < members; i++) {
         assert_true(ensemble_revive(ensemble, i));
     }
     assert_true(ensemble_wait_serving(ensemble));
-}
-
-static int make_whole(void **state)
-{
-    (void)state;
-    revive(ENSEMBLE_SIZE);
-    return 0;
 }
 
 /* A client with a worker for each; there is one lease for all of them. */
@@ -59,6 +34,7 @@ static void check_single(struct crowd *workers)
 
 static void begin(int count, int rounds)
 {
+    ensemble_is_clean = false;
     assert_int_equal(uv_loop_init(&loop), 0);
     crowd_open(&crowd, count);
     crowd.check = check_single;
@@ -94,6 +70,7 @@ static void end(void)
     raw_close(zh);
     assert_int_equal(run_down(&loop), 0);
     crowd_close(&crowd);
+    ensemble_is_clean = true;
 }
 
 /* ------------------------------------------------------------------ conditions */
@@ -206,8 +183,9 @@ static void test_cluster(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_killed_server_with_ensemble_provider, make_whole),
-        cmocka_unit_test_setup(test_cluster, make_whole),
+        cmocka_unit_test_setup(test_killed_server_with_ensemble_provider,
+                               one_ensemble_make_whole),
+        cmocka_unit_test_setup(test_cluster, one_ensemble_make_whole),
     };
-    return cmocka_run_group_tests(tests, start_ensemble, stop_ensemble);
+    return cmocka_run_group_tests(tests, one_ensemble_start, one_ensemble_stop);
 }

@@ -2,99 +2,18 @@
  * session moves to another server with its hold and its places in the queue, a
  * new leader goes on where the old one ended, and without a quorum a holder
  * knows that it is none before anybody else can be one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "attempt.h"
-#include "ensemble.h"
+#include "one_ensemble.h"
 #include "raw.h"
 #include "run_loop.h"
-#include "uvzk.h"
 
 #define LOCK "/ensemble/lock"
 #define LONG_SESSION_MS 30000 /* outlives everything that happens here */
 #define SHORT_SESSION_MS 4000
 #define WAITERS 3
-
-static struct ensemble *ensemble;
-
-static int start_ensemble(void **state)
-{
-    (void)state;
-    ensemble = ensemble_start(NULL);
-    return ensemble == NULL ? -1 : 0;
-}
-
-static int stop_ensemble(void **state)
-{
-    (void)state;
-    ensemble_stop(ensemble);
-    return 0;
-}
-
-/* What a failed test has left in this process is left alone: it meets an ensemble
- * that knows nothing of it. */
-static bool ensemble_is_clean = true;
-
-static int make_whole(void **state)
-{
-    (void)state;
-    if (!ensemble_is_clean) {
-        ensemble_wipe(ensemble);
-    }
-    ensemble_is_clean = true;
-    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
-        if (!ensemble_revive(ensemble, i)) {
-            return -1;
-        }
-    }
-    return ensemble_wait_serving(ensemble) ? 0 : -1;
-}
-
-/* ----------------------------------------------------------------- clients */
-
-struct side {
-    uvzk_client_t client;
-    uvzk_mutex_t mutex;
-    int suspended, reconnected, lost, closed; /* told so far */
-};
-
-static void on_state(uvzk_client_t *client, uvzk_state_t state)
-{
-    struct side *side = client->data;
-    side->suspended += state == UVZK_STATE_SUSPENDED;
-    side->reconnected += state == UVZK_STATE_RECONNECTED;
-    side->lost += state == UVZK_STATE_LOST;
-}
-
-static void on_closed(uvzk_client_t *client)
-{
-    struct side *side = client->data;
-    side->closed++;
-}
-
-static void side_open(struct side *side, uv_loop_t *loop, const char *hosts,
-                      uint32_t session_ms)
-{
-    uvzk_options_t options;
-    memset(side, 0, sizeof(*side));
-    uvzk_options_init(&options);
-    options.hosts = hosts;
-    options.session_timeout_ms = session_ms;
-    options.tick_ms = ensemble_tick_ms(ensemble);
-    options.state_cb = on_state;
-    side->client.data = side;
-    assert_int_equal(uvzk_client_init(loop, &side->client, &options), 0);
-    assert_int_equal(uvzk_client_start(&side->client), 0);
-    assert_int_equal(uvzk_mutex_init(&side->client, &side->mutex, LOCK), 0);
-}
 
 /* ------------------------------------------------------------------- scene */
 
@@ -122,8 +41,10 @@ static struct scene *scene_open(const char *first_hosts, uint32_t session_ms)
     assert_non_null(scene);
     ensemble_is_clean = false;
     assert_int_equal(uv_loop_init(&scene->loop), 0);
-    side_open(&scene->first, &scene->loop, first_hosts, session_ms);
-    side_open(&scene->second, &scene->loop, ensemble_hosts(ensemble), session_ms);
+    uvzk_options_t options = side_options(first_hosts, session_ms);
+    side_open(&scene->first, &scene->loop, &options, LOCK);
+    options.hosts = ensemble_hosts(ensemble);
+    side_open(&scene->second, &scene->loop, &options, LOCK);
     assert_int_equal(attempt_start(&scene->holder, &scene->first.mutex, NULL), 0);
     assert_true(attempt_wait_granted(&scene->loop, &scene->holder));
     for (int i = 0; i < WAITERS; i++) {
@@ -189,10 +110,8 @@ static void scene_end(struct scene *scene)
     assert_non_null(zh);
     assert_true(run_until(&scene->loop, lock_is_free, zh, PATIENCE_MS));
     raw_close(zh);
-    assert_int_equal(uvzk_client_close(&scene->first.client, on_closed), 0);
-    assert_int_equal(uvzk_client_close(&scene->second.client, on_closed), 0);
-    assert_true(run_until_count(&scene->loop, &scene->first.closed, 1));
-    assert_true(run_until_count(&scene->loop, &scene->second.closed, 1));
+    side_close(&scene->first, &scene->loop);
+    side_close(&scene->second, &scene->loop);
     assert_int_equal(run_down(&scene->loop), 0);
     raw_names_free(&scene->names);
     free(scene);
@@ -331,10 +250,11 @@ static void test_two_stopped_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_hold_moves_to_another_server, make_whole),
-        cmocka_unit_test_setup(test_new_leader_goes_on, make_whole),
-        cmocka_unit_test_setup(test_two_killed_members, make_whole),
-        cmocka_unit_test_setup(test_two_stopped_members, make_whole),
+        cmocka_unit_test_setup(test_hold_moves_to_another_server,
+                               one_ensemble_make_whole),
+        cmocka_unit_test_setup(test_new_leader_goes_on, one_ensemble_make_whole),
+        cmocka_unit_test_setup(test_two_killed_members, one_ensemble_make_whole),
+        cmocka_unit_test_setup(test_two_stopped_members, one_ensemble_make_whole),
     };
-    return cmocka_run_group_tests(tests, start_ensemble, stop_ensemble);
+    return cmocka_run_group_tests(tests, one_ensemble_start, one_ensemble_stop);
 }

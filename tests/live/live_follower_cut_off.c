@@ -9,23 +9,15 @@
  *
  * The hold must have ended by the clock before that moment. All clocks are
  * CLOCK_BOOTTIME of one machine; the witness stamps on a thread of its own. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "attempt.h"
-#include "ensemble.h"
+#include "one_ensemble.h"
 #include "raw.h"
 #include "run_loop.h"
 #include "seeded.h"
-#include "uvzk.h"
 
 #define LOCK "/cut/lock"
 #define SESSION_MS 2000
@@ -34,83 +26,13 @@
 /* Longer than any session here lives: what makes the time dangerous. */
 static const struct ensemble_options ensemble_options = {.tick_ms = 200,
                                                          .sync_limit = 100};
-static struct ensemble *ensemble;
 static struct seeded seeded;
 
-static int start_ensemble(void **state)
+static int start(void **state)
 {
     (void)state;
     seeded = seeded_begin();
-    ensemble = ensemble_start(&ensemble_options);
-    return ensemble == NULL ? -1 : 0;
-}
-
-static int stop_ensemble(void **state)
-{
-    (void)state;
-    ensemble_stop(ensemble);
-    return 0;
-}
-
-/* What a failed test has left in this process is left alone: it meets an ensemble
- * that knows nothing of it. */
-static bool ensemble_is_clean = true;
-
-static int make_whole(void **state)
-{
-    (void)state;
-    for (int i = 0; i < ENSEMBLE_SIZE && !ensemble_is_clean; i++) {
-        ensemble_mend(ensemble, i);
-    }
-    if (!ensemble_is_clean) {
-        ensemble_wipe(ensemble);
-    }
-    ensemble_is_clean = true;
-    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
-        if (!ensemble_revive(ensemble, i)) {
-            return -1;
-        }
-    }
-    return ensemble_wait_serving(ensemble) ? 0 : -1;
-}
-
-/* ------------------------------------------------------------------- sides */
-
-/* A client with the lock and one attempt for it. */
-struct side {
-    uvzk_client_t client;
-    uvzk_mutex_t mutex;
-    struct attempt attempt;
-    int closed;
-};
-
-static void on_closed(uvzk_client_t *client)
-{
-    struct side *side = client->data;
-    side->closed++;
-}
-
-static void side_open(struct side *side, uv_loop_t *loop, const char *hosts,
-                      uvzk_proof_t proof)
-{
-    uvzk_options_t options;
-    memset(side, 0, sizeof(*side));
-    uvzk_options_init(&options);
-    options.hosts = hosts;
-    options.session_timeout_ms = SESSION_MS;
-    options.tick_ms = ensemble_tick_ms(ensemble);
-    options.proof = (uint32_t)proof;
-    assert_int_equal(uvzk_client_init(loop, &side->client, &options), 0);
-    side->client.data = side;
-    assert_int_equal(uvzk_client_start(&side->client), 0);
-    assert_int_equal(uvzk_mutex_init(&side->client, &side->mutex, LOCK), 0);
-    assert_int_equal(attempt_start(&side->attempt, &side->mutex, NULL), 0);
-}
-
-static void side_close(struct side *side, uv_loop_t *loop)
-{
-    assert_int_equal(uvzk_client_close(&side->client, on_closed), 0);
-    assert_true(run_until_count(loop, &side->closed, 1));
+    return one_ensemble_start_with(&ensemble_options);
 }
 
 /* ----------------------------------------------------------------- witness */
@@ -151,6 +73,7 @@ struct scene {
     uv_timer_t sampling;
     int follower;
     struct side holder, contender;
+    struct attempt holding, contending;
     zhandle_t *at_leader, *at_follower;
     char path[256];        /* of the holder's znode */
     char other_hosts[128]; /* the members that stay together */
@@ -163,13 +86,13 @@ static void sample(uv_timer_t *timer)
 {
     struct scene *scene = timer->data;
     uint64_t moment = uvzk_now();
-    uint64_t valid_until = uvzk_valid_until(&scene->holder.attempt.request);
-    if (!uvzk_is_held(&scene->holder.attempt.request)) {
+    uint64_t valid_until = uvzk_valid_until(&scene->holding.request);
+    if (!uvzk_is_held(&scene->holding.request)) {
         return;
     }
     scene->last_held = moment;
     scene->valid_until = valid_until;
-    if (uvzk_is_held(&scene->contender.attempt.request)) {
+    if (uvzk_is_held(&scene->contending.request)) {
         scene->both++;
     }
 }
@@ -193,13 +116,19 @@ static struct scene *scene_open(uvzk_proof_t proof)
     assert_non_null(scene->at_follower);
     assert_int_equal(uv_loop_init(&scene->loop), 0);
 
-    side_open(&scene->holder, &scene->loop, ensemble_hosts_of(ensemble, scene->follower),
-              proof);
-    assert_true(attempt_wait_granted(&scene->loop, &scene->holder.attempt));
-    side_open(&scene->contender, &scene->loop, scene->other_hosts, UVZK_PROOF_QUORUM);
-    assert_true(attempt_wait_queued(&scene->loop, &scene->contender.attempt));
+    uvzk_options_t options =
+        side_options(ensemble_hosts_of(ensemble, scene->follower), SESSION_MS);
+    options.proof = (uint32_t)proof;
+    side_open(&scene->holder, &scene->loop, &options, LOCK);
+    assert_int_equal(attempt_start(&scene->holding, &scene->holder.mutex, NULL), 0);
+    assert_true(attempt_wait_granted(&scene->loop, &scene->holding));
+    options.hosts = scene->other_hosts;
+    options.proof = UVZK_PROOF_QUORUM;
+    side_open(&scene->contender, &scene->loop, &options, LOCK);
+    assert_int_equal(attempt_start(&scene->contending, &scene->contender.mutex, NULL), 0);
+    assert_true(attempt_wait_queued(&scene->loop, &scene->contending));
     snprintf(scene->path, sizeof(scene->path), "%s",
-             uvzk_node_path(&scene->holder.attempt.request));
+             uvzk_node_path(&scene->holding.request));
     witness(scene->at_leader, scene->path);
     uv_timer_init(&scene->loop, &scene->sampling);
     scene->sampling.data = scene;
@@ -210,7 +139,7 @@ static struct scene *scene_open(uvzk_proof_t proof)
 static bool proof_has_come(void *context)
 {
     const struct scene *scene = context;
-    return uvzk_valid_until(&scene->holder.attempt.request) > scene->valid_until;
+    return uvzk_valid_until(&scene->holding.request) > scene->valid_until;
 }
 
 static bool has_been_sampled(void *context)
@@ -228,21 +157,21 @@ static void cut(struct scene *scene, enum ensemble_cut what, bool proofs)
     if (proofs) {
         assert_true(run_until(&scene->loop, proof_has_come, scene, PATIENCE_MS));
     }
-    assert_true(attempt_holds(&scene->holder.attempt));
+    assert_true(attempt_holds(&scene->holding));
     ensemble_cut(ensemble, scene->follower, what);
-    assert_true(attempt_wait_granted(&scene->loop, &scene->contender.attempt));
+    assert_true(attempt_wait_granted(&scene->loop, &scene->contending));
     assert_int_not_equal(deleted_at, 0);
 }
 
 static void scene_end(struct scene *scene)
 {
     ensemble_mend(ensemble, scene->follower);
-    assert_true(attempt_release_and_wait(&scene->loop, &scene->contender.attempt));
-    assert_true(attempt_wait_lost(&scene->loop, &scene->holder.attempt));
+    assert_true(attempt_release_and_wait(&scene->loop, &scene->contending));
+    assert_true(attempt_wait_lost(&scene->loop, &scene->holding));
     side_close(&scene->contender, &scene->loop);
     side_close(&scene->holder, &scene->loop);
-    assert_true(attempt_is_over(&scene->contender.attempt));
-    assert_true(attempt_is_over(&scene->holder.attempt));
+    assert_true(attempt_is_over(&scene->contending));
+    assert_true(attempt_is_over(&scene->holding));
     uv_close((uv_handle_t *)&scene->sampling, NULL);
     assert_int_equal(raw_children_count(scene->at_leader, LOCK), 0);
     raw_close(scene->at_leader);
@@ -257,7 +186,7 @@ static void scene_end(struct scene *scene)
 /* It was told of its loss, and believed nothing any more, when the znode went. */
 static void assert_never_two(const struct scene *scene)
 {
-    const struct attempt *hold = &scene->holder.attempt;
+    const struct attempt *hold = &scene->holding;
     printf("the hold ended %lld ms before its znode, with %s\n",
            (long long)(deleted_at - scene->valid_until),
            uvzk_err_name(hold->lost_reason));
@@ -307,9 +236,9 @@ static void test_without_a_proof_there_are_two_holders(void **state)
     cut(scene, ENSEMBLE_APART, false);
     assert_int_equal(raw_exists(scene->at_follower, scene->path, NULL), ZOK);
     assert_int_equal(uvzk_client_state(&scene->holder.client), UVZK_STATE_CONNECTED);
-    assert_true(attempt_holds(&scene->holder.attempt));
-    assert_true(uvzk_is_held(&scene->holder.attempt.request));
-    assert_true(uvzk_is_held(&scene->contender.attempt.request));
+    assert_true(attempt_holds(&scene->holding));
+    assert_true(uvzk_is_held(&scene->holding.request));
+    assert_true(uvzk_is_held(&scene->contending.request));
     scene_end(scene);
 }
 
@@ -317,9 +246,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_hold_ends_before_the_leader_gives_it_away,
-                               make_whole),
-        cmocka_unit_test_setup(test_sync_proves_it_of_a_follower_too, make_whole),
-        cmocka_unit_test_setup(test_without_a_proof_there_are_two_holders, make_whole),
+                               one_ensemble_make_whole),
+        cmocka_unit_test_setup(test_sync_proves_it_of_a_follower_too,
+                               one_ensemble_make_whole),
+        cmocka_unit_test_setup(test_without_a_proof_there_are_two_holders,
+                               one_ensemble_make_whole),
     };
-    return cmocka_run_group_tests(tests, start_ensemble, stop_ensemble);
+    return cmocka_run_group_tests(tests, start, one_ensemble_stop);
 }

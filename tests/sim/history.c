@@ -13,15 +13,10 @@ void history_fail(struct world *world, const char *format, ...)
 {
     va_list arguments;
 
-    if (world->failed) {
-        return;
-    }
     world->failed = true;
     va_start(arguments, format);
-    (void)vsnprintf(world->result->failure, sizeof(world->result->failure), format,
-                    arguments);
+    history_sim_failed(world->sim, world->result->failure, format, arguments);
     va_end(arguments);
-    sim_note(world->sim, "FAILED: %s", world->result->failure);
 }
 
 const char *history_recipe_name(const struct recipe *recipe)
@@ -63,25 +58,13 @@ static void some_faults(struct world *world)
     sim_set_faults(world->sim, &faults);
 }
 
-static void print_line(void *arg, const char *line)
-{
-    (void)arg;
-    fprintf(stderr, "%s\n", line);
-}
-
 static void create_sim(struct world *world, uint64_t seed)
 {
     struct sim_options options;
 
-    sim_options_init(&options);
-    options.shuffle_ties = seed % 2 == 0;
+    history_sim_options(&options, seed, world->options->verbose);
     options.container_check_random = true;
     options.container_check_ms = 4000;
-    options.hop_max_ms = seed % 3 == 0 ? 3 : 0;
-    options.followers = seed % 3 != 1;
-    options.no_containers = seed % 16 == 5;
-    options.trace_lines = 400;
-    options.trace_cb = world->options->verbose ? print_line : NULL;
     world->sim = sim_new(seed, &options);
 }
 

@@ -14,6 +14,7 @@
  *
  *   history.c         from the seed to the verdict
  *   history_world.h   what it consists of, and what a recipe is to it
+ *   history_sim.h     the ensemble, as the seed has it
  *   history_seat.c    processes: opened, closed, opened anew
  *   history_actor.c   what actors do, and what they are told
  *   history_checks.c  what must hold whatever the recipe
@@ -24,6 +25,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "history_sim.h"
 
 struct recipe;
 extern const struct recipe recipe_mutex;
@@ -52,7 +55,7 @@ struct history_result {
     uint64_t resized; /* a semaphore's shared count */
     uint64_t several; /* of the grants: more than one lease, or lock */
     uint64_t trace_hash;
-    char failure[256]; /* empty: all is well */
+    char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };
 
 /* On failure the trace's last lines have been printed to stderr. */

@@ -24,7 +24,8 @@ static const struct combination combinations[MULTIS_MAX] = {
 
 static const char *const *directories(const struct world *world, int path)
 {
-    return world->in_turn && path == 2 ? semaphore_directories : no_directory_below;
+    return world->in_turn && path == 2 ? semaphore_directories
+                                       : no_directory_below(world, path);
 }
 
 static void prepare(struct world *world)

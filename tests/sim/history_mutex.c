@@ -1,18 +1,29 @@
-/* InterProcessMutex: one holds, and may re-enter. */
+/* One holds, and may re-enter: InterProcessMutex, and the lock driver of the simple
+ * exclusive lock, one znode for everybody. */
+#include "drivers.h"
 #include "history_world.h"
 
-const char *const no_directory_below[] = {"", NULL};
-
-static const char *const *directories(const struct world *world, int path)
+const char *const *no_directory_below(const struct world *world, int path)
 {
+    static const char *const itself[] = {"", NULL};
+
     (void)world;
     (void)path;
-    return no_directory_below;
+    return itself;
 }
 
-static int open_lock(struct place *place, int path)
+static int open_mutex(struct place *place, int path)
 {
     return uvzk_mutex_init(place->seat->client, &place->as.mutex, history_paths[path]);
+}
+
+static int open_driver(struct place *place, int path)
+{
+    uvzk_lock_driver_t driver;
+
+    exclusive_driver(&driver);
+    return uvzk_driver_lock_init(place->seat->client, &place->as.mutex,
+                                 history_paths[path], &driver);
 }
 
 static uvzk_lock_t *shell(struct place *place, int lock)
@@ -52,8 +63,21 @@ const struct recipe recipe_mutex = {
     .active_ms = 20000,
     .lock_count = 1,
     .ticket_count = 2,
-    .directories = directories,
-    .open = open_lock,
+    .directories = no_directory_below,
+    .open = open_mutex,
+    .shell = shell,
+    .wish = wish,
+    .wish_more = wish_more,
+    .unseen = unseen,
+};
+
+const struct recipe recipe_exclusive_driver = {
+    .name = "exclusive_driver",
+    .active_ms = 20000,
+    .lock_count = 1,
+    .ticket_count = 2,
+    .directories = no_directory_below,
+    .open = open_driver,
     .shell = shell,
     .wish = wish,
     .wish_more = wish_more,

@@ -192,7 +192,8 @@ void ticket_add(struct ticket *ticket, int path, enum kind kind, uint32_t leases
 void ticket_set(struct ticket *ticket, int path, int lock, enum kind kind,
                 uint32_t leases);
 
-extern const char *const no_directory_below[]; /* the path itself */
+/* Of recipes whose znodes stand below the path itself. */
+const char *const *no_directory_below(const struct world *, int path);
 extern const char *const semaphore_directories[];
 
 /* ------------------------------------------------------------ history_seat.c */

@@ -209,6 +209,12 @@ void sim_trace_print(const struct sim *sim, FILE *file)
     }
 }
 
+void sim_trace_to_stderr(void *trace_arg, const char *line)
+{
+    (void)trace_arg;
+    (void)fprintf(stderr, "%s\n", line);
+}
+
 uint64_t sim_trace_hash(const struct sim *sim)
 {
     return sim->trace.hash;

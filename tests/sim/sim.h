@@ -80,6 +80,8 @@ uint64_t sim_random(struct sim *sim, uint64_t n);
 void sim_note(struct sim *sim, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void sim_trace_print(const struct sim *sim, FILE *file);
+/* A trace_cb of the options; it needs no trace_arg. */
+void sim_trace_to_stderr(void *trace_arg, const char *line);
 /* Of every line so far, also those no longer kept. */
 uint64_t sim_trace_hash(const struct sim *sim);
 

@@ -213,12 +213,6 @@ struct uvzk__port *scene_make_client(uvzk_client_t *client, struct sim *sim,
     return port;
 }
 
-static void print_line(void *nothing, const char *line)
-{
-    (void)nothing;
-    (void)fprintf(stderr, "%s\n", line);
-}
-
 void scene_open(struct scene *scene, const struct recipe *recipe, bool trace)
 {
     struct sim_options settings;
@@ -229,7 +223,7 @@ void scene_open(struct scene *scene, const struct recipe *recipe, bool trace)
     settings.alarm_late_max_ms = 0;
     settings.trace = trace;
     settings.trace_lines = 1;
-    settings.trace_cb = trace ? print_line : NULL;
+    settings.trace_cb = trace ? sim_trace_to_stderr : NULL;
     scene->recipe = recipe;
     scene->blocks = scarce_live();
     scene->target = SCENE_NOBODY;

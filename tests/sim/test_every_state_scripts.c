@@ -141,11 +141,16 @@ static void set_permits(struct scene *scene, const struct cue *cue)
 
 /* ------------------------------------------------------------------------ mutex */
 
-static void open_mutex(struct lock_set *set, uvzk_client_t *client)
+static uvzk_lock_t *only_lock(struct lock_set *set)
 {
     set->count = 1;
     set->locks[0] = &set->own[0];
-    assert_int_equal(uvzk_mutex_init(client, set->locks[0], MUTEX), 0);
+    return set->locks[0];
+}
+
+static void open_mutex(struct lock_set *set, uvzk_client_t *client)
+{
+    assert_int_equal(uvzk_mutex_init(client, only_lock(set), MUTEX), 0);
 }
 
 #define MUTEX_FOREIGNER NAMED(MUTEX, "-lock-")
@@ -303,9 +308,8 @@ static const struct cue downgrade_script[] = {
 
 static void open_semaphore_of(struct lock_set *set, uvzk_client_t *client, uint32_t max)
 {
-    set->count = 1;
-    set->locks[0] = &set->own[0];
-    assert_int_equal(uvzk_semaphore_init(client, set->locks[0], SEMAPHORE, max, NULL), 0);
+    assert_int_equal(uvzk_semaphore_init(client, only_lock(set), SEMAPHORE, max, NULL),
+                     0);
 }
 
 static void open_semaphore(struct lock_set *set, uvzk_client_t *client)
@@ -396,10 +400,8 @@ static void open_counted_semaphore(struct lock_set *set, uvzk_client_t *client)
 {
     set->has_permits = true;
     assert_int_equal(uvzk_shared_count_init(client, &set->permits, PERMITS, 2, NULL), 0);
-    set->count = 1;
-    set->locks[0] = &set->own[0];
     assert_int_equal(
-        uvzk_semaphore_init(client, set->locks[0], SEMAPHORE, 0, &set->permits), 0);
+        uvzk_semaphore_init(client, only_lock(set), SEMAPHORE, 0, &set->permits), 0);
 }
 
 static const struct cue counted_script[] = {
@@ -433,9 +435,7 @@ static const struct cue counted_script[] = {
 
 static void open_semaphore_mutex(struct lock_set *set, uvzk_client_t *client)
 {
-    set->count = 1;
-    set->locks[0] = &set->own[0];
-    assert_int_equal(uvzk_semaphore_mutex_init(client, set->locks[0], SEMAPHORE), 0);
+    assert_int_equal(uvzk_semaphore_mutex_init(client, only_lock(set), SEMAPHORE), 0);
 }
 
 static const struct cue semaphore_mutex_script[] = {
@@ -564,118 +564,35 @@ static const struct cue in_turn_script[] = {
 /* ----------------------------------------------------------------- all of them */
 
 #define SCRIPT(lines) .script = (lines), .cues = sizeof(lines) / sizeof((lines)[0])
+#define TUNED .tuning = UVZK__TUNE_ALL
+
+/* What is opened, and where its contenders' znodes are. */
+#define OF_MUTEX .open = open_mutex, .directories = {MUTEX}, .closable = 1
+#define OF_RWLOCK .open = open_rwlock, .directories = {RWLOCK}, .closable = 2, .probe = 1
+#define OF_SEMAPHORE(opener) \
+    .open = (opener), .directories = {LOCKS, LEASES}, .closable = 1
 
 const struct recipe recipes[] = {
-    {
-        .name = "mutex",
-        .open = open_mutex,
-        SCRIPT(mutex_script),
-        .directories = {MUTEX},
-        .closable = 1,
-        .probe_leases = 1,
-        .tuning = UVZK__TUNE_ALL,
-    },
-    {
-        .name = "revocable mutex",
-        .open = open_mutex,
-        SCRIPT(mutex_script),
-        .directories = {MUTEX},
-        .closable = 1,
-        .probe_leases = 1,
-        .tuning = UVZK__TUNE_ALL,
-        .revocable = true,
-    },
-    {
-        .name = "mutex, the plain algorithm",
-        .open = open_mutex,
-        SCRIPT(mutex_script),
-        .directories = {MUTEX},
-        .closable = 1,
-        .probe_leases = 1,
-    },
-    {
-        .name = "read lock",
-        .open = open_rwlock,
-        SCRIPT(read_script),
-        .directories = {RWLOCK},
-        .closable = 2,
-        .probe = 1,
-        .probe_leases = 1,
-        .tuning = UVZK__TUNE_ALL,
-    },
-    {
-        .name = "write lock",
-        .open = open_rwlock,
-        SCRIPT(write_script),
-        .directories = {RWLOCK},
-        .closable = 2,
-        .probe = 1,
-        .probe_leases = 1,
-        .tuning = UVZK__TUNE_ALL,
-    },
-    {
-        .name = "downgraded read lock",
-        .open = open_rwlock,
-        SCRIPT(downgrade_script),
-        .directories = {RWLOCK},
-        .closable = 2,
-        .probe = 1,
-        .probe_leases = 1,
-        .tuning = UVZK__TUNE_ALL,
-    },
-    {
-        .name = "semaphore",
-        .open = open_semaphore,
-        SCRIPT(semaphore_script),
-        .directories = {LOCKS, LEASES},
-        .closable = 1,
-        .probe_leases = 2,
-        .tuning = UVZK__TUNE_ALL,
-    },
-    {
-        .name = "three leases at a time",
-        .open = open_large_semaphore,
-        SCRIPT(leases_script),
-        .directories = {LOCKS, LEASES},
-        .closable = 1,
-        .probe_leases = 4,
-        .tuning = UVZK__TUNE_ALL,
-    },
-    {
-        .name = "semaphore with a shared count",
-        .open = open_counted_semaphore,
-        SCRIPT(counted_script),
-        .directories = {LOCKS, LEASES},
-        .closable = 1,
-        .probe_leases = 1,
-        .tuning = UVZK__TUNE_ALL,
-    },
-    {
-        .name = "semaphore mutex",
-        .open = open_semaphore_mutex,
-        SCRIPT(semaphore_mutex_script),
-        .directories = {LOCKS, LEASES},
-        .closable = 1,
-        .probe_leases = 1,
-        .tuning = UVZK__TUNE_ALL,
-    },
-    {
-        .name = "multi lock at once",
-        .open = open_at_once,
-        SCRIPT(at_once_script),
-        .directories = {MUTEX, OTHER},
-        .closable = 1,
-        .probe_leases = 1,
-        .tuning = UVZK__TUNE_ALL,
-    },
-    {
-        .name = "multi lock in turn",
-        .open = open_in_turn,
-        SCRIPT(in_turn_script),
-        .directories = {MUTEX, RWLOCK, LOCKS, LEASES},
-        .closable = 1,
-        .probe_leases = 1,
-        .tuning = UVZK__TUNE_ALL,
-    },
+    {"mutex", OF_MUTEX, SCRIPT(mutex_script), .probe_leases = 1, TUNED},
+    {"revocable mutex", OF_MUTEX, SCRIPT(mutex_script), .probe_leases = 1, TUNED,
+     .revocable = true},
+    {"mutex, the plain algorithm", OF_MUTEX, SCRIPT(mutex_script), .probe_leases = 1},
+    {"read lock", OF_RWLOCK, SCRIPT(read_script), .probe_leases = 1, TUNED},
+    {"write lock", OF_RWLOCK, SCRIPT(write_script), .probe_leases = 1, TUNED},
+    {"downgraded read lock", OF_RWLOCK, SCRIPT(downgrade_script), .probe_leases = 1,
+     TUNED},
+    {"semaphore", OF_SEMAPHORE(open_semaphore), SCRIPT(semaphore_script),
+     .probe_leases = 2, TUNED},
+    {"three leases at a time", OF_SEMAPHORE(open_large_semaphore), SCRIPT(leases_script),
+     .probe_leases = 4, TUNED},
+    {"semaphore with a shared count", OF_SEMAPHORE(open_counted_semaphore),
+     SCRIPT(counted_script), .probe_leases = 1, TUNED},
+    {"semaphore mutex", OF_SEMAPHORE(open_semaphore_mutex),
+     SCRIPT(semaphore_mutex_script), .probe_leases = 1, TUNED},
+    {"multi lock at once", .open = open_at_once, SCRIPT(at_once_script),
+     .directories = {MUTEX, OTHER}, .closable = 1, .probe_leases = 1, TUNED},
+    {"multi lock in turn", .open = open_in_turn, SCRIPT(in_turn_script),
+     .directories = {MUTEX, RWLOCK, LOCKS, LEASES}, .closable = 1, .probe_leases = 1,
+     TUNED},
 };
 const size_t recipe_count = sizeof(recipes) / sizeof(recipes[0]);

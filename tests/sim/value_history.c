@@ -85,15 +85,10 @@ static void fail(struct world *world, const char *format, ...)
 {
     va_list arguments;
 
-    if (world->failed) {
-        return;
-    }
     world->failed = true;
     va_start(arguments, format);
-    (void)vsnprintf(world->result->failure, sizeof(world->result->failure), format,
-                    arguments);
+    history_sim_failed(world->sim, world->result->failure, format, arguments);
     va_end(arguments);
-    sim_note(world->sim, "FAILED: %s", world->result->failure);
 }
 
 static uint64_t chance(struct world *world, uint64_t n)
@@ -559,23 +554,11 @@ static void some_faults(struct world *world)
     sim_set_faults(world->sim, &faults);
 }
 
-static void print_line(void *arg, const char *line)
-{
-    (void)arg;
-    fprintf(stderr, "%s\n", line);
-}
-
 static void create_world(struct world *world, uint64_t seed, bool verbose)
 {
     struct sim_options options;
 
-    sim_options_init(&options);
-    options.shuffle_ties = seed % 2 == 0;
-    options.hop_max_ms = seed % 3 == 0 ? 3 : 0;
-    options.followers = seed % 3 != 1;
-    options.no_containers = seed % 16 == 5;
-    options.trace_lines = 400;
-    options.trace_cb = verbose ? print_line : NULL;
+    history_sim_options(&options, seed, verbose);
     world->sim = sim_new(seed, &options);
     world->killings = seed % 4 == 3;
     world->pauses = seed % 5 != 0;

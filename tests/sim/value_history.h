@@ -19,10 +19,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "history_sim.h"
+
 struct value_history_result {
     uint64_t steps, sets, set, outdated, unknown, values;
     uint64_t trace_hash;
-    char failure[256]; /* empty: all is well */
+    char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };
 
 /* On failure the trace's last lines have been printed to stderr. verbose: every line

@@ -1,0 +1,76 @@
+/* The lock driver with n leases on one directory.
+ *
+ *   leases   never more than there are. Their tokens tell nothing: who was let in
+ *            earlier may hear of it later */
+#include "drivers.h"
+#include "history_world.h"
+
+#define LEASES_MOST 4U
+
+static uvzk_lock_t *shell(struct place *place, int lock)
+{
+    (void)lock;
+    return &place->as.mutex;
+}
+
+/* Where several hold it cannot be told from the directory who does not, yet. */
+static void prepare(struct world *world)
+{
+    uint32_t max = 1 + (uint32_t)chance(world, LEASES_MOST);
+
+    for (int i = 0; i < PATHS_MAX; i++) {
+        world->max_leases[i] = max;
+    }
+    world->vandals = world->vandals && max == 1;
+}
+
+static int open_lock(struct place *place, int path)
+{
+    uvzk_lock_driver_t driver;
+
+    n_leases_driver(&driver, place->seat->world->max_leases[path]);
+    return uvzk_driver_lock_init(place->seat->client, &place->as.mutex,
+                                 history_paths[path], &driver);
+}
+
+static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    struct world *world = ticket->actor->world;
+
+    (void)options; /* no owner: each ticket is one lease */
+    ticket_set(ticket, (int)chance(world, (uint64_t)world->path_count), 0, LEASES, 1);
+}
+
+static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    wish(ticket, options);
+    return chance(ticket->actor->world, 2) == 0;
+}
+
+static void granted(struct ticket *ticket)
+{
+    ticket->shares[0].token = 0;
+}
+
+static const char *unseen(const struct history_result *sum)
+{
+    return sum->losses == 0       ? "a loss"
+           : sum->beside == 0     ? "holders together"
+           : sum->vandalised == 0 ? "a waiter whose znode was deleted by hand"
+                                  : NULL;
+}
+
+const struct recipe recipe_leases_driver = {
+    .name = "leases_driver",
+    .active_ms = 20000,
+    .lock_count = 1,
+    .ticket_count = 2,
+    .directories = no_directory_below,
+    .prepare = prepare,
+    .open = open_lock,
+    .shell = shell,
+    .wish = wish,
+    .wish_more = wish_more,
+    .granted = granted,
+    .unseen = unseen,
+};
