@@ -17,7 +17,7 @@
 #define START_ATTEMPTS 3
 
 /* How long a member may take to join, in ticks: only a test that hangs sees it. */
-#define INIT_LIMIT 100
+#define INIT_LIMIT 30
 
 struct member {
     struct zk_process process;
