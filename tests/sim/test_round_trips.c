@@ -93,11 +93,12 @@ static void end(void)
     sim_free(sim);
 }
 
-static void ask_for(int number, uvzk_lock_t *lock, uint32_t leases)
+static void ask_for(int number, uvzk_lock_t *lock, uint32_t leases, void *owner)
 {
     uvzk_acquire_options_t options;
 
     uvzk_acquire_options_init(&options);
+    options.owner = owner;
     options.leases = leases;
     memset(&waits[number], 0, sizeof(waits[number]));
     waits[number].request.data = &waits[number];
@@ -108,7 +109,7 @@ static void ask_for(int number, uvzk_lock_t *lock, uint32_t leases)
 
 static void ask(int number, int client)
 {
-    ask_for(number, &mutexes[client], 0);
+    ask_for(number, &mutexes[client], 0, NULL);
 }
 
 static void let_go(int number)
@@ -117,10 +118,10 @@ static void let_go(int number)
 }
 
 /* Acquires, and tells how long it took. */
-static uint64_t time_of(int number, uvzk_lock_t *lock, uint32_t leases)
+static uint64_t time_of(int number, uvzk_lock_t *lock, uint32_t leases, void *owner)
 {
     uint64_t from = sim_now(sim);
-    ask_for(number, lock, leases);
+    ask_for(number, lock, leases, owner);
     sim_run_for(sim, 500);
     assert_true(waits[number].told);
     assert_int_equal(waits[number].status, 0);
@@ -129,7 +130,7 @@ static uint64_t time_of(int number, uvzk_lock_t *lock, uint32_t leases)
 
 static uint64_t time_of_acquire(int number, int client)
 {
-    return time_of(number, &mutexes[client], 0);
+    return time_of(number, &mutexes[client], 0, NULL);
 }
 
 static uint64_t time_of_release(int number)
@@ -145,7 +146,7 @@ static uint64_t time_of_release(int number)
 /* The directory stands and has seen others, so that the suffix is not 0. */
 static void wear_in_lock(uvzk_lock_t *lock)
 {
-    (void)time_of(0, lock, 0);
+    (void)time_of(0, lock, 0, NULL);
     (void)time_of_release(0);
 }
 
@@ -234,6 +235,24 @@ static void test_foreign_handover_is_one_way_each(void **state)
     end();
 }
 
+/* Who writes reads with its own number: nothing is listed. */
+static void test_downgrade_is_one(void **state)
+{
+    uvzk_rwlock_t lock = {0};
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    assert_int_equal(uvzk_rwlock_init(&clients[0], &lock, "/rw"), 0);
+    wear_in_lock(&lock.write);
+    uint64_t before = requests(0);
+    assert_int_equal(time_of(0, &lock.write, 0, &lock), ROUND_TRIP);
+    assert_int_equal(requests(0) - before, 2);
+    assert_int_equal(time_of(1, &lock.read, 0, &lock), ROUND_TRIP);
+    assert_int_equal(requests(0) - before, 3);
+    assert_int_equal(time_of_release(0), ROUND_TRIP);
+    assert_int_equal(time_of_release(1), ROUND_TRIP);
+    end();
+}
+
 /* The transaction and the listings leave together; then the czxid is asked for. */
 static void test_multi_lock_is_two(void **state)
 {
@@ -247,7 +266,7 @@ static void test_multi_lock_is_two(void **state)
     assert_int_equal(uvzk_multilock_init(&clients[0], &all, members, 3, 0, NULL), 0);
     wear_in_lock(&all);
     uint64_t before = requests(0);
-    assert_int_equal(time_of(0, &all, 0), 2 * ROUND_TRIP);
+    assert_int_equal(time_of(0, &all, 0, NULL), 2 * ROUND_TRIP);
     assert_int_equal(requests(0) - before, 1 + 3 + 3);
     assert_int_equal(time_of_release(0), ROUND_TRIP);
     assert_int_equal(requests(0) - before, 1 + 3 + 3 + 1);
@@ -261,7 +280,7 @@ static uint64_t time_of_semaphore(unsigned tuning, uint32_t leases, uint64_t *as
     assert_int_equal(uvzk_semaphore_init(&clients[0], &semaphore, "/s", 5, NULL), 0);
     wear_in_lock(&semaphore);
     *asked = requests(0);
-    uint64_t taken = time_of(0, &semaphore, leases);
+    uint64_t taken = time_of(0, &semaphore, leases, NULL);
     *asked = requests(0) - *asked; /* the ticket's delete is one of them */
     (void)time_of_release(0);
     end();
@@ -288,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_new_directory_is_three),
         cmocka_unit_test(test_local_handover_is_none),
         cmocka_unit_test(test_foreign_handover_is_one_way_each),
+        cmocka_unit_test(test_downgrade_is_one),
         cmocka_unit_test(test_multi_lock_is_two),
         cmocka_unit_test(test_semaphore_is_two),
     };
