@@ -211,12 +211,15 @@ static void close_all(struct world *world)
 static void finish(struct world *world)
 {
     sim_set_faults(world->sim, NULL);
-    step_until(world, sim_now(world->sim) + HEAL_MS, at_rest);
-    if (!at_rest(world)) {
-        history_fail(world, "somebody was never answered");
-    }
-    /* Nodes are withdrawn in the background, and sessions that were left run out. */
-    step_until(world, sim_now(world->sim) + 4 * world->timeout_ms, NULL);
+    do {
+        step_until(world, sim_now(world->sim) + HEAL_MS, at_rest);
+        if (!at_rest(world)) {
+            history_fail(world, "somebody was never answered");
+        }
+        /* Nodes are withdrawn in the background, sessions that were left run out, and who
+         * was cut off in silence has noticed. */
+        step_until(world, sim_now(world->sim) + 4 * world->timeout_ms, NULL);
+    } while (!at_rest(world) && world->result->failure[0] == '\0');
     check_residue(world);
     close_all(world);
     step_until(world, sim_now(world->sim) + HEAL_MS, all_closed);
