@@ -230,6 +230,7 @@ void uvzk__contender_sent(struct uvzk__contender *contender)
 
     contender->covered = false;
     contender->clear_stamp = 0;
+    contender->reigned = false;
     contender->create_stamp = client->stamp;
     uvzk__node_sent(&contender->node);
     if (client->tuning & UVZK__TUNE_PIPELINE && !queue->fresh) {

@@ -222,7 +222,7 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
 /* What is left of ours before this one, and has to go first. */
 struct remains {
     bool any;
-    bool standing_writer; /* certainly stands, and everybody behind waits for it */
+    bool standing_writer; /* held, and stands: everybody behind waits for it */
     bool reigned;         /* it held, and stood when nobody else was before this one */
 };
 
@@ -250,8 +250,9 @@ static struct remains remains_before(struct uvzk__contender *contender)
         if (!left->shared || !contender->shared) {
             remains.any = true;
             remains.reigned |= reigned_until(left, contender);
-            remains.standing_writer |=
-                !left->shared && !left->node.in_flight && !left->node.delete_unknown;
+            remains.standing_writer |= left->reigned && !left->shared &&
+                                       !left->node.in_flight &&
+                                       !left->node.delete_unknown;
         }
     }
     return remains;
