@@ -29,11 +29,6 @@ static size_t path_size(const struct uvzk__queue *queue)
     return strlen(queue->path) + 1 + UVZK__NAME_PREFIX_SIZE + SEQUENCE_SIZE;
 }
 
-static uint64_t budget_of(const struct uvzk__queue *queue)
-{
-    return strlen(queue->path) + 1 + UVZK__NAME_PREFIX_SIZE + SEQUENCE_SIZE;
-}
-
 /* A fresh name for a create: Curator makes a new UUID for each one, too. */
 int uvzk__contender_rename(struct uvzk__contender *contender)
 {
@@ -105,7 +100,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     struct uvzk__client *client = queue->client;
 
     uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
-    if (client->node_bytes + budget_of(queue) > NODE_BYTES_MAX) {
+    if (client->node_bytes + path_size(queue) > NODE_BYTES_MAX) {
         return UVZK_ELIMIT;
     }
     struct uvzk__contender *contender = make(queue, token);
@@ -117,7 +112,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
         free_contender(contender);
         return status;
     }
-    client->node_bytes += budget_of(queue);
+    client->node_bytes += path_size(queue);
     client->contender_count++;
     queue->contender_count++;
     contender->first_attempt_ms = uvzk__now(client);
@@ -138,15 +133,10 @@ int uvzk__contender_queue_up(struct uvzk__claim *claim, enum uvzk__discipline di
         queue == NULL ? UV_ENOMEM : uvzk__contender_new(claim, queue, token, out);
 
     if (status == 0 && options->queued_cb != NULL) {
-        uvzk__contender_want_position(*out);
+        (*out)->wants_position = true;
+        (*out)->queue->positions_wanted++;
     }
     return status;
-}
-
-void uvzk__contender_want_position(struct uvzk__contender *contender)
-{
-    contender->wants_position = true;
-    contender->queue->positions_wanted++;
 }
 
 void uvzk__contender_want_no_position(struct uvzk__contender *contender)
@@ -368,7 +358,7 @@ static void retire(struct uvzk__contender *contender)
     uvzk__list_remove(&contender->everyone);
     uvzk__list_remove(&contender->in_queue);
     uvzk__list_remove(&contender->in_role);
-    client->node_bytes -= budget_of(contender->queue);
+    client->node_bytes -= path_size(contender->queue);
     client->contender_count--;
     contender->queue->contender_count--;
     contender->ended = true;

@@ -18,9 +18,7 @@ int uvzk__contender_queue_up(struct uvzk__claim *, enum uvzk__discipline,
                              const uvzk_acquire_options_t *,
                              struct uvzk__contender **out);
 
-/* Its claim wants to be told how many stand before it; and, whether or not it did:
- * not any more. */
-void uvzk__contender_want_position(struct uvzk__contender *);
+/* Its claim does not want to be told that any more, whether or not it did. */
 void uvzk__contender_want_no_position(struct uvzk__contender *);
 
 /* The bytes of its node. */

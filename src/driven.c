@@ -6,6 +6,7 @@
 #include "contender.h"
 #include "driver.h"
 #include "fixed_name.h"
+#include "listing.h"
 #include "lookout.h"
 #include "parents.h"
 #include "path.h"
@@ -234,7 +235,7 @@ static void end_asking(struct uvzk__queue *queue, int status)
 
 /* No directory, and a znode of ours in it: somebody has deleted all of it, or the session
  * is over. If neither, that znode is withdrawn. */
-static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+void uvzk__driven_listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
     int status = reply->status;
@@ -258,30 +259,6 @@ static void listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
 }
 
-static void start_listing(struct uvzk__queue *queue, bool synced)
-{
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, listed);
-    queue->doing = UVZK__QUEUE_LISTING;
-    queue->synced = synced;
-    uvzk__submit(queue->client, &queue->rpc);
-    queue->asked_stamp = queue->client->stamp;
-}
-
-static void sync_for_listing_replied(struct uvzk__rpc *rpc,
-                                     const struct uvzk__reply *reply)
-{
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
-
-    queue->doing = UVZK__QUEUE_IDLE;
-    uvzk__answered(queue->client, rpc, reply->status, false);
-    if (reply->status == 0 && uvzk__may_send(queue->client)) {
-        start_listing(queue, true);
-    } else if (!uvzk__queue_passing(queue, reply->status)) {
-        uvzk__queue_rest(queue);
-    }
-    uvzk__queue_touch(queue);
-}
-
 static bool any(struct uvzk__link *head, bool (*which)(const struct uvzk__contender *))
 {
     struct uvzk__link *link = head->next;
@@ -301,28 +278,13 @@ static void request(struct uvzk__queue *queue)
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
     } else if (any(&queue->strangers, searched_for)) {
-        uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_SYNC, queue->path,
-                          sync_for_listing_replied);
-        queue->doing = UVZK__QUEUE_SYNCING;
-        uvzk__submit(queue->client, &queue->rpc);
+        uvzk__listing_start_synced(queue);
     } else if (any(&queue->members, asking)) {
-        start_listing(queue, false);
+        uvzk__listing_start(queue);
     }
 }
 
 /* ------------------------------------------------------------------------- granting */
-
-/* Not asked again by itself: a session too short for the servers' tick. */
-static void want_proof(struct uvzk__contender *contender)
-{
-    const struct uvzk__client *client = contender->client;
-
-    if (client->session.connected && !uvzk__proof_possible(&client->proof)) {
-        uvzk__contender_end(contender, UVZK_EPROOF);
-    } else {
-        uvzk__prover_want(contender);
-    }
-}
 
 static void grant_if_shown(struct uvzk__contender *contender)
 {
@@ -333,7 +295,7 @@ static void grant_if_shown(struct uvzk__contender *contender)
 
     if (!contender->claim->durable &&
         !uvzk__proof_grants(&client->proof, uvzk__now(client))) {
-        want_proof(contender);
+        uvzk__prover_want_or_end(contender);
     } else if (shown) {
         uvzk__contender_grant(contender);
     } else if (uvzk__has_fixed_name(contender)) {

@@ -95,14 +95,9 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
     struct uvzk__lock_driver *driver = driver_of(lock);
-    struct uvzk__queue *queue = uvzk__queue_of(lock->client, UVZK__DRIVEN, lock->path);
     struct uvzk__contender *contender;
-    int status = queue == NULL ? UV_ENOMEM : 0;
+    int status = uvzk__driven_attach(claim, driver);
 
-    if (status == 0) {
-        uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
-        status = uvzk__driven_attach(claim, driver);
-    }
     if (status == 0) {
         status = uvzk__contender_queue_up(
             claim, UVZK__DRIVEN, lock->path,

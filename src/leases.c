@@ -395,13 +395,16 @@ static void withdraw_offers(struct uvzk__queue *queue)
     bool asking = queue->taker != NULL && !bounded(queue);
     struct uvzk__link offers, *link;
 
+    if (uvzk__list_empty(&queue->offers)) {
+        return;
+    }
+    bool awaited =
+        asking || (served && uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE,
+                                                      queue->locks_path));
     uvzk__list_move(&queue->offers, &offers);
     while ((link = uvzk__list_take(&offers)) != NULL) {
         struct uvzk__claim *offer =
             UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding);
-        bool awaited =
-            asking || (served && uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE,
-                                                          queue->locks_path));
         if (awaited && all_stand(offer)) {
             uvzk__list_append(&queue->offers, link);
         } else {
@@ -445,13 +448,13 @@ void uvzk__leases_init(struct uvzk__queue *queue)
  * it, this one, sent behind it, shows all the leases there are. */
 static bool may_count_soon(const struct uvzk__queue *queue)
 {
-    const struct uvzk__client *client = queue->client;
-    const struct uvzk__queue *locks =
-        client->tuning & UVZK__TUNE_PIPELINE
-            ? uvzk__queue_find(queue->client, UVZK__EXCLUSIVE, queue->locks_path)
-            : NULL;
+    const struct uvzk__queue *locks;
 
-    return queue->taker == NULL && locks != NULL && locks->doing == UVZK__QUEUE_LISTING &&
+    if (queue->taker != NULL || !(queue->client->tuning & UVZK__TUNE_PIPELINE)) {
+        return false;
+    }
+    locks = uvzk__queue_find(queue->client, UVZK__EXCLUSIVE, queue->locks_path);
+    return locks != NULL && locks->doing == UVZK__QUEUE_LISTING &&
            uvzk__list_empty(&locks->holders) && uvzk__list_empty(&locks->members) &&
            !uvzk__list_empty(&locks->strangers) &&
            queue->listed_stamp < locks->asked_stamp;

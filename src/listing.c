@@ -1,6 +1,7 @@
 #include "listing.h"
 
 #include "claim.h"
+#include "driven.h"
 #include "driver.h"
 #include "leases.h"
 #include "predecessor.h"
@@ -54,7 +55,9 @@ static void start_listing(struct uvzk__queue *queue, bool synced)
 {
     struct uvzk__client *client = queue->client;
 
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, list_replied);
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path,
+                      queue->discipline == UVZK__DRIVEN ? uvzk__driven_listed
+                                                        : list_replied);
     if (queue->crowded && queue->watched == NULL) {
         watch_children(queue);
     }

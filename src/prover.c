@@ -206,6 +206,18 @@ void uvzk__prover_want(struct uvzk__contender *contender)
     }
 }
 
+/* A session too short for the servers' tick. */
+void uvzk__prover_want_or_end(struct uvzk__contender *contender)
+{
+    const struct uvzk__client *client = contender->client;
+
+    if (client->session.connected && !uvzk__proof_possible(&client->proof)) {
+        uvzk__contender_end(contender, UVZK_EPROOF);
+    } else {
+        uvzk__prover_want(contender);
+    }
+}
+
 void uvzk__prover_unwant(struct uvzk__contender *contender)
 {
     if (!contender->held) {

@@ -17,6 +17,10 @@ void uvzk__prover_refresh(struct uvzk__client *);
  * now. It is granted by its queue's settle() once the proof is there. */
 void uvzk__prover_want(struct uvzk__contender *);
 
+/* The same, unless no proof can ever come: then the contender ends with UVZK_EPROOF, and
+ * may be gone afterwards. */
+void uvzk__prover_want_or_end(struct uvzk__contender *);
+
 /* Valid or not: takes a contender that is no longer first off the list. */
 void uvzk__prover_unwant(struct uvzk__contender *);
 

@@ -439,18 +439,6 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
     return front->shared ? ASK_PROOF : ASK_GUARD;
 }
 
-/* A session too short for the servers' tick can never be proved again. */
-static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
-{
-    const struct uvzk__client *client = queue->client;
-
-    if (client->session.connected && !uvzk__proof_possible(&client->proof)) {
-        uvzk__contender_end(front, UVZK_EPROOF);
-    } else {
-        uvzk__prover_want(front);
-    }
-}
-
 /* One proof serves all readers up to the next writer. */
 static void want_proof_of_readers(struct uvzk__queue *queue)
 {
@@ -524,7 +512,7 @@ static bool grant_front(struct uvzk__queue *queue)
     if (uvzk__view_blocker(queue, front) != NULL) {
         uvzk__guard(front);
     } else if (!uvzk__proof_grants(&queue->client->proof, uvzk__now(queue->client))) {
-        want_proof(queue, front);
+        uvzk__prover_want_or_end(front);
     } else if (front->shared || !downgrade_pending(queue)) {
         return grant_if_vouched(queue, front);
     }
