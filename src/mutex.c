@@ -13,11 +13,8 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
-    struct uvzk__queue *queue =
-        uvzk__queue_find(lock->client, UVZK__EXCLUSIVE, lock->path);
-
     (void)options;
-    return queue != NULL && uvzk__queue_occupied(queue, false);
+    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE, lock->path, false);
 }
 
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,

@@ -65,12 +65,15 @@ static bool anyone_wanted(struct uvzk__link *head, bool writers_only)
     return false;
 }
 
-bool uvzk__queue_occupied(struct uvzk__queue *queue, bool writers_only)
+bool uvzk__queue_occupied(struct uvzk__client *client, enum uvzk__discipline discipline,
+                          const char *path, bool writers_only)
 {
-    return (writers_only ? queue->writers_held > 0
-                         : !uvzk__list_empty(&queue->holders)) ||
-           anyone_wanted(&queue->members, writers_only) ||
-           anyone_wanted(&queue->strangers, writers_only);
+    struct uvzk__queue *queue = uvzk__queue_find(client, discipline, path);
+
+    return queue != NULL && ((writers_only ? queue->writers_held > 0
+                                           : !uvzk__list_empty(&queue->holders)) ||
+                             anyone_wanted(&queue->members, writers_only) ||
+                             anyone_wanted(&queue->strangers, writers_only));
 }
 
 static void init_lists(struct uvzk__queue *queue)

@@ -37,8 +37,10 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__client *, enum uvzk__discipline,
 struct uvzk__queue *uvzk__queue_find(struct uvzk__client *, enum uvzk__discipline,
                                      const char *path);
 
-/* Whether a local contender holds, stands in line, or is about to. */
-bool uvzk__queue_occupied(struct uvzk__queue *, bool writers_only);
+/* Whether a local contender holds in the directory of this path, stands in line, or is
+ * about to. */
+bool uvzk__queue_occupied(struct uvzk__client *, enum uvzk__discipline, const char *path,
+                          bool writers_only);
 
 /* Something changed: settle() will look at it in the next turn. */
 void uvzk__queue_touch(struct uvzk__queue *);

@@ -30,14 +30,6 @@ static struct uvzk__claim *claim_on_other_half(const struct uvzk__lock *lock,
     return other == NULL ? NULL : uvzk__claim_of(other, options->owner);
 }
 
-static bool occupied(struct uvzk__lock *lock, bool writers_only)
-{
-    struct uvzk__queue *queue =
-        uvzk__queue_find(lock->client, UVZK__READ_WRITE, lock->path);
-
-    return queue != NULL && uvzk__queue_occupied(queue, writers_only);
-}
-
 /* ------------------------------------------------------------- participants */
 
 static size_t directories(const struct uvzk__lock *lock,
@@ -107,7 +99,7 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
 static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)options;
-    return occupied(lock, false);
+    return uvzk__queue_occupied(lock->client, UVZK__READ_WRITE, lock->path, false);
 }
 
 static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
@@ -148,7 +140,8 @@ static struct uvzk__claim *write_hold(const struct uvzk__lock *lock,
 
 static bool read_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
-    return write_hold(lock, options) == NULL && occupied(lock, true);
+    return write_hold(lock, options) == NULL &&
+           uvzk__queue_occupied(lock->client, UVZK__READ_WRITE, lock->path, true);
 }
 
 static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,

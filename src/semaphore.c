@@ -126,11 +126,9 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
-    struct uvzk__queue *queue =
-        uvzk__queue_find(lock->client, UVZK__EXCLUSIVE, semaphore_of(lock)->locks_path);
-
     (void)options;
-    return queue != NULL && uvzk__queue_occupied(queue, false);
+    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE,
+                                semaphore_of(lock)->locks_path, false);
 }
 
 /* The directory of the leases, which knows the one of the locks. */
