@@ -214,7 +214,7 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply 
         for (size_t i = 0; i < reply->name_count && !is_there; i++) {
             is_there = found(contender, reply->names[i]);
         }
-        if (!is_there && queue->synced) {
+        if (!is_there && contender->create_stamp < queue->asked_stamp) {
             uvzk__contender_absent(contender);
         }
     }
@@ -277,9 +277,7 @@ static void request(struct uvzk__queue *queue)
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if (any(&queue->strangers, searched_for)) {
-        uvzk__listing_start_synced(queue);
-    } else if (any(&queue->members, asking)) {
+    } else if (any(&queue->strangers, searched_for) || any(&queue->members, asking)) {
         uvzk__listing_start(queue);
     }
 }

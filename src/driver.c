@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "barrier.h"
 #include "claim.h"
 #include "contender.h"
 #include "lifecycle.h"
@@ -26,7 +27,8 @@ uint64_t uvzk__now(struct uvzk__client *client)
 
 bool uvzk__may_send(const struct uvzk__client *client)
 {
-    return client->session.connected && !client->holding_back && !client->port_closing;
+    return client->session.connected && uvzk__barrier_open(client) &&
+           !client->holding_back && !client->port_closing;
 }
 
 void uvzk__rpc_prepare(struct uvzk__rpc *rpc, enum uvzk__rpc_kind kind, const char *path,
@@ -89,10 +91,11 @@ static void hold_back_over(struct uvzk__timed *timed)
         UVZK__CONTAINER_OF(timed, struct uvzk__client, hold_back);
 
     client->holding_back = false;
+    uvzk__barrier_ask(client);
     uvzk__resume(client);
 }
 
-static void hold_back(struct uvzk__client *client)
+void uvzk__hold_back(struct uvzk__client *client)
 {
     if (!client->holding_back) {
         client->holding_back = true;
@@ -115,7 +118,7 @@ void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, in
         /* The event that says so comes behind these replies. */
         client->session.connected = false;
     } else if (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT) {
-        hold_back(client);
+        uvzk__hold_back(client);
     }
 }
 

@@ -6,7 +6,8 @@
 
 uint64_t uvzk__now(struct uvzk__client *);
 
-/* Whether requests may leave now: connected, not held back, not closing down. */
+/* Whether requests may leave now: connected, behind the barrier (barrier.h), not held
+ * back, not closing down. */
 bool uvzk__may_send(const struct uvzk__client *);
 
 /* Fills in the request's kind and path; the rest is the caller's to set. */
@@ -26,6 +27,9 @@ bool uvzk__is_answer(int status);
  * or a server or this process was short of something. */
 bool uvzk__is_passing(int status);
 
+/* Nothing is sent for a while. */
+void uvzk__hold_back(struct uvzk__client *);
+
 /* A turn will come soon. */
 void uvzk__wake(struct uvzk__client *);
 
@@ -38,7 +42,7 @@ void uvzk__tell_soon(struct uvzk__client *, struct uvzk__telling *);
 /* Delivers what is on the list now, not what the callbacks add to it. */
 void uvzk__tell_all(struct uvzk__client *);
 
-/* The next chance to send has come (connected, or a pause is over). */
+/* The next chance to send has come (the barrier is open, or a pause is over). */
 void uvzk__resume(struct uvzk__client *);
 
 /* One turn: moments that are due, queues that changed, deletes, proofs, then

@@ -119,27 +119,6 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__contender_unpin(contender);
 }
 
-static void sync_for_stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
-    struct uvzk__client *client = contender->client;
-    int status = reply->status;
-
-    uvzk__answered(client, rpc, status, false);
-    if (!contender->ended && status == 0 && uvzk__may_send(client)) {
-        uvzk__rpc_prepare(rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
-        uvzk__submit(client, rpc);
-        return;
-    }
-    if (!contender->ended) {
-        uvzk__driven_of(contender)->inspecting = false;
-        inspection_failed(contender, status == 0 ? UVZK_ENOTSENT : status);
-    }
-    uvzk__contender_unpin(contender);
-}
-
-/* After a sync: what a connection that is lost had under way is over by then. */
 static void inspect(struct uvzk__contender *contender)
 {
     struct uvzk__driven *driven = uvzk__driven_of(contender);
@@ -149,8 +128,7 @@ static void inspect(struct uvzk__contender *contender)
     }
     driven->inspecting = true;
     uvzk__contender_pin(contender);
-    uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_SYNC, contender->path,
-                      sync_for_stat_replied);
+    uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
     uvzk__submit(contender->client, &contender->rpc);
 }
 

@@ -6,7 +6,8 @@
  *      `------------------------------'
  *
  * There is nothing to list. Such a name does not tell whose znode it is: after a create or
- * a delete whose outcome is not known its stat is asked for, after a sync. */
+ * a delete whose outcome is not known its stat is asked for, behind the barrier of a new
+ * connection (barrier.h): what the one before had under way is over by then. */
 #ifndef UVZK_FIXED_NAME_H
 #define UVZK_FIXED_NAME_H
 

@@ -474,9 +474,8 @@ static void request(struct uvzk__queue *queue)
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN)) {
-        uvzk__listing_start_synced(queue);
-    } else if (may_count_soon(queue) ||
+    } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) ||
+               may_count_soon(queue) ||
                (waits &&
                 (!counted(queue) || (queue->crowded && queue->watched == NULL)))) {
         uvzk__listing_start(queue);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "acquisition.h"
+#include "barrier.h"
 #include "claim.h"
 #include "contender.h"
 #include "driver.h"
@@ -104,8 +105,8 @@ static void connected(struct uvzk__client *client,
                   event->timeout_ms, client->proof.tick_ms);
     }
     uvzk__timed_clear(client, &client->lapse);
-    uvzk__prover_refresh(client);
-    uvzk__resume(client);
+    uvzk__barrier_close(client);
+    uvzk__prover_schedule(client);
 }
 
 static void end_tries(struct uvzk__client *client)
@@ -248,7 +249,8 @@ void uvzk__close(struct uvzk__client *client)
 
 void uvzk__close_when_done(struct uvzk__client *client)
 {
-    bool may_wait = uvzk__may_send(client) && client->close_wait_ms > 0;
+    bool asking = client->session.connected && !uvzk__barrier_open(client);
+    bool may_wait = (asking || uvzk__may_send(client)) && client->close_wait_ms > 0;
 
     if (!client->closing || client->port_closing ||
         !uvzk__list_empty(&client->tellings) ||

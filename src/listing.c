@@ -51,7 +51,7 @@ static void watch_children(struct uvzk__queue *queue)
     }
 }
 
-static void start_listing(struct uvzk__queue *queue, bool synced)
+void uvzk__listing_start(struct uvzk__queue *queue)
 {
     struct uvzk__client *client = queue->client;
 
@@ -62,33 +62,6 @@ static void start_listing(struct uvzk__queue *queue, bool synced)
         watch_children(queue);
     }
     queue->doing = UVZK__QUEUE_LISTING;
-    queue->synced = synced;
     uvzk__submit(client, &queue->rpc);
     queue->asked_stamp = client->stamp;
-}
-
-static void sync_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
-
-    queue->doing = UVZK__QUEUE_IDLE;
-    uvzk__answered(queue->client, rpc, reply->status, false);
-    if (reply->status == 0 && uvzk__may_send(queue->client)) {
-        start_listing(queue, true);
-    } else if (!uvzk__queue_passing(queue, reply->status)) {
-        uvzk__queue_rest(queue);
-    }
-    uvzk__queue_touch(queue);
-}
-
-void uvzk__listing_start_synced(struct uvzk__queue *queue)
-{
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_SYNC, queue->path, sync_replied);
-    queue->doing = UVZK__QUEUE_SYNCING;
-    uvzk__submit(queue->client, &queue->rpc);
-}
-
-void uvzk__listing_start(struct uvzk__queue *queue)
-{
-    start_listing(queue, false);
 }

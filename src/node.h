@@ -1,6 +1,6 @@
 /* A contender's znode from the wish to have it to the certainty that it is gone:
- * Curator's protected create (withProtection), with the sync before the search
- * that Curator lacks, and its guaranteed delete. A value: an event goes in, and
+ * Curator's protected create (withProtection), with the barrier before the search
+ * that Curator lacks (barrier.h), and its guaranteed delete. A value: an event goes in, and
  * what to ask of the server next comes out of uvzk__node_needs().
  *
  *                     NONODE            parents made
@@ -25,7 +25,7 @@
  * The session's end takes every state in which a node may exist to GONE.
  *
  * Waiting for an answer: CREATING and IDENTIFYING in flight, DOOMED in flight.
- * Waiting for others: PARENTS and UNKNOWN (the queue makes parents, syncs and
+ * Waiting for others: PARENTS and UNKNOWN (the queue makes parents and
  * lists), RESTING (a deadline), STANDING. */
 #ifndef UVZK_NODE_H
 #define UVZK_NODE_H
@@ -49,7 +49,7 @@ enum uvzk__node_needs {
     UVZK__NEEDS_NOTHING,
     UVZK__NEEDS_CREATE,
     UVZK__NEEDS_PARENTS,
-    UVZK__NEEDS_SEARCH, /* a listing that was sent after a sync */
+    UVZK__NEEDS_SEARCH, /* a listing */
     UVZK__NEEDS_STAT,
     UVZK__NEEDS_DELETE
 };
@@ -77,7 +77,7 @@ void uvzk__node_created(struct uvzk__node *, int status, struct uvzk__place plac
 
 void uvzk__node_parents(struct uvzk__node *, int status);
 
-/* A listing shows the node of an UNKNOWN create, or, after a sync, does not. */
+/* A listing shows the node of an UNKNOWN create, or does not. */
 void uvzk__node_found(struct uvzk__node *, int32_t sequence);
 void uvzk__node_absent(struct uvzk__node *);
 

@@ -94,7 +94,8 @@ struct uvzk__stat {
  * so do the numbers of sequential creates: consecutive in one directory, each
  * directory by its own counter. A multi is one transaction: all that it creates
  * has one czxid, which is the mzxid of all that it sets. A multi that fails
- * leaves the counters as they were. */
+ * leaves the counters as they were. Of no op at all it is a transaction all the same,
+ * which a quorum has to agree to (barrier.h). */
 enum uvzk__op_kind { UVZK__OP_CREATE, UVZK__OP_DELETE, UVZK__OP_SET, UVZK__OP_CHECK };
 
 struct uvzk__op {

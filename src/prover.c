@@ -1,5 +1,6 @@
 #include "prover.h"
 
+#include "barrier.h"
 #include "claim.h"
 #include "contender.h"
 #include "driver.h"
@@ -124,8 +125,9 @@ static void touch_due(struct uvzk__timed *timed)
 {
     struct uvzk__client *client = UVZK__CONTAINER_OF(timed, struct uvzk__client, touch);
 
-    if (!client->session.connected || client->port_closing) {
-        return; /* CONNECTED begins anew */
+    if (!client->session.connected || !uvzk__barrier_open(client) ||
+        client->port_closing) {
+        return; /* the barrier's reply begins anew */
     }
     bool proves = client->proof.mode != UVZK_PROOF_NONE;
     if (proves) {
@@ -183,7 +185,9 @@ void uvzk__prover_schedule(struct uvzk__client *client)
 
 void uvzk__prover_refresh(struct uvzk__client *client)
 {
-    if (client->proof.mode != UVZK_PROOF_NONE) {
+    if (!uvzk__list_empty(&client->candidates)) {
+        touch_at(client, uvzk__now(client));
+    } else if (client->proof.mode != UVZK_PROOF_NONE) {
         /* What waits to be sent goes first, and is as good as a touch. */
         touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->proof));
     }

@@ -402,9 +402,8 @@ static void request(struct uvzk__queue *queue)
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN)) {
-        uvzk__listing_start_synced(queue);
-    } else if (wants_listing(queue)) {
+    } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) ||
+               wants_listing(queue)) {
         uvzk__listing_start(queue);
         touch_leases(queue);
     } else if (predecessor != NULL && queue->watched == NULL) {

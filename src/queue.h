@@ -4,8 +4,8 @@
  * At most one request is under way:
  *
  *   IDLE --> MAKING_PARENTS --> IDLE     some node needs its directory
- *   IDLE --> SYNCING --> LISTING         some create's outcome is unknown
- *   IDLE --> LISTING --> IDLE            somebody in line is not covered yet
+ *   IDLE --> LISTING --> IDLE            some create's outcome is unknown, or somebody
+ *                                        in line is not covered yet
  *   IDLE --> WATCHING --> IDLE           the first in line waits for a foreigner
  *
  * settle() decides which, and who is granted. The view stays valid from above:
@@ -24,7 +24,6 @@
 enum uvzk__queue_doing {
     UVZK__QUEUE_IDLE,
     UVZK__QUEUE_MAKING_PARENTS,
-    UVZK__QUEUE_SYNCING,
     UVZK__QUEUE_LISTING,
     UVZK__QUEUE_WATCHING
 };

@@ -215,7 +215,6 @@ struct uvzk__queue {
     uint32_t bids;
     bool crowded;    /* the taker waits for others' leases to go */
     bool list_again; /* somebody in the view may have gone */
-    bool synced;     /* the listing under way follows a sync */
     bool fresh;      /* we have just made the directory: nobody is in it */
     bool unreadable; /* its nodes' ACL forbids to check that they stand */
     bool resting;    /* after a failed request */
@@ -242,6 +241,14 @@ struct uvzk__lock {
 
 /* ------------------------------------------------------------------- client */
 
+/* barrier.h; nobody else touches it. */
+struct uvzk__barrier {
+    struct uvzk__rpc rpc;
+    uint64_t stamp; /* client->stamp of its submission */
+    bool under_way;
+    bool open;
+};
+
 struct uvzk__client {
     uvzk_client_t *shell;
     struct uvzk__port *port;
@@ -262,6 +269,7 @@ struct uvzk__client {
     struct uvzk__acl acl;
 
     struct uvzk__session session;
+    struct uvzk__barrier barrier;
     struct uvzk__proof proof;
     uint64_t opened_ms;
     uint32_t open_attempts;

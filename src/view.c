@@ -289,8 +289,8 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
     }
 }
 
-/* The unknown ones that are in it have a place now; after a sync, those that are
- * not were never made. A found one may have been doomed by an earlier step. */
+/* The unknown ones that are in it have a place now; those that are not were never made
+ * (listing.h). A found one may have been doomed by an earlier step. */
 static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->sighting_count; i++) {
@@ -299,8 +299,9 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
             uvzk__contender_found(contender, scan->sightings[i].parsed.sequence);
         }
     }
-    for (size_t i = 0; queue->synced && i < scan->unknown_count; i++) {
-        if (scan->unknown[i]->seen_stamp != queue->asked_stamp) {
+    for (size_t i = 0; i < scan->unknown_count; i++) {
+        if (scan->unknown[i]->seen_stamp != queue->asked_stamp &&
+            scan->unknown[i]->create_stamp < queue->asked_stamp) {
             uvzk__contender_absent(scan->unknown[i]);
         }
     }

@@ -62,6 +62,19 @@ static void assert_next(struct user *user, const char *prefix, const char *expec
     assert_string_equal(ask.name, expected);
 }
 
+/* It changes nothing and still takes a transaction of its own: a barrier. */
+void multi_of_nothing_is_a_barrier(void **state)
+{
+    struct user *user = connected(state);
+    struct ask ask;
+
+    assert_next(user, "/a-", "/a-0000000000");
+    int64_t before = stat_of(user, "/a-0000000000").czxid;
+    assert_int_equal(run_multi(&ask, user, NULL, 0, NULL), 0);
+    assert_next(user, "/a-", "/a-0000000001");
+    assert_true(stat_of(user, "/a-0000000001").czxid == before + 2);
+}
+
 void multi_does_all(void **state)
 {
     static const struct uvzk__op ops[] = {

@@ -46,6 +46,7 @@ int main(void)
         CASE(replies_come_in_order),
         CASE(many_requests_come_back_in_order),
         CASE(an_rpc_is_free_in_its_reply),
+        CASE(multi_of_nothing_is_a_barrier),
         CASE(multi_does_all),
         CASE(multi_does_nothing),
         CASE(multi_refuses_what_cannot_be),

@@ -1,6 +1,6 @@
 /* A znode of a fixed name does not say whose it is. Whoever has lost the reply to a
  * create, or to a delete, and goes by the name alone, takes another one's lock for his
- * own, or deletes it. So its stat is asked for, and after a sync: the server may lag
+ * own, or deletes it. So its stat is asked for, behind a barrier: the server may lag
  * behind what the lost request has done. */
 #include "scene.h"
 
@@ -34,15 +34,15 @@ static size_t lose_next(struct process *process, bool done)
     return from;
 }
 
-/* The sync is answered before the stat is asked for, and that before anything is made
+/* The barrier is answered before the stat is asked for, and that before anything is made
  * or deleted. */
 static void check_order(const struct scene *scene, size_t from)
 {
     size_t connected = scene_line(scene, from, "a", "CONNECTED");
-    size_t synced = scene_line(scene, connected, "a", "sync -> ok");
+    size_t barrier = scene_line(scene, connected, "a", "multi -> ok");
     size_t stat = scene_line(scene, connected, "a", "server: exists " NODE);
 
-    assert_true(connected < synced && synced < stat && stat != SCENE_NOWHERE);
+    assert_true(connected < barrier && barrier < stat && stat != SCENE_NOWHERE);
     assert_true(scene_line(scene, connected, "a", "create " NODE) > stat);
     assert_true(scene_line(scene, connected, "a", "delete " NODE) > stat);
 }

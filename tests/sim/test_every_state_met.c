@@ -51,7 +51,6 @@
     XX(CROWDED, "leases crowded")                    \
     XX(QUEUE_IDLE, "queue IDLE")                     \
     XX(QUEUE_MAKING_PARENTS, "queue MAKING_PARENTS") \
-    XX(QUEUE_SYNCING, "queue SYNCING")               \
     XX(QUEUE_LISTING, "queue LISTING")               \
     XX(QUEUE_WATCHING, "queue WATCHING")             \
     XX(QUEUE_WATCH, "queue has its watch")           \

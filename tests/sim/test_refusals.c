@@ -301,7 +301,6 @@ static void refuse_everything_with(int code, uint32_t proof)
     refuse(UVZK__RPC_GET, code, proof);
     refuse(UVZK__RPC_EXISTS, code, proof);
     refuse(UVZK__RPC_CHILDREN, code, proof);
-    refuse(UVZK__RPC_SYNC, code, proof);
     refuse(UVZK__RPC_MULTI, code, proof);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "barrier.h"
 #include "replica.h"
 #include "sharer.h"
 #include "state.h"
@@ -50,7 +51,8 @@ static void missing_znode_is_made_with_the_seed(void **state)
     (void)state;
     assert_true(sharer_knows(&sharer, "seed"));
     assert_true(sharer_is_current(&sharer));
-    assert_int_equal(sim_submitted(sharer.port), 7); /* up three, down two, two reads */
+    /* A barrier, up three, down two, two reads. */
+    assert_int_equal(sim_submitted(sharer.port), 8);
     assert_true(sim_stat(sim, SHARER_PATH, &stat));
     assert_int_equal(stat.version, 0);
     assert_int_equal(stat.ephemeral_owner, 0);
@@ -218,7 +220,8 @@ static void a_read_that_was_cut_off_is_repeated_at_once(void **state)
     while (sharer_replica(&sharer)->doing == UVZK__REPLICA_READING) {
         assert_true(sim_step(sim));
     }
-    while (uvzk_client_state(&sharer.client) != UVZK_STATE_RECONNECTED) {
+    while (uvzk_client_state(&sharer.client) != UVZK_STATE_RECONNECTED ||
+           !uvzk__barrier_open(sharer.client.impl)) {
         assert_true(sim_step(sim));
     }
     assert_int_equal(sharer_replica(&sharer)->doing, UVZK__REPLICA_READING);

@@ -1,13 +1,13 @@
 /* CURATOR-498 and the protected create it led to: after a create whose reply was lost
- * the children are searched for the znode, but on a server that may lag behind it.
- * It is not found, a second one is made, and the first blocks the queue for ever. */
+ * the children are searched for the znode, but on a server that may lag behind it,
+ * or whose leader has been replaced. It is not found, a second one is made, and the first blocks the queue for ever. */
 #include "scene.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define SEEDS 16U
-#define SYNC "server: sync " SCENE_PATH
+#define BARRIER "server: multi  -> ok"
 #define SEARCH "server: children " SCENE_PATH
 
 enum loss { LOSE_REPLY, LOSE_REQUEST, LOSSES };
@@ -49,22 +49,22 @@ static void end(struct search *search)
     scene_end(&search->scene);
 }
 
-/* On the wire: the sync is answered before the search is asked, and neither a new
+/* On the wire: the barrier is answered before the search is asked, and neither a new
  * create nor any other listing comes before both. */
-static void check_sync_precedes_search(const struct scene *scene, size_t from)
+static void check_barrier_precedes_search(const struct scene *scene, size_t from)
 {
     size_t connected = scene_line(scene, from, "a", "CONNECTED");
-    size_t sync = scene_line(scene, connected, "a", SYNC);
-    size_t synced = scene_line(scene, connected, "a", "sync -> ok");
+    size_t barrier = scene_line(scene, connected, "a", BARRIER);
+    size_t open = scene_line(scene, connected, "a", "multi -> ok");
     size_t asked = scene_line(scene, connected, "a", "children " SCENE_PATH);
     size_t search = scene_line(scene, connected, "a", SEARCH);
 
-    assert_true(connected < sync && sync < synced && synced < asked && asked < search);
+    assert_true(connected < barrier && barrier < open && open < asked && asked < search);
     assert_true(scene_line(scene, connected, "a", "create " SCENE_PATH) > search);
     assert_true(scene_line(scene, connected, "--", "a is told OK") > search);
 }
 
-static void the_sync_comes_first(void **state)
+static void the_barrier_comes_first(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (enum loss loss = 0; loss < LOSSES; loss++) {
@@ -72,7 +72,7 @@ static void the_sync_comes_first(void **state)
 
             begin(&search, seed, state, loss);
             claim_await(&search.claim, 2000);
-            check_sync_precedes_search(&search.scene, search.from);
+            check_barrier_precedes_search(&search.scene, search.from);
             /* Found, it is the znode; not found, exactly one more is made. */
             assert_int_equal(scene_znodes_made(&search.scene, search.from, "a"),
                              loss == LOSE_REQUEST);
@@ -84,7 +84,7 @@ static void the_sync_comes_first(void **state)
 }
 
 /* So it does when the claim was given up meanwhile, and there is only to clean up. */
-static void the_clean_up_searches_after_a_sync_too(void **state)
+static void the_clean_up_searches_behind_a_barrier_too(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (enum loss loss = 0; loss < LOSSES; loss++) {
@@ -94,7 +94,7 @@ static void the_clean_up_searches_after_a_sync_too(void **state)
             assert_int_equal(uvzk_cancel(&search.claim.request), 0);
             claim_await_status(&search.claim, 100, UV_ECANCELED);
             scene_run_for(&search.scene, 1000);
-            check_sync_precedes_search(&search.scene, search.from);
+            check_barrier_precedes_search(&search.scene, search.from);
             assert_int_equal(scene_znodes_made(&search.scene, search.from, "a"), 0);
             assert_int_equal(scene_queue_length(&search.scene), 0);
             scene_end(&search.scene);
@@ -102,8 +102,8 @@ static void the_clean_up_searches_after_a_sync_too(void **state)
     }
 }
 
-/* The server in reach has lost its leader: it answers listings, but no sync. Nothing
- * is concluded from what it shows until a sync has been answered. */
+/* The server in reach has lost its leader: it answers listings, but no barrier.
+ * Nothing is concluded from what it shows until a barrier has been answered. */
 static void a_lonely_follower_decides_nothing(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -122,7 +122,7 @@ static void a_lonely_follower_decides_nothing(void **state)
             assert_true(scene_line(&search.scene, cut, "a", SEARCH) == SCENE_NOWHERE);
             cut = search.scene.line_count;
             claim_await(&search.claim, 2000);
-            check_sync_precedes_search(&search.scene, cut);
+            check_barrier_precedes_search(&search.scene, cut);
             assert_int_equal(scene_znodes_made(&search.scene, search.from, "a"),
                              loss == LOSE_REQUEST);
             end(&search);
@@ -130,13 +130,13 @@ static void a_lonely_follower_decides_nothing(void **state)
     }
 }
 
-/* The search is repeated until a listing after a sync has been seen, however often
- * its requests are lost. A sync of before the interruption does not count. */
+/* The search is repeated until a listing behind a barrier has been seen, however often
+ * its requests are lost. A barrier of before the interruption does not count. */
 static void the_search_is_repeated(void **state)
 {
-    static const char *const victims[] = {"loses the reply of sync",
+    static const char *const victims[] = {"loses the reply of multi",
                                           "loses the reply of children",
-                                          "loses the reply of sync"};
+                                          "loses the reply of multi"};
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct search search;
@@ -144,33 +144,33 @@ static void the_search_is_repeated(void **state)
         begin(&search, seed, state, (enum loss)(seed % LOSSES));
         size_t from = search.from;
         for (size_t i = 0; i < sizeof(victims) / sizeof(victims[0]); i++) {
-            if (i == 1) { /* the sync may pass */
-                assert_true(scene_await_line(&search.scene, from, "a", SYNC, 1000));
+            if (i == 1) { /* the barrier may pass */
+                assert_true(scene_await_line(&search.scene, from, "a", BARRIER, 1000));
             }
             sim_lose_reply(search.a.port);
             assert_true(scene_await_line(&search.scene, from, "a", victims[i], 1000));
             from = search.scene.line_count;
         }
         assert_true(scene_await(&search.scene, &search.claim.acquired, 2000));
-        check_sync_precedes_search(&search.scene, from);
+        check_barrier_precedes_search(&search.scene, from);
         assert_int_equal(scene_znodes_made(&search.scene, search.from, "a"),
                          seed % LOSSES);
         end(&search);
     }
 }
 
-/* A sync that was refused is none. */
-static void a_refused_sync_does_not_count(void **state)
+/* A barrier that was refused is none. */
+static void a_refused_barrier_does_not_count(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct search search;
 
         begin(&search, seed, state, LOSE_REPLY);
-        sim_refuse(search.scene.sim, UVZK__RPC_SYNC, UVZK_ENOAUTH, 2);
+        sim_refuse(search.scene.sim, UVZK__RPC_MULTI, UVZK_ENOAUTH, 2);
         claim_await(&search.claim, 2000);
-        assert_int_equal(scene_count(&search.scene, search.from, "a", "sync -> ENOAUTH"),
+        assert_int_equal(scene_count(&search.scene, search.from, "a", "multi -> ENOAUTH"),
                          2);
-        check_sync_precedes_search(
+        check_barrier_precedes_search(
             &search.scene, scene_line(&search.scene, search.from, "a", "CONNECTED"));
         assert_int_equal(scene_znodes_made(&search.scene, search.from, "a"), 0);
         end(&search);
@@ -208,11 +208,11 @@ static void the_owner_is_compared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(the_sync_comes_first),
-        SCENE_TEST(the_clean_up_searches_after_a_sync_too),
+        SCENE_TEST(the_barrier_comes_first),
+        SCENE_TEST(the_clean_up_searches_behind_a_barrier_too),
         SCENE_TEST(a_lonely_follower_decides_nothing),
         SCENE_TEST(the_search_is_repeated),
-        SCENE_TEST(a_refused_sync_does_not_count),
+        SCENE_TEST(a_refused_barrier_does_not_count),
         SCENE_TEST(the_owner_is_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
