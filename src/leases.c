@@ -1,91 +1,99 @@
 #include "leases.h"
 
-#include <string.h>
-
 #include "claim.h"
 #include "contender.h"
 #include "driver.h"
+#include "lease_making.h"
+#include "lease_offers.h"
 #include "listing.h"
 #include "parents.h"
 #include "predecessor.h"
 #include "queue.h"
 #include "rollcall.h"
+#include "view.h"
 
-static struct uvzk__bid *bid_of(const struct uvzk__claim *claim)
+static struct uvzk__contender *contender_at(struct uvzk__link *link)
 {
-    return claim->extra;
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-/* ----------------------------------------------------------- a claim's leases */
-
-struct uvzk__contender *uvzk__lease_after(const struct uvzk__claim *claim,
-                                          struct uvzk__link *link)
+static struct uvzk__bid *bid_at(struct uvzk__link *link)
 {
-    for (link = link->next; link != &claim->contenders; link = link->next) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
-        if (!contender->ticket) {
-            return contender;
+    return UVZK__CONTAINER_OF(link, struct uvzk__bid, in_line);
+}
+
+/* ------------------------------------------------------------------- counting */
+
+/* Everybody's leases, those included that are being deleted, or may have been made;
+ * those are not that nothing has been sent for yet. */
+static uint64_t leases_out(const struct uvzk__queue *queue)
+{
+    uint64_t count = queue->foreign_leases + queue->contender_count;
+
+    for (struct uvzk__link *link = queue->strangers.next; link != &queue->strangers;
+         link = link->next) {
+        enum uvzk__node_needs needs = uvzk__node_needs(&contender_at(link)->node);
+        count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
+    }
+    return count;
+}
+
+/* The last one whose leases all stand and have not been counted, although a listing
+ * behind them has come; or NULL. */
+static struct uvzk__bid *last_to_count(struct uvzk__queue *queue)
+{
+    for (struct uvzk__link *link = queue->bidding.prev; link != &queue->bidding;
+         link = link->prev) {
+        struct uvzk__bid *bid = bid_at(link);
+        if (!bid->claim->given_up && !bid->counted &&
+            queue->listed_stamp > bid->made_stamp && uvzk__bid_complete(bid)) {
+            return bid;
         }
     }
     return NULL;
 }
 
-static struct uvzk__contender *first_lease(const struct uvzk__claim *claim)
+/* It waits on, for as long as its ticket stands. */
+static void withdraw(struct uvzk__bid *bid)
 {
-    return uvzk__lease_after(claim, claim->contenders.next->prev);
-}
+    int status =
+        bid->ticket == NULL ? UVZK_EDELETED : uvzk__bid_return(bid, bid->wanted, true);
 
-static struct uvzk__contender *next_lease(struct uvzk__contender *lease)
-{
-    return uvzk__lease_after(lease->claim, &lease->in_claim);
-}
-
-static uint32_t count_leases(const struct uvzk__claim *claim)
-{
-    uint32_t count = 0;
-
-    for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
-         lease = next_lease(lease)) {
-        count++;
+    if (status != 0) {
+        bid->surplus = true;
+        uvzk__claim_end(bid->claim, status);
     }
-    return count;
 }
 
-/* Whether all are settled in one of these states, and none has been given up. */
-static bool all_in_state(const struct uvzk__claim *claim, unsigned states)
+/* Whoever else makes leases counts after that, and sees ours. So those of ours may hold
+ * that there is room for beside all that the listing has shown; the others go, and hold
+ * nothing meanwhile. */
+static void count_made(struct uvzk__queue *queue)
 {
-    for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
-         lease = next_lease(lease)) {
-        if (!(states & 1U << lease->node.state) || lease->node.in_flight ||
-            lease->given_up) {
-            return false;
+    uint64_t out = leases_out(queue);
+    struct uvzk__bid *bid;
+
+    while ((bid = last_to_count(queue)) != NULL) {
+        bid->counted = true;
+        if (out > bid->max(bid->claim)) {
+            out -= bid->wanted;
+            withdraw(bid);
         }
     }
-    return true;
-}
-
-static bool all_stand(const struct uvzk__claim *claim)
-{
-    return all_in_state(claim, 1U << UVZK__NODE_STANDING);
-}
-
-bool uvzk__bid_complete(const struct uvzk__bid *bid)
-{
-    return count_leases(bid->claim) == bid->wanted && all_stand(bid->claim);
 }
 
 /* ------------------------------------------------------------------- granting */
 
 static void grant(struct uvzk__bid *bid)
 {
-    for (struct uvzk__contender *lease = first_lease(bid->claim); lease != NULL;
-         lease = next_lease(lease)) {
+    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
         if (bid->handed_on) {
             uvzk__contender_on_credit(lease);
         }
         uvzk__contender_grant(lease);
     }
+    uvzk__bid_granted(bid);
     uvzk__claim_grant(bid->claim, bid->token);
     if (bid->ticket != NULL) {
         uvzk__contender_unwanted(bid->ticket);
@@ -100,7 +108,6 @@ static void called(struct uvzk__rollcall *rollcall, const struct uvzk__reply *re
     (void)reply;
     (void)failed;
     bid->calling = false;
-    bid->fresh = status == 0;
     bid->handed_on = bid->handed_on && status != 0;
     uvzk__queue_touch(bid->leases);
     if (status != 0 && status != UVZK_EDELETED &&
@@ -135,193 +142,73 @@ static void call_the_roll(struct uvzk__bid *bid)
     uvzk__rollcall_send(rollcall, 0);
 }
 
-/* The first claim with leases that stand and have not been granted, or NULL. */
-static struct uvzk__bid *complete_bid(struct uvzk__queue *queue)
+static bool just_seen(const struct uvzk__bid *bid)
 {
-    for (struct uvzk__link *link = queue->members.next; link != &queue->members;
-         link = link->next) {
-        struct uvzk__claim *claim =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->claim;
-        struct uvzk__bid *bid = bid_of(claim);
-        if (!claim->given_up && !bid->calling && uvzk__bid_complete(bid)) {
-            return bid;
+    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        if (lease->vouched != bid->leases->settlings) {
+            return false;
         }
     }
-    return NULL;
+    return true;
 }
 
-static void grant_complete(struct uvzk__queue *queue)
+static bool has_credit(const struct uvzk__bid *bid)
 {
-    struct uvzk__client *client = queue->client;
-    struct uvzk__bid *bid;
-
-    while ((bid = complete_bid(queue)) != NULL) {
-        bool credit =
-            !bid->handed_on || queue->credits + bid->wanted <= UVZK__CREDITS_MAX;
-        if (bid->fresh && credit &&
-            uvzk__proof_grants(&client->proof, uvzk__now(client))) {
-            grant(bid);
-        } else {
-            uvzk__claim_pin(bid->claim);
-            call_the_roll(bid);
-            bool under_way = bid->calling;
-            uvzk__claim_unpin(bid->claim);
-            if (!under_way) {
-                return; /* not now; or its claim has ended */
-            }
-        }
-    }
+    return bid->leases->credits + bid->wanted <= UVZK__CREDITS_MAX;
 }
 
-static void forget_what_was_seen(struct uvzk__queue *queue)
+/* Whether a ticket's delete is under way, which will check those on credit. */
+static bool credit_comes(const struct uvzk__bid *bid)
 {
-    for (struct uvzk__link *link = queue->members.next; link != &queue->members;
-         link = link->next) {
-        bid_of(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->claim)->fresh =
-            false;
-    }
+    const struct uvzk__queue *locks =
+        uvzk__queue_find(bid->claim->client, UVZK__EXCLUSIVE, bid->leases->locks_path);
+
+    return bid->wanted <= UVZK__CREDITS_MAX && locks != NULL &&
+           !uvzk__list_empty(&locks->leaving);
 }
 
-/* -------------------------------------------------------------------- making */
-
-static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct uvzk__bid *bid = UVZK__CONTAINER_OF(rpc, struct uvzk__bid, rpc);
-    struct uvzk__claim *claim = bid->claim;
-    size_t count = rpc->op_count;
-
-    bid->creating = false;
-    uvzk__answered(claim->client, rpc, reply->status, true);
-    uvzk__claim_pin(claim);
-    uvzk__contender_unpin(bid->leases_made[0]);
-    uvzk__queue_touch(bid->leases);
-    if (reply->status == UVZK_ENONODE && reply->failed_op == 0 && bid->ticket != NULL) {
-        uvzk__contender_missing(bid->ticket);
-    }
-    bid->fresh = reply->status == 0;
-    for (size_t i = 1; i < count; i++) {
-        uvzk__contender_made_by_op(bid->leases_made[i], reply, i, count, bid->token);
-    }
-    uvzk__claim_unpin(claim);
-}
-
-static void add_op(struct uvzk__bid *bid, struct uvzk__contender *lease)
-{
-    uvzk__contender_create_op(lease, &bid->ops[bid->rpc.op_count]);
-    bid->leases_made[bid->rpc.op_count++] = lease;
-}
-
-/* Makes those that are not there, all at once, if the ticket still stands. */
-static void create(struct uvzk__bid *bid)
+/* True if it could be granted. If not, its leases are asked for, unless that is under way,
+ * or credit is to come, or it only has to wait for those ahead. */
+static bool grant_or_ask(struct uvzk__bid *bid, bool first)
 {
     struct uvzk__client *client = bid->claim->client;
+    bool proved = uvzk__proof_grants(&client->proof, uvzk__now(client));
+    bool seen = proved && (bid->handed_on ? has_credit(bid) : just_seen(bid));
+    bool patient = proved && bid->handed_on && credit_comes(bid);
 
-    if (!uvzk__may_send(client)) {
-        return;
+    if (seen && first) {
+        grant(bid);
+        return true;
     }
-    uvzk__rpc_prepare(&bid->rpc, UVZK__RPC_MULTI, NULL, created);
-    bid->ops[0].kind = UVZK__OP_CHECK;
-    bid->ops[0].path = bid->ticket->path;
-    bid->ops[0].version = -1;
-    bid->rpc.ops = bid->ops;
-    bid->rpc.op_count = 1;
-    for (struct uvzk__contender *lease = first_lease(bid->claim); lease != NULL;
-         lease = next_lease(lease)) {
-        if (lease->node.state == UVZK__NODE_CREATING) {
-            add_op(bid, lease);
+    if (!seen && !patient && !bid->calling) {
+        call_the_roll(bid);
+    }
+    return false;
+}
+
+/* In the order of their tokens: nobody is granted before another one that has begun to
+ * have leases. */
+static void grant_complete(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = queue->bidding.next;
+    bool first = true;
+
+    while (link != &queue->bidding) {
+        struct uvzk__bid *bid = bid_at(link);
+        link = link->next;
+        if (bid->claim->given_up || !uvzk__bid_begun(bid)) {
+            continue;
         }
+        first =
+            bid->counted && uvzk__bid_complete(bid) && grant_or_ask(bid, first) && first;
     }
-    bid->creating = true;
-    bid->token = bid->ticket->node.place.czxid;
-    bid->leases_made[0] = bid->ticket; /* its path is needed until the reply */
-    uvzk__contender_pin(bid->ticket);
-    uvzk__submit(client, &bid->rpc);
-    for (size_t i = 1; i < bid->rpc.op_count; i++) {
-        uvzk__contender_sent(bid->leases_made[i]);
-    }
-}
-
-static int add_leases(struct uvzk__bid *bid)
-{
-    int status = 0;
-
-    for (uint32_t have = count_leases(bid->claim); status == 0 && have < bid->wanted;
-         have++) {
-        struct uvzk__contender *lease;
-        status = uvzk__contender_new(bid->claim, bid->leases, UVZK__TOKEN_LEASE, &lease);
-        if (status == 0) {
-            lease->once = true;
-        }
-    }
-    return status;
-}
-
-/* --------------------------------------------------------------- handing on */
-
-static bool same_data(const struct uvzk__claim *one, const struct uvzk__claim *other)
-{
-    return one->data == NULL || other->data == NULL
-               ? one->data == other->data
-               : one->data_length == other->data_length &&
-                     memcmp(one->data, other->data, one->data_length) == 0;
-}
-
-static struct uvzk__claim *offer_for(struct uvzk__bid *bid)
-{
-    struct uvzk__link *head = &bid->leases->offers;
-
-    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
-        struct uvzk__claim *offer =
-            UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding);
-        if (all_stand(offer) && same_data(offer, bid->claim)) {
-            return offer;
-        }
-    }
-    return NULL;
-}
-
-static void take_offers(struct uvzk__bid *bid)
-{
-    struct uvzk__claim *offer;
-    uint32_t have = count_leases(bid->claim);
-
-    while (have < bid->wanted && (offer = offer_for(bid)) != NULL) {
-        struct uvzk__contender *lease = first_lease(offer);
-        uvzk__claim_detach(lease); /* the last one takes the offer along */
-        uvzk__claim_attach(bid->claim, lease);
-        bid->ticket->once = true; /* without it others would wait for what we have */
-        bid->token = bid->ticket->node.place.czxid;
-        bid->handed_on = true;
-        bid->fresh = ++have == bid->wanted;
-    }
-}
-
-bool uvzk__leases_offer(struct uvzk__claim *claim)
-{
-    struct uvzk__bid *bid = bid_of(claim);
-    struct uvzk__queue *queue = bid->leases;
-
-    if (bid->ticket != NULL || claim->contender_count != count_leases(claim) ||
-        !all_stand(claim) ||
-        (queue->taker == NULL &&
-         !uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE, queue->locks_path))) {
-        return false;
-    }
-    for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
-         lease = next_lease(lease)) {
-        if (lease->held) {
-            uvzk__contender_ungrant(lease);
-        }
-    }
-    uvzk__list_append(&queue->offers, &claim->unwinding);
-    uvzk__queue_touch(queue);
-    return true;
 }
 
 /* ----------------------------------------------------------------- the taker */
 
-/* Whether others have no more leases than the last listing showed; and, counted:
- * nothing has been heard of any that has gone since. */
+/* Whether others' leases were listed since `locks` is ours; and, counted: nothing has
+ * been heard of any that has gone since. */
 static bool bounded(const struct uvzk__queue *queue)
 {
     return queue->listed_stamp > queue->taker->ticket->queue->reign_stamp;
@@ -332,85 +219,72 @@ static bool counted(const struct uvzk__queue *queue)
     return bounded(queue) && !queue->list_again;
 }
 
-/* Everybody's leases, those included that are being deleted, or may have been made;
- * those are not that nothing has been sent for yet. */
-static uint64_t leases_out(const struct uvzk__queue *queue)
+/* The one of ours that is served next: behind that one in `locks`, with nobody else
+ * between; or NULL. */
+static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid *bid)
 {
-    uint64_t count = queue->foreign_leases + queue->contender_count;
+    struct uvzk__queue *locks = bid->ticket->queue;
+    struct uvzk__link *link =
+        bid == queue->taker ? locks->members.next : bid->ticket->in_queue.next;
+    const struct uvzk__contender *ticket = contender_at(link);
 
-    for (struct uvzk__link *link = queue->strangers.next; link != &queue->strangers;
-         link = link->next) {
-        enum uvzk__node_needs needs = uvzk__node_needs(
-            &UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->node);
-        count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
+    if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || link == &locks->members ||
+        ticket->beside != queue || ticket->given_up ||
+        ticket->node.state != UVZK__NODE_STANDING || !ticket->covered ||
+        uvzk__view_blocker(locks, ticket) != NULL) {
+        return NULL;
     }
-    return count;
+    return uvzk__bid_of(ticket->claim);
 }
 
-/* How many of them are the claim's. */
-static uint32_t leases_had(const struct uvzk__claim *claim)
+/* The taker has to wait: for those of ours that go, for others, or for the count. */
+static void wait_for_room(struct uvzk__queue *queue)
 {
-    uint32_t count = 0;
-
-    for (struct uvzk__contender *lease = first_lease(claim); lease != NULL;
-         lease = next_lease(lease)) {
-        count += uvzk__node_has_place(&lease->node);
+    queue->crowded = queue->foreign_leases > 0;
+    if (counted(queue)) {
+        uvzk__claim_end_tries(queue->taker->claim);
     }
-    return count;
 }
 
-static void serve_taker(struct uvzk__queue *queue)
+/* With fewer leases than there were, those that are let go are not handed on. */
+static bool may_hand_on(const struct uvzk__queue *queue, const struct uvzk__bid *bid,
+                        uint64_t out)
 {
+    return bounded(queue) && out <= bid->max(bid->claim) && !queue->unreadable;
+}
+
+/* Leases are made for the taker and those that follow it, in order, for as long as there
+ * seems to be room. */
+static void serve(struct uvzk__queue *queue)
+{
+    struct uvzk__lease_making *making = NULL;
+    uint64_t out = leases_out(queue);
     struct uvzk__bid *bid = queue->taker;
-    const unsigned settled = 1U << UVZK__NODE_STANDING | 1U << UVZK__NODE_CREATING;
-    int status;
 
-    if (bid->claim->given_up || !all_in_state(bid->claim, settled)) {
-        return; /* over, or on its way */
-    }
-    /* With fewer leases than there were, those that are let go are not handed on. */
-    if (bounded(queue) && leases_out(queue) <= bid->max(bid->claim)) {
-        take_offers(bid);
-    }
-    if (uvzk__bid_complete(bid) || !counted(queue)) {
-        return;
-    }
-    if (leases_out(queue) - leases_had(bid->claim) + bid->wanted > bid->max(bid->claim)) {
-        queue->crowded = queue->foreign_leases > 0;
-        uvzk__claim_end_tries(bid->claim);
-        return;
-    }
-    status = add_leases(bid);
-    if (status == 0) {
-        create(bid);
-    } else {
-        uvzk__claim_end(bid->claim, status);
-    }
-}
-
-/* Nobody of ours is going to take them. */
-static void withdraw_offers(struct uvzk__queue *queue)
-{
-    bool served = queue->taker == NULL || uvzk__bid_complete(queue->taker);
-    bool asking = queue->taker != NULL && !bounded(queue);
-    struct uvzk__link offers, *link;
-
-    if (uvzk__list_empty(&queue->offers)) {
-        return;
-    }
-    bool awaited =
-        asking || (served && uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE,
-                                                      queue->locks_path));
-    uvzk__list_move(&queue->offers, &offers);
-    while ((link = uvzk__list_take(&offers)) != NULL) {
-        struct uvzk__claim *offer =
-            UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding);
-        if (awaited && all_stand(offer)) {
-            uvzk__list_append(&queue->offers, link);
-        } else {
-            uvzk__claim_withdraw(offer);
+    while (bid != NULL && !bid->claim->given_up && uvzk__bid_settled(bid)) {
+        if (may_hand_on(queue, bid, out)) {
+            uvzk__leases_take_offers(bid);
         }
+        if (!uvzk__bid_complete(bid)) {
+            uint32_t lacking = bid->wanted - uvzk__bid_leases_out(bid);
+            if (out + lacking > bid->max(bid->claim)) {
+                break;
+            }
+            if (!uvzk__may_send(queue->client) || queue->resting ||
+                !uvzk__lease_making_plan(&making, bid)) {
+                break;
+            }
+            out += lacking;
+        } else if (!bid->counted) {
+            break; /* how many there are will be known soon */
+        }
+        bid = next_served(queue, bid);
     }
+    if (making == NULL && bid == queue->taker && bid != NULL && !bid->claim->given_up &&
+        uvzk__bid_settled(bid) && !uvzk__bid_complete(bid)) {
+        wait_for_room(queue);
+    }
+    uvzk__lease_making_send(making);
 }
 
 void uvzk__leases_taker(struct uvzk__bid *bid)
@@ -444,27 +318,21 @@ void uvzk__leases_init(struct uvzk__queue *queue)
     queue->watch.watch_cb = fired;
 }
 
-/* A ticket of ours is on its way, and its listing with it; if that shows nobody before
- * it, this one, sent behind it, shows all the leases there are. */
-static bool may_count_soon(const struct uvzk__queue *queue)
+/* What has been made is counted, in the pipeline without waiting for the reply; and the
+ * taker that finds no room wants to know how things are. */
+static bool wants_listing(const struct uvzk__queue *queue)
 {
-    const struct uvzk__queue *locks;
+    bool pipeline = queue->client->tuning & UVZK__TUNE_PIPELINE;
+    bool waits = queue->taker != NULL && queue->making == NULL &&
+                 uvzk__bid_settled(queue->taker) && !uvzk__bid_complete(queue->taker);
 
-    if (queue->taker != NULL || !(queue->client->tuning & UVZK__TUNE_PIPELINE)) {
-        return false;
-    }
-    locks = uvzk__queue_find(queue->client, UVZK__EXCLUSIVE, queue->locks_path);
-    return locks != NULL && locks->doing == UVZK__QUEUE_LISTING &&
-           uvzk__list_empty(&locks->holders) && uvzk__list_empty(&locks->members) &&
-           !uvzk__list_empty(&locks->strangers) &&
-           queue->listed_stamp < locks->asked_stamp;
+    return (queue->made_stamp > queue->listed_stamp &&
+            (queue->making == NULL || pipeline)) ||
+           (waits && (!counted(queue) || (queue->crowded && queue->watched == NULL)));
 }
 
 static void request(struct uvzk__queue *queue)
 {
-    bool waits = queue->taker != NULL && !queue->taker->creating &&
-                 !uvzk__bid_complete(queue->taker);
-
     if (queue->doing != UVZK__QUEUE_IDLE || queue->resting ||
         !uvzk__may_send(queue->client)) {
         return;
@@ -475,9 +343,7 @@ static void request(struct uvzk__queue *queue)
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
     } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) ||
-               may_count_soon(queue) ||
-               (waits &&
-                (!counted(queue) || (queue->crowded && queue->watched == NULL)))) {
+               wants_listing(queue)) {
         uvzk__listing_start(queue);
     }
 }
@@ -485,11 +351,11 @@ static void request(struct uvzk__queue *queue)
 void uvzk__leases_settle(struct uvzk__queue *queue)
 {
     queue->crowded = false;
-    if (queue->taker != NULL) {
-        serve_taker(queue);
+    count_made(queue);
+    if (queue->taker != NULL && queue->making == NULL) {
+        serve(queue);
     }
     grant_complete(queue);
-    forget_what_was_seen(queue);
-    withdraw_offers(queue);
+    uvzk__leases_withdraw_offers(queue, queue->taker != NULL && !bounded(queue));
     request(queue);
 }

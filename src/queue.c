@@ -83,6 +83,7 @@ static void init_lists(struct uvzk__queue *queue)
     uvzk__list_init(&queue->leaving);
     uvzk__list_init(&queue->strangers);
     uvzk__list_init(&queue->offers);
+    uvzk__list_init(&queue->bidding);
     uvzk__list_init(&queue->dirty);
     uvzk__list_init(&queue->behind_scout);
 }
@@ -377,15 +378,6 @@ bool uvzk__queue_has_stranger(struct uvzk__queue *queue, enum uvzk__node_state s
     return false;
 }
 
-/* The leases of a ticket that is about to be made can be listed behind its own listing. */
-static void touch_leases(struct uvzk__queue *queue)
-{
-    if (!uvzk__list_empty(&queue->strangers) &&
-        member_at(queue->strangers.prev)->beside != NULL) {
-        uvzk__queue_touch(member_at(queue->strangers.prev)->beside);
-    }
-}
-
 static void request(struct uvzk__queue *queue)
 {
     const struct uvzk__foreigner *predecessor;
@@ -405,7 +397,6 @@ static void request(struct uvzk__queue *queue)
     } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) ||
                wants_listing(queue)) {
         uvzk__listing_start(queue);
-        touch_leases(queue);
     } else if (predecessor != NULL && queue->watched == NULL) {
         uvzk__predecessor_watch(queue, predecessor);
     }

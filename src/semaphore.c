@@ -3,6 +3,7 @@
 #include "acquisition.h"
 #include "claim.h"
 #include "contender.h"
+#include "lease_offers.h"
 #include "leases.h"
 #include "lock.h"
 #include "path.h"
@@ -25,11 +26,6 @@ static struct semaphore *semaphore_of(const struct uvzk__lock *lock)
     return lock->extra;
 }
 
-static struct uvzk__bid *bid_of(const struct uvzk__claim *claim)
-{
-    return claim->extra;
-}
-
 /* While the count is not known there is nothing to be had. */
 static uint64_t max_of(const struct uvzk__claim *claim)
 {
@@ -49,18 +45,21 @@ static uint64_t max_of(const struct uvzk__claim *claim)
 static void granted(struct uvzk__contender *contender)
 {
     if (contender->ticket) {
-        uvzk__leases_taker(bid_of(contender->claim));
+        uvzk__leases_taker(uvzk__bid_of(contender->claim));
     }
 }
 
 static void ungranted(struct uvzk__contender *contender)
 {
-    struct uvzk__bid *bid = bid_of(contender->claim);
+    struct uvzk__bid *bid = uvzk__bid_of(contender->claim);
 
     if (contender->ticket) {
         uvzk__leases_no_taker(bid);
     } else {
         uvzk__claim_ungrant(bid->claim);
+        if (!bid->claim->given_up) {
+            uvzk__bid_ungranted(bid);
+        }
         uvzk__queue_touch(bid->leases);
     }
 }
@@ -68,7 +67,7 @@ static void ungranted(struct uvzk__contender *contender)
 /* A ticket is of no use any more once all leases stand. */
 static void ended(struct uvzk__contender *contender, int code)
 {
-    struct uvzk__bid *bid = bid_of(contender->claim);
+    struct uvzk__bid *bid = uvzk__bid_of(contender->claim);
 
     if (contender->ticket) {
         bid->ticket = NULL;
@@ -89,26 +88,13 @@ static void create(struct uvzk__contender *contender)
     }
 }
 
-static void claim_freed(struct uvzk__claim *claim)
-{
-    struct uvzk__bid *bid = bid_of(claim);
-
-    if (bid != NULL) {
-        bid->leases->bids--;
-        uvzk__queue_touch(bid->leases);
-        uvzk__free(bid->ops);
-        uvzk__free(bid->leases_made);
-        uvzk__free(bid);
-    }
-}
-
 static const struct uvzk__claim_kind bid_kind = {
     .granted = granted,
     .ungranted = ungranted,
     .ended = ended,
     .create = create,
     .keep = uvzk__leases_offer,
-    .freed = claim_freed,
+    .freed = uvzk__bid_free,
 };
 
 /* -------------------------------------------------------------------- its locks */
@@ -148,25 +134,6 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
     return queue->locks_path == NULL ? NULL : queue;
 }
 
-static int make_bid(struct uvzk__claim *claim, struct uvzk__queue *leases,
-                    uint32_t wanted)
-{
-    struct uvzk__bid *bid = uvzk__calloc(1, sizeof(*bid));
-
-    if (bid == NULL) {
-        return UV_ENOMEM;
-    }
-    bid->claim = claim;
-    bid->leases = leases;
-    bid->wanted = wanted;
-    bid->max = max_of;
-    bid->ops = uvzk__calloc(1 + wanted, sizeof(bid->ops[0]));
-    bid->leases_made = uvzk__calloc(1 + wanted, sizeof(struct uvzk__contender *));
-    claim->extra = bid;
-    leases->bids++;
-    return bid->ops == NULL || bid->leases_made == NULL ? UV_ENOMEM : 0;
-}
-
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
@@ -175,7 +142,8 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     int status = leases == NULL ? UV_ENOMEM : 0;
 
     if (status == 0) {
-        status = make_bid(claim, leases, options->leases == 0 ? 1 : options->leases);
+        status = uvzk__bid_new(claim, leases, options->leases == 0 ? 1 : options->leases,
+                               max_of);
     }
     if (status == 0) {
         status = uvzk__contender_queue_up(claim, UVZK__EXCLUSIVE,
@@ -185,7 +153,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (status == 0) {
         ticket->ticket = true;
         ticket->beside = leases;
-        bid_of(claim)->ticket = ticket;
+        uvzk__bid_of(claim)->ticket = ticket;
     }
     return status;
 }
@@ -319,7 +287,7 @@ const char *uvzk_lease_path(const uvzk_acquire_t *hold, uint32_t index)
 
 int uvzk_return_leases(uvzk_acquire_t *hold, uint32_t leases)
 {
-    struct uvzk__claim *claim = uvzk__hold_of(hold), *returned;
+    struct uvzk__claim *claim = uvzk__hold_of(hold);
 
     if (claim == NULL) {
         return hold == NULL ? UV_EINVAL : UVZK_ENOTHELD;
@@ -327,20 +295,10 @@ int uvzk_return_leases(uvzk_acquire_t *hold, uint32_t leases)
     if (leases == 0 || claim->kind != &bid_kind || leases >= uvzk_lease_count(hold)) {
         return UV_EINVAL;
     }
-    returned = uvzk__claim_new(claim->lock, &bid_kind, &(uvzk_acquire_options_t){0});
-    if (returned == NULL) {
-        return UV_ENOMEM;
+    struct uvzk__bid *bid = uvzk__bid_of(claim);
+    int status = uvzk__bid_return(bid, leases, false);
+    if (status == 0) {
+        bid->wanted -= leases;
     }
-    if (make_bid(returned, bid_of(claim)->leases, leases) != 0) {
-        uvzk__claim_free(returned);
-        return UV_ENOMEM;
-    }
-    bid_of(claim)->wanted -= leases;
-    while (leases-- > 0) {
-        struct uvzk__contender *lease = uvzk__lease_after(claim, &claim->contenders);
-        uvzk__claim_detach(lease);
-        uvzk__claim_attach(returned, lease);
-    }
-    uvzk__claim_end(returned, 0);
-    return 0;
+    return status;
 }

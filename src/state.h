@@ -209,7 +209,10 @@ struct uvzk__queue {
     uint8_t doing;                   /* enum uvzk__queue_doing, queue.h */
     char *locks_path;                /* these are leases.h's */
     struct uvzk__bid *taker;
+    struct uvzk__lease_making *making; /* NULL: none under way */
+    uint64_t made_stamp;               /* of the last one */
     struct uvzk__link offers;
+    struct uvzk__link bidding;      /* who has leases and does not hold yet, bid.h */
     struct uvzk__lookout *lookouts; /* uthash by name, lookout.h */
     uint64_t foreign_leases;        /* in the last listing */
     uint32_t bids;

@@ -99,7 +99,8 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
         queue->sweep_stamp = stamp;
         add_checks(sweep, queue);
     }
-    if (contender->beside != NULL && contender->beside->sweep_stamp != stamp) {
+    if (contender->beside != NULL && !contender->beside->unreadable &&
+        contender->beside->sweep_stamp != stamp) {
         contender->beside->sweep_stamp = stamp;
         add_checks(sweep, contender->beside);
     }

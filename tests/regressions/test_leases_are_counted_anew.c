@@ -84,9 +84,8 @@ static void after_a_ticket_was_deleted_unheard(void **state)
                   UVZK_WAIT_FOREVER);
     for (unsigned i = 0; i < 6000; i++) {
         scene_run_for(&turns.scene, 1);
-        assert_true(sim_children(turns.scene.sim, LEASES, NULL, 0) <= LEASES_MAX);
+        assert_int_equal(turns.second.acquired, 0);
     }
-    assert_int_equal(turns.second.acquired, 0);
     acquire_give_back(&turns.between);
     acquire_await(&turns.second, 1000);
     acquire_give_back(&turns.before);

@@ -127,31 +127,8 @@ static void check_actor(struct actor *actor)
     }
 }
 
-/* Nor are there ever more znodes of leases, whoever they belong to. */
-static void check_lease_nodes(struct world *world, int path)
-{
-    const char *const *directory = world->recipe->directories(world, path);
-    char leases[128];
-
-    if (directory != semaphore_directories || world->max_leases[path] == 0) {
-        return;
-    }
-    (void)snprintf(leases, sizeof(leases), "%s%s", history_paths[path], directory[1]);
-    size_t count = sim_children(world->sim, leases, NULL, 0);
-    if (count > world->max_leases[path]) {
-        history_fail(world, "%zu of %" PRIu32 " leases stand on %s", count,
-                     world->max_leases[path], history_paths[path]);
-    }
-}
-
 void check_holds(struct world *world)
 {
-    int64_t zxid = sim_zxid(world->sim);
-
-    for (int i = 0; zxid != world->zxid && i < world->path_count; i++) {
-        check_lease_nodes(world, i);
-    }
-    world->zxid = zxid;
     memset(world->tallies, 0, sizeof(world->tallies));
     for (int i = 0; i < world->seat_count; i++) {
         for (int j = 0; world->seats[i].client != NULL && j < world->actor_count; j++) {

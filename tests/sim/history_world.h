@@ -124,7 +124,6 @@ struct world {
     bool robberies;                 /* vandals delete the first in line, too */
     uint64_t end_ms;                /* no new acquires from here on */
     uint64_t told_within_ms;
-    int64_t zxid;   /* of the last look at the servers */
     bool pauses;    /* processes and loops stop at times */
     uint32_t proof; /* uvzk_proof_t; without any, nobody is safe */
     bool vandals;   /* somebody deletes the nodes of waiters by hand */

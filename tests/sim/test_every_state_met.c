@@ -39,6 +39,7 @@
     XX(BID_QUEUED, "bid: ticket waits")              \
     XX(BID_TAKER, "bid: taker waits")                \
     XX(BID_CREATING, "bid: leases being made")       \
+    XX(BID_COUNTING, "bid COUNTING")                 \
     XX(BID_CALLING, "bid: rollcall")                 \
     XX(BID_HANDED_ON, "bid: leases handed on")       \
     XX(BID_COMPLETE, "bid: complete")                \
@@ -135,7 +136,7 @@ static void count_contender(struct uvzk__contender *contender, size_t ending)
     met_if(contender->on_credit, ROW_ON_CREDIT, ending);
 }
 
-static const struct uvzk__bid *bid_of(const struct uvzk__claim *claim)
+static const struct uvzk__bid *semaphore_bid(const struct uvzk__claim *claim)
 {
     if (uvzk__list_empty(&claim->contenders)) {
         return NULL;
@@ -152,8 +153,9 @@ static void count_bid(const struct uvzk__bid *bid, size_t ending)
     bool complete = uvzk__bid_complete(bid);
 
     met_if(bid->ticket != NULL && !taker, ROW_BID_QUEUED, ending);
-    met_if(taker && !bid->creating && !complete, ROW_BID_TAKER, ending);
-    met_if(bid->creating, ROW_BID_CREATING, ending);
+    met_if(taker && uvzk__bid_settled(bid) && !complete, ROW_BID_TAKER, ending);
+    met_if(!uvzk__bid_settled(bid), ROW_BID_CREATING, ending);
+    met_if(complete && !bid->counted, ROW_BID_COUNTING, ending);
     met_if(bid->calling, ROW_BID_CALLING, ending);
     met_if(bid->handed_on, ROW_BID_HANDED_ON, ending);
     met_if(complete, ROW_BID_COMPLETE, ending);
@@ -161,7 +163,7 @@ static void count_bid(const struct uvzk__bid *bid, size_t ending)
 
 static void count_claim(const struct uvzk__claim *claim, size_t ending)
 {
-    const struct uvzk__bid *bid = bid_of(claim);
+    const struct uvzk__bid *bid = semaphore_bid(claim);
 
     for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
          link = link->next) {

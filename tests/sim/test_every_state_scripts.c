@@ -386,7 +386,7 @@ static const struct cue leases_script[] = {
     {480, release, .part = 5},
     {490, foreigner_goes, .number = 1},
     {500, part_ask, .part = 6, .number = 3},
-    {504, lose_reply, NO_PART},
+    {503, lose_reply, NO_PART},
     {600, foreigner, .number = 2, .path = FOREIGN_TICKET},
     {610, part_ask, .part = 7, .number = 3},
     {620, delete_node, .part = 6},

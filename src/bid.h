@@ -1,0 +1,80 @@
+/* One claim's way to its leases: claim->extra of a semaphore's claim. Its contenders are
+ * the ticket, which stands in `locks`, and its leases.
+ *
+ *   TICKET waits --> no lease --> MADE, all in one multi --> COUNTED --> HELD
+ *                      |  ^         |                           ^
+ *                      |  `---------' there are too many:       |
+ *                      |              withdrawn                 |
+ *                      `---- handed on by one that lets go -----'
+ *
+ * COUNTED: a listing that was sent behind the multi has shown that there is room for
+ * them. Leases that are handed on were counted when they were made. */
+#ifndef UVZK_BID_H
+#define UVZK_BID_H
+
+#include "state.h"
+
+struct uvzk__bid {
+    struct uvzk__claim *claim;
+    struct uvzk__queue *leases;     /* the directory */
+    struct uvzk__contender *ticket; /* NULL once it is not wanted */
+    struct uvzk__link in_line;      /* on leases->bidding */
+    uint32_t wanted;
+    int64_t token;       /* the czxid of the ticket that took the leases */
+    uint64_t made_stamp; /* of the multi that made the last of its leases; 0: none did */
+    bool counted;        /* COUNTED, or nothing made yet */
+    bool calling;        /* a rollcall is under way */
+    bool handed_on; /* some of them were somebody else's before, and not seen since */
+    bool surplus;   /* nobody shall have what it lets go */
+    /* How many leases there may be at this moment, of everybody. */
+    uint64_t (*max)(const struct uvzk__claim *);
+};
+
+/* claim->extra of the claim. UV_ENOMEM. */
+int uvzk__bid_new(struct uvzk__claim *, struct uvzk__queue *leases, uint32_t wanted,
+                  uint64_t (*max)(const struct uvzk__claim *));
+/* With its claim, which may have none. */
+void uvzk__bid_free(struct uvzk__claim *);
+
+static inline struct uvzk__bid *uvzk__bid_of(const struct uvzk__claim *claim)
+{
+    return claim->extra;
+}
+
+/* The lease behind this link of claim->contenders, or NULL. The list's head is such
+ * a link. */
+struct uvzk__contender *uvzk__lease_after(const struct uvzk__claim *,
+                                          struct uvzk__link *);
+struct uvzk__contender *uvzk__first_lease(const struct uvzk__claim *);
+struct uvzk__contender *uvzk__next_lease(const struct uvzk__contender *);
+
+/* How many it has, made or to be made; and how many of those stand, or may. */
+uint32_t uvzk__bid_leases(const struct uvzk__bid *);
+uint32_t uvzk__bid_leases_out(const struct uvzk__bid *);
+
+/* Whether any of its leases stands, or may, or is about to. */
+bool uvzk__bid_begun(const struct uvzk__bid *);
+
+/* Whether all of its leases stand, and it has all that it wants. */
+bool uvzk__bid_all_stand(const struct uvzk__bid *);
+bool uvzk__bid_complete(const struct uvzk__bid *);
+
+/* Whether none of its leases is on its way: each stands, or nothing was sent for it. */
+bool uvzk__bid_settled(const struct uvzk__bid *);
+
+/* It gets leases, by its ticket: from here on until it is granted it is on leases->bidding,
+ * in the order of the tokens. */
+void uvzk__bid_begin(struct uvzk__bid *);
+/* It has been granted them; or not, after all. */
+void uvzk__bid_granted(struct uvzk__bid *);
+void uvzk__bid_ungranted(struct uvzk__bid *);
+
+/* Adds leases, which are still to be made, until it has all that it wants. UV_ENOMEM,
+ * UVZK_ELIMIT, UV_EIO. */
+int uvzk__bid_fill(struct uvzk__bid *);
+
+/* Lets go of so many of its leases; surplus: nobody else shall have them. UV_ENOMEM, and
+ * then it keeps them. */
+int uvzk__bid_return(struct uvzk__bid *, uint32_t leases, bool surplus);
+
+#endif
