@@ -279,6 +279,8 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__node_identified(&contender->node, reply->status, czxid, ours);
     if (contender->node.state == UVZK__NODE_STANDING) {
         uvzk__contender_vouch(contender, contender->look_stamp);
+    } else if (reply->status == UVZK_ENONODE) {
+        uvzk__queue_departed(contender->queue);
     }
     if (contender->node.state == UVZK__NODE_CREATING &&
         uvzk__contender_rename(contender) != 0) {
@@ -451,6 +453,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     if (contender->node.state != UVZK__NODE_STANDING) {
         return;
     }
+    uvzk__queue_departed(contender->queue);
     (void)client->port->random(client->port, &random, sizeof(random));
     bool waits = !contender->held || contender->ticket;
     bool again = waits && !contender->once &&
@@ -510,4 +513,5 @@ void uvzk__contender_vouch(struct uvzk__contender *contender, uint64_t stamp)
 {
     contender->vouched = contender->queue->settlings + 1;
     contender->vouched_stamp = stamp;
+    contender->departures = contender->queue->departures;
 }

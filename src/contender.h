@@ -92,7 +92,7 @@ void uvzk__contender_pin(struct uvzk__contender *);
 void uvzk__contender_unpin(struct uvzk__contender *);
 
 /* The request with this stamp has just shown that its node stands; good for the
- * next settle(). */
+ * next settle(), unless we hear before it that somebody else's node has gone. */
 void uvzk__contender_vouch(struct uvzk__contender *, uint64_t stamp);
 
 #endif

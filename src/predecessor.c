@@ -48,6 +48,7 @@ static void predecessor_gone(struct uvzk__queue *queue)
 {
     size_t walk_back = queue->listed_count / NAMES_A_GET;
 
+    uvzk__queue_departed(queue);
     uvzk__view_forget(queue, uvzk__path_name(queue->watched));
     if (queue->foreigner_count > walk_back &&
         queue->foreigners[walk_back].sequence < queue->watched_sequence) {

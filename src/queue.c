@@ -131,6 +131,11 @@ void uvzk__queue_touch(struct uvzk__queue *queue)
     }
 }
 
+void uvzk__queue_departed(struct uvzk__queue *queue)
+{
+    queue->departures++;
+}
+
 void uvzk__queue_rest(struct uvzk__queue *queue)
 {
     queue->resting = true;
@@ -404,9 +409,21 @@ static void request(struct uvzk__queue *queue)
 
 enum voucher { VOUCHED, ON_CREDIT, ASK_GUARD, ASK_PROOF, AWAIT_DELETE };
 
+/* Whether its node has been seen since the last node went that it had to wait for.
+ * Requests are executed in the order in which they were submitted, so stamps compare what
+ * has been seen with what we have done; and what we are told comes in the order in which
+ * it happened, so what others have done is compared by when we heard of it. */
+static bool is_vouched_for(const struct uvzk__contender *front)
+{
+    const struct uvzk__queue *queue = front->queue;
+
+    return front->vouched == queue->settlings && front->departures == queue->departures &&
+           front->vouched_stamp >=
+               (front->shared ? queue->exclusive_delete_stamp : queue->delete_stamp);
+}
+
 /* Whether the front's node is known to have stood when the last node that it had to
- * wait for went; if not, what will tell. Requests are executed in the order in which
- * they were submitted, so stamps compare what has been seen with what has been done. */
+ * wait for went; if not, what will tell. */
 static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender *front,
                                struct remains remains)
 {
@@ -419,9 +436,7 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
     if (remains.any) {
         return AWAIT_DELETE;
     }
-    if (front->vouched == queue->settlings &&
-        front->vouched_stamp >=
-            (front->shared ? queue->exclusive_delete_stamp : queue->delete_stamp)) {
+    if (is_vouched_for(front)) {
         return VOUCHED;
     }
     if (front->guarding == UVZK__GUARD_ARMED) {

@@ -59,6 +59,10 @@ struct uvzk__contender *uvzk__queue_heir(struct uvzk__queue *);
 bool uvzk__queue_next_is_ours(struct uvzk__client *, enum uvzk__discipline,
                               const char *path);
 
+/* Somebody's node has gone, and not by a delete of ours: what the server had shown before
+ * it told us so vouches for nobody. */
+void uvzk__queue_departed(struct uvzk__queue *);
+
 /* For the requests: what they have in common. Ends the strangers in this state,
  * or the members, which all wait, with this code. An UNKNOWN one stays until it
  * has been searched for, but nobody waits for it any more. */

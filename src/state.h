@@ -134,6 +134,7 @@ struct uvzk__contender {
     uint64_t create_stamp;  /* client->stamp when the create was submitted */
     uint64_t seen_stamp;    /* of the last listing that shows the node */
     uint64_t vouched_stamp; /* of the request that has last shown it, guard.h */
+    uint64_t departures;    /* queue->departures at that moment */
     uint64_t clear_stamp;   /* of the first listing that shows no foreigner before it
                                whom it has to wait for; 0: none has yet */
     uint64_t look_stamp;    /* of the last exists of the node, or guard's get */
@@ -200,6 +201,7 @@ struct uvzk__queue {
     uint64_t sweep_stamp;            /* the last sweep that guards this queue */
     uint64_t delete_stamp;           /* the last delete of a node of ours */
     uint64_t exclusive_delete_stamp; /* the last one that others had to wait for */
+    uint64_t departures;             /* told of nodes that went by no delete of ours */
     uint64_t reign_stamp;            /* client->stamp when it came to be ours, leases.h */
     uint32_t contender_count;        /* not retired */
     uint32_t settlings;              /* how often it has been settled */

@@ -8,6 +8,7 @@
 #include "contender.h"
 #include "driver.h"
 #include "node_name.h"
+#include "queue.h"
 
 /* A listing's name that is a contender's. */
 struct sighting {
@@ -280,11 +281,21 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
         if (contender != NULL) {
             contender->seen_stamp = queue->asked_stamp;
             contender->covered = true;
-            uvzk__contender_vouch(contender, queue->asked_stamp);
             if (contender->clear_stamp == 0 && uvzk__node_has_place(&contender->node) &&
                 uvzk__view_blocker(queue, contender) == NULL) {
                 contender->clear_stamp = queue->asked_stamp;
             }
+        }
+    }
+}
+
+/* It vouches for all that it shows, whoever it shows to have gone. */
+static void vouch(struct uvzk__queue *queue, const struct scan *scan)
+{
+    for (size_t i = 0; i < scan->sighting_count; i++) {
+        struct uvzk__contender *contender = scan->sightings[i].contender;
+        if (contender != NULL) {
+            uvzk__contender_vouch(contender, queue->asked_stamp);
         }
     }
 }
@@ -382,8 +393,12 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
         status = keep_foreigners(&scan);
     }
     if (status == 0) {
+        if (queue->foreigner_count > 0) {
+            uvzk__queue_departed(queue); /* some of those are likely not in it */
+        }
         take_over(queue, &scan);
         resolve_missing(queue, &scan);
+        vouch(queue, &scan);
         resolve_unknown(queue, &scan);
         tell_positions(queue);
     }
