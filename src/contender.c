@@ -358,7 +358,7 @@ static void retire(struct uvzk__contender *contender)
     uvzk__claim_retire(contender);
     uvzk__guard_end(contender);
     uvzk__list_remove(&contender->everyone);
-    uvzk__list_remove(&contender->in_queue);
+    uvzk__queue_leave(contender);
     uvzk__list_remove(&contender->in_role);
     client->node_bytes -= path_size(contender->queue);
     client->contender_count--;

@@ -171,6 +171,64 @@ void uvzk__queue_session_ended(struct uvzk__queue *queue)
 
 /* ---------------------------------------------------------------- the order */
 
+static void deletes_matter(struct uvzk__contender *contender, uint64_t last,
+                           uint64_t last_exclusive)
+{
+    if (contender->delete_stamp < last) {
+        contender->delete_stamp = last;
+    }
+    if (contender->exclusive_delete_stamp < last_exclusive) {
+        contender->exclusive_delete_stamp = last_exclusive;
+    }
+}
+
+static bool is_before(const struct uvzk__queue *queue, struct uvzk__link *link,
+                      int32_t sequence)
+{
+    return link != &queue->members && member_at(link)->node.place.sequence < sequence;
+}
+
+/* The first of the members that is not before this number, looked for from both ends:
+ * who goes is nearly always the first of all, or a newcomer. */
+static struct uvzk__link *first_behind(struct uvzk__queue *queue, int32_t sequence)
+{
+    struct uvzk__link *early = queue->members.next, *late = queue->members.prev;
+
+    while (is_before(queue, early, sequence) && !is_before(queue, late, sequence)) {
+        early = early->next;
+        late = late->prev;
+    }
+    return is_before(queue, early, sequence) ? late->next : early;
+}
+
+/* Only the next one behind it is told: the others are when they come to stand in its
+ * place. Who has no place yet, and may be behind it, asks the queue. */
+void uvzk__queue_deletes(struct uvzk__contender *leaving, uint64_t stamp)
+{
+    struct uvzk__queue *queue = leaving->queue;
+    struct uvzk__link *behind = first_behind(queue, leaving->node.place.sequence);
+
+    queue->delete_stamp = stamp;
+    if (!leaving->shared) {
+        queue->exclusive_delete_stamp = stamp;
+    }
+    if (behind != &queue->members) {
+        deletes_matter(member_at(behind), stamp, leaving->shared ? 0 : stamp);
+    }
+}
+
+void uvzk__queue_leave(struct uvzk__contender *contender)
+{
+    struct uvzk__link *behind = contender->in_queue.next;
+
+    if (contender->in_line && behind != &contender->queue->members) {
+        deletes_matter(member_at(behind), contender->delete_stamp,
+                       contender->exclusive_delete_stamp);
+    }
+    contender->in_line = false;
+    uvzk__list_remove(&contender->in_queue);
+}
+
 /* Creates are answered in order, so the place is nearly always at the tail. */
 static void insert(struct uvzk__link *head, struct uvzk__contender *contender)
 {
@@ -185,7 +243,7 @@ static void insert(struct uvzk__link *head, struct uvzk__contender *contender)
 
 void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *contender)
 {
-    uvzk__list_remove(&contender->in_queue);
+    uvzk__queue_leave(contender);
     if (!uvzk__node_has_place(&contender->node)) {
         uvzk__list_append(&queue->strangers, &contender->in_queue);
         return;
@@ -199,6 +257,8 @@ void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *conten
         return;
     }
     insert(&queue->members, contender);
+    contender->in_line = true;
+    deletes_matter(contender, queue->delete_stamp, queue->exclusive_delete_stamp);
     if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX &&
         contender->node.place.sequence == 0) {
         contender->covered = true; /* nobody was ever there before */
@@ -419,7 +479,7 @@ static bool is_vouched_for(const struct uvzk__contender *front)
 
     return front->vouched == queue->settlings && front->departures == queue->departures &&
            front->vouched_stamp >=
-               (front->shared ? queue->exclusive_delete_stamp : queue->delete_stamp);
+               (front->shared ? front->exclusive_delete_stamp : front->delete_stamp);
 }
 
 /* Whether the front's node is known to have stood when the last node that it had to

@@ -51,6 +51,13 @@ void uvzk__queue_settle(struct uvzk__queue *);
  * others among the strangers. */
 void uvzk__queue_place(struct uvzk__queue *, struct uvzk__contender *);
 
+/* Takes it off the list on which it is. Those who wait behind it have waited for the same
+ * deletes. */
+void uvzk__queue_leave(struct uvzk__contender *);
+
+/* The request with this stamp is going to delete its node. */
+void uvzk__queue_deletes(struct uvzk__contender *, uint64_t stamp);
+
 /* Who is next once the nodes that our released ones left behind are gone: it waits
  * for nobody else. NULL if there is none. */
 struct uvzk__contender *uvzk__queue_heir(struct uvzk__queue *);

@@ -147,6 +147,9 @@ struct uvzk__contender {
     uint32_t vouched;      /* queue->settlings up to which its node is known to stand */
     int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
     uint8_t uuid[UVZK__UUID_BYTES];
+    /* Our own last deletes of nodes before it, and of such as readers wait for, too, as
+     * far as they matter to it, queue.c. */
+    uint64_t delete_stamp, exclusive_delete_stamp;
     uint8_t guarding; /* enum uvzk__guarding, guard.h */
     bool revocable;   /* its guard is always armed */
     bool ticket;      /* of a semaphore's claim: what it gets is not the hold */
@@ -154,6 +157,7 @@ struct uvzk__contender {
     bool shared;      /* a reader: it waits for nobody but writers */
     bool reigned;     /* it has held */
     bool covered;     /* everyone before it is in the queue's view */
+    bool in_line;     /* it is on queue->members */
     bool held;
     bool on_credit;      /* granted while a writer of ours before it still stands */
     bool given_up;       /* its claim knows that it is not wanted */

@@ -104,10 +104,7 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
         contender->beside->sweep_stamp = stamp;
         add_checks(sweep, contender->beside);
     }
-    queue->delete_stamp = stamp;
-    if (!contender->shared) {
-        queue->exclusive_delete_stamp = stamp;
-    }
+    uvzk__queue_deletes(contender, stamp);
     add(sweep, contender, UVZK__OP_DELETE);
     uvzk__node_sent(&contender->node);
 }
