@@ -1,21 +1,29 @@
 #include "prover.h"
 
+#include <string.h>
+
 #include "barrier.h"
 #include "claim.h"
 #include "contender.h"
 #include "driver.h"
 #include "queue.h"
 
-/* A proof names some of the nodes; the others get their turn in the next ones. */
-#define CHECKS_A_PROOF 128U
+/* A proof names all who wait for it, as long as the request stays well below what a server
+ * reads, and some of the nodes that hold; the others get their turn in the next ones. */
+#define CANDIDATES_A_PROOF 1000U
+#define HELD_A_PROOF 128U
+#define BYTES_A_PROOF (256U * 1024U)
+
+/* Of an op, besides its path. */
+#define OP_BYTES 20U
 
 struct inquest {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
     uint64_t stamp; /* client->stamp of its submission */
-    size_t count;
-    struct uvzk__op ops[CHECKS_A_PROOF];
-    struct uvzk__contender *contenders[CHECKS_A_PROOF];
+    size_t count, bytes;
+    struct uvzk__op *ops;
+    struct uvzk__contender **contenders; /* of each op */
 };
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
@@ -44,6 +52,48 @@ static void touch_candidates(struct uvzk__client *client)
     }
 }
 
+static void free_inquest(struct inquest *inquest)
+{
+    if (inquest != NULL) {
+        uvzk__free(inquest->ops);
+        uvzk__free(inquest->contenders);
+        uvzk__free(inquest);
+    }
+}
+
+static size_t length_of(const struct uvzk__link *head, size_t most)
+{
+    size_t length = 0;
+
+    for (const struct uvzk__link *link = head->next; link != head && length < most;
+         link = link->next) {
+        length++;
+    }
+    return length;
+}
+
+/* With room for all that it may name; NULL when out of memory. */
+static struct inquest *new_inquest(struct uvzk__client *client)
+{
+    struct inquest *inquest = uvzk__calloc(1, sizeof(*inquest));
+    size_t room = length_of(&client->candidates, CANDIDATES_A_PROOF) +
+                  length_of(&client->held, HELD_A_PROOF);
+
+    if (inquest == NULL) {
+        return NULL;
+    }
+    inquest->client = client;
+    if (room > 0) {
+        inquest->ops = uvzk__calloc(room, sizeof(inquest->ops[0]));
+        inquest->contenders = uvzk__calloc(room, sizeof(struct uvzk__contender *));
+        if (inquest->ops == NULL || inquest->contenders == NULL) {
+            free_inquest(inquest);
+            return NULL;
+        }
+    }
+    return inquest;
+}
+
 static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct inquest *inquest = UVZK__CONTAINER_OF(rpc, struct inquest, rpc);
@@ -64,29 +114,32 @@ static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
         }
         uvzk__contender_unpin(inquest->contenders[i]);
     }
-    uvzk__free(inquest);
+    free_inquest(inquest);
     touch_candidates(client);
 }
 
-/* Takes nodes from the head of the list and moves them to its tail. */
-static void summon(struct inquest *inquest, struct uvzk__link *head)
+static void call(struct inquest *inquest, struct uvzk__contender *contender)
 {
-    struct uvzk__link *last = head->prev;
+    struct uvzk__op *op = &inquest->ops[inquest->count];
 
-    while (inquest->count < CHECKS_A_PROOF && !uvzk__list_empty(head)) {
-        struct uvzk__link *link = uvzk__list_take(head);
-        struct uvzk__contender *contender = contender_at(link);
-        struct uvzk__op *op = &inquest->ops[inquest->count];
+    op->kind = UVZK__OP_CHECK;
+    op->path = contender->path;
+    op->version = -1;
+    uvzk__contender_pin(contender);
+    inquest->contenders[inquest->count++] = contender;
+    inquest->bytes += strlen(op->path) + OP_BYTES;
+}
 
-        uvzk__list_append(head, link);
-        op->kind = UVZK__OP_CHECK;
-        op->path = contender->path;
-        op->version = -1;
-        uvzk__contender_pin(contender);
-        inquest->contenders[inquest->count++] = contender;
-        if (link == last) {
-            break;
+/* Takes so many nodes at most from the head of the list and moves them to its tail. */
+static void summon(struct inquest *inquest, struct uvzk__link *head, size_t most)
+{
+    for (size_t left = length_of(head, most); left > 0; left--) {
+        struct uvzk__contender *contender = contender_at(head->next);
+        if (inquest->bytes + strlen(contender->path) + OP_BYTES > BYTES_A_PROOF) {
+            return;
         }
+        uvzk__list_append(head, uvzk__list_take(head));
+        call(inquest, contender);
     }
 }
 
@@ -94,16 +147,15 @@ static void summon(struct inquest *inquest, struct uvzk__link *head)
  * the next grant know how lately the leader has heard of us. */
 static void inquire(struct uvzk__client *client)
 {
-    struct inquest *inquest = uvzk__calloc(1, sizeof(*inquest));
+    struct inquest *inquest = new_inquest(client);
 
     if (inquest == NULL) {
         touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->proof));
         return;
     }
-    inquest->client = client;
-    summon(inquest, &client->candidates);
+    summon(inquest, &client->candidates, CANDIDATES_A_PROOF);
     if (client->proof.mode == UVZK_PROOF_QUORUM) {
-        summon(inquest, &client->held);
+        summon(inquest, &client->held, HELD_A_PROOF);
     }
     if (inquest->count > 0) {
         uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_MULTI, NULL, inquest_replied);
@@ -211,15 +263,17 @@ void uvzk__prover_want(struct uvzk__contender *contender)
 }
 
 /* A session too short for the servers' tick. */
-void uvzk__prover_want_or_end(struct uvzk__contender *contender)
+bool uvzk__prover_want_or_end(struct uvzk__contender *contender)
 {
     const struct uvzk__client *client = contender->client;
+    bool possible = !client->session.connected || uvzk__proof_possible(&client->proof);
 
-    if (client->session.connected && !uvzk__proof_possible(&client->proof)) {
-        uvzk__contender_end(contender, UVZK_EPROOF);
-    } else {
+    if (possible) {
         uvzk__prover_want(contender);
+    } else {
+        uvzk__contender_end(contender, UVZK_EPROOF);
     }
+    return possible;
 }
 
 void uvzk__prover_unwant(struct uvzk__contender *contender)

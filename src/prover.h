@@ -13,13 +13,14 @@ void uvzk__prover_schedule(struct uvzk__client *);
  * the proof fresh. */
 void uvzk__prover_refresh(struct uvzk__client *);
 
-/* A contender is first in line but the session is not proved: asks for a proof
- * now. It is granted by its queue's settle() once the proof is there. */
+/* A contender is first in line, or is going to be together with that one, but the session
+ * is not proved, or its node has not been seen lately: asks for a proof now. It is
+ * granted by its queue's settle() once the proof is there. */
 void uvzk__prover_want(struct uvzk__contender *);
 
-/* The same, unless no proof can ever come: then the contender ends with UVZK_EPROOF, and
- * may be gone afterwards. */
-void uvzk__prover_want_or_end(struct uvzk__contender *);
+/* The same, unless no proof can ever come: then it is false, the contender ends with
+ * UVZK_EPROOF, and may be gone afterwards. */
+bool uvzk__prover_want_or_end(struct uvzk__contender *);
 
 /* Valid or not: takes a contender that is no longer first off the list. */
 void uvzk__prover_unwant(struct uvzk__contender *);

@@ -507,16 +507,26 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
     return front->shared ? ASK_PROOF : ASK_GUARD;
 }
 
-/* One proof serves all readers up to the next writer. */
-static void want_proof_of_readers(struct uvzk__queue *queue)
+/* One proof serves all readers up to the next writer, ours or foreign; whoever comes later
+ * has the next one. The front may be gone afterwards. */
+static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
-    struct uvzk__link *link = queue->members.next;
+    struct uvzk__link *link = front->in_queue.next;
+    bool is_first = front->shared && uvzk__list_empty(&front->in_role);
 
-    while (link != &queue->members && member_at(link)->shared &&
-           member_at(link)->node.state == UVZK__NODE_STANDING &&
-           uvzk__list_empty(&member_at(link)->in_role)) {
-        uvzk__prover_want(member_at(link));
-        link = link->next;
+    if (!uvzk__prover_want_or_end(front) || !is_first) {
+        return;
+    }
+    int32_t end = uvzk__view_first_writer(queue);
+    for (; link != &queue->members; link = link->next) {
+        struct uvzk__contender *member = member_at(link);
+        if (!member->shared || !member->covered || member->node.place.sequence >= end) {
+            return;
+        }
+        if (member->node.state == UVZK__NODE_STANDING &&
+            uvzk__list_empty(&member->in_role)) {
+            uvzk__prover_want(member);
+        }
     }
 }
 
@@ -548,8 +558,7 @@ static bool grant_if_vouched(struct uvzk__queue *queue, struct uvzk__contender *
         uvzk__guard(front);
         break;
     case ASK_PROOF:
-        uvzk__prover_want(front);
-        want_proof_of_readers(queue);
+        want_proof(queue, front);
         break;
     case AWAIT_DELETE:
         break; /* its reply settles the queue again */
@@ -580,7 +589,7 @@ static bool grant_front(struct uvzk__queue *queue)
     if (uvzk__view_blocker(queue, front) != NULL) {
         uvzk__guard(front);
     } else if (!uvzk__proof_grants(&queue->client->proof, uvzk__now(queue->client))) {
-        uvzk__prover_want_or_end(front);
+        want_proof(queue, front);
     } else if (front->shared || !downgrade_pending(queue)) {
         return grant_if_vouched(queue, front);
     }

@@ -418,6 +418,16 @@ const struct uvzk__foreigner *uvzk__view_blocker(const struct uvzk__queue *queue
     return before == 0 ? NULL : &queue->foreigners[before - 1];
 }
 
+int32_t uvzk__view_first_writer(const struct uvzk__queue *queue)
+{
+    for (size_t i = 0; i < queue->foreigner_count; i++) {
+        if (!queue->foreigners[i].shared) {
+            return queue->foreigners[i].sequence;
+        }
+    }
+    return INT32_MAX;
+}
+
 void uvzk__view_forget(struct uvzk__queue *queue, const char *name)
 {
     for (size_t i = queue->foreigner_count; i > 0; i--) {

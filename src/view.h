@@ -14,6 +14,10 @@ int uvzk__view_update(struct uvzk__queue *, const char *const *names, size_t cou
 const struct uvzk__foreigner *uvzk__view_blocker(const struct uvzk__queue *,
                                                  const struct uvzk__contender *);
 
+/* The number of the first foreigner for whom readers behind it wait; INT32_MAX if there
+ * is none. */
+int32_t uvzk__view_first_writer(const struct uvzk__queue *);
+
 /* One of them has gone. */
 void uvzk__view_forget(struct uvzk__queue *, const char *name);
 

@@ -1,0 +1,102 @@
+/* Many readers of a client wait behind a writer of another one. When that goes, the first
+ * of them has a watch on its znode and needs nothing more; for each of the others it must
+ * be found out that its znode stands, and one look is enough for them all. */
+#include "acquire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH "/rw"
+#define ROUND_TRIP_MS 42U
+#define READERS_A_ROUND_TRIP 32U
+
+struct crowd {
+    struct scene scene;
+    struct process a, b;
+    uvzk_rwlock_t of_a, of_b;
+    struct acquire writing;
+    struct acquire *readers;
+    size_t count;
+};
+
+/* Sessions so long that no other proof falls due while they are counted. */
+static void begin(struct crowd *crowd, void *const *state, size_t count)
+{
+    uvzk_options_t options;
+
+    memset(crowd, 0, sizeof(*crowd));
+    crowd->count = count;
+    crowd->readers = calloc(count, sizeof(crowd->readers[0]));
+    assert_non_null(crowd->readers);
+    process_options(&options);
+    options.session_timeout_ms = 600000;
+    scene_begin(&crowd->scene, 2, state);
+    process_begin(&crowd->a, &crowd->scene, "a", &options);
+    process_begin(&crowd->b, &crowd->scene, "b", &options);
+    assert_int_equal(uvzk_rwlock_init(&crowd->a.client, &crowd->of_a, PATH), 0);
+    assert_int_equal(uvzk_rwlock_init(&crowd->b.client, &crowd->of_b, PATH), 0);
+    acquire_begin_for(&crowd->writing, &crowd->b, &crowd->of_b.write, NULL);
+    acquire_await(&crowd->writing, 1000);
+    for (size_t i = 0; i < count; i++) {
+        acquire_begin_for(&crowd->readers[i], &crowd->a, &crowd->of_a.read, NULL);
+    }
+    scene_run_for(&crowd->scene, 3000);
+}
+
+static uint64_t proofs(const struct crowd *crowd)
+{
+    uvzk_client_stats_t stats;
+
+    uvzk_client_stats(&crowd->a.client, &stats);
+    return stats.proofs;
+}
+
+static void are_granted(void *const *state, size_t count, uint64_t proofs_max)
+{
+    struct crowd crowd;
+    uint64_t ms = (count / READERS_A_ROUND_TRIP + 3) * ROUND_TRIP_MS;
+
+    begin(&crowd, state, count);
+    uint64_t before = proofs(&crowd);
+    acquire_release(&crowd.writing);
+    acquire_await(&crowd.readers[0], 2 * ROUND_TRIP_MS);
+    for (size_t i = 1; i < count; i++) {
+        acquire_await(&crowd.readers[i], ms);
+        assert_true(crowd.readers[i].acquired_ms <= crowd.readers[0].acquired_ms + ms);
+    }
+    assert_in_range(proofs(&crowd) - before, 1, proofs_max);
+    for (size_t i = 0; i < count; i++) {
+        acquire_release(&crowd.readers[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        assert_true(scene_await(&crowd.scene, &crowd.readers[i].released, 3000));
+    }
+    scene_end(&crowd.scene);
+    free(crowd.readers);
+}
+
+static void ten(void **state)
+{
+    are_granted(state, 10, 1);
+}
+
+static void a_hundred(void **state)
+{
+    are_granted(state, 100, 1);
+}
+
+/* As many as one request takes, and some more. */
+static void two_and_a_half_thousand(void **state)
+{
+    are_granted(state, 2500, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(ten),
+        SCENE_TEST(a_hundred),
+        SCENE_TEST(two_and_a_half_thousand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
