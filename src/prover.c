@@ -126,6 +126,7 @@ static void call(struct inquest *inquest, struct uvzk__contender *contender)
     op->path = contender->path;
     op->version = -1;
     uvzk__contender_pin(contender);
+    contender->inquired = true;
     inquest->contenders[inquest->count++] = contender;
     inquest->bytes += strlen(op->path) + OP_BYTES;
 }
@@ -253,9 +254,10 @@ void uvzk__prover_want(struct uvzk__contender *contender)
 
     if (uvzk__list_empty(&contender->in_role)) {
         uvzk__list_append(&client->candidates, &contender->in_role);
-    } else {
+        contender->inquired = false;
+    } else if (contender->inquired) {
         at += uvzk__proof_retry(&client->proof); /* one has just come to nothing */
-    }
+    } /* else the one that may be under way does not name it: it has the next one */
     if (client->proofs_under_way == 0 && client->session.connected &&
         (!client->touch.deadline.armed || client->touch.deadline.at_ms > at)) {
         touch_at(client, at);

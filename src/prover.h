@@ -14,7 +14,8 @@ void uvzk__prover_schedule(struct uvzk__client *);
 void uvzk__prover_refresh(struct uvzk__client *);
 
 /* A contender is first in line, or is going to be together with that one, but the session
- * is not proved, or its node has not been seen lately: asks for a proof now. It is
+ * is not proved, or its node has not been seen lately: asks for a proof now, or when the one
+ * under way has been answered; after a rest if one that named it has come to nothing. It is
  * granted by its queue's settle() once the proof is there. */
 void uvzk__prover_want(struct uvzk__contender *);
 

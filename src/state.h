@@ -158,6 +158,7 @@ struct uvzk__contender {
     bool reigned;     /* it has held */
     bool covered;     /* everyone before it is in the queue's view */
     bool in_line;     /* it is on queue->members */
+    bool inquired;    /* on client->candidates: a proof has been sent that names it */
     bool held;
     bool on_credit;      /* granted while a writer of ours before it still stands */
     bool given_up;       /* its claim knows that it is not wanted */
