@@ -1,13 +1,39 @@
 #include "history_sim.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+/* Bits of the seed that its remainders, which choose everything else, know nothing
+ * of. */
+static uint64_t scattered(uint64_t seed)
+{
+    seed = (seed + UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
+    seed = (seed ^ (seed >> 29)) * UINT64_C(0x94d049bb133111eb);
+    return seed >> 32;
+}
+
+unsigned history_sim_kinds(uint64_t seed)
+{
+    const char *only = getenv("UVZK_WORLD");
+    uint64_t bits = scattered(seed);
+    unsigned kinds = 0;
+
+    kinds |= bits % 2 == 0 ? HISTORY_BATCHES : 0;
+    return only != NULL ? kinds & (unsigned)strtoul(only, NULL, 0) : kinds;
+}
 
 void history_sim_options(struct sim_options *options, uint64_t seed, bool verbose)
 {
+    unsigned kinds = history_sim_kinds(seed);
+
     sim_options_init(options);
+    options->batches = (kinds & HISTORY_BATCHES) != 0;
     options->shuffle_ties = seed % 2 == 0;
     options->hop_max_ms = seed % 3 == 0 ? 3 : 0;
     options->followers = seed % 3 != 1;
+    if (options->batches && scattered(seed) / 2 % 2 == 0) {
+        options->hop_max_ms = 20;
+    }
     options->no_containers = seed % 16 == 5;
     options->trace_lines = 400;
     options->trace_cb = verbose ? sim_trace_to_stderr : NULL;

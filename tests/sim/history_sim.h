@@ -11,6 +11,15 @@
 
 #define HISTORY_FAILURE_SIZE 256
 
+/* What ZooKeeper may do, and not all seeds let it do: each a bit. */
+enum history_kind {
+    HISTORY_BATCHES = 1, /* what has arrived comes in one batch before one turn */
+};
+
+/* Of this seed. With UVZK_WORLD in the environment only those among its bits: none of
+ * them: an ensemble that does nothing but what is in `struct sim_faults` by name. */
+unsigned history_sim_kinds(uint64_t seed);
+
 /* verbose: every line of the trace to stderr, as it happens. */
 void history_sim_options(struct sim_options *options, uint64_t seed, bool verbose);
 

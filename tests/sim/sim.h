@@ -37,6 +37,8 @@ struct sim_options {
     uint32_t latency_min_ms;     /* one way, each message; 1 */
     uint32_t latency_max_ms;     /* 20 */
     uint32_t hop_max_ms;         /* from the client's I/O to its loop; 0 */
+    bool batches;                /* what has arrived is delivered in one event, and
+                                    the turn comes after all of it, as in loop/ */
     uint32_t alarm_late_max_ms;  /* how late an alarm may come; 2 */
     uint32_t container_check_ms; /* how often empty containers go; 60000 */
     bool container_check_random; /* at random moments, that often on average */

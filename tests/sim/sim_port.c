@@ -1,7 +1,8 @@
 /* The client's loop: port.h over a simulated connection.
  *
  *   the I/O thread (sim_io.c) ── inbox ──► one delivery an event: a reply, a
- *                                          watch, a session event
+ *                                          watch, a session event; or, with
+ *                                          options.batches, all of them
  *
  * The user's view (told_epoch) lags behind the I/O's (io, epoch). A request is
  * sent only when both mean the same connection; so what is outstanding when
@@ -346,23 +347,59 @@ static void deliver_closed(struct sim__client *client)
     user->closed(user);
 }
 
+static bool first_has_failed(const struct sim__client *client)
+{
+    return client->first != NULL && (client->first->port.state & RPC_MASK) == RPC_FAILED;
+}
+
+/* One reply, watch or session event; false: there is none. */
+static bool deliver_one(struct sim__client *client)
+{
+    if (first_has_failed(client)) {
+        deliver_failure(client);
+    } else if (!client->closing && !uvzk__list_empty(&client->inbox)) {
+        deliver_next(client);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* As loop/ does: all that has arrived by now, then the turn that the replies have asked
+ * for. What fails while it is delivered waits for the next time. */
+static void deliver_batch(struct sim__client *client)
+{
+    size_t budget = client->outstanding;
+    for (struct uvzk__link *at = client->inbox.next; at != &client->inbox;
+         at = at->next) {
+        budget++;
+    }
+    while (budget > 0 && deliver_one(client)) {
+        budget--;
+    }
+    if (client->wake.place != 0) {
+        sim__event_clear(client->sim, &client->wake);
+        client->port.user->turn(client->port.user);
+    }
+}
+
 static void deliver_fires(struct sim *sim, struct sim__event *event)
 {
     struct sim__client *client = UVZK__CONTAINER_OF(event, struct sim__client, deliver);
-    (void)sim;
     if (sim__client_held(client, event, true)) {
         return;
     }
-    if (client->first != NULL && (client->first->port.state & RPC_MASK) == RPC_FAILED) {
-        deliver_failure(client);
-    } else if (client->closing) {
+    if (client->closing && !first_has_failed(client)) {
         deliver_closed(client); /* may have freed it */
         return;
-    } else if (!uvzk__list_empty(&client->inbox)) {
-        deliver_next(client);
+    }
+    if (sim->options.batches) {
+        deliver_batch(client);
+    } else {
+        (void)deliver_one(client);
     }
     if (client->closing || !uvzk__list_empty(&client->inbox) ||
-        (client->first != NULL && (client->first->port.state & RPC_MASK) == RPC_FAILED)) {
+        first_has_failed(client)) {
         deliver_soon(client);
     }
 }
@@ -469,11 +506,17 @@ static void alarm_fires(struct sim *sim, struct sim__event *event)
     }
 }
 
+/* In loop/ it is the same wake-up as that of the answers: those come first. */
 static void wake_fires(struct sim *sim, struct sim__event *event)
 {
     struct sim__client *client = UVZK__CONTAINER_OF(event, struct sim__client, wake);
-    (void)sim;
-    if (!sim__client_held(client, event, true)) {
+    if (sim__client_held(client, event, true)) {
+        return;
+    }
+    if (sim->options.batches && client->deliver.place != 0) {
+        sim__event_set(sim, event, sim->now);
+        deliver_batch(client);
+    } else {
         client->port.user->turn(client->port.user);
     }
 }

@@ -6,6 +6,7 @@
  *   UVZK_HISTORIES  how many; 10000
  *   UVZK_SEED       the first seed; 1
  *   UVZK_TUNING     always these UVZK__TUNE_* bits
+ *   UVZK_WORLD      only these of enum history_kind; all
  *   UVZK_VERBOSE    set: every line of every trace
  *
  * A failing seed is printed; UVZK_SEED=that UVZK_HISTORIES=1 replays it exactly. */

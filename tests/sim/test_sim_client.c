@@ -548,6 +548,57 @@ static void close_is_legal_in_every_state(void **state)
     sim_free(sim);
 }
 
+/* ------------------------------------------------------------------- batches */
+
+static struct sim *sim_batches(void)
+{
+    struct sim_options options;
+    sim_options_init(&options);
+    options.latency_min_ms = options.latency_max_ms = 1;
+    options.hop_max_ms = 1000;
+    options.batches = true;
+    return sim_new(3, &options);
+}
+
+static void what_has_arrived_is_delivered_at_once(void **state)
+{
+    struct sim *sim = sim_batches();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    struct ask *watched = watch_on(a, UVZK__RPC_EXISTS, "/a");
+    ask_create(a, "/a", UVZK__PERSISTENT);
+    ask_read(a, UVZK__RPC_GET, "/a", false);
+    probe_said(a);
+    while (watched->fired == 0) {
+        assert_int_equal(a->replies, 1);
+        sim_step(sim);
+    }
+    assert_string_equal(probe_said(a), "watch /a: created; create /a: ok; get /a: ok");
+    probe_end(a);
+    sim_free(sim);
+}
+
+/* A turn that was asked for comes after what has arrived, however late the wake-up. */
+static void a_turn_comes_after_what_has_arrived(void **state)
+{
+    struct sim *sim = sim_batches();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    ask_create(a, "/a", UVZK__PERSISTENT);
+    ask_create(a, "/b", UVZK__PERSISTENT);
+    sim_run_for(sim, 3);
+    assert_int_equal(a->replies, 0);
+    a->port->wake(a->port);
+    assert_int_equal(a->turns, 0);
+    sim_step(sim);
+    assert_int_equal(a->replies, 2);
+    assert_int_equal(a->turns, 1);
+    sim_run_for(sim, 2000);
+    assert_int_equal(a->turns, 1);
+    probe_end(a);
+    sim_free(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -572,6 +623,8 @@ int main(void)
         cmocka_unit_test(a_busy_loop_keeps_its_session),
         cmocka_unit_test(alarms_and_wakes_come_once),
         cmocka_unit_test(random_bytes_can_fail),
+        cmocka_unit_test(what_has_arrived_is_delivered_at_once),
+        cmocka_unit_test(a_turn_comes_after_what_has_arrived),
         cmocka_unit_test(closing_ends_the_session_at_once),
         cmocka_unit_test(close_is_legal_in_every_state),
     };
