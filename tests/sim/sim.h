@@ -46,6 +46,7 @@ struct sim_options {
     bool followers;              /* between clients and leader: sessions count as
                                     heard of every half tick only, and what was
                                     not reported dies with the follower */
+    bool exists_needs_read;      /* servers from 3.8.4 and 3.9.2 on */
     bool shuffle_ties;           /* events of one moment come in random order */
     bool trace;                  /* keep a trace; on by default, but costly */
     size_t trace_lines;          /* how many lines are kept; 2000 */
@@ -112,6 +113,10 @@ const char *sim_create_by_hand(struct sim *sim, const char *path, enum uvzk__mod
 /* 0 or UVZK_ENONODE, UVZK_ENOTEMPTY. */
 int sim_delete_by_hand(struct sim *sim, const char *path);
 int sim_set_by_hand(struct sim *sim, const char *path, const void *data, size_t length);
+/* Nobody has READ on it any more, as on what was made with an ACL that gives it to
+ * nobody; or all have: 0 or UVZK_ENONODE. Without it get, getChildren and a multi's check
+ * are UVZK_ENOAUTH, and watches are used up by what happens and not told of it. */
+int sim_set_readable(struct sim *sim, const char *path, bool readable);
 /* The number the next sequential child gets. At 2147483647 it stays there. */
 int sim_set_counter(struct sim *sim, const char *path, int32_t value);
 /* Removes the empty containers now. */

@@ -55,7 +55,8 @@ struct sim__node {
     int64_t pzxid;   /* of the last create or delete of a child */
     int32_t counter; /* suffix of the next sequential child */
     bool container;
-    void *data; /* or NULL */
+    bool unreadable; /* nobody has READ, but the tests' own eyes */
+    void *data;      /* or NULL */
     size_t data_length;
     UT_hash_handle hh; /* by path */
 };
@@ -81,6 +82,7 @@ struct sim__node *sim__tree_create(struct sim__tree *tree, const struct uvzk__op
 void sim__tree_delete(struct sim__tree *tree, struct sim__node *node);
 void sim__tree_set(struct sim__tree *tree, struct sim__node *node, const void *data,
                    size_t length);
+bool sim__acl_grants_read(const struct uvzk__acl *acl);
 size_t sim__parent_length(const char *path);
 bool sim__path_valid(const char *path, bool sequential);
 bool sim__mode_sequential(uint32_t mode);
@@ -88,7 +90,7 @@ bool sim__mode_sequential(uint32_t mode);
 /* What the ops checked so far would have changed. */
 struct sim__change {
     const char *path;
-    bool exists;
+    bool exists, unreadable;
     int32_t counter; /* see sim__tree_number */
     struct uvzk__stat stat;
     UT_hash_handle hh;
@@ -277,10 +279,11 @@ void sim__watch_drop_all(struct sim *sim, struct sim__link *link);
 void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t id,
                      enum uvzk__watch_event event);
 /* Tells who watches the znode itself, and of its end also who watches its
- * children; who watches the children of its parent. */
-void sim__watch_fire_node(struct sim *sim, const char *path,
+ * children; who watches the children of its parent. Of what nobody may read the
+ * watches go, and nothing is told. */
+void sim__watch_fire_node(struct sim *sim, const struct sim__node *node,
                           enum uvzk__watch_event event);
-void sim__watch_fire_parent(struct sim *sim, const char *path);
+void sim__watch_fire_parent(struct sim *sim, const struct sim__node *node);
 
 struct sim__session *sim__session_new(struct sim *sim, uint32_t timeout_ms);
 void sim__session_end(struct sim *sim, struct sim__session *session);

@@ -49,7 +49,10 @@ static size_t rpc_size(const struct uvzk__rpc *rpc)
 
 static void copy_op(struct uvzk__op *to, const struct uvzk__op *from, char **room)
 {
-    static const struct uvzk__acl some_acl = {NULL, 1};
+    static const uvzk_acl_t entries[] = {{UVZK_PERM_ALL, "world", "anyone"},
+                                         {UVZK_PERM_WRITE, "world", "anyone"}};
+    static const struct uvzk__acl with_read = {&entries[0], 1};
+    static const struct uvzk__acl without_read = {&entries[1], 1};
     size_t length = strlen(from->path) + 1;
     *to = *from;
     to->path = memcpy(*room, from->path, length);
@@ -58,7 +61,9 @@ static void copy_op(struct uvzk__op *to, const struct uvzk__op *from, char **roo
         to->data = memcpy(*room, from->data, from->data_length);
         *room += from->data_length;
     }
-    to->acl = from->acl != NULL && from->acl->count > 0 ? &some_acl : NULL;
+    if (to->acl != NULL && to->acl->count > 0) {
+        to->acl = sim__acl_grants_read(to->acl) ? &with_read : &without_read;
+    }
 }
 
 struct sim__request *sim__request_of(const struct uvzk__rpc *rpc)

@@ -123,6 +123,18 @@ int sim_set_by_hand(struct sim *sim, const char *path, const void *data, size_t 
     return status;
 }
 
+int sim_set_readable(struct sim *sim, const char *path, bool readable)
+{
+    struct sim__node *node = find(sim, path);
+    if (node == NULL) {
+        return UVZK_ENONODE;
+    }
+    sim__trace(sim, "hand", "%s %s", readable ? "gives READ on" : "takes READ on", path);
+    sim->server.tree.zxid++;
+    node->unreadable = !readable;
+    return 0;
+}
+
 int sim_set_counter(struct sim *sim, const char *path, int32_t value)
 {
     struct sim__node *node = find(sim, path);

@@ -23,15 +23,15 @@ static struct sim__node *apply_create(struct sim *sim, const struct uvzk__op *op
     if (ephemeral) {
         uvzk__list_append(&session->ephemerals, &node->group);
     }
-    sim__watch_fire_node(sim, node->path, UVZK__WATCH_CREATED);
-    sim__watch_fire_parent(sim, node->path);
+    sim__watch_fire_node(sim, node, UVZK__WATCH_CREATED);
+    sim__watch_fire_parent(sim, node);
     return node;
 }
 
 void sim__server_delete(struct sim *sim, struct sim__node *node)
 {
-    sim__watch_fire_node(sim, node->path, UVZK__WATCH_DELETED);
-    sim__watch_fire_parent(sim, node->path);
+    sim__watch_fire_node(sim, node, UVZK__WATCH_DELETED);
+    sim__watch_fire_parent(sim, node);
     sim__tree_delete(&sim->server.tree, node);
 }
 
@@ -49,7 +49,7 @@ static struct sim__node *apply(struct sim *sim, const struct uvzk__op *op,
     }
     if (op->kind == UVZK__OP_SET) {
         sim__tree_set(tree, node, op->data, op->data_length);
-        sim__watch_fire_node(sim, node->path, UVZK__WATCH_CHANGED);
+        sim__watch_fire_node(sim, node, UVZK__WATCH_CHANGED);
     }
     return node;
 }
@@ -223,7 +223,11 @@ static int serve_read(struct sim *sim, struct sim__link *link,
 {
     struct sim__node *node =
         sim__tree_find(tree_seen(sim, link), request->path, strlen(request->path));
-    bool arms = node != NULL || request->kind == UVZK__RPC_EXISTS;
+    bool exists = request->kind == UVZK__RPC_EXISTS;
+    bool arms = node != NULL || exists;
+    if (node != NULL && node->unreadable && (!exists || sim->options.exists_needs_read)) {
+        return UVZK_ENOAUTH;
+    }
     if (arms && request->watch_id != 0) {
         answer->watch_id = request->watch_id;
         if (link->follower == NULL) { /* a lonely follower sees no change */

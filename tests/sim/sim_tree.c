@@ -127,6 +127,7 @@ void sim__tree_copy(struct sim__tree *to, const struct sim__tree *from)
         struct sim__node *copy = node_new(to, node->path, node->data, node->data_length);
         copy->stat = node->stat;
         copy->pzxid = node->pzxid;
+        copy->unreadable = node->unreadable;
         if (node->parent == NULL) {
             to->root = copy;
         } else {
@@ -134,6 +135,16 @@ void sim__tree_copy(struct sim__tree *to, const struct sim__tree *from)
             uvzk__list_append(&copy->parent->children, &copy->sibling);
         }
     }
+}
+
+/* To anybody: who it is, is no concern of the simulator's. */
+bool sim__acl_grants_read(const struct uvzk__acl *acl)
+{
+    uint32_t perms = 0;
+    for (size_t i = 0; i < acl->count; i++) {
+        perms |= acl->entries[i].perms;
+    }
+    return (perms & UVZK_PERM_READ) != 0;
 }
 
 struct sim__node *sim__tree_create(struct sim__tree *tree, const struct uvzk__op *op,
@@ -147,6 +158,7 @@ struct sim__node *sim__tree_create(struct sim__tree *tree, const struct uvzk__op
     node->stat.mzxid = tree->zxid;
     node->pzxid = tree->zxid;
     node->stat.ephemeral_owner = owner;
+    node->unreadable = !sim__acl_grants_read(op->acl);
     if (op->mode == UVZK__CONTAINER) {
         node->container = true;
         uvzk__list_append(&tree->containers, &node->group);
@@ -193,6 +205,7 @@ static struct sim__change look(const struct sim__tree *tree, const char *path,
     if (node != NULL) {
         found.stat = node->stat;
         found.counter = node->counter;
+        found.unreadable = node->unreadable;
     }
     return found;
 }
@@ -211,6 +224,7 @@ static void record(struct sim__change **changes, const struct sim__change *now,
         HASH_ADD_KEYPTR(hh, *changes, path, (unsigned)length, change);
     }
     change->exists = now->exists;
+    change->unreadable = now->unreadable;
     change->stat = now->stat;
     change->counter = now->counter;
 }
@@ -282,6 +296,7 @@ static int check_create(const struct sim__tree *tree, const struct uvzk__op *op,
     parent.counter = counted(parent.counter);
     record(changes, &parent, op->path, parent_length);
     node.exists = true;
+    node.unreadable = !sim__acl_grants_read(op->acl);
     node.counter = 0;
     node.stat = (struct uvzk__stat){.ephemeral_owner = owner};
     record(changes, &node, op->path, length);
@@ -317,6 +332,9 @@ int sim__tree_check(const struct sim__tree *tree, const struct uvzk__op *op,
         look(tree, op->path, strlen(op->path), changes != NULL ? *changes : NULL);
     if (!node.exists) {
         return UVZK_ENONODE;
+    }
+    if (op->kind == UVZK__OP_CHECK && node.unreadable) {
+        return UVZK_ENOAUTH;
     }
     if (op->version != -1 && op->version != node.stat.version) {
         return UVZK_EBADVERSION;

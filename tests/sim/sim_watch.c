@@ -96,35 +96,41 @@ void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t watch_id,
     sim__link_send_down(sim, link, answer);
 }
 
+/* Since the mend of CVE-2024-23944 who may not READ is told nothing, and the watch is
+ * used up all the same. */
 static void fire_all(struct sim *sim, struct uvzk__link *watches,
-                     enum uvzk__watch_event event)
+                     enum uvzk__watch_event event, bool unreadable)
 {
     while (!uvzk__list_empty(watches)) {
         struct sim__server_watch *watch =
             UVZK__CONTAINER_OF(watches->next, struct sim__server_watch, on_point);
-        sim__watch_tell(sim, watch->link, watch->id, event);
+        if (!unreadable) {
+            sim__watch_tell(sim, watch->link, watch->id, event);
+        }
         watch_free(&sim->server, watch);
     }
 }
 
-void sim__watch_fire_node(struct sim *sim, const char *path, enum uvzk__watch_event event)
+void sim__watch_fire_node(struct sim *sim, const struct sim__node *node,
+                          enum uvzk__watch_event event)
 {
-    struct sim__watch_point *point = point_find(&sim->server, path, strlen(path));
+    struct sim__watch_point *point = point_find(&sim->server, node->path, node->length);
     if (point != NULL) {
-        fire_all(sim, &point->data, event);
+        fire_all(sim, &point->data, event, node->unreadable);
         if (event == UVZK__WATCH_DELETED) {
-            fire_all(sim, &point->child, event);
+            fire_all(sim, &point->child, event, node->unreadable);
         }
         point_sweep(&sim->server, point);
     }
 }
 
-void sim__watch_fire_parent(struct sim *sim, const char *path)
+void sim__watch_fire_parent(struct sim *sim, const struct sim__node *node)
 {
+    const struct sim__node *parent = node->parent;
     struct sim__watch_point *point =
-        point_find(&sim->server, path, sim__parent_length(path));
+        point_find(&sim->server, parent->path, parent->length);
     if (point != NULL) {
-        fire_all(sim, &point->child, UVZK__WATCH_CHILDREN);
+        fire_all(sim, &point->child, UVZK__WATCH_CHILDREN, parent->unreadable);
         point_sweep(&sim->server, point);
     }
 }

@@ -345,6 +345,80 @@ static void each_kind_of_watch_hears_its_own(void **state)
     sim_free(sim);
 }
 
+static int check_alone(struct probe *probe, const char *path)
+{
+    struct uvzk__op op = op_of(UVZK__OP_CHECK, path, -1);
+    return ask_wait(ask_multi(probe, &op, 1));
+}
+
+static void what_may_not_be_read_is_neither_read_nor_heard_of(void **state)
+{
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    assert_int_equal(sim_set_readable(sim, "/a", false), UVZK_ENONODE);
+    create(a, "/a", UVZK__PERSISTENT);
+    struct ask *data = watch_on(a, UVZK__RPC_GET, "/a");
+    assert_int_equal(sim_set_readable(sim, "/a", false), 0);
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/a"), UVZK_ENOAUTH);
+    assert_int_equal(read_once(a, UVZK__RPC_CHILDREN, "/a"), UVZK_ENOAUTH);
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), 0);
+    assert_int_equal(check_alone(a, "/a"), UVZK_ENOAUTH);
+    sim_set_by_hand(sim, "/a", "x", 1);
+    assert_int_equal(sim_watch_count(sim), 0);
+    assert_int_equal(sim_set_readable(sim, "/a", true), 0);
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/a"), 0);
+    assert_int_equal(check_alone(a, "/a"), 0);
+    sim_set_by_hand(sim, "/a", "y", 1);
+    sim_run_for(sim, 100);
+    assert_int_equal(data->fired, 0);
+    sim_disconnect(a->port, SIM_RESET, 0); /* the client asks for it anew */
+    probe_hear(a, "watch /a: changed");
+    assert_int_equal(data->fired, 1);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void an_unreadable_end_is_not_told(void **state)
+{
+    static const uvzk_acl_t entry = {UVZK_PERM_ALL & ~UVZK_PERM_READ, "world", "anyone"};
+    static const struct uvzk__acl blind = {&entry, 1};
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/d", UVZK__PERSISTENT);
+    a->acl = &blind;
+    create(a, "/d/n", UVZK__PERSISTENT);
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/d/n"), UVZK_ENOAUTH);
+    struct ask *end = watch_on(a, UVZK__RPC_EXISTS, "/d/n");
+    struct ask *listing = watch_on(a, UVZK__RPC_CHILDREN, "/d");
+    sim_delete_by_hand(sim, "/d/n");
+    sim_run_for(sim, 100);
+    assert_int_equal(end->fired, 0);
+    assert_int_equal(listing->fired, 1); /* that is a matter of the parent's ACL */
+    assert_int_equal(sim_watch_count(sim), 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void exists_needs_read_on_newer_servers(void **state)
+{
+    struct sim_options options;
+    (void)state;
+    sim_options_init(&options);
+    options.exists_needs_read = true;
+    struct sim *sim = sim_new(1, &options);
+    struct probe *a = probe_connected(sim, "a");
+    create(a, "/a", UVZK__PERSISTENT);
+    sim_set_readable(sim, "/a", false);
+    watch_on(a, UVZK__RPC_EXISTS, "/a");
+    assert_string_equal(probe_said(a), "create /a: ok; exists /a: ENOAUTH");
+    assert_int_equal(sim_armed(a->port), 0);
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/b"), UVZK_ENONODE);
+    probe_end(a);
+    sim_free(sim);
+}
+
 static void an_event_comes_before_what_shows_the_change(void **state)
 {
     struct sim *sim = sim_plain();
@@ -670,6 +744,9 @@ int main(void)
         cmocka_unit_test(a_multi_goes_over_the_end_of_a_sequence),
         cmocka_unit_test(a_watch_fires_once),
         cmocka_unit_test(each_kind_of_watch_hears_its_own),
+        cmocka_unit_test(what_may_not_be_read_is_neither_read_nor_heard_of),
+        cmocka_unit_test(an_unreadable_end_is_not_told),
+        cmocka_unit_test(exists_needs_read_on_newer_servers),
         cmocka_unit_test(an_event_comes_before_what_shows_the_change),
         cmocka_unit_test(an_unwatched_watch_is_silent_and_forgotten),
         cmocka_unit_test(missed_events_come_after_connected_and_before_replies),
