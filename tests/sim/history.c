@@ -31,7 +31,7 @@ const char *history_unseen(const struct recipe *recipe, const struct history_res
 
 /* -------------------------------------------------------------------- the world */
 
-static void some_faults(struct world *world)
+static void some_faults(struct world *world, uint64_t seed)
 {
     struct sim_faults faults;
     uint32_t weight = (uint32_t)chance(world, 4); /* one in four has hardly any */
@@ -55,6 +55,7 @@ static void some_faults(struct world *world)
     faults.down_max_ms = down < 100 ? down * world->timeout_ms : down;
     faults.pause_max_ms = 2 * world->timeout_ms;
     faults.cut_max_ms = 2 * world->timeout_ms;
+    history_sim_faults(&faults, seed, world->timeout_ms);
     sim_set_faults(world->sim, &faults);
 }
 
@@ -94,7 +95,7 @@ static void create_world(struct world *world, uint64_t seed)
         seat_open(&world->seats[i]);
     }
     if (world->options->faults) {
-        some_faults(world);
+        some_faults(world, seed);
     }
 }
 

@@ -19,6 +19,7 @@ unsigned history_sim_kinds(uint64_t seed)
     unsigned kinds = 0;
 
     kinds |= bits % 2 == 0 ? HISTORY_BATCHES : 0;
+    kinds |= bits / 4 % 2 == 0 ? HISTORY_SERVERS : 0;
     return only != NULL ? kinds & (unsigned)strtoul(only, NULL, 0) : kinds;
 }
 
@@ -34,9 +35,22 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     if (options->batches && scattered(seed) / 2 % 2 == 0) {
         options->hop_max_ms = 20;
     }
+    if ((kinds & HISTORY_SERVERS) != 0) {
+        options->servers = scattered(seed) / 8 % 4 == 0 ? 5 : 3;
+    }
     options->no_containers = seed % 16 == 5;
     options->trace_lines = 400;
     options->trace_cb = verbose ? sim_trace_to_stderr : NULL;
+}
+
+void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeout_ms)
+{
+    unsigned kinds = history_sim_kinds(seed);
+
+    if ((kinds & HISTORY_SERVERS) != 0) {
+        faults->lag = 100000;
+        faults->lag_max_ms = timeout_ms / 2;
+    }
 }
 
 void history_sim_failed(struct sim *sim, char failure[HISTORY_FAILURE_SIZE],

@@ -14,6 +14,7 @@
 /* What ZooKeeper may do, and not all seeds let it do: each a bit. */
 enum history_kind {
     HISTORY_BATCHES = 1, /* what has arrived comes in one batch before one turn */
+    HISTORY_SERVERS = 2, /* several servers, each behind the leader in its own way */
 };
 
 /* Of this seed. With UVZK_WORLD in the environment only those among its bits: none of
@@ -22,6 +23,9 @@ unsigned history_sim_kinds(uint64_t seed);
 
 /* verbose: every line of the trace to stderr, as it happens. */
 void history_sim_options(struct sim_options *options, uint64_t seed, bool verbose);
+
+/* Adds those of the seed's kinds. */
+void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeout_ms);
 
 /* Writes down what failed, for the result and in the trace; unless something has
  * failed before. */

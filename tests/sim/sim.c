@@ -261,6 +261,8 @@ void sim_options_init(struct sim_options *options)
                                     .session_timeout_ms = 10000,
                                     .latency_min_ms = 1,
                                     .latency_max_ms = 20,
+                                    .servers = 1,
+                                    .lag_max_ms = 20,
                                     .alarm_late_max_ms = 2,
                                     .container_check_ms = 60000,
                                     .trace = true,

@@ -40,6 +40,9 @@ struct sim_options {
     bool batches;                /* what has arrived is delivered in one event, and
                                     the turn comes after all of it, as in loop/ */
     uint32_t alarm_late_max_ms;  /* how late an alarm may come; 2 */
+    uint32_t servers;            /* 1; with more each lags behind the leader, 0, and
+                                    a connection may come to any of them */
+    uint32_t lag_max_ms;         /* what a transaction takes to each; 20 */
     uint32_t container_check_ms; /* how often empty containers go; 60000 */
     bool container_check_random; /* at random moments, that often on average */
     bool no_containers;          /* a server before 3.5.1: EUNIMPLEMENTED */
@@ -177,6 +180,14 @@ void sim_fail_random(struct uvzk__port *port, uint32_t n);
 /* All connections are lost, and none is possible for ms. Sessions survive and
  * get their whole timeout again, as after the election of a leader. */
 void sim_restart(struct sim *sim, uint64_t ms);
+/* Of a port that is connected, else -1; and who leads. */
+int sim_server_of(const struct uvzk__port *port);
+int sim_leader(const struct sim *sim);
+/* Where the client's next connections go; -1: anywhere. */
+void sim_connect_to(struct uvzk__port *port, int server);
+/* The server applies nothing for ms, unless it leads: it goes on to answer reads from
+ * what it has, and replies of writes, which are committed, wait. */
+void sim_lag(struct sim *sim, int server, uint64_t ms);
 /* The next `times` requests of this kind, whoever sends them, are answered with
  * this status and not executed. */
 void sim_refuse(struct sim *sim, enum uvzk__rpc_kind kind, int status, uint32_t times);
@@ -189,11 +200,12 @@ struct sim_faults {
     uint32_t random_fails;                          /* of a call of random() */
     uint32_t reset, silence, expire, pause, stall;  /* of a client's second */
     uint32_t follower_cut, repeat_connected;        /* of a client's second */
-    uint32_t restart;                               /* of a second */
-    uint32_t delay_max_ms; /* 0 in these four: session timeout / 2 */
+    uint32_t restart, lag;                          /* of a second */
+    uint32_t delay_max_ms; /* 0 in these five: session timeout / 2 */
     uint32_t down_max_ms;  /* cuts and restarts */
     uint32_t pause_max_ms; /* pauses and stalls */
     uint32_t cut_max_ms;   /* follower cuts */
+    uint32_t lag_max_ms;
 };
 /* Copied. NULL: no random faults from now on. */
 void sim_set_faults(struct sim *sim, const struct sim_faults *faults);

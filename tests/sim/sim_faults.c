@@ -145,8 +145,8 @@ void sim_follower_cut(struct uvzk__port *port, uint64_t ms)
     sim__trace(client->sim, client->name, "its follower loses the leader for %llu ms",
                (unsigned long long)ms);
     link->follower = sim__alloc(sizeof(*link->follower));
-    sim__tree_copy(link->follower, &client->sim->server.tree);
-    sim__watch_drop_all(client->sim, link);
+    sim__tree_copy(link->follower, link->member->tree);
+    sim__watch_drop_all(link);
     if (link->session != NULL) {
         sim__session_unreported(client->sim, link->session);
     }
@@ -216,6 +216,14 @@ uint64_t sim_submitted(const struct uvzk__port *port)
 
 /* --------------------------------------------------------------- everybody's */
 
+/* Those too whose sessions have ended, which they do not know. */
+static void hang_up_all(struct sim *sim)
+{
+    for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
+        sim__server_hang_up(sim, UVZK__CONTAINER_OF(at, struct sim__link, all));
+    }
+}
+
 /* Each session may use its whole timeout again once the server is up. */
 void sim_restart(struct sim *sim, uint64_t ms)
 {
@@ -229,6 +237,35 @@ void sim_restart(struct sim *sim, uint64_t ms)
             sim__server_hang_up(sim, session->link);
         }
     }
+    if (sim->server.member_count > 1) {
+        hang_up_all(sim);
+        sim__members_elected(
+            sim, &sim->server.members[sim_random(sim, sim->server.member_count)]);
+    }
+}
+
+int sim_server_of(const struct uvzk__port *port)
+{
+    const struct sim__client *client = sim__client_of(port);
+    return client->io == SIM__IO_UP ? (int)client->link->member->number : -1;
+}
+
+int sim_leader(const struct sim *sim)
+{
+    return (int)sim->server.leader->number;
+}
+
+void sim_connect_to(struct uvzk__port *port, int server)
+{
+    sim__client_of(port)->server = server;
+}
+
+void sim_lag(struct sim *sim, int server, uint64_t ms)
+{
+    struct sim__member *member = &sim->server.members[server];
+    sim__trace(sim, "server", "%d applies nothing for %llu ms", server,
+               (unsigned long long)ms);
+    member->lags_until = later(member->lags_until, after(sim, ms));
 }
 
 static bool dice(struct sim *sim, uint32_t ppm_per_second)
@@ -279,6 +316,10 @@ void sim__fault_tick(struct sim *sim, struct sim__event *event)
     if (dice(sim, sim->faults.restart)) {
         sim_restart(sim, sim_random(sim, sim->faults.down_max_ms));
     }
+    if (sim->faults.lag > 0 && dice(sim, sim->faults.lag)) {
+        sim_lag(sim, (int)sim_random(sim, sim->server.member_count),
+                sim_random(sim, sim->faults.lag_max_ms));
+    }
 }
 
 void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
@@ -291,7 +332,8 @@ void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
     }
     sim->faults = *faults;
     uint32_t *limits[] = {&sim->faults.delay_max_ms, &sim->faults.down_max_ms,
-                          &sim->faults.pause_max_ms, &sim->faults.cut_max_ms};
+                          &sim->faults.pause_max_ms, &sim->faults.cut_max_ms,
+                          &sim->faults.lag_max_ms};
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         if (*limits[i] == 0) {
             *limits[i] = half;

@@ -2,8 +2,10 @@
  *
  *   sim.c          events, time, the trace        sim_random.c   the generator
  *   sim_tree.c     znodes: values, no watches, no sessions
- *   sim_watch.c, sim_session.c, sim_server.c      the server: what it does with
- *                  each request                   (knows trees and links)
+ *   sim_txn.c      what has been committed
+ *   sim_member.c   the servers: what each has applied of it, and who leads
+ *   sim_watch.c, sim_session.c, sim_server.c      what a server does with each
+ *                  request                        (knows trees and links)
  *   sim_look.c     a test's eyes and hands at the server
  *   sim_link.c     two queues of messages, cuts   (knows both ends)
  *   sim_io.c       the client's I/O thread        (knows its link)
@@ -23,6 +25,7 @@
 
 struct sim__client;
 struct sim__link;
+struct sim__member;
 struct sim__session;
 
 /* ------------------------------------------------------------------- events */
@@ -139,7 +142,8 @@ struct sim__request {
     uint64_t watch_id; /* 0: none */
     uint32_t watch_kind;
     int64_t session_id;
-    int64_t seen_zxid;
+    int64_t seen_zxid; /* REWATCH, CONNECT */
+    bool held;         /* it came before what its connection waits for was applied */
 };
 
 enum sim__answer_kind {
@@ -187,7 +191,13 @@ struct sim__queue {
 struct sim__link {
     struct uvzk__link all;        /* sim->links */
     struct sim__client *client;   /* NULL: closed at this end */
+    struct sim__member *member;   /* the server it leads to */
     struct sim__session *session; /* NULL: none attached */
+    int64_t session_id;           /* also when the session has ended, or another one's
+                                     link is attached to it by now; 0: none yet */
+    struct uvzk__link held;       /* struct sim__held: not before the member has applied
+                                     what they wait for, and in this order */
+    bool letting_go;              /* what was held is being performed */
     bool server_open;
     bool told_end;              /* the server has hung up, END is on its way */
     struct sim__queue up, down; /* requests, answers */
@@ -200,7 +210,8 @@ struct sim__link {
     char *who; /* client's name, for the trace */
 };
 
-struct sim__link *sim__link_new(struct sim *sim, struct sim__client *client);
+struct sim__link *sim__link_new(struct sim *sim, struct sim__client *client,
+                                struct sim__member *member);
 void sim__link_send_up(struct sim *sim, struct sim__link *link,
                        struct sim__request *request);
 void sim__link_send_down(struct sim *sim, struct sim__link *link,
@@ -211,6 +222,90 @@ void sim__link_close_server(struct sim *sim, struct sim__link *link);
 size_t sim__queue_length(const struct sim__queue *queue);
 /* Frees the links both ends of which are closed; between two events only. */
 void sim__links_sweep(struct sim *sim);
+
+/* ------------------------------------------------------------- transactions */
+
+/* What one does to one znode, or to a session. */
+struct sim__effect {
+    struct uvzk__link link;
+    struct uvzk__op op; /* CREATE, DELETE, SET, with its path and data in this block;
+                           CHECK: the znode becomes unreadable, or is no longer */
+    int64_t owner;
+    int64_t ended;   /* this session has, and there is no op; else 0 */
+    bool unreadable; /* CREATE, CHECK */
+};
+
+/* In the log until every member has applied it. */
+struct sim__txn {
+    struct uvzk__link link, effects;
+    uint64_t number, at;
+    int64_t zxid;
+    size_t awaited; /* members that are yet to apply it */
+};
+
+/* One transaction: begin, what it does (which is done at the leader at once, and told
+ * there to who watches), commit. One after the other. */
+void sim__txn_begin(struct sim *sim);
+struct sim__node *sim__txn_create(struct sim *sim, const struct uvzk__op *op,
+                                  int64_t owner);
+void sim__txn_delete(struct sim *sim, struct sim__node *node);
+void sim__txn_set(struct sim *sim, struct sim__node *node, const void *data,
+                  size_t length);
+void sim__txn_permit(struct sim *sim, struct sim__node *node, bool readable);
+void sim__txn_end_session(struct sim *sim, int64_t id);
+void sim__txn_commit(struct sim *sim);
+/* A member has applied the transaction, or will never come to it. */
+void sim__txn_done(struct sim__txn *txn);
+/* NULL: the member has applied all. */
+struct sim__txn *sim__txn_after(struct sim *sim, const struct sim__txn *txn);
+void sim__txn_apply(struct sim *sim, struct sim__member *member,
+                    const struct sim__txn *txn);
+
+/* ------------------------------------------------------------------- servers */
+
+/* One of the ensemble. The leader has what has been committed, each other one its own
+ * znodes, some transactions behind. */
+struct sim__member {
+    size_t number;          /* from 0 */
+    struct sim__tree *tree; /* &own, or the ensemble's */
+    struct sim__tree own;
+    uint64_t applied;      /* number of the last transaction */
+    struct sim__txn *next; /* NULL: none */
+    struct sim__event apply;
+    uint64_t lags_until; /* it applies nothing before */
+    struct sim__server_watch *watches;
+    struct sim__watch_point *points;
+};
+
+/* What waits until its member has applied a transaction: an answer to be sent, or a
+ * request to be performed. */
+struct sim__held {
+    struct uvzk__link link;
+    uint64_t until; /* number of the transaction */
+    struct sim__answer *answer;
+    struct sim__request *request;
+};
+
+void sim__members_init(struct sim *sim);
+/* All connections have been hung up. They agree on what has been committed, and a new
+ * epoch begins. Nothing if there is one server. */
+void sim__members_elected(struct sim *sim, struct sim__member *leader);
+void sim__members_free(struct sim *sim);
+/* A transaction has been committed: each will apply it. */
+void sim__members_committed(struct sim *sim, struct sim__txn *txn);
+/* Which one a client is to try next. */
+struct sim__member *sim__member_pick(struct sim *sim, const struct sim__client *client);
+bool sim__member_up(const struct sim *sim, const struct sim__member *member);
+bool sim__member_leads(const struct sim *sim, const struct sim__member *member);
+/* The answer leaves when what was committed up to now (0: when nothing that this
+ * connection waits for) is applied at its member. Taken over. */
+void sim__member_answer(struct sim *sim, struct sim__link *link,
+                        struct sim__answer *answer, uint64_t until);
+/* The request is performed after everything that the connection waits for: true, and
+ * taken over; false: now. */
+bool sim__member_holds(struct sim *sim, struct sim__link *link,
+                       struct sim__request *request);
+void sim__link_drop_held(struct sim__link *link);
 
 /* -------------------------------------------------------------------- server */
 
@@ -241,13 +336,17 @@ struct sim__watch_point {
     UT_hash_handle hh; /* by path */
 };
 
+/* All of them: what has been committed. */
 struct sim__server {
     struct sim__tree tree;
+    struct sim__member *members, *leader;
+    size_t member_count;
+    uint64_t txn_count;
+    struct sim__txn *txn;  /* begun */
+    struct uvzk__link log; /* what not all members have applied */
     struct sim__session *sessions;
     struct sim__session hand; /* of sim_create_by_hand; it never ends */
     int64_t next_session;
-    struct sim__server_watch *watches;
-    struct sim__watch_point *points;
     uint64_t up_at; /* no connection before */
     struct sim__event container_check;
     struct {
@@ -263,27 +362,25 @@ void sim__server_receive(struct sim *sim, struct sim__link *link,
                          struct sim__request *request);
 /* What was sent before still arrives, then END. */
 void sim__server_hang_up(struct sim *sim, struct sim__link *link);
-void sim__server_detach(struct sim *sim, struct sim__link *link);
-/* Deletes the znode and tells who watches. */
-void sim__server_delete(struct sim *sim, struct sim__node *node);
+void sim__server_detach(struct sim__link *link);
 /* One op, with the next zxid: 0 or the server's refusal. *made: the znode
  * created or set, else untouched. Sequential creates are understood too. */
 int sim__server_write(struct sim *sim, struct uvzk__op op, struct sim__session *session,
                       struct sim__node **made);
 
 /* kind: enum sim__watch_kind. Nothing if the id is 0 or stands already. */
-void sim__watch_add(struct sim *sim, struct sim__link *link, uint64_t id,
-                    const char *path, uint32_t kind);
-void sim__watch_forget(struct sim *sim, uint64_t id);
-void sim__watch_drop_all(struct sim *sim, struct sim__link *link);
+void sim__watch_add(struct sim__link *link, uint64_t id, const char *path, uint32_t kind);
+void sim__watch_forget(struct sim__link *link, uint64_t id);
+void sim__watch_drop_all(struct sim__link *link);
 void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t id,
                      enum uvzk__watch_event event);
-/* Tells who watches the znode itself, and of its end also who watches its
- * children; who watches the children of its parent. Of what nobody may read the
+/* Tells who watches the znode itself at this member, and of its end also who watches
+ * its children; who watches the children of its parent. Of what nobody may read the
  * watches go, and nothing is told. */
-void sim__watch_fire_node(struct sim *sim, const struct sim__node *node,
-                          enum uvzk__watch_event event);
-void sim__watch_fire_parent(struct sim *sim, const struct sim__node *node);
+void sim__watch_fire_node(struct sim *sim, struct sim__member *member,
+                          const struct sim__node *node, enum uvzk__watch_event event);
+void sim__watch_fire_parent(struct sim *sim, struct sim__member *member,
+                            const struct sim__node *node);
 
 struct sim__session *sim__session_new(struct sim *sim, uint32_t timeout_ms);
 void sim__session_end(struct sim *sim, struct sim__session *session);
@@ -346,6 +443,7 @@ struct sim__client {
     uint64_t extra_ms;
     bool lose_request, lose_reply, spoil_reply; /* the next one to arrive */
     int fail_open;
+    int server;           /* where it connects to from now on; -1: anywhere */
     uint32_t fail_random; /* counts down to the call that fails */
 };
 

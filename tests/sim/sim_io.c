@@ -155,15 +155,17 @@ static void retry_later(struct sim__client *client)
 
 static void attempt(struct sim *sim, struct sim__client *client)
 {
-    if (sim->now < client->cut_until || sim->now < sim->server.up_at) {
+    struct sim__member *member = sim__member_pick(sim, client);
+    if (sim->now < client->cut_until || !sim__member_up(sim, member)) {
         retry_later(client);
         return;
     }
     struct sim__request *request = sim__request_new(SIM__CONNECT, NULL);
     request->session_id = client->session_id;
     request->timeout_ms = client->asked_ms;
+    request->seen_zxid = client->last_zxid;
     client->io = SIM__IO_HANDSHAKE;
-    client->link = sim__link_new(sim, client);
+    client->link = sim__link_new(sim, client, member);
     client->heard = sim->now;
     sim__event_set(sim, &client->timeout,
                    sim->now + client->timeout_ms * UINT64_C(2) / 3);

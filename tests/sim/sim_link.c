@@ -122,11 +122,14 @@ static void queue_init(struct sim__queue *queue,
     queue->event.fire = fire;
 }
 
-struct sim__link *sim__link_new(struct sim *sim, struct sim__client *client)
+struct sim__link *sim__link_new(struct sim *sim, struct sim__client *client,
+                                struct sim__member *member)
 {
     struct sim__link *link = sim__alloc(sizeof(*link));
     queue_init(&link->up, up_arrives);
     queue_init(&link->down, down_arrives);
+    link->member = member;
+    uvzk__list_init(&link->held);
     uvzk__list_init(&link->watches);
     uvzk__list_init(&link->all);
     uvzk__list_append(&sim->links, &link->all);
@@ -195,9 +198,10 @@ void sim__link_close_client(struct sim *sim, struct sim__link *link, size_t keep
 
 void sim__link_close_server(struct sim *sim, struct sim__link *link)
 {
-    sim__server_detach(sim, link);
+    sim__server_detach(link);
     sim__event_clear(sim, &link->follower_end);
     drop_requests(sim, link, 0);
+    sim__link_drop_held(link);
     link->server_open = false;
     sim->dead_links = true;
 }

@@ -77,7 +77,11 @@ size_t sim_session_count(const struct sim *sim)
 
 size_t sim_watch_count(const struct sim *sim)
 {
-    return HASH_COUNT(sim->server.watches);
+    size_t count = 0;
+    for (size_t i = 0; i < sim->server.member_count; i++) {
+        count += HASH_COUNT(sim->server.members[i].watches);
+    }
+    return count;
 }
 
 int64_t sim_zxid(const struct sim *sim)
@@ -130,8 +134,9 @@ int sim_set_readable(struct sim *sim, const char *path, bool readable)
         return UVZK_ENONODE;
     }
     sim__trace(sim, "hand", "%s %s", readable ? "gives READ on" : "takes READ on", path);
-    sim->server.tree.zxid++;
-    node->unreadable = !readable;
+    sim__txn_begin(sim);
+    sim__txn_permit(sim, node, readable);
+    sim__txn_commit(sim);
     return 0;
 }
 

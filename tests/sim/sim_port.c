@@ -592,6 +592,7 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
                                        .random = port_random};
     client->sim = sim;
     client->name = sim__copy(name, strlen(name) + 1);
+    client->server = -1;
     client->asked_ms = sim->options.session_timeout_ms;
     client->latency_min_ms = sim->options.latency_min_ms;
     client->latency_max_ms = sim->options.latency_max_ms;

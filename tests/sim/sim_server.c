@@ -18,21 +18,11 @@ static struct sim__node *apply_create(struct sim *sim, const struct uvzk__op *op
                                       struct sim__session *session)
 {
     bool ephemeral = op->mode == UVZK__EPHEMERAL;
-    struct sim__node *node =
-        sim__tree_create(&sim->server.tree, op, ephemeral ? session->id : 0);
+    struct sim__node *node = sim__txn_create(sim, op, ephemeral ? session->id : 0);
     if (ephemeral) {
         uvzk__list_append(&session->ephemerals, &node->group);
     }
-    sim__watch_fire_node(sim, node, UVZK__WATCH_CREATED);
-    sim__watch_fire_parent(sim, node);
     return node;
-}
-
-void sim__server_delete(struct sim *sim, struct sim__node *node)
-{
-    sim__watch_fire_node(sim, node, UVZK__WATCH_DELETED);
-    sim__watch_fire_parent(sim, node);
-    sim__tree_delete(&sim->server.tree, node);
 }
 
 static struct sim__node *apply(struct sim *sim, const struct uvzk__op *op,
@@ -44,12 +34,11 @@ static struct sim__node *apply(struct sim *sim, const struct uvzk__op *op,
     }
     struct sim__node *node = sim__tree_find(tree, op->path, strlen(op->path));
     if (op->kind == UVZK__OP_DELETE) {
-        sim__server_delete(sim, node);
+        sim__txn_delete(sim, node);
         return NULL;
     }
     if (op->kind == UVZK__OP_SET) {
-        sim__tree_set(tree, node, op->data, op->data_length);
-        sim__watch_fire_node(sim, node, UVZK__WATCH_CHANGED);
+        sim__txn_set(sim, node, op->data, op->data_length);
     }
     return node;
 }
@@ -63,9 +52,10 @@ void sim_check_containers(struct sim *sim)
         struct sim__node *node = UVZK__CONTAINER_OF(at, struct sim__node, group);
         at = at->next;
         if (node->stat.child_count == 0 && node->counter != 0) {
-            tree->zxid++;
             sim__trace(sim, "server", "removes container %s", node->path);
-            sim__server_delete(sim, node);
+            sim__txn_begin(sim);
+            sim__txn_delete(sim, node);
+            sim__txn_commit(sim);
         }
     }
 }
@@ -84,13 +74,13 @@ static void container_check(struct sim *sim, struct sim__event *event)
 
 /* ---------------------------------------------------------------- hanging up */
 
-void sim__server_detach(struct sim *sim, struct sim__link *link)
+void sim__server_detach(struct sim__link *link)
 {
     if (link->session != NULL) {
         link->session->link = NULL;
         link->session = NULL;
     }
-    sim__watch_drop_all(sim, link);
+    sim__watch_drop_all(link);
 }
 
 void sim__server_hang_up(struct sim *sim, struct sim__link *link)
@@ -105,11 +95,33 @@ void sim__server_hang_up(struct sim *sim, struct sim__link *link)
 
 /* --------------------------------------------------------- session requests */
 
+static void answer_connect(struct sim *sim, struct sim__link *link,
+                           const struct sim__session *session, uint64_t until)
+{
+    struct sim__answer *answer = sim__answer_new(SIM__CONNECTED);
+    answer->session_id = session->id;
+    answer->timeout_ms = session->timeout_ms;
+    link->session_id = session->id;
+    sim__member_answer(sim, link, answer, until);
+}
+
+/* A server that is behind what the client has been replied would show it the past. */
+static bool refuses_connect(struct sim *sim, const struct sim__link *link,
+                            const struct sim__request *request)
+{
+    bool behind = request->seen_zxid > link->member->tree->zxid;
+    if (sim->server.member_count > 1) {
+        sim__trace(sim, link->who, "comes to server %zu%s", link->member->number,
+                   behind ? ", which is behind" : "");
+    }
+    return behind || !sim__member_up(sim, link->member);
+}
+
 static void receive_connect(struct sim *sim, struct sim__link *link,
                             const struct sim__request *request)
 {
     struct sim__session *session = NULL;
-    if (sim->now < sim->server.up_at) {
+    if (refuses_connect(sim, link, request)) {
         sim__server_hang_up(sim, link);
         return;
     }
@@ -131,23 +143,21 @@ static void receive_connect(struct sim *sim, struct sim__link *link,
     session->link = link;
     link->session = session;
     sim__session_touch(sim, session, sim->now);
-    struct sim__answer *answer = sim__answer_new(SIM__CONNECTED);
-    answer->session_id = session->id;
-    answer->timeout_ms = session->timeout_ms;
-    sim__link_send_down(sim, link, answer);
+    answer_connect(sim, link, session,
+                   request->session_id == 0 ? sim->server.txn_count : 0);
 }
 
-/* Of the server this link leads to: the leader, or a follower left alone. */
-static struct sim__tree *tree_seen(struct sim *sim, struct sim__link *link)
+/* Of the server this link leads to, or of a follower left alone. */
+static struct sim__tree *tree_seen(const struct sim__link *link)
 {
-    return link->follower != NULL ? link->follower : &sim->server.tree;
+    return link->follower != NULL ? link->follower : link->member->tree;
 }
 
 static void receive_ping(struct sim *sim, struct sim__link *link)
 {
     struct sim__answer *answer = sim__answer_new(SIM__PONG);
-    answer->zxid = tree_seen(sim, link)->zxid;
-    sim__link_send_down(sim, link, answer);
+    answer->zxid = tree_seen(link)->zxid;
+    sim__member_answer(sim, link, answer, 0);
 }
 
 /* SetWatches: what the client has missed since seen_zxid is told at once. */
@@ -155,7 +165,7 @@ static void receive_rewatch(struct sim *sim, struct sim__link *link,
                             const struct sim__request *request)
 {
     struct sim__node *node =
-        sim__tree_find(&sim->server.tree, request->path, strlen(request->path));
+        sim__tree_find(link->member->tree, request->path, strlen(request->path));
     bool child = request->watch_kind == SIM__WATCH_CHILD;
     if (link->follower != NULL) {
         return;
@@ -173,7 +183,7 @@ static void receive_rewatch(struct sim *sim, struct sim__link *link,
                         child ? UVZK__WATCH_CHILDREN : UVZK__WATCH_CHANGED);
         return;
     }
-    sim__watch_add(sim, link, request->watch_id, request->path, request->watch_kind);
+    sim__watch_add(link, request->watch_id, request->path, request->watch_kind);
 }
 
 /* -------------------------------------------------------------------- reads */
@@ -222,7 +232,7 @@ static int serve_read(struct sim *sim, struct sim__link *link,
                       const struct sim__request *request, struct sim__answer *answer)
 {
     struct sim__node *node =
-        sim__tree_find(tree_seen(sim, link), request->path, strlen(request->path));
+        sim__tree_find(tree_seen(link), request->path, strlen(request->path));
     bool exists = request->kind == UVZK__RPC_EXISTS;
     bool arms = node != NULL || exists;
     if (node != NULL && node->unreadable && (!exists || sim->options.exists_needs_read)) {
@@ -231,8 +241,7 @@ static int serve_read(struct sim *sim, struct sim__link *link,
     if (arms && request->watch_id != 0) {
         answer->watch_id = request->watch_id;
         if (link->follower == NULL) { /* a lonely follower sees no change */
-            sim__watch_add(sim, link, request->watch_id, request->path,
-                           request->watch_kind);
+            sim__watch_add(link, request->watch_id, request->path, request->watch_kind);
         }
     }
     if (node == NULL) {
@@ -266,11 +275,12 @@ int sim__server_write(struct sim *sim, struct uvzk__op op, struct sim__session *
                       struct sim__node **made)
 {
     char *path;
-    sim->server.tree.zxid++; /* a failed write takes one too */
+    sim__txn_begin(sim); /* a failed write takes a zxid too */
     int status = check(sim, &op, session, NULL, &path);
     if (status == 0) {
         *made = apply(sim, &op, session);
     }
+    sim__txn_commit(sim);
     free(path);
     return status;
 }
@@ -321,7 +331,7 @@ static int serve_multi(struct sim *sim, struct sim__session *session,
     struct uvzk__op *ops = sim__copy(request->ops, count * sizeof(*ops));
     char **paths = sim__alloc(count * sizeof(*paths));
     int status = 0;
-    sim->server.tree.zxid++; /* of checks alone too: they go through the quorum */
+    sim__txn_begin(sim); /* of checks alone too: they go through the quorum */
     for (i = 0; i < count && status == 0; i++) {
         status = check(sim, &ops[i], session, &changes, &paths[i]);
     }
@@ -330,6 +340,7 @@ static int serve_multi(struct sim *sim, struct sim__session *session,
     } else {
         apply_all(sim, session, ops, count, answer);
     }
+    sim__txn_commit(sim);
     sim__changes_free(&changes);
     for (i = 0; i < count; i++) {
         free(paths[i]);
@@ -378,16 +389,26 @@ static bool lost(struct sim *sim, bool *once, uint32_t ppm)
     return sim__random_hit(sim, ppm) || asked;
 }
 
+static bool is_read(const struct sim__request *request)
+{
+    return request->kind == UVZK__RPC_GET || request->kind == UVZK__RPC_EXISTS ||
+           request->kind == UVZK__RPC_CHILDREN;
+}
+
 static void receive_rpc(struct sim *sim, struct sim__link *link,
                         const struct sim__request *request)
 {
     struct sim__client *client = link->client;
+    if (link->session == NULL && !is_read(request)) {
+        sim__server_hang_up(sim, link); /* it has ended, says the leader */
+        return;
+    }
     struct sim__answer *answer = sim__answer_new(SIM__REPLY);
     answer->reply = sim__alloc(sizeof(*answer->reply));
     answer->reply->failed_op = SIZE_MAX;
     int status = serve(sim, link, request, answer);
     answer->reply->status = status;
-    answer->zxid = tree_seen(sim, link)->zxid;
+    answer->zxid = tree_seen(link)->zxid;
     sim__trace(sim, link->who, "server: %s %s -> %s%s%s",
                sim__request_name(request->kind),
                request->path != NULL ? request->path : "", sim__code(status),
@@ -402,18 +423,17 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
     if (lost(sim, client != NULL ? &client->spoil_reply : NULL,
              sim->faults.spoil_reply)) {
         *answer->reply = (struct uvzk__reply){.status = UV_ENOMEM, .failed_op = SIZE_MAX};
-        sim__watch_forget(sim, request->watch_id);
+        sim__watch_forget(link, request->watch_id);
         answer->watch_id = 0;
     }
-    sim__link_send_down(sim, link, answer);
+    sim__member_answer(sim, link, answer, is_read(request) ? 0 : sim->server.txn_count);
 }
 
 /* Without its leader a follower answers what it can alone, until a request of
  * the session waits for the leader: then all that follow wait behind it. */
 static bool hangs(struct sim__link *link, const struct sim__request *request)
 {
-    bool alone = request->kind == UVZK__RPC_GET || request->kind == UVZK__RPC_EXISTS ||
-                 request->kind == UVZK__RPC_CHILDREN || request->kind == SIM__PING ||
+    bool alone = is_read(request) || request->kind == SIM__PING ||
                  request->kind == SIM__FORGET || request->kind == SIM__REWATCH;
     if (link->follower != NULL && !alone) {
         link->hangs = true;
@@ -429,6 +449,15 @@ static bool loses_request(struct sim *sim, struct sim__link *link,
     struct sim__client *client = link->client;
     return counts && lost(sim, client != NULL ? &client->lose_request : NULL,
                           sim->faults.lose_request);
+}
+
+/* What is held was heard when it came. */
+static void heard(struct sim *sim, struct sim__link *link,
+                  const struct sim__request *request)
+{
+    if (link->session != NULL && link->follower == NULL && !request->held) {
+        sim__session_heard(sim, link->session);
+    }
 }
 
 static void receive(struct sim *sim, struct sim__link *link,
@@ -447,15 +476,15 @@ static void receive(struct sim *sim, struct sim__link *link,
         sim__server_hang_up(sim, link);
         return;
     }
-    if (link->session != NULL && link->follower == NULL) {
-        sim__session_heard(sim, link->session);
-    }
+    heard(sim, link, request);
     if (request->kind == SIM__PING) {
         receive_ping(sim, link);
     } else if (request->kind == SIM__FORGET) {
-        sim__watch_forget(sim, request->watch_id);
+        sim__watch_forget(link, request->watch_id);
     } else if (request->kind == SIM__REWATCH) {
         receive_rewatch(sim, link, request);
+    } else if (request->kind == SIM__END_SESSION && link->session == NULL) {
+        sim__server_hang_up(sim, link);
     } else if (request->kind == SIM__END_SESSION) {
         sim__trace(sim, link->who, "server: session %" PRIx64 " is closed",
                    (uint64_t)link->session->id);
@@ -468,6 +497,9 @@ static void receive(struct sim *sim, struct sim__link *link,
 void sim__server_receive(struct sim *sim, struct sim__link *link,
                          struct sim__request *request)
 {
+    if (sim__member_holds(sim, link, request)) {
+        return;
+    }
     receive(sim, link, request);
     free(request);
 }
@@ -478,6 +510,7 @@ void sim__server_init(struct sim *sim)
 {
     struct sim__server *server = &sim->server;
     sim__tree_init(&server->tree);
+    sim__members_init(sim);
     server->next_session = INT64_C(0x100000000);
     server->hand.id = HAND_ID;
     uvzk__list_init(&server->hand.ephemerals);
@@ -495,5 +528,6 @@ void sim__server_free(struct sim *sim)
         sim__session_end(sim, session);
     }
     sim__event_clear(sim, &server->container_check);
+    sim__members_free(sim);
     sim__tree_free(&server->tree);
 }

@@ -28,14 +28,17 @@ static uint64_t session_end_at(const struct sim *sim, const struct sim__session 
 void sim__session_end(struct sim *sim, struct sim__session *session)
 {
     struct sim__link *link = session->link;
-    sim->server.tree.zxid++;
+    sim__txn_begin(sim);
     while (!uvzk__list_empty(&session->ephemerals)) {
-        sim__server_delete(
+        sim__txn_delete(
             sim, UVZK__CONTAINER_OF(session->ephemerals.next, struct sim__node, group));
     }
+    sim__txn_end_session(sim, session->id);
+    sim__txn_commit(sim);
     if (link != NULL) {
         link->session = NULL;
-        if (link->follower == NULL) { /* else the follower does not know */
+        /* Else the follower does not know, or not yet. */
+        if (link->follower == NULL && sim__member_leads(sim, link->member)) {
             sim__server_hang_up(sim, link);
         }
     }
@@ -98,7 +101,8 @@ struct sim__session *sim__session_new(struct sim *sim, uint32_t timeout_ms)
     session->expiry.fire = session_expiry;
     uvzk__list_init(&session->ephemerals);
     HASH_ADD(hh, sim->server.sessions, id, sizeof(session->id), session);
-    sim->server.tree.zxid++;
+    sim__txn_begin(sim);
+    sim__txn_commit(sim);
     sim__session_touch(sim, session, sim->now);
     return session;
 }

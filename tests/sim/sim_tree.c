@@ -158,7 +158,6 @@ struct sim__node *sim__tree_create(struct sim__tree *tree, const struct uvzk__op
     node->stat.mzxid = tree->zxid;
     node->pzxid = tree->zxid;
     node->stat.ephemeral_owner = owner;
-    node->unreadable = !sim__acl_grants_read(op->acl);
     if (op->mode == UVZK__CONTAINER) {
         node->container = true;
         uvzk__list_append(&tree->containers, &node->group);

@@ -1,4 +1,4 @@
-/* The server's watches: one-shot, by path, of the znode or of its children.
+/* A server's watches: one-shot, by path, of the znode or of its children.
  *
  * They belong to a connection: when it goes they go, and the client, once back,
  * asks for them anew. */
@@ -7,83 +7,83 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sim__watch_point *point_find(struct sim__server *server, const char *path,
+static struct sim__watch_point *point_find(struct sim__member *member, const char *path,
                                            size_t length)
 {
     struct sim__watch_point *point = NULL;
-    HASH_FIND(hh, server->points, path, (unsigned)length, point);
+    HASH_FIND(hh, member->points, path, (unsigned)length, point);
     return point;
 }
 
-static struct sim__watch_point *point_at(struct sim__server *server, const char *path)
+static struct sim__watch_point *point_at(struct sim__member *member, const char *path)
 {
     size_t length = strlen(path);
-    struct sim__watch_point *point = point_find(server, path, length);
+    struct sim__watch_point *point = point_find(member, path, length);
     if (point == NULL) {
         point = sim__alloc(sizeof(*point));
         point->path = sim__copy(path, length + 1);
         uvzk__list_init(&point->data);
         uvzk__list_init(&point->child);
-        HASH_ADD_KEYPTR(hh, server->points, point->path, (unsigned)length, point);
+        HASH_ADD_KEYPTR(hh, member->points, point->path, (unsigned)length, point);
     }
     return point;
 }
 
-static void point_sweep(struct sim__server *server, struct sim__watch_point *point)
+static void point_sweep(struct sim__member *member, struct sim__watch_point *point)
 {
     if (uvzk__list_empty(&point->data) && uvzk__list_empty(&point->child)) {
-        HASH_DELETE(hh, server->points, point);
+        HASH_DELETE(hh, member->points, point);
         free(point->path);
         free(point);
     }
 }
 
-void sim__watch_add(struct sim *sim, struct sim__link *link, uint64_t id,
-                    const char *path, uint32_t kind)
+void sim__watch_add(struct sim__link *link, uint64_t id, const char *path, uint32_t kind)
 {
-    struct sim__server *server = &sim->server;
+    struct sim__member *member = link->member;
     struct sim__server_watch *watch = NULL;
-    HASH_FIND(hh, server->watches, &id, sizeof(id), watch);
+    HASH_FIND(hh, member->watches, &id, sizeof(id), watch);
     if (id == 0 || watch != NULL) {
         return;
     }
     watch = sim__alloc(sizeof(*watch));
     watch->id = id;
     watch->link = link;
-    watch->point = point_at(server, path);
+    watch->point = point_at(member, path);
     uvzk__list_append(&link->watches, &watch->on_link);
     uvzk__list_append(kind == SIM__WATCH_CHILD ? &watch->point->child
                                                : &watch->point->data,
                       &watch->on_point);
-    HASH_ADD(hh, server->watches, id, sizeof(watch->id), watch);
+    HASH_ADD(hh, member->watches, id, sizeof(watch->id), watch);
 }
 
 /* Leaves its point, which may be without watches now, to the caller. */
-static void watch_free(struct sim__server *server, struct sim__server_watch *watch)
+static void watch_free(struct sim__member *member, struct sim__server_watch *watch)
 {
-    HASH_DELETE(hh, server->watches, watch);
+    HASH_DELETE(hh, member->watches, watch);
     uvzk__list_remove(&watch->on_link);
     uvzk__list_remove(&watch->on_point);
     free(watch);
 }
 
-void sim__watch_forget(struct sim *sim, uint64_t id)
+void sim__watch_forget(struct sim__link *link, uint64_t id)
 {
+    struct sim__member *member = link->member;
     struct sim__server_watch *watch = NULL;
-    HASH_FIND(hh, sim->server.watches, &id, sizeof(id), watch);
+    HASH_FIND(hh, member->watches, &id, sizeof(id), watch);
     if (watch != NULL) {
         struct sim__watch_point *point = watch->point;
-        watch_free(&sim->server, watch);
-        point_sweep(&sim->server, point);
+        watch_free(member, watch);
+        point_sweep(member, point);
     }
 }
 
-void sim__watch_drop_all(struct sim *sim, struct sim__link *link)
+void sim__watch_drop_all(struct sim__link *link)
 {
     while (!uvzk__list_empty(&link->watches)) {
         struct sim__server_watch *watch =
             UVZK__CONTAINER_OF(link->watches.next, struct sim__server_watch, on_link);
-        sim__watch_forget(sim, watch->id);
+        sim__watch_forget(link, watch->id);
     }
 }
 
@@ -98,8 +98,9 @@ void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t watch_id,
 
 /* Since the mend of CVE-2024-23944 who may not READ is told nothing, and the watch is
  * used up all the same. */
-static void fire_all(struct sim *sim, struct uvzk__link *watches,
-                     enum uvzk__watch_event event, bool unreadable)
+static void fire_all(struct sim *sim, struct sim__member *member,
+                     struct uvzk__link *watches, enum uvzk__watch_event event,
+                     bool unreadable)
 {
     while (!uvzk__list_empty(watches)) {
         struct sim__server_watch *watch =
@@ -107,30 +108,30 @@ static void fire_all(struct sim *sim, struct uvzk__link *watches,
         if (!unreadable) {
             sim__watch_tell(sim, watch->link, watch->id, event);
         }
-        watch_free(&sim->server, watch);
+        watch_free(member, watch);
     }
 }
 
-void sim__watch_fire_node(struct sim *sim, const struct sim__node *node,
-                          enum uvzk__watch_event event)
+void sim__watch_fire_node(struct sim *sim, struct sim__member *member,
+                          const struct sim__node *node, enum uvzk__watch_event event)
 {
-    struct sim__watch_point *point = point_find(&sim->server, node->path, node->length);
+    struct sim__watch_point *point = point_find(member, node->path, node->length);
     if (point != NULL) {
-        fire_all(sim, &point->data, event, node->unreadable);
+        fire_all(sim, member, &point->data, event, node->unreadable);
         if (event == UVZK__WATCH_DELETED) {
-            fire_all(sim, &point->child, event, node->unreadable);
+            fire_all(sim, member, &point->child, event, node->unreadable);
         }
-        point_sweep(&sim->server, point);
+        point_sweep(member, point);
     }
 }
 
-void sim__watch_fire_parent(struct sim *sim, const struct sim__node *node)
+void sim__watch_fire_parent(struct sim *sim, struct sim__member *member,
+                            const struct sim__node *node)
 {
     const struct sim__node *parent = node->parent;
-    struct sim__watch_point *point =
-        point_find(&sim->server, parent->path, parent->length);
+    struct sim__watch_point *point = point_find(member, parent->path, parent->length);
     if (point != NULL) {
-        fire_all(sim, &point->child, UVZK__WATCH_CHILDREN, parent->unreadable);
-        point_sweep(&sim->server, point);
+        fire_all(sim, member, &point->child, UVZK__WATCH_CHILDREN, parent->unreadable);
+        point_sweep(member, point);
     }
 }

@@ -77,6 +77,7 @@ static uint64_t swarm(uint64_t seed, bool shuffle)
     options.shuffle_ties = shuffle;
     options.hop_max_ms = (uint32_t)(seed % 3);
     options.batches = seed / 2 % 2 == 1;
+    options.servers = (uint32_t)(1 + seed / 4 % 4);
     struct sim *sim = sim_new(seed, &options);
     for (size_t i = 0; i < 3; i++) {
         static const char *const names[] = {"a", "b", "c"};

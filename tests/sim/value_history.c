@@ -528,7 +528,7 @@ static bool everyone_is_current(struct world *world)
 
 /* ------------------------------------------------------------------- the history */
 
-static void some_faults(struct world *world)
+static void some_faults(struct world *world, uint64_t seed)
 {
     struct sim_faults faults;
     uint32_t weight = (uint32_t)chance(world, 4); /* one in four has hardly any */
@@ -551,6 +551,7 @@ static void some_faults(struct world *world)
                              : (uint32_t)(2 + 4 * chance(world, 2)) * world->timeout_ms;
     faults.pause_max_ms = 2 * world->timeout_ms;
     faults.cut_max_ms = 2 * world->timeout_ms;
+    history_sim_faults(&faults, seed, world->timeout_ms);
     sim_set_faults(world->sim, &faults);
 }
 
@@ -576,7 +577,7 @@ static void create_world(struct world *world, uint64_t seed, bool verbose)
         open_seat(&world->seats[i]);
     }
     metronome_begin(&world->metronome, world->sim, 5);
-    some_faults(world);
+    some_faults(world, seed);
 }
 
 static void live(struct world *world, uint64_t until, bool active)

@@ -1,0 +1,226 @@
+/* The servers. What is committed is done at the leader; each of the others applies it
+ * later, in the same order, and answers out of what it has applied:
+ *
+ *   a write        is done at once, and its reply waits until this server has applied it
+ *   sync           is answered when this server has applied what was committed by then
+ *   anything else  of the same connection waits behind these
+ *
+ * A connection is refused by a server that is behind what its client has been replied. */
+#include "sim_inside.h"
+
+#include <stdlib.h>
+
+bool sim__member_leads(const struct sim *sim, const struct sim__member *member)
+{
+    return member == sim->server.leader;
+}
+
+bool sim__member_up(const struct sim *sim, const struct sim__member *member)
+{
+    (void)member;
+    return sim->now >= sim->server.up_at;
+}
+
+struct sim__member *sim__member_pick(struct sim *sim, const struct sim__client *client)
+{
+    struct sim__server *server = &sim->server;
+    size_t number = client->server >= 0 ? (size_t)client->server
+                                        : (size_t)sim_random(sim, server->member_count);
+    return &server->members[number];
+}
+
+static uint64_t applied(const struct sim *sim, const struct sim__member *member)
+{
+    return sim__member_leads(sim, member) ? sim->server.txn_count : member->applied;
+}
+
+/* -------------------------------------------------------------- what is held */
+
+void sim__member_answer(struct sim *sim, struct sim__link *link,
+                        struct sim__answer *answer, uint64_t until)
+{
+    bool first = link->letting_go || uvzk__list_empty(&link->held);
+    if (first && applied(sim, link->member) >= until) {
+        sim__link_send_down(sim, link, answer);
+        return;
+    }
+    struct sim__held *held = sim__alloc(sizeof(*held));
+    uvzk__list_init(&held->link);
+    held->until = until;
+    held->answer = answer;
+    uvzk__list_append(&link->held, &held->link);
+}
+
+bool sim__member_holds(struct sim *sim, struct sim__link *link,
+                       struct sim__request *request)
+{
+    bool passes = request->kind == UVZK__RPC_CREATE ||
+                  request->kind == UVZK__RPC_DELETE || request->kind == UVZK__RPC_SET ||
+                  request->kind == UVZK__RPC_MULTI || request->kind == UVZK__RPC_SYNC ||
+                  request->kind == SIM__END_SESSION;
+    if (passes || request->held || uvzk__list_empty(&link->held)) {
+        return false;
+    }
+    struct sim__held *held = sim__alloc(sizeof(*held));
+    uvzk__list_init(&held->link);
+    request->held = true;
+    if (link->session != NULL && link->follower == NULL) {
+        sim__session_heard(sim, link->session);
+    }
+    held->request = request;
+    uvzk__list_append(&link->held, &held->link);
+    return true;
+}
+
+static void held_free(struct sim__held *held)
+{
+    if (held->answer != NULL) {
+        sim__answer_free(held->answer);
+    }
+    free(held->request);
+    free(held);
+}
+
+void sim__link_drop_held(struct sim__link *link)
+{
+    struct uvzk__link *taken;
+    while ((taken = uvzk__list_take(&link->held)) != NULL) {
+        held_free(UVZK__CONTAINER_OF(taken, struct sim__held, link));
+    }
+}
+
+/* A request that is performed may end the connection, and with it what is held. */
+static void let_go(struct sim *sim, struct sim__link *link)
+{
+    while (!uvzk__list_empty(&link->held)) {
+        struct sim__held *held =
+            UVZK__CONTAINER_OF(link->held.next, struct sim__held, link);
+        if (held->until > applied(sim, link->member)) {
+            return;
+        }
+        uvzk__list_remove(&held->link);
+        if (held->answer != NULL) {
+            held->answer->zxid = link->member->tree->zxid;
+            sim__link_send_down(sim, link, held->answer);
+        } else {
+            link->letting_go = true;
+            sim__server_receive(sim, link, held->request);
+            link->letting_go = false;
+        }
+        free(held);
+    }
+}
+
+static void let_all_go(struct sim *sim, const struct sim__member *member)
+{
+    for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
+        struct sim__link *link = UVZK__CONTAINER_OF(at, struct sim__link, all);
+        if (link->member == member && link->follower == NULL) {
+            let_go(sim, link);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------- the lag */
+
+static void apply_soon(struct sim *sim, struct sim__member *member)
+{
+    if (member->next == NULL) {
+        return;
+    }
+    uint64_t at = member->next->at + sim__random_between(sim, 0, sim->options.lag_max_ms);
+    sim__event_set(sim, &member->apply,
+                   at > member->lags_until ? at : member->lags_until);
+}
+
+static void apply_next(struct sim *sim, struct sim__event *event)
+{
+    struct sim__member *member = UVZK__CONTAINER_OF(event, struct sim__member, apply);
+    struct sim__txn *txn = member->next;
+    if (sim->now < member->lags_until) {
+        sim__event_set(sim, event, member->lags_until);
+        return;
+    }
+    member->next = sim__txn_after(sim, txn);
+    member->applied = txn->number;
+    sim__txn_apply(sim, member, txn);
+    sim__txn_done(txn);
+    let_all_go(sim, member);
+    apply_soon(sim, member);
+}
+
+void sim__members_committed(struct sim *sim, struct sim__txn *txn)
+{
+    for (size_t i = 0; i < sim->server.member_count; i++) {
+        struct sim__member *member = &sim->server.members[i];
+        if (!sim__member_leads(sim, member) && member->next == NULL) {
+            member->next = txn;
+            apply_soon(sim, member);
+        }
+    }
+    sim__txn_done(txn); /* by the leader */
+}
+
+/* What it has missed is taken over as a whole, when nobody is connected. */
+static void catch_up(struct sim *sim, struct sim__member *member)
+{
+    while (member->next != NULL) {
+        struct sim__txn *txn = member->next;
+        member->next = sim__txn_after(sim, txn);
+        sim__txn_done(txn);
+    }
+    sim__event_clear(sim, &member->apply);
+    member->applied = sim->server.txn_count;
+    member->lags_until = 0;
+    sim__tree_free(&member->own);
+    sim__tree_copy(&member->own, &sim->server.tree);
+}
+
+void sim__members_elected(struct sim *sim, struct sim__member *leader)
+{
+    struct sim__server *server = &sim->server;
+    if (server->member_count == 1) {
+        return;
+    }
+    server->leader = leader;
+    server->tree.zxid = ((server->tree.zxid >> 32) + 1) << 32;
+    for (size_t i = 0; i < server->member_count; i++) {
+        struct sim__member *member = &server->members[i];
+        catch_up(sim, member);
+        member->tree = member == leader ? &server->tree : &member->own;
+    }
+}
+
+/* ------------------------------------------------------------ beginning, end */
+
+void sim__members_init(struct sim *sim)
+{
+    struct sim__server *server = &sim->server;
+    server->member_count = sim->options.servers > 0 ? sim->options.servers : 1;
+    server->members = sim__alloc(server->member_count * sizeof(*server->members));
+    server->leader = &server->members[0];
+    uvzk__list_init(&server->log);
+    for (size_t i = 0; i < server->member_count; i++) {
+        struct sim__member *member = &server->members[i];
+        member->number = i;
+        sim__tree_init(&member->own);
+        member->tree = i == 0 ? &server->tree : &member->own;
+        member->apply.fire = apply_next;
+    }
+}
+
+void sim__members_free(struct sim *sim)
+{
+    struct sim__server *server = &sim->server;
+    for (size_t i = 0; i < server->member_count; i++) {
+        struct sim__member *member = &server->members[i];
+        while (member->next != NULL) {
+            struct sim__txn *txn = member->next;
+            member->next = sim__txn_after(sim, txn);
+            sim__txn_done(txn);
+        }
+        sim__event_clear(sim, &member->apply);
+        sim__tree_free(&member->own);
+    }
+    free(server->members);
+}

@@ -1,0 +1,192 @@
+/* Transactions: done at the leader at once, and, where there are more servers, kept in a
+ * log until each of them has applied it.
+ *
+ *   begin ─► create, delete, set... ─► commit ─► log ─► members, each in its own time
+ *
+ * There is one at a time, and it takes one zxid whatever it does, be it nothing. */
+#include "sim_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void sim__txn_begin(struct sim *sim)
+{
+    struct sim__server *server = &sim->server;
+    server->tree.zxid++;
+    server->txn_count++;
+    if (server->member_count == 1) {
+        return;
+    }
+    struct sim__txn *txn = sim__alloc(sizeof(*txn));
+    uvzk__list_init(&txn->link);
+    uvzk__list_init(&txn->effects);
+    txn->number = server->txn_count;
+    txn->at = sim->now;
+    txn->zxid = server->tree.zxid;
+    server->txn = txn;
+}
+
+/* For the log, if there is one: path and data become the effect's own. */
+static void record(struct sim *sim, const struct sim__effect *effect)
+{
+    const struct uvzk__op *op = &effect->op;
+    if (sim->server.txn == NULL) {
+        return;
+    }
+    size_t path_size = op->path != NULL ? strlen(op->path) + 1 : 0;
+    struct sim__effect *kept = sim__alloc(sizeof(*kept) + path_size + op->data_length);
+    *kept = *effect;
+    kept->op.acl = NULL;
+    char *room = (char *)(kept + 1);
+    if (path_size > 0) {
+        kept->op.path = memcpy(room, op->path, path_size);
+    }
+    if (op->data_length > 0) {
+        kept->op.data = memcpy(room + path_size, op->data, op->data_length);
+    }
+    uvzk__list_init(&kept->link);
+    uvzk__list_append(&sim->server.txn->effects, &kept->link);
+}
+
+/* --------------------------------------------------------- at any one member */
+
+static struct sim__node *make(struct sim *sim, struct sim__member *member,
+                              const struct sim__effect *effect)
+{
+    struct sim__node *node = sim__tree_create(member->tree, &effect->op, effect->owner);
+    node->unreadable = effect->unreadable;
+    sim__watch_fire_node(sim, member, node, UVZK__WATCH_CREATED);
+    sim__watch_fire_parent(sim, member, node);
+    return node;
+}
+
+static void delete_node(struct sim *sim, struct sim__member *member,
+                        struct sim__node *node)
+{
+    sim__watch_fire_node(sim, member, node, UVZK__WATCH_DELETED);
+    sim__watch_fire_parent(sim, member, node);
+    sim__tree_delete(member->tree, node);
+}
+
+static void set(struct sim *sim, struct sim__member *member, struct sim__node *node,
+                const struct uvzk__op *op)
+{
+    sim__tree_set(member->tree, node, op->data, op->data_length);
+    sim__watch_fire_node(sim, member, node, UVZK__WATCH_CHANGED);
+}
+
+/* The session's connections to this member, which did not know it until now. */
+static void hang_up_all(struct sim *sim, const struct sim__member *member, int64_t id)
+{
+    for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
+        struct sim__link *link = UVZK__CONTAINER_OF(at, struct sim__link, all);
+        if (link->member == member && link->session_id == id && link->follower == NULL) {
+            sim__server_hang_up(sim, link);
+        }
+    }
+}
+
+static void apply(struct sim *sim, struct sim__member *member,
+                  const struct sim__effect *effect)
+{
+    const struct uvzk__op *op = &effect->op;
+    if (effect->ended != 0) {
+        hang_up_all(sim, member, effect->ended);
+        return;
+    }
+    if (op->kind == UVZK__OP_CREATE) {
+        make(sim, member, effect);
+        return;
+    }
+    struct sim__node *node = sim__tree_find(member->tree, op->path, strlen(op->path));
+    if (op->kind == UVZK__OP_DELETE) {
+        delete_node(sim, member, node);
+    } else if (op->kind == UVZK__OP_SET) {
+        set(sim, member, node, op);
+    } else {
+        node->unreadable = effect->unreadable;
+    }
+}
+
+void sim__txn_apply(struct sim *sim, struct sim__member *member,
+                    const struct sim__txn *txn)
+{
+    member->tree->zxid = txn->zxid;
+    for (struct uvzk__link *at = txn->effects.next; at != &txn->effects; at = at->next) {
+        apply(sim, member, UVZK__CONTAINER_OF(at, struct sim__effect, link));
+    }
+}
+
+/* ------------------------------------------------------------- at the leader */
+
+struct sim__node *sim__txn_create(struct sim *sim, const struct uvzk__op *op,
+                                  int64_t owner)
+{
+    const struct sim__effect effect = {
+        .op = *op, .owner = owner, .unreadable = !sim__acl_grants_read(op->acl)};
+    record(sim, &effect);
+    return make(sim, sim->server.leader, &effect);
+}
+
+void sim__txn_delete(struct sim *sim, struct sim__node *node)
+{
+    record(sim,
+           &(struct sim__effect){.op = {.kind = UVZK__OP_DELETE, .path = node->path}});
+    delete_node(sim, sim->server.leader, node);
+}
+
+void sim__txn_set(struct sim *sim, struct sim__node *node, const void *data,
+                  size_t length)
+{
+    const struct sim__effect effect = {.op = {.kind = UVZK__OP_SET,
+                                              .path = node->path,
+                                              .data = data,
+                                              .data_length = length}};
+    record(sim, &effect);
+    set(sim, sim->server.leader, node, &effect.op);
+}
+
+void sim__txn_permit(struct sim *sim, struct sim__node *node, bool readable)
+{
+    record(sim, &(struct sim__effect){.op = {.kind = UVZK__OP_CHECK, .path = node->path},
+                                      .unreadable = !readable});
+    node->unreadable = !readable;
+}
+
+void sim__txn_end_session(struct sim *sim, int64_t id)
+{
+    record(sim, &(struct sim__effect){.ended = id});
+}
+
+void sim__txn_commit(struct sim *sim)
+{
+    struct sim__txn *txn = sim->server.txn;
+    if (txn != NULL) {
+        sim->server.txn = NULL;
+        uvzk__list_append(&sim->server.log, &txn->link);
+        txn->awaited = sim->server.member_count;
+        sim__members_committed(sim, txn);
+    }
+}
+
+/* ------------------------------------------------------------------- the log */
+
+void sim__txn_done(struct sim__txn *txn)
+{
+    if (--txn->awaited > 0) {
+        return;
+    }
+    struct uvzk__link *taken;
+    while ((taken = uvzk__list_take(&txn->effects)) != NULL) {
+        free(UVZK__CONTAINER_OF(taken, struct sim__effect, link));
+    }
+    uvzk__list_remove(&txn->link);
+    free(txn);
+}
+
+struct sim__txn *sim__txn_after(struct sim *sim, const struct sim__txn *txn)
+{
+    struct uvzk__link *next = txn->link.next;
+    return next == &sim->server.log ? NULL
+                                    : UVZK__CONTAINER_OF(next, struct sim__txn, link);
+}

@@ -1,0 +1,249 @@
+/* Several simulated servers: each behind the leader in its own way. */
+#include "cmocka_test.h"
+
+#include "probe.h"
+
+#include <string.h>
+
+#define LEADER 0
+#define FOLLOWER 1
+#define OTHER 2
+#define LAG_MS 1000U
+
+/* One millisecond each way, none from the leader to the others. */
+static struct sim *sim_of_three(void)
+{
+    struct sim_options options;
+    sim_options_init(&options);
+    options.latency_min_ms = options.latency_max_ms = 1;
+    options.alarm_late_max_ms = 0;
+    options.servers = 3;
+    options.lag_max_ms = 0;
+    return sim_new(1, &options);
+}
+
+static struct probe *probe_at(struct sim *sim, const char *name, int server)
+{
+    struct probe *probe = probe_new(sim, name);
+    sim_connect_to(probe->port, server);
+    probe_open(probe);
+    probe_hear(probe, "CONNECTED");
+    assert_int_equal(sim_server_of(probe->port), server);
+    return probe;
+}
+
+/* A, connected to the leader, B to a follower, and /a. */
+static struct sim *begin(struct probe **a, struct probe **b)
+{
+    struct sim *sim = sim_of_three();
+    *a = probe_at(sim, "a", LEADER);
+    *b = probe_at(sim, "b", FOLLOWER);
+    assert_int_equal(create(*a, "/a", UVZK__PERSISTENT), 0);
+    sim_run_for(sim, 1);
+    probe_said(*a);
+    return sim;
+}
+
+static void end(struct sim *sim, struct probe *a, struct probe *b)
+{
+    probe_end(a);
+    probe_end(b);
+    sim_free(sim);
+}
+
+static void each_answers_reads_from_what_it_has_applied(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    assert_int_equal(sim_leader(sim), LEADER);
+    assert_int_equal(read_once(b, UVZK__RPC_GET, "/a"), 0);
+    sim_lag(sim, FOLLOWER, LAG_MS);
+    assert_int_equal(create(a, "/b", UVZK__PERSISTENT), 0);
+    assert_int_equal(ask_wait(ask_set(a, "/a", "new", -1)), 0);
+    struct ask *late = ask_read(b, UVZK__RPC_GET, "/a", false);
+    assert_int_equal(ask_wait(late), 0);
+    assert_int_equal(late->stat.version, 0);
+    assert_int_equal(late->data_length, 0);
+    assert_int_equal(read_once(b, UVZK__RPC_EXISTS, "/b"), UVZK_ENONODE);
+    sim_run_for(sim, LAG_MS);
+    assert_int_equal(read_once(b, UVZK__RPC_EXISTS, "/b"), 0);
+    struct ask *now = ask_read(b, UVZK__RPC_GET, "/a", false);
+    assert_int_equal(ask_wait(now), 0);
+    assert_string_equal(now->data, "new");
+    assert_true(now->stat.mzxid > late->stat.mzxid);
+    end(sim, a, b);
+}
+
+static void a_sync_is_answered_when_its_server_has_caught_up(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    sim_lag(sim, FOLLOWER, LAG_MS);
+    assert_int_equal(create(a, "/b", UVZK__PERSISTENT), 0);
+    struct ask *early = ask_read(b, UVZK__RPC_EXISTS, "/b", false);
+    struct ask *sync = ask_sync(b, "/");
+    struct ask *late = ask_read(b, UVZK__RPC_EXISTS, "/b", false);
+    sim_run_for(sim, LAG_MS / 2);
+    assert_true(early->replied && !sync->replied && !late->replied);
+    assert_int_equal(early->status, UVZK_ENONODE);
+    assert_int_equal(ask_wait(late), 0);
+    assert_true(sync->replied);
+    end(sim, a, b);
+}
+
+/* It is committed long before that, and what is asked behind it waits, too. */
+static void a_write_is_answered_when_its_server_has_applied_it(void **state)
+{
+    static const char *const replies =
+        "create /b: ok; exists /c: ENONODE; multi: ok; exists /c: ok; sync /: ok";
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    sim_lag(sim, FOLLOWER, LAG_MS);
+    probe_said(b);
+    ask_create(b, "/b", UVZK__EPHEMERAL);
+    ask_read(b, UVZK__RPC_EXISTS, "/c", false);
+    sim_run_for(sim, 10);
+    assert_true(sim_exists(sim, "/b"));
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/b"), 0);
+    assert_int_equal(create(a, "/c", UVZK__PERSISTENT), 0);
+    ask_multi(b, NULL, 0); /* the empty one stands behind everything before it */
+    ask_read(b, UVZK__RPC_EXISTS, "/c", false);
+    ask_sync(b, "/");
+    sim_run_for(sim, 10);
+    assert_string_equal(probe_said(b), "");
+    sim_run_for(sim, LAG_MS);
+    assert_string_equal(probe_said(b), replies);
+    end(sim, a, b);
+}
+
+static void a_watch_fires_where_it_stands_when_that_is_applied(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    watch_on(a, UVZK__RPC_GET, "/a");
+    watch_on(b, UVZK__RPC_GET, "/a");
+    assert_int_equal(sim_watch_count(sim), 2);
+    probe_said(a);
+    probe_said(b);
+    sim_lag(sim, FOLLOWER, LAG_MS);
+    ask_set(b, "/a", "b", -1);
+    sim_run_for(sim, 10);
+    assert_string_equal(probe_said(a), "watch /a: changed");
+    assert_string_equal(probe_said(b), "");
+    sim_run_for(sim, LAG_MS);
+    assert_string_equal(probe_said(b), "watch /a: changed; set /a: ok");
+    assert_int_equal(sim_watch_count(sim), 0);
+    end(sim, a, b);
+}
+
+static void none_that_is_behind_what_was_replied_takes_a_connection(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    sim_lag(sim, FOLLOWER, LAG_MS);
+    assert_int_equal(create(a, "/b", UVZK__PERSISTENT), 0);
+    uint64_t asked = sim_now(sim);
+    sim_connect_to(a->port, FOLLOWER);
+    sim_disconnect(a->port, SIM_RESET, 0);
+    probe_hear(a, "SUSPENDED");
+    probe_hear(a, "CONNECTED");
+    assert_true(sim_now(sim) >= asked + LAG_MS - 10);
+    assert_int_equal(sim_server_of(a->port), FOLLOWER);
+    end(sim, a, b);
+}
+
+/* Whoever has heard of something by an event only may be shown the past. */
+static void an_event_is_no_reply(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    sim_lag(sim, OTHER, LAG_MS);
+    watch_on(a, UVZK__RPC_GET, "/a");
+    probe_said(a);
+    ask_delete(b, "/a", -1);
+    probe_hear(a, "watch /a: deleted");
+    sim_connect_to(a->port, OTHER);
+    sim_disconnect(a->port, SIM_RESET, 0);
+    probe_hear(a, "SUSPENDED");
+    probe_hear(a, "CONNECTED");
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), 0);
+    assert_int_equal(ask_wait(ask_multi(a, NULL, 0)), 0);
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
+    end(sim, a, b);
+}
+
+static void a_new_session_is_told_where_it_is_known(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    sim_lag(sim, OTHER, LAG_MS);
+    struct probe *c = probe_new(sim, "c");
+    sim_connect_to(c->port, OTHER);
+    probe_open(c);
+    sim_run_for(sim, LAG_MS / 2);
+    assert_string_equal(probe_said(c), "");
+    assert_int_equal(sim_session_count(sim), 3);
+    probe_hear(c, "CONNECTED");
+    probe_end(c);
+    end(sim, a, b);
+}
+
+/* It goes on to answer reads, and commits nothing. */
+static void an_ended_session_is_told_where_that_is_applied(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    create(b, "/a/b", UVZK__EPHEMERAL);
+    sim_lag(sim, FOLLOWER, LAG_MS);
+    assert_true(sim_expire(b->port));
+    assert_false(sim_exists(sim, "/a/b"));
+    assert_int_equal(read_once(b, UVZK__RPC_EXISTS, "/a/b"), 0);
+    probe_said(b);
+    uint64_t before = sim_now(sim);
+    probe_hear(b, "EXPIRED");
+    assert_true(sim_now(sim) >= before + LAG_MS / 2);
+    end(sim, a, b);
+}
+
+static void a_restart_makes_all_agree(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    struct ask *watched = watch_on(b, UVZK__RPC_GET, "/a");
+    sim_lag(sim, FOLLOWER, LAG_MS);
+    assert_int_equal(ask_wait(ask_set(a, "/a", "x", -1)), 0);
+    int64_t before = sim_zxid(sim);
+    sim_restart(sim, 10);
+    assert_true(sim_zxid(sim) > before);
+    probe_hear(b, "CONNECTED");
+    sim_run_for(sim, 10);
+    assert_int_equal(watched->fired, 1); /* it has missed that */
+    assert_int_equal(read_once(b, UVZK__RPC_GET, "/a"), 0);
+    assert_int_equal(ask_wait(ask_set(b, "/a", "y", 1)), 0);
+    end(sim, a, b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_answers_reads_from_what_it_has_applied),
+        cmocka_unit_test(a_sync_is_answered_when_its_server_has_caught_up),
+        cmocka_unit_test(a_write_is_answered_when_its_server_has_applied_it),
+        cmocka_unit_test(a_watch_fires_where_it_stands_when_that_is_applied),
+        cmocka_unit_test(none_that_is_behind_what_was_replied_takes_a_connection),
+        cmocka_unit_test(an_event_is_no_reply),
+        cmocka_unit_test(a_new_session_is_told_where_it_is_known),
+        cmocka_unit_test(an_ended_session_is_told_where_that_is_applied),
+        cmocka_unit_test(a_restart_makes_all_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
