@@ -20,6 +20,9 @@ unsigned history_sim_kinds(uint64_t seed)
 
     kinds |= bits % 2 == 0 ? HISTORY_BATCHES : 0;
     kinds |= bits / 4 % 2 == 0 ? HISTORY_SERVERS : 0;
+    if ((kinds & HISTORY_SERVERS) != 0 && seed % 16 != 9) {
+        kinds |= bits / 32 % 2 == 0 ? HISTORY_DEPOSED : 0;
+    }
     return only != NULL ? kinds & (unsigned)strtoul(only, NULL, 0) : kinds;
 }
 
@@ -50,6 +53,10 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     if ((kinds & HISTORY_SERVERS) != 0) {
         faults->lag = 100000;
         faults->lag_max_ms = timeout_ms / 2;
+    }
+    if ((kinds & HISTORY_DEPOSED) != 0) {
+        faults->depose = 50000;
+        faults->depose_max_ms = 2 * timeout_ms;
     }
 }
 

@@ -15,6 +15,8 @@
 enum history_kind {
     HISTORY_BATCHES = 1, /* what has arrived comes in one batch before one turn */
     HISTORY_SERVERS = 2, /* several servers, each behind the leader in its own way */
+    HISTORY_DEPOSED = 4, /* ... and old leaders that do not know they are; no seed has
+                            them that is judged by UVZK_PROOF_SYNC */
 };
 
 /* Of this seed. With UVZK_WORLD in the environment only those among its bits: none of

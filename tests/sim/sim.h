@@ -188,6 +188,12 @@ void sim_connect_to(struct uvzk__port *port, int server);
 /* The server applies nothing for ms, unless it leads: it goes on to answer reads from
  * what it has, and replies of writes, which are committed, wait. */
 void sim_lag(struct sim *sim, int server, uint64_t ms);
+/* The leader is cut off, and so many followers with it, for ms, and they do not know it:
+ * they answer what needs no quorum, sync and known sessions' connections too, as if
+ * nobody wrote any more. The others elect another leader meanwhile, which takes so long;
+ * then sessions have their whole timeout again. false: so few would be no majority, or
+ * there is an old leader already. */
+bool sim_depose(struct sim *sim, uint32_t followers, uint64_t election_ms, uint64_t ms);
 /* The next `times` requests of this kind, whoever sends them, are answered with
  * this status and not executed. */
 void sim_refuse(struct sim *sim, enum uvzk__rpc_kind kind, int status, uint32_t times);
@@ -200,12 +206,13 @@ struct sim_faults {
     uint32_t random_fails;                          /* of a call of random() */
     uint32_t reset, silence, expire, pause, stall;  /* of a client's second */
     uint32_t follower_cut, repeat_connected;        /* of a client's second */
-    uint32_t restart, lag;                          /* of a second */
-    uint32_t delay_max_ms; /* 0 in these five: session timeout / 2 */
+    uint32_t restart, lag, depose;                  /* of a second */
+    uint32_t delay_max_ms; /* 0 in these six: session timeout / 2 */
     uint32_t down_max_ms;  /* cuts and restarts */
     uint32_t pause_max_ms; /* pauses and stalls */
     uint32_t cut_max_ms;   /* follower cuts */
     uint32_t lag_max_ms;
+    uint32_t depose_max_ms;
 };
 /* Copied. NULL: no random faults from now on. */
 void sim_set_faults(struct sim *sim, const struct sim_faults *faults);

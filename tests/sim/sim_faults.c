@@ -6,6 +6,8 @@
 /* How often the scheduler throws its dice. */
 #define FAULT_PERIOD_MS 100
 
+#define ELECTION_MAX_MS 1000
+
 /* "Until sim_resume": later than anything else, and still a moment. */
 #define FOR_GOOD (SIM__NEVER - 1)
 
@@ -139,7 +141,8 @@ void sim_follower_cut(struct uvzk__port *port, uint64_t ms)
 {
     struct sim__client *client = sim__client_of(port);
     struct sim__link *link = client->link;
-    if (client->io != SIM__IO_UP || !link->server_open || link->follower != NULL) {
+    if (client->io != SIM__IO_UP || !link->server_open || link->follower != NULL ||
+        link->member->deposed) {
         return;
     }
     sim__trace(client->sim, client->name, "its follower loses the leader for %llu ms",
@@ -216,14 +219,6 @@ uint64_t sim_submitted(const struct uvzk__port *port)
 
 /* --------------------------------------------------------------- everybody's */
 
-/* Those too whose sessions have ended, which they do not know. */
-static void hang_up_all(struct sim *sim)
-{
-    for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
-        sim__server_hang_up(sim, UVZK__CONTAINER_OF(at, struct sim__link, all));
-    }
-}
-
 /* Each session may use its whole timeout again once the server is up. */
 void sim_restart(struct sim *sim, uint64_t ms)
 {
@@ -237,11 +232,7 @@ void sim_restart(struct sim *sim, uint64_t ms)
             sim__server_hang_up(sim, session->link);
         }
     }
-    if (sim->server.member_count > 1) {
-        hang_up_all(sim);
-        sim__members_elected(
-            sim, &sim->server.members[sim_random(sim, sim->server.member_count)]);
-    }
+    sim__election(sim);
 }
 
 int sim_server_of(const struct uvzk__port *port)
@@ -307,6 +298,14 @@ static void client_faults(struct sim *sim, struct sim__client *client)
     }
 }
 
+static void depose(struct sim *sim)
+{
+    uint64_t most = (sim->server.member_count - 1) / 2;
+    uint64_t election_ms = sim_random(sim, ELECTION_MAX_MS);
+    sim_depose(sim, (uint32_t)sim_random(sim, most), election_ms,
+               sim_random(sim, sim->faults.depose_max_ms));
+}
+
 void sim__fault_tick(struct sim *sim, struct sim__event *event)
 {
     sim__event_set(sim, event, sim->now + FAULT_PERIOD_MS);
@@ -319,6 +318,9 @@ void sim__fault_tick(struct sim *sim, struct sim__event *event)
     if (sim->faults.lag > 0 && dice(sim, sim->faults.lag)) {
         sim_lag(sim, (int)sim_random(sim, sim->server.member_count),
                 sim_random(sim, sim->faults.lag_max_ms));
+    }
+    if (sim->faults.depose > 0 && dice(sim, sim->faults.depose)) {
+        depose(sim);
     }
 }
 
@@ -333,7 +335,7 @@ void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
     sim->faults = *faults;
     uint32_t *limits[] = {&sim->faults.delay_max_ms, &sim->faults.down_max_ms,
                           &sim->faults.pause_max_ms, &sim->faults.cut_max_ms,
-                          &sim->faults.lag_max_ms};
+                          &sim->faults.lag_max_ms,   &sim->faults.depose_max_ms};
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         if (*limits[i] == 0) {
             *limits[i] = half;

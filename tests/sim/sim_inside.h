@@ -3,7 +3,8 @@
  *   sim.c          events, time, the trace        sim_random.c   the generator
  *   sim_tree.c     znodes: values, no watches, no sessions
  *   sim_txn.c      what has been committed
- *   sim_member.c   the servers: what each has applied of it, and who leads
+ *   sim_member.c   the servers: what each has applied of it
+ *   sim_election.c who leads, and who no longer does
  *   sim_watch.c, sim_session.c, sim_server.c      what a server does with each
  *                  request                        (knows trees and links)
  *   sim_look.c     a test's eyes and hands at the server
@@ -273,6 +274,7 @@ struct sim__member {
     struct sim__txn *next; /* NULL: none */
     struct sim__event apply;
     uint64_t lags_until; /* it applies nothing before */
+    bool deposed;        /* cut off with the old leader, or that itself */
     struct sim__server_watch *watches;
     struct sim__watch_point *points;
 };
@@ -287,12 +289,13 @@ struct sim__held {
 };
 
 void sim__members_init(struct sim *sim);
-/* All connections have been hung up. They agree on what has been committed, and a new
- * epoch begins. Nothing if there is one server. */
-void sim__members_elected(struct sim *sim, struct sim__member *leader);
 void sim__members_free(struct sim *sim);
 /* A transaction has been committed: each will apply it. */
 void sim__members_committed(struct sim *sim, struct sim__txn *txn);
+/* The transaction that comes next, which there is: at once. */
+void sim__member_apply_next(struct sim *sim, struct sim__member *member);
+/* It comes to none of those committed by now. */
+void sim__member_skip(struct sim *sim, struct sim__member *member);
 /* Which one a client is to try next. */
 struct sim__member *sim__member_pick(struct sim *sim, const struct sim__client *client);
 bool sim__member_up(const struct sim *sim, const struct sim__member *member);
@@ -306,6 +309,14 @@ void sim__member_answer(struct sim *sim, struct sim__link *link,
 bool sim__member_holds(struct sim *sim, struct sim__link *link,
                        struct sim__request *request);
 void sim__link_drop_held(struct sim__link *link);
+
+void sim__election_init(struct sim *sim);
+void sim__election_free(struct sim *sim);
+/* Every connection is hung up, and one of all leads. Nothing if there is one server. */
+void sim__election(struct sim *sim);
+/* CONNECT, received by one that is cut off. */
+void sim__deposed_connect(struct sim *sim, struct sim__link *link,
+                          const struct sim__request *request);
 
 /* -------------------------------------------------------------------- server */
 
@@ -336,11 +347,20 @@ struct sim__watch_point {
     UT_hash_handle hh; /* by path */
 };
 
+/* Of those cut off. */
+struct sim__known_session {
+    int64_t id;
+    uint32_t timeout_ms;
+};
+
 /* All of them: what has been committed. */
 struct sim__server {
     struct sim__tree tree;
     struct sim__member *members, *leader;
     size_t member_count;
+    struct sim__event deposed_end; /* set: an old leader is cut off */
+    struct sim__known_session *known;
+    size_t known_count;
     uint64_t txn_count;
     struct sim__txn *txn;  /* begun */
     struct uvzk__link log; /* what not all members have applied */

@@ -17,8 +17,7 @@ bool sim__member_leads(const struct sim *sim, const struct sim__member *member)
 
 bool sim__member_up(const struct sim *sim, const struct sim__member *member)
 {
-    (void)member;
-    return sim->now >= sim->server.up_at;
+    return member->deposed || sim->now >= sim->server.up_at;
 }
 
 struct sim__member *sim__member_pick(struct sim *sim, const struct sim__client *client)
@@ -133,19 +132,24 @@ static void apply_soon(struct sim *sim, struct sim__member *member)
                    at > member->lags_until ? at : member->lags_until);
 }
 
-static void apply_next(struct sim *sim, struct sim__event *event)
+void sim__member_apply_next(struct sim *sim, struct sim__member *member)
 {
-    struct sim__member *member = UVZK__CONTAINER_OF(event, struct sim__member, apply);
     struct sim__txn *txn = member->next;
-    if (sim->now < member->lags_until) {
-        sim__event_set(sim, event, member->lags_until);
-        return;
-    }
     member->next = sim__txn_after(sim, txn);
     member->applied = txn->number;
     sim__txn_apply(sim, member, txn);
     sim__txn_done(txn);
     let_all_go(sim, member);
+}
+
+static void apply_fires(struct sim *sim, struct sim__event *event)
+{
+    struct sim__member *member = UVZK__CONTAINER_OF(event, struct sim__member, apply);
+    if (sim->now < member->lags_until) {
+        sim__event_set(sim, event, member->lags_until);
+        return;
+    }
+    sim__member_apply_next(sim, member);
     apply_soon(sim, member);
 }
 
@@ -153,16 +157,16 @@ void sim__members_committed(struct sim *sim, struct sim__txn *txn)
 {
     for (size_t i = 0; i < sim->server.member_count; i++) {
         struct sim__member *member = &sim->server.members[i];
-        if (!sim__member_leads(sim, member) && member->next == NULL) {
+        if (sim__member_leads(sim, member) || member->deposed) {
+            sim__txn_done(txn);
+        } else if (member->next == NULL) {
             member->next = txn;
             apply_soon(sim, member);
         }
     }
-    sim__txn_done(txn); /* by the leader */
 }
 
-/* What it has missed is taken over as a whole, when nobody is connected. */
-static void catch_up(struct sim *sim, struct sim__member *member)
+void sim__member_skip(struct sim *sim, struct sim__member *member)
 {
     while (member->next != NULL) {
         struct sim__txn *txn = member->next;
@@ -170,25 +174,6 @@ static void catch_up(struct sim *sim, struct sim__member *member)
         sim__txn_done(txn);
     }
     sim__event_clear(sim, &member->apply);
-    member->applied = sim->server.txn_count;
-    member->lags_until = 0;
-    sim__tree_free(&member->own);
-    sim__tree_copy(&member->own, &sim->server.tree);
-}
-
-void sim__members_elected(struct sim *sim, struct sim__member *leader)
-{
-    struct sim__server *server = &sim->server;
-    if (server->member_count == 1) {
-        return;
-    }
-    server->leader = leader;
-    server->tree.zxid = ((server->tree.zxid >> 32) + 1) << 32;
-    for (size_t i = 0; i < server->member_count; i++) {
-        struct sim__member *member = &server->members[i];
-        catch_up(sim, member);
-        member->tree = member == leader ? &server->tree : &member->own;
-    }
 }
 
 /* ------------------------------------------------------------ beginning, end */
@@ -205,7 +190,7 @@ void sim__members_init(struct sim *sim)
         member->number = i;
         sim__tree_init(&member->own);
         member->tree = i == 0 ? &server->tree : &member->own;
-        member->apply.fire = apply_next;
+        member->apply.fire = apply_fires;
     }
 }
 
@@ -214,12 +199,7 @@ void sim__members_free(struct sim *sim)
     struct sim__server *server = &sim->server;
     for (size_t i = 0; i < server->member_count; i++) {
         struct sim__member *member = &server->members[i];
-        while (member->next != NULL) {
-            struct sim__txn *txn = member->next;
-            member->next = sim__txn_after(sim, txn);
-            sim__txn_done(txn);
-        }
-        sim__event_clear(sim, &member->apply);
+        sim__member_skip(sim, member);
         sim__tree_free(&member->own);
     }
     free(server->members);

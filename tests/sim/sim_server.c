@@ -125,6 +125,10 @@ static void receive_connect(struct sim *sim, struct sim__link *link,
         sim__server_hang_up(sim, link);
         return;
     }
+    if (link->member->deposed) {
+        sim__deposed_connect(sim, link, request);
+        return;
+    }
     if (request->session_id == 0) {
         session = sim__session_new(sim, request->timeout_ms);
     } else {
@@ -399,7 +403,7 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
                         const struct sim__request *request)
 {
     struct sim__client *client = link->client;
-    if (link->session == NULL && !is_read(request)) {
+    if (link->session == NULL && !is_read(request) && !link->member->deposed) {
         sim__server_hang_up(sim, link); /* it has ended, says the leader */
         return;
     }
@@ -426,16 +430,19 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
         sim__watch_forget(link, request->watch_id);
         answer->watch_id = 0;
     }
-    sim__member_answer(sim, link, answer, is_read(request) ? 0 : sim->server.txn_count);
+    bool alone = is_read(request) || link->member->deposed;
+    sim__member_answer(sim, link, answer, alone ? 0 : sim->server.txn_count);
 }
 
-/* Without its leader a follower answers what it can alone, until a request of
- * the session waits for the leader: then all that follow wait behind it. */
+/* Without its leader a follower answers what it can alone, and so does a leader without
+ * followers, until a request of the session waits for the leader, or for a quorum: then
+ * all that follow wait behind it. */
 static bool hangs(struct sim__link *link, const struct sim__request *request)
 {
     bool alone = is_read(request) || request->kind == SIM__PING ||
                  request->kind == SIM__FORGET || request->kind == SIM__REWATCH;
-    if (link->follower != NULL && !alone) {
+    bool deposed = link->member->deposed && request->kind != UVZK__RPC_SYNC;
+    if ((link->follower != NULL || deposed) && !alone) {
         link->hangs = true;
     }
     return link->hangs;
@@ -511,6 +518,7 @@ void sim__server_init(struct sim *sim)
     struct sim__server *server = &sim->server;
     sim__tree_init(&server->tree);
     sim__members_init(sim);
+    sim__election_init(sim);
     server->next_session = INT64_C(0x100000000);
     server->hand.id = HAND_ID;
     uvzk__list_init(&server->hand.ephemerals);
@@ -528,6 +536,7 @@ void sim__server_free(struct sim *sim)
         sim__session_end(sim, session);
     }
     sim__event_clear(sim, &server->container_check);
+    sim__election_free(sim);
     sim__members_free(sim);
     sim__tree_free(&server->tree);
 }

@@ -25,6 +25,8 @@ static const struct sim_faults weather = {.lose_request = 5000,
                                           .follower_cut = 20000,
                                           .repeat_connected = 20000,
                                           .restart = 10000,
+                                          .lag = 200000,
+                                          .depose = 50000,
                                           .down_max_ms = 15000,
                                           .pause_max_ms = 15000,
                                           .cut_max_ms = 15000};

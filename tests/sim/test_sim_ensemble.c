@@ -232,6 +232,158 @@ static void a_restart_makes_all_agree(void **state)
     end(sim, a, b);
 }
 
+/* ----------------------------------------------------------- a replaced leader */
+
+#define ELECTION_MS 100U
+#define DEPOSED_MS 3000U
+
+/* A is left alone with the old leader, B has gone over to the new one. */
+static struct sim *begin_deposed(struct probe **a, struct probe **b)
+{
+    struct sim *sim = begin(a, b);
+    create(*a, "/of-a", UVZK__EPHEMERAL);
+    assert_false(sim_depose(sim, 1, ELECTION_MS, DEPOSED_MS)); /* two of three */
+    assert_true(sim_depose(sim, 0, ELECTION_MS, DEPOSED_MS));
+    assert_false(sim_depose(sim, 0, ELECTION_MS, DEPOSED_MS)); /* there is one */
+    assert_int_not_equal(sim_leader(sim), LEADER);
+    probe_hear(*b, "CONNECTED");
+    probe_said(*a);
+    return sim;
+}
+
+static void a_replaced_leader_answers_what_needs_no_quorum(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin_deposed(&a, &b);
+    (void)state;
+    int64_t before = sim_zxid(sim);
+    struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
+    assert_int_equal(ask_wait(ask_set(b, "/a", "new", 0)), 0);
+    assert_true(sim_zxid(sim) >> 32 == before >> 32);
+    assert_int_equal(ask_wait(ask_sync(a, "/")), 0);
+    struct ask *old = ask_read(a, UVZK__RPC_GET, "/a", false);
+    assert_int_equal(ask_wait(old), 0);
+    assert_int_equal(old->stat.version, 0);
+    assert_int_equal(sim_server_of(a->port), LEADER);
+    assert_int_equal(watched->fired, 0);
+    probe_hear(a, "SUSPENDED");
+    probe_hear(a, "CONNECTED");
+    sim_run_for(sim, 10);
+    assert_int_equal(watched->fired, 1);
+    assert_int_equal(sim_server_of(a->port), LEADER); /* a follower now */
+    assert_int_equal(ask_wait(ask_set(a, "/a", "newer", 1)), 0);
+    end(sim, a, b);
+}
+
+static void a_replaced_leader_commits_nothing(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin_deposed(&a, &b);
+    (void)state;
+    struct ask *lost = ask_create(a, "/b", UVZK__PERSISTENT);
+    struct ask *behind = ask_read(a, UVZK__RPC_EXISTS, "/a", false);
+    sim_run_for(sim, DEPOSED_MS / 2);
+    assert_false(lost->replied);
+    assert_false(behind->replied); /* it waits behind */
+    probe_hear(a, "SUSPENDED");
+    assert_int_equal(ask_wait(lost), UVZK_ECONNLOSS);
+    assert_false(sim_exists(sim, "/b"));
+    assert_true(sim_exists(sim, "/of-a"));
+    end(sim, a, b);
+}
+
+static void a_replaced_leader_takes_sessions_that_it_knows(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin_deposed(&a, &b);
+    struct probe *c = probe_at(sim, "c", OTHER);
+    (void)state;
+    struct probe *d = probe_new(sim, "d");
+    sim_connect_to(d->port, LEADER);
+    probe_open(d);
+    probe_said(c);
+    sim_connect_to(c->port, LEADER);
+    sim_disconnect(c->port, SIM_RESET, 0);
+    probe_hear(c, "EXPIRED"); /* which it has not, in the new epoch */
+    assert_int_equal(sim_session_count(sim), 3);
+    /* B has been replied nothing in the new epoch: it may be shown the old one. */
+    create(b, "/of-b", UVZK__EPHEMERAL);
+    sim_lose_reply(b->port);
+    sim_connect_to(b->port, LEADER);
+    probe_said(b);
+    ask_create(b, "/of-b/2", UVZK__EPHEMERAL);
+    uint64_t refused = sim_now(sim);
+    probe_hear(b, "CONNECTED"); /* it was replied the first */
+    assert_true(sim_now(sim) >= refused + DEPOSED_MS / 2);
+    probe_end(c);
+    probe_end(d);
+    end(sim, a, b);
+}
+
+/* A write that was done elsewhere, and whose reply was lost, is not to be seen at the old
+ * leader, sync or not. */
+static void a_replaced_leader_shows_the_old_epoch_to_who_knows_no_other(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin_deposed(&a, &b);
+    (void)state;
+    sim_lose_reply(b->port);
+    sim_connect_to(b->port, LEADER);
+    ask_create(b, "/of-b", UVZK__EPHEMERAL);
+    probe_hear(b, "CONNECTED");
+    assert_true(sim_exists(sim, "/of-b"));
+    assert_int_equal(ask_wait(ask_sync(b, "/")), 0);
+    assert_int_equal(read_once(b, UVZK__RPC_EXISTS, "/of-b"), UVZK_ENONODE);
+    struct ask *barrier = ask_multi(b, NULL, 0);
+    probe_hear(b, "SUSPENDED");
+    assert_int_equal(ask_wait(barrier), UVZK_ECONNLOSS);
+    probe_hear(b, "CONNECTED");
+    assert_int_equal(read_once(b, UVZK__RPC_EXISTS, "/of-b"), 0);
+    end(sim, a, b);
+}
+
+/* Its clients are heard of nowhere else. */
+static void sessions_end_behind_a_replaced_leader(void **state)
+{
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    create(a, "/of-a", UVZK__EPHEMERAL);
+    assert_true(sim_depose(sim, 0, ELECTION_MS, 20000));
+    sim_run_for(sim, 9000);
+    assert_true(sim_exists(sim, "/of-a")); /* all the timeout again */
+    sim_run_for(sim, 5000);
+    assert_false(sim_exists(sim, "/of-a"));
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/of-a"), 0);
+    probe_hear(a, "EXPIRED");
+    end(sim, a, b);
+}
+
+static void a_minority_goes_with_its_leader(void **state)
+{
+    struct sim_options options;
+    (void)state;
+    sim_options_init(&options);
+    options.servers = 5;
+    options.lag_max_ms = 500;
+    struct sim *sim = sim_new(1, &options);
+    struct probe *a = probe_at(sim, "a", LEADER), *b = probe_at(sim, "b", FOLLOWER);
+    struct ask *made = ask_create(b, "/b", UVZK__PERSISTENT);
+    while (!sim_exists(sim, "/b")) {
+        sim_step(sim);
+    }
+    assert_true(sim_depose(sim, 1, ELECTION_MS, DEPOSED_MS));
+    assert_int_equal(ask_wait(made), 0); /* committed before it was cut off */
+    sim_set_by_hand(sim, "/b", "x", 1);
+    struct ask *old = ask_read(b, UVZK__RPC_GET, "/b", false);
+    assert_int_equal(ask_wait(ask_sync(b, "/")), 0);
+    assert_int_equal(old->stat.version, 0);
+    struct ask *hangs = ask_delete(b, "/b", -1);
+    probe_hear(b, "SUSPENDED");
+    assert_int_equal(ask_wait(hangs), UVZK_ECONNLOSS);
+    end(sim, a, b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +396,12 @@ int main(void)
         cmocka_unit_test(a_new_session_is_told_where_it_is_known),
         cmocka_unit_test(an_ended_session_is_told_where_that_is_applied),
         cmocka_unit_test(a_restart_makes_all_agree),
+        cmocka_unit_test(a_replaced_leader_answers_what_needs_no_quorum),
+        cmocka_unit_test(a_replaced_leader_commits_nothing),
+        cmocka_unit_test(a_replaced_leader_takes_sessions_that_it_knows),
+        cmocka_unit_test(a_replaced_leader_shows_the_old_epoch_to_who_knows_no_other),
+        cmocka_unit_test(sessions_end_behind_a_replaced_leader),
+        cmocka_unit_test(a_minority_goes_with_its_leader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
