@@ -82,6 +82,12 @@ size_t scene_znodes_made(const struct scene *scene, size_t from, const char *who
 
 void scene_begin(struct scene *scene, uint64_t seed, void *const *state)
 {
+    scene_begin_servers(scene, seed, state, 1);
+}
+
+void scene_begin_servers(struct scene *scene, uint64_t seed, void *const *state,
+                         uint32_t servers)
+{
     struct sim_options options;
 
     memset(scene, 0, sizeof(*scene));
@@ -92,6 +98,7 @@ void scene_begin(struct scene *scene, uint64_t seed, void *const *state)
     options.followers = seed % 2 == 0;
     options.shuffle_ties = seed % 3 == 0;
     options.hop_max_ms = seed % 4 == 3 ? 3 : 0;
+    options.servers = servers;
     options.trace_lines = 16;
     options.trace_cb = keep_line;
     options.trace_arg = scene;

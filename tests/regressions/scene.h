@@ -80,6 +80,9 @@ struct process {
  * the seed: followers, hops, the order of simultaneous events. */
 void scene_begin(struct scene *scene, uint64_t seed, void *const *state);
 void scene_end(struct scene *scene);
+/* The same with so many servers (sim_options): who connects where is the test's to say. */
+void scene_begin_servers(struct scene *scene, uint64_t seed, void *const *state,
+                         uint32_t servers);
 
 /* How most stories open, by what there is before anything happens: a process "a", or
  * "a" and "b" as well, of which neither need be connected yet. Then A may hold the lock,
