@@ -1,0 +1,70 @@
+/* An ACL that gives contenders no READ: the multi that makes leases checks the ticket, and
+ * is refused for good. It was sent again at once, five thousand times a second, and the
+ * acquire was never answered. */
+#include "acquire.h"
+
+#include <string.h>
+
+#define PATH "/s"
+#define MANY 5U
+
+struct client {
+    struct scene scene;
+    struct process a;
+    uvzk_semaphore_t semaphore;
+    struct acquire bids[MANY];
+};
+
+/* Contenders' znodes are anybody's, but for READ; directories are open. */
+static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t *count)
+{
+    static const uvzk_acl_t open = {UVZK_PERM_ALL, "world", "anyone"};
+    static const uvzk_acl_t closed = {UVZK_PERM_ALL & ~(uint32_t)UVZK_PERM_READ, "world",
+                                      "anyone"};
+
+    (void)client;
+    *count = 1;
+    return strstr(path, "/_c_") != NULL ? &closed : &open;
+}
+
+static void begin(struct client *client, void *const *state)
+{
+    uvzk_options_t options;
+
+    memset(client, 0, sizeof(*client));
+    scene_begin(&client->scene, 1, state);
+    process_options(&options);
+    options.acl_cb = provide;
+    process_begin(&client->a, &client->scene, "a", &options);
+    assert_int_equal(
+        uvzk_semaphore_init(&client->a.client, &client->semaphore, PATH, 3, NULL), 0);
+    assert_true(process_await_connected(&client->a, 1000));
+}
+
+static void each_is_told(void **state)
+{
+    static struct client client;
+
+    begin(&client, state);
+    for (unsigned i = 0; i < MANY; i++) {
+        acquire_begin(&client.bids[i], &client.a, &client.semaphore, 1 + i % 2,
+                      UVZK_WAIT_FOREVER);
+    }
+    scene_run_for(&client.scene, 5000);
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_equal(client.bids[i].acquired, 1);
+        assert_int_equal(client.bids[i].status, UVZK_ENOAUTH);
+    }
+    assert_true(sim_submitted(client.a.port) < 100);
+    assert_int_equal(sim_children(client.scene.sim, PATH "/locks", NULL, 0), 0);
+    assert_int_equal(sim_children(client.scene.sim, PATH "/leases", NULL, 0), 0);
+    scene_end(&client.scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(each_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
