@@ -279,8 +279,6 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__node_identified(&contender->node, reply->status, czxid, ours);
     if (contender->node.state == UVZK__NODE_STANDING) {
         uvzk__contender_vouch(contender, contender->look_stamp);
-    } else if (reply->status == UVZK_ENONODE) {
-        uvzk__queue_departed(contender->queue);
     }
     if (contender->node.state == UVZK__NODE_CREATING &&
         uvzk__contender_rename(contender) != 0) {

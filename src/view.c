@@ -8,7 +8,6 @@
 #include "contender.h"
 #include "driver.h"
 #include "node_name.h"
-#include "queue.h"
 
 /* A listing's name that is a contender's. */
 struct sighting {
@@ -393,9 +392,6 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
         status = keep_foreigners(&scan);
     }
     if (status == 0) {
-        if (queue->foreigner_count > 0) {
-            uvzk__queue_departed(queue); /* some of those are likely not in it */
-        }
         take_over(queue, &scan);
         resolve_missing(queue, &scan);
         vouch(queue, &scan);
