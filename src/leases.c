@@ -8,8 +8,8 @@
 #include "listing.h"
 #include "parents.h"
 #include "predecessor.h"
+#include "prover.h"
 #include "queue.h"
-#include "rollcall.h"
 #include "view.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
@@ -84,11 +84,11 @@ static void count_made(struct uvzk__queue *queue)
 
 /* ------------------------------------------------------------------- granting */
 
-static void grant(struct uvzk__bid *bid)
+static void grant(struct uvzk__bid *bid, bool on_credit)
 {
     for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (bid->handed_on) {
+        if (on_credit) {
             uvzk__contender_on_credit(lease);
         }
         uvzk__contender_grant(lease);
@@ -100,46 +100,14 @@ static void grant(struct uvzk__bid *bid)
     }
 }
 
-static void called(struct uvzk__rollcall *rollcall, const struct uvzk__reply *reply,
-                   int status, size_t failed)
-{
-    struct uvzk__bid *bid = rollcall->data;
-
-    (void)reply;
-    (void)failed;
-    bid->calling = false;
-    bid->handed_on = bid->handed_on && status != 0;
-    uvzk__queue_touch(bid->leases);
-    if (status != 0 && status != UVZK_EDELETED &&
-        !uvzk__queue_passing(bid->leases, status)) {
-        uvzk__claim_end(bid->claim, status);
-    }
-    uvzk__claim_unpin(bid->claim);
-}
-
 /* All stand, but it is a while since that was seen, or the session is not proved. */
-static void call_the_roll(struct uvzk__bid *bid)
+static void want_proof(struct uvzk__bid *bid)
 {
-    struct uvzk__client *client = bid->claim->client;
-    struct uvzk__rollcall *rollcall;
+    struct uvzk__contender *lease = uvzk__first_lease(bid->claim);
 
-    if (bid->leases->resting || !uvzk__may_send(client)) {
-        return;
+    while (lease != NULL && uvzk__prover_want_or_end(lease)) {
+        lease = uvzk__next_lease(lease);
     }
-    if (!uvzk__proof_possible(&client->proof)) {
-        uvzk__claim_end(bid->claim, UVZK_EPROOF);
-        return;
-    }
-    rollcall = uvzk__rollcall_new(bid->claim, 0);
-    if (rollcall == NULL) {
-        uvzk__queue_rest(bid->leases);
-        return;
-    }
-    bid->calling = true;
-    uvzk__claim_pin(bid->claim);
-    rollcall->done = called;
-    rollcall->data = bid;
-    uvzk__rollcall_send(rollcall, 0);
 }
 
 static bool just_seen(const struct uvzk__bid *bid)
@@ -155,7 +123,7 @@ static bool just_seen(const struct uvzk__bid *bid)
 
 static bool has_credit(const struct uvzk__bid *bid)
 {
-    return bid->leases->credits + bid->wanted <= UVZK__CREDITS_MAX;
+    return bid->handed_on && bid->leases->credits + bid->wanted <= UVZK__CREDITS_MAX;
 }
 
 /* Whether a ticket's delete is under way, which will check those on credit. */
@@ -164,27 +132,34 @@ static bool credit_comes(const struct uvzk__bid *bid)
     const struct uvzk__queue *locks =
         uvzk__queue_find(bid->claim->client, UVZK__EXCLUSIVE, bid->leases->locks_path);
 
-    return bid->wanted <= UVZK__CREDITS_MAX && locks != NULL &&
+    return bid->handed_on && bid->wanted <= UVZK__CREDITS_MAX && locks != NULL &&
            !uvzk__list_empty(&locks->leaving);
 }
 
-/* True if it could be granted. If not, its leases are asked for, unless that is under way,
- * or credit is to come, or it only has to wait for those ahead. */
-static bool grant_or_ask(struct uvzk__bid *bid, bool first)
+/* True if it could be granted. If not, and it is not only a matter of credit, or of those
+ * ahead of it, a proof is wanted. */
+static bool grant_or_prove(struct uvzk__bid *bid, bool first)
 {
     struct uvzk__client *client = bid->claim->client;
     bool proved = uvzk__proof_grants(&client->proof, uvzk__now(client));
-    bool seen = proved && (bid->handed_on ? has_credit(bid) : just_seen(bid));
-    bool patient = proved && bid->handed_on && credit_comes(bid);
+    bool seen = just_seen(bid);
 
-    if (seen && first) {
-        grant(bid);
+    if (proved && first && (seen || has_credit(bid))) {
+        grant(bid, !seen);
         return true;
     }
-    if (!seen && !patient && !bid->calling) {
-        call_the_roll(bid);
+    if (!proved || (!seen && !credit_comes(bid))) {
+        want_proof(bid);
     }
     return false;
+}
+
+/* Its ticket was deleted by somebody else, and it stands at the tail again, or will: others
+ * are served before it. */
+static bool lost_its_place(const struct uvzk__bid *bid)
+{
+    return bid->ticket != NULL && (bid->ticket->node.state != UVZK__NODE_STANDING ||
+                                   bid->ticket->node.place.czxid != bid->token);
 }
 
 /* In the order of their tokens: nobody is granted before another one that has begun to
@@ -200,8 +175,13 @@ static void grant_complete(struct uvzk__queue *queue)
         if (bid->claim->given_up || !uvzk__bid_begun(bid)) {
             continue;
         }
-        first =
-            bid->counted && uvzk__bid_complete(bid) && grant_or_ask(bid, first) && first;
+        if (!uvzk__bid_complete(bid)) {
+            first = false;
+        } else if (lost_its_place(bid)) {
+            withdraw(bid);
+        } else {
+            first = bid->counted && grant_or_prove(bid, first) && first;
+        }
     }
 }
 

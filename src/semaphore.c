@@ -64,7 +64,7 @@ static void ungranted(struct uvzk__contender *contender)
     }
 }
 
-/* A ticket is of no use any more once all leases stand. */
+/* A ticket is of no use any more once the leases are held. */
 static void ended(struct uvzk__contender *contender, int code)
 {
     struct uvzk__bid *bid = uvzk__bid_of(contender->claim);
@@ -72,7 +72,7 @@ static void ended(struct uvzk__contender *contender, int code)
     if (contender->ticket) {
         bid->ticket = NULL;
         uvzk__leases_no_taker(bid);
-        if (uvzk__bid_complete(bid)) {
+        if (bid->claim->held) {
             return;
         }
     }

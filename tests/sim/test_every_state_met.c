@@ -40,7 +40,6 @@
     XX(BID_TAKER, "bid: taker waits")                \
     XX(BID_CREATING, "bid: leases being made")       \
     XX(BID_COUNTING, "bid COUNTING")                 \
-    XX(BID_CALLING, "bid: rollcall")                 \
     XX(BID_HANDED_ON, "bid: leases handed on")       \
     XX(BID_COMPLETE, "bid: complete")                \
     XX(CLAIM_HELD, "claim held")                     \
@@ -156,7 +155,6 @@ static void count_bid(const struct uvzk__bid *bid, size_t ending)
     met_if(taker && uvzk__bid_settled(bid) && !complete, ROW_BID_TAKER, ending);
     met_if(!uvzk__bid_settled(bid), ROW_BID_CREATING, ending);
     met_if(complete && !bid->counted, ROW_BID_COUNTING, ending);
-    met_if(bid->calling, ROW_BID_CALLING, ending);
     met_if(bid->handed_on, ROW_BID_HANDED_ON, ending);
     met_if(complete, ROW_BID_COMPLETE, ending);
 }
@@ -304,7 +302,7 @@ static const struct {
     {ROW_RELEASING, ROW_RELEASING, HOLDS, "released before"},
     {ROW_RELEASED, ROW_REFUSED, HOLDS, "uvzk_release says UVZK_ENOTHELD"},
     {ROW_NOT_PROVED, ROW_NOT_PROVED, HOLDS, "what is held is proved"},
-    {ROW_BID_QUEUED, ROW_BID_CALLING, HOLDS, "who holds has all leases"},
+    {ROW_BID_QUEUED, ROW_BID_COUNTING, HOLDS, "who holds has all leases"},
 };
 
 static bool can_be_met(enum row row, size_t ending)
