@@ -462,6 +462,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
         uvzk__contender_ungrant(contender);
     }
     uvzk__prover_unwant(contender);
+    uvzk__guard_missed(contender);
     uvzk__node_missing(&contender->node, again);
     if (again) {
         uvzk__timed_set(client, &contender->rest, now + sleep_ms);

@@ -4,14 +4,26 @@
 #include "driver.h"
 #include "queue.h"
 #include "revocation.h"
+#include "second_look.h"
 #include "watch_budget.h"
 
 static void disarm(struct uvzk__contender *contender)
 {
-    if (contender->guarding != UVZK__GUARD_NONE) {
-        contender->guarding = UVZK__GUARD_NONE;
+    uvzk__timed_clear(contender->client, &contender->second_look);
+    if (contender->guarding == UVZK__GUARD_ARMING ||
+        contender->guarding == UVZK__GUARD_ARMED) {
         uvzk__watch_budget_give(contender->client, contender->path);
     }
+    contender->guarding = UVZK__GUARD_NONE;
+}
+
+static void look_again(struct uvzk__timed *timed)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(timed, struct uvzk__contender, second_look);
+
+    uvzk__guard_end(contender);
+    uvzk__contender_pump(contender);
 }
 
 static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
@@ -28,6 +40,31 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
     }
 }
 
+/* A plea may be lost. Nobody's turn is: who has waited for long is proved. */
+static void stands(struct uvzk__contender *contender, const struct uvzk__reply *reply)
+{
+    contender->guarding = UVZK__GUARD_ARMED;
+    if (contender->node.state == UVZK__NODE_RESTING) {
+        uvzk__guard_missed(contender);
+        return;
+    }
+    if (contender->revocable) {
+        uvzk__second_look(contender->client, &contender->second_look);
+    }
+    uvzk__revocation_read(contender, reply);
+}
+
+/* Who holds does not lose that by being deaf to pleas. */
+static void may_not_be_read(struct uvzk__contender *contender)
+{
+    if (contender->held) {
+        contender->guarding = UVZK__GUARD_RESTING;
+        uvzk__second_look(contender->client, &contender->second_look);
+    } else {
+        uvzk__contender_end(contender, UVZK_ENOAUTH);
+    }
+}
+
 static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender =
@@ -41,15 +78,14 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
     if (!contender->ended) {
         if (status == 0) {
-            contender->guarding = UVZK__GUARD_ARMED;
-            uvzk__revocation_read(contender, reply);
+            stands(contender, reply);
         } else {
             disarm(contender);
         }
         if (status == UVZK_ENONODE) {
             uvzk__contender_missing(contender);
         } else if (status == UVZK_ENOAUTH) {
-            uvzk__contender_end(contender, status);
+            may_not_be_read(contender);
         }
     }
     if (!contender->ended) {
@@ -62,7 +98,17 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 void uvzk__guard_init(struct uvzk__contender *contender)
 {
     contender->guard.watch_cb = fired;
+    contender->second_look.due = look_again;
     contender->guarding = UVZK__GUARD_NONE;
+}
+
+bool uvzk__guard_vouches(const struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+
+    /* What happened during a disconnection is told only by and by. */
+    return contender->look_stamp > client->connected_stamp &&
+           uvzk__now(client) - contender->rpc.sent_ms < client->session.timeout_ms;
 }
 
 void uvzk__guard(struct uvzk__contender *contender)
@@ -93,6 +139,13 @@ void uvzk__guard_end(struct uvzk__contender *contender)
         client->port->unwatch(client->port, &contender->guard);
     }
     disarm(contender);
+}
+
+void uvzk__guard_missed(struct uvzk__contender *contender)
+{
+    if (contender->guarding != UVZK__GUARD_ARMING) {
+        uvzk__guard_end(contender);
+    }
 }
 
 void uvzk__guard_lost(struct uvzk__contender *contender)

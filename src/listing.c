@@ -6,6 +6,7 @@
 #include "leases.h"
 #include "predecessor.h"
 #include "queue.h"
+#include "second_look.h"
 #include "view.h"
 #include "watch_budget.h"
 
@@ -18,6 +19,8 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__answered(queue->client, rpc, status, false);
     if (status != 0 && rpc->watch != NULL) {
         uvzk__predecessor_forget(queue); /* it has not been armed */
+    } else if (rpc->watch != NULL) {
+        uvzk__second_look(queue->client, &queue->second_look);
     }
     if (status == 0) {
         status = uvzk__view_update(queue, reply->names, reply->name_count);

@@ -8,6 +8,7 @@
 #include "driver.h"
 #include "path.h"
 #include "queue.h"
+#include "second_look.h"
 #include "watch_budget.h"
 
 enum doing { IDLE, ARMING, ARMED };
@@ -18,6 +19,8 @@ struct uvzk__lookout {
     struct uvzk__link watchers; /* struct uvzk__driven */
     struct uvzk__rpc rpc;
     struct uvzk__watch watch;
+    struct uvzk__timed second_look; /* ARMED */
+    int64_t mzxid;                  /* of the child, when it was last looked at; or 0 */
     char *path;
     const char *name; /* its end */
     uint8_t doing;    /* enum doing */
@@ -50,6 +53,7 @@ static void free_lookout(struct uvzk__lookout *lookout)
     if (lookout->doing != IDLE) {
         uvzk__watch_budget_give(queue->client, lookout->path);
     }
+    uvzk__timed_clear(queue->client, &lookout->second_look);
     HASH_DEL(queue->lookouts, lookout);
     uvzk__queue_touch(queue);
     uvzk__free(lookout->path);
@@ -76,6 +80,18 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     dissolve(UVZK__CONTAINER_OF(watch, struct uvzk__lookout, watch),
              event == UVZK__WATCH_DELETED ? UVZK_ENONODE : 0);
+}
+
+static void look_again(struct uvzk__timed *timed)
+{
+    struct uvzk__lookout *lookout =
+        UVZK__CONTAINER_OF(timed, struct uvzk__lookout, second_look);
+    struct uvzk__client *client = lookout->queue->client;
+
+    client->port->unwatch(client->port, &lookout->watch);
+    uvzk__watch_budget_give(client, lookout->path);
+    lookout->doing = IDLE;
+    uvzk__queue_touch(lookout->queue);
 }
 
 void uvzk__lookout_leave(struct uvzk__driven *driven)
@@ -130,6 +146,7 @@ bool uvzk__lookout_join(struct uvzk__driven *driven, const char *name)
         }
         lookout->queue = queue;
         lookout->watch.watch_cb = fired;
+        lookout->second_look.due = look_again;
         uvzk__list_init(&lookout->watchers);
     }
     driven->lookout = lookout;
@@ -154,6 +171,23 @@ static void tell_owners(struct uvzk__lookout *lookout, int64_t czxid)
     }
 }
 
+/* A watch on the child stands, which has the stat. */
+static void stands(struct uvzk__lookout *lookout, const struct uvzk__stat *stat)
+{
+    struct uvzk__client *client = lookout->queue->client;
+    bool changed = lookout->mzxid != 0 && lookout->mzxid != stat->mzxid;
+
+    lookout->doing = ARMED;
+    lookout->mzxid = stat->mzxid;
+    tell_owners(lookout, stat->czxid);
+    if (changed || uvzk__list_empty(&lookout->watchers)) {
+        client->port->unwatch(client->port, &lookout->watch);
+        dissolve(lookout, 0);
+    } else {
+        uvzk__second_look(client, &lookout->second_look);
+    }
+}
+
 static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__lookout *lookout = UVZK__CONTAINER_OF(rpc, struct uvzk__lookout, rpc);
@@ -163,12 +197,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(client, rpc, status, false);
     if (status == 0) {
-        lookout->doing = ARMED;
-        tell_owners(lookout, reply->stat.czxid);
-        if (uvzk__list_empty(&lookout->watchers)) {
-            client->port->unwatch(client->port, &lookout->watch);
-            free_lookout(lookout);
-        }
+        stands(lookout, &reply->stat);
     } else {
         dissolve(lookout, status == UVZK_ENONODE || !uvzk__queue_passing(queue, status)
                               ? status

@@ -3,6 +3,7 @@
 #include "driver.h"
 #include "path.h"
 #include "queue.h"
+#include "second_look.h"
 #include "view.h"
 #include "watch_budget.h"
 
@@ -12,6 +13,7 @@
 void uvzk__predecessor_forget(struct uvzk__queue *queue)
 {
     if (queue->watched != NULL) {
+        uvzk__timed_clear(queue->client, &queue->second_look);
         uvzk__watch_budget_give(queue->client, queue->watched);
         uvzk__free(queue->watched);
         queue->watched = NULL;
@@ -70,6 +72,19 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
     uvzk__queue_touch(queue);
 }
 
+/* settle() arms it again; the view of leases is drawn by the listing that does so. */
+static void look_again(struct uvzk__timed *timed)
+{
+    struct uvzk__queue *queue =
+        UVZK__CONTAINER_OF(timed, struct uvzk__queue, second_look);
+
+    uvzk__predecessor_unwatch(queue);
+    if (queue->discipline == UVZK__COUNTED) {
+        queue->list_again = true;
+    }
+    uvzk__queue_touch(queue);
+}
+
 static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
@@ -77,7 +92,9 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
 
     queue->doing = UVZK__QUEUE_IDLE;
     uvzk__answered(queue->client, rpc, status, false);
-    if (status != 0) {
+    if (status == 0) {
+        uvzk__second_look(queue->client, &queue->second_look);
+    } else {
         if (status == UVZK_ENONODE) {
             predecessor_gone(queue);
         }
@@ -117,4 +134,5 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
 void uvzk__predecessor_init(struct uvzk__queue *queue)
 {
     queue->watch.watch_cb = watch_fired;
+    queue->second_look.due = look_again;
 }

@@ -500,9 +500,7 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
         return VOUCHED;
     }
     if (front->guarding == UVZK__GUARD_ARMED) {
-        /* What happened during a disconnection is told only by and by. */
-        bool silent = front->look_stamp > queue->client->connected_stamp;
-        return silent ? VOUCHED : ASK_PROOF;
+        return uvzk__guard_vouches(front) ? VOUCHED : ASK_PROOF;
     }
     return front->shared ? ASK_PROOF : ASK_GUARD;
 }

@@ -5,6 +5,7 @@
 #include "acl.h"
 #include "driver.h"
 #include "path.h"
+#include "second_look.h"
 #include "shared_value.h"
 #include "watch_budget.h"
 
@@ -16,6 +17,7 @@
 static void disarm(struct uvzk__replica *replica)
 {
     if (replica->watching != UVZK__REPLICA_UNWATCHED) {
+        uvzk__timed_clear(replica->client, &replica->second_look);
         replica->watching = UVZK__REPLICA_UNWATCHED;
         uvzk__watch_budget_give(replica->client, replica->path);
     }
@@ -39,6 +41,15 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 
     (void)event;
     disarm(replica);
+    uvzk__replica_pump(replica);
+}
+
+static void look_again(struct uvzk__timed *timed)
+{
+    struct uvzk__replica *replica =
+        UVZK__CONTAINER_OF(timed, struct uvzk__replica, second_look);
+
+    unwatch(replica);
     uvzk__replica_pump(replica);
 }
 
@@ -89,6 +100,7 @@ static struct uvzk__replica *make_replica(struct uvzk__client *client, const cha
     replica->client = client;
     replica->watch.watch_cb = fired;
     replica->rest.due = rested;
+    replica->second_look.due = look_again;
     uvzk__list_init(&replica->values);
     replica->path = uvzk__strdup(path);
     replica->making = uvzk__strdup(path);
@@ -213,12 +225,27 @@ static void settle_without(struct uvzk__replica *replica, int status)
     set_status(replica, status);
 }
 
+/* What is refused is not likely to be allowed a moment later: each rest is twice as long
+ * as the one before, up to a session timeout. */
+static void rest_longer(struct uvzk__replica *replica)
+{
+    uint64_t timeout_ms = replica->client->session.timeout_ms;
+
+    replica->refused_ms = replica->refused_ms == 0 ? REST_MS : 2 * replica->refused_ms;
+    if (replica->refused_ms > timeout_ms) {
+        replica->refused_ms = timeout_ms;
+    }
+    rest_for(replica, replica->refused_ms);
+}
+
 /* It is asked again after a rest, or as soon as the connection is back. */
 static void no_answer(struct uvzk__replica *replica, int status)
 {
     replica->read_again = true;
-    uvzk__replica_rest(replica);
-    if (!uvzk__is_passing(status)) {
+    if (uvzk__is_passing(status)) {
+        uvzk__replica_rest(replica);
+    } else {
+        rest_longer(replica);
         settle_without(replica, status);
     }
 }
@@ -244,6 +271,7 @@ static struct uvzk__replica *reply_begins(struct uvzk__rpc *rpc, int status, boo
     replica->pins--;
     if (replica->watching == UVZK__REPLICA_ARMING && armed) {
         replica->watching = UVZK__REPLICA_ARMED;
+        uvzk__second_look(replica->client, &replica->second_look);
     } else if (replica->watching == UVZK__REPLICA_ARMING) {
         disarm(replica);
     }
@@ -260,7 +288,9 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
     if (stands) {
         replica->read_again = true; /* made, or readable, since the read before */
-    } else if (!missing) {
+    } else if (missing) {
+        replica->refused_ms = 0;
+    } else {
         no_answer(replica, reply->status);
     }
     uvzk__replica_pump(replica);
@@ -351,6 +381,7 @@ static void take(struct uvzk__replica *replica, const struct uvzk__reply *reply)
     }
     replica->answered = true;
     replica->refusal = 0;
+    replica->refused_ms = 0;
     drop_seed(replica);
     uvzk__replica_learn(replica, &reply->stat, data, reply->data_length);
 }

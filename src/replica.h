@@ -9,6 +9,9 @@
  *               `------> LOOKING --> IDLE   missing or unreadable: get leaves no watch
  *                                           then, but exists does
  *
+ * A second look is taken at what is under watch (second_look.h); what may not be watched
+ * either is asked for ever more rarely, down to once in a session timeout.
+ *
  * A read is due whenever no watch stands, as after each event, whenever none was
  * answered on this connection, and when a set found another version. What is read
  * replaces what is known only if its mzxid is larger: the version number starts anew
@@ -38,7 +41,8 @@ struct uvzk__replica {
     struct uvzk__link values; /* shared values */
     struct uvzk__rpc rpc;
     struct uvzk__watch watch;
-    struct uvzk__timed rest; /* before a failed request is repeated */
+    struct uvzk__timed rest;        /* before a failed request is repeated */
+    struct uvzk__timed second_look; /* while the watch stands */
     char *path;
     char *making;         /* path, or the ancestor of it that is being made */
     struct uvzk__acl acl; /* of that, acl.h */
@@ -48,6 +52,7 @@ struct uvzk__replica {
     size_t length;
     uvzk_value_version_t version; /* of it; its mzxid is 0 as long as there is none */
     uint64_t read_stamp;          /* client->stamp when the last read was submitted */
+    uint64_t refused_ms;          /* how long it rests after a refusal; 0: none yet */
     int status;                   /* why it cannot be read now; 0 */
     int refusal;                  /* why the seed could not be written; 0 */
     uint32_t pins;                /* requests under way that point here */

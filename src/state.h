@@ -120,16 +120,17 @@ struct uvzk__contender {
     struct uvzk__node node;
     struct uvzk__client *client;
     struct uvzk__queue *queue;
-    struct uvzk__claim *claim;  /* NULL once it is over */
-    struct uvzk__link in_claim; /* on claim->contenders */
-    struct uvzk__link everyone; /* on client->contenders */
-    struct uvzk__link in_queue; /* on one of the queue's four lists */
-    struct uvzk__link in_role;  /* on client->held, ->candidates or ->doomed */
-    struct uvzk__rpc rpc;       /* create, exists, the guard's get */
-    struct uvzk__watch guard;   /* on its own node, guard.h */
-    struct uvzk__timed rest;    /* before a new node after a deletion by others */
-    const char *token;          /* of its name: "lock-", ... */
-    char *path;                 /* prefix to create, then the node's full path */
+    struct uvzk__claim *claim;      /* NULL once it is over */
+    struct uvzk__link in_claim;     /* on claim->contenders */
+    struct uvzk__link everyone;     /* on client->contenders */
+    struct uvzk__link in_queue;     /* on one of the queue's four lists */
+    struct uvzk__link in_role;      /* on client->held, ->candidates or ->doomed */
+    struct uvzk__rpc rpc;           /* create, exists, the guard's get */
+    struct uvzk__watch guard;       /* on its own node, guard.h */
+    struct uvzk__timed second_look; /* at what the guard reads */
+    struct uvzk__timed rest;        /* before a new node after a deletion by others */
+    const char *token;              /* of its name: "lock-", ... */
+    char *path;                     /* prefix to create, then the node's full path */
     int64_t writer_czxid;   /* of its writer, whose number it has, downgrade.h; else 0 */
     uint64_t create_stamp;  /* client->stamp when the create was submitted */
     uint64_t seen_stamp;    /* of the last listing that shows the node */
@@ -190,8 +191,9 @@ struct uvzk__queue {
     struct uvzk__link behind_scout; /* on client->behind_scout, parents.c */
     struct uvzk__rpc rpc;           /* one request at a time, whatever it is */
     struct uvzk__watch watch;
-    struct uvzk__timed rest; /* before a failed request is repeated */
-    char *watched;           /* full path under watch, or being put under it */
+    struct uvzk__timed rest;        /* before a failed request is repeated */
+    struct uvzk__timed second_look; /* while the watch stands */
+    char *watched;                  /* full path under watch, or being put under it */
     int32_t watched_sequence;
     bool watched_shared;
     char *parent;                       /* the path being made, while making parents */

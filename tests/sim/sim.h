@@ -150,6 +150,9 @@ void sim_disconnect(struct uvzk__port *port, enum sim_cut cut, uint64_t ms);
  * Replies sent before still arrive. */
 void sim_lose_request(struct uvzk__port *port);
 void sim_lose_reply(struct uvzk__port *port);
+/* The client's next `times` watch events are never told, and their watches are used up:
+ * so does a server with those of whoever may not READ the znode. */
+void sim_lose_events(struct uvzk__port *port, uint32_t times);
 /* Executed, but replied UV_ENOMEM: the answer did not fit into memory. */
 void sim_spoil_reply(struct uvzk__port *port);
 /* The next message of each direction takes ms longer. */

@@ -54,6 +54,11 @@ void sim_lose_reply(struct uvzk__port *port)
     sim__client_of(port)->lose_reply = true;
 }
 
+void sim_lose_events(struct uvzk__port *port, uint32_t times)
+{
+    sim__client_of(port)->lose_events = times;
+}
+
 void sim_spoil_reply(struct uvzk__port *port)
 {
     sim__client_of(port)->spoil_reply = true;

@@ -462,6 +462,7 @@ struct sim__client {
     uint32_t latency_min_ms, latency_max_ms;
     uint64_t extra_ms;
     bool lose_request, lose_reply, spoil_reply; /* the next one to arrive */
+    uint32_t lose_events;                       /* watch events that are never told */
     int fail_open;
     int server;           /* where it connects to from now on; -1: anywhere */
     uint32_t fail_random; /* counts down to the call that fails */

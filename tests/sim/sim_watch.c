@@ -90,6 +90,11 @@ void sim__watch_drop_all(struct sim__link *link)
 void sim__watch_tell(struct sim *sim, struct sim__link *link, uint64_t watch_id,
                      enum uvzk__watch_event event)
 {
+    if (link->client != NULL && link->client->lose_events > 0) {
+        link->client->lose_events--;
+        sim__trace(sim, "server", "a watch event is lost");
+        return;
+    }
     struct sim__answer *answer = sim__answer_new(SIM__WATCH_EVENT);
     answer->watch_id = watch_id;
     answer->watch_event = event;

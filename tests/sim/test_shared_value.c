@@ -165,7 +165,7 @@ static void fast_changes_may_be_skipped_but_not_the_last(void **state)
     end(sim, &sharer);
 }
 
-static void a_value_at_rest_costs_nothing(void **state)
+static void a_value_at_rest_costs_hardly_anything(void **state)
 {
     struct sim *sim = sharer_sim(1);
     struct sharer sharer, idle;
@@ -183,7 +183,8 @@ static void a_value_at_rest_costs_nothing(void **state)
     uint64_t cost = after.requests - before.requests;
     before = without;
     uvzk_client_stats(&idle.client, &without);
-    assert_in_range(cost, 0, without.requests - before.requests + 1);
+    uint64_t second_looks = 100000 / (SHARER_TIMEOUT_MS - SHARER_TIMEOUT_MS / 4);
+    assert_in_range(cost, 0, without.requests - before.requests + 1 + second_looks);
     assert_int_equal(after.watches, 1);
     sharer_end(&idle);
     end(sim, &sharer);
@@ -281,9 +282,10 @@ static void unreadable_znode_is_told_and_watched(void **state)
 
     (void)state;
     sharer_make_by_hand(sim);
-    sim_refuse(sim, UVZK__RPC_GET, UVZK_ENOAUTH, 2);
+    sim_refuse(sim, UVZK__RPC_GET, UVZK_ENOAUTH, UINT32_MAX);
     sharer_open(&sharer, sim, "c", "seed");
     sim_run_for(sim, 3 * SHARER_TIMEOUT_MS);
+    sim_refuse(sim, UVZK__RPC_GET, 0, 0);
     assert_int_equal(sharer.told, 1);
     assert_int_equal(sharer.status, UVZK_ENOAUTH);
     assert_int_equal(sharer_replica(&sharer)->watching, UVZK__REPLICA_ARMED);
@@ -1020,7 +1022,7 @@ int main(void)
         cmocka_unit_test(refused_seed_is_told_and_the_place_is_watched),
         cmocka_unit_test(every_change_by_others_is_told),
         cmocka_unit_test(fast_changes_may_be_skipped_but_not_the_last),
-        cmocka_unit_test(a_value_at_rest_costs_nothing),
+        cmocka_unit_test(a_value_at_rest_costs_hardly_anything),
         cmocka_unit_test(what_happened_while_cut_off_is_told),
         cmocka_unit_test(a_read_that_was_cut_off_is_repeated_at_once),
         cmocka_unit_test(a_reconnection_alone_is_no_news),
