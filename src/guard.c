@@ -102,6 +102,11 @@ void uvzk__guard_init(struct uvzk__contender *contender)
     contender->guarding = UVZK__GUARD_NONE;
 }
 
+bool uvzk__may_guard(const struct uvzk__contender *contender)
+{
+    return contender->revocable || uvzk__watch_budget_is_ample(contender->client);
+}
+
 bool uvzk__guard_vouches(const struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
@@ -116,7 +121,7 @@ void uvzk__guard(struct uvzk__contender *contender)
     struct uvzk__client *client = contender->client;
 
     if (contender->guarding != UVZK__GUARD_NONE || !uvzk__may_send(client) ||
-        contender->node.state != UVZK__NODE_STANDING) {
+        contender->node.state != UVZK__NODE_STANDING || !uvzk__may_guard(contender)) {
         return;
     }
     if (!uvzk__watch_budget_take(client, contender->path)) {

@@ -13,7 +13,8 @@
  * events arrive in the order in which things happened, so while it is silent, the
  * node stood when the predecessor went. But a server does not tell who may not read the
  * node, so silence is believed for one session timeout only, and a plea is looked for
- * once in a session timeout. It stays armed while the lock is held and
+ * once in a session timeout. Where room for watches gets scarce, waiters do without it,
+ * unless they are revocable: a proof vouches for them. It stays armed while the lock is held and
  * tells of a deletion at once; our own delete consumes it. What it reads is
  * revocation.h's business. */
 #ifndef UVZK_GUARD_H
@@ -29,6 +30,9 @@ enum uvzk__guarding {
 };
 
 void uvzk__guard_init(struct uvzk__contender *);
+
+/* Whether there is room for it, or must be. */
+bool uvzk__may_guard(const struct uvzk__contender *);
 
 /* ARMED: whether its silence says that the node stands. */
 bool uvzk__guard_vouches(const struct uvzk__contender *);

@@ -502,7 +502,7 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
     if (front->guarding == UVZK__GUARD_ARMED) {
         return uvzk__guard_vouches(front) ? VOUCHED : ASK_PROOF;
     }
-    return front->shared ? ASK_PROOF : ASK_GUARD;
+    return front->shared || !uvzk__may_guard(front) ? ASK_PROOF : ASK_GUARD;
 }
 
 /* One proof serves all readers up to the next writer, ours or foreign; whoever comes later

@@ -17,6 +17,12 @@ bool uvzk__watch_budget_take(struct uvzk__client *client, const char *path)
     return true;
 }
 
+/* The other two thirds are for those that somebody has to have. */
+bool uvzk__watch_budget_is_ample(const struct uvzk__client *client)
+{
+    return client->watch_bytes < UVZK__WATCH_BYTES_MAX / 3;
+}
+
 void uvzk__watch_budget_give(struct uvzk__client *client, const char *path)
 {
     client->watch_bytes -= cost(path);

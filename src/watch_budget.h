@@ -10,6 +10,8 @@
 
 /* false: there is no room for this path. */
 bool uvzk__watch_budget_take(struct uvzk__client *, const char *path);
+/* Whether there is room enough for a watch that can be done without. */
+bool uvzk__watch_budget_is_ample(const struct uvzk__client *);
 void uvzk__watch_budget_give(struct uvzk__client *, const char *path);
 
 #endif
