@@ -56,6 +56,10 @@ static void rested(struct uvzk__timed *timed)
     struct uvzk__contender *contender =
         UVZK__CONTAINER_OF(timed, struct uvzk__contender, rest);
 
+    if (contender->node.state == UVZK__NODE_DOOMED) {
+        uvzk__contender_pump(contender);
+        return;
+    }
     if (contender->pins > 0) { /* a request under way still reads the old path */
         uvzk__timed_set(contender->client, timed,
                         uvzk__now(contender->client) + REST_AGAIN_MS);
@@ -67,6 +71,12 @@ static void rested(struct uvzk__timed *timed)
         return;
     }
     uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_rest(struct uvzk__contender *contender, uint64_t ms)
+{
+    uvzk__timed_set(contender->client, &contender->rest,
+                    uvzk__now(contender->client) + ms);
 }
 
 static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token)
@@ -302,7 +312,7 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
 
     if (needs == UVZK__NEEDS_DELETE) {
         const struct uvzk__claim_kind *kind = contender->claim->kind;
-        if (uvzk__list_empty(&contender->in_role) &&
+        if (uvzk__list_empty(&contender->in_role) && !contender->rest.deadline.armed &&
             (kind->certain == NULL || kind->certain(contender))) {
             uvzk__list_append(&contender->client->doomed, &contender->in_role);
         }
@@ -355,6 +365,7 @@ static void retire(struct uvzk__contender *contender)
 
     uvzk__claim_retire(contender);
     uvzk__guard_end(contender);
+    uvzk__timed_clear(client, &contender->rest);
     uvzk__list_remove(&contender->everyone);
     uvzk__queue_leave(contender);
     uvzk__list_remove(&contender->in_role);
@@ -465,7 +476,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     uvzk__guard_missed(contender);
     uvzk__node_missing(&contender->node, again);
     if (again) {
-        uvzk__timed_set(client, &contender->rest, now + sleep_ms);
+        uvzk__contender_rest(contender, sleep_ms);
     }
     uvzk__contender_follow(contender);
 }

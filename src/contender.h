@@ -74,6 +74,9 @@ void uvzk__contender_end(struct uvzk__contender *, int code);
 /* The claim has let go: withdraws the node. */
 void uvzk__contender_unwanted(struct uvzk__contender *);
 
+/* Nothing is asked of the server about its node, which is RESTING or DOOMED, for so long. */
+void uvzk__contender_rest(struct uvzk__contender *, uint64_t ms);
+
 /* Somebody deleted its node. */
 void uvzk__contender_missing(struct uvzk__contender *);
 

@@ -104,6 +104,16 @@ void uvzk__hold_back(struct uvzk__client *client)
     }
 }
 
+/* What no server says to such a request, so that nobody here knows what to make of it. */
+static bool is_out_of_place(const struct uvzk__rpc *rpc, int status)
+{
+    bool reads = rpc->kind == UVZK__RPC_GET || rpc->kind == UVZK__RPC_EXISTS ||
+                 rpc->kind == UVZK__RPC_CHILDREN || rpc->kind == UVZK__RPC_SYNC;
+
+    return reads && (status == UVZK_ENODEEXISTS || status == UVZK_ENOTEMPTY ||
+                     status == UVZK_EBADVERSION);
+}
+
 void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, int status,
                     bool write)
 {
@@ -113,11 +123,15 @@ void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, in
         uvzk__proof_answered(&client->proof, rpc->sent_ms, uvzk__now(client),
                              write || sync);
         uvzk__prover_schedule(client);
+        if (is_out_of_place(rpc, status)) {
+            uvzk__hold_back(client);
+        }
     } else if (status == UVZK_EEXPIRED || status == UVZK_EAUTH ||
                status == UVZK_ECLOSED) {
         /* The event that says so comes behind these replies. */
         client->session.connected = false;
-    } else if (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT) {
+    } else if (client->session.connected ||
+               (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT)) {
         uvzk__hold_back(client);
     }
 }

@@ -128,7 +128,8 @@ struct uvzk__contender {
     struct uvzk__rpc rpc;           /* create, exists, the guard's get */
     struct uvzk__watch guard;       /* on its own node, guard.h */
     struct uvzk__timed second_look; /* at what the guard reads */
-    struct uvzk__timed rest;        /* before a new node after a deletion by others */
+    struct uvzk__timed rest;        /* before a new node after a deletion by others,
+ or a refused delete */
     const char *token;              /* of its name: "lock-", ... */
     char *path;                     /* prefix to create, then the node's full path */
     int64_t writer_czxid;   /* of its writer, whose number it has, downgrade.h; else 0 */

@@ -11,6 +11,10 @@
 
 #define RETRY_MS 100U
 
+/* Before a delete is repeated that was refused for a reason of its own: somebody has put
+ * children below a persistent znode of ours, say. */
+#define REFUSED_REST_MS 1000U
+
 /* Those on credit, in the lock's directory and in that of the leases. */
 #define CREDITS (2U * UVZK__CREDITS_MAX)
 
@@ -145,9 +149,13 @@ static void delete_replied(struct uvzk__contender *contender, int status)
 }
 
 /* What the failing operation says about its own node. */
-static int verdict(int status)
+static void delete_refused(struct uvzk__contender *contender, int status)
 {
-    return status == UVZK_ENONODE || status == UVZK_ENOAUTH ? status : UVZK_ETHROTTLED;
+    if (status != UVZK_ENONODE && status != UVZK_ENOAUTH) {
+        uvzk__contender_rest(contender, REFUSED_REST_MS);
+        status = UVZK_ENOTSENT;
+    }
+    delete_replied(contender, status);
 }
 
 /* An op of a request that the server refused as a whole. */
@@ -166,7 +174,11 @@ static void op_refused(struct sweep *sweep, size_t index, size_t failed, int sta
         return;
     }
     contender->swept_alone = failed >= sweep->op_count;
-    delete_replied(contender, culprit ? verdict(status) : UVZK_ENOTSENT);
+    if (culprit) {
+        delete_refused(contender, status);
+    } else {
+        delete_replied(contender, UVZK_ENOTSENT);
+    }
 }
 
 static void checked(struct uvzk__contender *contender, uint64_t stamp)

@@ -243,7 +243,8 @@ static void check_clients(struct world *world)
                          i, stats.contenders, stats.watches);
         }
     }
-    if (sim_watch_count(world->sim) != counts) {
+    /* Fewer: one is being set anew at this moment (second_look.h). */
+    if (sim_watch_count(world->sim) > counts) {
         history_fail(world, "%zu watches left, of %zu counts",
                      sim_watch_count(world->sim), counts);
     }

@@ -200,6 +200,9 @@ bool sim_depose(struct sim *sim, uint32_t followers, uint64_t election_ms, uint6
 /* The next `times` requests of this kind, whoever sends them, are answered with
  * this status and not executed. */
 void sim_refuse(struct sim *sim, enum uvzk__rpc_kind kind, int status, uint32_t times);
+/* Multis that are refused so name this operation as the one that failed, if they have
+ * it. SIZE_MAX, as in the beginning: none. */
+void sim_blame(struct sim *sim, size_t index);
 
 /* Faults at random. Probabilities are parts per million: of each request, of
  * each client and virtual second, of each virtual second. */

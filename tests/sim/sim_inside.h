@@ -373,6 +373,7 @@ struct sim__server {
         int status;
         uint32_t times;
     } refuse[UVZK__RPC_MULTI + 1];
+    size_t refused_op; /* the one to blame in a multi; SIZE_MAX: none is named */
 };
 
 void sim__server_init(struct sim *sim);

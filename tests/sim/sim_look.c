@@ -150,6 +150,11 @@ int sim_set_counter(struct sim *sim, const char *path, int32_t value)
     return 0;
 }
 
+void sim_blame(struct sim *sim, size_t index)
+{
+    sim->server.refused_op = index;
+}
+
 void sim_refuse(struct sim *sim, enum uvzk__rpc_kind kind, int status, uint32_t times)
 {
     sim->server.refuse[kind].status = status;

@@ -362,6 +362,9 @@ static int serve(struct sim *sim, struct sim__link *link,
     struct sim__session *session = link->session;
     if (sim->server.refuse[request->kind].times > 0) {
         sim->server.refuse[request->kind].times--;
+        if (sim->server.refused_op < request->op_count) {
+            answer->reply->failed_op = sim->server.refused_op;
+        }
         return sim->server.refuse[request->kind].status;
     }
     bool sequential =
@@ -521,6 +524,7 @@ void sim__server_init(struct sim *sim)
     sim__election_init(sim);
     server->next_session = INT64_C(0x100000000);
     server->hand.id = HAND_ID;
+    server->refused_op = SIZE_MAX;
     uvzk__list_init(&server->hand.ephemerals);
     server->container_check.fire = container_check;
     sim__event_set(sim, &server->container_check,
