@@ -23,6 +23,7 @@ unsigned history_sim_kinds(uint64_t seed)
     if ((kinds & HISTORY_SERVERS) != 0 && seed % 16 != 9) {
         kinds |= bits / 32 % 2 == 0 ? HISTORY_DEPOSED : 0;
     }
+    kinds |= bits / 64 % 2 == 0 ? HISTORY_MOVES : 0;
     return only != NULL ? kinds & (unsigned)strtoul(only, NULL, 0) : kinds;
 }
 
@@ -53,6 +54,9 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     if ((kinds & HISTORY_SERVERS) != 0) {
         faults->lag = 100000;
         faults->lag_max_ms = timeout_ms / 2;
+    }
+    if ((kinds & HISTORY_MOVES) != 0) {
+        faults->move = 50000;
     }
     if ((kinds & HISTORY_DEPOSED) != 0) {
         faults->depose = 50000;

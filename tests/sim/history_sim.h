@@ -17,6 +17,7 @@ enum history_kind {
     HISTORY_SERVERS = 2, /* several servers, each behind the leader in its own way */
     HISTORY_DEPOSED = 4, /* ... and old leaders that do not know they are; no seed has
                             them that is judged by UVZK_PROOF_SYNC */
+    HISTORY_MOVES = 8,   /* clients go over to another server at any time */
 };
 
 /* Of this seed. With UVZK_WORLD in the environment only those among its bits: none of

@@ -188,6 +188,10 @@ int sim_server_of(const struct uvzk__port *port);
 int sim_leader(const struct sim *sim);
 /* Where the client's next connections go; -1: anywhere. */
 void sim_connect_to(struct uvzk__port *port, int server);
+/* The connection is lost, and the client comes back at once, to another server if there
+ * is one. What was on its way by the old one may be slow, and is not executed when it
+ * arrives after that: the session has moved. */
+void sim_move(struct uvzk__port *port);
 /* The server applies nothing for ms, unless it leads: it goes on to answer reads from
  * what it has, and replies of writes, which are committed, wait. */
 void sim_lag(struct sim *sim, int server, uint64_t ms);
@@ -212,6 +216,7 @@ struct sim_faults {
     uint32_t random_fails;                          /* of a call of random() */
     uint32_t reset, silence, expire, pause, stall;  /* of a client's second */
     uint32_t follower_cut, repeat_connected;        /* of a client's second */
+    uint32_t move;                                  /* of a client's second */
     uint32_t restart, lag, depose;                  /* of a second */
     uint32_t delay_max_ms; /* 0 in these six: session timeout / 2 */
     uint32_t down_max_ms;  /* cuts and restarts */

@@ -7,6 +7,7 @@
 #define FAULT_PERIOD_MS 100
 
 #define ELECTION_MAX_MS 1000
+#define MOVE_SLOW_MS 100
 
 /* "Until sim_resume": later than anything else, and still a moment. */
 #define FOR_GOOD (SIM__NEVER - 1)
@@ -256,6 +257,19 @@ void sim_connect_to(struct uvzk__port *port, int server)
     sim__client_of(port)->server = server;
 }
 
+void sim_move(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    struct sim *sim = client->sim;
+    if (client->link == NULL) {
+        return;
+    }
+    sim__trace(sim, client->name, "goes over to another server");
+    client->left = client->link->member;
+    sim__link_slow_up(sim, client->link, sim_random(sim, MOVE_SLOW_MS));
+    sim__io_lost(client, SIZE_MAX);
+}
+
 void sim_lag(struct sim *sim, int server, uint64_t ms)
 {
     struct sim__member *member = &sim->server.members[server];
@@ -300,6 +314,9 @@ static void client_faults(struct sim *sim, struct sim__client *client)
     }
     if (dice(sim, faults->repeat_connected)) {
         sim_repeat_connected(port);
+    }
+    if (faults->move > 0 && dice(sim, faults->move)) {
+        sim_move(port);
     }
 }
 

@@ -220,6 +220,8 @@ void sim__link_send_down(struct sim *sim, struct sim__link *link,
 /* keep: how many of the requests on their way still arrive; SIZE_MAX: all. */
 void sim__link_close_client(struct sim *sim, struct sim__link *link, size_t keep);
 void sim__link_close_server(struct sim *sim, struct sim__link *link);
+/* What is on its way to the server takes ms longer. */
+void sim__link_slow_up(struct sim *sim, struct sim__link *link, uint64_t ms);
 size_t sim__queue_length(const struct sim__queue *queue);
 /* Frees the links both ends of which are closed; between two events only. */
 void sim__links_sweep(struct sim *sim);
@@ -297,7 +299,7 @@ void sim__member_apply_next(struct sim *sim, struct sim__member *member);
 /* It comes to none of those committed by now. */
 void sim__member_skip(struct sim *sim, struct sim__member *member);
 /* Which one a client is to try next. */
-struct sim__member *sim__member_pick(struct sim *sim, const struct sim__client *client);
+struct sim__member *sim__member_pick(struct sim *sim, struct sim__client *client);
 bool sim__member_up(const struct sim *sim, const struct sim__member *member);
 bool sim__member_leads(const struct sim *sim, const struct sim__member *member);
 /* The answer leaves when what was committed up to now (0: when nothing that this
@@ -465,8 +467,9 @@ struct sim__client {
     bool lose_request, lose_reply, spoil_reply; /* the next one to arrive */
     uint32_t lose_events;                       /* watch events that are never told */
     int fail_open;
-    int server;           /* where it connects to from now on; -1: anywhere */
-    uint32_t fail_random; /* counts down to the call that fails */
+    struct sim__member *left; /* not to be tried next; NULL: none */
+    int server;               /* where it connects to from now on; -1: anywhere */
+    uint32_t fail_random;     /* counts down to the call that fails */
 };
 
 struct sim__client *sim__client_of(const struct uvzk__port *port);

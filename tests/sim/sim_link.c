@@ -80,6 +80,13 @@ static struct sim__packet *arrival(struct sim *sim, struct sim__link *link,
     return packet;
 }
 
+void sim__link_slow_up(struct sim *sim, struct sim__link *link, uint64_t ms)
+{
+    if (link->up.event.place != 0) {
+        sim__event_set(sim, &link->up.event, link->up.event.at + ms);
+    }
+}
+
 static void up_arrives(struct sim *sim, struct sim__event *event)
 {
     struct sim__link *link = UVZK__CONTAINER_OF(event, struct sim__link, up.event);

@@ -20,12 +20,19 @@ bool sim__member_up(const struct sim *sim, const struct sim__member *member)
     return member->deposed || sim->now >= sim->server.up_at;
 }
 
-struct sim__member *sim__member_pick(struct sim *sim, const struct sim__client *client)
+struct sim__member *sim__member_pick(struct sim *sim, struct sim__client *client)
 {
     struct sim__server *server = &sim->server;
-    size_t number = client->server >= 0 ? (size_t)client->server
-                                        : (size_t)sim_random(sim, server->member_count);
-    return &server->members[number];
+    const struct sim__member *left = client->left;
+    struct sim__member *member;
+    client->left = NULL;
+    if (client->server >= 0) {
+        return &server->members[client->server];
+    }
+    do {
+        member = &server->members[sim_random(sim, server->member_count)];
+    } while (member == left && server->member_count > 1);
+    return member;
 }
 
 static uint64_t applied(const struct sim *sim, const struct sim__member *member)

@@ -232,6 +232,32 @@ static void a_restart_makes_all_agree(void **state)
     end(sim, a, b);
 }
 
+static void what_comes_by_the_old_server_after_a_move_is_not_executed(void **state)
+{
+    unsigned executed = 0, refused = 0;
+    struct probe *a, *b;
+    struct sim *sim = begin(&a, &b);
+    (void)state;
+    sim_connect_to(b->port, -1);
+    for (unsigned i = 0; i < 64; i++) {
+        int before = sim_server_of(b->port);
+        struct ask *ask = ask_create(b, "/b", UVZK__EPHEMERAL);
+        sim_move(b->port);
+        probe_hear(b, "CONNECTED");
+        bool done = sim_exists(sim, "/b");
+        assert_int_not_equal(sim_server_of(b->port), before);
+        assert_int_equal(ask_wait(ask), UVZK_ECONNLOSS);
+        sim_run_for(sim, 200);
+        assert_true(sim_exists(sim, "/b") == done);
+        executed += done;
+        refused += !done;
+        (void)sim_delete_by_hand(sim, "/b");
+        assert_int_equal(ask_wait(ask_multi(b, NULL, 0)), 0);
+    }
+    assert_true(executed > 2 && refused > 8);
+    end(sim, a, b);
+}
+
 /* ----------------------------------------------------------- a replaced leader */
 
 #define ELECTION_MS 100U
@@ -396,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_new_session_is_told_where_it_is_known),
         cmocka_unit_test(an_ended_session_is_told_where_that_is_applied),
         cmocka_unit_test(a_restart_makes_all_agree),
+        cmocka_unit_test(what_comes_by_the_old_server_after_a_move_is_not_executed),
         cmocka_unit_test(a_replaced_leader_answers_what_needs_no_quorum),
         cmocka_unit_test(a_replaced_leader_commits_nothing),
         cmocka_unit_test(a_replaced_leader_takes_sessions_that_it_knows),
