@@ -72,6 +72,7 @@ static void create_sim(struct world *world, uint64_t seed)
 static void create_world(struct world *world, uint64_t seed)
 {
     create_sim(world, seed);
+    world->kinds = history_sim_kinds(seed);
     world->killings = seed % 4 == 3;
     world->pauses = seed % 5 != 0;
     world->vandals = seed % 4 == 2 || seed % 16 == 1 || seed % 16 == 4;
@@ -80,7 +81,8 @@ static void create_world(struct world *world, uint64_t seed)
                    : seed % 16 == 13 ? UVZK_PROOF_NONE
                                      : UVZK_PROOF_QUORUM;
     world->timeout_ms = (uint32_t)(4000 + chance(world, 8000));
-    world->told_within_ms = world->pauses ? 8 * world->timeout_ms : 100;
+    bool late = world->pauses || (world->kinds & HISTORY_CLOCKS) != 0;
+    world->told_within_ms = late ? 8 * world->timeout_ms : 100;
     world->seat_count = 2 + (int)chance(world, CLIENTS_MAX - 1);
     world->actor_count = 1 + (int)chance(world, ACTORS_MAX);
     world->path_count = 1 + (int)chance(world, PATHS_MAX);
@@ -107,6 +109,10 @@ static void move_seat(struct seat *seat, bool ending)
 
     for (int i = 0; i < world->actor_count; i++) {
         actor_act(&seat->actors[i]);
+    }
+    if (sim_auth_failed(seat->port)) {
+        seat_close(seat);
+        return;
     }
     if (ending) {
         return;

@@ -189,7 +189,8 @@ static void on_released(uvzk_acquire_t *request, int status)
     struct ticket *ticket = told(request, RELEASING, "release", status);
 
     if (status != 0 && status != UVZK_ELOST && status != UVZK_ECLOSED &&
-        status != UVZK_EEXPIRED) {
+        status != UVZK_EEXPIRED &&
+        !(status == UVZK_EAUTH && sim_auth_failed(ticket->actor->seat->port))) {
         history_fail(ticket->actor->world, "release says %s", uvzk_err_name(status));
     }
     if (status == 0 && ticket->doomed) {
@@ -295,7 +296,8 @@ static void ask(struct ticket *ticket)
         rest(ticket, 4000);
         return;
     }
-    if (status != UV_EIO) { /* no random bytes: one of the faults */
+    bool refused = status == UVZK_EAUTH && sim_auth_failed(ticket->actor->seat->port);
+    if (status != UV_EIO && !refused) { /* no random bytes: one of the faults */
         history_fail(world, "acquire refused: %s", uvzk_err_name(status));
     }
     over(ticket);

@@ -25,7 +25,7 @@ static bool holds(const struct ticket *ticket)
 static void check_told(struct ticket *ticket)
 {
     struct world *world = ticket->actor->world;
-    uint64_t now = sim_now(world->sim);
+    uint64_t now = sim_clock(ticket->actor->seat->port);
 
     if (ticket->state != HOLDING || uvzk_is_held(ticket->request)) {
         ticket->ended_ms = UINT64_MAX;
@@ -201,6 +201,21 @@ void check_refusal(const struct ticket *ticket, int status)
     case UV_ENOMEM:      /* spoilt replies */
     case UV_EIO:         /* no random bytes for a new name */
         return;
+    case UVZK_EAUTH:
+        if (sim_auth_failed(ticket->actor->seat->port)) {
+            return;
+        }
+        break;
+    case UVZK_ETHROTTLED:
+        if ((world->kinds & HISTORY_THROTTLE) != 0) {
+            return;
+        }
+        break;
+    case UVZK_ENOAUTH:
+        if ((world->kinds & HISTORY_BLIND) != 0) {
+            return;
+        }
+        break;
     case UVZK_EDELETED:
         /* A session's end deletes its nodes, and may be heard of in that order. */
         if (world->vandals || world->killings || !session_alive(ticket)) {

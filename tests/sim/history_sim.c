@@ -24,6 +24,11 @@ unsigned history_sim_kinds(uint64_t seed)
         kinds |= bits / 32 % 2 == 0 ? HISTORY_DEPOSED : 0;
     }
     kinds |= bits / 64 % 2 == 0 ? HISTORY_MOVES : 0;
+    kinds |= bits / 128 % 2 == 0 ? HISTORY_ORDER : 0;
+    kinds |= bits / 256 % 4 == 0 ? HISTORY_CLOCKS : 0;
+    kinds |= bits / 1024 % 4 == 0 ? HISTORY_THROTTLE : 0;
+    kinds |= bits / 4096 % 8 == 0 ? HISTORY_AUTH : 0;
+    kinds |= bits / 32768 % 8 == 0 ? HISTORY_BLIND : 0;
     return only != NULL ? kinds & (unsigned)strtoul(only, NULL, 0) : kinds;
 }
 
@@ -42,6 +47,9 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     if ((kinds & HISTORY_SERVERS) != 0) {
         options->servers = scattered(seed) / 8 % 4 == 0 ? 5 : 3;
     }
+    options->shuffle_rewatches = (kinds & HISTORY_ORDER) != 0;
+    options->clock_drift_ppm = (kinds & HISTORY_CLOCKS) != 0 ? 10000 : 0;
+    options->exists_needs_read = (kinds & HISTORY_BLIND) != 0 && scattered(seed) % 3 == 0;
     options->no_containers = seed % 16 == 5;
     options->trace_lines = 400;
     options->trace_cb = verbose ? sim_trace_to_stderr : NULL;
@@ -57,6 +65,21 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     }
     if ((kinds & HISTORY_MOVES) != 0) {
         faults->move = 50000;
+    }
+    if ((kinds & HISTORY_CLOCKS) != 0) {
+        faults->clock_jump = 20000;
+        faults->jump_max_ms = timeout_ms;
+    }
+    if ((kinds & HISTORY_THROTTLE) != 0) {
+        faults->throttle = 100000;
+        faults->throttle_max_ms = 1000;
+    }
+    if ((kinds & HISTORY_AUTH) != 0) {
+        faults->fail_auth = 20000;
+    }
+    if ((kinds & HISTORY_BLIND) != 0) {
+        faults->blind = 300000;
+        faults->blind_max_ms = timeout_ms / 2;
     }
     if ((kinds & HISTORY_DEPOSED) != 0) {
         faults->depose = 50000;

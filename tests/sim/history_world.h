@@ -129,6 +129,7 @@ struct world {
     bool vandals;   /* somebody deletes the nodes of waiters by hand */
     bool killings;  /* an operator ends sessions before their time */
     bool closings;  /* locks are closed at times */
+    unsigned kinds; /* enum history_kind */
     bool failed;
 };
 

@@ -45,11 +45,15 @@ struct sim_options {
     uint32_t lag_max_ms;         /* what a transaction takes to each; 20 */
     uint32_t container_check_ms; /* how often empty containers go; 60000 */
     bool container_check_random; /* at random moments, that often on average */
+    uint32_t clock_drift_ppm;    /* each process's clock runs faster or slower than
+                                    the servers' by up to so much; 0 */
     bool no_containers;          /* a server before 3.5.1: EUNIMPLEMENTED */
     bool followers;              /* between clients and leader: sessions count as
                                     heard of every half tick only, and what was
                                     not reported dies with the follower */
     bool exists_needs_read;      /* servers from 3.8.4 and 3.9.2 on */
+    bool shuffle_rewatches;      /* a client that is back asks for its watches in any
+                                    order, and hears of them in that */
     bool shuffle_ties;           /* events of one moment come in random order */
     bool trace;                  /* keep a trace; on by default, but costly */
     size_t trace_lines;          /* how many lines are kept; 2000 */
@@ -171,10 +175,18 @@ void sim_stall(struct uvzk__port *port, uint64_t ms);
  * answered from the znodes of that moment, everything else hangs, the leader
  * hears nothing of the session; then the follower hangs up. */
 void sim_follower_cut(struct uvzk__port *port, uint64_t ms);
+/* The process's clock: the simulation's time until one of these is used. It runs at a
+ * rate that differs from the servers' by so many parts per million, from now on; it jumps
+ * forward, as after a suspension, which alarms learn within a second. */
+uint64_t sim_clock(const struct uvzk__port *port);
+void sim_set_clock_drift(struct uvzk__port *port, int32_t ppm);
+void sim_jump_clock(struct uvzk__port *port, uint64_t ms);
 /* CONNECTED is told once more, without a disconnection. */
 void sim_repeat_connected(struct uvzk__port *port);
-/* The credentials are refused. The session lives on at the server. */
+/* The credentials are refused. The session lives on at the server. And whether that has
+ * come to the client, ever. */
 void sim_fail_auth(struct uvzk__port *port);
+bool sim_auth_failed(const struct uvzk__port *port);
 /* The next open() comes to OPEN_FAILED with this status. */
 void sim_fail_open(struct uvzk__port *port, int status);
 /* The n-th call of random() from now on fails with UV_EIO; 1 is the next. */
@@ -201,6 +213,8 @@ void sim_lag(struct sim *sim, int server, uint64_t ms);
  * then sessions have their whole timeout again. false: so few would be no majority, or
  * there is an old leader already. */
 bool sim_depose(struct sim *sim, uint32_t followers, uint64_t election_ms, uint64_t ms);
+/* For ms every other request, on average, is refused with UVZK_ETHROTTLED. */
+void sim_throttle(struct sim *sim, uint64_t ms);
 /* The next `times` requests of this kind, whoever sends them, are answered with
  * this status and not executed. */
 void sim_refuse(struct sim *sim, enum uvzk__rpc_kind kind, int status, uint32_t times);
@@ -216,14 +230,17 @@ struct sim_faults {
     uint32_t random_fails;                          /* of a call of random() */
     uint32_t reset, silence, expire, pause, stall;  /* of a client's second */
     uint32_t follower_cut, repeat_connected;        /* of a client's second */
-    uint32_t move;                                  /* of a client's second */
-    uint32_t restart, lag, depose;                  /* of a second */
-    uint32_t delay_max_ms; /* 0 in these six: session timeout / 2 */
-    uint32_t down_max_ms;  /* cuts and restarts */
-    uint32_t pause_max_ms; /* pauses and stalls */
-    uint32_t cut_max_ms;   /* follower cuts */
+    uint32_t move, clock_jump, fail_auth;           /* of a client's second */
+    uint32_t restart, lag, depose, throttle, blind; /* of a second */
+    uint32_t delay_max_ms;                          /* 0 in these: session timeout / 2 */
+    uint32_t down_max_ms;                           /* cuts and restarts */
+    uint32_t pause_max_ms;                          /* pauses and stalls */
+    uint32_t cut_max_ms;                            /* follower cuts */
     uint32_t lag_max_ms;
     uint32_t depose_max_ms;
+    uint32_t jump_max_ms;
+    uint32_t throttle_max_ms;
+    uint32_t blind_max_ms; /* one znode at a time has no READ */
 };
 /* Copied. NULL: no random faults from now on. */
 void sim_set_faults(struct sim *sim, const struct sim_faults *faults);

@@ -101,8 +101,15 @@ void sim_fail_auth(struct uvzk__port *port)
 {
     struct sim__client *client = sim__client_of(port);
     if (client->link != NULL) {
+        sim__trace(client->sim, client->name, "its credentials are refused");
+        client->auth_failed = true;
         sim__io_read(client, sim__answer_new(SIM__AUTH_FAILED));
     }
+}
+
+bool sim_auth_failed(const struct uvzk__port *port)
+{
+    return sim__client_of(port)->auth_failed;
 }
 
 void sim_pause(struct uvzk__port *port, uint64_t ms)
@@ -318,6 +325,48 @@ static void client_faults(struct sim *sim, struct sim__client *client)
     if (faults->move > 0 && dice(sim, faults->move)) {
         sim_move(port);
     }
+    if (faults->clock_jump > 0 && dice(sim, faults->clock_jump)) {
+        sim_jump_clock(port, sim_random(sim, faults->jump_max_ms));
+    }
+    if (faults->fail_auth > 0 && dice(sim, faults->fail_auth)) {
+        sim_fail_auth(port);
+    }
+}
+
+/* -------------------------------------------------- a znode that nobody may read */
+
+static void unblind(struct sim *sim, struct sim__event *event)
+{
+    sim__event_clear(sim, event);
+    if (sim->server.blind != NULL) {
+        (void)sim_set_readable(sim, sim->server.blind, true);
+        free(sim->server.blind);
+        sim->server.blind = NULL;
+    }
+}
+
+/* One at random, but the root and those that must be read to come to any. */
+static void blind_one(struct sim *sim, uint64_t ms)
+{
+    const struct sim__tree *tree = &sim->server.tree;
+    uint64_t chosen = sim_random(sim, tree->count);
+    const struct sim__node *node = tree->nodes;
+    while (chosen-- > 0) {
+        node = node->hh.next;
+    }
+    if (sim->server.blind != NULL || node == tree->root || node->unreadable) {
+        return;
+    }
+    sim->server.blind = sim__copy(node->path, node->length + 1);
+    (void)sim_set_readable(sim, node->path, false);
+    sim->server.blind_end.fire = unblind;
+    sim__event_set(sim, &sim->server.blind_end, sim->now + ms);
+}
+
+void sim_throttle(struct sim *sim, uint64_t ms)
+{
+    sim__trace(sim, "server", "is overloaded for %llu ms", (unsigned long long)ms);
+    sim->server.throttles_until = later(sim->server.throttles_until, after(sim, ms));
 }
 
 static void depose(struct sim *sim)
@@ -341,6 +390,12 @@ void sim__fault_tick(struct sim *sim, struct sim__event *event)
         sim_lag(sim, (int)sim_random(sim, sim->server.member_count),
                 sim_random(sim, sim->faults.lag_max_ms));
     }
+    if (sim->faults.throttle > 0 && dice(sim, sim->faults.throttle)) {
+        sim_throttle(sim, sim_random(sim, sim->faults.throttle_max_ms));
+    }
+    if (sim->faults.blind > 0 && dice(sim, sim->faults.blind)) {
+        blind_one(sim, sim_random(sim, sim->faults.blind_max_ms));
+    }
     if (sim->faults.depose > 0 && dice(sim, sim->faults.depose)) {
         depose(sim);
     }
@@ -352,12 +407,15 @@ void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
     sim__event_clear(sim, &sim->fault_clock);
     sim->faults = (struct sim_faults){0};
     if (faults == NULL) {
+        unblind(sim, &sim->server.blind_end);
         return;
     }
     sim->faults = *faults;
     uint32_t *limits[] = {&sim->faults.delay_max_ms, &sim->faults.down_max_ms,
                           &sim->faults.pause_max_ms, &sim->faults.cut_max_ms,
-                          &sim->faults.lag_max_ms,   &sim->faults.depose_max_ms};
+                          &sim->faults.lag_max_ms,   &sim->faults.depose_max_ms,
+                          &sim->faults.jump_max_ms,  &sim->faults.throttle_max_ms,
+                          &sim->faults.blind_max_ms};
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         if (*limits[i] == 0) {
             *limits[i] = half;

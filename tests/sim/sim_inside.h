@@ -11,6 +11,7 @@
  *   sim_link.c     two queues of messages, cuts   (knows both ends)
  *   sim_io.c       the client's I/O thread        (knows its link)
  *   sim_port.c     the client's loop: port.h      (knows its I/O)
+ *   sim_clock.c    the client's clock
  *   sim_faults.c   what goes wrong, by hand or at random
  *
  * A request is copied when it is submitted: the server may apply it after the
@@ -370,6 +371,9 @@ struct sim__server {
     struct sim__session hand; /* of sim_create_by_hand; it never ends */
     int64_t next_session;
     uint64_t up_at; /* no connection before */
+    uint64_t throttles_until;
+    char *blind; /* the znode that may not be read for a time; NULL: none */
+    struct sim__event blind_end;
     struct sim__event container_check;
     struct {
         int status;
@@ -461,6 +465,10 @@ struct sim__client {
     /* Everything that runs in the process: what a pause holds up. */
     struct sim__event deliver, alarm, wake, connect, ping, timeout;
     uint64_t paused_until, stalled_until;
+    uint64_t clock_ms, clock_set_at; /* the process's clock, and when that was so */
+    int64_t clock_rate; /* of a million; what it gains is what it is beyond */
+    uint64_t alarm_ms;  /* by that clock; NEVER: none */
+    bool auth_failed;
     uint64_t cut_until;
     uint32_t latency_min_ms, latency_max_ms;
     uint64_t extra_ms;
@@ -473,6 +481,9 @@ struct sim__client {
 };
 
 struct sim__client *sim__client_of(const struct uvzk__port *port);
+/* When the process's clock shows this, or now. */
+uint64_t sim__client_when(const struct sim__client *client, uint64_t clock_ms);
+void sim__client_set_clock(struct sim__client *client, uint64_t clock_ms, int64_t rate);
 /* Whether the event has to wait until the process, or its loop, goes on: it has
  * been put off then. */
 bool sim__client_held(struct sim__client *client, struct sim__event *event, bool by_loop);

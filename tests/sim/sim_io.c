@@ -117,20 +117,38 @@ static void send_ping(struct sim *sim, struct sim__event *event)
     sim__event_set(sim, event, due);
 }
 
+static void send_watch(struct sim__client *client, const struct sim__client_watch *watch)
+{
+    struct sim__request *request = sim__request_new(SIM__REWATCH, watch->path);
+    request->watch_id = watch->id;
+    request->watch_kind = watch->kind;
+    request->seen_zxid = client->last_zxid;
+    sim__io_send(client, request);
+}
+
 /* SetWatches, one message a watch: before any request of the user's. */
 static void send_watches(struct sim__client *client)
 {
+    size_t count = 0, room = HASH_CNT(hh_id, client->by_id);
+    struct sim__client_watch **watches =
+        sim__alloc(room * sizeof(struct sim__client_watch *));
     struct sim__client_watch *watch, *next;
     HASH_ITER(hh_id, client->by_id, watch, next)
     {
         if (watch->armed && !watch->fired) {
-            struct sim__request *request = sim__request_new(SIM__REWATCH, watch->path);
-            request->watch_id = watch->id;
-            request->watch_kind = watch->kind;
-            request->seen_zxid = client->last_zxid;
-            sim__io_send(client, request);
+            watches[count++] = watch;
         }
     }
+    for (size_t i = 0; i < count; i++) {
+        if (client->sim->options.shuffle_rewatches) {
+            size_t other = i + (size_t)sim_random(client->sim, count - i);
+            watch = watches[other];
+            watches[other] = watches[i];
+            watches[i] = watch;
+        }
+        send_watch(client, watches[i]);
+    }
+    free(watches);
 }
 
 /* ---------------------------------------------------------- I/O: connecting */

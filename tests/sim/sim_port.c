@@ -528,9 +528,10 @@ static void port_alarm(struct uvzk__port *port, uint64_t at_ms)
     if (client->closing) {
         return;
     }
+    client->alarm_ms = at_ms;
     if (at_ms != SIM__NEVER) {
         uint64_t late = sim__random_between(sim, 0, sim->options.alarm_late_max_ms);
-        at_ms = (at_ms > sim->now ? at_ms : sim->now) + late;
+        at_ms = sim__client_when(client, at_ms) + late;
     }
     sim__event_set(sim, &client->alarm, at_ms);
 }
@@ -554,7 +555,7 @@ static void port_wake(struct uvzk__port *port)
 
 static uint64_t port_now(struct uvzk__port *port)
 {
-    return sim__client_of(port)->sim->now;
+    return sim_clock(port);
 }
 
 static int port_random(struct uvzk__port *port, void *bytes, size_t length)
@@ -596,6 +597,12 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
     client->asked_ms = sim->options.session_timeout_ms;
     client->latency_min_ms = sim->options.latency_min_ms;
     client->latency_max_ms = sim->options.latency_max_ms;
+    client->clock_ms = client->clock_set_at = sim->now;
+    client->clock_rate = 1000000;
+    if (sim->options.clock_drift_ppm > 0) {
+        uint64_t most = sim->options.clock_drift_ppm;
+        client->clock_rate += (int64_t)sim_random(sim, 2 * most + 1) - (int64_t)most;
+    }
     client->deliver.fire = deliver_fires;
     client->alarm.fire = alarm_fires;
     client->wake.fire = wake_fires;

@@ -367,6 +367,9 @@ static int serve(struct sim *sim, struct sim__link *link,
         }
         return sim->server.refuse[request->kind].status;
     }
+    if (sim->now < sim->server.throttles_until && sim_random(sim, 2) == 0) {
+        return UVZK_ETHROTTLED;
+    }
     bool sequential =
         request->kind == UVZK__RPC_CREATE && sim__mode_sequential(request->mode);
     if (request->kind != UVZK__RPC_MULTI && !sim__path_valid(request->path, sequential)) {
@@ -540,6 +543,8 @@ void sim__server_free(struct sim *sim)
         sim__session_end(sim, session);
     }
     sim__event_clear(sim, &server->container_check);
+    sim__event_clear(sim, &server->blind_end);
+    free(server->blind);
     sim__election_free(sim);
     sim__members_free(sim);
     sim__tree_free(&server->tree);

@@ -548,6 +548,78 @@ static void close_is_legal_in_every_state(void **state)
     sim_free(sim);
 }
 
+/* -------------------------------------------------------------------- clocks */
+
+/* A clock that is fast by 1 % comes to its alarm sooner, a slow one later. */
+static void a_clock_may_drift(void **state)
+{
+    struct sim *sim = sim_exact();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    uint64_t start = sim_now(sim);
+    assert_int_equal(sim_clock(a->port), start);
+    sim_set_clock_drift(a->port, 10000);
+    sim_run_for(sim, 10000);
+    assert_int_equal(a->port->now(a->port), start + 10100);
+    a->port->alarm(a->port, start + 20200);
+    sim_run_for(sim, 9999);
+    assert_int_equal(a->turns, 0);
+    sim_run_for(sim, 1);
+    assert_int_equal(a->turns, 1);
+    sim_set_clock_drift(a->port, -10000);
+    a->port->alarm(a->port, start + 20200 + 9900);
+    sim_run_for(sim, 9999);
+    assert_int_equal(a->turns, 1);
+    sim_run_for(sim, 1);
+    assert_int_equal(a->turns, 2);
+    assert_int_equal(sim_clock(a->port), start + 20200 + 9900);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_clock_may_jump_forward(void **state)
+{
+    struct sim *sim = sim_exact();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    uint64_t start = sim_now(sim);
+    a->port->alarm(a->port, start + 60000);
+    sim_run_for(sim, 1000);
+    sim_jump_clock(a->port, 30000);
+    assert_int_equal(a->port->now(a->port), start + 31000);
+    assert_int_equal(sim_now(sim), start + 1000);
+    sim_run_for(sim, 28999);
+    assert_int_equal(a->turns, 0);
+    sim_run_for(sim, 1001);
+    assert_int_equal(a->turns, 1);
+    a->port->alarm(a->port, sim_clock(a->port) + 5000);
+    sim_jump_clock(a->port, 30000); /* past it */
+    sim_run_for(sim, 1000);
+    assert_int_equal(a->turns, 2);
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_throttled_request_is_not_executed(void **state)
+{
+    unsigned refused = 0;
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    sim_throttle(sim, 60000);
+    for (unsigned i = 0; i < 100; i++) {
+        int status = create(a, "/a", UVZK__PERSISTENT);
+        assert_true(status == (sim_exists(sim, "/a") ? 0 : UVZK_ETHROTTLED));
+        refused += status != 0;
+        (void)sim_delete_by_hand(sim, "/a");
+    }
+    assert_in_range(refused, 30, 70);
+    sim_run_for(sim, 60000);
+    assert_int_equal(create(a, "/a", UVZK__PERSISTENT), 0);
+    probe_end(a);
+    sim_free(sim);
+}
+
 /* ------------------------------------------------------------------- batches */
 
 static struct sim *sim_batches(void)
@@ -623,6 +695,9 @@ int main(void)
         cmocka_unit_test(a_busy_loop_keeps_its_session),
         cmocka_unit_test(alarms_and_wakes_come_once),
         cmocka_unit_test(random_bytes_can_fail),
+        cmocka_unit_test(a_clock_may_drift),
+        cmocka_unit_test(a_clock_may_jump_forward),
+        cmocka_unit_test(a_throttled_request_is_not_executed),
         cmocka_unit_test(what_has_arrived_is_delivered_at_once),
         cmocka_unit_test(a_turn_comes_after_what_has_arrived),
         cmocka_unit_test(closing_ends_the_session_at_once),

@@ -76,6 +76,7 @@ struct world {
     uint32_t timeout_ms;
     uint64_t end_ms;
     bool vandals, killings, pauses, failed;
+    unsigned kinds; /* enum history_kind */
 };
 
 static void fail(struct world *world, const char *format, ...)
@@ -147,6 +148,15 @@ static uint64_t soon(struct world *world, uint64_t most_ms)
     return sim_now(world->sim) + 1 + chance(world, most_ms);
 }
 
+/* What only some histories have. */
+static bool is_of_its_kind(const struct handle *handle, int status)
+{
+    unsigned kinds = handle->seat->world->kinds;
+
+    return (status == UVZK_EAUTH && sim_auth_failed(handle->seat->port)) ||
+           (status == UVZK_ENOAUTH && (kinds & HISTORY_BLIND) != 0);
+}
+
 /* What it knows is something that the znode was. */
 static void check_known(struct handle *handle)
 {
@@ -183,7 +193,7 @@ static void on_value(uvzk_shared_value_t *value, int status)
     if (handle->value != value || handle->closing || handle->seat->closing) {
         fail(world, "told after the close");
     }
-    if (status != 0 && status != UVZK_ENONODE) {
+    if (status != 0 && status != UVZK_ENONODE && !is_of_its_kind(handle, status)) {
         fail(world, "a value says %s", uvzk_err_name(status));
     }
     if (status == UVZK_ENONODE && !world->vandals) {
@@ -380,10 +390,22 @@ static void act(struct handle *handle)
     }
 }
 
+/* Nothing can be done with it any more. */
+static void close_refused(struct world *world)
+{
+    for (int i = 0; i < world->seat_count; i++) {
+        struct seat *seat = &world->seats[i];
+        if (seat->client != NULL && !seat->closing && sim_auth_failed(seat->port)) {
+            close_seat(seat);
+        }
+    }
+}
+
 static void act_all(struct world *world)
 {
     uint64_t now = sim_now(world->sim);
 
+    close_refused(world);
     for (int i = 0; i < world->seat_count; i++) {
         struct seat *seat = &world->seats[i];
         if (seat->client == NULL && now >= seat->reopen_ms) {
@@ -446,7 +468,8 @@ static bool may_have_taken_effect(int status)
     case 0:
     case UVZK_ECONNLOSS:
     case UVZK_ECLOSED:
-    case UV_ENOMEM: /* a spoilt reply */
+    case UVZK_EAUTH: /* of the connection, when the set was on its way */
+    case UV_ENOMEM:  /* a spoilt reply */
         return true;
     default:
         return false;
@@ -488,8 +511,9 @@ static void check_sets(struct world *world)
         if (set->took_effect == 0) {
             continue;
         }
+        /* One that is refused for a while is sent again, behind others. */
         if (*before != NULL && (*before)->incarnation == set->incarnation &&
-            set->place < (*before)->place) {
+            set->place < (*before)->place && (world->kinds & HISTORY_THROTTLE) == 0) {
             fail(world, "%s overtook %s", set->text, (*before)->text);
         }
         *before = set;
@@ -561,6 +585,7 @@ static void create_world(struct world *world, uint64_t seed, bool verbose)
 
     history_sim_options(&options, seed, verbose);
     world->sim = sim_new(seed, &options);
+    world->kinds = history_sim_kinds(seed);
     world->killings = seed % 4 == 3;
     world->pauses = seed % 5 != 0;
     world->vandals = seed % 3 == 2;
@@ -596,6 +621,7 @@ static void live(struct world *world, uint64_t until, bool active)
 static void heal(struct world *world)
 {
     sim_set_faults(world->sim, NULL);
+    close_refused(world);
     if (!sim_exists(world->sim, PATH)) {
         static const char *const ways[] = {"/values", "/values/deep", PATH};
         for (int i = 0; i < 3; i++) {

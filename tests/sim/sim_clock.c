@@ -1,0 +1,54 @@
+/* The clock of a process: it runs at its own rate, and may jump forward. */
+#include "sim_inside.h"
+
+#define MILLION 1000000
+
+/* A timer that stands still while the machine is suspended is looked at this often. */
+#define ALARM_STEP_MS 1000
+
+uint64_t sim_clock(const struct uvzk__port *port)
+{
+    const struct sim__client *client = sim__client_of(port);
+    uint64_t passed = client->sim->now - client->clock_set_at;
+    return client->clock_ms + passed * (uint64_t)client->clock_rate / MILLION;
+}
+
+uint64_t sim__client_when(const struct sim__client *client, uint64_t clock_ms)
+{
+    uint64_t rate = (uint64_t)client->clock_rate;
+    if (clock_ms <= sim_clock(&client->port)) {
+        return client->sim->now;
+    }
+    uint64_t ahead = clock_ms - client->clock_ms;
+    if (rate == MILLION || ahead > SIM__NEVER / MILLION - 1) {
+        return client->clock_set_at + ahead;
+    }
+    return client->clock_set_at + (ahead * MILLION + rate - 1) / rate;
+}
+
+void sim__client_set_clock(struct sim__client *client, uint64_t clock_ms, int64_t rate)
+{
+    client->clock_ms = clock_ms;
+    client->clock_set_at = client->sim->now;
+    client->clock_rate = rate;
+    if (client->alarm.place != 0) {
+        uint64_t at = sim__client_when(client, client->alarm_ms);
+        at += sim__random_between(client->sim, 0, ALARM_STEP_MS);
+        sim__event_set(client->sim, &client->alarm, at);
+    }
+}
+
+void sim_set_clock_drift(struct uvzk__port *port, int32_t ppm)
+{
+    struct sim__client *client = sim__client_of(port);
+    sim__trace(client->sim, client->name, "its clock drifts by %d ppm", (int)ppm);
+    sim__client_set_clock(client, sim_clock(port), MILLION + ppm);
+}
+
+void sim_jump_clock(struct uvzk__port *port, uint64_t ms)
+{
+    struct sim__client *client = sim__client_of(port);
+    sim__trace(client->sim, client->name, "its clock jumps by %llu ms",
+               (unsigned long long)ms);
+    sim__client_set_clock(client, sim_clock(port) + ms, client->clock_rate);
+}
