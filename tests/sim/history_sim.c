@@ -45,7 +45,9 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
         options->hop_max_ms = 20;
     }
     if ((kinds & HISTORY_SERVERS) != 0) {
+        static const uint32_t lags[] = {20, 20, 100, 400};
         options->servers = scattered(seed) / 8 % 4 == 0 ? 5 : 3;
+        options->lag_max_ms = lags[scattered(seed) % 7 % 4];
     }
     options->shuffle_rewatches = (kinds & HISTORY_ORDER) != 0;
     options->clock_drift_ppm = (kinds & HISTORY_CLOCKS) != 0 ? 10000 : 0;
@@ -65,6 +67,7 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     }
     if ((kinds & HISTORY_MOVES) != 0) {
         faults->move = 50000;
+        faults->move_at_event = 100000; /* before what it has made the client ask for */
     }
     if ((kinds & HISTORY_CLOCKS) != 0) {
         faults->clock_jump = 20000;
@@ -83,6 +86,7 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     }
     if ((kinds & HISTORY_DEPOSED) != 0) {
         faults->depose = 50000;
+        faults->lose_reply_deposed = 100000;
         faults->depose_max_ms = 2 * timeout_ms;
     }
 }

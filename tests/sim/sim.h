@@ -226,8 +226,11 @@ void sim_blame(struct sim *sim, size_t index);
  * each client and virtual second, of each virtual second. */
 struct sim_faults {
     uint32_t lose_request, lose_reply, spoil_reply; /* of a request */
-    uint32_t delay;                                 /* of a message */
-    uint32_t random_fails;                          /* of a call of random() */
+    uint32_t lose_reply_deposed; /* ... instead, while there is an old leader */
+    uint32_t move_at_event;      /* of a watch's event, which no other server has
+                                    heard of for up to a second */
+    uint32_t delay;              /* of a message */
+    uint32_t random_fails;       /* of a call of random() */
     uint32_t reset, silence, expire, pause, stall;  /* of a client's second */
     uint32_t follower_cut, repeat_connected;        /* of a client's second */
     uint32_t move, clock_jump, fail_auth;           /* of a client's second */

@@ -252,6 +252,8 @@ static void timeout_fires(struct sim *sim, struct sim__event *event)
 
 /* -------------------------------------------------------------- I/O: reading */
 
+#define EVENT_LAG_MS 1000 /* at most, for what an event has told to come to others */
+
 static void read_connected(struct sim__client *client, struct sim__answer *answer)
 {
     client->io = SIM__IO_UP;
@@ -280,6 +282,19 @@ static void read_reply(struct sim__client *client, struct sim__answer *answer)
     sim__client_push(client, answer);
 }
 
+/* The worst moment: what the event tells is yet to come to the servers that are left to
+ * go to, and no reply has said it. */
+static void lose_by_event(struct sim__client *client)
+{
+    struct sim *sim = client->sim;
+    for (size_t i = 0; i < sim->server.member_count; i++) {
+        if (&sim->server.members[i] != client->link->member) {
+            sim_lag(sim, (int)i, sim_random(sim, EVENT_LAG_MS));
+        }
+    }
+    sim_move(&client->port);
+}
+
 static void read_event(struct sim__client *client, struct sim__answer *answer)
 {
     struct sim__client_watch *watch = sim__client_watch_find(client, answer->watch_id);
@@ -289,6 +304,9 @@ static void read_event(struct sim__client *client, struct sim__answer *answer)
     }
     watch->fired = true;
     sim__client_push(client, answer);
+    if (sim__random_hit(client->sim, client->sim->faults.move_at_event)) {
+        lose_by_event(client);
+    }
 }
 
 void sim__io_read(struct sim__client *client, struct sim__answer *answer)

@@ -423,7 +423,9 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
                sim__request_name(request->kind),
                request->path != NULL ? request->path : "", sim__code(status),
                answer->name != NULL ? " " : "", answer->name != NULL ? answer->name : "");
-    if (lost(sim, client != NULL ? &client->lose_reply : NULL, sim->faults.lose_reply)) {
+    bool deposed = sim->server.deposed_end.place != 0;
+    uint32_t ppm = deposed ? sim->faults.lose_reply_deposed : sim->faults.lose_reply;
+    if (lost(sim, client != NULL ? &client->lose_reply : NULL, ppm)) {
         sim__trace(sim, link->who, "loses the reply of %s",
                    sim__request_name(request->kind));
         sim__answer_free(answer);
