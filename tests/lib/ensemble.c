@@ -22,6 +22,7 @@
 struct member {
     struct zk_process process;
     bool paused;
+    pid_t stalled; /* the thread of it that is; 0: none */
     uint16_t quorum_port, election_port;
     struct relay *to[ENSEMBLE_SIZE]; /* by which it reaches each other one */
     char hosts[32];
@@ -262,6 +263,19 @@ void ensemble_resume(struct ensemble *e, int member)
     zk_process_signal(&e->members[member].process, SIGCONT);
 }
 
+bool ensemble_stall(struct ensemble *e, int member, const char *thread_name)
+{
+    struct member *m = &e->members[member];
+    m->stalled = zk_process_stall(&m->process, thread_name);
+    return m->stalled != 0;
+}
+
+void ensemble_unstall(struct ensemble *e, int member)
+{
+    zk_process_unstall(e->members[member].stalled);
+    e->members[member].stalled = 0;
+}
+
 static void hold(struct ensemble *e, int member, bool said, bool heard)
 {
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
@@ -275,6 +289,16 @@ static void hold(struct ensemble *e, int member, bool said, bool heard)
 void ensemble_cut(struct ensemble *e, int member, enum ensemble_cut cut)
 {
     hold(e, member, (cut & ENSEMBLE_MUTE) != 0, (cut & ENSEMBLE_DEAF) != 0);
+}
+
+void ensemble_depose(struct ensemble *e, int leader)
+{
+    ensemble_cut(e, leader, ENSEMBLE_APART);
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        if (i != leader) {
+            relay_hang_up(e->members[i].to[leader]);
+        }
+    }
 }
 
 void ensemble_mend(struct ensemble *e, int member)
@@ -309,11 +333,16 @@ bool ensemble_serves(const struct ensemble *e, int member)
     return has_mode(e, member, "Mode: ");
 }
 
+bool ensemble_leads(const struct ensemble *e, int member)
+{
+    return has_mode(e, member, "Mode: leader");
+}
+
 int ensemble_leader(const struct ensemble *e)
 {
     int leader = -1;
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
-        if (has_mode(e, i, "Mode: leader")) {
+        if (ensemble_leads(e, i)) {
             if (leader >= 0) {
                 return -1;
             }
@@ -362,6 +391,11 @@ long ensemble_watch_count(const struct ensemble *e, int member)
 long ensemble_ephemeral_count(const struct ensemble *e, int member)
 {
     return number_after(e, member, "mntr", "zk_ephemerals_count\t");
+}
+
+long ensemble_outstanding_count(const struct ensemble *e, int member)
+{
+    return number_after(e, member, "mntr", "zk_outstanding_requests\t");
 }
 
 /* A member that has died by itself never will. */

@@ -57,6 +57,12 @@ void ensemble_wipe(struct ensemble *e);
 void ensemble_pause(struct ensemble *e, int member);  /* SIGSTOP */
 void ensemble_resume(struct ensemble *e, int member); /* SIGCONT */
 
+/* Stops one thread of a running member, as if the system had no time for it, until
+ * ensemble_unstall, which the same thread of the test must call before the member is
+ * killed. The name is cut to 15 bytes, as the system does. false: told on stderr. */
+bool ensemble_stall(struct ensemble *e, int member, const char *thread_name);
+void ensemble_unstall(struct ensemble *e, int member);
+
 /* What is cut between a member and the other two. Nobody is told of a cut: each
  * end waits for the other as long as sync_limit says. */
 enum ensemble_cut {
@@ -65,12 +71,18 @@ enum ensemble_cut {
     ENSEMBLE_APART = 3 /* both */
 };
 void ensemble_cut(struct ensemble *e, int member, enum ensemble_cut cut);
+/* As ENSEMBLE_APART of the leader; the other two are told that it is gone, and it is not
+ * told that they are: they elect another one, and it goes on leading, alone, for as long
+ * as sync_limit says. */
+void ensemble_depose(struct ensemble *e, int leader);
 /* Lets everything through again, what was held back first. */
 void ensemble_mend(struct ensemble *e, int member);
 
 /* Whether it serves clients as a part of a quorum, by its own word. A member
  * that is dead or paused does not. */
 bool ensemble_serves(const struct ensemble *e, int member);
+/* Whether it says that it leads. */
+bool ensemble_leads(const struct ensemble *e, int member);
 /* The member that says it leads; -1: none, or more than one says so. */
 int ensemble_leader(const struct ensemble *e);
 /* Some member that does not lead; -1 if there is no leader. */
@@ -81,6 +93,9 @@ int ensemble_member_of(const struct ensemble *e, int64_t session_id);
  * Each keeps the watches of its own clients, and all ephemeral znodes. */
 long ensemble_watch_count(const struct ensemble *e, int member);
 long ensemble_ephemeral_count(const struct ensemble *e, int member);
+/* Requests that it has received and not answered, its clients' pings included; -1 if it
+ * does not answer this one. */
+long ensemble_outstanding_count(const struct ensemble *e, int member);
 
 /* Until all that run and are not paused serve, one of them as the leader. false:
  * not within 60 s, told on stderr with the logs. */

@@ -190,6 +190,90 @@ static void test_write_at_a_mute_member_waits(void **state)
     raw_close(here);
 }
 
+static bool another_leads(void *context)
+{
+    const int *leader = context;
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        if (i != *leader && ensemble_leads(ensemble, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Two lead: one writes, the other answers by itself what is read and synced. */
+static void test_deposed_leader_goes_on_alone(void **state)
+{
+    char text[16];
+    (void)state;
+    int leader = ensemble_leader(ensemble), follower = ensemble_follower(ensemble);
+    int other = ENSEMBLE_SIZE - leader - follower;
+    zhandle_t *old = open_at(leader);
+    assert_int_equal(raw_create(old, "/reign"), ZOK);
+    assert_int_equal(raw_set(old, "/reign", "first"), ZOK);
+    ensemble_depose(ensemble, leader);
+    assert_true(wait_until(another_leads, &leader));
+    assert_true(ensemble_leads(ensemble, leader));
+    assert_int_equal(ensemble_leader(ensemble), -1);
+    zhandle_t *elected = open_at(ensemble_leads(ensemble, follower) ? follower : other);
+    assert_int_equal(raw_set(elected, "/reign", "second"), ZOK);
+    assert_int_equal(raw_get(old, "/reign", text, sizeof(text)), ZOK);
+    assert_string_equal(text, "first");
+    raw_close(elected);
+    ensemble_mend(ensemble, leader);
+    assert_true(ensemble_wait_serving(ensemble));
+    raw_close(old);
+    old = open_at(leader);
+    assert_int_equal(raw_get(old, "/reign", text, sizeof(text)), ZOK);
+    assert_string_equal(text, "second");
+    raw_close(old);
+}
+
+static atomic_int got_second;
+
+static void on_get(int status, const char *bytes, int length, const struct Stat *stat,
+                   const void *context)
+{
+    (void)stat;
+    (void)context;
+    got_second = status == ZOK && length == 6 && memcmp(bytes, "second", 6) == 0 ? 1 : -1;
+}
+
+static bool waits_for_an_answer(void *context)
+{
+    const int *member = context;
+    return ensemble_outstanding_count(ensemble, *member) >= 1;
+}
+
+static bool has_got(void *context)
+{
+    (void)context;
+    return got_second != 0;
+}
+
+/* Without its committer a member neither reads nor follows. */
+static void test_stalled_member_answers_later(void **state)
+{
+    (void)state;
+    int leader = ensemble_leader(ensemble), follower = ensemble_follower(ensemble);
+    zhandle_t *there = open_at(leader), *here = open_at(follower);
+    struct expected_text first = {here, "first"};
+    assert_int_equal(raw_set(there, "/text", "first"), ZOK);
+    assert_true(wait_until(has_text, &first));
+    assert_false(ensemble_stall(ensemble, follower, "Nobody"));
+    assert_true(ensemble_stall(ensemble, follower, "CommitProcessor"));
+    assert_int_equal(zoo_aget(here, "/text", 0, on_get, NULL), ZOK);
+    assert_true(wait_until(waits_for_an_answer, &follower));
+    assert_int_equal(raw_set(there, "/text", "second"), ZOK);
+    assert_int_equal(got_second, 0);
+    ensemble_unstall(ensemble, follower);
+    assert_true(wait_until(has_got, NULL));
+    first.text = "second";
+    assert_true(wait_until(has_text, &first));
+    raw_close(there);
+    raw_close(here);
+}
+
 static void test_wiped_one_is_another_on_the_same_ports(void **state)
 {
     char hosts[128];
@@ -237,6 +321,8 @@ int main(void)
         cmocka_unit_test(test_one_alone_does_not_serve),
         cmocka_unit_test(test_cut_member_answers_its_clients),
         cmocka_unit_test(test_write_at_a_mute_member_waits),
+        cmocka_unit_test(test_deposed_leader_goes_on_alone),
+        cmocka_unit_test(test_stalled_member_answers_later),
         cmocka_unit_test(test_wiped_one_is_another_on_the_same_ports),
         cmocka_unit_test(test_stop_leaves_nothing),
     };

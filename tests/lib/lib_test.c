@@ -151,6 +151,11 @@ static bool is_connected(void *context)
     return atomic_load(&caller->state) == ZOO_CONNECTED_STATE;
 }
 
+static bool is_disconnected(void *context)
+{
+    return !is_connected(context);
+}
+
 static bool is_expired(void *context)
 {
     struct caller *caller = context;
@@ -242,6 +247,44 @@ static void test_proxy_drops_the_reply_to_a_contender(void **state)
     assert_int_equal(atomic_load(&caller.status), ZCONNECTIONLOSS);
     assert_int_equal(caller.proxy.dropped, 1);
     assert_int_equal(raw_creation_count(zh, "/drop"), 2);
+    assert_true(run_until(&caller.loop, is_connected, &caller, PATIENCE_MS));
+    caller_close(&caller);
+    raw_close(zh);
+}
+
+static void ignore_names(int status, const struct String_vector *names,
+                         const void *context)
+{
+    (void)status;
+    (void)names;
+    (void)context;
+}
+
+/* The connection opens, and nothing else is heard; a listing takes it along. */
+static void test_proxy_withholds_answers_and_loses_a_listing(void **state)
+{
+    struct caller caller;
+    zhandle_t *zh = raw_open(server_hosts(server));
+    (void)state;
+    caller_open(&caller);
+    proxy_refuse(&caller.proxy);
+    assert_true(run_until(&caller.loop, is_disconnected, &caller, PATIENCE_MS));
+    proxy_pass(&caller.proxy);
+    proxy_hold_answers(&caller.proxy);
+    assert_true(run_until(&caller.loop, is_connected, &caller, PATIENCE_MS));
+    caller_make(&caller, "/unheard", ZOO_PERSISTENT);
+    assert_false(run_until(&caller.loop, has_reply, &caller, 200));
+    assert_int_equal(caller.proxy.requests[PROXY_CREATE], 1);
+    assert_int_equal(raw_exists(zh, "/unheard", NULL), ZOK);
+    proxy_pass(&caller.proxy);
+    assert_true(run_until(&caller.loop, has_reply, &caller, PATIENCE_MS));
+
+    proxy_lose_listing(&caller.proxy);
+    assert_int_equal(zoo_aget_children(caller.zh, "/", 0, ignore_names, NULL), ZOK);
+    assert_true(run_until_count(&caller.loop, &caller.proxy.lost_listings, 1));
+    assert_int_equal(caller.proxy.requests[PROXY_CHILDREN], 0);
+    assert_true(run_until(&caller.loop, is_disconnected, &caller, PATIENCE_MS));
+    proxy_pass(&caller.proxy);
     assert_true(run_until(&caller.loop, is_connected, &caller, PATIENCE_MS));
     caller_close(&caller);
     raw_close(zh);
@@ -426,6 +469,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_restart_keeps_and_wipe_forgets),
         cmocka_unit_test(test_proxy_passes_holds_and_cuts),
         cmocka_unit_test(test_proxy_drops_the_reply_to_a_contender),
+        cmocka_unit_test(test_proxy_withholds_answers_and_loses_a_listing),
         cmocka_unit_test(test_proxy_knows_the_session_to_expire),
         cmocka_unit_test(test_journal_judges),
         cmocka_unit_test(test_journal_counts_permits),

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TYPE_CREATE 1
-#define TYPE_CREATE2 15
 #define FLAGS_EPHEMERAL_SEQUENTIAL 3
 #define READ_SIZE 65536
 
@@ -121,14 +119,26 @@ static void send_frame(struct lane *to, const char *bytes, size_t length)
 
 /* ------------------------------------------------------------------ frames */
 
+/* -1 if it is none of those that are counted. */
+static int type_of(const char *frame, size_t length)
+{
+    int32_t type = length < 12 ? -1 : read_int32(frame + 8);
+    return type < PROXY_TYPES ? type : -1;
+}
+
 static bool is_contender_create(const char *frame, size_t length)
 {
-    if (length < 16) {
-        return false;
-    }
-    int32_t type = read_int32(frame + 8);
-    return (type == TYPE_CREATE || type == TYPE_CREATE2) &&
+    int type = type_of(frame, length);
+    return (type == PROXY_CREATE || type == PROXY_CREATE2) && length >= 16 &&
            read_int32(frame + length - 4) == FLAGS_EPHEMERAL_SEQUENTIAL;
+}
+
+static void count_request(struct proxy *proxy, const char *frame, size_t length)
+{
+    int type = type_of(frame, length);
+    if (type >= 0) {
+        proxy->requests[type]++;
+    }
 }
 
 static void pass_request(struct proxy_link *link, const char *frame, size_t length)
@@ -136,11 +146,20 @@ static void pass_request(struct proxy_link *link, const char *frame, size_t leng
     struct proxy *proxy = link->proxy;
     if (!link->requests.greeted) {
         link->requests.greeted = true;
-    } else if (proxy->drop_armed && is_contender_create(frame, length)) {
+        send_frame(&link->replies, frame, length);
+        return;
+    }
+    if (proxy->drop_armed && is_contender_create(frame, length)) {
         proxy->drop_armed = false;
         link->dropping = true;
         link->drop_xid = read_int32(frame + 4);
+    } else if (proxy->lose_listing && type_of(frame, length) == PROXY_CHILDREN) {
+        proxy->lose_listing = false;
+        proxy->lost_listings++;
+        proxy_refuse(proxy);
+        return;
     }
+    count_request(proxy, frame, length);
     send_frame(&link->replies, frame, length);
 }
 
@@ -178,7 +197,7 @@ static bool is_held(const struct lane *lane)
     if (lane == &link->requests) {
         return link->proxy->hold_requests || !link->connected;
     }
-    return link->proxy->hold_replies;
+    return link->proxy->hold_replies || (link->proxy->hold_answers && lane->greeted);
 }
 
 static void pass_frames(struct lane *lane)
@@ -267,7 +286,6 @@ static void lane_init(struct proxy_link *link, struct lane *lane)
 static void accept_link(uv_stream_t *listener, int status)
 {
     struct proxy *proxy = listener->data;
-    struct sockaddr_in address = loopback(proxy->server_port);
     struct proxy_link *link = calloc(1, sizeof(*link));
     if (link == NULL) {
         no_memory();
@@ -290,7 +308,7 @@ static void accept_link(uv_stream_t *listener, int status)
     uv_tcp_nodelay(&link->replies.socket, 1);
     uv_read_start((uv_stream_t *)&link->requests.socket, allocate, received);
     if (uv_tcp_connect(&link->connect, &link->replies.socket,
-                       (const struct sockaddr *)&address, connected) != 0) {
+                       (const struct sockaddr *)&proxy->server, connected) != 0) {
         link_reset(link);
     }
 }
@@ -330,13 +348,13 @@ static int start_listening(struct proxy *proxy)
 
 /* ---------------------------------------------------------------- commands */
 
-int proxy_open(uv_loop_t *loop, struct proxy *proxy, uint16_t server_port)
+static int open_to(uv_loop_t *loop, struct proxy *proxy, struct sockaddr_in server)
 {
     int status = UV_EADDRINUSE;
     memset(proxy, 0, sizeof(*proxy));
     signal(SIGPIPE, SIG_IGN); /* either side may be gone when we write to it */
     proxy->loop = loop;
-    proxy->server_port = server_port;
+    proxy->server = server;
     /* Beside the range of outgoing ports: nobody takes it while we refuse. */
     for (int attempt = 0; attempt < 100 && status == UV_EADDRINUSE; attempt++) {
         uint16_t random = 0;
@@ -346,6 +364,21 @@ int proxy_open(uv_loop_t *loop, struct proxy *proxy, uint16_t server_port)
     }
     snprintf(proxy->hosts, sizeof(proxy->hosts), "127.0.0.1:%u", proxy->port);
     return status;
+}
+
+int proxy_open(uv_loop_t *loop, struct proxy *proxy, uint16_t server_port)
+{
+    return open_to(loop, proxy, loopback(server_port));
+}
+
+int proxy_open_to(uv_loop_t *loop, struct proxy *proxy, const char *server)
+{
+    char host[32];
+    struct sockaddr_in address;
+    const char *colon = strchr(server, ':');
+    snprintf(host, sizeof(host), "%.*s", (int)(colon - server), server);
+    int status = uv_ip4_addr(host, (int)strtol(colon + 1, NULL, 10), &address);
+    return status != 0 ? status : open_to(loop, proxy, address);
 }
 
 void proxy_close(struct proxy *proxy)
@@ -371,6 +404,7 @@ void proxy_pass(struct proxy *proxy)
 {
     proxy->hold_requests = false;
     proxy->hold_replies = false;
+    proxy->hold_answers = false;
     proxy->drop_armed = false;
     for (struct proxy_link *link = proxy->links, *next; link != NULL; link = next) {
         next = link->next;
@@ -391,6 +425,16 @@ void proxy_hold_requests(struct proxy *proxy)
 void proxy_hold_replies(struct proxy *proxy)
 {
     proxy->hold_replies = true;
+}
+
+void proxy_hold_answers(struct proxy *proxy)
+{
+    proxy->hold_answers = true;
+}
+
+void proxy_lose_listing(struct proxy *proxy)
+{
+    proxy->lose_listing = true;
 }
 
 void proxy_drop_reply(struct proxy *proxy, bool then_refuse)

@@ -23,6 +23,9 @@ int raw_forbid_creates(zhandle_t *zh, const char *path); /* by its ACL */
  * path goes to `made`. It lives until raw_close. */
 int raw_contend(zhandle_t *zh, const char *directory, char *made, size_t size);
 
+/* Likewise a semaphore's lease, in its directory of leases. */
+int raw_take_lease(zhandle_t *zh, const char *directory, char *made, size_t size);
+
 /* 0 also when the path does not exist; -1 on an error. */
 long raw_children_count(zhandle_t *zh, const char *path);
 /* How many children were ever created below it; -1 on an error. */

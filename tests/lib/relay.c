@@ -1,6 +1,7 @@
 #include "relay.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -43,6 +44,7 @@ struct relay {
     pthread_t thread;
     pthread_mutex_t mutex; /* over what follows; not held while waiting */
     bool held[DIRECTIONS];
+    bool hung_up; /* nobody who connects gets through */
     bool closing;
     struct link *links[LINKS_MAX];
     int link_count;
@@ -50,9 +52,19 @@ struct relay {
 
 /* ------------------------------------------------------------------- links */
 
-static void link_close(struct link *link)
+/* The target is told when the lane's bytes have gone. */
+static void link_close_near(struct link *link)
 {
     close(link->lanes[TO_TARGET].from);
+    link->lanes[TO_TARGET].from = link->lanes[FROM_TARGET].to = -1;
+    link->lanes[TO_TARGET].ended = true;
+}
+
+static void link_close(struct link *link)
+{
+    if (link->lanes[TO_TARGET].from >= 0) {
+        close(link->lanes[TO_TARGET].from);
+    }
     if (link->lanes[TO_TARGET].to >= 0) {
         close(link->lanes[TO_TARGET].to);
     }
@@ -131,7 +143,8 @@ static void accept_link(struct relay *relay)
     if (fd < 0) {
         return;
     }
-    struct link *link = relay->link_count < LINKS_MAX ? calloc(1, sizeof(*link)) : NULL;
+    bool welcome = !relay->hung_up && relay->link_count < LINKS_MAX;
+    struct link *link = welcome ? calloc(1, sizeof(*link)) : NULL;
     if (link == NULL) {
         close(fd);
         return;
@@ -157,14 +170,18 @@ static void lane_wishes(const struct lane *lane, bool held, struct pollfd *from,
     }
 }
 
+static bool accepts(const struct relay *relay)
+{
+    return relay->hung_up || !relay->held[TO_TARGET];
+}
+
 /* A descriptor of which nothing is wished is left out: its hang-up would end
  * every wait at once. */
 static nfds_t collect(const struct relay *relay, struct pollfd *fds)
 {
     nfds_t count = 0;
     fds[count++] = (struct pollfd){relay->wake, POLLIN, 0};
-    fds[count++] =
-        (struct pollfd){relay->held[TO_TARGET] ? -1 : relay->listener, POLLIN, 0};
+    fds[count++] = (struct pollfd){accepts(relay) ? relay->listener : -1, POLLIN, 0};
     for (int i = 0; i < relay->link_count; i++) {
         const struct lane *lanes = relay->links[i]->lanes;
         if (!is_connected(relay->links[i])) {
@@ -199,7 +216,7 @@ static void turn(struct relay *relay, const struct pollfd *fds)
         }
     }
     relay->link_count = kept;
-    if (fds[1].revents != 0 && !relay->held[TO_TARGET]) {
+    if (fds[1].revents != 0 && accepts(relay)) {
         accept_link(relay);
     }
 }
@@ -322,6 +339,21 @@ void relay_hold(struct relay *relay, bool to_target, bool from_target)
     pthread_mutex_lock(&relay->mutex);
     relay->held[TO_TARGET] = to_target;
     relay->held[FROM_TARGET] = from_target;
+    relay->hung_up = relay->hung_up && (to_target || from_target);
+    pthread_mutex_unlock(&relay->mutex);
+    wake_thread(relay);
+}
+
+void relay_hang_up(struct relay *relay)
+{
+    pthread_mutex_lock(&relay->mutex);
+    assert(relay->held[TO_TARGET] && relay->held[FROM_TARGET]);
+    relay->hung_up = true;
+    for (int i = 0; i < relay->link_count; i++) {
+        if (relay->links[i]->lanes[TO_TARGET].from >= 0) {
+            link_close_near(relay->links[i]);
+        }
+    }
     pthread_mutex_unlock(&relay->mutex);
     wake_thread(relay);
 }

@@ -24,4 +24,9 @@ uint16_t relay_port(const struct relay *relay);
  * cable is pulled. */
 void relay_hold(struct relay *relay, bool to_target, bool from_target);
 
+/* Closes the connecting ends of all connections, as if the target were gone, and new
+ * ones as soon as they are made; the targets hear of it when nothing is held any more,
+ * which ends this, too. Only while both directions are held. */
+void relay_hang_up(struct relay *relay);
+
 #endif

@@ -1,6 +1,7 @@
 #include "zk_process.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -184,6 +186,55 @@ void zk_process_signal(const struct zk_process *process, int signal)
 {
     if (process->pid != 0) {
         kill(process->pid, signal);
+    }
+}
+
+static bool has_name(pid_t process, pid_t thread, const char *name)
+{
+    char path[64], found[32] = "";
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", process, thread);
+    FILE *file = fopen(path, "r");
+    bool is_it = file != NULL && fgets(found, sizeof(found), file) != NULL &&
+                 strncmp(found, name, strcspn(found, "\n")) == 0 && found[0] != '\n';
+    if (file != NULL) {
+        fclose(file);
+    }
+    return is_it;
+}
+
+static pid_t find_thread(pid_t process, const char *name)
+{
+    char path[32];
+    pid_t thread = 0;
+    struct dirent *entry;
+    snprintf(path, sizeof(path), "/proc/%d/task", process);
+    DIR *tasks = opendir(path);
+    while (tasks != NULL && thread == 0 && (entry = readdir(tasks)) != NULL) {
+        pid_t candidate = (pid_t)strtol(entry->d_name, NULL, 10);
+        thread = candidate != 0 && has_name(process, candidate, name) ? candidate : 0;
+    }
+    if (tasks != NULL) {
+        closedir(tasks);
+    }
+    return thread;
+}
+
+pid_t zk_process_stall(const struct zk_process *process, const char *thread_name)
+{
+    pid_t thread = find_thread(process->pid, thread_name);
+    if (thread == 0 || ptrace(PTRACE_SEIZE, thread, NULL, NULL) != 0 ||
+        ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) != 0 ||
+        waitpid(thread, NULL, __WALL) != thread) {
+        fprintf(stderr, "server: cannot stall %s: %s\n", thread_name, strerror(errno));
+        return 0;
+    }
+    return thread;
+}
+
+void zk_process_unstall(pid_t thread)
+{
+    if (thread != 0) {
+        ptrace(PTRACE_DETACH, thread, NULL, NULL);
     }
 }
 
