@@ -114,6 +114,11 @@ int raw_contend(zhandle_t *zh, const char *directory, char *made, size_t size)
     return make_protected(zh, directory, "lock-", made, size);
 }
 
+int raw_contend_to_write(zhandle_t *zh, const char *directory, char *made, size_t size)
+{
+    return make_protected(zh, directory, "__WRIT__", made, size);
+}
+
 int raw_take_lease(zhandle_t *zh, const char *directory, char *made, size_t size)
 {
     return make_protected(zh, directory, "lease-", made, size);

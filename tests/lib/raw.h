@@ -23,6 +23,8 @@ int raw_forbid_creates(zhandle_t *zh, const char *path); /* by its ACL */
  * path goes to `made`. It lives until raw_close. */
 int raw_contend(zhandle_t *zh, const char *directory, char *made, size_t size);
 
+/* Likewise one who wants to write, in a read-write lock's. */
+int raw_contend_to_write(zhandle_t *zh, const char *directory, char *made, size_t size);
 /* Likewise a semaphore's lease, in its directory of leases. */
 int raw_take_lease(zhandle_t *zh, const char *directory, char *made, size_t size);
 
