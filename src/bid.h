@@ -23,8 +23,8 @@ struct uvzk__bid {
     int64_t token;       /* the czxid of the ticket that took the leases */
     uint64_t made_stamp; /* of the multi that made the last of its leases; 0: none did */
     bool counted;        /* COUNTED, or nothing made yet */
-    bool handed_on; /* some of them were somebody else's before */
-    bool surplus;   /* nobody shall have what it lets go */
+    bool handed_on;      /* some of them were somebody else's before */
+    bool surplus;        /* nobody shall have what it lets go */
     /* How many leases there may be at this moment, of everybody. */
     uint64_t (*max)(const struct uvzk__claim *);
 };

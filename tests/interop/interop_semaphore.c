@@ -106,7 +106,7 @@ static void test_curator_waits_for_our_leases(void **state)
     end("/interop/a");
 }
 
-/* We make a lease only when there is room for all that are asked for. */
+/* We hold a lease only when there is room for all that are asked for. */
 static void test_we_wait_for_curators_leases(void **state)
 {
     (void)state;
@@ -116,10 +116,11 @@ static void test_we_wait_for_curators_leases(void **state)
     we_try_in_vain(1);
     assert_true(attempt_release_and_wait(live.loop, &more));
     we_try_in_vain(2);
+    assert_true(live_wait_children(&live, "/interop/b/locks", 0));
     we_ask_for(&ours, 3, UVZK_WAIT_FOREVER);
     assert_true(live_wait_children(&live, "/interop/b/locks", 1));
     assert_non_null(peer_ask(&curator, "timeout t", "try t S 200"));
-    assert_int_equal(raw_children_count(live.raw, "/interop/b/leases"), 2);
+    assert_true(live_wait_children(&live, "/interop/b/leases", 2));
     assert_non_null(peer_ask(&curator, "released j", "release j S"));
     run_for(live.loop, 100);
     assert_int_equal(ours.acquired, 0);
@@ -372,8 +373,10 @@ static void test_both_see_the_same_leases(void **state)
     begin_semaphore("/interop/seen", 3);
     we_take(&ours, 2);
     assert_non_null(peer_ask(&curator, "granted j", "acquire j S"));
+    struct creations surplus = {leases, 1 + raw_creation_count(live.raw, leases)};
     we_ask_for(&more, 1, UVZK_WAIT_FOREVER);
-    assert_true(live_wait_children(&live, "/interop/seen/locks", 1));
+    assert_true(run_until(live.loop, has_created, &surplus, PATIENCE_MS));
+    assert_true(live_wait_children(&live, leases, 3)); /* and counted it */
     memset(&listing, 0, sizeof(listing));
     assert_int_equal(uvzk_lock_participants(&semaphore, &listing.request, on_listed), 0);
     assert_true(run_until_set(live.loop, &listing.told));
