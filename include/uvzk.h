@@ -614,8 +614,8 @@ typedef void (*uvzk_revoked_cb)(uvzk_revoke_t *request, int status);
 
 /* Asks whoever has this znode to give it up: writes __REVOKE__ into it, as
  * Curator's Revoker does. node_path: in full, as uvzk_node_path and the
- * participants have it. The path is copied. Whoever took a lock with options.revoke_cb,
- * or a Curator lock that was made revocable, hears of it.
+ * participants have it, at most 2048 bytes. The path is copied. Whoever took a lock with
+ * options.revoke_cb, or a Curator lock that was made revocable, hears of it.
  * UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_EBUSY, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_revoke(uvzk_client_t *client, uvzk_revoke_t *request,
                             const char *node_path, uvzk_revoked_cb cb);
@@ -657,7 +657,8 @@ UVZK_EXTERN uint64_t uvzk_now(void);
  * UVZK_EEXPIRED: no. UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_ECLOSED: not known. */
 typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
 
-/* One round trip. UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
+/* One round trip; of a hold with many znodes one for every 256.
+ * UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_verify(uvzk_acquire_t *hold, uvzk_verify_t *request,
                             uvzk_verify_cb cb);
 
@@ -735,7 +736,8 @@ typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const void *data,
 
 /* Reads a znode once: of a hold, of a lease (Lease.getData), of a participant.
  * node_path is a full path as uvzk_node_path, uvzk_lease_path and participants tell it,
- * namespace included. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+ * namespace included, at most 2048 bytes. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM,
+ * UV_EBUSY. */
 UVZK_EXTERN int uvzk_read_node(uvzk_client_t *client, uvzk_read_t *request,
                                const char *node_path, uvzk_read_cb cb);
 

@@ -70,9 +70,6 @@ int uvzk_verify(uvzk_acquire_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
 
 /* ---------------------------------------------------------------------- read */
 
-/* Names make paths longer than a lock's may be. */
-#define NODE_PATH_MAX (2 * UVZK__PATH_MAX)
-
 struct reading {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
@@ -110,10 +107,11 @@ int uvzk_read_node(uvzk_client_t *client_shell, uvzk_read_t *shell, const char *
     if (client == NULL || client->closing) {
         return UVZK_ECLOSED;
     }
-    size_t length = strnlen(node_path, NODE_PATH_MAX + 1);
-    if (length > NODE_PATH_MAX || uvzk__path_validate_znode(node_path) != 0) {
-        return UVZK_EPATH;
+    int status = uvzk__path_validate_znode(node_path);
+    if (status != 0) {
+        return status;
     }
+    size_t length = strlen(node_path);
     struct reading *reading = uvzk__calloc(1, sizeof(*reading) + length + 1);
     if (reading == NULL) {
         return UV_ENOMEM;

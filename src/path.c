@@ -76,8 +76,8 @@ int uvzk__path_validate_znode(const char *path)
     if (path == NULL) {
         return UV_EINVAL;
     }
-    size_t length = strlen(path);
-    if (path[0] != '/') {
+    size_t length = strnlen(path, UVZK__NODE_PATH_MAX + 1);
+    if (path[0] != '/' || length > UVZK__NODE_PATH_MAX) {
         return UVZK_EPATH;
     }
     if (length == 1) {

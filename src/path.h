@@ -14,8 +14,10 @@
  * more than UVZK__PATH_MAX bytes. "/" is valid. */
 int uvzk__path_validate(const char *path);
 
-/* The same rules without the limit: for znodes below a path that was validated,
- * whose names make it longer. */
+/* Of a znode below such a path, whose name makes it longer. */
+#define UVZK__NODE_PATH_MAX 2048
+
+/* The same rules with that limit. */
 int uvzk__path_validate_znode(const char *path);
 
 /* 0 or UVZK_EPATH: for a path below a namespace ("" or "/ns"), that is not the root,

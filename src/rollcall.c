@@ -78,33 +78,57 @@ void uvzk__rollcall_free(struct uvzk__rollcall *rollcall)
     uvzk__free(rollcall);
 }
 
+static void send_next(struct uvzk__rollcall *rollcall);
+
+/* How many of the checks are in the request under way. */
+static size_t calling(const struct uvzk__rollcall *rollcall)
+{
+    return rollcall->rpc.op_count - rollcall->behind;
+}
+
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__rollcall *rollcall = UVZK__CONTAINER_OF(rpc, struct uvzk__rollcall, rpc);
-    bool absent = reply->status == UVZK_ENONODE && reply->failed_op < rollcall->count;
-    bool behind = reply->failed_op >= rollcall->count && reply->failed_op < rpc->op_count;
-    struct uvzk__contender *missing =
-        absent ? rollcall->contenders[reply->failed_op] : NULL;
+    struct uvzk__contender **called = &rollcall->contenders[rollcall->called];
+    size_t count = calling(rollcall);
+    bool absent = reply->status == UVZK_ENONODE && reply->failed_op < count;
+    bool behind = reply->failed_op >= count && reply->failed_op < rpc->op_count;
 
     uvzk__answered(rollcall->client, rpc, reply->status, true);
-    if (missing != NULL && !missing->ended) {
-        uvzk__contender_missing(missing);
+    if (absent && !called[reply->failed_op]->ended) {
+        uvzk__contender_missing(called[reply->failed_op]);
     }
-    for (size_t i = 0; reply->status == 0 && i < rollcall->count; i++) {
-        if (!rollcall->contenders[i]->ended) {
-            uvzk__contender_vouch(rollcall->contenders[i], rollcall->stamp);
+    for (size_t i = 0; reply->status == 0 && i < count; i++) {
+        if (!called[i]->ended) {
+            uvzk__contender_vouch(called[i], rollcall->stamp);
         }
     }
+    if (reply->status == 0 && rollcall->called + count < rollcall->count) {
+        rollcall->called += count;
+        send_next(rollcall);
+        return;
+    }
     rollcall->done(rollcall, reply, absent ? UVZK_EDELETED : reply->status,
-                   behind ? reply->failed_op - rollcall->count : SIZE_MAX);
+                   behind ? reply->failed_op - count : SIZE_MAX);
     uvzk__rollcall_free(rollcall);
+}
+
+static void send_next(struct uvzk__rollcall *rollcall)
+{
+    size_t count = rollcall->count - rollcall->called;
+
+    if (rollcall->behind == 0 && count > UVZK__ROLLCALL_CHECKS) {
+        count = UVZK__ROLLCALL_CHECKS;
+    }
+    uvzk__rpc_prepare(&rollcall->rpc, UVZK__RPC_MULTI, NULL, replied);
+    rollcall->rpc.ops = &rollcall->ops[rollcall->called];
+    rollcall->rpc.op_count = count + rollcall->behind;
+    uvzk__submit(rollcall->client, &rollcall->rpc);
+    rollcall->stamp = rollcall->client->stamp;
 }
 
 void uvzk__rollcall_send(struct uvzk__rollcall *rollcall, size_t behind)
 {
-    uvzk__rpc_prepare(&rollcall->rpc, UVZK__RPC_MULTI, NULL, replied);
-    rollcall->rpc.ops = rollcall->ops;
-    rollcall->rpc.op_count = rollcall->count + behind;
-    uvzk__submit(rollcall->client, &rollcall->rpc);
-    rollcall->stamp = rollcall->client->stamp;
+    rollcall->behind = behind;
+    send_next(rollcall);
 }

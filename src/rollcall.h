@@ -1,8 +1,12 @@
-/* One request that asks whether all the znodes of a claim stand: a multi with a check
+/* A request that asks whether all the znodes of a claim stand: a multi with a check
  * of each, and with more operations behind them if need be. A quorum must agree to
- * it, so it proves the session too.
+ * it, so it proves the session too. With nothing behind the checks there are several
+ * such requests, one after the other, if the znodes are many: one of thousands may be
+ * too long for a server.
  *
- *   made --- called ---> under way --- replied ---> done(), then freed */
+ *   made --- called ---> under way --- replied ---> done(), then freed
+ *                          ^  |
+ *                          `--' there are more to be called */
 #ifndef UVZK_ROLLCALL_H
 #define UVZK_ROLLCALL_H
 
@@ -19,12 +23,17 @@ struct uvzk__rollcall {
     struct uvzk__op *ops;                /* the checks, then room for those behind */
     struct uvzk__contender **contenders; /* pinned */
     size_t count;                        /* of checks */
-    uint64_t stamp;                      /* client->stamp of its submission */
+    size_t called;                       /* of those, answered by earlier requests */
+    size_t behind;                       /* operations after the checks */
+    uint64_t stamp;                      /* client->stamp of the submission */
 };
 
 /* A rollcall of those of the claim's contenders that are not tickets, with room for so
  * many operations more behind the checks. NULL when out of memory. */
 struct uvzk__rollcall *uvzk__rollcall_new(struct uvzk__claim *, size_t room);
+
+/* So many checks at most in a request that has nothing behind them. */
+#define UVZK__ROLLCALL_CHECKS 256U
 
 /* Sends it, with so many operations behind the checks. */
 void uvzk__rollcall_send(struct uvzk__rollcall *, size_t behind);

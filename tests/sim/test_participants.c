@@ -502,10 +502,17 @@ static void test_a_znode_is_read(void **state)
     end();
 }
 
+static void on_revoked(uvzk_revoke_t *request, int status)
+{
+    (void)request;
+    fail_msg("revoked: %s", uvzk_err_name(status));
+}
+
 static void test_reading_refuses_bad_input(void **state)
 {
     static const char *const malformed[] = {"", "a", "/a/", "//", "/a//b", "/.", "/\x01"};
     uvzk_client_t nobody = {0};
+    uvzk_revoke_t plea = {0};
     char longest[2050];
     (void)state;
 
@@ -517,6 +524,9 @@ static void test_reading_refuses_bad_input(void **state)
         assert_int_equal(read_node(malformed[i]), UVZK_EPATH);
     }
     assert_int_equal(read_node(longest), UVZK_EPATH);
+    assert_int_equal(uvzk_revoke(&stage.seats[0].client, &plea, longest, on_revoked),
+                     UVZK_EPATH);
+    assert_null(plea.impl);
     assert_int_equal(read_node(NULL), UV_EINVAL);
     assert_null(reading.request.impl);
     assert_int_equal(uvzk_read_node(NULL, &reading.request, "/a", on_read), UV_EINVAL);
