@@ -226,6 +226,11 @@ typedef struct uvzk_acl_s {
     const char *id;     /* "anyone", ... */
 } uvzk_acl_t;
 
+/* Whoever waits behind a contender's znode must be allowed to READ it, and so must its own
+ * client: it is read, checked and watched, and from ZooKeeper 3.8.4 and 3.9.2 on even
+ * exists needs READ. Who may not ends with UVZK_ENOAUTH, or is told of what has happened
+ * there a session timeout late. */
+
 /* What ACL the znode at this path is to be made with (Curator's ACLProvider), or NULL for
  * that in the options. Asked whenever a znode is to be made, for parents with their own
  * paths; the path has the namespace, and of a contender's znode, a lease included, it
@@ -759,7 +764,8 @@ typedef struct uvzk_value_version_s {
 /* status 0: a new value is known, the first one included, or the last one can be read
  * again. Values may be skipped, they never go back. status < 0: it cannot be read now,
  * the last one stays known, and the first change is told as soon as it can be read.
- * UVZK_ENONODE: the znode was deleted. UVZK_ENOAUTH: its ACL forbids to read it.
+ * UVZK_ENONODE: the znode was deleted. UVZK_ENOAUTH: its ACL forbids to read it; it is
+ * tried again about once a session timeout, at first more often.
  * UVZK_ELIMIT: no room for another watch. UVZK_EAUTH: the client's credentials were
  * refused, this is the last call. UVZK_ENOTSENT: the host names do not resolve.
  * UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: the

@@ -126,12 +126,14 @@ int raw_take_lease(zhandle_t *zh, const char *directory, char *made, size_t size
 
 long raw_children_count(zhandle_t *zh, const char *path)
 {
-    struct Stat stat;
-    int status = zoo_exists(zh, path, 0, &stat);
+    struct String_vector names = {0, NULL};
+    int status = zoo_get_children(zh, path, 0, &names);
+    long count = names.count;
     if (status == ZNONODE) {
         return 0;
     }
-    return status == ZOK ? stat.numChildren : -1;
+    deallocate_String_vector(&names);
+    return status == ZOK ? count : -1;
 }
 
 long raw_creation_count(zhandle_t *zh, const char *path)

@@ -28,6 +28,9 @@
 
 #define FACTORY "-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server."
 
+/* Another server's jars can be named instead, as java's -cp has it. */
+#define JARS "UVZK_ZOOKEEPER_JARS"
+
 /* Debian's zookeeper.jar names what else it needs, but for a logger and for the
  * one part of Netty that its own factory uses. */
 #define CLASS_PATH                                                    \
@@ -133,6 +136,7 @@ static void detach_child(const char *log, pid_t parent)
 static void exec_java(const struct zk_settings *settings, const char *config)
 {
     char heap[32], check[64];
+    const char *jars = getenv(JARS);
     snprintf(heap, sizeof(heap), "-Xmx%um", settings->heap_mb);
     snprintf(check, sizeof(check), "-Dznode.container.checkIntervalMs=%u",
              settings->container_check_ms);
@@ -140,7 +144,8 @@ static void exec_java(const struct zk_settings *settings, const char *config)
            "-Xshare:auto", check,
            settings->netty ? FACTORY "NettyServerCnxnFactory"
                            : FACTORY "NIOServerCnxnFactory",
-           "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", CLASS_PATH,
+           "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp",
+           jars == NULL || jars[0] == '\0' ? CLASS_PATH : jars,
            "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, (char *)NULL);
     fprintf(stderr, "cannot run java: %s\n", strerror(errno));
     _exit(127);
