@@ -91,6 +91,7 @@ static void create_world(struct world *world, uint64_t seed)
         world->recipe->prepare(world);
     }
     world->end_ms = sim_now(world->sim) + world->recipe->active_ms;
+    neighbours_begin(world, seed);
     for (int i = 0; i < world->seat_count; i++) {
         world->seats[i].world = world;
         world->seats[i].number = i;
@@ -148,6 +149,7 @@ static void move_all(struct world *world)
             move_seat(seat, ending);
         }
     }
+    neighbours_move(world, ending);
 }
 
 static void step_until(struct world *world, uint64_t until,
@@ -193,7 +195,7 @@ static bool at_rest(const struct world *world)
             return false;
         }
     }
-    return true;
+    return neighbours_gone(world);
 }
 
 static bool all_closed(const struct world *world)
@@ -258,5 +260,6 @@ void history_run(uint64_t seed, const struct history_options *options,
         return; /* what is broken is left as it is: the process is about to end */
     }
     sim_free(world->sim);
+    neighbours_free(world);
     free(world);
 }

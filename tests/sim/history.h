@@ -18,6 +18,7 @@
  *   history_seat.c    processes: opened, closed, opened anew
  *   history_actor.c   what actors do, and what they are told
  *   history_checks.c  what must hold whatever the recipe
+ *   history_neighbour.c  other libraries' clients beside ours
  *   history_vandal.c  somebody who deletes znodes by hand
  *   history_<recipe>.c */
 #ifndef UVZK_HISTORY_H
@@ -54,6 +55,7 @@ struct history_result {
     uint64_t vandalised;
     uint64_t resized; /* a semaphore's shared count */
     uint64_t several; /* of the grants: more than one lease, or lock */
+    uint64_t foreign; /* grants of other libraries */
     uint64_t trace_hash;
     char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };

@@ -79,7 +79,7 @@ static void count_exclusive(struct tally *tally, const struct share *share)
     tally->exclusive = share;
 }
 
-static void count_in(struct world *world, const struct share *share)
+void check_share(struct world *world, const struct share *share)
 {
     struct tally *tally = &world->tallies[share->path];
     uint32_t max = world->max_leases[share->path];
@@ -121,7 +121,7 @@ static void check_actor(struct actor *actor)
         int count = holds(ticket) ? ticket->share_count : 0;
         for (int j = 0; j < count; j++) {
             if (ticket->shares[j].kind != LEASES || !is_again(ticket)) {
-                count_in(world, &ticket->shares[j]);
+                check_share(world, &ticket->shares[j]);
             }
         }
     }
@@ -135,6 +135,7 @@ void check_holds(struct world *world)
             check_actor(&world->seats[i].actors[j]);
         }
     }
+    neighbours_check(world);
 }
 
 uint64_t count_leases(const struct world *world, int path, const struct ticket *but)

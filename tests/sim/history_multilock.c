@@ -28,6 +28,13 @@ static const char *const *directories(const struct world *world, int path)
                                        : no_directory_below(world, path);
 }
 
+static unsigned foreign_locks(const struct world *world, int path)
+{
+    return !world->in_turn || path == 0 ? BIT_OF(NEIGHBOUR_MUTEX)
+           : path == 1                  ? BIT_OF(NEIGHBOUR_READ) | BIT_OF(NEIGHBOUR_WRITE)
+                                        : BIT_OF(NEIGHBOUR_SEMAPHORE);
+}
+
 static void prepare(struct world *world)
 {
     world->path_count = PATHS_MAX;
@@ -222,6 +229,7 @@ const struct recipe recipe_multilock = {
     .active_ms = 13000,
     .ticket_count = 2,
     .directories = directories,
+    .foreign_locks = foreign_locks,
     .prepare = prepare,
     .open = open_lock,
     .open_seat = open_multis,

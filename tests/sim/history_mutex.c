@@ -12,6 +12,13 @@ const char *const *no_directory_below(const struct world *world, int path)
     return itself;
 }
 
+unsigned foreign_mutexes(const struct world *world, int path)
+{
+    (void)world;
+    (void)path;
+    return BIT_OF(NEIGHBOUR_MUTEX);
+}
+
 static int open_mutex(struct place *place, int path)
 {
     return uvzk_mutex_init(place->seat->client, &place->as.mutex, history_paths[path]);
@@ -64,6 +71,7 @@ const struct recipe recipe_mutex = {
     .lock_count = 1,
     .ticket_count = 2,
     .directories = no_directory_below,
+    .foreign_locks = foreign_mutexes,
     .open = open_mutex,
     .shell = shell,
     .wish = wish,

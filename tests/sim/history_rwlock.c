@@ -7,6 +7,13 @@
 #define READ 0
 #define WRITE 1
 
+static unsigned foreign_locks(const struct world *world, int path)
+{
+    (void)world;
+    (void)path;
+    return BIT_OF(NEIGHBOUR_READ) | BIT_OF(NEIGHBOUR_WRITE);
+}
+
 static int open_lock(struct place *place, int path)
 {
     return uvzk_rwlock_init(place->seat->client, &place->as.rwlock, history_paths[path]);
@@ -136,6 +143,7 @@ const struct recipe recipe_rwlock = {
     .lock_count = 2,
     .ticket_count = 3,
     .directories = no_directory_below,
+    .foreign_locks = foreign_locks,
     .open = open_lock,
     .shell = shell,
     .wish = wish,

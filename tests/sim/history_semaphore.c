@@ -27,6 +27,12 @@ static const char *const *directories(const struct world *world, int path)
     return semaphore_directories;
 }
 
+/* Others do not follow a shared count here. */
+static unsigned foreign_locks(const struct world *world, int path)
+{
+    return world->max_leases[path] == 0 ? 0 : BIT_OF(NEIGHBOUR_SEMAPHORE);
+}
+
 static void prepare(struct world *world)
 {
     bool counted = chance(world, 3) == 0;
@@ -259,6 +265,7 @@ const struct recipe recipe_semaphore = {
     .lock_count = 1,
     .ticket_count = 2,
     .directories = directories,
+    .foreign_locks = foreign_locks,
     .prepare = prepare,
     .open = open_semaphore,
     .shell = shell,
@@ -299,6 +306,7 @@ const struct recipe recipe_semaphore_mutex = {
     .lock_count = 1,
     .ticket_count = 2,
     .directories = directories,
+    .foreign_locks = foreign_locks,
     .prepare = prepare_mutex,
     .open = open_mutex,
     .shell = shell,

@@ -61,7 +61,7 @@ static bool is_held(const struct world *world, const char *node_path)
             }
         }
     }
-    return false;
+    return neighbours_hold(world, node_path);
 }
 
 /* The first in line of those that wait, or any of them; NULL: nobody is sure to. */

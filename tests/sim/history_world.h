@@ -11,6 +11,7 @@
 #define UVZK_HISTORY_WORLD_H
 
 #include "history.h"
+#include "history_neighbour.h"
 #include "sim.h"
 #include "uvzk.h"
 
@@ -112,6 +113,7 @@ struct world {
     const struct recipe *recipe;
     struct history_result *result;
     struct seat seats[CLIENTS_MAX];
+    struct neighbours *neighbours; /* NULL: none */
     struct tally tallies[PATHS_MAX];
     int seat_count, actor_count, path_count;
     int64_t last_token[PATHS_MAX];     /* the greatest granted */
@@ -141,6 +143,9 @@ struct recipe {
     /* Directories of znodes below this path, "" for itself; waiters queue in the
      * first. Ends with NULL. */
     const char *const *(*directories)(const struct world *, int path);
+    /* What other libraries' clients ask for on a path: BIT_OF(enum neighbour_lock), 0:
+     * nothing. NULL: there are none. */
+    unsigned (*foreign_locks)(const struct world *, int path);
     /* Of a new world, before it has seats. May be NULL. */
     void (*prepare)(struct world *);
     /* Makes the locks of a place, and of the seat when all its places have theirs
@@ -194,6 +199,7 @@ void ticket_set(struct ticket *ticket, int path, int lock, enum kind kind,
 
 /* Of recipes whose znodes stand below the path itself. */
 const char *const *no_directory_below(const struct world *, int path);
+unsigned foreign_mutexes(const struct world *, int path);
 extern const char *const semaphore_directories[];
 
 /* ------------------------------------------------------------ history_seat.c */
@@ -230,6 +236,8 @@ bool ticket_killed(const struct ticket *ticket);
 
 /* After every event. */
 void check_holds(struct world *world);
+/* Counts in what somebody holds validly. */
+void check_share(struct world *world, const struct share *share);
 
 /* At a grant. Of what is shared the token is greater than every exclusive one granted
  * before, else than every one; but either may be one with a hold of its own owner that

@@ -62,6 +62,7 @@ static void add_up(struct history_result *sum, const struct history_result *resu
     sum->vandalised += result->vandalised;
     sum->resized += result->resized;
     sum->several += result->several;
+    sum->foreign += result->foreign;
 }
 
 static int run(uint64_t seed, struct history_result *sum)
@@ -111,6 +112,9 @@ static void report(uint64_t count, const struct history_result *sum)
     if (sum->several > 0) {
         printf(", %" PRIu64 " of several, %" PRIu64 " resizings", sum->several,
                sum->resized);
+    }
+    if (sum->foreign > 0) {
+        printf(", %" PRIu64 " grants of other libraries", sum->foreign);
     }
     if (sum->kept > 0) {
         printf(", %" PRIu64 " downgrades, %" PRIu64 " upgrades refused", sum->kept,
