@@ -108,6 +108,7 @@ static void move_seat(struct seat *seat, bool ending)
 {
     struct world *world = seat->world;
 
+    requests_check(seat);
     for (int i = 0; i < world->actor_count; i++) {
         actor_act(&seat->actors[i]);
     }

@@ -7,6 +7,7 @@
  *   told        who has lost a hold hears of it
  * at every callback:
  *   tokens      they grow from grant to grant, as the recipe promises
+ *   pace        nobody sends the same requests again and again without a pause
  *   answers     each request ends exactly once, in a legal order of callbacks
  * and at the end, when the faults have stopped and everyone has let go:
  *   liveness    everybody has been answered

@@ -87,6 +87,7 @@ void neighbours_begin(struct world *world, uint64_t seed)
     }
     world->neighbours = calloc(1, sizeof(*world->neighbours));
     world->neighbours->count = count;
+    world->swift = seed % 2 == 0;
     world->seat_count = world->seat_count > count ? world->seat_count - count : 1;
     for (int i = 0; i < count; i++) {
         struct house *house = &world->neighbours->houses[i];

@@ -59,6 +59,10 @@ void seat_open(struct seat *seat)
     (void)snprintf(name, sizeof(name), "c%d", seat->number);
     seat->port = sim_port_new(world->sim, name);
     sim_set_timeout(seat->port, world->timeout_ms);
+    requests_begin(seat);
+    if (world->swift) {
+        sim_set_latency(seat->port, 1, 2);
+    }
     seat->client = calloc(1, sizeof(*seat->client));
     seat->client->data = seat;
     seat->closing = false;

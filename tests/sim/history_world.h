@@ -12,6 +12,7 @@
 
 #include "history.h"
 #include "history_neighbour.h"
+#include "pace.h"
 #include "sim.h"
 #include "uvzk.h"
 
@@ -97,6 +98,7 @@ struct seat {
     uvzk_multilock_t multis[MULTIS_MAX];
     struct actor actors[ACTORS_MAX];
     uint64_t reopen_ms; /* when closed */
+    struct pace pace;
     bool closing;
 };
 
@@ -132,6 +134,7 @@ struct world {
     bool killings;  /* an operator ends sessions before their time */
     bool closings;  /* locks are closed at times */
     unsigned kinds; /* enum history_kind */
+    bool swift;     /* the servers are near: what spins, spins fast */
     bool failed;
 };
 
@@ -252,6 +255,12 @@ void check_refusal(const struct ticket *ticket, int status);
 
 /* At the end. */
 void check_residue(struct world *world);
+
+/* -------------------------------------------------------- history_requests.c */
+
+/* Of a client that has just been made; and now and then. */
+void requests_begin(struct seat *seat);
+void requests_check(struct seat *seat);
 
 /* ---------------------------------------------------------- history_vandal.c */
 

@@ -1,0 +1,27 @@
+/* A request that is refused is not repeated without a pause, whatever was refused: in no
+ * second does a client send more than a busy one would, by far. */
+#include <inttypes.h>
+
+#include "history_world.h"
+
+/* Of the client itself, and of each ticket. Three times what has been seen. */
+#define REQUESTS_A_SECOND 240U
+#define REQUESTS_A_TICKET 20U
+
+void requests_begin(struct seat *seat)
+{
+    pace_begin(&seat->pace, seat->world->sim, seat->port);
+}
+
+void requests_check(struct seat *seat)
+{
+    struct world *world = seat->world;
+    uint64_t tickets =
+        (uint64_t)world->actor_count * (uint64_t)world->recipe->ticket_count;
+    uint64_t sent = pace_look(&seat->pace);
+
+    if (sent > REQUESTS_A_SECOND + REQUESTS_A_TICKET * tickets) {
+        history_fail(world, "client %d sends %" PRIu64 " requests in a second",
+                     seat->number, sent);
+    }
+}
