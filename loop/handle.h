@@ -47,6 +47,7 @@ struct uvzk__handle {
     bool doomed;    /* to be closed as soon as it is open */
     bool connected; /* as told to the user */
     int open_status;
+    int end_status; /* what is submitted while its end is being told is replied */
     char local_address[UVZK__ADDRESS_TEXT];
     int log_route;
 

@@ -182,9 +182,14 @@ void uvzk__zk_port_ended(struct uvzk__handle *handle, enum uvzk__session_event_k
         .kind = kind, .status = status, .local_address = ""};
 
     handle->connected = false;
+    handle->end_status = status;
     uvzk__registration_sever_all(handle);
     uvzk__outstanding_fail(&port->outstanding, status, status);
-    uvzk__outstanding_deliver(&port->outstanding);
+    /* The replies may be outcomes of before, upon which the user, who has not been told
+     * yet, asks anew; those have a reply before the event too. */
+    while (port->handle == handle && port->outstanding.first != NULL) {
+        uvzk__outstanding_deliver(&port->outstanding);
+    }
     if (port->handle != handle) {
         return; /* closed meanwhile */
     }
@@ -258,7 +263,8 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
     if (port->closing) {
         uvzk__outstanding_settle(rpc, UVZK_ECLOSED, NULL);
     } else if (handle == NULL || !handle->connected) {
-        uvzk__outstanding_settle(rpc, UVZK_ENOTSENT, NULL);
+        bool ends = handle != NULL && handle->end_status != 0;
+        uvzk__outstanding_settle(rpc, ends ? handle->end_status : UVZK_ENOTSENT, NULL);
     } else if (!uvzk__request_add(handle, rpc)) {
         uvzk__outstanding_settle(rpc, UV_ENOMEM, NULL);
     } else {

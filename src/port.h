@@ -23,9 +23,10 @@
  *  6 Session events. CONNECTED: the session is established, or again in reach.
  *    SUSPENDED: the connection is lost; then every outstanding rpc is replied
  *    with ECONNLOSS or ENOTSENT, all before the next CONNECTED. EXPIRED,
- *    AUTH_FAILED: every outstanding rpc is replied first (EEXPIRED, EAUTH), all
- *    watches are dropped without firing, then the event is told and the handle
- *    is down. OPEN_FAILED: open() came to nothing; the handle is down. When the
+ *    AUTH_FAILED: every outstanding rpc is replied first (EEXPIRED, EAUTH; what
+ *    has an outcome already keeps it), and so is what is submitted from inside
+ *    these replies, with the same; all watches are dropped without firing, then
+ *    the event is told with nothing outstanding, and the handle is down. OPEN_FAILED: open() came to nothing; the handle is down. When the
  *    handle is down, open() may be called, also from inside the event. After
  *    abandon() the handle ends as if its session had expired, if it is not
  *    connected by then; the session may live on at the servers.

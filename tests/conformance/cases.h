@@ -60,6 +60,7 @@ void not_connected_is_not_sent(void **state);
 void loss_is_told_then_replies_then_connected(void **state);
 void loss_in_the_midst_of_many(void **state);
 void expiry_replies_then_tells(void **state);
+void expiry_replies_to_what_its_replies_ask(void **state);
 void expiry_drops_watches(void **state);
 void open_again_inside_expiry(void **state);
 void wake_brings_one_turn(void **state);

@@ -124,6 +124,31 @@ void expiry_replies_then_tells(void **state)
     assert_int_equal(ask_run(&ask), UVZK_ENOTSENT);
 }
 
+/* They come before the user is told that there is nobody to ask any more, and many a
+ * user asks the next thing at once. */
+void expiry_replies_to_what_its_replies_ask(void **state)
+{
+    enum { COUNT = 5, DEPTH = 3 };
+    static struct ask asks[DEPTH][COUNT];
+    struct user *user = connected(state);
+    assert_true(world_expire_unheard(user->world));
+    for (int i = 0; i < COUNT; i++) {
+        for (int depth = 0; depth < DEPTH; depth++) {
+            ask_init(&asks[depth][i], user, UVZK__RPC_EXISTS, "/a");
+            asks[depth][i].again = depth + 1 < DEPTH ? &asks[depth + 1][i] : NULL;
+        }
+        ask_submit(&asks[0][i]);
+    }
+    assert_true(user_wait_session(user, UVZK__SESSION_EXPIRED, 1));
+    size_t at = user_find(user, 0, NOTE_SESSION, UVZK__SESSION_EXPIRED);
+    for (int i = 0; i < COUNT; i++) {
+        for (int depth = 0; depth < DEPTH; depth++) {
+            assert_int_equal(asks[depth][i].replies, 1);
+            assert_true(user_find(user, 0, NOTE_REPLY, asks[depth][i].number) < at);
+        }
+    }
+}
+
 void expiry_drops_watches(void **state)
 {
     struct user *user = connected(state);

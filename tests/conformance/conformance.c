@@ -23,12 +23,23 @@ static int make_user(void **state)
     return 0;
 }
 
+static int make_direct_user(void **state)
+{
+    world_stand_direct(true);
+    *state = user_new();
+    world_stand_direct(false);
+    return 0;
+}
+
 static int end_user(void **state)
 {
     return user_end(*state) ? 0 : -1;
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_user, end_user)
+
+#define DIRECT_CASE(name) \
+    cmocka_unit_test_setup_teardown(name, make_direct_user, end_user)
 
 int main(void)
 {
@@ -82,6 +93,7 @@ int main(void)
         CASE(loss_is_told_then_replies_then_connected),
         CASE(loss_in_the_midst_of_many),
         CASE(expiry_replies_then_tells),
+        DIRECT_CASE(expiry_replies_to_what_its_replies_ask),
         CASE(expiry_drops_watches),
         CASE(open_again_inside_expiry),
         CASE(wake_brings_one_turn),

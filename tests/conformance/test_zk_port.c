@@ -252,6 +252,28 @@ static void a_multi_of_an_ended_session_is_not_sent(void **state)
     refuses_a_multi_of_an_unheard_end(true);
 }
 
+/* Whoever is told ENOTSENT asks again when connected, and takes itself for that until
+ * the end is told: it would ask for ever. */
+static void what_is_asked_at_the_end_is_told_the_end(void **state)
+{
+    struct ask first, second, third;
+    (void)state;
+    world_settings.no_proxy = true;
+    struct user *user = user_new();
+    assert_true(user_connect(user));
+    assert_true(world_expire_unheard(user->world));
+    ask_init(&first, user, UVZK__RPC_EXISTS, "/a");
+    ask_init(&second, user, UVZK__RPC_EXISTS, "/a");
+    ask_init(&third, user, UVZK__RPC_EXISTS, "/a");
+    first.again = &second; /* inside a reply after SUSPENDED */
+    second.again = &third; /* inside one of those before EXPIRED */
+    ask_submit(&first);
+    assert_true(user_wait_session(user, UVZK__SESSION_EXPIRED, 1));
+    assert_int_equal(third.replies, 1);
+    assert_int_equal(third.status, UVZK_EEXPIRED);
+    assert_true(user_end(user));
+}
+
 /* ------------------------------------------------------------------ manners */
 
 /* The client would reseed the process's generators each time it resolves. */
@@ -369,6 +391,7 @@ int main(void)
         cmocka_unit_test_setup(names_are_without_the_chroot, reset),
         cmocka_unit_test_setup(a_multi_whose_reply_is_lost_was_done, reset),
         cmocka_unit_test_setup(a_multi_of_an_ended_session_is_not_sent, reset),
+        cmocka_unit_test_setup(what_is_asked_at_the_end_is_told_the_end, reset),
         cmocka_unit_test_setup(random_of_the_process_is_left_alone, reset),
         cmocka_unit_test_setup(the_window_holds_requests_back, reset),
         cmocka_unit_test_setup(the_loop_runs_while_a_session_is_closed, reset),

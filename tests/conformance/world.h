@@ -32,6 +32,13 @@ void world_restore(struct world *world);
 /* The server ends the port's session. */
 void world_expire(struct world *world);
 
+/* Worlds made from now on have nothing between the port and its server, which ends
+ * sessions while the world stands still; world_lose is not for them. */
+void world_stand_direct(bool direct);
+/* In such a world: ends the session, and comes back when the port has heard of it, its
+ * user not. False: too late. */
+bool world_expire_unheard(struct world *world);
+
 /* Somebody else's session; the world may stand still meanwhile. */
 void world_create(struct world *world, const char *path);
 void world_set(struct world *world, const char *path);

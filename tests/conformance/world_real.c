@@ -118,10 +118,24 @@ void world_expire(struct world *world)
                               world->proxy.session_password) == 0);
 }
 
-static bool becomes_expired(zhandle_t *zh, uint64_t ms)
+void world_stand_direct(bool direct)
+{
+    world_settings.no_proxy = direct;
+}
+
+/* The client's other thread brings it, some time after its state has changed. */
+static bool has_news_of_its_end(struct uvzk__handle *handle)
+{
+    pthread_mutex_lock(&handle->mutex);
+    bool ended = handle->news.ended;
+    pthread_mutex_unlock(&handle->mutex);
+    return ended;
+}
+
+static bool becomes_expired(struct uvzk__handle *handle, uint64_t ms)
 {
     uint64_t deadline_ns = uv_hrtime() + ms * UINT64_C(1000000);
-    while (zoo_state(zh) != ZOO_EXPIRED_SESSION_STATE) {
+    while (!has_news_of_its_end(handle)) {
         if (uv_hrtime() > deadline_ns) {
             return false;
         }
@@ -133,11 +147,11 @@ static bool becomes_expired(zhandle_t *zh, uint64_t ms)
 /* The client may take the session back before it is closed: then once more. */
 bool world_expire_unheard(struct world *world)
 {
-    zhandle_t *zh = ((struct uvzk__zk_port *)(void *)world->port)->handle->zh;
-    const clientid_t id = *zoo_client_id(zh);
+    struct uvzk__handle *handle = ((struct uvzk__zk_port *)(void *)world->port)->handle;
+    const clientid_t id = *zoo_client_id(handle->zh);
     for (unsigned i = 0; i < PATIENCE_MS / SESSION_MS; i++) {
         (void)raw_expire_session(server_hosts(server), id.client_id, id.passwd);
-        if (becomes_expired(zh, SESSION_MS / 4)) {
+        if (becomes_expired(handle, SESSION_MS / 4)) {
             return true;
         }
     }

@@ -20,9 +20,6 @@ extern struct world_settings world_settings;
 
 uv_loop_t *world_loop(struct world *world);
 struct proxy *world_proxy(struct world *world);
-/* Without a proxy: ends the session, and comes back when the client has heard of it,
- * the loop not. False: too late. */
-bool world_expire_unheard(struct world *world);
 /* As somebody else's session sees it, now. */
 long world_children_count(struct world *world, const char *path);
 

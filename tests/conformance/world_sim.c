@@ -74,6 +74,16 @@ void world_expire(struct world *world)
     sim_expire(world->port);
 }
 
+void world_stand_direct(bool direct)
+{
+    (void)direct;
+}
+
+bool world_expire_unheard(struct world *world)
+{
+    return sim_expire_connected(world->port);
+}
+
 void world_create(struct world *world, const char *path)
 {
     sim_create_by_hand(world->sim, path, UVZK__PERSISTENT);
