@@ -262,9 +262,10 @@ typedef struct uvzk_options_s {
     size_t size;                 /* set by uvzk_options_init */
     const char *hosts;           /* "host:port,host:port/chroot"; required */
     uint32_t session_timeout_ms; /* asked of the server, which may clamp it;
-                                    60000, Curator's default */
+                                    500 to 86400000; 60000, Curator's default */
     uint32_t tick_ms;            /* an upper bound of the servers' tickTime,
-                                    for the proof of ownership; 2000 */
+                                    for the proof of ownership;
+                                    10 to 86400000; 2000 */
     const char *ns;              /* namespace: "app" puts every path below
                                     "/app"; none by default */
     const char *auth_scheme;     /* "digest", ...; none by default */
@@ -291,7 +292,7 @@ typedef struct uvzk_options_s {
 UVZK_EXTERN void uvzk_options_init_size(uvzk_options_t *options, size_t size);
 
 /* Copies the options; sends nothing. Once it returns 0, a close is owed.
- * UV_EINVAL: NULL, no hosts, unknown values. UVZK_EPATH: malformed chroot or
+ * UV_EINVAL: NULL, no hosts, unknown values, times out of bounds. UVZK_EPATH: malformed chroot or
  * namespace. UV_ENOMEM. UV_EBUSY: the client is in use. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_options_t *options);

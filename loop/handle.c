@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include "error_map.h"
-#include "log_route.h"
 #include "memory.h"
 #include "registration.h"
 #include "request.h"
@@ -147,8 +146,10 @@ static void close_work(uv_work_t *work)
 {
     struct uvzk__handle *handle = work->data;
     if (handle->zh != NULL) {
+        uvzk__log_route_enter(&handle->log_route);
         zookeeper_close(handle->zh);
-        uvzk__log_route_give_back(handle->log_route);
+        uvzk__log_route_leave();
+        uvzk__log_route_end(&handle->log_route);
     }
 }
 
@@ -212,23 +213,28 @@ static zhandle_t *init_client(struct uvzk__handle *handle, const char *hosts)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     sigset_t all;
     sigset_t before;
+    char name[UVZK__THREAD_NAME];
 
     pthread_once(&once, tame_client);
-    handle->log_route = uvzk__log_route_take(handle->port);
+    uvzk__log_route_begin(&handle->log_route, handle->port);
+    uvzk__log_route_enter(&handle->log_route);
+    uvzk__log_route_name(&handle->log_route, name);
     /* The client's threads inherit the mask: signals are the application's. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    zhandle_t *zh = zookeeper_init2(
-        hosts, session_event, (int)handle->port->session_timeout_ms, NULL, handle,
-        ZOO_NO_LOG_CLIENTENV, uvzk__log_route_callback(handle->log_route));
+    zhandle_t *zh =
+        zookeeper_init2(hosts, session_event, (int)handle->port->session_timeout_ms, NULL,
+                        handle, ZOO_NO_LOG_CLIENTENV, uvzk__log_route_callback());
     int error = errno;
     if (zh != NULL) {
         /* Never resolve again while connected: it would stop the pings. */
         zoo_set_servers_resolution_delay(zh, -1);
     } else {
-        uvzk__log_route_give_back(handle->log_route);
+        uvzk__log_route_end(&handle->log_route);
         handle->open_status = error == EINVAL ? UV_EINVAL : UV_ENOMEM;
     }
+    uvzk__log_route_unname(name);
+    uvzk__log_route_leave();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return zh;
 }

@@ -16,6 +16,7 @@
 
 #include "hop.h"
 #include "hosts.h"
+#include "log_route.h"
 #include "port.h"
 
 struct uvzk__zk_port;
@@ -49,11 +50,13 @@ struct uvzk__handle {
     int open_status;
     int end_status; /* what is submitted while its end is being told is replied */
     char local_address[UVZK__ADDRESS_TEXT];
-    int log_route;
+    struct uvzk__log_route log_route;
 
     struct uvzk__link waiting; /* requests to be sent, in order */
     struct uvzk__link sent;    /* requests the client has */
     int in_flight;             /* length of sent */
+    unsigned connection;       /* the how manieth this is */
+    bool asked, answered;      /* something sent on it, and answered */
     struct uvzk__link watched; /* registrations with a watch */
     struct uvzk__link severed; /* registrations without */
 };

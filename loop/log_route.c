@@ -1,17 +1,17 @@
 #include "log_route.h"
 
+#include <inttypes.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hop.h"
 #include "memory.h"
 #include "zk_port.h"
 
-#define ROUTES(XX) XX(0) XX(1) XX(2) XX(3) XX(4) XX(5) XX(6) XX(7)
-#define ROUTE_COUNT 8
-
 #define LINE_MAX_BYTES 1000 /* longer ones are cut */
+#define NAME_PREFIX "uvzk-"
 
 struct line {
     struct uvzk__hop_entry entry;
@@ -21,15 +21,32 @@ struct line {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct uvzk__zk_port *routes[ROUTE_COUNT];
+static struct uvzk__link routes = {&routes, &routes};
+static uint32_t last_number;
+
+static _Thread_local uint32_t entered;   /* 0: none */
+static _Thread_local uint32_t inherited; /* read from the thread's name already */
+
+/* Those that came when all these lines were under way: behind the first of them. */
+static void tell_dropped(struct uvzk__zk_port *port, unsigned dropped)
+{
+    char text[64];
+    if (dropped > 0) {
+        (void)snprintf(text, sizeof(text),
+                       "%u lines of the ZooKeeper client were dropped", dropped);
+        port->port.user->log(port->port.user, UVZK_LOG_WARN, text);
+    }
+}
 
 static void arrive(struct uvzk__hop_entry *entry)
 {
     struct line *line = UVZK__CONTAINER_OF(entry, struct line, entry);
     struct uvzk__zk_port *port = line->port;
     atomic_fetch_sub(&port->log_lines, 1U);
+    unsigned dropped = atomic_exchange(&port->log_dropped, 0U);
     if (!port->closing) {
         port->port.user->log(port->port.user, line->level, line->text);
+        tell_dropped(port, dropped);
     }
     uvzk__free(line);
 }
@@ -67,57 +84,81 @@ static void push_line(struct uvzk__zk_port *port, const char *message)
         }
     }
     atomic_fetch_sub(&port->log_lines, 1U);
+    atomic_fetch_add(&port->log_dropped, 1U);
 }
 
-static void take_line(int route, const char *message)
+static uint32_t number_of_this_thread(void)
 {
-    pthread_mutex_lock(&mutex);
-    if (routes[route] != NULL) {
-        push_line(routes[route], message);
+    char name[UVZK__THREAD_NAME];
+    if (entered != 0) {
+        return entered;
     }
-    pthread_mutex_unlock(&mutex);
-}
-
-#define XX(number)                                  \
-    static void route_##number(const char *message) \
-    {                                               \
-        take_line(number, message);                 \
+    if (inherited == 0 && pthread_getname_np(pthread_self(), name, sizeof(name)) == 0 &&
+        strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) == 0) {
+        inherited = (uint32_t)strtoul(name + strlen(NAME_PREFIX), NULL, 16);
     }
-ROUTES(XX)
-#undef XX
-
-static void swallow(const char *message)
-{
-    (void)message;
+    return inherited;
 }
 
-int uvzk__log_route_take(struct uvzk__zk_port *port)
+static void take_line(const char *message)
 {
-    int taken = -1;
+    uint32_t number = number_of_this_thread();
     pthread_mutex_lock(&mutex);
-    for (int i = 0; i < ROUTE_COUNT && taken < 0; i++) {
-        if (routes[i] == NULL) {
-            routes[i] = port;
-            taken = i;
+    for (struct uvzk__link *link = routes.next; link != &routes; link = link->next) {
+        struct uvzk__log_route *route =
+            UVZK__CONTAINER_OF(link, struct uvzk__log_route, link);
+        if (route->number == number) {
+            push_line(route->port, message);
+            break;
         }
     }
     pthread_mutex_unlock(&mutex);
-    return taken;
 }
 
-void uvzk__log_route_give_back(int route)
+void uvzk__log_route_begin(struct uvzk__log_route *route, struct uvzk__zk_port *port)
 {
-    if (route >= 0) {
-        pthread_mutex_lock(&mutex);
-        routes[route] = NULL;
-        pthread_mutex_unlock(&mutex);
+    pthread_mutex_lock(&mutex);
+    last_number += last_number == UINT32_MAX ? 2 : 1; /* never 0 */
+    route->number = last_number;
+    route->port = port;
+    uvzk__list_append(&routes, &route->link);
+    pthread_mutex_unlock(&mutex);
+}
+
+void uvzk__log_route_end(struct uvzk__log_route *route)
+{
+    pthread_mutex_lock(&mutex);
+    uvzk__list_remove(&route->link);
+    pthread_mutex_unlock(&mutex);
+}
+
+void uvzk__log_route_enter(const struct uvzk__log_route *route)
+{
+    entered = route->number;
+}
+
+void uvzk__log_route_leave(void)
+{
+    entered = 0;
+}
+
+void uvzk__log_route_name(const struct uvzk__log_route *route,
+                          char before[UVZK__THREAD_NAME])
+{
+    char name[UVZK__THREAD_NAME];
+    if (pthread_getname_np(pthread_self(), before, UVZK__THREAD_NAME) != 0) {
+        before[0] = '\0';
     }
+    (void)snprintf(name, sizeof(name), NAME_PREFIX "%" PRIx32, route->number);
+    (void)pthread_setname_np(pthread_self(), name);
 }
 
-log_callback_fn uvzk__log_route_callback(int route)
+void uvzk__log_route_unname(const char *before)
 {
-#define XX(number) route_##number,
-    static const log_callback_fn callbacks[ROUTE_COUNT] = {ROUTES(XX)};
-#undef XX
-    return route >= 0 ? callbacks[route] : swallow;
+    (void)pthread_setname_np(pthread_self(), before);
+}
+
+log_callback_fn uvzk__log_route_callback(void)
+{
+    return take_line;
 }

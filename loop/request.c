@@ -100,24 +100,82 @@ static void refused(struct uvzk__request *request, int code)
     uvzk__zk_port_kick(request->handle->port);
 }
 
+/* The server answers the credentials first, and if it refuses them the client ends the
+ * session from under a zoo_amulti, which does not survive it (rpc.c). */
+static bool too_early(const struct uvzk__request *request)
+{
+    const struct uvzk__handle *handle = request->handle;
+    return request->kind == UVZK__RPC_MULTI && !handle->answered &&
+           handle->port->auth_scheme != NULL;
+}
+
+/* What the client says. Unless it has taken it, it is on no list. */
+static int give(struct uvzk__request *request)
+{
+    struct uvzk__handle *handle = request->handle;
+    uvzk__list_remove(&request->link);
+    uvzk__log_route_enter(&handle->log_route);
+    request->connection = handle->connection;
+    request->sent = true;
+    int code = uvzk__request_send(request);
+    uvzk__log_route_leave();
+    if (code != ZOK) {
+        request->sent = false;
+        return code;
+    }
+    uvzk__list_append(&handle->sent, &request->link);
+    handle->in_flight++;
+    handle->asked = true;
+    return ZOK;
+}
+
+static int give_probe(struct uvzk__handle *handle)
+{
+    struct uvzk__request *probe = new_request(handle, 0);
+    if (probe == NULL) {
+        return ZSYSTEMERROR;
+    }
+    probe->probe = true;
+    int code = give(probe);
+    if (code != ZOK) {
+        uvzk__request_free(probe);
+    }
+    return code;
+}
+
 void uvzk__request_pump(struct uvzk__handle *handle)
 {
-    while (handle->connected && handle->in_flight < UVZK__WINDOW) {
-        struct uvzk__link *link = uvzk__list_take(&handle->waiting);
-        if (link == NULL) {
-            return;
-        }
+    while (handle->connected && handle->in_flight < UVZK__WINDOW &&
+           !uvzk__list_empty(&handle->waiting)) {
         struct uvzk__request *request =
-            UVZK__CONTAINER_OF(link, struct uvzk__request, link);
-        uvzk__list_append(&handle->sent, &request->link);
-        request->sent = true;
-        handle->in_flight++;
-        int code = uvzk__request_send(request);
+            UVZK__CONTAINER_OF(handle->waiting.next, struct uvzk__request, link);
+        int code;
+        if (!too_early(request)) {
+            code = give(request);
+        } else if (handle->asked) {
+            return; /* until the answer */
+        } else {
+            code = give_probe(handle);
+        }
         if (code != ZOK) {
-            request->sent = false;
-            handle->in_flight--;
             refused(request, code);
         }
+    }
+}
+
+/* Whether the code is the server's, not what the client says of a lost connection. */
+static bool is_the_servers(int code)
+{
+    switch (code) {
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZINVALIDSTATE:
+    case ZCLOSING:
+    case ZSESSIONEXPIRED:
+    case ZAUTHFAILED:
+        return false;
+    default:
+        return true;
     }
 }
 
@@ -150,6 +208,9 @@ void uvzk__request_arrive(struct uvzk__hop_entry *entry)
 
     uvzk__list_remove(&request->link);
     handle->in_flight--;
+    if (request->connection == handle->connection && is_the_servers(request->code)) {
+        handle->answered = true;
+    }
     if (request->removal) {
         uvzk__registration_removed(request->watching, request->code);
     } else if (request->watching != NULL) {

@@ -29,8 +29,10 @@ struct uvzk__request {
     struct uvzk__rpc *rpc;               /* NULL: replied already, or a watch's removal */
     struct uvzk__registration *watching; /* the watch it arms or removes */
     bool removal;
+    bool probe; /* our own, ahead of a multi */
     bool sent;
-    uint8_t kind; /* enum uvzk__rpc_kind */
+    unsigned connection; /* handle->connection by which it was sent */
+    uint8_t kind;        /* enum uvzk__rpc_kind */
 
     /* Written by the completion, before it hops. */
     int code; /* ZooKeeper's */
@@ -56,7 +58,9 @@ bool uvzk__request_abandon(struct uvzk__request *request);
 
 void uvzk__request_free(struct uvzk__request *request);
 
-/* Gives waiting requests to the C client, as far as the window allows. */
+/* Gives waiting requests to the C client, as far as the window allows. With credentials
+ * no multi is given to it before something sent on this connection has been answered;
+ * if nothing has been sent, a request of our own is. */
 void uvzk__request_pump(struct uvzk__handle *handle);
 
 /* In rpc.c: hands it to the C client. What zoo_a* says. */

@@ -208,7 +208,8 @@ static void fill_op(struct multi *multi, size_t i, const struct uvzk__op *op)
 /* Of a session that has ended zoo_amulti frees paths twice, or the caller's own; so it
  * is not called unless the client, which may know more than the loop, is connected. To
  * end after this look the session takes a reset and a new connection, some round trips
- * in which this thread would have to stand still. */
+ * in which this thread would have to stand still; refused credentials, which end it
+ * without, have been answered by now (request.c). No ops at all are a transaction too. */
 static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc,
                       zhandle_t *zh)
 {
@@ -251,6 +252,12 @@ static int send_removal(struct uvzk__request *request, zhandle_t *zh)
                                    request);
 }
 
+/* Any answer does, and it is the cheapest to be had. */
+static int send_probe(struct uvzk__request *request, zhandle_t *zh)
+{
+    return zoo_awexists(zh, "/", NULL, NULL, uvzk__answer_stat, request);
+}
+
 int uvzk__request_send(struct uvzk__request *request)
 {
     static const send_fn sends[] = {
@@ -262,6 +269,9 @@ int uvzk__request_send(struct uvzk__request *request)
     zhandle_t *zh = request->handle->zh;
     if (request->removal) {
         return send_removal(request, zh);
+    }
+    if (request->probe) {
+        return send_probe(request, zh);
     }
     /* The client puts the chroot before the path and looks only then, so that
      * "a" would become a sibling of the chroot. */

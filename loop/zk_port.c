@@ -157,6 +157,8 @@ void uvzk__zk_port_connected(struct uvzk__handle *handle, const struct uvzk__new
             return;
         }
         handle->connected = true;
+        handle->connection++;
+        handle->asked = handle->answered = false;
         uvzk__registration_remove_severed(handle);
         uvzk__request_pump(handle);
     }

@@ -39,6 +39,7 @@ struct uvzk__zk_port {
     unsigned handles;              /* alive, those being closed included */
     unsigned uv_handles;           /* not closed yet */
     atomic_uint log_lines;         /* on the hop */
+    atomic_uint log_dropped;       /* and not told of */
 
     int open_failure; /* of an open() that did not get as far as a handle */
     bool turn_wanted;

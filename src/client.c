@@ -14,6 +14,14 @@
 #define TICK_MS 2000U             /* tickTime of ZooKeeper's sample configuration */
 #define CLOSE_WAIT_MS 1000U
 
+/* The C client, which counts in ints, overflows at twice the session timeout and rests
+ * for a sixtieth of it when it has tried every server in vain: below 500 ms that is a
+ * storm of attempts, each with its lines of log. A day is more than any server grants
+ * and far from the overflow (12 days), and so is what is reckoned from either. */
+#define SESSION_TIMEOUT_MIN_MS 500U
+#define SESSION_TIMEOUT_MAX_MS 86400000U
+#define TICK_MIN_MS 10U /* a proof that comes too early is asked for again in a quarter */
+
 void uvzk_options_init_size(uvzk_options_t *options, size_t size)
 {
     if (options == NULL) {
@@ -39,7 +47,9 @@ int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from)
         into->close_wait_ms = CLOSE_WAIT_MS;
     }
     if (into->hosts == NULL || into->hosts[0] == '\0' ||
-        into->session_timeout_ms > INT32_MAX || into->tick_ms > INT32_MAX ||
+        into->session_timeout_ms < SESSION_TIMEOUT_MIN_MS ||
+        into->session_timeout_ms > SESSION_TIMEOUT_MAX_MS ||
+        into->tick_ms < TICK_MIN_MS || into->tick_ms > SESSION_TIMEOUT_MAX_MS ||
         into->proof > UVZK_PROOF_NONE ||
         uvzk__acl_check(into->acl, into->acl_count) != 0 ||
         (into->auth_scheme == NULL && into->auth_length > 0) ||

@@ -52,11 +52,46 @@ static void bad_options_are_refused(void **state)
     options.proof = 99;
     assert_int_equal(init_with(&options), UV_EINVAL);
     options.proof = UVZK_PROOF_QUORUM;
-    options.session_timeout_ms = UINT32_MAX;
-    assert_int_equal(init_with(&options), UV_EINVAL);
-    options.session_timeout_ms = 0;
     options.size = 1;
     assert_int_equal(init_with(&options), UV_EINVAL);
+}
+
+static void init_and_close(const uvzk_options_t *options)
+{
+    uv_loop_t loop;
+    uvzk_client_t client;
+    memset(&client, 0, sizeof(client));
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(uvzk_client_init(&loop, &client, options), 0);
+    assert_int_equal(uvzk_client_close(&client, NULL), 0);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+/* Of 1 ms the C client would make a storm, of 1100000000 it would never connect. */
+static void times_out_of_bounds_are_refused(void **state)
+{
+    static const uint32_t bad[] = {1, 499, 86400001, 1100000000, INT32_MAX, UINT32_MAX};
+    static const uint32_t bad_ticks[] = {1, 9, 86400001, INT32_MAX, UINT32_MAX};
+    uvzk_options_t options;
+    (void)state;
+    uvzk_options_init(&options);
+    options.hosts = "localhost:2181";
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        options.session_timeout_ms = bad[i];
+        assert_int_equal(init_with(&options), UV_EINVAL);
+    }
+    options.session_timeout_ms = 500;
+    for (size_t i = 0; i < sizeof(bad_ticks) / sizeof(bad_ticks[0]); i++) {
+        options.tick_ms = bad_ticks[i];
+        assert_int_equal(init_with(&options), UV_EINVAL);
+    }
+    options.tick_ms = 10;
+    init_and_close(&options);
+    options.session_timeout_ms = options.tick_ms = 86400000;
+    init_and_close(&options);
+    options.session_timeout_ms = options.tick_ms = 0;
+    init_and_close(&options);
 }
 
 static void count_close(uvzk_client_t *client)
@@ -101,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_hosts_are_refused),
         cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(times_out_of_bounds_are_refused),
         cmocka_unit_test(an_unstarted_client_closes),
         cmocka_unit_test(now_is_boot_time),
     };

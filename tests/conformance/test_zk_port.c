@@ -6,10 +6,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "request.h"
+#include "run_loop.h"
 #include "user.h"
 #include "world_real.h"
 
@@ -144,10 +146,76 @@ static void bad_credentials_end_the_handle(void **state)
     assert_true(user_end(user));
 }
 
-/* ------------------------------------------------------ names of new znodes */
-
 static const uvzk_acl_t open_entries[] = {{UVZK_PERM_ALL, "world", "anyone"}};
 static const struct uvzk__acl open_acl = {open_entries, 1};
+
+static const struct uvzk__op early[] = {
+    {.kind = UVZK__OP_CREATE, .path = "/early/a", .acl = &open_acl}};
+
+/* While the server's answers do not come through, nothing of a multi is done; a reply
+ * to anything opens the way, and all is replied in the order of submission. */
+static void assert_multi_waits(struct user *user)
+{
+    struct ask multi, behind;
+    proxy_hold_replies(world_proxy(user->world));
+    ask_init(&multi, user, UVZK__RPC_MULTI, NULL);
+    multi.rpc.ops = early;
+    multi.rpc.op_count = 1;
+    ask_init(&behind, user, UVZK__RPC_EXISTS, "/early");
+    ask_submit(&multi);
+    ask_submit(&behind);
+    world_run_for(user->world, 150);
+    assert_int_equal(world_children_count(user->world, "/early"), 0);
+    assert_int_equal(multi.replies, 0);
+    proxy_pass(world_proxy(user->world));
+    assert_true(ask_wait(&behind));
+    assert_int_equal(multi.status, 0);
+    assert_int_equal(behind.status, 0);
+}
+
+/* zoo_amulti does not survive a refusal of the credentials while it runs. */
+static void no_multi_before_the_credentials_are_answered(void **state)
+{
+    (void)state;
+    world_settings.auth_scheme = "digest";
+    world_settings.auth = "user:secret";
+    struct user *user = user_new();
+    world_create(user->world, "/early");
+    assert_true(user_connect(user));
+    assert_multi_waits(user);
+
+    world_lose(user->world); /* each connection has its own credentials */
+    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
+    world_restore(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
+    world_delete(user->world, "/early/a");
+    assert_multi_waits(user);
+    assert_true(user_end(user));
+}
+
+/* Held back it has not been sent. */
+static void a_multi_held_back_is_lost_unsent(void **state)
+{
+    struct ask multi;
+    (void)state;
+    world_settings.auth_scheme = "digest";
+    world_settings.auth = "user:secret";
+    struct user *user = user_new();
+    world_create(user->world, "/early");
+    assert_true(user_connect(user));
+    proxy_hold_replies(world_proxy(user->world));
+    ask_init(&multi, user, UVZK__RPC_MULTI, NULL);
+    multi.rpc.ops = early;
+    multi.rpc.op_count = 1;
+    ask_submit(&multi);
+    world_lose(user->world);
+    assert_true(ask_wait(&multi));
+    assert_int_equal(multi.status, UVZK_ENOTSENT);
+    assert_int_equal(world_children_count(user->world, "/early"), 0);
+    assert_true(user_end(user));
+}
+
+/* ------------------------------------------------------ names of new znodes */
 
 #define NUMBERED(path_)                                                                \
     {                                                                                  \
@@ -363,7 +431,7 @@ static void the_loop_runs_while_a_session_is_closed(void **state)
 /* Each port has its own news and its own end. */
 static void many_ports_live_side_by_side(void **state)
 {
-    enum { COUNT = 20 }; /* more than there are log routes */
+    enum { COUNT = 20 };
     struct user *users[COUNT];
     (void)state;
     for (int i = 0; i < COUNT; i++) {
@@ -379,6 +447,74 @@ static void many_ports_live_side_by_side(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- log lines */
+
+enum { TALKERS = 40 };
+
+/* A port whose only server is an address of its own where nobody listens: the client
+ * complains of it by name. */
+struct talker {
+    struct user *user;
+    char hosts[32];
+    unsigned own, others;
+};
+static struct talker talkers[TALKERS];
+
+static void on_line(struct uvzk__port_user *port_user, int level, const char *line)
+{
+    (void)level;
+    for (int i = 0; i < TALKERS; i++) {
+        if (strstr(line, talkers[i].hosts) == NULL) {
+            continue;
+        }
+        for (int j = 0; j < TALKERS; j++) {
+            if (talkers[j].user != NULL && &talkers[j].user->port_user == port_user) {
+                talkers[j].own += i == j;
+                talkers[j].others += i != j;
+            }
+        }
+    }
+}
+
+static bool all_have_talked(void)
+{
+    int talked = 0;
+    for (int i = 0; i < TALKERS; i++) {
+        talked += talkers[i].own > 0;
+    }
+    return talked == TALKERS;
+}
+
+static bool run_until_all_have_talked(void)
+{
+    uint64_t deadline_ns = uv_hrtime() + PATIENCE_MS * UINT64_C(1000000);
+    while (!all_have_talked() && uv_hrtime() < deadline_ns) {
+        for (int i = 0; i < TALKERS; i++) {
+            world_run_for(talkers[i].user->world, 1);
+        }
+    }
+    return all_have_talked();
+}
+
+static void each_of_many_ports_has_its_own_log(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TALKERS; i++) {
+        snprintf(talkers[i].hosts, sizeof(talkers[i].hosts), "127.0.1.%d:1", 100 + i);
+        world_settings.only_hosts = talkers[i].hosts;
+        talkers[i].user = user_new();
+        talkers[i].user->port_user.log = on_line;
+        user_open(talkers[i].user);
+    }
+    assert_true(run_until_all_have_talked());
+    for (int i = 0; i < TALKERS; i++) {
+        assert_int_equal(talkers[i].others, 0);
+        struct user *user = talkers[i].user;
+        talkers[i].user = NULL;
+        assert_true(user_end(user));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +524,8 @@ int main(void)
         cmocka_unit_test_setup(credentials_come_before_requests, reset),
         cmocka_unit_test_setup(an_acl_without_credentials_is_invalid, reset),
         cmocka_unit_test_setup(bad_credentials_end_the_handle, reset),
+        cmocka_unit_test_setup(no_multi_before_the_credentials_are_answered, reset),
+        cmocka_unit_test_setup(a_multi_held_back_is_lost_unsent, reset),
         cmocka_unit_test_setup(names_are_without_the_chroot, reset),
         cmocka_unit_test_setup(a_multi_whose_reply_is_lost_was_done, reset),
         cmocka_unit_test_setup(a_multi_of_an_ended_session_is_not_sent, reset),
@@ -396,6 +534,7 @@ int main(void)
         cmocka_unit_test_setup(the_window_holds_requests_back, reset),
         cmocka_unit_test_setup(the_loop_runs_while_a_session_is_closed, reset),
         cmocka_unit_test_setup(many_ports_live_side_by_side, reset),
+        cmocka_unit_test_setup(each_of_many_ports_has_its_own_log, reset),
     };
     return cmocka_run_group_tests(tests, begin_world, end_world);
 }

@@ -1,0 +1,83 @@
+/* Credentials that the server refuses, while hundreds of transactions wait to be sent:
+ * the C client's zoo_amulti does not survive a session that ends while it runs, and the
+ * refusal ends it. A run that fails is a process that is killed.
+ *
+ *   UVZK_RUNS=200 build/tests/live_refused_credentials      the longer run */
+#include "live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMBERS 50
+#define MULTILOCKS 200
+#define RUNS 24
+
+/* How many wait: with few the client is connected for a moment yet when they are sent,
+ * with many they take longer. */
+static const int crowds[] = {20, 50, 100, MULTILOCKS};
+
+static struct live live;
+static int crowd;
+static uvzk_mutex_t members[MEMBERS];
+static uvzk_multilock_t multilocks[MULTILOCKS];
+static struct attempt attempts[MULTILOCKS];
+
+static bool all_refused(void *context)
+{
+    int refused = 0;
+    (void)context;
+    for (int i = 0; i < crowd; i++) {
+        refused += attempts[i].status == UVZK_EAUTH;
+    }
+    return refused == crowd;
+}
+
+static void begin_all(void)
+{
+    uvzk_lock_t *list[MEMBERS];
+    char path[32];
+    for (int i = 0; i < MEMBERS; i++) {
+        snprintf(path, sizeof(path), "/refused/%02d", i);
+        memset(&members[i], 0, sizeof(members[i]));
+        assert_int_equal(uvzk_mutex_init(&live.client, &members[i], path), 0);
+        list[i] = &members[i];
+    }
+    for (int i = 0; i < crowd; i++) {
+        memset(&multilocks[i], 0, sizeof(multilocks[i]));
+        assert_int_equal(
+            uvzk_multilock_init(&live.client, &multilocks[i], list, MEMBERS, 0, NULL), 0);
+        assert_int_equal(attempt_start(&attempts[i], &multilocks[i], NULL), 0);
+    }
+}
+
+static void be_refused(void)
+{
+    live_begin(&live);
+    live.options.auth_scheme = "no-such-scheme";
+    live.options.auth = "x";
+    live.options.auth_length = 1;
+    live_start(&live);
+    begin_all();
+    assert_true(run_until(live.loop, all_refused, NULL, PATIENCE_MS));
+    live_end(&live);
+}
+
+static void test_refusal_under_transactions(void **state)
+{
+    const char *wanted = getenv("UVZK_RUNS");
+    int runs = wanted != NULL ? atoi(wanted) : RUNS;
+    (void)state;
+    for (int i = 0; i < runs; i++) {
+        crowd = crowds[(size_t)i % (sizeof(crowds) / sizeof(crowds[0]))];
+        be_refused();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refusal_under_transactions),
+    };
+    return cmocka_run_group_tests(tests, live_server_start, live_server_stop);
+}
