@@ -250,7 +250,9 @@ typedef enum {
 /* Called after every change of state. */
 typedef void (*uvzk_state_cb)(uvzk_client_t *client, uvzk_state_t state);
 
-/* One line without a newline, bytes below 0x20 and 0x7f escaped. */
+/* One line without a newline, bytes below 0x20 and 0x7f escaped. Lines are told soon,
+ * in order, none after the client's close; 256 lines and 65536 bytes wait at most, and
+ * when some were dropped a line says how many. */
 typedef void (*uvzk_log_cb)(uvzk_client_t *client, int level, const char *line);
 
 /* FINAL for the client. */

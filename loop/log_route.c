@@ -33,7 +33,7 @@ static void tell_dropped(struct uvzk__zk_port *port, unsigned dropped)
     char text[64];
     if (dropped > 0) {
         (void)snprintf(text, sizeof(text),
-                       "%u lines of the ZooKeeper client were dropped", dropped);
+                       "lines of the ZooKeeper client that were dropped: %u", dropped);
         port->port.user->log(port->port.user, UVZK_LOG_WARN, text);
     }
 }

@@ -5,6 +5,7 @@
 #include "acl.h"
 #include "driver.h"
 #include "lifecycle.h"
+#include "log.h"
 #include "path.h"
 #include "prover.h"
 #include "retry.h"
@@ -188,6 +189,7 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
     client->containers = true;
     uvzk__session_init(&client->session);
     uvzk__proof_init(&client->proof, known.proof, known.tick_ms);
+    uvzk__log_init(client);
     uvzk__lifecycle_init(client);
     uvzk__prover_init(client);
     shell->impl = client;

@@ -9,6 +9,7 @@
 #include "claim.h"
 #include "driver.h"
 #include "guard.h"
+#include "log.h"
 #include "path.h"
 #include "prover.h"
 #include "queue.h"

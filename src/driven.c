@@ -7,6 +7,7 @@
 #include "driver.h"
 #include "fixed_name.h"
 #include "listing.h"
+#include "log.h"
 #include "lookout.h"
 #include "parents.h"
 #include "path.h"

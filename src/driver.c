@@ -1,7 +1,5 @@
 #include "driver.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "barrier.h"
@@ -18,7 +16,6 @@
 #define ROUNDS_A_TURN 64
 
 #define HOLD_BACK_MS 100
-#define LOG_LINE_SIZE 2048
 
 uint64_t uvzk__now(struct uvzk__client *client)
 {
@@ -245,30 +242,4 @@ void uvzk__turn(struct uvzk__client *client)
         client->port->alarm(client->port, uvzk__deadline_next(&client->deadlines));
         uvzk__close_when_done(client);
     }
-}
-
-void uvzk__log(struct uvzk__client *client, int level, const char *format, ...)
-{
-    char line[LOG_LINE_SIZE];
-    char escaped[4 * LOG_LINE_SIZE];
-    size_t used = 0;
-    va_list arguments;
-
-    if (client->log_cb == NULL) {
-        return;
-    }
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    for (const char *at = line; *at != '\0'; at++) {
-        unsigned char byte = (unsigned char)*at;
-        if (byte < 0x20 || byte == 0x7f) {
-            used +=
-                (size_t)snprintf(escaped + used, sizeof(escaped) - used, "\\x%02x", byte);
-        } else {
-            escaped[used++] = *at;
-        }
-    }
-    escaped[used] = '\0';
-    client->log_cb(client->shell, level, escaped);
 }

@@ -49,7 +49,4 @@ void uvzk__resume(struct uvzk__client *);
  * what there is to tell. */
 void uvzk__turn(struct uvzk__client *);
 
-void uvzk__log(struct uvzk__client *, int level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 #endif

@@ -9,6 +9,7 @@
 #include "contender.h"
 #include "driver.h"
 #include "lock.h"
+#include "log.h"
 #include "prover.h"
 #include "queue.h"
 #include "replica.h"

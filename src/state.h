@@ -262,6 +262,13 @@ struct uvzk__barrier {
     bool open;
 };
 
+struct uvzk__log { /* log.h */
+    struct uvzk__telling telling;
+    struct uvzk__link lines; /* that wait */
+    size_t count, bytes;     /* of them */
+    uint64_t dropped;        /* and not told of */
+};
+
 struct uvzk__client {
     uvzk_client_t *shell;
     struct uvzk__port *port;
@@ -280,6 +287,8 @@ struct uvzk__client {
     uvzk_acl_cb acl_cb;
     uvzk_acl_t *acl_entries;
     struct uvzk__acl acl;
+
+    struct uvzk__log log;
 
     struct uvzk__session session;
     struct uvzk__barrier barrier;

@@ -7,6 +7,7 @@
 #include "claim.h"
 #include "contender.h"
 #include "driver.h"
+#include "log.h"
 #include "node_name.h"
 
 /* A listing's name that is a contender's. */

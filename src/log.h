@@ -1,0 +1,19 @@
+/* Log lines wait for the end of the turn, as all that is told does: whoever reads them
+ * may act, and the machines are in the middle of something when they write one. */
+#ifndef UVZK_LOG_H
+#define UVZK_LOG_H
+
+#include "state.h"
+
+/* So many lines and bytes of text wait at most; what comes then is dropped, and so is
+ * what finds no memory. How many were dropped is told behind those that were not. */
+#define UVZK__LOG_LINES 256U
+#define UVZK__LOG_BYTES 65536U
+
+void uvzk__log_init(struct uvzk__client *);
+
+/* One line, its control characters escaped. Nothing without a log_cb. */
+void uvzk__log(struct uvzk__client *, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
