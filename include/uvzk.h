@@ -307,8 +307,21 @@ UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
  * are lost with UVZK_ECLOSED, releases under way are given close_wait_ms, then
  * the session is closed off the loop's thread, and cb (may be NULL) comes
  * last. Mutexes of the client that are still open are closed with it, without
- * a callback of their own. UVZK_ESTATE: closing, or not initialised. */
+ * a callback of their own. UVZK_ESTATE: closing, or not initialised.
+ *
+ * A client has handles of its own on the loop. A program may close them with
+ * all others that uv_walk shows, if uv_is_closing does not say that they are
+ * closing already: until uvzk_client_close nothing of the client is called
+ * back then. The close is owed all the same, before that or after it, and the
+ * loop must be run until its callback. */
 UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb);
+
+/* Whether the client keeps its loop alive, as uv_ref and uv_unref do for a
+ * handle; both may be called again. At first it does, while it closes it does
+ * in any case, and what it has under way in libuv's thread pool does too.
+ * Nothing happens if the client is not initialised, or closing. */
+UVZK_EXTERN void uvzk_client_ref(uvzk_client_t *client);
+UVZK_EXTERN void uvzk_client_unref(uvzk_client_t *client);
 
 UVZK_EXTERN uvzk_state_t uvzk_client_state(const uvzk_client_t *client);
 

@@ -46,3 +46,21 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
     uvzk__zk_port_start(port);
     return 0;
 }
+
+static void keep(uvzk_client_t *client, bool alive)
+{
+    struct uvzk__port *port = uvzk__client_port(client);
+    if (port != NULL) {
+        uvzk__zk_port_keep((struct uvzk__zk_port *)(void *)port, alive);
+    }
+}
+
+void uvzk_client_ref(uvzk_client_t *client)
+{
+    keep(client, true);
+}
+
+void uvzk_client_unref(uvzk_client_t *client)
+{
+    keep(client, false);
+}

@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "registration.h"
 #include "request.h"
+#include "stand.h"
 
 /* A timer of libuv's stands still while the machine is suspended, an alarm does
  * not: the clock is looked at this often. */
@@ -34,9 +35,6 @@ static void tell(struct uvzk__zk_port *port, const struct uvzk__session_event *e
 static void on_closed(uv_handle_t *uv)
 {
     struct uvzk__zk_port *port = uv->data;
-    if (--port->uv_handles > 0) {
-        return;
-    }
     while (port->outstanding.first != NULL) {
         uvzk__outstanding_deliver(&port->outstanding);
     }
@@ -45,14 +43,27 @@ static void on_closed(uv_handle_t *uv)
     user->closed(user);
 }
 
+static void close_last(struct uvzk__zk_port *port, uv_close_cb close_cb)
+{
+    uv_timer_init(port->loop, &port->last);
+    port->last.data = port;
+    uv_close((uv_handle_t *)&port->last, close_cb);
+}
+
+/* Of the handles that are closed in one turn of the loop the last comes first; whatever
+ * was closed in this one, by whomever, is done with in the next. */
+static void on_all_closed(uv_handle_t *uv)
+{
+    close_last(uv->data, on_closed);
+}
+
 void uvzk__zk_port_finish(struct uvzk__zk_port *port)
 {
     if (port->closing && !port->finishing && port->handles == 0 &&
         port->outstanding.first == NULL) {
         port->finishing = true;
-        port->uv_handles = 2;
-        uv_close((uv_handle_t *)&port->async, on_closed);
-        uv_close((uv_handle_t *)&port->timer, on_closed);
+        uvzk__stand_leave(port->stand);
+        close_last(port, on_all_closed);
     }
 }
 
@@ -61,7 +72,7 @@ void uvzk__zk_port_finish(struct uvzk__zk_port *port)
 void uvzk__zk_port_kick(struct uvzk__zk_port *port)
 {
     if (!port->finishing && port->hop.async != NULL) {
-        uv_async_send(&port->async);
+        uv_async_send(&port->stand->async);
     }
 }
 
@@ -108,8 +119,8 @@ static void start_timer(struct uvzk__zk_port *port)
     uint64_t now = uvzk_now();
     uint64_t delay = port->alarm_at > now ? port->alarm_at - now : 0;
     uv_update_time(port->loop); /* or a busy turn's length would be missing */
-    uv_timer_start(&port->timer, on_timer, delay < ALARM_STEP_MS ? delay : ALARM_STEP_MS,
-                   0);
+    uv_timer_start(&port->stand->timer, on_timer,
+                   delay < ALARM_STEP_MS ? delay : ALARM_STEP_MS, 0);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -134,7 +145,7 @@ static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
         return; /* started together with the port */
     }
     if (at_ms == UINT64_MAX) {
-        uv_timer_stop(&port->timer);
+        uv_timer_stop(&port->stand->timer);
     } else {
         start_timer(port);
     }
@@ -232,16 +243,85 @@ static void stop_draining(uv_timer_t *timer)
     }
 }
 
+static void start_draining(struct uvzk__zk_port *port)
+{
+    uv_timer_start(&port->stand->timer, stop_draining, DRAIN_MS, 0);
+}
+
+/* ---------------------------------------------------------------- the stand */
+
+static void on_gone(uv_write_t *write, int status);
+
+static void take_stand(struct uvzk__zk_port *port)
+{
+    uvzk__stand_take(port->stand, port, on_async);
+    uvzk__stand_keep(port->stand, !port->unkept);
+    if (port->ending) {
+        uvzk__stand_guard(port->stand, on_gone);
+    }
+    uvzk__hop_attach(&port->hop, &port->stand->async);
+    if (port->draining != NULL) {
+        start_draining(port);
+    } else if (port->alarm_at != UINT64_MAX) {
+        start_timer(port);
+    }
+}
+
+/* Somebody has closed it. Without memory the port stays off its loop. */
+static void renew_stand(struct uvzk__zk_port *port)
+{
+    struct uvzk__stand *stand = uvzk__stand_new(port->stand);
+    if (stand != NULL) {
+        uvzk__stand_leave(port->stand); /* not all of it may be gone */
+        port->stand = stand;
+        take_stand(port);
+    }
+}
+
+static void on_gone(uv_write_t *write, int status)
+{
+    struct uvzk__zk_port *port = write->handle->data;
+    (void)status;
+    if (!port->finishing && uvzk__stand_is_gone(port->stand)) {
+        renew_stand(port);
+    }
+}
+
+static void end_port(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    if (port->ending) {
+        return;
+    }
+    port->ending = true;
+    port->unkept = false;
+    if (uvzk__stand_is_gone(port->stand)) {
+        renew_stand(port);
+    } else {
+        uvzk__stand_keep(port->stand, true);
+        uvzk__stand_guard(port->stand, on_gone);
+    }
+}
+
+void uvzk__zk_port_keep(struct uvzk__zk_port *port, bool keep)
+{
+    if (!port->ending) {
+        port->unkept = !keep;
+        uvzk__stand_keep(port->stand, keep);
+    }
+}
+
 static void close_port(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
     struct uvzk__handle *handle = port->handle;
 
     assert(!port->closing);
+    end_port(public_port);
     port->closing = true;
     port->turn_wanted = false;
     port->alarm_at = UINT64_MAX;
-    uv_timer_stop(&port->timer);
+    uv_timer_stop(&port->stand->timer);
     if (handle != NULL) {
         uvzk__registration_sever_all(handle);
         port->handle = NULL;
@@ -251,7 +331,7 @@ static void close_port(struct uvzk__port *public_port)
         uvzk__handle_end(handle, true);
     }
     if (port->draining != NULL) {
-        uv_timer_start(&port->timer, stop_draining, DRAIN_MS, 0);
+        start_draining(port);
     }
     uvzk__zk_port_kick(port);
 }
@@ -328,6 +408,7 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop, const uvzk_options_t *o
 {
     static const struct uvzk__port calls = {.open = open_handle,
                                             .abandon = abandon_handle,
+                                            .ending = end_port,
                                             .close = close_port,
                                             .submit = submit,
                                             .unwatch = unwatch,
@@ -346,7 +427,8 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop, const uvzk_options_t *o
     port->port = calls;
     port->loop = loop;
     port->alarm_at = UINT64_MAX;
-    if (!copy_options(port, options)) {
+    port->stand = uvzk__stand_new(NULL);
+    if (port->stand == NULL || !copy_options(port, options)) {
         uvzk__zk_port_free(port);
         return NULL;
     }
@@ -356,6 +438,7 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop, const uvzk_options_t *o
 void uvzk__zk_port_free(struct uvzk__zk_port *port)
 {
     uvzk__hop_destroy(&port->hop);
+    uvzk__stand_free(port->stand);
     uvzk__free(port->hosts);
     uvzk__free(port->auth_scheme);
     uvzk__free(port->auth);
@@ -364,16 +447,5 @@ void uvzk__zk_port_free(struct uvzk__zk_port *port)
 
 void uvzk__zk_port_start(struct uvzk__zk_port *port)
 {
-    uv_timer_init(port->loop, &port->timer);
-    port->timer.data = port;
-    /* Cannot fail: all async handles of a loop share one descriptor, and the
-     * loop has opened it for its thread pool. */
-    if (uv_async_init(port->loop, &port->async, on_async) != 0) {
-        abort();
-    }
-    port->async.data = port;
-    uvzk__hop_attach(&port->hop, &port->async);
-    if (port->alarm_at != UINT64_MAX) {
-        start_timer(port);
-    }
+    take_stand(port);
 }

@@ -17,6 +17,7 @@
 #include "port.h"
 
 struct uvzk__handle;
+struct uvzk__stand;
 
 struct uvzk__zk_port {
     struct uvzk__port port; /* first: a port is a pointer to it */
@@ -29,21 +30,21 @@ struct uvzk__zk_port {
     int auth_length;
 
     struct uvzk__hop hop;
-    uv_async_t async;
-    uv_timer_t timer;
+    struct uvzk__stand *stand;
+    uv_timer_t last;   /* closed after all else, twice */
     uint64_t alarm_at; /* UINT64_MAX: off */
 
     struct uvzk__outstanding outstanding;
     struct uvzk__handle *handle;   /* NULL: down */
     struct uvzk__handle *draining; /* closed port: still to come back */
     unsigned handles;              /* alive, those being closed included */
-    unsigned uv_handles;           /* not closed yet */
     atomic_uint log_lines;         /* on the hop */
     atomic_uint log_dropped;       /* and not told of */
 
     int open_failure; /* of an open() that did not get as far as a handle */
     bool turn_wanted;
-    bool closing, finishing;
+    bool unkept;                     /* does not keep its loop alive */
+    bool ending, closing, finishing; /* one after the other */
 };
 
 /* NULL when out of memory. The options have been read (client.h). Its functions may be
@@ -51,6 +52,8 @@ struct uvzk__zk_port {
 struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop, const uvzk_options_t *options);
 /* Puts it onto its loop, which it keeps alive until it is closed. */
 void uvzk__zk_port_start(struct uvzk__zk_port *port);
+/* Whether it does keep its loop alive. Once it is ending it does. */
+void uvzk__zk_port_keep(struct uvzk__zk_port *port, bool keep);
 /* Only of one that was never started. */
 void uvzk__zk_port_free(struct uvzk__zk_port *port);
 

@@ -196,6 +196,13 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
     return 0;
 }
 
+struct uvzk__port *uvzk__client_port(const uvzk_client_t *shell)
+{
+    const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+
+    return client == NULL ? NULL : client->port;
+}
+
 /* --------------------------------------------------------- the public verbs */
 
 int uvzk_client_start(uvzk_client_t *shell)

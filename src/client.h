@@ -27,4 +27,7 @@ int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from);
 int uvzk__client_create(uvzk_client_t *client, struct uvzk__port *port,
                         const uvzk_options_t *options, unsigned tuning);
 
+/* NULL before the client is made and after its end. */
+struct uvzk__port *uvzk__client_port(const uvzk_client_t *client);
+
 #endif

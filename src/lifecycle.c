@@ -239,6 +239,7 @@ static void patience_over(struct uvzk__timed *timed)
 void uvzk__close(struct uvzk__client *client)
 {
     client->closing = true;
+    client->port->ending(client->port);
     (void)uvzk__session_close(&client->session);
     uvzk__timed_clear(client, &client->reopen);
     for_each_contender(client, uvzk__contender_end, UVZK_ECLOSED);

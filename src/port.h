@@ -198,6 +198,7 @@ struct uvzk__port {
 
     void (*open)(struct uvzk__port *);    /* one handle at a time */
     void (*abandon)(struct uvzk__port *); /* only while SUSPENDED */
+    void (*ending)(struct uvzk__port *);  /* close() follows, in its own time */
     void (*close)(struct uvzk__port *);   /* once */
     void (*submit)(struct uvzk__port *, struct uvzk__rpc *);
     /* If armed or being armed, else nothing. */

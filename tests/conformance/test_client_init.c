@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
@@ -120,6 +121,130 @@ static void an_unstarted_client_closes(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+/* ------------------------------------------- libuv's usual ending of a loop */
+
+static void close_handle(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+/* A client that never finds its server, in a loop that others close handles of. */
+struct walked {
+    uv_loop_t loop;
+    uvzk_client_t client;
+    int closed;
+};
+
+static void begin_walked(struct walked *walked, bool start)
+{
+    uvzk_options_t options;
+    memset(walked, 0, sizeof(*walked));
+    walked->client.data = &walked->closed;
+    uvzk_options_init(&options);
+    options.hosts = "127.0.0.1:1";
+    assert_int_equal(uv_loop_init(&walked->loop), 0);
+    assert_int_equal(uvzk_client_init(&walked->loop, &walked->client, &options), 0);
+    if (start) {
+        assert_int_equal(uvzk_client_start(&walked->client), 0);
+        for (int i = 0; i < 2; i++) { /* the opening among them */
+            (void)uv_run(&walked->loop, UV_RUN_ONCE);
+        }
+    }
+}
+
+static void end_walked(struct walked *walked)
+{
+    assert_int_equal(walked->closed, 0);
+    assert_int_equal(uv_run(&walked->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(walked->closed, 1);
+    assert_int_equal(uv_loop_close(&walked->loop), 0);
+}
+
+static void close_walked(struct walked *walked)
+{
+    assert_int_equal(uvzk_client_close(&walked->client, count_close), 0);
+}
+
+static void a_walk_before_the_close_is_survived(void **state)
+{
+    struct walked walked;
+    (void)state;
+    for (int start = 0; start <= 1; start++) {
+        begin_walked(&walked, start != 0); /* the close at once */
+        uv_walk(&walked.loop, close_handle, NULL);
+        close_walked(&walked);
+        end_walked(&walked);
+
+        begin_walked(&walked, start != 0); /* when all is closed */
+        uv_walk(&walked.loop, close_handle, NULL);
+        assert_int_equal(uv_run(&walked.loop, UV_RUN_DEFAULT), 0);
+        close_walked(&walked);
+        end_walked(&walked);
+    }
+}
+
+static void a_walk_after_the_close_is_survived(void **state)
+{
+    struct walked walked;
+    (void)state;
+    for (int start = 0; start <= 1; start++) {
+        for (int turns = 0; turns < 8; turns++) {
+            begin_walked(&walked, start != 0);
+            close_walked(&walked);
+            for (int i = 0; i < turns && walked.closed == 0; i++) {
+                (void)uv_run(&walked.loop, UV_RUN_NOWAIT);
+            }
+            uv_walk(&walked.loop, close_handle, NULL);
+            if (walked.closed == 0) {
+                end_walked(&walked);
+            } else {
+                assert_int_equal(uv_loop_close(&walked.loop), 0);
+            }
+        }
+    }
+}
+
+static void many_walks_are_survived(void **state)
+{
+    struct walked walked;
+    (void)state;
+    begin_walked(&walked, true);
+    uv_walk(&walked.loop, close_handle, NULL);
+    close_walked(&walked);
+    for (int i = 0; i < 20 && walked.closed == 0; i++) {
+        uv_walk(&walked.loop, close_handle, NULL);
+        (void)uv_run(&walked.loop, UV_RUN_NOWAIT);
+    }
+    assert_int_equal(uv_run(&walked.loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(walked.closed, 1);
+    assert_int_equal(uv_loop_close(&walked.loop), 0);
+}
+
+static void an_unreferenced_client_lets_its_loop_end(void **state)
+{
+    struct walked walked;
+    (void)state;
+    begin_walked(&walked, true);
+    uvzk_client_unref(&walked.client);
+    uvzk_client_unref(&walked.client);
+    assert_int_equal(uv_run(&walked.loop, UV_RUN_DEFAULT), 0);
+    uvzk_client_ref(&walked.client);
+    uvzk_client_ref(&walked.client);
+    assert_true(uv_loop_alive(&walked.loop));
+    uvzk_client_unref(&walked.client);
+    assert_false(uv_loop_alive(&walked.loop));
+    close_walked(&walked); /* which keeps the loop alive until it is told */
+    uvzk_client_unref(&walked.client);
+    assert_true(uv_loop_alive(&walked.loop));
+    end_walked(&walked);
+    uvzk_client_ref(&walked.client);
+    uvzk_client_unref(&walked.client);
+    uvzk_client_unref(NULL);
+}
+
 static void now_is_boot_time(void **state)
 {
     struct timespec before, after;
@@ -138,6 +263,10 @@ int main(void)
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(times_out_of_bounds_are_refused),
         cmocka_unit_test(an_unstarted_client_closes),
+        cmocka_unit_test(a_walk_before_the_close_is_survived),
+        cmocka_unit_test(a_walk_after_the_close_is_survived),
+        cmocka_unit_test(many_walks_are_survived),
+        cmocka_unit_test(an_unreferenced_client_lets_its_loop_end),
         cmocka_unit_test(now_is_boot_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

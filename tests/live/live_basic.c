@@ -711,6 +711,49 @@ static void test_closes_before_and_right_after_start(void **state)
     live_end(&live);
 }
 
+static void close_handle(uv_handle_t *handle, void *context)
+{
+    (void)context;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+/* libuv's usual ending of a loop: every handle that uv_walk shows is closed, those of
+ * the client too, while it holds and another one waits. */
+static int walked_closed;
+
+static void on_walked_closed(uvzk_client_t *client)
+{
+    assert_ptr_equal(client, &live.client);
+    walked_closed++;
+}
+
+static void walk(bool wanted)
+{
+    if (wanted) {
+        uv_walk(live.loop, close_handle, NULL);
+    }
+}
+
+static void test_survives_a_walk(void **state)
+{
+    (void)state;
+    for (int walk_first = 0; walk_first <= 1; walk_first++) {
+        walked_closed = 0;
+        open_lock();
+        queue_two();
+        walk(walk_first != 0);
+        assert_int_equal(uvzk_client_close(&live.client, on_walked_closed), 0);
+        walk(walk_first == 0);
+        assert_true(run_until_count(live.loop, &walked_closed, 1));
+        assert_int_equal(first.lost_reason, UVZK_ECLOSED);
+        assert_int_equal(second.status, UVZK_ECLOSED);
+        live.started = false; /* closed here, not by the end of the test */
+        end_without_children(LOCK);
+    }
+}
+
 static void test_closes_once(void **state)
 {
     (void)state;
@@ -756,6 +799,7 @@ int main(void)
         cmocka_unit_test(test_closes_a_mutex_alone),
         cmocka_unit_test(test_closes_before_and_right_after_start),
         cmocka_unit_test(test_closes_once),
+        cmocka_unit_test(test_survives_a_walk),
     };
     return cmocka_run_group_tests(tests, live_server_start, live_server_stop);
 }

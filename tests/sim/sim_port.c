@@ -415,6 +415,12 @@ static void port_open(struct uvzk__port *port)
     sim__io_open(client);
 }
 
+/* This loop lives as long as the simulation. */
+static void port_ending(struct uvzk__port *port)
+{
+    (void)port;
+}
+
 static void port_close(struct uvzk__port *port)
 {
     struct sim__client *client = sim__client_of(port);
@@ -584,6 +590,7 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
     struct sim__client *client = sim__alloc(sizeof(*client));
     client->port = (struct uvzk__port){.open = port_open,
                                        .abandon = port_abandon,
+                                       .ending = port_ending,
                                        .close = port_close,
                                        .submit = port_submit,
                                        .unwatch = port_unwatch,
