@@ -1,10 +1,11 @@
 #include "attempt.h"
+#include <stdatomic.h>
 
 #include <string.h>
 
 #include "run_loop.h"
 
-static int grants, ends;
+static atomic_int grants, ends; /* of all loops of the process */
 
 static struct attempt *attempt_of(uvzk_acquire_t *request)
 {
