@@ -10,6 +10,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#define PATH_SIZE 512
+#define LOCK_FILE "/in-use"
 #define PREFIX "uvzk-test-"
 
 static int remove_entry(const char *path, const struct stat *status, int type,
@@ -39,8 +41,8 @@ static const char *root(void)
  * none and flags does not make one. */
 static int take_lock(const char *directory, int flags)
 {
-    char path[512];
-    snprintf(path, sizeof(path), "%s/in-use", directory);
+    char path[PATH_SIZE + sizeof(LOCK_FILE)];
+    snprintf(path, sizeof(path), "%s" LOCK_FILE, directory);
     int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
@@ -51,7 +53,7 @@ static int take_lock(const char *directory, int flags)
 
 static void sweep(void)
 {
-    char path[512];
+    char path[PATH_SIZE];
     struct dirent *entry;
     DIR *directory = opendir(root());
     while (directory != NULL && (entry = readdir(directory)) != NULL) {
