@@ -26,7 +26,6 @@ void many_requests_come_back_in_order(void **state);
 void an_rpc_is_free_in_its_reply(void **state);
 void multi_of_nothing_is_a_barrier(void **state);
 void multi_does_all(void **state);
-void multi_of_nothing_is_done(void **state);
 void multi_does_nothing(void **state);
 void multi_refuses_what_cannot_be(void **state);
 void multi_tells_what_it_made(void **state);

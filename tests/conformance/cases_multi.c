@@ -97,17 +97,6 @@ void multi_does_all(void **state)
     assert_int_equal(ask_run(&ask), UVZK_ENONODE);
 }
 
-/* It asks nothing of any path and no ACL, yet a quorum commits it. */
-void multi_of_nothing_is_done(void **state)
-{
-    struct user *user = connected(state);
-    struct ask ask;
-    assert_int_equal(run_multi(&ask, user, NULL, 0, NULL), 0);
-    assert_int_equal(ask.failed_op, SIZE_MAX);
-    assert_int_equal(run_multi(&ask, user, NULL, 0, NULL), 0);
-    assert_int_equal(user_create(user, "/a", UVZK__PERSISTENT), 0);
-}
-
 void multi_does_nothing(void **state)
 {
     static const struct uvzk__op ops[] = {

@@ -59,7 +59,6 @@ int main(void)
         CASE(an_rpc_is_free_in_its_reply),
         CASE(multi_of_nothing_is_a_barrier),
         CASE(multi_does_all),
-        CASE(multi_of_nothing_is_done),
         CASE(multi_does_nothing),
         CASE(multi_refuses_what_cannot_be),
         CASE(multi_tells_what_it_made),
