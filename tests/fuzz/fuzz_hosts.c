@@ -1,0 +1,35 @@
+/* Connect strings: whatever is taken for one has a host and a port in each entry. */
+#include "fuzz.h"
+#include "hosts.h"
+#include "path.h"
+#include "uvzk.h"
+
+static void check_entry(const char *entry, size_t length)
+{
+    const char *colon = memrchr(entry, ':', length);
+
+    PROMISE(colon != NULL && colon > entry);
+    long port = strtol(colon + 1, NULL, 10);
+    PROMISE(port >= 1 && port <= 65535);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input input = {data, size};
+    char *hosts = take_line(&input);
+    int status = uvzk__hosts_validate(hosts);
+
+    PROMISE(status == 0 || status == UV_EINVAL || status == UVZK_EPATH);
+    if (status == 0) {
+        const char *chroot = strchr(hosts, '/');
+        const char *end = chroot == NULL ? hosts + strlen(hosts) : chroot;
+        for (const char *at = hosts; at <= end;) {
+            size_t length = strcspn(at, ",/");
+            check_entry(at, length);
+            at += length + 1;
+        }
+        PROMISE(chroot == NULL || uvzk__path_validate(chroot) == 0);
+    }
+    free(hosts);
+    return 0;
+}
