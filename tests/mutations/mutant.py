@@ -1,0 +1,101 @@
+"""One small breakage of the library, and those that were thought of by hand."""
+
+import hashlib
+import pathlib
+import re
+from dataclasses import dataclass, field
+
+TOKEN = re.compile(r"\w+|->|[-+&|=<>!]=|&&|\|\||\+\+|--|<<|>>|\S")
+
+
+class DoesNotApply(Exception):
+    """The text that a mutant breaks is not there, or is there twice."""
+
+
+@dataclass
+class Mutant:
+    name: str
+    file: str  # below the project's directory
+    why: str = ""
+    function: str = ""  # where the text has to be unique; "": in the file
+    hunks: list = field(default_factory=list)  # of (old, new)
+
+    def apply(self, source):
+        """The broken text of the file whose text is `source`."""
+        for old, new in self.hunks:
+            start, end = find(source, old, self.function)
+            source = source[:start] + new + source[end:]
+        return source
+
+    def key(self):
+        """Says which mutant it is, for as long as nobody changes it."""
+        text = repr((self.file, self.function, self.hunks))
+        return self.name + "-" + hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def span_of_function(source, name):
+    """From its name to the brace that ends it, which stands at the line's beginning."""
+    definition = re.compile(r"^\w[^;{}]*\b%s\([^;{}]*\)\s*\{" % re.escape(name), re.M)
+    found = definition.search(source)
+    end = re.compile(r"^\}", re.M).search(source, found.end()) if found else None
+    if end is None:
+        raise DoesNotApply(f"no function {name}")
+    return found.start(), end.end()
+
+
+def find(source, old, function):
+    """Where `old` stands, however its lines are broken."""
+    start, end = span_of_function(source, function) if function else (0, len(source))
+    tokens = TOKEN.findall(old)
+    pattern = r"\s*".join(re.escape(token) for token in tokens)
+    if tokens[0][0].isalnum() or tokens[0][0] == "_":
+        pattern = r"\b" + pattern
+    places = [found.span() for found in re.finditer(pattern, source[start:end])]
+    if len(places) != 1:
+        raise DoesNotApply(f"found {len(places)} times: {old.strip()}")
+    return start + places[0][0], start + places[0][1]
+
+
+def parse(text, where):
+    """The mutants of one file of by_hand/; its form is told in README.md."""
+    mutants = []
+    in_new = True
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        mark, _, rest = line.partition(" ")
+        if mark == "mutant:":
+            mutants.append(Mutant(name=rest.strip(), file=""))
+        elif not mutants:
+            raise SystemExit(f"{where}:{number}: no mutant has been named yet")
+        elif mark == "file:":
+            mutants[-1].file = rest.strip()
+        elif mark == "in:":
+            mutants[-1].function = rest.strip()
+        elif mark == "why:":
+            mutants[-1].why = rest.strip()
+        elif mark in ("-", "+"):
+            hunks = mutants[-1].hunks
+            if mark == "-" and (in_new or not hunks):
+                hunks.append(("", ""))
+            old, new = hunks[-1]
+            hunks[-1] = (old + rest + "\n", new) if mark == "-" else (old, new + rest + "\n")
+            in_new = mark == "+"
+            continue
+        else:
+            raise SystemExit(f"{where}:{number}: what is this? {line}")
+        in_new = True
+    return mutants
+
+
+def by_hand():
+    """All of them, in the order of their files' names."""
+    directory = pathlib.Path(__file__).parent / "by_hand"
+    mutants = []
+    for path in sorted(directory.glob("*.mutants")):
+        mutants += parse(path.read_text(), path.name)
+    names = [mutant.name for mutant in mutants]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise SystemExit(f"two mutants have one name: {', '.join(sorted(twice))}")
+    return mutants

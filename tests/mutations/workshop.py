@@ -1,0 +1,216 @@
+"""Where mutants are built and tested: a copy of the project, never the tree itself."""
+
+import hashlib
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+
+COPIED = ("CMakeLists.txt", "include", "src", "loop", "examples", "tests")
+LIVE_OF_LOOP = ("conformance_real", "test_zk_port")  # nothing else looks into loop/
+ABOUT_OTHERS = ("test_sim", "test_sim_client", "test_sim_server")
+OUTPUT_MAX = 256 << 20  # bytes that a test may write
+MEMORY_MAX = 4 << 30
+
+
+@dataclass
+class Test:
+    name: str
+    command: list
+    labels: list
+    environment: dict
+    seconds: float  # its limit, as ctest has it
+
+
+class Workshop:
+    def __init__(self, project, directory, jobs, histories, longest):
+        self.project = project
+        self.tree = directory / "tree"
+        self.build = directory / "build"
+        self.output = directory / "output"
+        self.took_file = directory / "took.json"
+        self.jobs = jobs
+        self.histories = histories
+        self.longest = longest  # seconds of a test that is worth its time
+        self.took = {}  # seconds of work, of tests that passed
+        if self.took_file.exists():
+            self.took = json.loads(self.took_file.read_text())
+        self.output.mkdir(parents=True, exist_ok=True)
+
+    # ------------------------------------------------------------- the copy
+
+    def files(self):
+        for name in COPIED:
+            path = self.project / name
+            found = [path] if path.is_file() else sorted(path.rglob("*"))
+            for file in found:
+                relative = file.relative_to(self.project)
+                if file.is_file() and "mutations" not in relative.parts:
+                    yield relative
+
+    def refresh(self):
+        """Makes the copy like the project; what is alike is left alone, for ninja."""
+        digest = hashlib.sha256()
+        wanted = set(self.files())
+        for file in sorted(wanted):
+            content = (self.project / file).read_bytes()
+            digest.update(str(file).encode() + b"\0" + content)
+            copy = self.tree / file
+            if not copy.exists() or copy.read_bytes() != content:
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(self.project / file, copy)
+                os.utime(copy)
+        (self.tree / "tests" / "mutations").mkdir(parents=True, exist_ok=True)
+        (self.tree / "tests" / "mutations" / "CMakeLists.txt").touch()
+        for copy in list(self.tree.rglob("*")):
+            relative = copy.relative_to(self.tree)
+            if copy.is_file() and relative not in wanted and "mutations" not in relative.parts:
+                copy.unlink()
+        return digest.hexdigest()[:16]
+
+    # ------------------------------------------------------------ the build
+
+    def configure(self):
+        command = [
+            "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja",
+            "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O1 -w", "-DUVZK_WERROR=OFF",
+            "-DUVZK_BUILD_BENCH=OFF", "-DUVZK_BUILD_EXAMPLES=OFF",
+        ]  # fmt: skip
+        launcher = shutil.which("ccache")
+        if launcher:
+            command.append(f"-DCMAKE_C_COMPILER_LAUNCHER={launcher}")
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    def ninja(self, *targets):
+        """Whether they could be built."""
+        command = ["ninja", "-C", self.build, "-j", str(self.jobs), *targets]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            (self.output / "build.txt").write_bytes(done.stdout)
+        return done.returncode == 0
+
+    def object_of(self, file):
+        directory, name = file.split("/")
+        library = {"src": "uvzk_core", "loop": "uvzk_loop"}[directory]
+        return f"{directory}/CMakeFiles/{library}.dir/{name}.o"
+
+    def build_object(self, file):
+        """The machine code of one file, or None: it does not compile."""
+        name = self.object_of(file)
+        return (self.build / name).read_bytes() if self.ninja(name) else None
+
+    # ------------------------------------------------------------- the tests
+
+    def all_tests(self):
+        text = subprocess.run(
+            ["ctest", "--test-dir", self.build, "--show-only=json-v1"],
+            check=True, stdout=subprocess.PIPE).stdout  # fmt: skip
+        for entry in json.loads(text)["tests"]:
+            properties = {p["name"]: p["value"] for p in entry.get("properties", [])}
+            environment = dict(e.split("=", 1) for e in properties.get("ENVIRONMENT", []))
+            yield Test(entry["name"], entry.get("command", []), properties.get("LABELS", []),
+                       environment, properties.get("TIMEOUT", 60))  # fmt: skip
+
+    def names_of_tests(self):
+        """Those that look at src/ and loop/, by what they look at."""
+        done = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"],
+                              check=True, stdout=subprocess.PIPE, text=True)  # fmt: skip
+        programs = {line.split(":")[0] for line in done.stdout.splitlines()}
+        tests = [test for test in self.all_tests()
+                 if test.name in programs and test.name not in ABOUT_OTHERS]  # fmt: skip
+        quick = [t.name for t in tests if {"unit", "sim"} & set(t.labels)]
+        units = [t.name for t in tests if "unit" in t.labels]
+        live = [t.name for t in tests if t.name in LIVE_OF_LOOP]
+        return {"src": quick, "loop": units + live}
+
+    def build_all(self):
+        """Everything once, unbroken. What each directory is tested by."""
+        names = self.names_of_tests()
+        if not self.ninja(*dict.fromkeys(names["src"] + names["loop"])):
+            raise SystemExit(f"the unbroken tree does not build: {self.output}/build.txt")
+        by_name = {test.name: test for test in self.all_tests()}
+        self.tests = {}
+        for directory, its in names.items():
+            self.tests[directory] = [by_name[name] for name in its]
+
+    def order(self, test):
+        """The quick ones first; before that is known units, regressions, histories."""
+        histories = test.name.startswith("test_histories_")
+        guess = 4 if histories else 1 if "sim" in test.labels else 0.1
+        return (self.took.get(test.name, guess), test.name)
+
+    def processor_limit(self, test):
+        """Seconds of work: many times as much as it takes is a hang, on any machine."""
+        return int(10 + 5 * self.took.get(test.name, 10))
+
+    def run(self, test):
+        """What was wrong, or None."""
+        environment = dict(os.environ, **test.environment)
+        environment["UVZK_HISTORIES"] = str(self.histories)
+        worked = work_of_children()
+        with (self.output / "test.txt").open("wb") as output:
+            process = subprocess.Popen(
+                test.command, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, env=environment, cwd=self.build,
+                process_group=0, preexec_fn=lambda: self.restrain(test))  # fmt: skip
+            try:
+                code = process.wait(test.seconds)
+            except subprocess.TimeoutExpired:
+                code = -signal.SIGXCPU
+            finally:
+                end_group(process)
+        if code == 0:
+            self.took[test.name] = round(work_of_children() - worked, 2)
+            self.took_file.write_text(json.dumps(self.took))
+        return None if code in (0, 77) else "hangs" if code == -signal.SIGXCPU else "fails"
+
+    def restrain(self, test):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_MAX, OUTPUT_MAX))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if "live" not in test.labels:  # Java wants more of everything
+            seconds = self.processor_limit(test)
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+
+    def fails(self, test):
+        """Servers and their clocks: on a loaded machine one failure is no failure yet."""
+        how = self.run(test)
+        return self.run(test) if how is not None and "live" in test.labels else how
+
+    def first_failure(self, file):
+        """(name, how) of the first test that notices; None: none does."""
+        for test in sorted(self.tests[file.split("/")[0]], key=self.order):
+            if self.took.get(test.name, 0) > self.longest:
+                continue
+            if not self.ninja(test.name):
+                return test.name, "does not link"
+            how = self.fails(test)
+            if how is not None:
+                return test.name, how
+        return None
+
+
+def work_of_children():
+    """Seconds of processor time, of all that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def end_group(process):
+    """Nothing of it is left."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            break
+        if number == signal.SIGTERM and process.poll() is None:
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                pass
+    process.wait()
