@@ -56,6 +56,9 @@ static void some_faults(struct world *world, uint64_t seed)
     faults.pause_max_ms = 2 * world->timeout_ms;
     faults.cut_max_ms = 2 * world->timeout_ms;
     history_sim_faults(&faults, seed, world->timeout_ms);
+    if (world->vandals) {
+        faults.blind = 0; /* who does both to one znode is outside the promise */
+    }
     sim_set_faults(world->sim, &faults);
 }
 
