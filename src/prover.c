@@ -94,24 +94,49 @@ static struct inquest *new_inquest(struct uvzk__client *client)
     return inquest;
 }
 
+/* One that may not be read is left out from now on, or the checks of all others would come
+ * to nothing for ever; who waits for its proof cannot have it. */
+static void is_to_blame(struct uvzk__contender *contender, int status)
+{
+    if (contender->ended) {
+        return;
+    }
+    if (status == UVZK_ENONODE) {
+        uvzk__contender_missing(contender);
+    } else if (contender->held) {
+        contender->unreadable = true;
+    } else {
+        uvzk__contender_end(contender, status);
+    }
+}
+
+/* The ops are looked at in their order: those before the one to blame have passed. */
+static void vouch(const struct inquest *inquest, size_t passed)
+{
+    for (size_t i = 0; i < passed; i++) {
+        if (!inquest->contenders[i]->ended) {
+            uvzk__contender_vouch(inquest->contenders[i], inquest->stamp);
+        }
+    }
+}
+
 static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct inquest *inquest = UVZK__CONTAINER_OF(rpc, struct inquest, rpc);
     struct uvzk__client *client = inquest->client;
+    int status = reply->status;
 
     client->proofs_under_way--;
-    uvzk__answered(client, rpc, reply->status, rpc->kind == UVZK__RPC_MULTI);
-    if (reply->status == UVZK_ENONODE && reply->failed_op < inquest->count) {
-        struct uvzk__contender *missing = inquest->contenders[reply->failed_op];
-        if (!missing->ended) {
-            uvzk__contender_missing(missing);
-        }
+    uvzk__answered(client, rpc, status, rpc->kind == UVZK__RPC_MULTI);
+    if (status == 0) {
+        vouch(inquest, inquest->count);
+    } else if ((status == UVZK_ENONODE || status == UVZK_ENOAUTH) &&
+               reply->failed_op < inquest->count) {
+        is_to_blame(inquest->contenders[reply->failed_op], status);
+        vouch(inquest, reply->failed_op);
         touch_at(client, uvzk__now(client)); /* the others are not checked yet */
     }
     for (size_t i = 0; i < inquest->count; i++) {
-        if (reply->status == 0 && !inquest->contenders[i]->ended) {
-            uvzk__contender_vouch(inquest->contenders[i], inquest->stamp);
-        }
         uvzk__contender_unpin(inquest->contenders[i]);
     }
     free_inquest(inquest);
@@ -140,7 +165,9 @@ static void summon(struct inquest *inquest, struct uvzk__link *head, size_t most
             return;
         }
         uvzk__list_append(head, uvzk__list_take(head));
-        call(inquest, contender);
+        if (!contender->unreadable) {
+            call(inquest, contender);
+        }
     }
 }
 

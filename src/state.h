@@ -161,6 +161,7 @@ struct uvzk__contender {
     bool covered;     /* everyone before it is in the queue's view */
     bool in_line;     /* it is on queue->members */
     bool inquired;    /* on client->candidates: a proof has been sent that names it */
+    bool unreadable;  /* it held when a check of it was refused */
     bool held;
     bool on_credit;      /* granted while a writer of ours before it still stands */
     bool given_up;       /* its claim knows that it is not wanted */

@@ -1,0 +1,93 @@
+/* A proof names all that the client holds and all that wait for it, and a multi fails as a
+ * whole. A hold whose znode may not be read made every proof fail, for ever: whoever
+ * waited for one was never answered, and no hold deleted by hand was noticed. */
+#include "acquire.h"
+
+#include <string.h>
+
+#define PATH "/rw"
+#define READERS 3U
+
+struct crowd {
+    struct scene scene;
+    struct process a, b;
+    uvzk_mutex_t closed;
+    uvzk_rwlock_t of_a, of_b;
+    struct acquire hold, writing, readers[READERS];
+};
+
+/* Below /closed nobody may read a contender's znode. */
+static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t *count)
+{
+    static const uvzk_acl_t open = {UVZK_PERM_ALL, "world", "anyone"};
+    static const uvzk_acl_t closed = {UVZK_PERM_ALL & ~(uint32_t)UVZK_PERM_READ, "world",
+                                      "anyone"};
+
+    (void)client;
+    *count = 1;
+    return strncmp(path, "/closed/_c_", 11) == 0 ? &closed : &open;
+}
+
+static void begin(struct crowd *crowd, void *const *state)
+{
+    uvzk_options_t options;
+
+    memset(crowd, 0, sizeof(*crowd));
+    scene_begin(&crowd->scene, 1, state);
+    process_options(&options);
+    process_begin(&crowd->b, &crowd->scene, "b", &options);
+    options.acl_cb = provide;
+    process_begin(&crowd->a, &crowd->scene, "a", &options);
+    assert_int_equal(uvzk_mutex_init(&crowd->a.client, &crowd->closed, "/closed"), 0);
+    assert_int_equal(uvzk_rwlock_init(&crowd->a.client, &crowd->of_a, PATH), 0);
+    assert_int_equal(uvzk_rwlock_init(&crowd->b.client, &crowd->of_b, PATH), 0);
+    acquire_take(&crowd->hold, &crowd->a, &crowd->closed, 0);
+    acquire_begin_for(&crowd->writing, &crowd->b, &crowd->of_b.write, NULL);
+    acquire_await(&crowd->writing, 1000);
+    for (size_t i = 0; i < READERS; i++) {
+        acquire_begin_for(&crowd->readers[i], &crowd->a, &crowd->of_a.read, NULL);
+    }
+    scene_run_for(&crowd->scene, 3000);
+}
+
+static void all_readers_are_granted(void **state)
+{
+    static struct crowd crowd;
+
+    begin(&crowd, state);
+    acquire_release(&crowd.writing);
+    for (size_t i = 0; i < READERS; i++) {
+        acquire_await(&crowd.readers[i], 1000);
+    }
+    for (size_t i = 0; i < READERS; i++) {
+        acquire_give_back(&crowd.readers[i]);
+    }
+    assert_true(acquire_holds(&crowd.hold));
+    acquire_give_back(&crowd.hold);
+    scene_end(&crowd.scene);
+}
+
+static void a_deleted_hold_is_noticed(void **state)
+{
+    static struct crowd crowd;
+
+    begin(&crowd, state);
+    acquire_release(&crowd.writing);
+    acquire_await(&crowd.readers[READERS - 1], 1000);
+    assert_int_equal(sim_delete_by_hand(crowd.scene.sim, crowd.readers[1].path), 0);
+    assert_true(scene_await(&crowd.scene, &crowd.readers[1].lost, SCENE_TIMEOUT_MS));
+    assert_int_equal(crowd.readers[1].reason, UVZK_EDELETED);
+    acquire_give_back(&crowd.readers[0]);
+    acquire_give_back(&crowd.readers[2]);
+    acquire_give_back(&crowd.hold);
+    scene_end(&crowd.scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(all_readers_are_granted),
+        SCENE_TEST(a_deleted_hold_is_noticed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
