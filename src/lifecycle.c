@@ -8,6 +8,7 @@
 #include "claim.h"
 #include "contender.h"
 #include "driver.h"
+#include "guard.h"
 #include "lock.h"
 #include "log.h"
 #include "prover.h"
@@ -83,8 +84,28 @@ static void end_session(struct uvzk__client *client, int code, bool gone)
     {
         uvzk__queue_session_ended(queue);
     }
-    uvzk__replicas_session_ended(client);
+    uvzk__replicas_watches_lost(client);
     uvzk__timed_clear(client, &client->lapse);
+}
+
+static void guard_lost(struct uvzk__contender *contender, int code)
+{
+    (void)code;
+    uvzk__guard_lost(contender);
+}
+
+/* The session goes on without its watches. What they would have told is asked for
+ * when they are armed again: all that waits is settled when sending may begin. */
+static void watches_lost(struct uvzk__client *client)
+{
+    struct uvzk__queue *queue, *next;
+
+    for_each_contender(client, guard_lost, 0);
+    HASH_ITER(hh, client->queues, queue, next)
+    {
+        uvzk__queue_watches_lost(queue);
+    }
+    uvzk__replicas_watches_lost(client);
 }
 
 static void connected(struct uvzk__client *client,
@@ -93,6 +114,8 @@ static void connected(struct uvzk__client *client,
 {
     if (news->replaced) {
         end_session(client, UVZK_EEXPIRED, false);
+    } else if (event->watches_lost) {
+        watches_lost(client);
     }
     client->open_attempts = 0;
     client->connected_stamp = client->stamp;

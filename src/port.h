@@ -17,7 +17,9 @@
  *    only if that reply's status is 0 (for exists: also ENONODE). After
  *    unwatch() it never fires and is the caller's again at once; the server
  *    forgets it too. Session events never arrive as watch events. Watches
- *    survive a disconnection: what happened meanwhile is told after CONNECTED.
+ *    survive a disconnection: what happened meanwhile is told after CONNECTED;
+ *    unless that says watches_lost: then none is armed any more, none has fired
+ *    for what happened since SUSPENDED, and the session has gone on.
  *    At most one watch stands on one path at a time, whatever its kind; a watch
  *    on a directory's children and watches on these children do not meet.
  *  6 Session events. CONNECTED: the session is established, or again in reach.
@@ -181,6 +183,7 @@ struct uvzk__session_event {
     int64_t session_id;        /* CONNECTED */
     uint32_t timeout_ms;       /* CONNECTED: negotiated */
     const char *local_address; /* CONNECTED: as text, "" if not known */
+    bool watches_lost;         /* CONNECTED: the session goes on, on a new handle */
 };
 
 /* What the port calls. Never from inside a call of the port's functions. */

@@ -157,6 +157,16 @@ void uvzk__queue_free(struct uvzk__queue *queue)
     uvzk__free(queue);
 }
 
+void uvzk__queue_watches_lost(struct uvzk__queue *queue)
+{
+    if (queue->discipline == UVZK__COUNTED && queue->watched != NULL) {
+        queue->list_again = true; /* arming it does not tell what has gone */
+    }
+    uvzk__predecessor_forget(queue);
+    uvzk__lookouts_lost(queue);
+    uvzk__queue_touch(queue);
+}
+
 void uvzk__queue_session_ended(struct uvzk__queue *queue)
 {
     queue->doing = UVZK__QUEUE_IDLE;

@@ -84,6 +84,8 @@ bool uvzk__queue_has_stranger(struct uvzk__queue *, enum uvzk__node_state);
 bool uvzk__queue_passing(struct uvzk__queue *, int status);
 void uvzk__queue_rest(struct uvzk__queue *);
 
+/* The session goes on, its watches are gone: nothing is under way. */
+void uvzk__queue_watches_lost(struct uvzk__queue *);
 /* The session has ended: requests and watch are gone, the view is void. */
 void uvzk__queue_session_ended(struct uvzk__queue *);
 

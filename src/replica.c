@@ -453,7 +453,7 @@ void uvzk__replica_read_again(struct uvzk__replica *replica)
 
 /* ------------------------------------------------------------- all of a client */
 
-void uvzk__replicas_session_ended(struct uvzk__client *client)
+void uvzk__replicas_watches_lost(struct uvzk__client *client)
 {
     struct uvzk__replica *replica, *next;
 

@@ -90,8 +90,8 @@ void uvzk__replica_unpin(struct uvzk__replica *);
 /* Ends it if it has no values any more: no watch is left. */
 void uvzk__replica_end_unused(struct uvzk__replica *);
 
-/* Of all of a client. Its watches are gone with the session. */
-void uvzk__replicas_session_ended(struct uvzk__client *);
+/* Of all of a client. Its watches are gone, with the session or without. */
+void uvzk__replicas_watches_lost(struct uvzk__client *);
 /* Connected, or a pause is over. */
 void uvzk__replicas_resume(struct uvzk__client *);
 /* There is no connection to come, or not soon: who waits for one is told. */

@@ -49,6 +49,7 @@ static void some_faults(struct world *world, uint64_t seed)
     faults.stall = world->pauses ? 15000 * weight : 0;
     faults.follower_cut = 15000 * weight;
     faults.repeat_connected = 10000;
+    faults.replace_handle = 20000 * weight;
     faults.restart = 10000 * weight;
     static const uint32_t downs[] = {500, 500, 2, 6}; /* ms, ms, timeouts, timeouts */
     uint32_t down = downs[chance(world, 4)];

@@ -183,6 +183,9 @@ void sim_set_clock_drift(struct uvzk__port *port, int32_t ppm);
 void sim_jump_clock(struct uvzk__port *port, uint64_t ms);
 /* CONNECTED is told once more, without a disconnection. */
 void sim_repeat_connected(struct uvzk__port *port);
+/* The next time that it comes back, once it has heard that its connection is lost, it
+ * does so on a new handle: its session goes on, its watches are lost. */
+void sim_replace_handle(struct uvzk__port *port);
 /* The credentials are refused. The session lives on at the server. And whether that has
  * come to the client, ever. */
 void sim_fail_auth(struct uvzk__port *port);
@@ -234,6 +237,7 @@ struct sim_faults {
     uint32_t reset, silence, expire, pause, stall;  /* of a client's second */
     uint32_t follower_cut, repeat_connected;        /* of a client's second */
     uint32_t move, clock_jump, fail_auth;           /* of a client's second */
+    uint32_t replace_handle;                        /* of a client's second */
     uint32_t restart, lag, depose, throttle, blind; /* of a second */
     uint32_t delay_max_ms;                          /* 0 in these: session timeout / 2 */
     uint32_t down_max_ms;                           /* cuts and restarts */

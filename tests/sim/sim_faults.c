@@ -182,6 +182,11 @@ void sim_repeat_connected(struct uvzk__port *port)
     sim__client_push(client, answer);
 }
 
+void sim_replace_handle(struct uvzk__port *port)
+{
+    sim__client_of(port)->replace_handle = true;
+}
+
 void sim_fail_open(struct uvzk__port *port, int status)
 {
     sim__client_of(port)->fail_open = status;
@@ -321,6 +326,9 @@ static void client_faults(struct sim *sim, struct sim__client *client)
     }
     if (dice(sim, faults->repeat_connected)) {
         sim_repeat_connected(port);
+    }
+    if (faults->replace_handle > 0 && dice(sim, faults->replace_handle)) {
+        sim_replace_handle(port);
     }
     if (faults->move > 0 && dice(sim, faults->move)) {
         sim_move(port);

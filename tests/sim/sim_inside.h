@@ -169,6 +169,7 @@ struct sim__answer {
     int64_t session_id;   /* CONNECTED */
     uint32_t timeout_ms;
     uint64_t epoch;            /* CONNECTED: of which connection */
+    bool watches_lost;         /* CONNECTED */
     struct uvzk__reply *reply; /* REPLY */
     char *name;                /* what reply points to, each its own block */
     void *data;
@@ -474,6 +475,8 @@ struct sim__client {
     uint64_t extra_ms;
     bool lose_request, lose_reply, spoil_reply; /* the next one to arrive */
     uint32_t lose_events;                       /* watch events that are never told */
+    bool replace_handle;                        /* at the next attempt that may */
+    bool watches_lost; /* by that; told with the next CONNECTED */
     int fail_open;
     struct sim__member *left; /* not to be tried next; NULL: none */
     int server;               /* where it connects to from now on; -1: anywhere */
@@ -488,6 +491,8 @@ void sim__client_set_clock(struct sim__client *client, uint64_t clock_ms, int64_
  * been put off then. */
 bool sim__client_held(struct sim__client *client, struct sim__event *event, bool by_loop);
 struct sim__client_watch *sim__client_watch_find(struct sim__client *client, uint64_t id);
+/* None fires any more. */
+void sim__client_drop_watches(struct sim__client *client);
 /* Hands an answer to the loop. */
 void sim__client_push(struct sim__client *client, struct sim__answer *answer);
 

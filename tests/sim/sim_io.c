@@ -171,8 +171,23 @@ static void retry_later(struct sim__client *client)
                  pause < RETRY_MS ? RETRY_MS : pause);
 }
 
+/* Only a user who has heard that the connection is lost, and of nothing since. */
+static void replace_handle(struct sim__client *client)
+{
+    if (!client->replace_handle || client->told_epoch != 0 || client->session_id == 0 ||
+        client->first != NULL || !uvzk__list_empty(&client->inbox)) {
+        return;
+    }
+    sim__trace(client->sim, client->name, "a new handle goes on with its session");
+    client->replace_handle = false;
+    client->watches_lost = true;
+    client->last_zxid = 0;
+    sim__client_drop_watches(client);
+}
+
 static void attempt(struct sim *sim, struct sim__client *client)
 {
+    replace_handle(client);
     struct sim__member *member = sim__member_pick(sim, client);
     if (sim->now < client->cut_until || !sim__member_up(sim, member)) {
         retry_later(client);
@@ -261,6 +276,8 @@ static void read_connected(struct sim__client *client, struct sim__answer *answe
     client->session_id = answer->session_id;
     client->timeout_ms = answer->timeout_ms;
     answer->epoch = client->epoch;
+    answer->watches_lost = client->watches_lost;
+    client->watches_lost = false;
     send_watches(client);
     sim__event_set(client->sim, &client->ping, client->sent + client->timeout_ms / 3);
     sim__client_push(client, answer);

@@ -115,7 +115,7 @@ static void watch_free(struct sim__client *client, struct sim__client_watch *wat
     sim__free(watch, sizeof(*watch));
 }
 
-static void watches_drop(struct sim__client *client)
+void sim__client_drop_watches(struct sim__client *client)
 {
     struct sim__client_watch *watch, *next;
     HASH_ITER(hh_id, client->by_id, watch, next)
@@ -256,6 +256,7 @@ static void tell_session(struct sim__client *client, enum uvzk__session_event_ki
     event->status = status;
     event->session_id = answer->session_id;
     event->timeout_ms = answer->timeout_ms;
+    event->watches_lost = answer->watches_lost;
     event->local_address = address;
     sim__trace(client->sim, client->name, "%s", names[kind]);
     client->port.user->session(client->port.user, event);
@@ -270,7 +271,8 @@ static void deliver_down(struct sim__client *client, const struct sim__answer *a
     client->told_epoch = 0;
     client->session_id = client->session_seen = 0;
     client->last_zxid = 0;
-    watches_drop(client);
+    client->watches_lost = false;
+    sim__client_drop_watches(client);
     if (answer->kind == SIM__OPEN_FAILED) {
         client->fail_open = 0;
         tell_session(client, UVZK__SESSION_OPEN_FAILED, answer, status);
@@ -437,7 +439,7 @@ static void port_close(struct uvzk__port *port)
     sim__io_close_link(client, client->io == SIM__IO_UP ? SIZE_MAX : 0);
     drop_inbox(client);
     fail_all(client, UVZK_ECLOSED);
-    watches_drop(client);
+    sim__client_drop_watches(client);
     sim__event_clear(sim, &client->alarm);
     sim__event_clear(sim, &client->wake);
     sim__event_set(sim, &client->deliver, sim->now);

@@ -569,6 +569,7 @@ static void some_faults(struct world *world, uint64_t seed)
     faults.stall = world->pauses ? 30000 * weight : 0;
     faults.follower_cut = 30000 * weight;
     faults.repeat_connected = 20000;
+    faults.replace_handle = 40000;
     faults.restart = 20000 * weight;
     faults.down_max_ms = chance(world, 2) == 0
                              ? 500
