@@ -1,6 +1,6 @@
 #include "error_map.h"
 
-#include <netdb.h>
+#include <ares.h>
 #include <stddef.h>
 
 #include <zookeeper/zookeeper.h>
@@ -47,17 +47,6 @@ static const struct {
     {THROTTLED, UVZK_ETHROTTLED},
 };
 
-static const struct {
-    int resolver;
-    int uv;
-} resolvers[] = {
-    {EAI_ADDRFAMILY, UV_EAI_ADDRFAMILY}, {EAI_AGAIN, UV_EAI_AGAIN},
-    {EAI_BADFLAGS, UV_EAI_BADFLAGS},     {EAI_FAIL, UV_EAI_FAIL},
-    {EAI_FAMILY, UV_EAI_FAMILY},         {EAI_MEMORY, UV_ENOMEM},
-    {EAI_NODATA, UV_EAI_NODATA},         {EAI_NONAME, UV_EAI_NONAME},
-    {EAI_SERVICE, UV_EAI_SERVICE},       {EAI_SOCKTYPE, UV_EAI_SOCKTYPE},
-};
-
 int uvzk__error_of_reply(int zookeeper_code)
 {
     for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
@@ -81,15 +70,25 @@ int uvzk__error_of_submit(int zookeeper_code)
     return uvzk__error_of_reply(zookeeper_code);
 }
 
-int uvzk__error_of_resolver(int eai_code, int errno_value)
+int uvzk__error_of_resolver(int ares_status)
 {
-    if (eai_code == EAI_SYSTEM && errno_value > 0) {
-        return uv_translate_sys_error(errno_value);
+    switch (ares_status) {
+    case ARES_SUCCESS:
+        return 0;
+    case ARES_ENODATA:
+        return UV_EAI_NODATA;
+    case ARES_ENOTFOUND:
+    case ARES_ENONAME:
+    case ARES_EBADNAME:
+        return UV_EAI_NONAME;
+    case ARES_ESERVFAIL:
+    case ARES_EREFUSED:
+    case ARES_ECONNREFUSED:
+    case ARES_ETIMEOUT:
+        return UV_EAI_AGAIN;
+    case ARES_ENOMEM:
+        return UV_ENOMEM;
+    default:
+        return UV_EAI_FAIL;
     }
-    for (size_t i = 0; i < sizeof(resolvers) / sizeof(resolvers[0]); i++) {
-        if (resolvers[i].resolver == eai_code) {
-            return resolvers[i].uv;
-        }
-    }
-    return UV_EAI_FAIL;
 }

@@ -11,8 +11,7 @@ int uvzk__error_of_reply(int zookeeper_code);
  * executed. Total as well. */
 int uvzk__error_of_submit(int zookeeper_code);
 
-/* Of getaddrinfo's EAI_*, to libuv's UV_EAI_*; errno_value counts for
- * EAI_SYSTEM only. Never 0. */
-int uvzk__error_of_resolver(int eai_code, int errno_value);
+/* Of c-ares' ARES_*, to libuv's UV_EAI_*; 0 for ARES_SUCCESS. */
+int uvzk__error_of_resolver(int ares_status);
 
 #endif

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 
 #include "error_map.h"
 #include "memory.h"
+#include "reach.h"
 #include "registration.h"
 #include "request.h"
 #include "zk_port.h"
@@ -26,6 +28,8 @@ static void read_news(struct uvzk__handle *handle)
     /* The user may have closed the port in each of these. */
     if (news.ended && port->handle == handle) {
         uvzk__zk_port_ended(handle, news.end, news.end_status);
+    } else if (news.misled && port->handle == handle) {
+        uvzk__reach_misled(port, news.server);
     } else if (news.connected && port->handle == handle) {
         uvzk__zk_port_connected(handle, &news);
     }
@@ -38,7 +42,7 @@ static void news_arrive(struct uvzk__hop_entry *entry)
     pthread_mutex_lock(&handle->mutex);
     handle->news.on_the_hop = false; /* only here: it may be pushed again */
     pthread_mutex_unlock(&handle->mutex);
-    if (!handle->opening) { /* else they are read once it is open */
+    if (handle->stage != UVZK__HANDLE_OPENING) { /* else they are read once it is open */
         read_news(handle);
     }
 }
@@ -80,6 +84,21 @@ static int authenticate(struct uvzk__handle *handle, zhandle_t *zh)
     return rc;
 }
 
+/* The client takes whatever answers for a server. */
+static bool is_server(zhandle_t *zh)
+{
+    return zoo_client_id(zh)->client_id != 0 && zoo_recv_timeout(zh) > 0;
+}
+
+static void name_server(zhandle_t *zh, char text[UVZK__SERVER_TEXT])
+{
+    struct uvzk__address address = {.length = sizeof(address.socket)};
+    snprintf(text, UVZK__SERVER_TEXT, "a server");
+    if (zookeeper_get_connected_host(zh, &address.socket.any, &address.length) != NULL) {
+        uvzk__address_server_text(&address, text);
+    }
+}
+
 /* On the client's thread. Only here are its id and timeout safe to read. */
 static void session_event(zhandle_t *zh, int type, int state, const char *path,
                           void *context)
@@ -89,13 +108,18 @@ static void session_event(zhandle_t *zh, int type, int state, const char *path,
     if (type != ZOO_SESSION_EVENT) {
         return;
     }
-    int auth = state == ZOO_CONNECTED_STATE ? authenticate(handle, zh) : ZOK;
+    bool misled = state == ZOO_CONNECTED_STATE && !is_server(zh);
+    int auth = state == ZOO_CONNECTED_STATE && !misled ? authenticate(handle, zh) : ZOK;
 
     pthread_mutex_lock(&handle->mutex);
     if (state == ZOO_EXPIRED_SESSION_STATE) {
         end_news(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
     } else if (state == ZOO_AUTH_FAILED_STATE) {
         end_news(handle, UVZK__SESSION_AUTH_FAILED, UVZK_EAUTH);
+    } else if (misled) {
+        handle->news.misled = true;
+        handle->news.connected = false;
+        name_server(zh, handle->news.server);
     } else if (state != ZOO_CONNECTED_STATE || auth == ZINVALIDSTATE) {
         handle->news.suspended = true;
         handle->news.connected = false;
@@ -103,7 +127,7 @@ static void session_event(zhandle_t *zh, int type, int state, const char *path,
         end_news(handle, UVZK__SESSION_OPEN_FAILED, uvzk__error_of_submit(auth));
     } else {
         handle->news.connected = true;
-        handle->news.session_id = zoo_client_id(zh)->client_id;
+        handle->news.session = *zoo_client_id(zh);
         handle->news.timeout_ms = (uint32_t)zoo_recv_timeout(zh);
     }
     push_news(handle);
@@ -137,6 +161,7 @@ static void free_handle(struct uvzk__handle *handle)
         uvzk__free(UVZK__CONTAINER_OF(link, struct uvzk__registration, link));
     }
     pthread_mutex_destroy(&handle->mutex);
+    uvzk__free(handle->servers);
     uvzk__free(handle);
     port->handles--;
     uvzk__zk_port_finish(port);
@@ -160,6 +185,7 @@ static void close_done(uv_work_t *work, int status)
     struct uvzk__handle *handle = work->data;
     (void)status;
     uvzk__hop_drain(&handle->port->hop);
+    uvzk__reach_left(handle->port, handle);
     free_handle(handle);
 }
 
@@ -175,7 +201,7 @@ void uvzk__handle_end(struct uvzk__handle *handle, bool drain)
 {
     bool reachable = handle->connected;
     handle->connected = false;
-    if (handle->opening) {
+    if (handle->stage == UVZK__HANDLE_OPENING) {
         handle->doomed = true;
         uv_cancel((uv_req_t *)&handle->work);
     } else if (drain && reachable && handle->in_flight > 0) {
@@ -208,7 +234,7 @@ static void tame_client(void)
     zoo_deterministic_conn_order(1);
 }
 
-static zhandle_t *init_client(struct uvzk__handle *handle, const char *hosts)
+static zhandle_t *init_client(struct uvzk__handle *handle)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     sigset_t all;
@@ -222,9 +248,10 @@ static zhandle_t *init_client(struct uvzk__handle *handle, const char *hosts)
     /* The client's threads inherit the mask: signals are the application's. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    zhandle_t *zh =
-        zookeeper_init2(hosts, session_event, (int)handle->port->session_timeout_ms, NULL,
-                        handle, ZOO_NO_LOG_CLIENTENV, uvzk__log_route_callback());
+    zhandle_t *zh = zookeeper_init2(
+        handle->servers, session_event, (int)handle->port->session_timeout_ms,
+        handle->inherits ? &handle->news.session : NULL, handle, ZOO_NO_LOG_CLIENTENV,
+        uvzk__log_route_callback());
     int error = errno;
     if (zh != NULL) {
         /* Never resolve again while connected: it would stop the pings. */
@@ -242,30 +269,37 @@ static zhandle_t *init_client(struct uvzk__handle *handle, const char *hosts)
 static void open_work(uv_work_t *work)
 {
     struct uvzk__handle *handle = work->data;
-    char *hosts = uvzk__hosts_resolve(handle->port->hosts, &handle->open_status);
-    if (hosts != NULL) {
-        uvzk__hosts_local_address(handle->local_address);
-        handle->zh = init_client(handle, hosts);
-        uvzk__free(hosts);
-    }
+    handle->zh = init_client(handle);
 }
 
 static void open_done(uv_work_t *work, int status)
 {
     struct uvzk__handle *handle = work->data;
 
-    handle->opening = false;
+    handle->stage = UVZK__HANDLE_OPEN;
     (void)status; /* cancelled: doomed, and without a zh */
     if (handle->doomed) {
         begin_close(handle);
+    } else if (handle->zh == NULL && handle->inherits) {
+        handle->stage = UVZK__HANDLE_SEEKING;
+        uvzk__reach_again(handle->port);
     } else if (handle->zh == NULL) {
         uvzk__zk_port_ended(handle, UVZK__SESSION_OPEN_FAILED, handle->open_status);
     } else {
+        uvzk__reach_lost(handle->port);
         read_news(handle);
     }
 }
 
-struct uvzk__handle *uvzk__handle_open(struct uvzk__zk_port *port)
+void uvzk__handle_start(struct uvzk__handle *handle, char *servers)
+{
+    uvzk__free(handle->servers);
+    handle->servers = servers;
+    handle->stage = UVZK__HANDLE_OPENING;
+    uv_queue_work(handle->port->loop, &handle->work, open_work, open_done);
+}
+
+struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
 {
     struct uvzk__handle *handle = uvzk__calloc(1, sizeof(*handle));
     if (handle == NULL) {
@@ -276,13 +310,14 @@ struct uvzk__handle *uvzk__handle_open(struct uvzk__zk_port *port)
         return NULL;
     }
     handle->port = port;
-    handle->opening = true;
+    handle->stage = UVZK__HANDLE_SEEKING;
+    handle->news.session = port->session;
+    handle->inherits = port->session.client_id != 0;
     handle->work.data = handle;
     uvzk__list_init(&handle->waiting);
     uvzk__list_init(&handle->sent);
     uvzk__list_init(&handle->watched);
     uvzk__list_init(&handle->severed);
     port->handles++;
-    uv_queue_work(port->loop, &handle->work, open_work, open_done);
     return handle;
 }

@@ -1,9 +1,10 @@
-/* One zhandle_t from open to close: one session.
+/* One zhandle_t from open to close: one session, or a part of it.
  *
- *   opening -> open -> [connected <-> not] -> draining -> closing -> freed
+ *   seeking -> opening -> open -> [connected <-> not] -> draining -> closing -> freed
  *
- * Opening and closing block, so they are done by libuv's thread pool. A handle
- * that has ended is closed on its own, beside its successor. */
+ * It seeks until it is given the servers' addresses (reach.h). Opening and closing
+ * block, if not for long, so they are done by libuv's thread pool. A handle that
+ * has ended is closed on its own, beside its successor. */
 #ifndef UVZK_HANDLE_H
 #define UVZK_HANDLE_H
 
@@ -14,8 +15,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include "addresses.h"
 #include "hop.h"
-#include "hosts.h"
 #include "log_route.h"
 #include "port.h"
 
@@ -30,13 +31,17 @@ struct uvzk__news {
     bool ended;
     enum uvzk__session_event_kind end;
     int end_status;
-    int64_t session_id;
+    bool misled;                    /* connected to what is no server */
+    char server[UVZK__SERVER_TEXT]; /* misled: by whom */
+    clientid_t session;
     uint32_t timeout_ms;
 };
 
+enum uvzk__handle_stage { UVZK__HANDLE_SEEKING, UVZK__HANDLE_OPENING, UVZK__HANDLE_OPEN };
+
 struct uvzk__handle {
     struct uvzk__zk_port *port;
-    zhandle_t *zh; /* NULL while opening */
+    zhandle_t *zh; /* NULL until it is open */
     uv_work_t work;
 
     pthread_mutex_t mutex; /* of news */
@@ -44,9 +49,11 @@ struct uvzk__handle {
     struct uvzk__hop_entry news_entry;
     bool authenticated; /* the client's thread: zoo_add_auth was accepted */
 
-    bool opening;
+    enum uvzk__handle_stage stage;
     bool doomed;    /* to be closed as soon as it is open */
     bool connected; /* as told to the user */
+    bool inherits;  /* a session from a handle before; not connected since */
+    char *servers;  /* to be opened with */
     int open_status;
     int end_status; /* what is submitted while its end is being told is replied */
     char local_address[UVZK__ADDRESS_TEXT];
@@ -61,8 +68,11 @@ struct uvzk__handle {
     struct uvzk__link severed; /* registrations without */
 };
 
-/* Starts to open; the port hears of it by its events. NULL: out of memory. */
-struct uvzk__handle *uvzk__handle_open(struct uvzk__zk_port *port);
+/* Seeking; for the port's session if it has one. NULL: out of memory. */
+struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port);
+/* Opens it with these servers, which are its own from now on; the port hears of
+ * it by its events. */
+void uvzk__handle_start(struct uvzk__handle *handle, char *servers);
 
 /* The port has done with it: closes it when nothing is in flight, or after
  * uvzk__handle_stop_draining. Its requests must have been abandoned and its

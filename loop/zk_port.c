@@ -60,7 +60,7 @@ static void on_all_closed(uv_handle_t *uv)
 void uvzk__zk_port_finish(struct uvzk__zk_port *port)
 {
     if (port->closing && !port->finishing && port->handles == 0 &&
-        port->outstanding.first == NULL) {
+        port->reach.search == NULL && port->outstanding.first == NULL) {
         port->finishing = true;
         uvzk__stand_leave(port->stand);
         close_last(port, on_all_closed);
@@ -157,8 +157,9 @@ void uvzk__zk_port_connected(struct uvzk__handle *handle, const struct uvzk__new
 {
     struct uvzk__zk_port *port = handle->port;
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
-                                              .session_id = news->session_id,
+                                              .session_id = news->session.client_id,
                                               .timeout_ms = news->timeout_ms,
+                                              .watches_lost = handle->inherits,
                                               .local_address = handle->local_address};
 
     if (!handle->connected) {
@@ -170,6 +171,9 @@ void uvzk__zk_port_connected(struct uvzk__handle *handle, const struct uvzk__new
         handle->connected = true;
         handle->connection++;
         handle->asked = handle->answered = false;
+        handle->inherits = false;
+        port->session = news->session;
+        uvzk__reach_connected(port);
         uvzk__registration_remove_severed(handle);
         uvzk__request_pump(handle);
     }
@@ -182,6 +186,7 @@ void uvzk__zk_port_suspended(struct uvzk__handle *handle)
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
                                               .local_address = ""};
     handle->connected = false;
+    uvzk__reach_lost(port);
     uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
     tell(port, &event);
     uvzk__outstanding_deliver(&port->outstanding);
@@ -207,6 +212,8 @@ void uvzk__zk_port_ended(struct uvzk__handle *handle, enum uvzk__session_event_k
         return; /* closed meanwhile */
     }
     port->handle = NULL;
+    memset(&port->session, 0, sizeof(port->session));
+    uvzk__reach_rest(port);
     port->handles++; /* the port outlives the event */
     uvzk__handle_end(handle, false);
     tell(port, &event);
@@ -220,9 +227,13 @@ static void open_handle(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
     assert(port->handle == NULL && !port->closing);
-    port->handle = uvzk__handle_open(port);
-    if (port->handle == NULL) {
-        port->open_failure = UV_ENOMEM;
+    int status = uvzk__reach_open(port);
+    if (status == 0) {
+        port->handle = uvzk__handle_new(port);
+        status = port->handle != NULL ? 0 : UV_ENOMEM;
+    }
+    if (status < 0) {
+        port->open_failure = status;
         uvzk__zk_port_kick(port);
     }
 }
@@ -322,6 +333,7 @@ static void close_port(struct uvzk__port *public_port)
     port->turn_wanted = false;
     port->alarm_at = UINT64_MAX;
     uv_timer_stop(&port->stand->timer);
+    uvzk__reach_close(port);
     if (handle != NULL) {
         uvzk__registration_sever_all(handle);
         port->handle = NULL;

@@ -12,9 +12,12 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include <zookeeper/zookeeper.h>
+
 #include "hop.h"
 #include "outstanding.h"
 #include "port.h"
+#include "reach.h"
 
 struct uvzk__handle;
 struct uvzk__stand;
@@ -35,6 +38,8 @@ struct uvzk__zk_port {
     uint64_t alarm_at; /* UINT64_MAX: off */
 
     struct uvzk__outstanding outstanding;
+    struct uvzk__reach reach;
+    clientid_t session;            /* to go on with; client_id 0: none */
     struct uvzk__handle *handle;   /* NULL: down */
     struct uvzk__handle *draining; /* closed port: still to come back */
     unsigned handles;              /* alive, those being closed included */

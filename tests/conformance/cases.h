@@ -54,6 +54,7 @@ void unwatch_leaves_the_neighbours(void **state);
 void unwatch_while_disconnected(void **state);
 void watch_survives_a_disconnection(void **state);
 void watch_on_children_survives_a_disconnection(void **state);
+void watches_are_lost_with_their_handle(void **state);
 void watches_of_two_kinds_survive_a_disconnection(void **state);
 void connected_tells_the_session(void **state);
 void not_connected_is_not_sent(void **state);

@@ -338,6 +338,38 @@ void watch_survives_a_disconnection(void **state)
     assert_int_equal(later.event, UVZK__WATCH_DELETED);
 }
 
+/* Neither what happened meanwhile is told nor what happens later, and the user's
+ * watches are its own again. */
+void watches_are_lost_with_their_handle(void **state)
+{
+    struct user *user = connected(state);
+    struct ask missed, later;
+    int64_t session = user->session_id;
+    world_create(user->world, "/a");
+    world_create(user->world, "/b");
+    assert_int_equal(user_create(user, "/mine", UVZK__EPHEMERAL), 0);
+    assert_int_equal(watch(&missed, user, UVZK__RPC_EXISTS, "/a"), 0);
+    assert_int_equal(watch(&later, user, UVZK__RPC_EXISTS, "/b"), 0);
+    assert_false(user->watches_lost);
+    world_move(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
+    world_delete(user->world, "/a");
+    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
+    assert_true(user->watches_lost);
+    assert_true(user->session_id == session);
+    assert_null(missed.watch.armed);
+    assert_null(later.watch.armed);
+    ask_unwatch(&missed); /* legal, and nothing */
+    struct ask again;
+    assert_int_equal(watch(&again, user, UVZK__RPC_EXISTS, "/b"), 0);
+    world_delete(user->world, "/b");
+    assert_true(ask_wait_fired(&again));
+    assert_int_equal(missed.fired + later.fired, 0);
+    ask_init(&again, user, UVZK__RPC_EXISTS, "/mine");
+    assert_int_equal(ask_run(&again), 0);
+    assert_int_equal(user->sessions[UVZK__SESSION_EXPIRED], 0);
+}
+
 /* Of four directories: one gets a child meanwhile, one loses one, one goes, and
  * one is left as it was. */
 void watch_on_children_survives_a_disconnection(void **state)

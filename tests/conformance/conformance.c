@@ -85,6 +85,7 @@ int main(void)
         CASE(unwatch_then_watch_another_kind),
         CASE(unwatch_leaves_the_neighbours),
         CASE(unwatch_while_disconnected),
+        CASE(watches_are_lost_with_their_handle),
         CASE(watch_survives_a_disconnection),
         CASE(watch_on_children_survives_a_disconnection),
         CASE(watches_of_two_kinds_survive_a_disconnection),

@@ -37,6 +37,7 @@ static void on_session(struct uvzk__port_user *port_user,
     if (event->kind == UVZK__SESSION_CONNECTED) {
         user->session_id = event->session_id;
         user->timeout_ms = event->timeout_ms;
+        user->watches_lost = event->watches_lost;
         user->has_local_address = event->local_address != NULL;
     } else if (event->kind == UVZK__SESSION_OPEN_FAILED) {
         user->open_status = event->status;

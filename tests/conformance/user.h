@@ -28,6 +28,7 @@ struct user {
     int64_t session_id;
     uint32_t timeout_ms;
     bool has_local_address;
+    bool watches_lost; /* at the last CONNECTED */
     int open_status;
     unsigned turns, closed;
     uint64_t turn_at; /* the port's clock at the last turn */

@@ -29,6 +29,9 @@ void world_run_for(struct world *world, unsigned ms);
  * client has sent and the world has not run since is lost. */
 void world_lose(struct world *world);
 void world_restore(struct world *world);
+/* The connection is lost and the server is elsewhere: the port comes back to it on
+ * a new handle, before the session ends. */
+void world_move(struct world *world);
 /* The server ends the port's session. */
 void world_expire(struct world *world);
 

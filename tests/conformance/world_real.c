@@ -17,7 +17,8 @@
 struct world {
     uv_loop_t loop;
     struct proxy proxy;
-    char hosts[160];
+    struct proxy elsewhere; /* refuses until world_move */
+    char hosts[200];
     struct uvzk__port *port;
 };
 
@@ -49,11 +50,15 @@ struct world *world_new(void)
     uvzk_options_t options;
     uv_loop_init(&world->loop);
     assert(proxy_open(&world->loop, &world->proxy, server_port(server)) == 0);
+    assert(proxy_open(&world->loop, &world->elsewhere, server_port(server)) == 0);
+    proxy_refuse(&world->elsewhere);
     snprintf(directory, sizeof(directory), "/world%u", worlds++);
     assert(raw_create(stranger, directory) == ZOK);
-    snprintf(world->hosts, sizeof(world->hosts), "%s%s%s",
+    snprintf(world->hosts, sizeof(world->hosts), "%s%s%s%s%s",
              world_settings.more_hosts != NULL ? world_settings.more_hosts : "",
              world_settings.no_proxy ? server_hosts(server) : world->proxy.hosts,
+             world_settings.no_proxy ? "" : ",",
+             world_settings.no_proxy ? "" : world->elsewhere.hosts,
              world_settings.no_chroot ? "" : directory);
 
     uvzk_options_init(&options);
@@ -87,6 +92,7 @@ struct proxy *world_proxy(struct world *world)
 bool world_free(struct world *world)
 {
     proxy_close(&world->proxy);
+    proxy_close(&world->elsewhere);
     bool clean = run_down(&world->loop) == 0;
     free(world);
     return clean;
@@ -110,6 +116,12 @@ void world_lose(struct world *world)
 void world_restore(struct world *world)
 {
     proxy_pass(&world->proxy);
+}
+
+void world_move(struct world *world)
+{
+    proxy_refuse(&world->proxy);
+    proxy_pass(&world->elsewhere);
 }
 
 void world_expire(struct world *world)

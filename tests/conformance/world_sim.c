@@ -69,6 +69,12 @@ void world_restore(struct world *world)
     (void)world;
 }
 
+void world_move(struct world *world)
+{
+    sim_replace_handle(world->port);
+    world_lose(world);
+}
+
 void world_expire(struct world *world)
 {
     sim_expire(world->port);

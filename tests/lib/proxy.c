@@ -253,10 +253,10 @@ static void received(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 
 /* ------------------------------------------------------------- connections */
 
-static struct sockaddr_in loopback(uint16_t port)
+static struct sockaddr_in loopback(const char *host, uint16_t port)
 {
     struct sockaddr_in address;
-    uv_ip4_addr("127.0.0.1", port, &address);
+    uv_ip4_addr(host, port, &address);
     return address;
 }
 
@@ -328,7 +328,7 @@ static void stop_listening(struct proxy *proxy)
 
 static int start_listening(struct proxy *proxy)
 {
-    struct sockaddr_in address = loopback(proxy->port);
+    struct sockaddr_in address = loopback(proxy->host, proxy->port);
     uv_tcp_t *listener = malloc(sizeof(*listener));
     if (listener == NULL) {
         no_memory();
@@ -348,13 +348,20 @@ static int start_listening(struct proxy *proxy)
 
 /* ---------------------------------------------------------------- commands */
 
-static int open_to(uv_loop_t *loop, struct proxy *proxy, struct sockaddr_in server)
+static void init(uv_loop_t *loop, struct proxy *proxy, const char *host,
+                 struct sockaddr_in server)
 {
-    int status = UV_EADDRINUSE;
     memset(proxy, 0, sizeof(*proxy));
     signal(SIGPIPE, SIG_IGN); /* either side may be gone when we write to it */
     proxy->loop = loop;
     proxy->server = server;
+    snprintf(proxy->host, sizeof(proxy->host), "%s", host);
+}
+
+static int open_to(uv_loop_t *loop, struct proxy *proxy, struct sockaddr_in server)
+{
+    int status = UV_EADDRINUSE;
+    init(loop, proxy, "127.0.0.1", server);
     /* Beside the range of outgoing ports: nobody takes it while we refuse. */
     for (int attempt = 0; attempt < 100 && status == UV_EADDRINUSE; attempt++) {
         uint16_t random = 0;
@@ -362,13 +369,13 @@ static int open_to(uv_loop_t *loop, struct proxy *proxy, struct sockaddr_in serv
         proxy->port = (uint16_t)(20000 + random % 12000);
         status = start_listening(proxy);
     }
-    snprintf(proxy->hosts, sizeof(proxy->hosts), "127.0.0.1:%u", proxy->port);
+    snprintf(proxy->hosts, sizeof(proxy->hosts), "%s:%u", proxy->host, proxy->port);
     return status;
 }
 
 int proxy_open(uv_loop_t *loop, struct proxy *proxy, uint16_t server_port)
 {
-    return open_to(loop, proxy, loopback(server_port));
+    return open_to(loop, proxy, loopback("127.0.0.1", server_port));
 }
 
 int proxy_open_to(uv_loop_t *loop, struct proxy *proxy, const char *server)
@@ -379,6 +386,15 @@ int proxy_open_to(uv_loop_t *loop, struct proxy *proxy, const char *server)
     snprintf(host, sizeof(host), "%.*s", (int)(colon - server), server);
     int status = uv_ip4_addr(host, (int)strtol(colon + 1, NULL, 10), &address);
     return status != 0 ? status : open_to(loop, proxy, address);
+}
+
+int proxy_open_at(uv_loop_t *loop, struct proxy *proxy, const char *host, uint16_t port,
+                  uint16_t server_port)
+{
+    init(loop, proxy, host, loopback("127.0.0.1", server_port));
+    proxy->port = port;
+    snprintf(proxy->hosts, sizeof(proxy->hosts), "%s:%u", proxy->host, proxy->port);
+    return start_listening(proxy);
 }
 
 void proxy_close(struct proxy *proxy)

@@ -21,9 +21,10 @@ enum {
 struct proxy {
     uv_loop_t *loop;
     uv_tcp_t *listener; /* NULL while connections are refused */
+    char host[16];      /* "127.0.0.1" */
     uint16_t port;
     struct sockaddr_in server;
-    char hosts[32]; /* "127.0.0.1:port" */
+    char hosts[32]; /* "host:port" */
     struct proxy_link *links;
 
     bool hold_requests; /* client to server: kept back */
@@ -46,6 +47,9 @@ struct proxy {
 int proxy_open(uv_loop_t *loop, struct proxy *proxy, uint16_t server_port);
 /* In front of a server at "127.0.0.2:port" and the like. */
 int proxy_open_to(uv_loop_t *loop, struct proxy *proxy, const char *server);
+/* Listens on this numeric address, which begins with 127, and port. */
+int proxy_open_at(uv_loop_t *loop, struct proxy *proxy, const char *host, uint16_t port,
+                  uint16_t server_port);
 /* Resets everything. The memory is the caller's once the loop is run down, or
  * has been run once more. */
 void proxy_close(struct proxy *proxy);

@@ -1,0 +1,167 @@
+#include "reach.h"
+
+#include <stdio.h>
+
+#include "handle.h"
+#include "memory.h"
+#include "registration.h"
+#include "zk_port.h"
+
+/* The client comes back by itself where it can, and keeps its watches: this long
+ * nobody looks, and this long those who were found are not given to it. A
+ * sixteenth of the session's timeout, within these. */
+#define PAUSE_MIN_MS 50U
+#define PAUSE_MAX_MS 1000U
+#define PAUSE_LAST_MS 4000U /* doubled up to this */
+
+static struct uvzk__zk_port *port_of(struct uvzk__search_user *user)
+{
+    return UVZK__CONTAINER_OF(user, struct uvzk__zk_port, reach.user);
+}
+
+static uint32_t first_pause(const struct uvzk__zk_port *port)
+{
+    uint32_t pause = port->session_timeout_ms / 16;
+    pause = pause > PAUSE_MIN_MS ? pause : PAUSE_MIN_MS;
+    return pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
+}
+
+void uvzk__reach_again(struct uvzk__zk_port *port)
+{
+    struct uvzk__reach *reach = &port->reach;
+    uvzk__search_begin(reach->search, reach->pause_ms);
+    if (reach->pause_ms < PAUSE_LAST_MS) {
+        reach->pause_ms *= 2;
+    }
+}
+
+/* Opens the handle with those that have answered. */
+static void go(struct uvzk__zk_port *port)
+{
+    struct uvzk__handle *handle = port->handle;
+    if (port->reach.leaving != NULL && handle->inherits) {
+        return; /* the end of that leads here */
+    }
+    char *servers = uvzk__search_take(port->reach.search, handle->local_address);
+    if (servers == NULL) {
+        uvzk__reach_again(port);
+        return;
+    }
+    uvzk__handle_start(handle, servers);
+}
+
+static void replace(struct uvzk__zk_port *port)
+{
+    struct uvzk__handle *old = port->handle;
+    struct uvzk__handle *successor = uvzk__handle_new(port);
+    if (successor == NULL) {
+        uvzk__reach_again(port);
+        return;
+    }
+    uvzk__registration_sever_all(old);
+    port->handle = successor;
+    port->reach.leaving = old;
+    uvzk__handle_end(old, false);
+}
+
+static void done(struct uvzk__search_user *user, int status)
+{
+    struct uvzk__zk_port *port = port_of(user);
+    struct uvzk__reach *reach = &port->reach;
+    struct uvzk__handle *handle = port->handle;
+
+    if (handle == NULL || handle->connected || handle->stage == UVZK__HANDLE_OPENING) {
+        return;
+    }
+    if (handle->stage == UVZK__HANDLE_SEEKING && status == 0) {
+        go(port);
+    } else if (handle->stage == UVZK__HANDLE_SEEKING && port->session.client_id == 0) {
+        uvzk__zk_port_ended(handle, UVZK__SESSION_OPEN_FAILED, status);
+    } else if (status < 0 || uvzk__search_finds_known(reach->search)) {
+        reach->strangers = false;
+        uvzk__reach_again(port);
+    } else if (!reach->strangers) {
+        reach->strangers = true;
+        uvzk__search_begin(reach->search, first_pause(port));
+    } else {
+        replace(port);
+    }
+}
+
+static void log_line(struct uvzk__search_user *user, const char *line)
+{
+    struct uvzk__zk_port *port = port_of(user);
+    if (!port->closing) {
+        port->port.user->log(port->port.user, UVZK_LOG_WARN, line);
+    }
+}
+
+static void closed(struct uvzk__search_user *user)
+{
+    struct uvzk__zk_port *port = port_of(user);
+    port->reach.search = NULL;
+    uvzk__zk_port_finish(port);
+}
+
+int uvzk__reach_open(struct uvzk__zk_port *port)
+{
+    struct uvzk__reach *reach = &port->reach;
+    int status = 0;
+    if (reach->search == NULL) {
+        reach->user.done = done;
+        reach->user.log = log_line;
+        reach->user.closed = closed;
+        reach->search = uvzk__search_new(port->loop, port->hosts,
+                                         port->session_timeout_ms, &reach->user, &status);
+    }
+    if (reach->search != NULL) {
+        reach->pause_ms = first_pause(port);
+        uvzk__search_begin(reach->search, 0);
+    }
+    return status;
+}
+
+void uvzk__reach_lost(struct uvzk__zk_port *port)
+{
+    port->reach.strangers = false;
+    port->reach.pause_ms = first_pause(port);
+    uvzk__reach_again(port);
+}
+
+void uvzk__reach_connected(struct uvzk__zk_port *port)
+{
+    uvzk__search_rest(port->reach.search);
+}
+
+void uvzk__reach_rest(struct uvzk__zk_port *port)
+{
+    if (port->reach.search != NULL) {
+        uvzk__search_rest(port->reach.search);
+    }
+}
+
+void uvzk__reach_misled(struct uvzk__zk_port *port, const char *server)
+{
+    char line[UVZK__SERVER_TEXT + 80];
+    snprintf(line, sizeof(line), "%s: made a session without an id or a timeout", server);
+    uvzk__search_begin(port->reach.search, PAUSE_MAX_MS);
+    replace(port);
+    log_line(&port->reach.user, line);
+}
+
+void uvzk__reach_left(struct uvzk__zk_port *port, const struct uvzk__handle *handle)
+{
+    if (port->reach.leaving == handle) {
+        port->reach.leaving = NULL;
+        if (port->handle != NULL && port->handle->stage == UVZK__HANDLE_SEEKING) {
+            go(port);
+        }
+    }
+}
+
+void uvzk__reach_close(struct uvzk__zk_port *port)
+{
+    if (port->reach.search != NULL) {
+        uvzk__search_close(port->reach.search);
+    }
+}

@@ -1,0 +1,43 @@
+/* Keeps the port's handle within reach of servers: finds those that it is opened
+ * with, and while it is not connected finds out whether they are others by now.
+ * Then a new handle takes over its session.
+ *
+ * Two handles with one session drive each other away, so the new one is opened
+ * when the old one has been closed. Should the old one get through meanwhile, its
+ * closing ends the session, and the new one is told so by the server. */
+#ifndef UVZK_REACH_H
+#define UVZK_REACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "search.h"
+
+struct uvzk__handle;
+struct uvzk__zk_port;
+
+struct uvzk__reach {
+    struct uvzk__search_user user;
+    struct uvzk__search *search;  /* NULL: not needed yet, or closed */
+    struct uvzk__handle *leaving; /* being closed; its successor waits for that */
+    uint32_t pause_ms;            /* before the next search */
+    bool strangers;               /* only servers unknown to the handle answered */
+};
+
+/* The port's handle is to be opened. 0, UV_ENOMEM, UV_EMFILE, ... */
+int uvzk__reach_open(struct uvzk__zk_port *port);
+/* It is open, or was connected, and is not connected. */
+void uvzk__reach_lost(struct uvzk__zk_port *port);
+void uvzk__reach_connected(struct uvzk__zk_port *port);
+/* It could not be opened, and is to be tried again. */
+void uvzk__reach_again(struct uvzk__zk_port *port);
+/* It has reached something that is no server. */
+void uvzk__reach_misled(struct uvzk__zk_port *port, const char *server);
+/* A handle has been closed. */
+void uvzk__reach_left(struct uvzk__zk_port *port, const struct uvzk__handle *handle);
+/* No handle wants anything any more until the next uvzk__reach_open. */
+void uvzk__reach_rest(struct uvzk__zk_port *port);
+/* The port is closing. uvzk__zk_port_finish is called once the search is gone. */
+void uvzk__reach_close(struct uvzk__zk_port *port);
+
+#endif

@@ -1,0 +1,646 @@
+#include "search.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "hosts.h"
+#include "list.h"
+#include "memory.h"
+#include "probe.h"
+#include "resolver.h"
+#include "sockets.h"
+#include "uvzk.h"
+
+/* Given to the other servers once one has answered, and as long again as that
+ * one took: all good ones are wanted, but not at the price of waiting. */
+#define GRACE_MS 20U
+
+/* Before an address that is no server is probed again: doubled each time. */
+#define PAUSE_MIN_MS 100U
+#define PAUSE_MAX_MS 2000U
+
+/* A probe's time is at least this, on busy machines. */
+#define PATIENCE_MIN_MS 250U
+
+/* Names: TTLs are kept to within these, failures are asked again likewise. */
+#define TTL_MIN_MS 500U
+#define TTL_MAX_MS 30000U
+
+#define LINE_BYTES (UVZK__HOST_MAX + 200)
+
+/* One name in one family, for a numeric address none. */
+struct name {
+    struct uvzk__look_up look_up;
+    struct uvzk__search *search;
+    struct uvzk__host host;
+    int family;
+    uint64_t fresh_until; /* asked again after this */
+    uint32_t pause_ms;    /* after failures */
+    bool asked;           /* and answered, since the search began */
+    int status;           /* of the last answer */
+    int told;             /* in the log; of the first of the two */
+};
+
+struct target {
+    struct uvzk__address address;
+    const struct name *name; /* NULL: numeric in the connect string */
+    struct uvzk__probe probe;
+    enum uvzk__verdict verdict; /* since the search began */
+    enum uvzk__verdict told;    /* in the log */
+    uint64_t moment; /* probed: the end of its patience; else of the next probe */
+    uint32_t pause_ms, patience_ms;
+    bool probed; /* now */
+    bool in_use;
+};
+
+struct uvzk__search {
+    struct uvzk__sockets sockets;
+    struct uvzk__search_user *user;
+    const char *hosts;
+    uint32_t patience_ms;
+    struct uvzk__resolver *resolver; /* NULL: no look-up under way */
+    struct name *names;
+    size_t name_count;
+    struct target *targets;
+    size_t target_count, target_capacity;
+    bool searching, closing;
+    uint64_t begin_at; /* UINT64_MAX: not planned */
+    uint64_t began_at;
+    uint64_t grace_at; /* UINT64_MAX: no server has answered */
+};
+
+/* ------------------------------------------------------------------ the log */
+
+__attribute__((format(printf, 2, 3))) static void say(struct uvzk__search *search,
+                                                      const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list arguments;
+    if (search->closing) {
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    search->user->log(search->user, line);
+}
+
+static const char *reason(const struct target *target)
+{
+    switch (target->verdict) {
+    case UVZK__OUT_OF_REACH:
+        return uv_strerror(target->probe.error);
+    case UVZK__NO_ANSWER:
+        return "no answer";
+    case UVZK__HUNG_UP:
+        return "hangs up without an answer: without a quorum, or no ZooKeeper server";
+    default:
+        return "what answers is no ZooKeeper server";
+    }
+}
+
+static void tell_verdict(struct uvzk__search *search, struct target *target)
+{
+    char text[UVZK__SERVER_TEXT];
+    if (target->verdict != UVZK__SERVER && target->told != target->verdict) {
+        uvzk__address_server_text(&target->address, text);
+        say(search, "%s%s%s: %s", target->name != NULL ? target->name->host.name : "",
+            target->name != NULL ? ", " : "", text, reason(target));
+    }
+    target->told = target->verdict;
+}
+
+/* ------------------------------------------------------------------- probes */
+
+/* Three quarters to five quarters of it, so that clients do not come together. */
+static uint64_t jittered(uint32_t ms)
+{
+    uint32_t random = 0;
+    (void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
+    return ms - ms / 4 + random % (ms / 2 + 1);
+}
+
+static uint32_t doubled(uint32_t ms, uint32_t most)
+{
+    return ms < most / 2 ? 2 * ms : most;
+}
+
+static void end_probe(struct uvzk__search *search, struct target *target)
+{
+    if (target->probed) {
+        uvzk__sockets_forget(&search->sockets, target->probe.fd);
+        uvzk__probe_end(&target->probe);
+        target->probed = false;
+    }
+}
+
+static void settle(struct uvzk__search *search, struct target *target,
+                   enum uvzk__verdict verdict)
+{
+    uint64_t now = uvzk_now();
+    end_probe(search, target);
+    target->verdict = verdict;
+    if (verdict == UVZK__SERVER) {
+        target->moment = UINT64_MAX;
+        target->pause_ms = PAUSE_MIN_MS;
+        if (search->searching && search->grace_at == UINT64_MAX) {
+            search->grace_at = now + GRACE_MS + (now - search->began_at);
+        }
+    } else {
+        target->moment = now + jittered(target->pause_ms);
+        target->pause_ms = doubled(target->pause_ms, PAUSE_MAX_MS);
+    }
+    if (verdict == UVZK__NO_ANSWER) {
+        target->patience_ms = doubled(target->patience_ms, 4 * search->patience_ms);
+    }
+    tell_verdict(search, target);
+}
+
+static void begin_probe(struct uvzk__search *search, struct target *target)
+{
+    enum uvzk__verdict verdict = uvzk__probe_begin(&target->probe, &target->address);
+    target->probed = true;
+    target->moment = uvzk_now() + target->patience_ms;
+    if (verdict == UVZK__UNDER_WAY &&
+        uvzk__sockets_watch(&search->sockets, target->probe.fd, false, true) < 0) {
+        target->probe.error = UV_ENOMEM;
+        verdict = UVZK__OUT_OF_REACH;
+    }
+    if (verdict != UVZK__UNDER_WAY) {
+        settle(search, target, verdict);
+    }
+}
+
+static void step_probe(struct uvzk__search *search, struct target *target)
+{
+    enum uvzk__verdict verdict = uvzk__probe_step(&target->probe);
+    if (verdict == UVZK__UNDER_WAY) {
+        (void)uvzk__sockets_watch(&search->sockets, target->probe.fd, true, false);
+    } else {
+        settle(search, target, verdict);
+    }
+}
+
+/* ------------------------------------------------------------------ targets */
+
+static struct target *find_target(struct uvzk__search *search, const struct name *name,
+                                  const struct uvzk__address *address)
+{
+    for (size_t i = 0; i < search->target_count; i++) {
+        if (search->targets[i].name == name &&
+            uvzk__address_equal(&search->targets[i].address, address)) {
+            return &search->targets[i];
+        }
+    }
+    return NULL;
+}
+
+/* 0 or UV_ENOMEM. */
+static int add_target(struct uvzk__search *search, const struct name *name,
+                      const struct uvzk__address *address)
+{
+    if (find_target(search, name, address) != NULL) {
+        return 0;
+    }
+    if (search->target_count == search->target_capacity) {
+        size_t capacity = 2 * search->target_capacity + 4;
+        struct target *targets =
+            uvzk__realloc(search->targets, capacity * sizeof(*targets));
+        if (targets == NULL) {
+            return UV_ENOMEM;
+        }
+        search->targets = targets;
+        search->target_capacity = capacity;
+    }
+    search->targets[search->target_count++] =
+        (struct target){.address = *address,
+                        .name = name,
+                        .probe = {.fd = -1},
+                        .verdict = UVZK__UNDER_WAY,
+                        .told = UVZK__SERVER,
+                        .pause_ms = PAUSE_MIN_MS,
+                        .patience_ms = search->patience_ms};
+    return 0;
+}
+
+static bool is_among(const struct uvzk__address *address, const struct uvzk__found *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        if (uvzk__address_equal(address, &found->addresses[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void remove_old(struct uvzk__search *search, const struct name *name,
+                       const struct uvzk__found *found)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < search->target_count; i++) {
+        struct target *target = &search->targets[i];
+        if (target->name == name && !is_among(&target->address, found)) {
+            end_probe(search, target);
+        } else {
+            search->targets[kept++] = *target;
+        }
+    }
+    search->target_count = kept;
+}
+
+/* -------------------------------------------------------------------- names */
+
+/* A name has two look-ups, one each family, and is bad when both are. */
+static void tell_name(struct uvzk__search *search, const struct name *name)
+{
+    size_t index = (size_t)(name - search->names);
+    struct name *four = &search->names[index - index % 2];
+    const struct name *six = four + 1;
+    bool bad = four->asked && six->asked && four->status < 0 && six->status < 0;
+
+    if (bad && four->told != four->status) {
+        say(search, "%s: %s", four->host.name, uv_strerror(four->status));
+        four->told = four->status;
+    } else if (four->status == 0 || six->status == 0) {
+        four->told = 0;
+    }
+}
+
+static void plan(struct uvzk__search *search);
+
+static void answered(struct uvzk__look_up *look_up, int status,
+                     const struct uvzk__found *found)
+{
+    struct name *name = UVZK__CONTAINER_OF(look_up, struct name, look_up);
+    struct uvzk__search *search = name->search;
+
+    for (size_t i = 0; i < found->count && status == 0; i++) {
+        status = add_target(search, name, &found->addresses[i]);
+    }
+    if (status == 0) {
+        uint32_t ttl_ms =
+            found->ttl_s < TTL_MAX_MS / 1000 ? found->ttl_s * 1000 : TTL_MAX_MS;
+        remove_old(search, name, found);
+        name->fresh_until =
+            uvzk_now() + jittered(ttl_ms > TTL_MIN_MS ? ttl_ms : TTL_MIN_MS);
+        name->pause_ms = TTL_MIN_MS;
+    } else {
+        name->fresh_until = uvzk_now() + jittered(name->pause_ms);
+        name->pause_ms = doubled(name->pause_ms, TTL_MAX_MS);
+    }
+    name->asked = true;
+    name->status = status;
+    tell_name(search, name);
+    plan(search);
+}
+
+static void look_up(struct uvzk__search *search, struct name *name)
+{
+    int status = 0;
+    if (search->resolver == NULL) {
+        search->resolver = uvzk__resolver_new(&search->sockets, &status);
+    }
+    if (search->resolver == NULL) {
+        static const struct uvzk__found none = {.count = 0};
+        answered(&name->look_up, status, &none);
+        return;
+    }
+    uvzk__resolver_look_up(search->resolver, &name->look_up, name->host.name,
+                           name->family);
+}
+
+static bool looking_up(const struct uvzk__search *search)
+{
+    for (size_t i = 0; i < search->name_count; i++) {
+        if (search->names[i].look_up.under_way) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_up_stale(struct uvzk__search *search, uint64_t now)
+{
+    for (size_t i = 0; i < search->name_count; i++) {
+        if (!search->names[i].look_up.under_way && search->names[i].fresh_until <= now) {
+            look_up(search, &search->names[i]);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------- a step */
+
+static void begin(struct uvzk__search *search, uint64_t now)
+{
+    search->begin_at = UINT64_MAX;
+    search->searching = true;
+    search->began_at = now;
+    search->grace_at = UINT64_MAX;
+    for (size_t i = 0; i < search->target_count; i++) {
+        struct target *target = &search->targets[i];
+        target->pause_ms = PAUSE_MIN_MS;
+        if (!target->probed) {
+            target->verdict = UVZK__UNDER_WAY;
+            target->moment = now;
+        }
+    }
+    for (size_t i = 0; i < search->name_count && search->target_count == 0; i++) {
+        search->names[i].asked = false;
+        search->names[i].fresh_until = now;
+    }
+}
+
+static void probe_all(struct uvzk__search *search, uint64_t now)
+{
+    for (size_t i = 0; i < search->target_count; i++) {
+        struct target *target = &search->targets[i];
+        if (target->moment > now) {
+            continue;
+        }
+        if (target->probed) {
+            settle(search, target, UVZK__NO_ANSWER);
+        } else if (search->searching) {
+            begin_probe(search, target);
+        }
+    }
+}
+
+/* Nothing more will be known soon. */
+static bool settled(const struct uvzk__search *search)
+{
+    for (size_t i = 0; i < search->target_count; i++) {
+        if (search->targets[i].verdict == UVZK__UNDER_WAY) {
+            return false;
+        }
+    }
+    return !looking_up(search);
+}
+
+static bool nothing_resolves(const struct uvzk__search *search)
+{
+    for (size_t i = 0; i < search->name_count; i++) {
+        if (!search->names[i].asked) {
+            return false;
+        }
+    }
+    return search->target_count == 0;
+}
+
+static bool over(const struct uvzk__search *search, uint64_t now)
+{
+    if (!search->searching) {
+        return false;
+    }
+    if (search->grace_at != UINT64_MAX) {
+        return now >= search->grace_at || settled(search);
+    }
+    return nothing_resolves(search);
+}
+
+static void finish(struct uvzk__search *search)
+{
+    bool found = search->grace_at != UINT64_MAX;
+    search->searching = false;
+    search->user->done(search->user, found ? 0 : search->names[0].status);
+}
+
+/* A channel of c-ares is for one round, and not to be freed in its callbacks. */
+static void step_resolver(struct uvzk__search *search)
+{
+    if (search->resolver != NULL) {
+        uvzk__resolver_process(search->resolver);
+        if (!search->searching || !looking_up(search)) {
+            uvzk__resolver_free(search->resolver);
+            search->resolver = NULL;
+        }
+    }
+}
+
+static void due(struct uvzk__sockets *sockets)
+{
+    struct uvzk__search *search =
+        UVZK__CONTAINER_OF(sockets, struct uvzk__search, sockets);
+    uint64_t now = uvzk_now();
+
+    if (search->begin_at <= now) {
+        begin(search, now);
+    }
+    if (search->searching) {
+        look_up_stale(search, now);
+    }
+    probe_all(search, now);
+    if (over(search, now)) {
+        finish(search);
+    }
+    if (!search->closing) {
+        step_resolver(search);
+        plan(search);
+    }
+}
+
+static void ready(struct uvzk__sockets *sockets, int fd, bool readable, bool writable)
+{
+    struct uvzk__search *search =
+        UVZK__CONTAINER_OF(sockets, struct uvzk__search, sockets);
+    for (size_t i = 0; i < search->target_count; i++) {
+        if (search->targets[i].probed && search->targets[i].probe.fd == fd) {
+            step_probe(search, &search->targets[i]);
+            plan(search);
+            return;
+        }
+    }
+    if (search->resolver != NULL) {
+        uvzk__resolver_ready(search->resolver, fd, readable, writable);
+        plan(search);
+    }
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void plan(struct uvzk__search *search)
+{
+    uint64_t next = search->begin_at;
+    if (over(search, uvzk_now()) || (search->resolver != NULL && !looking_up(search))) {
+        next = 0;
+    } else if (search->resolver != NULL) {
+        next = earlier(next, uvzk__resolver_next(search->resolver));
+    }
+    for (size_t i = 0; i < search->target_count; i++) {
+        if (search->searching || search->targets[i].probed) {
+            next = earlier(next, search->targets[i].moment);
+        }
+    }
+    for (size_t i = 0; i < search->name_count && search->searching; i++) {
+        if (!search->names[i].look_up.under_way) {
+            next = earlier(next, search->names[i].fresh_until);
+        }
+    }
+    uvzk__sockets_alarm(&search->sockets,
+                        search->searching ? earlier(next, search->grace_at) : next);
+}
+
+/* ---------------------------------------------------------------- the calls */
+
+void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms)
+{
+    search->searching = false;
+    search->begin_at = uvzk_now() + (delay_ms > 0 ? jittered(delay_ms) : 0);
+    for (size_t i = 0; i < search->target_count; i++) {
+        search->targets[i].verdict = UVZK__UNDER_WAY;
+    }
+    plan(search);
+}
+
+void uvzk__search_rest(struct uvzk__search *search)
+{
+    search->searching = false;
+    search->begin_at = UINT64_MAX;
+    plan(search);
+}
+
+static bool is_known(const struct uvzk__address *known, size_t count,
+                     const struct uvzk__address *address)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (uvzk__address_equal(&known[i], address)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TEXT])
+{
+    size_t count = 0;
+    char *text = NULL;
+    struct uvzk__address *good = uvzk__malloc(search->target_count * sizeof(*good) + 1);
+    for (size_t i = 0; i < search->target_count && good != NULL; i++) {
+        struct target *target = &search->targets[i];
+        target->in_use = target->verdict == UVZK__SERVER;
+        if (target->in_use && !is_known(good, count, &target->address)) {
+            good[count++] = target->address;
+        }
+    }
+    if (count > 0) {
+        uvzk__address_local(&good[0], local);
+        text = uvzk__addresses_join(good, count, uvzk__hosts_chroot(search->hosts));
+    }
+    uvzk__free(good);
+    return text;
+}
+
+bool uvzk__search_finds_known(const struct uvzk__search *search)
+{
+    for (size_t i = 0; i < search->target_count; i++) {
+        if (search->targets[i].in_use && search->targets[i].verdict == UVZK__SERVER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ------------------------------------------------------- beginning and end */
+
+static void free_search(struct uvzk__search *search)
+{
+    for (size_t i = 0; i < search->target_count; i++) {
+        uvzk__probe_end(&search->targets[i].probe);
+    }
+    uvzk__free(search->targets);
+    uvzk__free(search->names);
+    uvzk__free(search);
+}
+
+static void closed(struct uvzk__sockets *sockets)
+{
+    struct uvzk__search *search =
+        UVZK__CONTAINER_OF(sockets, struct uvzk__search, sockets);
+    struct uvzk__search_user *user = search->user;
+    free_search(search);
+    user->closed(user);
+}
+
+void uvzk__search_close(struct uvzk__search *search)
+{
+    search->closing = true;
+    search->searching = false;
+    uvzk__resolver_free(search->resolver);
+    search->resolver = NULL;
+    for (size_t i = 0; i < search->target_count; i++) {
+        end_probe(search, &search->targets[i]);
+    }
+    uvzk__sockets_close(&search->sockets);
+}
+
+static void add_name(struct uvzk__search *search, const struct uvzk__host *host,
+                     int family)
+{
+    search->names[search->name_count++] =
+        (struct name){.look_up = {.port = host->port, .answered = answered},
+                      .search = search,
+                      .host = *host,
+                      .family = family,
+                      .pause_ms = TTL_MIN_MS};
+}
+
+/* 0 or UV_ENOMEM. */
+static int read_hosts(struct uvzk__search *search)
+{
+    struct uvzk__host host;
+    struct uvzk__address address;
+    const char *cursor = search->hosts;
+    size_t count = 0;
+    int rc = 0;
+
+    while (uvzk__hosts_next(&cursor, &host) > 0) {
+        count += 2;
+    }
+    search->names = uvzk__calloc(count, sizeof(*search->names));
+    if (search->names == NULL) {
+        return UV_ENOMEM;
+    }
+    cursor = search->hosts;
+    while (rc == 0 && uvzk__hosts_next(&cursor, &host) > 0) {
+        if (uvzk__address_read(host.name, host.port, &address)) {
+            rc = add_target(search, NULL, &address);
+        } else {
+            add_name(search, &host, AF_INET);
+            add_name(search, &host, AF_INET6);
+        }
+    }
+    return rc;
+}
+
+struct uvzk__search *uvzk__search_new(uv_loop_t *loop, const char *hosts,
+                                      uint32_t timeout_ms, struct uvzk__search_user *user,
+                                      int *status)
+{
+    struct uvzk__search *search = uvzk__calloc(1, sizeof(*search));
+    if (search == NULL) {
+        *status = UV_ENOMEM;
+        return NULL;
+    }
+    search->user = user;
+    search->hosts = hosts;
+    search->patience_ms =
+        timeout_ms / 3 > PATIENCE_MIN_MS ? timeout_ms / 3 : PATIENCE_MIN_MS;
+    search->begin_at = UINT64_MAX;
+    search->grace_at = UINT64_MAX;
+    search->sockets.ready = ready;
+    search->sockets.due = due;
+    search->sockets.closed = closed;
+    *status = read_hosts(search);
+    if (*status == 0) {
+        *status = uvzk__sockets_open(&search->sockets, loop);
+    }
+    if (*status < 0) {
+        free_search(search);
+        return NULL;
+    }
+    return search;
+}

@@ -1,0 +1,51 @@
+/* The search for the servers behind a connect string: its names are looked up,
+ * each address is probed, in parallel, and again at a growing distance as long
+ * as the search goes on.
+ *
+ *   resting --begin--> searching --a server answers, and then a grace--> resting, done(0)
+ *                          `--no name has an address--> resting, done(UV_EAI_*)
+ *
+ * Addresses live as long as their TTL says, and for want of better ones longer.
+ * Which entry is bad, and why, is told once until it changes; what is under way
+ * when the search is over goes on to its end for that. Nothing here blocks, and
+ * nothing uses libuv's thread pool. */
+#ifndef UVZK_SEARCH_H
+#define UVZK_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "addresses.h"
+
+struct uvzk__search;
+
+/* Called on the loop's thread, never from inside a call. */
+struct uvzk__search_user {
+    void (*done)(struct uvzk__search_user *, int status);
+    void (*log)(struct uvzk__search_user *, const char *line);
+    void (*closed)(struct uvzk__search_user *); /* the search is freed */
+};
+
+/* hosts is valid and is borrowed; a probe is given a third of timeout_ms, the
+ * session's, at first. NULL and *status: UV_ENOMEM, UV_EMFILE, ... */
+struct uvzk__search *uvzk__search_new(uv_loop_t *loop, const char *hosts,
+                                      uint32_t timeout_ms, struct uvzk__search_user *user,
+                                      int *status);
+/* Neither done() nor log() comes any more; closed() does. */
+void uvzk__search_close(struct uvzk__search *search);
+
+/* Searches anew, in so many milliseconds, give or take a quarter; once more if it is
+ * searching already. */
+void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms);
+/* Nobody wants to know any more. */
+void uvzk__search_rest(struct uvzk__search *search);
+
+/* Those that have answered since the search began, as zookeeper_init wants them,
+ * to be freed with uvzk__free, and this machine's address as they see it. From
+ * now on they are the ones in use. NULL: none, or out of memory. */
+char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TEXT]);
+/* Whether one of those in use has answered since the search began. */
+bool uvzk__search_finds_known(const struct uvzk__search *search);
+
+#endif

@@ -1,0 +1,268 @@
+/* From the connect string to a server: names, addresses that are none, servers
+ * that have moved. */
+#include "live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impostor.h"
+#include "name_server.h"
+#include "resolver.h"
+
+#define SESSION_MS 4000U
+#define RUNS 20
+
+static struct live live;
+static struct name_server names;
+static char hosts[400];
+static char log_text[20000];
+
+static void keep_line(uvzk_client_t *client, int level, const char *line)
+{
+    size_t length = strlen(log_text);
+    (void)client;
+    (void)level;
+    snprintf(log_text + length, sizeof(log_text) - length, "%s\n", line);
+}
+
+static bool is_logged(void *text)
+{
+    return strstr(log_text, text) != NULL;
+}
+
+static bool wait_logged(const char *text)
+{
+    char copy[200];
+    snprintf(copy, sizeof(copy), "%s", text);
+    return run_until(live.loop, is_logged, copy, PATIENCE_MS);
+}
+
+static void begin(void)
+{
+    log_text[0] = '\0';
+    live_begin(&live);
+    live.options.hosts = hosts;
+    live.options.session_timeout_ms = SESSION_MS;
+    live.options.log_cb = keep_line;
+}
+
+/* Names are asked of a name server of the test's own, which knows this address. */
+static void begin_with_names(const char *address)
+{
+    begin();
+    assert_int_equal(name_server_open(live.loop, &names), 0);
+    snprintf(names.address, sizeof(names.address), "%s", address);
+    uvzk__resolver_ask(names.servers);
+    snprintf(hosts, sizeof(hosts), "zk.test:%u", server_port(live_server));
+}
+
+static void end_with_names(void)
+{
+    uvzk__resolver_ask(NULL);
+    name_server_close(&names);
+    live_end(&live);
+}
+
+/* ------------------------------------------------------------ wrong entries */
+
+static void end_connected_beside(struct impostor impostors[IMPOSTOR_KINDS])
+{
+    live_close_client(&live);
+    for (int kind = 0; kind < IMPOSTOR_KINDS; kind++) {
+        impostor_close(&impostors[kind]);
+    }
+    live_end(&live);
+}
+
+static size_t list_all(struct impostor impostors[IMPOSTOR_KINDS])
+{
+    size_t length = 0;
+    for (int kind = 0; kind < IMPOSTOR_KINDS; kind++) {
+        assert_int_equal(
+            impostor_open(live.loop, &impostors[kind], (enum impostor_kind)kind), 0);
+        length += (size_t)snprintf(hosts + length, sizeof(hosts) - length, "%s,",
+                                   impostors[kind].hosts);
+    }
+    return length;
+}
+
+static void assert_told_of(const struct impostor *impostor, const char *why)
+{
+    char line[200];
+    snprintf(line, sizeof(line), "%s: %s", impostor->hosts, why);
+    assert_true(wait_logged(line));
+}
+
+static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
+{
+    static const char garbage[] = "what answers is no ZooKeeper server";
+    (void)state;
+    uint64_t longest = 0;
+    for (int run = 0; run < RUNS; run++) {
+        struct impostor impostors[IMPOSTOR_KINDS];
+        begin();
+        size_t length = list_all(impostors);
+        assert_int_equal(proxy_open(live.loop, &live.proxy, server_port(live_server)), 0);
+        live.proxied = true;
+        snprintf(hosts + length, sizeof(hosts) - length, "%s,%s",
+                 server_hosts(live_server), live.proxy.hosts);
+        uint64_t before = uvzk_now();
+        live_start(&live);
+        assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
+        uint64_t took = uvzk_now() - before;
+        longest = took > longest ? took : longest;
+        assert_told_of(&impostors[IMPOSTOR_SSH], garbage);
+        assert_told_of(&impostors[IMPOSTOR_HTTP], garbage);
+        assert_told_of(&impostors[IMPOSTOR_GARBAGE], garbage);
+        assert_told_of(&impostors[IMPOSTOR_ECHO], garbage);
+        assert_told_of(&impostors[IMPOSTOR_SESSION], garbage);
+        if (run == RUNS - 1) { /* it takes its time */
+            assert_told_of(&impostors[IMPOSTOR_SILENT], "no answer");
+        }
+        assert_told_of(&impostors[IMPOSTOR_HANGS_UP], "hangs up");
+        for (int kind = 0; kind < IMPOSTOR_KINDS; kind++) {
+            assert_int_equal(impostors[kind].accepted, 1); /* the C client has not been */
+        }
+        end_connected_beside(impostors);
+    }
+    printf("connected after %lu ms at most, of 2 T = %u ms\n", (unsigned long)longest,
+           2 * SESSION_MS);
+    assert_true(longest <= 2 * SESSION_MS);
+}
+
+/* ------------------------------------------------------------------- moving */
+
+static void test_a_wrong_address_is_looked_up_again(void **state)
+{
+    (void)state;
+    begin_with_names("127.0.0.2");
+    live_start(&live);
+    assert_true(wait_logged("connection refused"));
+    assert_int_equal(uvzk_client_state(&live.client), UVZK_STATE_LATENT);
+    snprintf(names.address, sizeof(names.address), "127.0.0.1");
+    assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
+    live_close_client(&live);
+    end_with_names();
+}
+
+static void test_a_name_that_comes_to_exist_is_found(void **state)
+{
+    (void)state;
+    begin_with_names("");
+    live.options.retry.base_ms = 10;
+    live.options.retry.max_retries = 1;
+    live_start(&live);
+    assert_true(wait_logged("cannot connect"));
+    snprintf(names.address, sizeof(names.address), "127.0.0.1");
+    assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
+    live_close_client(&live);
+    end_with_names();
+}
+
+static void test_a_server_that_moves_keeps_the_session(void **state)
+{
+    static uvzk_mutex_t mutex;
+    static struct attempt held, waits;
+    struct proxy there, elsewhere;
+    (void)state;
+    begin_with_names("127.0.0.2");
+    live.options.session_timeout_ms = 5 * SESSION_MS;
+    assert_int_equal(proxy_open(live.loop, &there, server_port(live_server)), 0);
+    assert_int_equal(proxy_open_at(live.loop, &elsewhere, "127.0.0.2", there.port,
+                                   server_port(live_server)),
+                     0);
+    proxy_refuse(&there);
+    snprintf(hosts, sizeof(hosts), "zk.test:%u", there.port);
+    live_start(&live);
+    assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
+    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, "/moved"), 0);
+    assert_int_equal(attempt_start_for(&held, &mutex, &held), 0);
+    assert_true(attempt_wait_granted(live.loop, &held));
+    assert_int_equal(attempt_start_for(&waits, &mutex, &waits), 0);
+    assert_true(attempt_wait_queued(live.loop, &waits));
+    int64_t session = elsewhere.session_id;
+
+    snprintf(names.address, sizeof(names.address), "127.0.0.1");
+    proxy_refuse(&elsewhere);
+    proxy_pass(&there);
+    assert_true(live_wait_state(&live, 1, UVZK_STATE_RECONNECTED));
+    assert_true(there.session_id == session);
+    assert_int_equal(held.lost, 0);
+    assert_true(attempt_release_and_wait(live.loop, &held));
+    assert_true(attempt_wait_granted(live.loop, &waits));
+    assert_true(attempt_release_and_wait(live.loop, &waits));
+    live_close_client(&live);
+    proxy_close(&there);
+    proxy_close(&elsewhere);
+    end_with_names();
+}
+
+/* --------------------------------------------------------------- slow names */
+
+#define MANY 8 /* twice as many as libuv's pool has threads */
+
+static void stated(uv_fs_t *request)
+{
+    *(bool *)request->data = true;
+}
+
+static void count_closed(uvzk_client_t *client)
+{
+    (*(int *)client->data)++;
+}
+
+static void test_slow_names_hold_up_nobody(void **state)
+{
+    static uvzk_client_t clients[MANY];
+    uv_fs_t request;
+    bool done = false;
+    int closed = 0;
+    (void)state;
+    begin_with_names("127.0.0.1");
+    names.hold = true;
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(uvzk_client_init(live.loop, &clients[i], &live.options), 0);
+        clients[i].data = &closed;
+        assert_int_equal(uvzk_client_start(&clients[i]), 0);
+    }
+    assert_true(run_until_count(live.loop, &names.asked, 2 * MANY));
+    request.data = &done;
+    uv_fs_stat(live.loop, &request, "/", stated);
+    assert_true(run_until_set(live.loop, &done));
+    uv_fs_req_cleanup(&request);
+    for (int i = 0; i < MANY; i++) {
+        uvzk_client_close(&clients[i], count_closed);
+    }
+    assert_true(run_until_count(live.loop, &closed, MANY));
+    assert_int_equal(names.answered, 0);
+    end_with_names();
+}
+
+/* The name server answers so late that the question has been asked again. */
+static void test_a_late_answer_counts(void **state)
+{
+    (void)state;
+    begin_with_names("127.0.0.1");
+    names.hold = true;
+    live_start(&live);
+    assert_true(run_until_count(live.loop, &names.asked, 4));
+    names.held_count = 2; /* of the first tries alone */
+    name_server_go_on(&names);
+    assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
+    live_close_client(&live);
+    end_with_names();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_entries_keep_nobody_from_the_good_ones),
+        cmocka_unit_test(test_a_wrong_address_is_looked_up_again),
+        cmocka_unit_test(test_a_name_that_comes_to_exist_is_found),
+        cmocka_unit_test(test_a_server_that_moves_keeps_the_session),
+        cmocka_unit_test(test_slow_names_hold_up_nobody),
+        cmocka_unit_test(test_a_late_answer_counts),
+    };
+    return cmocka_run_group_tests(tests, live_server_start, live_server_stop);
+}
