@@ -280,7 +280,7 @@ typedef struct uvzk_options_s {
                                    and for a host name that does not resolve;
                                    all zeros: exponential, 1000 ms, 3 times */
     const void *default_data;   /* bytes of lock znodes; NULL: the local
-                                   address as text, as Curator does */
+                                   address towards the servers as text */
     size_t default_data_length; /* <= 1000000 */
     uint32_t proof;             /* uvzk_proof_t */
     uint32_t close_wait_ms;     /* how long close waits for releases under way
@@ -299,8 +299,12 @@ UVZK_EXTERN void uvzk_options_init_size(uvzk_options_t *options, size_t size);
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_options_t *options);
 
-/* Begins to connect, off the loop's thread. Acquires may be started at once:
- * they wait for the connection. UVZK_ESTATE: started before, or closing. */
+/* Begins to connect. Names are looked up in /etc/hosts and at the name servers of
+ * /etc/resolv.conf, not by the plugins of /etc/nsswitch.conf, and again while there
+ * is no connection; addresses that are no ZooKeeper server are told to log_cb and
+ * passed over. None of this blocks the loop's thread, or libuv's thread pool, which
+ * opens and closes sessions. Acquires may be started at once: they wait for the
+ * connection. UVZK_ESTATE: started before, or closing. */
 UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
 
 /* Ends everything, in any state: pending acquires end with UVZK_ECLOSED, holds

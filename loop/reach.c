@@ -144,7 +144,8 @@ void uvzk__reach_misled(struct uvzk__zk_port *port, const char *server)
 {
     char line[UVZK__SERVER_TEXT + 80];
     snprintf(line, sizeof(line), "%s: made a session without an id or a timeout", server);
-    uvzk__search_begin(port->reach.search, PAUSE_MAX_MS);
+    uvzk__search_distrust(port->reach.search, server);
+    uvzk__search_begin(port->reach.search, first_pause(port));
     replace(port);
     log_line(&port->reach.user, line);
 }

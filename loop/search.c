@@ -53,6 +53,7 @@ struct target {
     uint32_t pause_ms, patience_ms;
     bool probed; /* now */
     bool in_use;
+    bool distrusted;
 };
 
 struct uvzk__search {
@@ -514,17 +515,43 @@ static bool is_known(const struct uvzk__address *known, size_t count,
     return false;
 }
 
-char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TEXT])
+void uvzk__search_distrust(struct uvzk__search *search, const char *server)
+{
+    char text[UVZK__SERVER_TEXT];
+    for (size_t i = 0; i < search->target_count; i++) {
+        uvzk__address_server_text(&search->targets[i].address, text);
+        if (strcmp(text, server) == 0) {
+            search->targets[i].distrusted = true;
+        }
+    }
+}
+
+/* Those that have answered, trusted or not, are the ones in use. How many. */
+static size_t choose(struct uvzk__search *search, bool distrusted,
+                     struct uvzk__address *good)
 {
     size_t count = 0;
-    char *text = NULL;
-    struct uvzk__address *good = uvzk__malloc(search->target_count * sizeof(*good) + 1);
-    for (size_t i = 0; i < search->target_count && good != NULL; i++) {
+    for (size_t i = 0; i < search->target_count; i++) {
         struct target *target = &search->targets[i];
-        target->in_use = target->verdict == UVZK__SERVER;
+        target->in_use =
+            target->verdict == UVZK__SERVER && target->distrusted == distrusted;
         if (target->in_use && !is_known(good, count, &target->address)) {
             good[count++] = target->address;
         }
+    }
+    return count;
+}
+
+char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TEXT])
+{
+    char *text = NULL;
+    struct uvzk__address *good = uvzk__malloc(search->target_count * sizeof(*good) + 1);
+    if (good == NULL) {
+        return NULL;
+    }
+    size_t count = choose(search, false, good);
+    if (count == 0) {
+        count = choose(search, true, good);
     }
     if (count > 0) {
         uvzk__address_local(&good[0], local);

@@ -45,6 +45,9 @@ void uvzk__search_rest(struct uvzk__search *search);
  * to be freed with uvzk__free, and this machine's address as they see it. From
  * now on they are the ones in use. NULL: none, or out of memory. */
 char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TEXT]);
+/* What this address ("address:port") answers to a probe is not to be believed: it is
+ * taken for want of others only. */
+void uvzk__search_distrust(struct uvzk__search *search, const char *server);
 /* Whether one of those in use has answered since the search began. */
 bool uvzk__search_finds_known(const struct uvzk__search *search);
 

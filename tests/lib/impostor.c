@@ -22,6 +22,8 @@ struct outgoing {
 static const char session[41] = {0, 0, 0, 37, 0, 0, 0, 0, 0, 0, 1, (char)0x90,
                                  1, 2, 3, 4,  5, 6, 7, 8, 0, 0, 0, 16};
 
+static const char refusal_of_session[41] = {0, 0, 0, 37, [23] = 16};
+
 static void freed(uv_handle_t *handle)
 {
     free(handle->data);
@@ -87,6 +89,8 @@ static void asked(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
         say(link, refusal, sizeof(refusal) - 1);
     } else if (link->impostor->kind == IMPOSTOR_SESSION && length > 40) {
         say(link, session, sizeof(session));
+    } else if (link->impostor->kind == IMPOSTOR_TWO_FACED && length > 40) {
+        say(link, refusal_of_session, sizeof(refusal_of_session));
     }
 }
 

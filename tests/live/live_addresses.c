@@ -12,6 +12,7 @@
 
 #define SESSION_MS 4000U
 #define RUNS 20
+#define PLAIN_IMPOSTORS IMPOSTOR_TWO_FACED /* all before it: a probe finds them out */
 
 static struct live live;
 static struct name_server names;
@@ -66,19 +67,19 @@ static void end_with_names(void)
 
 /* ------------------------------------------------------------ wrong entries */
 
-static void end_connected_beside(struct impostor impostors[IMPOSTOR_KINDS])
+static void end_connected_beside(struct impostor impostors[PLAIN_IMPOSTORS])
 {
     live_close_client(&live);
-    for (int kind = 0; kind < IMPOSTOR_KINDS; kind++) {
+    for (int kind = 0; kind < PLAIN_IMPOSTORS; kind++) {
         impostor_close(&impostors[kind]);
     }
     live_end(&live);
 }
 
-static size_t list_all(struct impostor impostors[IMPOSTOR_KINDS])
+static size_t list_all(struct impostor impostors[PLAIN_IMPOSTORS])
 {
     size_t length = 0;
-    for (int kind = 0; kind < IMPOSTOR_KINDS; kind++) {
+    for (int kind = 0; kind < PLAIN_IMPOSTORS; kind++) {
         assert_int_equal(
             impostor_open(live.loop, &impostors[kind], (enum impostor_kind)kind), 0);
         length += (size_t)snprintf(hosts + length, sizeof(hosts) - length, "%s,",
@@ -100,7 +101,7 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
     (void)state;
     uint64_t longest = 0;
     for (int run = 0; run < RUNS; run++) {
-        struct impostor impostors[IMPOSTOR_KINDS];
+        struct impostor impostors[PLAIN_IMPOSTORS];
         begin();
         size_t length = list_all(impostors);
         assert_int_equal(proxy_open(live.loop, &live.proxy, server_port(live_server)), 0);
@@ -121,7 +122,7 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
             assert_told_of(&impostors[IMPOSTOR_SILENT], "no answer");
         }
         assert_told_of(&impostors[IMPOSTOR_HANGS_UP], "hangs up");
-        for (int kind = 0; kind < IMPOSTOR_KINDS; kind++) {
+        for (int kind = 0; kind < PLAIN_IMPOSTORS; kind++) {
             assert_int_equal(impostors[kind].accepted, 1); /* the C client has not been */
         }
         end_connected_beside(impostors);
@@ -129,6 +130,30 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
     printf("connected after %lu ms at most, of 2 T = %u ms\n", (unsigned long)longest,
            2 * SESSION_MS);
     assert_true(longest <= 2 * SESSION_MS);
+}
+
+/* The C client takes it for a server; which one it tries first is left to chance. */
+static void test_a_session_without_id_is_none(void **state)
+{
+    bool met = false;
+    (void)state;
+    for (int run = 0; run < RUNS && !met; run++) {
+        struct impostor impostor;
+        begin();
+        assert_int_equal(impostor_open(live.loop, &impostor, IMPOSTOR_TWO_FACED), 0);
+        snprintf(hosts, sizeof(hosts), "%s,%s", impostor.hosts,
+                 server_hosts(live_server));
+        live_start(&live);
+        assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
+        assert_true(uvzk_client_session_id(&live.client) != 0);
+        char line[100];
+        snprintf(line, sizeof(line), "%s: made a session without", impostor.hosts);
+        met = is_logged(line);
+        live_close_client(&live);
+        impostor_close(&impostor);
+        live_end(&live);
+    }
+    assert_true(met);
 }
 
 /* ------------------------------------------------------------------- moving */
@@ -258,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_entries_keep_nobody_from_the_good_ones),
+        cmocka_unit_test(test_a_session_without_id_is_none),
         cmocka_unit_test(test_a_wrong_address_is_looked_up_again),
         cmocka_unit_test(test_a_name_that_comes_to_exist_is_found),
         cmocka_unit_test(test_a_server_that_moves_keeps_the_session),
