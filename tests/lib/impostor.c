@@ -101,7 +101,6 @@ static void accepted(uv_stream_t *listener, int status)
     if (status < 0 || link == NULL) {
         abort();
     }
-    impostor->accepted++;
     link->impostor = impostor;
     link->next = impostor->links;
     if (link->next != NULL) {

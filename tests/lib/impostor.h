@@ -20,7 +20,6 @@ struct impostor {
     enum impostor_kind kind;
     uv_tcp_t listener;
     char hosts[32]; /* "127.0.0.1:port" */
-    int accepted;   /* connections so far */
     struct impostor_link *links;
 };
 

@@ -122,9 +122,6 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
             assert_told_of(&impostors[IMPOSTOR_SILENT], "no answer");
         }
         assert_told_of(&impostors[IMPOSTOR_HANGS_UP], "hangs up");
-        for (int kind = 0; kind < PLAIN_IMPOSTORS; kind++) {
-            assert_int_equal(impostors[kind].accepted, 1); /* the C client has not been */
-        }
         end_connected_beside(impostors);
     }
     printf("connected after %lu ms at most, of 2 T = %u ms\n", (unsigned long)longest,
