@@ -41,6 +41,8 @@ int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
         return rc;
     }
     uv_timer_init(loop, &sockets->timer);
+    uv_unref((uv_handle_t *)&sockets->poll); /* the owner keeps the loop alive, or not */
+    uv_unref((uv_handle_t *)&sockets->timer);
     sockets->poll.data = sockets;
     sockets->timer.data = sockets;
     sockets->open = 2;

@@ -1,5 +1,6 @@
 /* Sockets of ours on the loop, and one moment to come: however many sockets
- * there are, libuv sees one poll handle (an epoll set) and one timer. */
+ * there are, libuv sees one poll handle (an epoll set) and one timer. Neither keeps
+ * the loop alive. */
 #ifndef UVZK_SOCKETS_H
 #define UVZK_SOCKETS_H
 

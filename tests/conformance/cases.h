@@ -63,6 +63,7 @@ void loss_in_the_midst_of_many(void **state);
 void expiry_replies_then_tells(void **state);
 void expiry_replies_to_what_its_replies_ask(void **state);
 void expiry_drops_watches(void **state);
+void expiry_while_the_server_moves(void **state);
 void open_again_inside_expiry(void **state);
 void wake_brings_one_turn(void **state);
 void alarm_brings_one_turn(void **state);

@@ -168,6 +168,21 @@ void expiry_drops_watches(void **state)
     assert_int_equal(ask.fired, 0);
 }
 
+/* The new handle hears that the session which it was to go on with has ended. */
+void expiry_while_the_server_moves(void **state)
+{
+    struct user *user = connected(state);
+    int64_t first = user->session_id;
+    user->reopen = true;
+    world_move(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
+    world_expire(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_EXPIRED, 1));
+    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
+    assert_true(user->session_id != first);
+    assert_false(user->watches_lost);
+}
+
 void open_again_inside_expiry(void **state)
 {
     struct user *user = connected(state);

@@ -96,6 +96,7 @@ int main(void)
         CASE(expiry_replies_then_tells),
         DIRECT_CASE(expiry_replies_to_what_its_replies_ask),
         CASE(expiry_drops_watches),
+        CASE(expiry_while_the_server_moves),
         CASE(open_again_inside_expiry),
         CASE(wake_brings_one_turn),
         CASE(alarm_brings_one_turn),

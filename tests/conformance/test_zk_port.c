@@ -90,6 +90,20 @@ static void two_hosts_do_not_starve(void **state)
     assert_true(user_end(user));
 }
 
+/* While the search for it goes on, while neither handle is open, and after. */
+static void close_while_the_server_moves(void **state)
+{
+    (void)state;
+    for (unsigned ms = 300; ms <= 700; ms += 25) {
+        struct user *user = user_new();
+        assert_true(user_connect(user));
+        world_move(user->world);
+        assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
+        world_run_for(user->world, ms);
+        assert_true(user_end(user));
+    }
+}
+
 /* -------------------------------------------------------------- credentials */
 
 static void credentials_come_before_requests(void **state)
@@ -526,6 +540,7 @@ int main(void)
         cmocka_unit_test_setup(open_fails_without_an_address, reset),
         cmocka_unit_test_setup(open_waits_for_a_server, reset),
         cmocka_unit_test_setup(two_hosts_do_not_starve, reset),
+        cmocka_unit_test_setup(close_while_the_server_moves, reset),
         cmocka_unit_test_setup(credentials_come_before_requests, reset),
         cmocka_unit_test_setup(an_acl_without_credentials_is_invalid, reset),
         cmocka_unit_test_setup(bad_credentials_end_the_handle, reset),
