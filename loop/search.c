@@ -564,7 +564,8 @@ char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TE
 bool uvzk__search_finds_known(const struct uvzk__search *search)
 {
     for (size_t i = 0; i < search->target_count; i++) {
-        if (search->targets[i].in_use && search->targets[i].verdict == UVZK__SERVER) {
+        const struct target *target = &search->targets[i];
+        if (target->in_use && target->verdict == UVZK__SERVER && !target->distrusted) {
             return true;
         }
     }
