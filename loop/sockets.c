@@ -45,26 +45,45 @@ int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
     uv_unref((uv_handle_t *)&sockets->timer);
     sockets->poll.data = sockets;
     sockets->timer.data = sockets;
-    sockets->open = 2;
     sockets->closing = false;
     uv_poll_start(&sockets->poll, UV_READABLE, on_poll);
     return 0;
 }
 
+static void close_last(struct uvzk__sockets *sockets, uv_close_cb close_cb)
+{
+    uv_timer_init(sockets->poll.loop, &sockets->last);
+    sockets->last.data = sockets;
+    uv_close((uv_handle_t *)&sockets->last, close_cb);
+}
+
 static void on_closed(uv_handle_t *handle)
 {
     struct uvzk__sockets *sockets = handle->data;
-    if (--sockets->open == 0) {
-        close(sockets->epoll);
-        sockets->closed(sockets);
+    close(sockets->epoll);
+    sockets->closed(sockets);
+}
+
+/* Whatever was closed in the same turn of the loop, by whomever, is done with in the
+ * next. */
+static void on_all_closed(uv_handle_t *handle)
+{
+    close_last(handle->data, on_closed);
+}
+
+static void leave(uv_handle_t *handle)
+{
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
     }
 }
 
 void uvzk__sockets_close(struct uvzk__sockets *sockets)
 {
     sockets->closing = true;
-    uv_close((uv_handle_t *)&sockets->poll, on_closed);
-    uv_close((uv_handle_t *)&sockets->timer, on_closed);
+    leave((uv_handle_t *)&sockets->poll);
+    leave((uv_handle_t *)&sockets->timer);
+    close_last(sockets, on_all_closed);
 }
 
 int uvzk__sockets_watch(struct uvzk__sockets *sockets, int fd, bool readable,

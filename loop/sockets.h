@@ -1,6 +1,6 @@
 /* Sockets of ours on the loop, and one moment to come: however many sockets
  * there are, libuv sees one poll handle (an epoll set) and one timer. Neither keeps
- * the loop alive. */
+ * the loop alive; if somebody else closes them, nothing comes any more. */
 #ifndef UVZK_SOCKETS_H
 #define UVZK_SOCKETS_H
 
@@ -10,9 +10,8 @@
 
 struct uvzk__sockets {
     uv_poll_t poll;
-    uv_timer_t timer;
+    uv_timer_t timer, last;
     int epoll;
-    unsigned open; /* of poll and timer */
     bool closing;
     /* On the loop's thread, never from inside a call. */
     void (*ready)(struct uvzk__sockets *, int fd, bool readable, bool writable);
