@@ -185,7 +185,9 @@ static void inquire(struct uvzk__client *client)
     if (client->proof.mode == UVZK_PROOF_QUORUM) {
         summon(inquest, &client->held, HELD_A_PROOF);
     }
-    if (inquest->count > 0) {
+    bool holds = client->proof.mode == UVZK_PROOF_QUORUM &&
+                 !uvzk__list_empty(&client->held); /* though none of it may be read */
+    if (inquest->count > 0 || holds) {
         uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_MULTI, NULL, inquest_replied);
         inquest->rpc.ops = inquest->ops;
         inquest->rpc.op_count = inquest->count;

@@ -83,11 +83,31 @@ static void a_deleted_hold_is_noticed(void **state)
     scene_end(&crowd.scene);
 }
 
+/* Alone it is proved, too: the session is, and no more often than others. */
+static void it_stays_valid(void **state)
+{
+    static struct crowd crowd;
+
+    begin(&crowd, state);
+    acquire_release(&crowd.writing);
+    for (size_t i = 0; i < READERS; i++) {
+        acquire_await(&crowd.readers[i], 1000);
+        acquire_give_back(&crowd.readers[i]);
+    }
+    uint64_t before = sim_submitted(crowd.a.port);
+    scene_run_for(&crowd.scene, 3 * SCENE_TIMEOUT_MS);
+    assert_true(acquire_holds(&crowd.hold) && uvzk_is_held(&crowd.hold.request));
+    assert_true(sim_submitted(crowd.a.port) - before < 100);
+    acquire_give_back(&crowd.hold);
+    scene_end(&crowd.scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(all_readers_are_granted),
         SCENE_TEST(a_deleted_hold_is_noticed),
+        SCENE_TEST(it_stays_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
