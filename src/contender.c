@@ -422,6 +422,7 @@ void uvzk__contender_grant(struct uvzk__contender *contender)
     uvzk__prover_unwant(contender);
     uvzk__contender_want_no_position(contender);
     contender->held = true;
+    contender->unreadable = false;
     contender->claim->held_count++;
     contender->queue->writers_held += !contender->shared;
     uvzk__list_append(&contender->client->held, &contender->in_role);

@@ -165,7 +165,7 @@ static void summon(struct inquest *inquest, struct uvzk__link *head, size_t most
             return;
         }
         uvzk__list_append(head, uvzk__list_take(head));
-        if (!contender->unreadable) {
+        if (!contender->held || !contender->unreadable) {
             call(inquest, contender);
         }
     }
