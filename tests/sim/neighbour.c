@@ -398,6 +398,7 @@ void neighbour_begin(struct neighbour *neighbour, struct sim *sim, const char *n
     uvzk__list_init(&neighbour->sights);
     uvzk__list_init(&neighbour->chores);
     neighbour->port = sim_port_new(sim, name);
+    sim_keep_handle(neighbour->port);
     neighbour->port->user = &neighbour->user;
     sim_set_timeout(neighbour->port, timeout_ms);
     neighbour->port->open(neighbour->port);

@@ -186,6 +186,8 @@ void sim_repeat_connected(struct uvzk__port *port);
 /* The next time that it comes back, once it has heard that its connection is lost, it
  * does so on a new handle: its session goes on, its watches are lost. */
 void sim_replace_handle(struct uvzk__port *port);
+/* Another library's client: the faults at random never do that to it. */
+void sim_keep_handle(struct uvzk__port *port);
 /* The credentials are refused. The session lives on at the server. And whether that has
  * come to the client, ever. */
 void sim_fail_auth(struct uvzk__port *port);

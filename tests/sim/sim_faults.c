@@ -182,6 +182,11 @@ void sim_repeat_connected(struct uvzk__port *port)
     sim__client_push(client, answer);
 }
 
+void sim_keep_handle(struct uvzk__port *port)
+{
+    sim__client_of(port)->keeps_handle = true;
+}
+
 void sim_replace_handle(struct uvzk__port *port)
 {
     sim__client_of(port)->replace_handle = true;
@@ -327,7 +332,8 @@ static void client_faults(struct sim *sim, struct sim__client *client)
     if (dice(sim, faults->repeat_connected)) {
         sim_repeat_connected(port);
     }
-    if (faults->replace_handle > 0 && dice(sim, faults->replace_handle)) {
+    if (faults->replace_handle > 0 && dice(sim, faults->replace_handle) &&
+        !client->keeps_handle) {
         sim_replace_handle(port);
     }
     if (faults->move > 0 && dice(sim, faults->move)) {

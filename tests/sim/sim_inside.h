@@ -476,6 +476,7 @@ struct sim__client {
     bool lose_request, lose_reply, spoil_reply; /* the next one to arrive */
     uint32_t lose_events;                       /* watch events that are never told */
     bool replace_handle;                        /* at the next attempt that may */
+    bool keeps_handle; /* another library's: never replaced at random */
     bool watches_lost; /* by that; told with the next CONNECTED */
     int fail_open;
     struct sim__member *left; /* not to be tried next; NULL: none */
