@@ -204,6 +204,8 @@ void uvzk__acquisition_grant(struct uvzk__acquisition *acquisition)
 {
     if (acquisition->told == ASKED) {
         move(acquisition, GRANTING);
+        /* In the order of the grants, whatever else there was to be told before. */
+        uvzk__list_remove(&acquisition->telling.link);
         tell(acquisition);
     }
 }

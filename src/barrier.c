@@ -44,8 +44,3 @@ void uvzk__barrier_close(struct uvzk__client *client)
     client->barrier.open = false;
     uvzk__barrier_ask(client);
 }
-
-bool uvzk__barrier_open(const struct uvzk__client *client)
-{
-    return client->barrier.open;
-}

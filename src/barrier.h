@@ -18,9 +18,7 @@
 #ifndef UVZK_BARRIER_H
 #define UVZK_BARRIER_H
 
-#include <stdbool.h>
-
-struct uvzk__client;
+#include "state.h"
 
 /* A connection has come about: asks. */
 void uvzk__barrier_close(struct uvzk__client *);
@@ -30,6 +28,9 @@ void uvzk__barrier_close(struct uvzk__client *);
 void uvzk__barrier_ask(struct uvzk__client *);
 
 /* Whether it has been answered on this connection. */
-bool uvzk__barrier_open(const struct uvzk__client *);
+static inline bool uvzk__barrier_open(const struct uvzk__client *client)
+{
+    return client->barrier.open;
+}
 
 #endif

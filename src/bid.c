@@ -117,7 +117,16 @@ bool uvzk__bid_all_stand(const struct uvzk__bid *bid)
 
 bool uvzk__bid_complete(const struct uvzk__bid *bid)
 {
-    return uvzk__bid_leases(bid) == bid->wanted && uvzk__bid_all_stand(bid);
+    uint32_t standing = 0;
+
+    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        if (lease->node.state != UVZK__NODE_STANDING || lease->given_up) {
+            return false;
+        }
+        standing++;
+    }
+    return standing == bid->wanted;
 }
 
 bool uvzk__bid_settled(const struct uvzk__bid *bid)

@@ -76,12 +76,12 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
 
 void uvzk__leases_withdraw_offers(struct uvzk__queue *queue, bool asking)
 {
-    bool served = queue->taker == NULL || uvzk__bid_complete(queue->taker);
     struct uvzk__link offers, *link;
 
     if (uvzk__list_empty(&queue->offers)) {
         return;
     }
+    bool served = queue->taker == NULL || uvzk__bid_complete(queue->taker);
     bool awaited = asking || (served && next_is_ours(queue));
     uvzk__list_move(&queue->offers, &offers);
     while ((link = uvzk__list_take(&offers)) != NULL) {

@@ -70,10 +70,10 @@ static void withdraw(struct uvzk__bid *bid)
  * nothing meanwhile. */
 static void count_made(struct uvzk__queue *queue)
 {
-    uint64_t out = leases_out(queue);
-    struct uvzk__bid *bid;
+    struct uvzk__bid *bid = last_to_count(queue);
+    uint64_t out = bid == NULL ? 0 : leases_out(queue);
 
-    while ((bid = last_to_count(queue)) != NULL) {
+    for (; bid != NULL; bid = last_to_count(queue)) {
         bid->counted = true;
         if (out > bid->max(bid->claim)) {
             out -= bid->wanted;
