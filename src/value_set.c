@@ -64,8 +64,29 @@ struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
     return set;
 }
 
+/* Whether another one has been sent behind it: sent again it would undo that one. */
+static bool is_overtaken(const struct uvzk__value_set *set)
+{
+    const struct uvzk__link *head = &set->value->sets;
+
+    for (const struct uvzk__link *link = set->siblings.next; link != head;
+         link = link->next) {
+        if (UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__value_set, siblings)
+                ->state == UVZK__SET_SENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *reply)
 {
+    bool throttled = reply->status == UVZK_ETHROTTLED;
+
+    if (throttled && is_overtaken(set)) {
+        decide(set, UVZK_ETHROTTLED);
+        return;
+    }
     switch (reply->status) {
     case 0:
         uvzk__replica_learn(set->replica, &reply->stat, set->data, set->length);

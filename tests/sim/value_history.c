@@ -491,9 +491,10 @@ static void check_set(struct world *world, const struct set *set)
     } else if (set->took_effect == 1 && set->conditional &&
                !replaced_the_right_value(world, set)) {
         fail(world, "%s replaced another value than it was to replace", set->text);
-    } else if (set->status == UVZK_EBADVERSION ? !set->conditional
-               : set->status == UVZK_ENONODE   ? !world->vandals
-                                               : !may_have_taken_effect(set->status)) {
+    } else if (set->status == UVZK_EBADVERSION  ? !set->conditional
+               : set->status == UVZK_ENONODE    ? !world->vandals
+               : set->status == UVZK_ETHROTTLED ? (world->kinds & HISTORY_THROTTLE) == 0
+                                                : !may_have_taken_effect(set->status)) {
         fail(world, "%s says %s", set->text, name);
     }
 }
@@ -511,9 +512,8 @@ static void check_sets(struct world *world)
         if (set->took_effect == 0) {
             continue;
         }
-        /* One that is refused for a while is sent again, behind others. */
         if (*before != NULL && (*before)->incarnation == set->incarnation &&
-            set->place < (*before)->place && (world->kinds & HISTORY_THROTTLE) == 0) {
+            set->place < (*before)->place) {
             fail(world, "%s overtook %s", set->text, (*before)->text);
         }
         *before = set;
