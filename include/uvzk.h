@@ -384,8 +384,8 @@ typedef void (*uvzk_revoke_cb)(uvzk_acquire_t *request);
 
 /* FINAL. 0: the znode is known to be gone (or a re-entry was counted down).
  * UVZK_ELOST: the hold had been lost before its release was carried out.
- * UVZK_ENOAUTH: the directory's ACL forbids the delete, or nobody may read whose znode
- * of a fixed name it is that stands there; the session's end frees the lock. UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the delete
+ * UVZK_ENOAUTH: the directory's ACL forbids the delete; the session's end frees
+ * the lock. UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the delete
  * was answered; its end at the servers frees the lock.
  * UVZK_ECLOSED: the client was closed first; the session's end frees the
  * lock. */

@@ -11,6 +11,9 @@
 #include "lookout.h"
 #include "queue.h"
 
+/* Before a znode of ours, or of another one's, is looked at again that may not be read. */
+#define LOOK_AGAIN_MS 1000U
+
 static const char *name_of(const struct uvzk__contender *contender)
 {
     return uvzk__driven_of(contender)->driver->name;
@@ -82,15 +85,13 @@ static void inspected(struct uvzk__contender *contender, bool ours, int64_t czxi
 }
 
 /* The server will not tell. A look is taken again after a rest, for as long as a znode
- * of ours may stand there; a delete is given up, as when it is refused itself. */
+ * of ours may stand there: nobody else would delete it. */
 static void inspection_failed(struct uvzk__contender *contender, int status)
 {
     bool refused = uvzk__is_answer(status); /* else there will be another chance */
 
     if (refused && contender->node.state == UVZK__NODE_DOOMED) {
-        uvzk__node_sent(&contender->node);
-        uvzk__node_delete_replied(&contender->node, UVZK_ENOAUTH);
-        uvzk__contender_follow(contender);
+        uvzk__contender_rest(contender, LOOK_AGAIN_MS);
     } else if (refused) {
         uvzk__queue_rest(contender->queue);
         uvzk__contender_end(contender, status);

@@ -14,14 +14,6 @@
 #include "user.h"
 #include "world_real.h"
 
-/* A session closed while its server is silent: the client then loses memory of
- * its own (ZOOKEEPER-2894). The conformance suite runs without this. */
-__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libzookeeper_mt.so";
-}
-
 static int begin_world(void **state)
 {
     (void)state;

@@ -187,10 +187,9 @@ static void on_lost(uvzk_acquire_t *request, int reason)
 static void on_released(uvzk_acquire_t *request, int status)
 {
     struct ticket *ticket = told(request, RELEASING, "release", status);
-    bool blind = (ticket->actor->world->kinds & HISTORY_BLIND) != 0;
 
     if (status != 0 && status != UVZK_ELOST && status != UVZK_ECLOSED &&
-        status != UVZK_EEXPIRED && !(status == UVZK_ENOAUTH && blind) &&
+        status != UVZK_EEXPIRED &&
         !(status == UVZK_EAUTH && sim_auth_failed(ticket->actor->seat->port))) {
         history_fail(ticket->actor->world, "release says %s", uvzk_err_name(status));
     }
