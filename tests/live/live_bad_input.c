@@ -516,12 +516,17 @@ static void test_odd_characters(void **state)
 
 /* -------------------------------------------------------------------- rights */
 
-static void start_with_acl(const uvzk_acl_t *acl, const char *path)
+static void start_with_acls(const uvzk_acl_t *acl, size_t count, const char *path)
 {
     begin();
     live.options.acl = acl;
-    live.options.acl_count = 1;
+    live.options.acl_count = count;
     start_on(path);
+}
+
+static void start_with_acl(const uvzk_acl_t *acl, const char *path)
+{
+    start_with_acls(acl, 1, path);
 }
 
 static void test_reports_a_refused_acl(void **state)
@@ -543,9 +548,13 @@ static void test_reports_a_refused_acl(void **state)
 /* A directory of our own that we may not list: only its first place is known. */
 static void test_reports_an_acl_without_read(void **state)
 {
-    const uvzk_acl_t blind = {UVZK_PERM_CREATE | UVZK_PERM_DELETE, "world", "anyone"};
+    /* The digest is of "raw:raw". */
+    const uvzk_acl_t blind[] = {
+        {UVZK_PERM_CREATE | UVZK_PERM_DELETE, "world", "anyone"},
+        {UVZK_PERM_READ, "digest", "raw:d6EnEzqYquczJZvSt1l9D5Iogac="}};
     (void)state;
-    start_with_acl(&blind, "/blind");
+    start_with_acls(blind, LENGTH(blind), "/blind");
+    assert_int_equal(zoo_add_auth(live.raw, "digest", "raw:raw", 7, NULL, NULL), ZOK);
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
