@@ -177,6 +177,28 @@ static void a_refused_barrier_does_not_count(void **state)
     }
 }
 
+/* Nor is one that was asked for before the client heard that it is connected: who has
+ * answered it is not known. */
+static void a_barrier_of_before_does_not_count(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct search search;
+        struct scene *scene = &search.scene;
+
+        begin(&search, seed, state, LOSE_REPLY);
+        assert_true(scene_await_line(scene, search.from, "a", "CONNECTED", 1000));
+        assert_int_equal(sim_outstanding(search.a.port), 1); /* the barrier */
+        size_t again = scene->line_count;
+        sim_repeat_connected(search.a.port);
+        claim_await(&search.claim, 2000);
+        size_t asked = scene_line(scene, again, "a", "children " SCENE_PATH);
+        size_t old = scene_line(scene, again, "a", "multi -> ok");
+        assert_true(old < asked &&
+                    scene_line(scene, old + 1, "a", "multi -> ok") < asked);
+        end(&search);
+    }
+}
+
 /* A znode with the right name in it but another session's is not the lost one. */
 static void the_owner_is_compared(void **state)
 {
@@ -213,6 +235,7 @@ int main(void)
         SCENE_TEST(a_lonely_follower_decides_nothing),
         SCENE_TEST(the_search_is_repeated),
         SCENE_TEST(a_refused_barrier_does_not_count),
+        SCENE_TEST(a_barrier_of_before_does_not_count),
         SCENE_TEST(the_owner_is_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

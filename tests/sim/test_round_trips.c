@@ -235,6 +235,29 @@ static void test_foreign_handover_is_one_way_each(void **state)
     end();
 }
 
+/* Whoever tries once behind one of its own client's needs no server to say so. */
+static void test_try_behind_our_own_is_none(void **state)
+{
+    uvzk_acquire_options_t options;
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    (void)time_of_acquire(0, 0);
+    uint64_t before = requests(0);
+    uvzk_acquire_options_init(&options);
+    options.timeout_ms = 0;
+    waits[1].request.data = &waits[1];
+    assert_int_equal(
+        uvzk_lock_acquire(&mutexes[0], &waits[1].request, &options, on_acquired, on_lost),
+        0);
+    sim_run_for(sim, 1);
+    assert_true(waits[1].told);
+    assert_int_equal(waits[1].status, UV_ETIMEDOUT);
+    assert_int_equal(requests(0), before);
+    let_go(0);
+    sim_run_for(sim, 500);
+    end();
+}
+
 /* Who writes reads with its own number: nothing is listed. */
 static void test_downgrade_is_one(void **state)
 {
@@ -307,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_new_directory_is_three),
         cmocka_unit_test(test_local_handover_is_none),
         cmocka_unit_test(test_foreign_handover_is_one_way_each),
+        cmocka_unit_test(test_try_behind_our_own_is_none),
         cmocka_unit_test(test_downgrade_is_one),
         cmocka_unit_test(test_multi_lock_is_two),
         cmocka_unit_test(test_semaphore_is_two),
