@@ -18,6 +18,8 @@ class Mutant:
     file: str  # below the project's directory
     why: str = ""
     function: str = ""  # where the text has to be unique; "": in the file
+    noticed_by: str = ""  # the test that noticed it last time; "": nobody knows
+    settings: dict = field(default_factory=dict)  # of the tests' environment
     hunks: list = field(default_factory=list)  # of (old, new)
 
     def apply(self, source):
@@ -74,6 +76,8 @@ def parse(text, where):
             mutants[-1].function = rest.strip()
         elif mark == "why:":
             mutants[-1].why = rest.strip()
+        elif mark == "with:":
+            mutants[-1].settings.update(pair.split("=", 1) for pair in rest.split())
         elif mark in ("-", "+"):
             hunks = mutants[-1].hunks
             if mark == "-" and (in_new or not hunks):
@@ -88,6 +92,19 @@ def parse(text, where):
     return mutants
 
 
+NOTICED = pathlib.Path(__file__).parent / "noticed"
+
+
+def noticed():
+    """Which test noticed each of them."""
+    lines = NOTICED.read_text().splitlines() if NOTICED.exists() else []
+    return dict(line.split() for line in lines)
+
+
+def write_noticed(tests):
+    NOTICED.write_text("".join(f"{name} {test}\n" for name, test in sorted(tests.items())))
+
+
 def by_hand():
     """All of them, in the order of their files' names."""
     directory = pathlib.Path(__file__).parent / "by_hand"
@@ -98,4 +115,7 @@ def by_hand():
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise SystemExit(f"two mutants have one name: {', '.join(sorted(twice))}")
+    known = noticed()
+    for mutant in mutants:
+        mutant.noticed_by = known.get(mutant.name, "")
     return mutants

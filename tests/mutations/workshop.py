@@ -37,6 +37,7 @@ class Workshop:
         self.jobs = jobs
         self.histories = histories
         self.longest = longest  # seconds of a test that is worth its time
+        self.noticed = {}  # (file, test): how many mutants of the file it has noticed
         self.took = {}  # seconds of work, of tests that passed
         if self.took_file.exists():
             self.took = json.loads(self.took_file.read_text())
@@ -139,20 +140,24 @@ class Workshop:
         for directory, its in names.items():
             self.tests[directory] = [by_name[name] for name in its]
 
-    def order(self, test):
-        """The quick ones first; before that is known units, regressions, histories."""
+    def order(self, test, mutant):
+        """Who noticed this mutant before; then the quick ones, and those that notice much
+        of what happens to its file."""
         histories = test.name.startswith("test_histories_")
         guess = 4 if histories else 1 if "sim" in test.labels else 0.1
-        return (self.took.get(test.name, guess), test.name)
+        seconds = 0.02 + self.took.get(test.name, guess)
+        count = self.noticed.get((mutant.file, test.name), 0)
+        return (test.name != mutant.noticed_by, seconds / (1 + 4 * count), test.name)
 
     def processor_limit(self, test):
         """Seconds of work: many times as much as it takes is a hang, on any machine."""
-        return int(10 + 5 * self.took.get(test.name, 10))
+        return int(3 + 5 * self.took.get(test.name, 10))
 
-    def run(self, test):
+    def run(self, test, settings):
         """What was wrong, or None."""
         environment = dict(os.environ, **test.environment)
         environment["UVZK_HISTORIES"] = str(self.histories)
+        environment.update(settings)
         worked = work_of_children()
         with (self.output / "test.txt").open("wb") as output:
             process = subprocess.Popen(
@@ -165,7 +170,7 @@ class Workshop:
                 code = -signal.SIGXCPU
             finally:
                 end_group(process)
-        if code == 0:
+        if code == 0 and not settings:
             self.took[test.name] = round(work_of_children() - worked, 2)
             self.took_file.write_text(json.dumps(self.took))
         return None if code in (0, 77) else "hangs" if code == -signal.SIGXCPU else "fails"
@@ -178,20 +183,25 @@ class Workshop:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
 
-    def fails(self, test):
+    def fails(self, test, settings):
         """Servers and their clocks: on a loaded machine one failure is no failure yet."""
-        how = self.run(test)
-        return self.run(test) if how is not None and "live" in test.labels else how
+        how = self.run(test, settings)
+        if how is not None and "live" in test.labels:
+            how = self.run(test, settings)
+        return how
 
-    def first_failure(self, file):
+    def first_failure(self, mutant):
         """(name, how) of the first test that notices; None: none does."""
         if not self.ninja("uvzk_inside"):  # which all test programs share
             return "the linker", "fails"
-        for test in sorted(self.tests[file.split("/")[0]], key=self.order):
+        tests = self.tests[mutant.file.split("/")[0]]
+        for test in sorted(tests, key=lambda test: self.order(test, mutant)):
             if self.took.get(test.name, 0) > self.longest:
                 continue
-            how = self.fails(test)
+            how = self.fails(test, mutant.settings if test.name == mutant.noticed_by else {})
             if how is not None:
+                key = (mutant.file, test.name)
+                self.noticed[key] = self.noticed.get(key, 0) + 1
                 return test.name, how
         return None
 
