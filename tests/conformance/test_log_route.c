@@ -1,0 +1,99 @@
+/* Lines of the ZooKeeper client on their way to a port's log: each takes the route that
+ * its thread has entered, and so many are under way at most. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log_route.h"
+#include "zk_port.h"
+
+struct listener {
+    struct uvzk__zk_port port;
+    struct uvzk__port_user user;
+    struct uvzk__log_route route;
+    unsigned lines;
+    int level;
+    char last[256];
+};
+
+static void on_line(struct uvzk__port_user *user, int level, const char *line)
+{
+    struct listener *listener =
+        (struct listener *)(void *)((char *)user - offsetof(struct listener, user));
+    listener->lines++;
+    listener->level = level;
+    (void)snprintf(listener->last, sizeof(listener->last), "%s", line);
+}
+
+static void begin(struct listener *listener)
+{
+    memset(listener, 0, sizeof(*listener));
+    listener->user.log = on_line;
+    listener->port.port.user = &listener->user;
+    assert_int_equal(uvzk__hop_init(&listener->port.hop), 0);
+    uvzk__log_route_begin(&listener->route, &listener->port);
+}
+
+static void end(struct listener *listener)
+{
+    uvzk__log_route_end(&listener->route);
+    uvzk__hop_destroy(&listener->port.hop);
+}
+
+static void say(const struct listener *listener, const char *line)
+{
+    uvzk__log_route_enter(&listener->route);
+    uvzk__log_route_callback()(line);
+    uvzk__log_route_leave();
+}
+
+static void a_line_takes_the_route_of_its_thread(void **state)
+{
+    struct listener one, other;
+    (void)state;
+    begin(&one);
+    begin(&other);
+    say(&other, "what\nis it");
+    say(&other, "1:ZOO_ERROR@here: bad");
+    uvzk__log_route_callback()("of nobody");
+    uvzk__hop_drain(&one.port.hop);
+    uvzk__hop_drain(&other.port.hop);
+    assert_int_equal(one.lines, 0);
+    assert_int_equal(other.lines, 2);
+    assert_int_equal(other.level, UVZK_LOG_ERROR);
+    end(&one);
+    say(&one, "after the end");
+    end(&other);
+}
+
+/* Behind the first of the others comes how many are missing; and then there is room. */
+static void lines_beyond_the_limit_are_counted(void **state)
+{
+    struct listener one;
+    (void)state;
+    begin(&one);
+    for (unsigned i = 0; i < UVZK__LOG_LINES_MAX + 5; i++) {
+        say(&one, "again");
+    }
+    uvzk__hop_drain(&one.port.hop);
+    assert_int_equal(one.lines, UVZK__LOG_LINES_MAX + 1);
+    say(&one, "at last");
+    uvzk__hop_drain(&one.port.hop);
+    assert_int_equal(one.lines, UVZK__LOG_LINES_MAX + 2);
+    assert_string_equal(one.last, "at last");
+    end(&one);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_takes_the_route_of_its_thread),
+        cmocka_unit_test(lines_beyond_the_limit_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
