@@ -18,6 +18,10 @@ OUTPUT_MAX = 256 << 20  # bytes that a test may write
 MEMORY_MAX = 4 << 30
 
 
+class NoTime(Exception):
+    """The tests that are left would take too long."""
+
+
 @dataclass
 class Test:
     name: str
@@ -37,6 +41,7 @@ class Workshop:
         self.jobs = jobs
         self.histories = histories
         self.longest = longest  # seconds of a test that is worth its time
+        self.end = float("inf")  # time.monotonic(): no test is begun later
         self.noticed = {}  # (file, test): how many mutants of the file it has noticed
         self.took = {}  # seconds of work, of tests that passed
         if self.took_file.exists():
@@ -198,6 +203,8 @@ class Workshop:
         for test in sorted(tests, key=lambda test: self.order(test, mutant)):
             if self.took.get(test.name, 0) > self.longest:
                 continue
+            if time.monotonic() >= self.end:
+                raise NoTime
             how = self.fails(test, mutant.settings if test.name == mutant.noticed_by else {})
             if how is not None:
                 key = (mutant.file, test.name)
