@@ -194,6 +194,24 @@ static void waiters_are_told_closed_at_once(void **state)
     }
 }
 
+/* Its znode goes before its session does, and it is told 0. */
+static void a_release_under_way_is_waited_for(void **state)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct scene scene;
+        struct process a;
+        struct claim claim;
+
+        scene_begin_held(&scene, seed, state, &a, &claim);
+        claim_release(&claim);
+        process_close(&a);
+        assert_true(scene_await(&scene, &a.closed, 2000));
+        assert_int_equal(claim.released, 1);
+        assert_int_equal(claim.release_status, 0);
+        scene_end(&scene);
+    }
+}
+
 static void never_answered(uvzk_acquire_t *request, int status)
 {
     (void)request;
@@ -228,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(everybody_is_answered),
         SCENE_TEST(waiters_are_told_closed_at_once),
+        SCENE_TEST(a_release_under_way_is_waited_for),
         SCENE_TEST(a_closing_client_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,6 +230,31 @@ static void an_invalid_hold_is_not_re_entered(void **state)
     }
 }
 
+/* The client is connected with another session, and nobody has said that the one before
+ * has ended: nothing of it is held any more. */
+static void a_replaced_session_is_lost(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct scene scene;
+        struct process a;
+        struct claim claim;
+
+        scene_begin_held(&scene, seed, state, &a, &claim);
+        const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
+                                                  .session_id =
+                                                      sim_session_id(a.port) + 1,
+                                                  .timeout_ms = SCENE_TIMEOUT_MS,
+                                                  .local_address = ""};
+        a.port->user->session(a.port->user, &event);
+        assert_true(scene_await(&scene, &claim.lost, 10));
+        assert_int_equal(claim.reason, UVZK_EEXPIRED);
+        assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
+        process_close(&a);
+        assert_true(scene_await(&scene, &a.closed, 5000));
+        scene_end(&scene);
+    }
+}
+
 /* Who releases what was lost is told so. */
 static void releasing_a_lost_hold_says_so(void **state)
 {
@@ -255,6 +280,7 @@ int main(void)
         SCENE_TEST(a_short_interruption_is_survived),
         SCENE_TEST(a_lost_hold_is_not_re_entered),
         SCENE_TEST(an_invalid_hold_is_not_re_entered),
+        SCENE_TEST(a_replaced_session_is_lost),
         SCENE_TEST(releasing_a_lost_hold_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
