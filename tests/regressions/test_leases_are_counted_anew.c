@@ -93,10 +93,35 @@ static void after_a_ticket_was_deleted_unheard(void **state)
     scene_end(&turns.scene);
 }
 
+/* A has one lease and keeps it; whether there is another one to be had is not what it
+ * was at the last try. */
+static void at_every_try(void **state)
+{
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        static struct turns turns;
+
+        begin(&turns, seed, state);
+        acquire_take(&turns.before, &turns.a, &turns.of_a, 1);
+        acquire_take(&turns.between, &turns.b, &turns.of_b, LEASES_MAX - 1);
+        acquire_begin(&turns.first, &turns.a, &turns.of_a, 1, UVZK_TRY_ONCE);
+        assert_true(scene_await(&turns.scene, &turns.first.acquired, 1000));
+        assert_int_equal(turns.first.status, UV_ETIMEDOUT);
+        scene_run_for(&turns.scene, 500);
+        acquire_give_back(&turns.between);
+        acquire_begin(&turns.second, &turns.a, &turns.of_a, 1, UVZK_TRY_ONCE);
+        assert_true(scene_await(&turns.scene, &turns.second.acquired, 1000));
+        assert_int_equal(turns.second.status, 0);
+        acquire_give_back(&turns.second);
+        acquire_give_back(&turns.before);
+        scene_end(&turns.scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(after_a_ticket_was_deleted_unheard),
+        SCENE_TEST(at_every_try),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
