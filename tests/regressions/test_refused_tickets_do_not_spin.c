@@ -15,6 +15,8 @@ struct client {
     struct acquire bids[MANY];
 };
 
+static const char *unreadable; /* what the paths have of those without READ */
+
 /* Contenders' znodes are anybody's, but for READ; directories are open. */
 static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t *count)
 {
@@ -24,7 +26,7 @@ static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t
 
     (void)client;
     *count = 1;
-    return strstr(path, "/_c_") != NULL ? &closed : &open;
+    return strstr(path, unreadable) != NULL ? &closed : &open;
 }
 
 static void begin(struct client *client, void *const *state)
@@ -45,6 +47,7 @@ static void each_is_told(void **state)
 {
     static struct client client;
 
+    unreadable = "/_c_";
     begin(&client, state);
     for (unsigned i = 0; i < MANY; i++) {
         acquire_begin(&client.bids[i], &client.a, &client.semaphore, 1 + i % 2,
@@ -61,10 +64,34 @@ static void each_is_told(void **state)
     scene_end(&client.scene);
 }
 
+/* Only the leases may not be read: the delete of a ticket that has a lease handed on checks
+ * that in vain, and goes without the check while the lease is held. */
+static void leases_are_not_checked_in_vain(void **state)
+{
+    static struct client client;
+    struct acquire *first = &client.bids[0], *next = &client.bids[1];
+
+    unreadable = "-lease-";
+    begin(&client, state);
+    acquire_take(first, &client.a, &client.semaphore, 2);
+    acquire_begin(next, &client.a, &client.semaphore, 2, UVZK_WAIT_FOREVER);
+    scene_run_for(&client.scene, 500);
+    acquire_release(first);
+    acquire_await(next, 1000);
+    scene_run_for(&client.scene, 1000);
+    assert_true(uvzk_is_held(&next->request));
+    assert_int_equal(sim_children(client.scene.sim, PATH "/locks", NULL, 0), 0);
+    assert_true(sim_submitted(client.a.port) < 40);
+    acquire_give_back(next);
+    assert_int_equal(sim_children(client.scene.sim, PATH "/leases", NULL, 0), 0);
+    scene_end(&client.scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(each_is_told),
+        SCENE_TEST(leases_are_not_checked_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
