@@ -21,7 +21,7 @@ struct wait {
 static struct sim *sim;
 static uvzk_client_t clients[2];
 static uvzk_mutex_t mutexes[2];
-static struct wait waits[3];
+static struct wait waits[8];
 static int closed;
 
 static struct wait *wait_of(uvzk_acquire_t *request)
@@ -322,6 +322,32 @@ static void test_semaphore_is_two(void **state)
     assert_int_equal(time_of_semaphore(0, 1, &asked), 4 * ROUND_TRIP);
 }
 
+/* However many let go in one turn. */
+static void test_local_handover_of_leases_is_none(void **state)
+{
+    uvzk_semaphore_t semaphore = {0};
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    assert_int_equal(uvzk_semaphore_init(&clients[0], &semaphore, "/s", 4, NULL), 0);
+    for (int i = 0; i < 8; i++) {
+        ask_for(i, &semaphore, 1, NULL);
+    }
+    sim_run_for(sim, 1000);
+    assert_true(waits[3].told && !waits[4].told);
+    uint64_t from = sim_now(sim);
+    for (int i = 0; i < 4; i++) {
+        let_go(i);
+    }
+    sim_run_for(sim, 500);
+    for (int i = 4; i < 8; i++) {
+        assert_true(waits[i].told);
+        assert_int_equal(waits[i].at_ms, from);
+        let_go(i);
+    }
+    sim_run_for(sim, 500);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_downgrade_is_one),
         cmocka_unit_test(test_multi_lock_is_two),
         cmocka_unit_test(test_semaphore_is_two),
+        cmocka_unit_test(test_local_handover_of_leases_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
