@@ -200,12 +200,16 @@ class Workshop:
         if not self.ninja("uvzk_inside"):  # which all test programs share
             return "the linker", "fails"
         tests = self.tests[mutant.file.split("/")[0]]
-        for test in sorted(tests, key=lambda test: self.order(test, mutant)):
+        tests = sorted(tests, key=lambda test: self.order(test, mutant))
+        runs = [(test, {}) for test in tests]
+        if mutant.settings and mutant.noticed_by == tests[0].name:
+            runs.insert(0, (tests[0], mutant.settings))
+        for test, settings in runs:
             if self.took.get(test.name, 0) > self.longest:
                 continue
             if time.monotonic() >= self.end:
                 raise NoTime
-            how = self.fails(test, mutant.settings if test.name == mutant.noticed_by else {})
+            how = self.fails(test, settings)
             if how is not None:
                 key = (mutant.file, test.name)
                 self.noticed[key] = self.noticed.get(key, 0) + 1
