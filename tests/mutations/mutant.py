@@ -19,7 +19,6 @@ class Mutant:
     why: str = ""
     function: str = ""  # where the text has to be unique; "": in the file
     noticed_by: str = ""  # the test that noticed it last time; "": nobody knows
-    settings: dict = field(default_factory=dict)  # of the tests' environment
     hunks: list = field(default_factory=list)  # of (old, new)
 
     def apply(self, source):
@@ -76,8 +75,6 @@ def parse(text, where):
             mutants[-1].function = rest.strip()
         elif mark == "why:":
             mutants[-1].why = rest.strip()
-        elif mark == "with:":
-            mutants[-1].settings.update(pair.split("=", 1) for pair in rest.split())
         elif mark in ("-", "+"):
             hunks = mutants[-1].hunks
             if mark == "-" and (in_new or not hunks):

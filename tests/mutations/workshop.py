@@ -158,11 +158,10 @@ class Workshop:
         """Seconds of work: many times as much as it takes is a hang, on any machine."""
         return int(3 + 5 * self.took.get(test.name, 10))
 
-    def run(self, test, settings):
+    def run(self, test):
         """What was wrong, or None."""
         environment = dict(os.environ, **test.environment)
         environment["UVZK_HISTORIES"] = str(self.histories)
-        environment.update(settings)
         worked = work_of_children()
         with (self.output / "test.txt").open("wb") as output:
             process = subprocess.Popen(
@@ -175,7 +174,7 @@ class Workshop:
                 code = -signal.SIGXCPU
             finally:
                 end_group(process)
-        if code == 0 and not settings:
+        if code == 0:
             self.took[test.name] = round(work_of_children() - worked, 2)
             self.took_file.write_text(json.dumps(self.took))
         return None if code in (0, 77) else "hangs" if code == -signal.SIGXCPU else "fails"
@@ -188,28 +187,22 @@ class Workshop:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
 
-    def fails(self, test, settings):
+    def fails(self, test):
         """Servers and their clocks: on a loaded machine one failure is no failure yet."""
-        how = self.run(test, settings)
-        if how is not None and "live" in test.labels:
-            how = self.run(test, settings)
-        return how
+        how = self.run(test)
+        return self.run(test) if how is not None and "live" in test.labels else how
 
     def first_failure(self, mutant):
         """(name, how) of the first test that notices; None: none does."""
         if not self.ninja("uvzk_inside"):  # which all test programs share
             return "the linker", "fails"
         tests = self.tests[mutant.file.split("/")[0]]
-        tests = sorted(tests, key=lambda test: self.order(test, mutant))
-        runs = [(test, {}) for test in tests]
-        if mutant.settings and mutant.noticed_by == tests[0].name:
-            runs.insert(0, (tests[0], mutant.settings))
-        for test, settings in runs:
+        for test in sorted(tests, key=lambda test: self.order(test, mutant)):
             if self.took.get(test.name, 0) > self.longest:
                 continue
             if time.monotonic() >= self.end:
                 raise NoTime
-            how = self.fails(test, settings)
+            how = self.fails(test)
             if how is not None:
                 key = (mutant.file, test.name)
                 self.noticed[key] = self.noticed.get(key, 0) + 1
