@@ -35,16 +35,24 @@ static uint32_t read_u32(const unsigned char *at)
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
+/* Nobody has such a session, whatever the bytes are. */
+static void write_random(unsigned char *at, size_t length)
+{
+    if (getrandom(at, length, GRND_NONBLOCK) < 0) {
+        memset(at, 0x5a, length);
+    }
+}
+
 /* A session id begins with the number of the server that made it, 1 to 254. */
 static void write_request(unsigned char request[REQUEST_BYTES])
 {
     memset(request, 0, REQUEST_BYTES);
     write_u32(request, REQUEST_BYTES - 4);
     write_u32(request + TIMEOUT_AT, ASKED_TIMEOUT_MS);
-    (void)getrandom(request + SESSION_AT, 8, GRND_NONBLOCK);
+    write_random(request + SESSION_AT, 8);
     request[SESSION_AT] = 0xff;
     write_u32(request + PASSWORD_LENGTH_AT, PASSWORD_BYTES);
-    (void)getrandom(request + PASSWORD_AT, PASSWORD_BYTES, GRND_NONBLOCK);
+    write_random(request + PASSWORD_AT, PASSWORD_BYTES);
 }
 
 static enum uvzk__verdict out_of_reach(struct uvzk__probe *probe, int error)

@@ -119,7 +119,9 @@ static void tell_verdict(struct uvzk__search *search, struct target *target)
 static uint64_t jittered(uint32_t ms)
 {
     uint32_t random = 0;
-    (void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0) {
+        random = 0; /* in the middle of an early boot: then they do come together */
+    }
     return ms - ms / 4 + random % (ms / 2 + 1);
 }
 
