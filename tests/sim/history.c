@@ -225,6 +225,8 @@ static void close_all(struct world *world)
 static void finish(struct world *world)
 {
     sim_set_faults(world->sim, NULL);
+    /* The sessions of who has closed meanwhile run out from then on. */
+    step_until(world, sim_back_at(world->sim), NULL);
     do {
         step_until(world, sim_now(world->sim) + HEAL_MS, at_rest);
         if (!at_rest(world)) {

@@ -152,6 +152,11 @@ uint64_t sim_now(const struct sim *sim)
     return sim->now;
 }
 
+uint64_t sim_back_at(const struct sim *sim)
+{
+    return sim->server.up_at;
+}
+
 uint64_t sim_steps(const struct sim *sim)
 {
     return sim->steps;

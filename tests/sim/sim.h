@@ -81,6 +81,8 @@ void sim_run_for(struct sim *sim, uint64_t ms);
 
 uint64_t sim_now(const struct sim *sim);
 uint64_t sim_steps(const struct sim *sim); /* performed so far */
+/* When the servers are, or were, back from the last restart. */
+uint64_t sim_back_at(const struct sim *sim);
 /* Uniform in [0, n), from the one generator of this simulation; n >= 1. */
 uint64_t sim_random(struct sim *sim, uint64_t n);
 
