@@ -39,8 +39,9 @@ void uvzk__bid_free(struct uvzk__claim *claim)
 
 /* ---------------------------------------------------------------- its leases */
 
-struct uvzk__contender *uvzk__lease_after(const struct uvzk__claim *claim,
-                                          struct uvzk__link *link)
+/* The list's head is such a link, too. */
+static struct uvzk__contender *lease_after(const struct uvzk__claim *claim,
+                                           struct uvzk__link *link)
 {
     for (link = link->next; link != &claim->contenders; link = link->next) {
         struct uvzk__contender *contender =
@@ -54,12 +55,12 @@ struct uvzk__contender *uvzk__lease_after(const struct uvzk__claim *claim,
 
 struct uvzk__contender *uvzk__first_lease(const struct uvzk__claim *claim)
 {
-    return uvzk__lease_after(claim, claim->contenders.next->prev);
+    return lease_after(claim, claim->contenders.next->prev);
 }
 
 struct uvzk__contender *uvzk__next_lease(const struct uvzk__contender *lease)
 {
-    return uvzk__lease_after(lease->claim, lease->in_claim.next->prev);
+    return lease_after(lease->claim, lease->in_claim.next->prev);
 }
 
 uint32_t uvzk__bid_leases(const struct uvzk__bid *bid)

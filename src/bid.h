@@ -40,10 +40,7 @@ static inline struct uvzk__bid *uvzk__bid_of(const struct uvzk__claim *claim)
     return claim->extra;
 }
 
-/* The lease behind this link of claim->contenders, or NULL. The list's head is such
- * a link. */
-struct uvzk__contender *uvzk__lease_after(const struct uvzk__claim *,
-                                          struct uvzk__link *);
+/* Its leases, one after the other; NULL behind the last. */
 struct uvzk__contender *uvzk__first_lease(const struct uvzk__claim *);
 struct uvzk__contender *uvzk__next_lease(const struct uvzk__contender *);
 

@@ -263,6 +263,14 @@ void uvzk__contender_create_op(struct uvzk__contender *contender, struct uvzk__o
     uvzk__contender_data(contender, &op->data, &op->data_length);
 }
 
+void uvzk__contender_check_op(const struct uvzk__contender *contender,
+                              struct uvzk__op *op)
+{
+    op->kind = UVZK__OP_CHECK;
+    op->path = contender->path;
+    op->version = -1;
+}
+
 void uvzk__contender_create(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;

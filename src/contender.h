@@ -37,6 +37,9 @@ void uvzk__contender_create(struct uvzk__contender *);
 /* The same as an op of a multi. */
 void uvzk__contender_create_op(struct uvzk__contender *, struct uvzk__op *);
 
+/* An op that fails unless its node stands. Its path is borrowed. */
+void uvzk__contender_check_op(const struct uvzk__contender *, struct uvzk__op *);
+
 /* A request that makes its node has just been submitted, and: its reply has come.
  * path: of the node made; czxid: 0 if it is not known yet. Both for status 0 only. */
 void uvzk__contender_sent(struct uvzk__contender *);

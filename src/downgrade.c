@@ -76,9 +76,7 @@ static void create(struct uvzk__contender *reader)
         return;
     }
     uvzk__contender_name(reader, downgrade->writer_place.sequence);
-    downgrade->ops[0].kind = UVZK__OP_CHECK;
-    downgrade->ops[0].path = downgrade->writer->path;
-    downgrade->ops[0].version = -1;
+    uvzk__contender_check_op(downgrade->writer, &downgrade->ops[0]);
     downgrade->ops[1].kind = UVZK__OP_CREATE;
     downgrade->ops[1].mode = UVZK__EPHEMERAL;
     downgrade->ops[1].path = reader->path;

@@ -80,9 +80,7 @@ static struct uvzk__lease_making *new_making(struct uvzk__bid *taker)
     uvzk__rpc_prepare(&making->rpc, UVZK__RPC_MULTI, NULL, replied);
     making->queue = taker->leases;
     making->ticket = taker->leases->taker->ticket;
-    making->ops[0].kind = UVZK__OP_CHECK;
-    making->ops[0].path = making->ticket->path;
-    making->ops[0].version = -1;
+    uvzk__contender_check_op(making->ticket, &making->ops[0]);
     making->rpc.ops = making->ops;
     making->rpc.op_count = 1;
     uvzk__contender_pin(making->ticket);

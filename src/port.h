@@ -28,10 +28,11 @@
  *    AUTH_FAILED: every outstanding rpc is replied first (EEXPIRED, EAUTH; what
  *    has an outcome already keeps it), and so is what is submitted from inside
  *    these replies, with the same; all watches are dropped without firing, then
- *    the event is told with nothing outstanding, and the handle is down. OPEN_FAILED: open() came to nothing; the handle is down. When the
- *    handle is down, open() may be called, also from inside the event. After
- *    abandon() the handle ends as if its session had expired, if it is not
- *    connected by then; the session may live on at the servers.
+ *    the event is told with nothing outstanding, and the handle is down.
+ *    OPEN_FAILED: open() came to nothing; the handle is down. When the handle is
+ *    down, open() may be called, also from inside the event. After abandon() the
+ *    handle ends as if its session had expired, if it is not connected by then;
+ *    the session may live on at the servers.
  *    CONNECTED may come without a SUSPENDED before it: then outstanding rpcs
  *    stand as they are.
  *  7 Not connected (before the first CONNECTED, after SUSPENDED, EXPIRED, ...):

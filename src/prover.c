@@ -147,9 +147,7 @@ static void call(struct inquest *inquest, struct uvzk__contender *contender)
 {
     struct uvzk__op *op = &inquest->ops[inquest->count];
 
-    op->kind = UVZK__OP_CHECK;
-    op->path = contender->path;
-    op->version = -1;
+    uvzk__contender_check_op(contender, op);
     uvzk__contender_pin(contender);
     contender->inquired = true;
     inquest->contenders[inquest->count++] = contender;

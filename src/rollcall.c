@@ -10,11 +10,7 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
 
 static void call(struct uvzk__rollcall *rollcall, struct uvzk__contender *contender)
 {
-    struct uvzk__op *op = &rollcall->ops[rollcall->count];
-
-    op->kind = UVZK__OP_CHECK;
-    op->path = contender->path;
-    op->version = -1;
+    uvzk__contender_check_op(contender, &rollcall->ops[rollcall->count]);
     uvzk__contender_pin(contender);
     rollcall->contenders[rollcall->count++] = contender;
 }
