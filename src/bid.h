@@ -8,7 +8,8 @@
  *                      `---- handed on by one that lets go -----'
  *
  * COUNTED: a listing that was sent behind the multi has shown that there is room for
- * them. Leases that are handed on were counted when they were made. */
+ * them. Leases that are handed on were counted when they were made. Of too many the last
+ * in line goes, counted or not; with a lowered count all are counted again. */
 #ifndef UVZK_BID_H
 #define UVZK_BID_H
 
@@ -23,6 +24,7 @@ struct uvzk__bid {
     int64_t token;       /* the czxid of the ticket that took the leases */
     uint64_t made_stamp; /* of the multi that made the last of its leases; 0: none did */
     bool counted;        /* COUNTED, or nothing made yet */
+    uint64_t allowed;    /* max when it was COUNTED, or had leases handed on */
     bool handed_on;      /* some of them were somebody else's before */
     bool surplus;        /* nobody shall have what it lets go */
     /* How many leases there may be at this moment, of everybody. */

@@ -49,6 +49,7 @@ void uvzk__leases_take_offers(struct uvzk__bid *bid)
         bid->ticket->once = true; /* without it others would wait for what we have */
         uvzk__bid_begin(bid);
         bid->handed_on = true;
+        bid->allowed = bid->max(bid->claim);
         have++;
     }
 }

@@ -38,15 +38,34 @@ static uint64_t leases_out(const struct uvzk__queue *queue)
     return count;
 }
 
-/* The last one whose leases all stand and have not been counted, although a listing
- * behind them has come; or NULL. */
+/* Whether all of its leases stand, a listing behind them has come, and it has not been
+ * counted; or only when there might be more than now. */
+static bool to_count(const struct uvzk__queue *queue, const struct uvzk__bid *bid)
+{
+    return !bid->claim->given_up && queue->listed_stamp > bid->made_stamp &&
+           (!bid->counted || bid->max(bid->claim) < bid->allowed) &&
+           uvzk__bid_complete(bid);
+}
+
+/* The last in line to be counted; or NULL. */
 static struct uvzk__bid *last_to_count(struct uvzk__queue *queue)
 {
     for (struct uvzk__link *link = queue->bidding.prev; link != &queue->bidding;
          link = link->prev) {
+        if (to_count(queue, bid_at(link))) {
+            return bid_at(link);
+        }
+    }
+    return NULL;
+}
+
+/* The last in line that has leases, or may have; or NULL. */
+static struct uvzk__bid *last_begun(struct uvzk__queue *queue)
+{
+    for (struct uvzk__link *link = queue->bidding.prev; link != &queue->bidding;
+         link = link->prev) {
         struct uvzk__bid *bid = bid_at(link);
-        if (!bid->claim->given_up && !bid->counted &&
-            queue->listed_stamp > bid->made_stamp && uvzk__bid_complete(bid)) {
+        if (!bid->claim->given_up && uvzk__bid_begun(bid)) {
             return bid;
         }
     }
@@ -56,13 +75,33 @@ static struct uvzk__bid *last_to_count(struct uvzk__queue *queue)
 /* It waits on, for as long as its ticket stands. */
 static void withdraw(struct uvzk__bid *bid)
 {
-    int status =
-        bid->ticket == NULL ? UVZK_EDELETED : uvzk__bid_return(bid, bid->wanted, true);
+    int status = bid->ticket == NULL ? UVZK_EDELETED
+                                     : uvzk__bid_return(bid, uvzk__bid_leases(bid), true);
 
+    bid->counted = true;
+    bid->handed_on = false;
     if (status != 0) {
         bid->surplus = true;
         uvzk__claim_end(bid->claim, status);
     }
+}
+
+/* Until there are no more than there may be, or it has none itself: those behind it go
+ * first, counted or not, or they would be granted before it. False: what one of them has
+ * is not known yet. */
+static bool withdraw_surplus(struct uvzk__bid *bid, uint64_t *out)
+{
+    struct uvzk__bid *last = NULL;
+
+    while (last != bid && *out > bid->max(bid->claim)) {
+        last = last_begun(bid->leases);
+        if (!uvzk__bid_settled(last)) {
+            return false;
+        }
+        *out -= uvzk__bid_leases_out(last);
+        withdraw(last);
+    }
+    return true;
 }
 
 /* Whoever else makes leases counts after that, and sees ours. So those of ours may hold
@@ -73,12 +112,10 @@ static void count_made(struct uvzk__queue *queue)
     struct uvzk__bid *bid = last_to_count(queue);
     uint64_t out = bid == NULL ? 0 : leases_out(queue);
 
-    for (; bid != NULL; bid = last_to_count(queue)) {
+    while (bid != NULL && withdraw_surplus(bid, &out)) {
         bid->counted = true;
-        if (out > bid->max(bid->claim)) {
-            out -= bid->wanted;
-            withdraw(bid);
-        }
+        bid->allowed = bid->max(bid->claim);
+        bid = last_to_count(queue);
     }
 }
 

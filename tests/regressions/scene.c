@@ -97,7 +97,8 @@ void scene_begin_servers(struct scene *scene, uint64_t seed, void *const *state,
     options.session_timeout_ms = SCENE_TIMEOUT_MS;
     options.followers = seed % 2 == 0;
     options.shuffle_ties = seed % 3 == 0;
-    options.hop_max_ms = seed % 4 == 3 ? 3 : 0;
+    options.batches = seed % 8 == 5;
+    options.hop_max_ms = options.batches ? 20 : seed % 4 == 3 ? 3 : 0;
     options.servers = servers;
     options.trace_lines = 16;
     options.trace_cb = keep_line;

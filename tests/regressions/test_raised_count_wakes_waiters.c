@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "list.h"
+
 #define PATH "/s"
 #define COUNT "/count"
 #define SEEDS 8U
@@ -145,6 +147,45 @@ static void it_is_not_missed_in_an_interruption(void **state)
     }
 }
 
+/* By what A itself knows of the count at that moment. */
+static void there_is_room_at_the_grant(struct acquire *acquire)
+{
+    struct couple *couple =
+        UVZK__CONTAINER_OF(acquire->lock, struct couple, semaphores[0]);
+    int32_t count;
+
+    assert_int_equal(uvzk_shared_count_get(&couple->counts[0], &count, NULL), 0);
+    assert_true(count >= 2);
+}
+
+/* The next in line has made its lease and finds it, late and without a proof; before it
+ * has that the connection breaks, and when it is back there is no room any more. */
+static void what_was_counted_is_counted_again(void **state)
+{
+    for (uint64_t pause = 0; pause < 8000; pause += 200) {
+        struct couple couple;
+        size_t from;
+
+        begin(&couple, pause / 200, state);
+        couple.waiting[0].hook = there_is_room_at_the_grant;
+        from = couple.scene.line_count;
+        set_count(&couple, 2);
+        assert_true(scene_await_line(&couple.scene, from, "a", "multi", 1000));
+        sim_lose_reply(couple.processes[0].port);
+        assert_true(
+            scene_await_line(&couple.scene, from, "a", "exists " PATH "/leases", 1000));
+        sim_pause(couple.processes[0].port, pause);
+        set_count(&couple, 1);
+        assert_true(scene_await_line(&couple.scene, from, "a", "exists -> ok", 9000));
+        sim_disconnect(couple.processes[0].port, SIM_RESET, 0);
+        scene_run_for(&couple.scene, 1000);
+        couple.waiting[0].hook = NULL;
+        set_count(&couple, 2);
+        acquire_await(&couple.waiting[0], 1000);
+        end(&couple);
+    }
+}
+
 /* Zero, fewer than none, no number at all: nobody is served, nobody loses anything. */
 static void a_count_that_allows_nothing(void **state)
 {
@@ -174,6 +215,7 @@ int main(void)
         SCENE_TEST(as_many_are_served_as_there_is_room_for),
         SCENE_TEST(a_lowered_count_takes_nothing),
         SCENE_TEST(it_is_not_missed_in_an_interruption),
+        SCENE_TEST(what_was_counted_is_counted_again),
         SCENE_TEST(a_count_that_allows_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

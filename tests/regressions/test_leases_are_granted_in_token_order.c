@@ -1,0 +1,115 @@
+/* Tokens rise from grant to grant, in a semaphore as everywhere. Those of one client that
+ * are served together have their leases by one multi, and yet not all at once: its reply
+ * may be lost, and then each lease is looked for. Whatever comes of that, nobody is
+ * granted before one who came first and has to wait on. */
+#include "acquire.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PATH "/s"
+#define TICKETS PATH "/locks"
+#define FOREIGN TICKETS "/_c_64fc66ae-773f-4d77-9695-eba698b095f7-lock-"
+#define LEASES_MAX 4U
+#define SEEDS 64U
+
+/* Two of A, the second behind the first; and what others have. */
+struct line {
+    struct scene scene;
+    struct process a, b;
+    uvzk_semaphore_t of_a, of_b;
+    struct acquire before, first, second;
+    char ticket[128]; /* ahead of both: somebody else's */
+};
+
+static void begin(struct line *line, uint64_t seed, void *const *state)
+{
+    memset(line, 0, sizeof(*line));
+    scene_begin_two(&line->scene, seed, state, &line->a, &line->b);
+    assert_int_equal(
+        uvzk_semaphore_init(&line->a.client, &line->of_a, PATH, LEASES_MAX, NULL), 0);
+    assert_int_equal(
+        uvzk_semaphore_init(&line->b.client, &line->of_b, PATH, LEASES_MAX, NULL), 0);
+    assert_true(process_await_connected(&line->a, 1000));
+    assert_true(process_await_connected(&line->b, 1000));
+    acquire_take(&line->before, &line->b, &line->of_b, 1);
+    (void)snprintf(
+        line->ticket, sizeof(line->ticket), "%s",
+        sim_create_by_hand(line->scene.sim, FOREIGN, UVZK__EPHEMERAL_SEQUENTIAL));
+}
+
+/* Both wait; then nobody is ahead of them. */
+static void ask(struct line *line, uint32_t of_first, uint32_t of_second)
+{
+    acquire_begin(&line->first, &line->a, &line->of_a, of_first, UVZK_WAIT_FOREVER);
+    acquire_begin(&line->second, &line->a, &line->of_a, of_second, UVZK_WAIT_FOREVER);
+    scene_run_for(&line->scene, 500);
+    assert_int_equal(sim_children(line->scene.sim, TICKETS, NULL, 0), 3);
+    assert_int_equal(sim_delete_by_hand(line->scene.sim, line->ticket), 0);
+}
+
+/* A does not know of B's lease when it makes those of both, one too many, and hears
+ * nothing of them until it is back and has listed them. */
+static void begin_with_one_too_many(struct line *line, uint64_t seed, void *const *state)
+{
+    size_t from;
+
+    begin(line, seed, state);
+    from = line->scene.line_count;
+    ask(line, 1, LEASES_MAX - 1);
+    assert_true(scene_await_line(&line->scene, from, "a", "multi", 1000));
+    sim_lose_reply(line->a.port);
+    from = line->scene.line_count;
+    assert_true(scene_await_line(&line->scene, from, "a", "children -> ok", 1000));
+}
+
+static void end(struct line *line)
+{
+    assert_true(line->first.token < line->second.token);
+    acquire_give_back(&line->first);
+    acquire_give_back(&line->second);
+    scene_end(&line->scene);
+}
+
+static void of_too_many_the_last_go(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        static struct line line;
+
+        begin_with_one_too_many(&line, seed, state);
+        acquire_await(&line.first, 3000);
+        scene_run_for(&line.scene, 3000);
+        assert_int_equal(line.second.acquired, 0);
+        acquire_give_back(&line.before);
+        acquire_await(&line.second, 3000);
+        end(&line);
+    }
+}
+
+/* B's goes while A finds its own, one after the other. */
+static void who_is_known_first_does_not_go_for_those_behind(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        static struct line line;
+
+        begin_with_one_too_many(&line, seed, state);
+        assert_true(scene_await_line(&line.scene, line.scene.line_count, "a",
+                                     "exists -> ok", 1000));
+        acquire_release(&line.before);
+        sim_delay(line.a.port, 40);
+        for (unsigned i = 0; i < 3000 && !line.second.acquired; i++) {
+            scene_run_for(&line.scene, 1);
+        }
+        assert_true(line.first.acquired && line.second.acquired);
+        end(&line);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(of_too_many_the_last_go),
+        SCENE_TEST(who_is_known_first_does_not_go_for_those_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
