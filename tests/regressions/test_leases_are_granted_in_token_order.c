@@ -105,11 +105,43 @@ static void who_is_known_first_does_not_go_for_those_behind(void **state)
     }
 }
 
+/* Those of the second are found before that of the first, and one of them is deleted by
+ * hand until the second may be granted: it has to be seen again. */
+static void who_is_held_back_is_seen_again(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        static struct line line;
+        const char *leases[LEASES_MAX];
+        char path[128];
+
+        begin(&line, seed, state);
+        acquire_give_back(&line.before);
+        size_t from = line.scene.line_count;
+        ask(&line, 1, 2);
+        assert_true(scene_await_line(&line.scene, from, "a", "multi", 1000));
+        sim_lose_reply(line.a.port);
+        assert_true(
+            scene_await_line(&line.scene, from, "a", "exists " PATH "/leases", 1000));
+        sim_refuse(line.scene.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
+        assert_true(
+            scene_await_line(&line.scene, from, "a", "exists -> ETHROTTLED", 1000));
+        scene_run_for(&line.scene, 60); /* before it asks again */
+        size_t made = sim_children(line.scene.sim, PATH "/leases", leases, LEASES_MAX);
+        (void)snprintf(path, sizeof(path), PATH "/leases/%s", leases[made - 1]);
+        assert_int_equal(sim_delete_by_hand(line.scene.sim, path), 0);
+        acquire_await(&line.first, 3000);
+        acquire_give_back(&line.first);
+        acquire_finish(&line.second, 3000); /* not without its leases */
+        scene_end(&line.scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(of_too_many_the_last_go),
         SCENE_TEST(who_is_known_first_does_not_go_for_those_behind),
+        SCENE_TEST(who_is_held_back_is_seen_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #define OUTAGE_MS (SCENE_TIMEOUT_MS / 2U)
 
 /* Who was cut off is granted when its session has been proved afresh. */
-#define PROOF_MS 3000U
+#define PROOF_MS 1000U
 
 struct wait {
     struct scene scene;
@@ -63,10 +63,27 @@ static void released_after_the_outage(void **state)
     }
 }
 
+/* Before it looks for itself whether its predecessor stands. */
+static void released_when_it_is_back(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct wait wait;
+        size_t from;
+
+        begin(&wait, seed, state);
+        from = wait.scene.line_count;
+        assert_true(scene_await_line(&wait.scene, from, "b", "CONNECTED", 8000));
+        scene_run_for(&wait.scene, 500);
+        claim_give_back(&wait.held);
+        end(&wait);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(released_during_the_outage),
+        SCENE_TEST(released_when_it_is_back),
         SCENE_TEST(released_after_the_outage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
