@@ -51,34 +51,17 @@ static void arrive(struct uvzk__hop_entry *entry)
     uvzk__free(line);
 }
 
-/* text has room for four times the bytes of message. */
-static void escape(char *text, const char *message, size_t length)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)message[i];
-        if (byte >= 0x20 && byte != 0x7f) {
-            *text++ = message[i];
-        } else {
-            *text++ = '\\';
-            *text++ = 'x';
-            *text++ = digits[byte >> 4];
-            *text++ = digits[byte & 15];
-        }
-    }
-    *text = '\0';
-}
-
 static void push_line(struct uvzk__zk_port *port, const char *message)
 {
     if (atomic_fetch_add(&port->log_lines, 1U) < UVZK__LOG_LINES_MAX) {
         size_t length = strnlen(message, LINE_MAX_BYTES);
-        struct line *line = uvzk__malloc(sizeof(*line) + 4 * length + 1);
+        struct line *line = uvzk__malloc(sizeof(*line) + length + 1);
         if (line != NULL) {
             line->port = port;
             line->level =
                 strstr(message, "ZOO_ERROR@") != NULL ? UVZK_LOG_ERROR : UVZK_LOG_WARN;
-            escape(line->text, message, length);
+            memcpy(line->text, message, length);
+            line->text[length] = '\0';
             uvzk__hop_push(&port->hop, &line->entry, arrive);
             return;
         }

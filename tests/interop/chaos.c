@@ -209,17 +209,6 @@ static void depose_one(void)
     }
 }
 
-static bool all_serve(void *context)
-{
-    (void)context;
-    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
-        if (!ensemble_serves(ensemble, i)) {
-            return false;
-        }
-    }
-    return ensemble_leader(ensemble) >= 0;
-}
-
 /* For longer than its session lives, or not. */
 static void cut_client(const struct wires *wires)
 {
@@ -249,7 +238,7 @@ static void do_harm(void)
     faults[seeded_below(&chaos.random, sizeof(faults) / sizeof(faults[0]))]();
     any_while(1500);
     /* A quorum is needed for anything to be seen; two faults at once leave none. */
-    assert_true(run_until(&chaos.loop, all_serve, NULL, PATIENCE_MS));
+    assert_true(run_until(&chaos.loop, ensemble_all_serve, ensemble, PATIENCE_MS));
 }
 
 /* --------------------------------------------------------------- begin, end */

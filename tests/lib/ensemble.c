@@ -398,15 +398,19 @@ long ensemble_outstanding_count(const struct ensemble *e, int member)
     return number_after(e, member, "mntr", "zk_outstanding_requests\t");
 }
 
-/* A member that has died by itself never will. */
-static bool all_serve(struct ensemble *e)
+static bool serve(struct ensemble *e, bool all)
 {
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
-        if (can_answer(&e->members[i]) && !ensemble_serves(e, i)) {
+        if ((all || can_answer(&e->members[i])) && !ensemble_serves(e, i)) {
             return false;
         }
     }
     return ensemble_leader(e) >= 0;
+}
+
+bool ensemble_all_serve(void *e)
+{
+    return serve(e, true);
 }
 
 static bool one_has_died(struct ensemble *e)
@@ -428,7 +432,7 @@ static bool serves_or_one_has_died(void *context)
 {
     struct serving_wait *wait = context;
     wait->one_died = one_has_died(wait->e);
-    return wait->one_died || all_serve(wait->e);
+    return wait->one_died || serve(wait->e, false);
 }
 
 bool ensemble_wait_serving(struct ensemble *e)

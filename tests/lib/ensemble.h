@@ -97,6 +97,9 @@ long ensemble_ephemeral_count(const struct ensemble *e, int member);
  * does not answer this one. */
 long ensemble_outstanding_count(const struct ensemble *e, int member);
 
+/* Whether every member serves, one of them as the leader. A condition to be waited for:
+ * the argument is the ensemble. */
+bool ensemble_all_serve(void *e);
 /* Until all that run and are not paused serve, one of them as the leader. false:
  * not within 60 s, told on stderr with the logs. */
 bool ensemble_wait_serving(struct ensemble *e);

@@ -27,17 +27,6 @@ struct scene {
     struct contestant at_mutex[SIDES], at_semaphore[2 * SIDES];
 };
 
-static bool all_serve(void *context)
-{
-    (void)context;
-    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
-        if (!ensemble_serves(ensemble, i)) {
-            return false;
-        }
-    }
-    return ensemble_leader(ensemble) >= 0;
-}
-
 static bool nobody_is_left_out(void *context)
 {
     const struct scene *scene = context;
@@ -131,7 +120,7 @@ static void test_nobody_notices(void **state)
         int member = (first + i) % ENSEMBLE_SIZE;
         ensemble_kill(ensemble, member);
         assert_true(ensemble_revive(ensemble, member));
-        assert_true(run_until(&scene->loop, all_serve, NULL, PATIENCE_MS));
+        assert_true(run_until(&scene->loop, ensemble_all_serve, ensemble, PATIENCE_MS));
         mark(scene);
         assert_true(run_until(&scene->loop, nobody_is_left_out, scene, PATIENCE_MS));
         assert_true(attempt_holds(&scene->holder));
