@@ -531,7 +531,8 @@ void uvzk__contender_unpin(struct uvzk__contender *contender)
 
 void uvzk__contender_vouch(struct uvzk__contender *contender, uint64_t stamp)
 {
-    contender->vouched = contender->queue->settlings + 1;
+    contender->vouched = contender->client->settlings + 1;
     contender->vouched_stamp = stamp;
     contender->departures = contender->queue->departures;
+    uvzk__wake(contender->client); /* what is seen counts in one settling only */
 }

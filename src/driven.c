@@ -38,7 +38,7 @@ void uvzk__driven_gets(struct uvzk__contender *contender)
     struct uvzk__driven *driven = uvzk__driven_of(contender);
 
     driven->verdict = UVZK__GETS;
-    driven->shown = contender->queue->settlings + 1;
+    driven->shown = contender->client->settlings + 1;
     uvzk__queue_touch(contender->queue);
 }
 
@@ -288,7 +288,7 @@ static void request(struct uvzk__queue *queue)
 static void grant_if_shown(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
-    uint32_t settling = contender->queue->settlings;
+    uint32_t settling = client->settlings;
     bool shown =
         uvzk__driven_of(contender)->shown == settling || contender->vouched == settling;
 

@@ -199,6 +199,7 @@ static void settle_dirty(struct uvzk__client *client)
 {
     struct uvzk__link dirty, *link;
 
+    client->settlings++;
     uvzk__list_move(&client->dirty, &dirty);
     while ((link = uvzk__list_take(&dirty)) != NULL) {
         uvzk__queue_settle(UVZK__CONTAINER_OF(link, struct uvzk__queue, dirty));

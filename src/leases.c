@@ -151,7 +151,7 @@ static bool just_seen(const struct uvzk__bid *bid)
 {
     for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (lease->vouched != bid->leases->settlings) {
+        if (lease->vouched != lease->client->settlings) {
             return false;
         }
     }

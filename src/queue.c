@@ -269,7 +269,7 @@ void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *conten
     insert(&queue->members, contender);
     contender->in_line = true;
     deletes_matter(contender, queue->delete_stamp, queue->exclusive_delete_stamp);
-    if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX &&
+    if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX && !contender->covered &&
         contender->node.place.sequence == 0) {
         contender->covered = true; /* nobody was ever there before */
         contender->clear_stamp = contender->create_stamp;
@@ -487,7 +487,8 @@ static bool is_vouched_for(const struct uvzk__contender *front)
 {
     const struct uvzk__queue *queue = front->queue;
 
-    return front->vouched == queue->settlings && front->departures == queue->departures &&
+    return front->vouched == queue->client->settlings &&
+           front->departures == queue->departures &&
            front->vouched_stamp >=
                (front->shared ? front->exclusive_delete_stamp : front->delete_stamp);
 }
@@ -634,7 +635,6 @@ static void settle_in_order(struct uvzk__queue *queue)
 
 void uvzk__queue_settle(struct uvzk__queue *queue)
 {
-    queue->settlings++;
     if (queue->discipline == UVZK__COUNTED) {
         uvzk__leases_settle(queue);
     } else if (queue->discipline == UVZK__DRIVEN) {

@@ -146,7 +146,7 @@ struct uvzk__contender {
     uint64_t first_attempt_ms;  /* for the retry policy */
     uint32_t attempts;
     uint32_t pins;         /* requests under way that point here */
-    uint32_t vouched;      /* queue->settlings up to which its node is known to stand */
+    uint32_t vouched;      /* client->settlings in which its node is known to stand */
     int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
     uint8_t uuid[UVZK__UUID_BYTES];
     /* Our own last deletes of nodes before it, and of such as readers wait for, too, as
@@ -213,7 +213,6 @@ struct uvzk__queue {
     uint64_t departures;             /* told of nodes that went by no delete of ours */
     uint64_t reign_stamp;            /* client->stamp when it came to be ours, leases.h */
     uint32_t contender_count;        /* not retired */
-    uint32_t settlings;              /* how often it has been settled */
     uint32_t credits;                /* contenders on credit */
     uint32_t writers_held;           /* holders that are not shared */
     uint32_t positions_wanted;       /* contenders to be told their position */
@@ -319,6 +318,7 @@ struct uvzk__client {
 
     uint64_t stamp;           /* grows with each submission */
     uint64_t connected_stamp; /* stamp at the last CONNECTED */
+    uint32_t settlings;       /* how often all touched queues have been settled */
     uint64_t node_bytes;
     uint64_t watch_bytes;
     uint64_t contender_count;
