@@ -801,8 +801,9 @@ typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
  * again, unless the connection was lost meanwhile. UVZK_ENONODE: there is no such znode.
  * UVZK_ECONNLOSS, UV_ENOMEM: it is not known whether it is set. UVZK_ECLOSED: the value
  * or the client was closed; it is not known either. UVZK_EAUTH, UVZK_ENOTSENT: it is
- * not set. UVZK_ETHROTTLED: nor is it, the server was overloaded, and another set was on
- * its way behind it already; else it is sent again. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: refused. */
+ * not set. UVZK_ETHROTTLED: nor is it; the server was overloaded, and another set was on
+ * its way behind it already; else it is sent again. UVZK_ENOAUTH, UVZK_EREJECTED,
+ * UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: refused. */
 typedef void (*uvzk_set_cb)(uvzk_set_t *request, int status);
 
 /* Begins to read the znode and to watch it. If it is missing it is made with the seed,

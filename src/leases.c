@@ -371,7 +371,6 @@ void uvzk__leases_settle(struct uvzk__queue *queue)
     count_made(queue);
     if (queue->taker != NULL && queue->making == NULL) {
         serve(queue);
-        count_made(queue); /* who made one in vain is complete by what was handed on */
     }
     grant_complete(queue);
     uvzk__leases_withdraw_offers(queue, queue->taker != NULL && !bounded(queue));

@@ -105,11 +105,36 @@ static void after_a_lost_delete(void **state)
     }
 }
 
+/* Whose it is may not be told for a while. It is looked at again: if it is its own and
+ * was given up it would stand before everybody, for as long as the session lives. */
+static void after_a_lost_delete_that_may_not_be_read(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct scene scene;
+        struct process a, b;
+        struct claim held, next;
+
+        begin(&scene, seed, state, &a, &b);
+        claim_take(&held, &a);
+        claim_begin(&next, &b, UVZK_WAIT_FOREVER);
+        scene_run_for(&scene, 500);
+        (void)lose_next(&a, false);
+        claim_release(&held);
+        sim_refuse(scene.sim, UVZK__RPC_EXISTS, UVZK_ENOAUTH, 2);
+        claim_await(&next, 8000);
+        assert_true(scene_await(&scene, &held.released, 1000));
+        assert_int_equal(held.release_status, 0);
+        claim_give_back(&next);
+        scene_end(&scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(after_a_lost_create),
         SCENE_TEST(after_a_lost_delete),
+        SCENE_TEST(after_a_lost_delete_that_may_not_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

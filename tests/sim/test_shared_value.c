@@ -374,6 +374,28 @@ static void a_set_is_known_when_it_is_told(void **state)
     end(sim, &sharer);
 }
 
+/* Sent again it would undo the one behind it; alone it is sent again. */
+static void a_throttled_set_does_not_undo_a_later_one(void **state)
+{
+    struct sharer sharer;
+    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer_set first, second;
+
+    (void)state;
+    sim_refuse(sim, UVZK__RPC_SET, UVZK_ETHROTTLED, 1);
+    assert_int_equal(sharer_set(&first, &sharer, "first"), 0);
+    assert_int_equal(sharer_set(&second, &sharer, "second"), 0);
+    await_set(sim, &first, UVZK_ETHROTTLED);
+    await_set(sim, &second, 0);
+    sim_run_for(sim, 3000);
+    assert_true(sharer_znode_is(sim, "second"));
+    sim_refuse(sim, UVZK__RPC_SET, UVZK_ETHROTTLED, 1);
+    assert_int_equal(sharer_set(&first, &sharer, "third"), 0);
+    await_set(sim, &first, 0);
+    assert_true(sharer_znode_is(sim, "third"));
+    end(sim, &sharer);
+}
+
 static void sets_wait_for_the_connection_and_keep_their_order(void **state)
 {
     struct sim *sim = sharer_sim(1);
@@ -1033,6 +1055,7 @@ int main(void)
         cmocka_unit_test(without_room_for_a_watch_it_waits_for_room),
         cmocka_unit_test(older_data_are_not_believed),
         cmocka_unit_test(a_set_is_known_when_it_is_told),
+        cmocka_unit_test(a_throttled_set_does_not_undo_a_later_one),
         cmocka_unit_test(sets_wait_for_the_connection_and_keep_their_order),
         cmocka_unit_test(a_lost_reply_leaves_the_outcome_open),
         cmocka_unit_test(an_overloaded_server_is_asked_again),
