@@ -7,19 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "list.h"
+
 #define PATH "/s"
 #define TICKETS PATH "/locks"
 #define FOREIGN TICKETS "/_c_64fc66ae-773f-4d77-9695-eba698b095f7-lock-"
 #define LEASES_MAX 4U
 #define SEEDS 64U
+#define BATCHES 5U /* and every eighth: what has come is told in one turn (scene_begin) */
 
-/* Two of A, the second behind the first; and what others have. */
+/* Some of A, one behind the other; and what others have. */
 struct line {
     struct scene scene;
     struct process a, b;
     uvzk_semaphore_t of_a, of_b;
-    struct acquire before, first, second;
-    char ticket[128]; /* ahead of both: somebody else's */
+    struct acquire before, first, second, third;
+    char ticket[128]; /* ahead of all: somebody else's */
 };
 
 static void begin(struct line *line, uint64_t seed, void *const *state)
@@ -38,28 +41,38 @@ static void begin(struct line *line, uint64_t seed, void *const *state)
         sim_create_by_hand(line->scene.sim, FOREIGN, UVZK__EPHEMERAL_SEQUENTIAL));
 }
 
-/* Both wait; then nobody is ahead of them. */
-static void ask(struct line *line, uint32_t of_first, uint32_t of_second)
+static void ask(struct line *line, struct acquire *acquire, uint32_t leases)
 {
-    acquire_begin(&line->first, &line->a, &line->of_a, of_first, UVZK_WAIT_FOREVER);
-    acquire_begin(&line->second, &line->a, &line->of_a, of_second, UVZK_WAIT_FOREVER);
+    acquire_begin(acquire, &line->a, &line->of_a, leases, UVZK_WAIT_FOREVER);
+}
+
+/* So many of A wait; then nobody is ahead of them. */
+static void let_them_come(struct line *line, size_t waiters)
+{
     scene_run_for(&line->scene, 500);
-    assert_int_equal(sim_children(line->scene.sim, TICKETS, NULL, 0), 3);
+    assert_int_equal(sim_children(line->scene.sim, TICKETS, NULL, 0), waiters + 1);
     assert_int_equal(sim_delete_by_hand(line->scene.sim, line->ticket), 0);
+}
+
+/* Their leases are made, and A does not hear of it. */
+static void come_and_lose_the_reply(struct line *line, size_t waiters)
+{
+    size_t from = line->scene.line_count;
+
+    let_them_come(line, waiters);
+    assert_true(scene_await_line(&line->scene, from, "a", "multi", 1000));
+    sim_lose_reply(line->a.port);
 }
 
 /* A does not know of B's lease when it makes those of both, one too many, and hears
  * nothing of them until it is back and has listed them. */
 static void begin_with_one_too_many(struct line *line, uint64_t seed, void *const *state)
 {
-    size_t from;
-
     begin(line, seed, state);
-    from = line->scene.line_count;
-    ask(line, 1, LEASES_MAX - 1);
-    assert_true(scene_await_line(&line->scene, from, "a", "multi", 1000));
-    sim_lose_reply(line->a.port);
-    from = line->scene.line_count;
+    ask(line, &line->first, 1);
+    ask(line, &line->second, LEASES_MAX - 1);
+    come_and_lose_the_reply(line, 2);
+    size_t from = line->scene.line_count;
     assert_true(scene_await_line(&line->scene, from, "a", "children -> ok", 1000));
 }
 
@@ -105,8 +118,8 @@ static void who_is_known_first_does_not_go_for_those_behind(void **state)
     }
 }
 
-/* Those of the second are found before that of the first, and one of them is deleted by
- * hand until the second may be granted: it has to be seen again. */
+/* Those of the second are found before that of the first, and wait for it; and one of them
+ * is deleted by hand until the second may be granted: it has to be seen again. */
 static void who_is_held_back_is_seen_again(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -116,16 +129,17 @@ static void who_is_held_back_is_seen_again(void **state)
 
         begin(&line, seed, state);
         acquire_give_back(&line.before);
+        ask(&line, &line.first, 1);
+        ask(&line, &line.second, 2);
+        come_and_lose_the_reply(&line, 2);
         size_t from = line.scene.line_count;
-        ask(&line, 1, 2);
-        assert_true(scene_await_line(&line.scene, from, "a", "multi", 1000));
-        sim_lose_reply(line.a.port);
         assert_true(
             scene_await_line(&line.scene, from, "a", "exists " PATH "/leases", 1000));
         sim_refuse(line.scene.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
         assert_true(
             scene_await_line(&line.scene, from, "a", "exists -> ETHROTTLED", 1000));
         scene_run_for(&line.scene, 60); /* before it asks again */
+        assert_int_equal(line.second.acquired, 0);
         size_t made = sim_children(line.scene.sim, PATH "/leases", leases, LEASES_MAX);
         (void)snprintf(path, sizeof(path), PATH "/leases/%s", leases[made - 1]);
         assert_int_equal(sim_delete_by_hand(line.scene.sim, path), 0);
@@ -136,12 +150,99 @@ static void who_is_held_back_is_seen_again(void **state)
     }
 }
 
+/* While A is cut off its ticket is deleted by hand, and B is served: A's lease, which has
+ * been made, has the lesser token, and would be granted later. */
+static void who_lost_its_place_is_served_anew(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        static struct line line;
+        const char *ticket;
+        char path[128];
+
+        begin(&line, seed, state);
+        ask(&line, &line.first, 1);
+        come_and_lose_the_reply(&line, 1);
+        assert_true(
+            scene_await_line(&line.scene, line.scene.line_count, "a", "SUSPENDED", 1000));
+        sim_disconnect(line.a.port, SIM_RESET, 2000);
+        assert_int_equal(sim_children(line.scene.sim, TICKETS, &ticket, 1), 1);
+        (void)snprintf(path, sizeof(path), TICKETS "/%s", ticket);
+        assert_int_equal(sim_delete_by_hand(line.scene.sim, path), 0);
+        acquire_take(&line.second, &line.b, &line.of_b, 1);
+        assert_int_equal(line.first.acquired, 0);
+        acquire_await(&line.first, 5000);
+        assert_true(line.second.token < line.first.token);
+        acquire_give_back(&line.before);
+        acquire_give_back(&line.first);
+        acquire_give_back(&line.second);
+        scene_end(&line.scene);
+    }
+}
+
+static void stop(struct acquire *acquire)
+{
+    sim_jump_clock(acquire->process->port, 2 * SCENE_TIMEOUT_MS);
+    acquire->hook = NULL;
+}
+
+static void note_second(struct acquire *third)
+{
+    const struct line *line = UVZK__CONTAINER_OF(third, struct line, third);
+
+    assert_int_equal(line->second.acquired, 1);
+}
+
+/* A busy loop finds what has come of two of the leases, and that the third was refused. */
+static void find_two_of_three(struct line *line)
+{
+    size_t from = line->scene.line_count;
+    const char *served = "server: exists " PATH "/leases";
+
+    assert_true(
+        scene_await_line(&line->scene, from, "a", "exists " PATH "/leases", 1000));
+    sim_stall(line->a.port, 90);
+    while (scene_count(&line->scene, from, "a", served) < 2) {
+        scene_steps(&line->scene, 1);
+    }
+    assert_int_equal(scene_count(&line->scene, from, "a", served), 2);
+    sim_refuse(line->scene.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
+}
+
+/* The process is stopped between the grants of the first two and the callback of the
+ * second, which has to be granted again: before the third, which was behind it. */
+static void who_is_ungranted_has_its_place_in_line(void **state)
+{
+    for (uint64_t seed = BATCHES; seed <= SEEDS; seed += 8) {
+        static struct line line;
+
+        begin(&line, seed, state);
+        acquire_give_back(&line.before);
+        line.first.hook = stop;
+        line.third.hook = note_second;
+        ask(&line, &line.first, 1);
+        ask(&line, &line.second, 1);
+        ask(&line, &line.third, 1);
+        come_and_lose_the_reply(&line, 3);
+        find_two_of_three(&line);
+        acquire_await(&line.first, 1000);
+        assert_int_equal(line.second.acquired, 0);
+        acquire_await(&line.third, 3000);
+        assert_int_equal(line.first.reason, UVZK_EPROOF);
+        assert_true(line.second.token < line.third.token);
+        acquire_give_back(&line.second);
+        acquire_give_back(&line.third);
+        scene_end(&line.scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(of_too_many_the_last_go),
         SCENE_TEST(who_is_known_first_does_not_go_for_those_behind),
         SCENE_TEST(who_is_held_back_is_seen_again),
+        SCENE_TEST(who_lost_its_place_is_served_anew),
+        SCENE_CASE(who_is_ungranted_has_its_place_in_line, tuned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
