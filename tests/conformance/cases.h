@@ -18,6 +18,7 @@ void create_refuses(void **state);
 void container_is_made(void **state);
 void delete_minds_the_version(void **state);
 void set_and_get(void **state);
+void a_server_reads_no_megabyte_of_data(void **state);
 void exists_and_sync(void **state);
 void children_are_listed(void **state);
 void malformed_paths_are_refused(void **state);

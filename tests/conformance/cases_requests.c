@@ -151,6 +151,27 @@ void set_and_get(void **state)
     assert_true(ask.stat.mzxid > ask.stat.czxid);
 }
 
+/* jute.maxbuffer as it comes is some bytes less than that, all in all. */
+void a_server_reads_no_megabyte_of_data(void **state)
+{
+    static const char data[1048576];
+    struct user *user = connected(state);
+    struct ask ask;
+    assert_int_equal(user_create(user, "/a", UVZK__PERSISTENT), 0);
+    ask_init(&ask, user, UVZK__RPC_SET, "/a");
+    ask.rpc.data = data;
+    ask.rpc.data_length = UVZK__DATA_MAX;
+    assert_int_equal(ask_run(&ask), 0);
+    ask_init(&ask, user, UVZK__RPC_SET, "/a");
+    ask.rpc.data = data;
+    ask.rpc.data_length = sizeof(data);
+    assert_int_equal(ask_run(&ask), UVZK_ECONNLOSS);
+    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
+    ask_init(&ask, user, UVZK__RPC_EXISTS, "/a");
+    assert_int_equal(ask_run(&ask), 0);
+    assert_int_equal(ask.stat.version, 1);
+}
+
 void exists_and_sync(void **state)
 {
     struct user *user = connected(state);

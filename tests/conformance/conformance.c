@@ -51,6 +51,7 @@ int main(void)
         CASE(container_is_made),
         CASE(delete_minds_the_version),
         CASE(set_and_get),
+        CASE(a_server_reads_no_megabyte_of_data),
         CASE(exists_and_sync),
         CASE(children_are_listed),
         CASE(malformed_paths_are_refused),

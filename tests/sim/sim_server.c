@@ -11,6 +11,9 @@
 
 #define HAND_ID INT64_C(0x7a00000000000001)
 
+#define REQUEST_BYTES_MAX 1048575U
+#define OP_BYTES 20U /* headers, lengths and a version, as in a set */
+
 /* ------------------------------------------------------------------ changes */
 
 /* The op has been checked. A session may have gone: only the hand's stays. */
@@ -475,11 +478,28 @@ static void heard(struct sim *sim, struct sim__link *link,
     }
 }
 
+/* More than jute.maxbuffer, as it comes: the server does not read it. */
+static bool is_too_long(const struct sim__request *request)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < request->op_count; i++) {
+        const struct uvzk__op *op = &request->ops[i];
+        bytes += strlen(op->path) + op->data_length + OP_BYTES;
+    }
+    return bytes > REQUEST_BYTES_MAX;
+}
+
 static void receive(struct sim *sim, struct sim__link *link,
                     const struct sim__request *request)
 {
     if (request->kind == SIM__CONNECT) {
         receive_connect(sim, link, request);
+        return;
+    }
+    if (is_too_long(request)) {
+        sim__trace(sim, link->who, "server: %s is too long",
+                   sim__request_name(request->kind));
+        sim__server_hang_up(sim, link);
         return;
     }
     if (hangs(link, request)) {

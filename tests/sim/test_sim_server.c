@@ -221,6 +221,29 @@ static void a_multi_is_all_or_nothing(void **state)
     sim_free(sim);
 }
 
+/* As many checks of one path as a server reads in a request, and one more. */
+static void a_multi_that_is_too_long_costs_the_connection(void **state)
+{
+    enum { FITTING = 1048575 / (2 + 20) };
+    static struct uvzk__op checks[FITTING + 1];
+    struct sim *sim = sim_plain();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    create(a, "/a", UVZK__PERSISTENT);
+    for (size_t i = 0; i <= FITTING; i++) {
+        checks[i] = op_of(UVZK__OP_CHECK, "/a", 0);
+    }
+    assert_int_equal(ask_wait(ask_multi(a, checks, FITTING)), 0);
+    int64_t zxid = sim_zxid(sim);
+    probe_said(a);
+    assert_int_equal(ask_wait(ask_multi(a, checks, FITTING + 1)), UVZK_ECONNLOSS);
+    probe_until(a, "CONNECTED");
+    assert_int_equal(sim_zxid(sim), zxid);
+    assert_true(sim_session_alive(sim, a->session_id));
+    probe_end(a);
+    sim_free(sim);
+}
+
 static struct uvzk__op numbered(const char *path, enum uvzk__mode mode)
 {
     struct uvzk__op op = op_of(UVZK__OP_CREATE, path, 0);
@@ -778,6 +801,7 @@ int main(void)
         cmocka_unit_test(an_empty_container_goes_once_it_was_used),
         cmocka_unit_test(an_old_server_has_no_containers),
         cmocka_unit_test(a_multi_is_all_or_nothing),
+        cmocka_unit_test(a_multi_that_is_too_long_costs_the_connection),
         cmocka_unit_test(a_multi_numbers_what_it_creates),
         cmocka_unit_test(a_multi_goes_over_the_end_of_a_sequence),
         cmocka_unit_test(a_watch_fires_once),
