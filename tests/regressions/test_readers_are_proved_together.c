@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "path.h"
+
 #define PATH "/rw"
 #define ROUND_TRIP_MS 42U
 #define READERS_A_ROUND_TRIP 32U
@@ -20,7 +22,7 @@ struct crowd {
 };
 
 /* Sessions so long that no other proof falls due while they are counted. */
-static void begin(struct crowd *crowd, void *const *state, size_t count)
+static void begin(struct crowd *crowd, void *const *state, const char *path, size_t count)
 {
     uvzk_options_t options;
 
@@ -33,8 +35,8 @@ static void begin(struct crowd *crowd, void *const *state, size_t count)
     scene_begin(&crowd->scene, 2, state);
     process_begin(&crowd->a, &crowd->scene, "a", &options);
     process_begin(&crowd->b, &crowd->scene, "b", &options);
-    assert_int_equal(uvzk_rwlock_init(&crowd->a.client, &crowd->of_a, PATH), 0);
-    assert_int_equal(uvzk_rwlock_init(&crowd->b.client, &crowd->of_b, PATH), 0);
+    assert_int_equal(uvzk_rwlock_init(&crowd->a.client, &crowd->of_a, path), 0);
+    assert_int_equal(uvzk_rwlock_init(&crowd->b.client, &crowd->of_b, path), 0);
     acquire_begin_for(&crowd->writing, &crowd->b, &crowd->of_b.write, NULL);
     acquire_await(&crowd->writing, 1000);
     for (size_t i = 0; i < count; i++) {
@@ -51,12 +53,13 @@ static uint64_t proofs(const struct crowd *crowd)
     return stats.proofs;
 }
 
-static void are_granted(void *const *state, size_t count, uint64_t proofs_max)
+static void are_granted(void *const *state, const char *path, size_t count,
+                        uint64_t proofs_max)
 {
     struct crowd crowd;
     uint64_t ms = (count / READERS_A_ROUND_TRIP + 3) * ROUND_TRIP_MS;
 
-    begin(&crowd, state, count);
+    begin(&crowd, state, path, count);
     uint64_t before = proofs(&crowd);
     acquire_release(&crowd.writing);
     acquire_await(&crowd.readers[0], 2 * ROUND_TRIP_MS);
@@ -77,18 +80,27 @@ static void are_granted(void *const *state, size_t count, uint64_t proofs_max)
 
 static void ten(void **state)
 {
-    are_granted(state, 10, 1);
+    are_granted(state, PATH, 10, 1);
 }
 
 static void a_hundred(void **state)
 {
-    are_granted(state, 100, 1);
+    are_granted(state, PATH, 100, 1);
 }
 
 /* As many as one request takes, and some more. */
 static void two_and_a_half_thousand(void **state)
 {
-    are_granted(state, 2500, 4);
+    are_granted(state, PATH, 2500, 4);
+}
+
+/* Fewer, and yet more than one request takes, which a server reads a megabyte of. */
+static void eleven_hundred_with_long_paths(void **state)
+{
+    char path[UVZK__PATH_MAX + 1] = "/";
+
+    memset(path + 1, 'l', UVZK__PATH_MAX - 1);
+    are_granted(state, path, 1100, 6);
 }
 
 int main(void)
@@ -97,6 +109,7 @@ int main(void)
         SCENE_TEST(ten),
         SCENE_TEST(a_hundred),
         SCENE_TEST(two_and_a_half_thousand),
+        SCENE_TEST(eleven_hundred_with_long_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
