@@ -195,6 +195,32 @@ static void test_new_directory_is_three(void **state)
     end();
 }
 
+/* Each finds out that its directory is missing, and makes it; one has gone ahead, up to the
+ * root and down again, to see that there is a place for all of them. */
+static void test_a_new_place_is_made_once(void **state)
+{
+    uvzk_mutex_t locks[8] = {0};
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    for (int i = 0; i < 8; i++) {
+        char path[] = "/new/place/0";
+        path[sizeof(path) - 2] = (char)('0' + i);
+        assert_int_equal(uvzk_mutex_init(&clients[0], &locks[i], path), 0);
+    }
+    uint64_t before = requests(0);
+    for (int i = 0; i < 8; i++) {
+        ask_for(i, &locks[i], 0, NULL);
+    }
+    sim_run_for(sim, 500);
+    assert_int_equal(requests(0) - before, 8 * (2 + 1 + 1) + 4);
+    for (int i = 0; i < 8; i++) {
+        assert_true(waits[i].told);
+        let_go(i);
+    }
+    sim_run_for(sim, 500);
+    end();
+}
+
 static void test_local_handover_is_none(void **state)
 {
     (void)state;
@@ -354,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_uncontended_is_one),
         cmocka_unit_test(test_plain_uncontended_is_two),
         cmocka_unit_test(test_new_directory_is_three),
+        cmocka_unit_test(test_a_new_place_is_made_once),
         cmocka_unit_test(test_local_handover_is_none),
         cmocka_unit_test(test_foreign_handover_is_one_way_each),
         cmocka_unit_test(test_try_behind_our_own_is_none),
