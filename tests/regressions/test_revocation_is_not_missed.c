@@ -155,6 +155,58 @@ static void an_interruption_does_not_hide_it(void **state)
     }
 }
 
+/* It stands for long, and is read again and again: an event may have been lost. */
+static void one_plea_is_told_once(void **state)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct couple couple;
+
+        begin(&couple, seed, state);
+        ask(&couple);
+        acquire_await(&couple.revoked, 1000);
+        size_t from = couple.scene.line_count;
+        write_into(&couple, couple.revoked.path, MESSAGE);
+        scene_run_for(&couple.scene, 3 * SCENE_TIMEOUT_MS);
+        assert_true(scene_count(&couple.scene, from, "a", "get -> ok") > 1);
+        assert_int_equal(couple.revoked.revoked, 1);
+        acquire_give_back(&couple.revoked);
+        scene_end(&couple.scene);
+    }
+}
+
+/* Of one hold it is the second acquisition that wants to hear it: of what is written from
+ * now on, and of what was before. */
+static void who_enters_again_hears_it(void **state)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct couple couple;
+        uvzk_acquire_options_t options;
+
+        begin(&couple, seed, state);
+        acquire_begin_for(&couple.other, &couple.a, &couple.a.mutex, &couple);
+        acquire_await(&couple.other, 1000);
+        if (seed % 2 == 0) {
+            write_into(&couple, couple.other.path, MESSAGE);
+        }
+        uvzk_acquire_options_init(&options);
+        options.owner = &couple;
+        options.revoke_cb = on_revoked;
+        listening = &couple.revoked;
+        assert_int_equal(
+            acquire_ask(&couple.revoked, &couple.a, &couple.a.mutex, &options), 0);
+        acquire_await(&couple.revoked, 1000);
+        if (seed % 2 == 1) {
+            scene_run_for(&couple.scene, 500);
+            write_into(&couple, couple.other.path, MESSAGE);
+        }
+        scene_run_for(&couple.scene, 500);
+        assert_int_equal(couple.revoked.revoked, 1);
+        acquire_give_back(&couple.revoked);
+        acquire_give_back(&couple.other);
+        scene_end(&couple.scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +214,8 @@ int main(void)
         SCENE_TEST(who_waits_hears_it),
         SCENE_TEST(others_do_not_clear_it),
         SCENE_TEST(an_interruption_does_not_hide_it),
+        SCENE_TEST(one_plea_is_told_once),
+        SCENE_TEST(who_enters_again_hears_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
