@@ -129,12 +129,37 @@ static void after_a_lost_delete_that_may_not_be_read(void **state)
     }
 }
 
+/* Its own is deleted by hand, and another made, before it looks after it: nobody is told
+ * of that by an event, and every proof finds the name. */
+static void before_the_first_look(void **state)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct scene scene;
+        struct process a, b;
+        struct claim claim;
+
+        begin(&scene, seed, state, &a, &b);
+        scene_make_directory(&scene, &a);
+        size_t from = scene.line_count;
+        claim_begin(&claim, &a, UVZK_WAIT_FOREVER);
+        assert_true(scene_await_line(&scene, from, "a", "server: create " NODE, 1000));
+        assert_int_equal(sim_delete_by_hand(scene.sim, NODE), 0);
+        assert_non_null(sim_create_by_hand(scene.sim, NODE, UVZK__EPHEMERAL));
+        assert_true(scene_await(&scene, &claim.lost, 1000));
+        assert_int_equal(claim.reason, UVZK_EDELETED);
+        scene_run_for(&scene, 3000);
+        assert_int_equal(sim_delete_by_hand(scene.sim, NODE), 0);
+        scene_end(&scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(after_a_lost_create),
         SCENE_TEST(after_a_lost_delete),
         SCENE_TEST(after_a_lost_delete_that_may_not_be_read),
+        SCENE_TEST(before_the_first_look),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
