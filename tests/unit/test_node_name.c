@@ -106,6 +106,7 @@ static void foreign_names_are_not_contenders(void **state)
         "_c_" UUID "-lock-", "_c_" UUID "-lock", "_c_" UUID "-0000000000",
         "_c_" UUID "lock-0000000000", "_c_" UUID "--lock-0000000000",
         /* the protection prefix */
+        UUID "-lock-0000000000", DIGITS32 "-lock-0000000000",
         "_C_" UUID "-lock-0000000000", "c_" UUID "-lock-0000000000",
         "_c" UUID "-lock-0000000000", "x_c_" UUID "-lock-0000000000",
         /* the UUID: short, long, misplaced hyphens, no hex */
