@@ -101,8 +101,8 @@ static void on_over(uvzk_acquire_t *request, int status)
     }
 }
 
-void waiter_ask(struct waiter *waiter, struct world *world, uvzk_lock_t *lock,
-                uint32_t leases, void *owner)
+int waiter_request(struct waiter *waiter, struct world *world, uvzk_lock_t *lock,
+                   uint32_t leases, void *owner)
 {
     uvzk_acquire_options_t options;
 
@@ -113,8 +113,13 @@ void waiter_ask(struct waiter *waiter, struct world *world, uvzk_lock_t *lock,
     waiter->request.data = waiter;
     waiter->sim = world->sim;
     waiter->told = waiter->holds = false;
-    assert_int_equal(
-        uvzk_lock_acquire(lock, &waiter->request, &options, on_acquired, on_over), 0);
+    return uvzk_lock_acquire(lock, &waiter->request, &options, on_acquired, on_over);
+}
+
+void waiter_ask(struct waiter *waiter, struct world *world, uvzk_lock_t *lock,
+                uint32_t leases, void *owner)
+{
+    assert_int_equal(waiter_request(waiter, world, lock, leases, owner), 0);
 }
 
 void waiter_let_go(struct waiter *waiter)

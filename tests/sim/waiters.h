@@ -41,6 +41,9 @@ void world_end(struct world *world);
 /* leases: 0 where there are none. owner may be NULL. */
 void waiter_ask(struct waiter *waiter, struct world *world, uvzk_lock_t *lock,
                 uint32_t leases, void *owner);
+/* The same, which may be refused: what uvzk_lock_acquire says. */
+int waiter_request(struct waiter *waiter, struct world *world, uvzk_lock_t *lock,
+                   uint32_t leases, void *owner);
 /* Cancels it, or releases what it holds. */
 void waiter_let_go(struct waiter *waiter);
 /* Asks, and is granted within a second. */
