@@ -12,6 +12,8 @@
 #include "watch_budget.h"
 
 #define WAITERS 10000
+#define LONG_NAME "/l/a-directory-whose-name-is-longer-than-that-of-others-"
+#define NODE_PATH_LENGTH (sizeof(LONG_NAME) - 1 + 5 + 56) /* "00000/_c_", a UUID, ... */
 #define TIMEOUT_MS 10000U
 #define ABOUT_A_MINUTE 60000U
 
@@ -114,6 +116,32 @@ static void foreigners_go(int count)
     }
 }
 
+/* Each in a directory of its own, with nobody before it. */
+static void take(const uvzk_acquire_options_t *options, int count)
+{
+    char path[96];
+
+    for (int i = 0; i < count; i++) {
+        struct waiter *waiter = &crowd.waiters[i];
+        (void)snprintf(path, sizeof(path), LONG_NAME "%05d", i);
+        assert_int_equal(uvzk_mutex_init(&crowd.client, &waiter->mutex, path), 0);
+        assert_int_equal(uvzk_lock_acquire(&waiter->mutex, &waiter->request, options,
+                                           on_acquired, on_lost),
+                         0);
+    }
+}
+
+/* Who has been granted. */
+static void let_go(void)
+{
+    for (int i = 0; i < WAITERS; i++) {
+        if (crowd.waiters[i].request.impl != NULL) {
+            assert_int_equal(uvzk_release(&crowd.waiters[i].request, on_released), 0);
+        }
+    }
+    await(&crowd.released, crowd.granted, ABOUT_A_MINUTE);
+}
+
 static void end(void)
 {
     assert_int_equal(uvzk_client_close(&crowd.client, on_closed), 0);
@@ -136,10 +164,7 @@ static void ten_thousand_wait_and_are_granted(void **state)
     assert_in_range(stats.watches, WAITERS + 1000, 2 * WAITERS); /* some have guards */
     foreigners_go(WAITERS);
     await(&crowd.granted, WAITERS, ABOUT_A_MINUTE);
-    for (int i = 0; i < WAITERS; i++) {
-        assert_int_equal(uvzk_release(&crowd.waiters[i].request, on_released), 0);
-    }
-    await(&crowd.released, WAITERS, ABOUT_A_MINUTE);
+    let_go();
     end();
 }
 
@@ -167,11 +192,34 @@ static void who_is_revocable_is_refused_rather_than_deaf(void **state)
     end();
 }
 
+/* All that a reconnection names are the guards of those that hold. */
+static void who_is_revocable_has_no_guard_beyond_the_budget(void **state)
+{
+    uvzk_acquire_options_t options;
+    uvzk_client_stats_t stats;
+
+    (void)state;
+    begin();
+    uvzk_acquire_options_init(&options);
+    options.revoke_cb = on_revoked;
+    take(&options, WAITERS);
+    sim_run_for(crowd.sim, 20000);
+    assert_int_equal(crowd.granted + crowd.refused, WAITERS);
+    uvzk_client_stats(&crowd.client, &stats);
+    assert_int_equal(stats.contenders, crowd.granted);
+    assert_int_equal(sim_armed(crowd.port), crowd.granted);
+    assert_in_range((size_t)crowd.granted * NODE_PATH_LENGTH, UVZK__WATCH_BYTES_MAX / 2,
+                    UVZK__WATCH_BYTES_MAX);
+    let_go();
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ten_thousand_wait_and_are_granted),
         cmocka_unit_test(who_is_revocable_is_refused_rather_than_deaf),
+        cmocka_unit_test(who_is_revocable_has_no_guard_beyond_the_budget),
     };
     return cmocka_run_group_tests_name("watch budget", tests, NULL, NULL);
 }
