@@ -19,6 +19,7 @@ struct wait {
 };
 
 static struct sim *sim;
+static struct uvzk__port *ports[2];
 static uvzk_client_t clients[2];
 static uvzk_mutex_t mutexes[2];
 static struct wait waits[8];
@@ -74,8 +75,8 @@ static void begin(unsigned tuning)
     uvzk_options_init(&options);
     options.hosts = "simulated:1";
     for (int i = 0; i < 2; i++) {
-        struct uvzk__port *port = sim_port_new(sim, i == 0 ? "a" : "b");
-        assert_int_equal(uvzk__client_create(&clients[i], port, &options, tuning), 0);
+        ports[i] = sim_port_new(sim, i == 0 ? "a" : "b");
+        assert_int_equal(uvzk__client_create(&clients[i], ports[i], &options, tuning), 0);
         assert_int_equal(uvzk_mutex_init(&clients[i], &mutexes[i], LOCK), 0);
         assert_int_equal(uvzk_client_start(&clients[i]), 0);
     }
@@ -105,6 +106,19 @@ static void ask_for(int number, uvzk_lock_t *lock, uint32_t leases, void *owner)
     assert_int_equal(
         uvzk_lock_acquire(lock, &waits[number].request, &options, on_acquired, on_lost),
         0);
+}
+
+static void try_once(int number, int client)
+{
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.timeout_ms = UVZK_TRY_ONCE;
+    memset(&waits[number], 0, sizeof(waits[number]));
+    waits[number].request.data = &waits[number];
+    assert_int_equal(uvzk_lock_acquire(&mutexes[client], &waits[number].request, &options,
+                                       on_acquired, on_lost),
+                     0);
 }
 
 static void ask(int number, int client)
@@ -264,23 +278,87 @@ static void test_foreign_handover_is_one_way_each(void **state)
 /* Whoever tries once behind one of its own client's needs no server to say so. */
 static void test_try_behind_our_own_is_none(void **state)
 {
-    uvzk_acquire_options_t options;
     (void)state;
     begin(UVZK__TUNE_ALL);
     (void)time_of_acquire(0, 0);
     uint64_t before = requests(0);
-    uvzk_acquire_options_init(&options);
-    options.timeout_ms = 0;
-    waits[1].request.data = &waits[1];
-    assert_int_equal(
-        uvzk_lock_acquire(&mutexes[0], &waits[1].request, &options, on_acquired, on_lost),
-        0);
+    try_once(1, 0);
     sim_run_for(sim, 1);
     assert_true(waits[1].told);
     assert_int_equal(waits[1].status, UV_ETIMEDOUT);
     assert_int_equal(requests(0), before);
     let_go(0);
     sim_run_for(sim, 500);
+    end();
+}
+
+/* Behind another one's it is told when the znodes have been listed. */
+static void test_try_behind_another_is_one(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    (void)time_of_acquire(0, 0);
+    uint64_t from = sim_now(sim);
+    try_once(1, 1);
+    sim_run_for(sim, 500);
+    assert_true(waits[1].told);
+    assert_int_equal(waits[1].status, UV_ETIMEDOUT);
+    assert_int_equal(waits[1].at_ms - from, ROUND_TRIP);
+    let_go(0);
+    sim_run_for(sim, 500);
+    end();
+}
+
+/* The delete of the reader's znode shows that the writer's stands. */
+static void test_writer_behind_our_own_reader_is_one(void **state)
+{
+    uvzk_rwlock_t lock = {0};
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    assert_int_equal(uvzk_rwlock_init(&clients[0], &lock, "/rw"), 0);
+    (void)time_of(0, &lock.read, 0, NULL);
+    ask_for(1, &lock.write, 0, NULL);
+    sim_run_for(sim, 500);
+    assert_false(waits[1].told);
+    uint64_t from = sim_now(sim), before = requests(0);
+    let_go(0);
+    sim_run_for(sim, 500);
+    assert_true(waits[1].told);
+    assert_int_equal(waits[1].at_ms - from, ROUND_TRIP);
+    assert_int_equal(requests(0) - before, 1);
+    let_go(1);
+    sim_run_for(sim, 500);
+    end();
+}
+
+/* The directory is another one than in the session before: who was seen there then is not
+ * asked for. The barrier, then create and listing. */
+static void test_new_session_is_two(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    (void)time_of_acquire(0, 1);
+    ask(1, 0);
+    sim_run_for(sim, 500);
+    sim_disconnect(ports[0], SIM_RESET, 1000);
+    sim_run_for(sim, 500);
+    ask(2, 0);
+    assert_true(sim_expire(ports[0]));
+    (void)time_of_release(0);
+    assert_int_equal(sim_delete_by_hand(sim, LOCK), 0);
+    assert_non_null(sim_create_by_hand(sim, LOCK, UVZK__PERSISTENT));
+    uint64_t before = requests(0);
+    while (uvzk_client_state(&clients[0]) != UVZK_STATE_RECONNECTED) {
+        sim_run_for(sim, 1);
+    }
+    assert_int_equal(waits[1].status, UVZK_EEXPIRED);
+    uint64_t from = sim_now(sim);
+    sim_run_for(sim, 500);
+    assert_true(waits[2].told);
+    assert_int_equal(waits[2].status, 0);
+    assert_int_equal(waits[2].at_ms - from, 2 * ROUND_TRIP);
+    assert_int_equal(requests(0) - before, 3);
+    (void)time_of_release(2);
     end();
 }
 
@@ -384,6 +462,9 @@ int main(void)
         cmocka_unit_test(test_local_handover_is_none),
         cmocka_unit_test(test_foreign_handover_is_one_way_each),
         cmocka_unit_test(test_try_behind_our_own_is_none),
+        cmocka_unit_test(test_try_behind_another_is_one),
+        cmocka_unit_test(test_writer_behind_our_own_reader_is_one),
+        cmocka_unit_test(test_new_session_is_two),
         cmocka_unit_test(test_downgrade_is_one),
         cmocka_unit_test(test_multi_lock_is_two),
         cmocka_unit_test(test_semaphore_is_two),
