@@ -2,6 +2,7 @@
  * exactly LATENCY one way, so what took n round trips took 2 n LATENCY. */
 #include "cmocka_test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "client.h"
@@ -275,6 +276,28 @@ static void test_foreign_handover_is_one_way_each(void **state)
     end();
 }
 
+/* Who has waited goes on watching its znode while it holds. */
+static void test_deletion_of_a_hold_is_one_way(void **state)
+{
+    const char *name;
+    char path[128];
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    (void)time_of_acquire(0, 0);
+    ask(1, 1);
+    sim_run_for(sim, 500);
+    let_go(0);
+    sim_run_for(sim, 500);
+    assert_true(waits[1].told);
+    assert_int_equal(waits[1].status, 0);
+    assert_int_equal(sim_children(sim, LOCK, &name, 1), 1);
+    (void)snprintf(path, sizeof(path), LOCK "/%s", name);
+    assert_int_equal(sim_delete_by_hand(sim, path), 0);
+    sim_run_for(sim, LATENCY);
+    assert_int_equal(waits[1].status, UVZK_EDELETED);
+    end();
+}
+
 /* Whoever tries once behind one of its own client's needs no server to say so. */
 static void test_try_behind_our_own_is_none(void **state)
 {
@@ -461,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_a_new_place_is_made_once),
         cmocka_unit_test(test_local_handover_is_none),
         cmocka_unit_test(test_foreign_handover_is_one_way_each),
+        cmocka_unit_test(test_deletion_of_a_hold_is_one_way),
         cmocka_unit_test(test_try_behind_our_own_is_none),
         cmocka_unit_test(test_try_behind_another_is_one),
         cmocka_unit_test(test_writer_behind_our_own_reader_is_one),
