@@ -23,7 +23,7 @@ static uvzk_mutex_t mutex;
 
 static void (*submit_to_sim)(struct uvzk__port *, struct uvzk__rpc *);
 
-/* The simulator reads requests of any size. */
+/* A greater one would cost the connection, again and again; here it is seen. */
 static void submit(struct uvzk__port *port, struct uvzk__rpc *rpc)
 {
     size_t bytes = 0;
