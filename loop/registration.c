@@ -59,6 +59,15 @@ void uvzk__registration_answered(struct uvzk__request *request, bool armed)
     release(registration);
 }
 
+/* Without memory it is never asked for: later it would take the path's next watch with
+ * it. */
+static void ask_removal(struct uvzk__registration *registration)
+{
+    if (!uvzk__request_add_removal(registration)) {
+        registration->abandoned = true;
+    }
+}
+
 void uvzk__registration_unwatch(struct uvzk__registration *registration)
 {
     struct uvzk__handle *handle = registration->handle;
@@ -67,7 +76,8 @@ void uvzk__registration_unwatch(struct uvzk__registration *registration)
     uvzk__registration_sever(registration);
     if (request != NULL && !request->sent) {
         uvzk__registration_answered(request, false);
-    } else if (handle->connected && uvzk__request_add_removal(registration)) {
+    } else if (handle->connected) {
+        ask_removal(registration);
         uvzk__request_pump(handle);
     }
 }
@@ -90,7 +100,7 @@ void uvzk__registration_remove_severed(struct uvzk__handle *handle)
         struct uvzk__registration *registration =
             UVZK__CONTAINER_OF(link, struct uvzk__registration, link);
         if (!registration->abandoned) {
-            uvzk__request_add_removal(registration);
+            ask_removal(registration);
         }
     }
 }

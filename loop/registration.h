@@ -34,8 +34,8 @@ struct uvzk__registration {
     ZooWatcherType type;
     enum uvzk__watch_event event;
     bool present;   /* in the client's tables */
-    bool abandoned; /* the server would not remove it: it stays until its event
-                       comes or the handle is closed */
+    bool abandoned; /* the server would not remove it, or could not be asked to: it stays
+                       until its event comes or the handle is closed */
     char path[];
 };
 

@@ -191,12 +191,13 @@ static int outcome(const struct uvzk__request *request)
 
 static void settle_watch(struct uvzk__request *request, int status)
 {
+    struct uvzk__registration *registration = request->watching;
     bool armed = request->code == ZOK ||
                  (request->code == ZNONODE && request->kind == UVZK__RPC_EXISTS);
-    if (!armed || status == UV_ENOMEM) {
-        uvzk__registration_sever(request->watching);
-    }
     uvzk__registration_answered(request, armed);
+    if (armed && status == UV_ENOMEM && registration->watch != NULL) {
+        uvzk__registration_unwatch(registration);
+    }
 }
 
 void uvzk__request_arrive(struct uvzk__hop_entry *entry)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,39 @@
 #include "user.h"
 #include "world_real.h"
 
+/* ------------------------------------------------------------------- memory */
+
+static _Thread_local bool on_the_loop;
+static atomic_bool loop_lacks, clients_lack; /* memory: the loop's thread, the others */
+
+static bool lacks(void)
+{
+    return on_the_loop ? loop_lacks : clients_lack;
+}
+
+static void *lacking_malloc(size_t size)
+{
+    return lacks() ? NULL : malloc(size);
+}
+
+static void *lacking_calloc(size_t count, size_t size)
+{
+    return lacks() ? NULL : calloc(count, size);
+}
+
+static void *lacking_realloc(void *memory, size_t size)
+{
+    return lacks() ? NULL : realloc(memory, size);
+}
+
 static int begin_world(void **state)
 {
     (void)state;
+    on_the_loop = true;
+    if (uvzk_replace_allocator(lacking_malloc, lacking_realloc, lacking_calloc, free) <
+        0) {
+        return -1;
+    }
     return world_begin();
 }
 
@@ -347,6 +378,70 @@ static void what_is_asked_at_the_end_is_told_the_end(void **state)
     assert_true(user_end(user));
 }
 
+/* ------------------------------------------------------- watches and memory */
+
+static int watch(struct ask *ask, struct user *user, const char *path)
+{
+    ask_init(ask, user, UVZK__RPC_GET, path);
+    ask_watch(ask);
+    return ask_run(ask);
+}
+
+/* A watch of before on this path must not take the new one with it when the port comes
+ * back and has the server forget what it does not want any more. */
+static void assert_survives_a_disconnection(struct user *user, struct ask *ask)
+{
+    world_lose(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
+    world_restore(user->world);
+    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
+    struct ask sync;
+    ask_init(&sync, user, UVZK__RPC_SYNC, "/");
+    assert_int_equal(ask_run(&sync), 0);
+    world_set(user->world, ask->rpc.path);
+    assert_true(ask_wait_fired(ask));
+}
+
+/* The server has armed it all the same. */
+static void a_watch_whose_answer_does_not_fit_is_taken_down(void **state)
+{
+    (void)state;
+    struct user *user = user_new();
+    struct ask unfit, again;
+    assert_true(user_connect(user));
+    world_create(user->world, "/a");
+    clients_lack = true;
+    assert_int_equal(watch(&unfit, user, "/a"), UV_ENOMEM);
+    clients_lack = false;
+    assert_null(unfit.watch.armed);
+    assert_int_equal(watch(&again, user, "/a"), 0);
+    assert_survives_a_disconnection(user, &again);
+    assert_int_equal(unfit.fired, 0);
+
+    clients_lack = true;
+    assert_int_equal(watch(&unfit, user, "/a"), UV_ENOMEM);
+    clients_lack = false;
+    assert_true(user_wait_watch_count(user, 0));
+    assert_true(user_end(user));
+}
+
+static void unwatch_without_memory_spares_the_next(void **state)
+{
+    (void)state;
+    struct user *user = user_new();
+    struct ask old, again;
+    assert_true(user_connect(user));
+    world_create(user->world, "/a");
+    assert_int_equal(watch(&old, user, "/a"), 0);
+    loop_lacks = true;
+    ask_unwatch(&old);
+    loop_lacks = false;
+    assert_int_equal(watch(&again, user, "/a"), 0);
+    assert_survives_a_disconnection(user, &again);
+    assert_int_equal(old.fired, 0);
+    assert_true(user_end(user));
+}
+
 /* ------------------------------------------------------------------ manners */
 
 /* The client would reseed the process's generators each time it resolves. */
@@ -542,6 +637,8 @@ int main(void)
         cmocka_unit_test_setup(a_multi_whose_reply_is_lost_was_done, reset),
         cmocka_unit_test_setup(a_multi_of_an_ended_session_is_not_sent, reset),
         cmocka_unit_test_setup(what_is_asked_at_the_end_is_told_the_end, reset),
+        cmocka_unit_test_setup(a_watch_whose_answer_does_not_fit_is_taken_down, reset),
+        cmocka_unit_test_setup(unwatch_without_memory_spares_the_next, reset),
         cmocka_unit_test_setup(random_of_the_process_is_left_alone, reset),
         cmocka_unit_test_setup(the_window_holds_requests_back, reset),
         cmocka_unit_test_setup(the_loop_runs_while_a_session_is_closed, reset),
