@@ -13,13 +13,13 @@
  *    may be submitted anew or freed.
  *  4 Codes are uvzk's own (UVZK_E*, UV_ENOMEM). ECONNLOSS: outcome unknown.
  *    ENOTSENT: certainly not executed.
- *  5 A watch fires at most once, and after the reply that armed it. It is armed
- *    only if that reply's status is 0 (for exists: also ENONODE). After
- *    unwatch() it never fires and is the caller's again at once; the server
- *    forgets it too. Session events never arrive as watch events. Watches
- *    survive a disconnection: what happened meanwhile is told after CONNECTED;
- *    unless that says watches_lost: then none is armed any more, none has fired
- *    for what happened since SUSPENDED, and the session has gone on.
+ *  5 A watch fires at most once, on the loop's thread, and after the reply that
+ *    armed it. It is armed only if that reply's status is 0 (for exists: also
+ *    ENONODE). After unwatch() it never fires and is the caller's again at once;
+ *    the server forgets it too. Session events never arrive as watch events.
+ *    Watches survive a disconnection: what happened meanwhile is told after
+ *    CONNECTED; unless that says watches_lost: then none is armed any more, none
+ *    has fired for what happened since SUSPENDED, and the session has gone on.
  *    At most one watch stands on one path at a time, whatever its kind; a watch
  *    on a directory's children and watches on these children do not meet.
  *  6 Session events. CONNECTED: the session is established, or again in reach.
@@ -187,7 +187,8 @@ struct uvzk__session_event {
     bool watches_lost;         /* CONNECTED: the session goes on, on a new handle */
 };
 
-/* What the port calls. Never from inside a call of the port's functions. */
+/* What the port calls, on the loop's thread. Never from inside a call of the port's
+ * functions. */
 struct uvzk__port_user {
     void (*session)(struct uvzk__port_user *, const struct uvzk__session_event *);
     void (*turn)(struct uvzk__port_user *); /* after wake(), or at the alarm */

@@ -10,10 +10,15 @@ static struct user *user_of(struct uvzk__port_user *port_user)
     return (struct user *)(void *)port_user;
 }
 
+static void assert_may_be_told(const struct user *user)
+{
+    assert(pthread_equal(pthread_self(), user->loop_thread));
+    assert(!user->inside && user->closed == 0);
+}
+
 static void note(struct user *user, enum note_kind kind, int value)
 {
-    assert(!user->inside);
-    assert(user->closed == 0);
+    assert_may_be_told(user);
     assert(user->count < USER_NOTES);
     user->notes[user->count++] = (struct note){kind, value};
 }
@@ -57,7 +62,7 @@ static void on_turn(struct uvzk__port_user *port_user)
 static void on_log(struct uvzk__port_user *port_user, int level, const char *line)
 {
     struct user *user = user_of(port_user);
-    assert(!user->inside && user->closed == 0);
+    assert_may_be_told(user);
     user->log_lines++;
     assert(level >= UVZK_LOG_ERROR && level <= UVZK_LOG_DEBUG);
     assert(strchr(line, '\n') == NULL);
@@ -75,6 +80,7 @@ struct user *user_new(void)
     struct user *user = calloc(1, sizeof(*user));
     user->port_user = (struct uvzk__port_user){on_session, on_turn, on_log, on_closed};
     user->close_after = -1;
+    user->loop_thread = pthread_self();
     user->world = world_new();
     user->port = world_port(user->world);
     user->port->user = &user->port_user;

@@ -1,9 +1,11 @@
 /* The port's user in the conformance suite: writes down all it is told, in one
- * order, and sees to it in every test that nothing is told inside a call or
- * after the end, that replies come in order and when they are due, and that no
+ * order, and sees to it in every test that nothing is told inside a call, on
+ * another thread or after the end, that replies come in order and when they are due, and that no
  * watch fires unasked. */
 #ifndef USER_H
 #define USER_H
+
+#include <pthread.h>
 
 #include "world.h"
 
@@ -22,6 +24,7 @@ struct user {
     struct world *world;
     struct uvzk__port *port;
     bool inside; /* a call of the port */
+    pthread_t loop_thread;
     struct note notes[USER_NOTES];
     size_t count;
     unsigned sessions[UVZK__SESSION_OPEN_FAILED + 1]; /* told so far, by kind */
