@@ -68,6 +68,7 @@ void expiry_while_the_server_moves(void **state);
 void open_again_inside_expiry(void **state);
 void wake_brings_one_turn(void **state);
 void alarm_brings_one_turn(void **state);
+void alarm_further_away_comes(void **state);
 void alarm_can_be_moved_and_switched_off(void **state);
 void random_differs(void **state);
 void close_unopened(void **state);

@@ -225,6 +225,16 @@ void alarm_brings_one_turn(void **state)
     assert_true(user_wait_turns(user, 2));
 }
 
+/* Further away than a timer of the real port's is ever set. */
+void alarm_further_away_comes(void **state)
+{
+    struct user *user = *state;
+    uint64_t at = user->port->now(user->port) + 1300;
+    user->port->alarm(user->port, at);
+    assert_true(user_wait_turns(user, 1));
+    assert_true(user->turn_at >= at);
+}
+
 void alarm_can_be_moved_and_switched_off(void **state)
 {
     struct user *user = *state;

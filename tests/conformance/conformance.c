@@ -101,6 +101,7 @@ int main(void)
         CASE(open_again_inside_expiry),
         CASE(wake_brings_one_turn),
         CASE(alarm_brings_one_turn),
+        CASE(alarm_further_away_comes),
         CASE(alarm_can_be_moved_and_switched_off),
         CASE(random_differs),
         CASE(close_unopened),
