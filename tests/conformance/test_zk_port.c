@@ -378,6 +378,54 @@ static void what_is_asked_at_the_end_is_told_the_end(void **state)
     assert_true(user_end(user));
 }
 
+/* ------------------------------------------------------ no data, empty data */
+
+static int run_multi(struct user *user, const struct uvzk__op *op)
+{
+    struct ask ask;
+    ask_init(&ask, user, UVZK__RPC_MULTI, NULL);
+    ask.rpc.ops = op;
+    ask.rpc.op_count = 1;
+    return ask_run(&ask);
+}
+
+static void assert_data(struct user *user, const void *data, long length)
+{
+    const struct uvzk__op create = {
+        .kind = UVZK__OP_CREATE, .path = "/together", .data = data, .acl = &open_acl};
+    const struct uvzk__op set = {
+        .kind = UVZK__OP_SET, .path = "/alone", .version = -1, .data = data};
+    struct ask ask;
+    ask_init(&ask, user, UVZK__RPC_CREATE, "/alone");
+    ask.rpc.data = data;
+    assert_int_equal(ask_run(&ask), 0);
+    assert_int_equal(world_data_length(user->world, "/alone"), length);
+    assert_int_equal(run_multi(user, &create), 0);
+    assert_int_equal(world_data_length(user->world, "/together"), length);
+
+    world_set(user->world, "/alone");
+    assert_int_equal(run_multi(user, &set), 0);
+    assert_int_equal(world_data_length(user->world, "/alone"), length);
+    world_set(user->world, "/together");
+    ask_init(&ask, user, UVZK__RPC_SET, "/together");
+    ask.rpc.data = data;
+    assert_int_equal(ask_run(&ask), 0);
+    assert_int_equal(world_data_length(user->world, "/together"), length);
+    world_delete(user->world, "/alone");
+    world_delete(user->world, "/together");
+}
+
+/* Others can tell them apart; in our replies both are nothing. */
+static void no_data_is_not_empty_data(void **state)
+{
+    (void)state;
+    struct user *user = user_new();
+    assert_true(user_connect(user));
+    assert_data(user, NULL, -1);
+    assert_data(user, "", 0);
+    assert_true(user_end(user));
+}
+
 /* ------------------------------------------------------- watches and memory */
 
 static int watch(struct ask *ask, struct user *user, const char *path)
@@ -637,6 +685,7 @@ int main(void)
         cmocka_unit_test_setup(a_multi_whose_reply_is_lost_was_done, reset),
         cmocka_unit_test_setup(a_multi_of_an_ended_session_is_not_sent, reset),
         cmocka_unit_test_setup(what_is_asked_at_the_end_is_told_the_end, reset),
+        cmocka_unit_test_setup(no_data_is_not_empty_data, reset),
         cmocka_unit_test_setup(a_watch_whose_answer_does_not_fit_is_taken_down, reset),
         cmocka_unit_test_setup(unwatch_without_memory_spares_the_next, reset),
         cmocka_unit_test_setup(random_of_the_process_is_left_alone, reset),

@@ -22,5 +22,7 @@ uv_loop_t *world_loop(struct world *world);
 struct proxy *world_proxy(struct world *world);
 /* As somebody else's session sees it, now. */
 long world_children_count(struct world *world, const char *path);
+/* Likewise; -1: it has no data. */
+long world_data_length(struct world *world, const char *path);
 
 #endif

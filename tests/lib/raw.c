@@ -90,6 +90,14 @@ int raw_get(zhandle_t *zh, const char *path, char *text, size_t size)
     return status;
 }
 
+long raw_data_length(zhandle_t *zh, const char *path)
+{
+    struct Stat stat;
+    char data[1];
+    int length = (int)sizeof(data);
+    return zoo_get(zh, path, 0, data, &length, &stat) == ZOK ? length : -1;
+}
+
 int raw_forbid_creates(zhandle_t *zh, const char *path)
 {
     struct ACL entry = {ZOO_PERM_READ | ZOO_PERM_ADMIN | ZOO_PERM_DELETE,

@@ -18,6 +18,8 @@ int raw_exists(zhandle_t *zh, const char *path, struct Stat *stat); /* or NULL *
 int raw_set(zhandle_t *zh, const char *path, const char *text);
 /* The data as text, cut to size - 1 and terminated. */
 int raw_get(zhandle_t *zh, const char *path, char *text, size_t size);
+/* -1: the znode has no data, or there is no such znode. */
+long raw_data_length(zhandle_t *zh, const char *path);
 int raw_forbid_creates(zhandle_t *zh, const char *path); /* by its ACL */
 /* A contender's znode in the given lock directory, which must exist; its full
  * path goes to `made`. It lives until raw_close. */
