@@ -46,13 +46,8 @@ static int hex_value(char digit)
     if (digit >= '0' && digit <= '9') {
         return digit - '0';
     }
-    if (digit >= 'a' && digit <= 'f') {
-        return digit - 'a' + 10;
-    }
-    if (digit >= 'A' && digit <= 'F') {
-        return digit - 'A' + 10;
-    }
-    return -1;
+    char letter = (char)(digit | 0x20); /* in lower case */
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
 /* Reads 16 bytes in hex, with hyphens in their places or without any. Returns

@@ -188,7 +188,19 @@ static int64_t czxid_of(const struct ticket *ticket, const struct share *share)
     return 0;
 }
 
-/* A semaphore's token is not that of its lease. */
+/* A semaphore's token is not that of its lease. A znode may be gone by now, deleted by
+ * hand and not heard of yet: then those made at once have its token in common, and what
+ * was there before has been told its own. */
+static int64_t token_of(const struct ticket *ticket, const struct share *share)
+{
+    int64_t token = share->kind == LEASES ? 0 : czxid_of(ticket, share);
+
+    if (token != 0 || share->kind == LEASES) {
+        return token;
+    }
+    return ticket->actor->world->in_turn ? share->joined : uvzk_token(ticket->request);
+}
+
 static void granted(struct ticket *ticket)
 {
     struct world *world = ticket->actor->world;
@@ -202,7 +214,7 @@ static void granted(struct ticket *ticket)
     }
     for (int i = 0; i < ticket->share_count; i++) {
         struct share *share = &ticket->shares[i];
-        share->token = share->kind == LEASES ? 0 : czxid_of(ticket, share);
+        share->token = token_of(ticket, share);
         if (!world->in_turn && share->token != 0 &&
             share->token != uvzk_token(ticket->request)) {
             history_fail(world, "not made at once: %s", history_paths[share->path]);
