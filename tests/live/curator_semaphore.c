@@ -265,6 +265,7 @@ static void want_some(struct worker *worker)
     worker->options.leases = 1 + seeded_below(&worker->crowd->random, MOST_WANTED);
 }
 
+/* Of what is held: for a moment more may stand, as Curator's do, unheld. */
 static void check_sum(struct crowd *workers)
 {
     uint32_t sum = 0;
@@ -273,7 +274,6 @@ static void check_sum(struct crowd *workers)
         sum += worker_holds(worker) ? worker->options.leases : 0;
     }
     assert_in_range(sum, 0, SESSION_MAX);
-    assert_in_range(raw_children_count(live.raw, LEASES), 0, SESSION_MAX);
 }
 
 /* Nothing keeps several workers from wanting more, together, than there are. */
