@@ -554,6 +554,29 @@ static void test_refuses_null(void **state)
     end();
 }
 
+/* None, the same one twice, one that is no lock; one alone is enough. */
+static void test_refuses_members(void **state)
+{
+    static uvzk_multilock_t multilock;
+    uvzk_lock_t *const twice[] = {&mutex, &mutex}, *const none[] = {&other};
+    uvzk_client_t *client = &here.client;
+    (void)state;
+    begin_on(LOCK);
+    assert_int_equal(uvzk_multilock_init(client, &multilock, NULL, 1, 0, NULL),
+                     UV_EINVAL);
+    assert_int_equal(uvzk_multilock_init(client, &multilock, twice, 0, 0, NULL),
+                     UV_EINVAL);
+    assert_int_equal(uvzk_multilock_init(client, &multilock, twice, 2, 0, NULL),
+                     UV_EINVAL);
+    assert_int_equal(uvzk_multilock_init(client, &multilock, none, 1, 0, NULL),
+                     UV_EINVAL);
+    assert_int_equal(uvzk_multilock_init(client, &multilock, twice, 1, 0, NULL), 0);
+    grant(&first, &multilock);
+    let_go(&first);
+    assert_int_equal(uvzk_lock_close(&multilock, NULL), 0);
+    end();
+}
+
 static void test_answers_about_nothing(void **state)
 {
     static uvzk_client_t client;
@@ -1407,6 +1430,7 @@ int main(void)
         QUICK(test_refuses_acquire_options),
         QUICK(test_takes_options_at_their_limits),
         QUICK(test_refuses_null),
+        QUICK(test_refuses_members),
         QUICK(test_answers_about_nothing),
         QUICK(test_client_states),
         QUICK(test_a_client_in_use_is_not_made_anew),
