@@ -71,6 +71,28 @@ static void a_line_takes_the_route_of_its_thread(void **state)
     end(&other);
 }
 
+static void each_of_many_has_its_own_lines(void **state)
+{
+    enum { MANY = 20 };
+    static struct listener many[MANY];
+    char text[32];
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        begin(&many[i]);
+    }
+    for (int i = 0; i < MANY; i++) {
+        snprintf(text, sizeof(text), "of %d", i);
+        say(&many[i], text);
+    }
+    for (int i = 0; i < MANY; i++) {
+        uvzk__hop_drain(&many[i].port.hop);
+        snprintf(text, sizeof(text), "of %d", i);
+        assert_int_equal(many[i].lines, 1);
+        assert_string_equal(many[i].last, text);
+        end(&many[i]);
+    }
+}
+
 /* Behind the first of the others comes how many are missing; and then there is room. */
 static void lines_beyond_the_limit_are_counted(void **state)
 {
@@ -93,6 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_takes_the_route_of_its_thread),
+        cmocka_unit_test(each_of_many_has_its_own_lines),
         cmocka_unit_test(lines_beyond_the_limit_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
