@@ -1,6 +1,7 @@
 #include "impostor.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,12 @@ struct outgoing {
 /* As a server's, but for the session that nobody has asked for. */
 static const char session[41] = {0, 0, 0, 37, 0, 0, 0, 0, 0, 0, 1, (char)0x90,
                                  1, 2, 3, 4,  5, 6, 7, 8, 0, 0, 0, 16};
+
+static const char session_without_id[41] = {0, 0, 0, 37, 0,          0,        0,
+                                            0, 0, 0, 1,  (char)0x90, [23] = 16};
+
+static const char session_without_timeout[41] = {0, 0, 0, 37, 0, 0, 0, 0, 0, 0, 0, 0,
+                                                 1, 2, 3, 4,  5, 6, 7, 8, 0, 0, 0, 16};
 
 static const char refusal_of_session[41] = {0, 0, 0, 37, [23] = 16};
 
@@ -77,6 +84,25 @@ static void allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     *buffer = uv_buf_init(bytes, sizeof(bytes));
 }
 
+/* Where the request for a session has the id of the one to go on with. */
+#define SESSION_AT 20
+
+/* To who asks for a session. */
+static void grant_or_refuse(struct impostor_link *link, const char *request)
+{
+    static const char none[8];
+    const char *answer = refusal_of_session;
+    bool anew = memcmp(request + SESSION_AT, none, sizeof(none)) == 0;
+    if (link->impostor->kind == IMPOSTOR_SESSION) {
+        answer = session;
+    } else if (link->impostor->kind == IMPOSTOR_NO_ID && anew) {
+        answer = session_without_id;
+    } else if (link->impostor->kind == IMPOSTOR_NO_TIMEOUT && anew) {
+        answer = session_without_timeout;
+    }
+    say(link, answer, sizeof(session));
+}
+
 static void asked(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
 {
     static const char refusal[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
@@ -87,10 +113,8 @@ static void asked(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
         say(link, buffer->base, (size_t)length);
     } else if (link->impostor->kind == IMPOSTOR_HTTP) {
         say(link, refusal, sizeof(refusal) - 1);
-    } else if (link->impostor->kind == IMPOSTOR_SESSION && length > 40) {
-        say(link, session, sizeof(session));
-    } else if (link->impostor->kind == IMPOSTOR_TWO_FACED && length > 40) {
-        say(link, refusal_of_session, sizeof(refusal_of_session));
+    } else if (link->impostor->kind >= IMPOSTOR_SESSION && length > 40) {
+        grant_or_refuse(link, buffer->base);
     }
 }
 

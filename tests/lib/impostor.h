@@ -6,14 +6,16 @@
 #include <uv.h>
 
 enum impostor_kind {
-    IMPOSTOR_SILENT,    /* accepts and says nothing */
-    IMPOSTOR_HANGS_UP,  /* accepts and closes */
-    IMPOSTOR_SSH,       /* a banner */
-    IMPOSTOR_HTTP,      /* 400 to whatever is asked */
-    IMPOSTOR_GARBAGE,   /* bytes without end */
-    IMPOSTOR_ECHO,      /* what it was sent */
-    IMPOSTOR_SESSION,   /* grants a session of 400 ms to everybody, and then silence */
-    IMPOSTOR_TWO_FACED, /* refuses every session as a server refuses an unknown one */
+    IMPOSTOR_SILENT,     /* accepts and says nothing */
+    IMPOSTOR_HANGS_UP,   /* accepts and closes */
+    IMPOSTOR_SSH,        /* a banner */
+    IMPOSTOR_HTTP,       /* 400 to whatever is asked */
+    IMPOSTOR_GARBAGE,    /* bytes without end */
+    IMPOSTOR_ECHO,       /* what it was sent */
+    IMPOSTOR_SESSION,    /* grants a session of 400 ms to everybody, and then silence */
+    IMPOSTOR_TWO_FACED,  /* refuses every session as a server refuses an unknown one */
+    IMPOSTOR_NO_ID,      /* likewise, but grants new ones: of 400 ms, without an id */
+    IMPOSTOR_NO_TIMEOUT, /* likewise: with an id, of 0 ms */
 };
 
 struct impostor {

@@ -6,6 +6,7 @@
 
 #define HEADER_BYTES 12U
 #define TYPE_A 1
+#define TYPE_AAAA 28
 #define NO_SUCH_NAME 3
 
 /* Where the only question ends: labels, their end, type and class. */
@@ -18,13 +19,15 @@ static size_t question_end(const unsigned char *bytes, size_t length)
     return at + 5;
 }
 
-static size_t add_address(unsigned char *at, const char *address)
+static size_t add_address(unsigned char *at, const char *address, bool four)
 {
-    /* The name of the question, IPv4, the Internet, of no lifetime, four bytes. */
-    static const unsigned char record[] = {0xc0, 0x0c, 0, TYPE_A, 0, 1, 0, 0, 0, 0, 0, 4};
+    unsigned char type = four ? TYPE_A : TYPE_AAAA;
+    unsigned char length = four ? 4 : 16;
+    /* The name of the question, its type, the Internet, of no lifetime, the bytes. */
+    const unsigned char record[] = {0xc0, 0x0c, 0, type, 0, 1, 0, 0, 0, 0, 0, length};
     memcpy(at, record, sizeof(record));
-    inet_pton(AF_INET, address, at + sizeof(record));
-    return sizeof(record) + 4;
+    inet_pton(four ? AF_INET : AF_INET6, address, at + sizeof(record));
+    return sizeof(record) + length;
 }
 
 static void answer(struct name_server *server, const unsigned char *question,
@@ -35,15 +38,16 @@ static void answer(struct name_server *server, const unsigned char *question,
     if (end > length) {
         return;
     }
-    bool exists = server->address[0] != '\0';
+    bool exists = server->address[0] != '\0' || server->address6[0] != '\0';
     bool four = question[end - 3] == TYPE_A;
+    const char *address = four ? server->address : server->address6;
     memcpy(bytes, question, end);
     bytes[2] |= 0x80; /* an answer */
     bytes[3] = exists ? 0x80 : 0x80 | NO_SUCH_NAME;
     memset(bytes + 6, 0, 6);
-    if (exists && four) {
+    if (address[0] != '\0') {
         bytes[7] = 1;
-        end += add_address(bytes + end, server->address);
+        end += add_address(bytes + end, address, four);
     }
     uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)end);
     uv_udp_try_send(&server->socket, &buffer, 1, (const struct sockaddr *)to);

@@ -1,5 +1,5 @@
-/* A DNS server on the test's own loop: it knows one IPv4 address, which every
- * name has, and can keep its answers back. */
+/* A DNS server on the test's own loop: it knows one address of each family, which
+ * every name has, and can keep its answers back. */
 #ifndef NAME_SERVER_H
 #define NAME_SERVER_H
 
@@ -10,10 +10,11 @@
 
 struct name_server {
     uv_udp_t socket;
-    char servers[32]; /* "127.0.0.1:port" */
-    char address[16]; /* yours to change; "": no name exists */
-    bool hold;        /* questions are kept, unanswered */
-    int asked;        /* questions so far */
+    char servers[32];  /* "127.0.0.1:port" */
+    char address[16];  /* yours to change; "": none of IPv4 */
+    char address6[40]; /* likewise of IPv6; without either no name exists */
+    bool hold;         /* questions are kept, unanswered */
+    int asked;         /* questions so far */
     int answered;
     struct {
         unsigned char bytes[512];

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "impostor.h"
 #include "name_server.h"
 #include "resolver.h"
 
 #define SESSION_MS 4000U
+#define SEARCH_MS 1000U /* between two searches at most, of those that come first */
 #define RUNS 20
 #define PLAIN_IMPOSTORS IMPOSTOR_TWO_FACED /* all before it: a probe finds them out */
 
@@ -130,14 +132,13 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
 }
 
 /* The C client takes it for a server; which one it tries first is left to chance. */
-static void test_a_session_without_id_is_none(void **state)
+static void assert_makes_no_session(enum impostor_kind kind)
 {
     bool met = false;
-    (void)state;
     for (int run = 0; run < RUNS && !met; run++) {
         struct impostor impostor;
         begin();
-        assert_int_equal(impostor_open(live.loop, &impostor, IMPOSTOR_TWO_FACED), 0);
+        assert_int_equal(impostor_open(live.loop, &impostor, kind), 0);
         snprintf(hosts, sizeof(hosts), "%s,%s", impostor.hosts,
                  server_hosts(live_server));
         live_start(&live);
@@ -153,7 +154,49 @@ static void test_a_session_without_id_is_none(void **state)
     assert_true(met);
 }
 
+static void test_a_session_without_id_or_timeout_is_none(void **state)
+{
+    (void)state;
+    assert_makes_no_session(IMPOSTOR_TWO_FACED);
+    assert_makes_no_session(IMPOSTOR_NO_ID);
+    assert_makes_no_session(IMPOSTOR_NO_TIMEOUT);
+}
+
+/* Neither an entry nor a name server. A probe has a third of the session's timeout, which
+ * is longer than we wait. */
+static void test_nobody_waits_for_the_silent_ones(void **state)
+{
+    struct impostor silent;
+    (void)state;
+    begin_with_names("127.0.0.1");
+    names.hold = true;
+    assert_int_equal(impostor_open(live.loop, &silent, IMPOSTOR_SILENT), 0);
+    snprintf(hosts, sizeof(hosts), "%s,zk.test:1,%s", silent.hosts,
+             server_hosts(live_server));
+    live.options.session_timeout_ms = 10 * PATIENCE_MS;
+    live_start(&live);
+    assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
+    live_close_client(&live);
+    impostor_close(&silent);
+    end_with_names();
+}
+
 /* ------------------------------------------------------------------- moving */
+
+static void test_both_families_are_tried(void **state)
+{
+    char four[100], six[100];
+    (void)state;
+    begin_with_names("127.0.0.2");
+    snprintf(names.address6, sizeof(names.address6), "::1");
+    snprintf(four, sizeof(four), "zk.test, 127.0.0.2:%u: ", server_port(live_server));
+    snprintf(six, sizeof(six), "zk.test, ::1:%u: ", server_port(live_server));
+    live_start(&live);
+    assert_true(wait_logged(four));
+    assert_true(wait_logged(six));
+    live_close_client(&live);
+    end_with_names();
+}
 
 static void test_a_wrong_address_is_looked_up_again(void **state)
 {
@@ -175,11 +218,22 @@ static void test_a_name_that_comes_to_exist_is_found(void **state)
     live.options.retry.base_ms = 10;
     live.options.retry.max_retries = 1;
     live_start(&live);
+    assert_true(wait_logged("zk.test: unknown node or service"));
     assert_true(wait_logged("cannot connect"));
     snprintf(names.address, sizeof(names.address), "127.0.0.1");
     assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
     live_close_client(&live);
     end_with_names();
+}
+
+/* While there is a connection the list does not matter. */
+static void move_in_silence(void)
+{
+    int asked = names.asked;
+    snprintf(names.address, sizeof(names.address), "127.0.0.1");
+    run_for(live.loop, 2 * SEARCH_MS);
+    assert_int_equal(names.asked, asked);
+    assert_int_equal(uvzk_client_state(&live.client), UVZK_STATE_CONNECTED);
 }
 
 static void test_a_server_that_moves_keeps_the_session(void **state)
@@ -205,7 +259,7 @@ static void test_a_server_that_moves_keeps_the_session(void **state)
     assert_true(attempt_wait_queued(live.loop, &waits));
     int64_t session = elsewhere.session_id;
 
-    snprintf(names.address, sizeof(names.address), "127.0.0.1");
+    move_in_silence();
     proxy_refuse(&elsewhere);
     proxy_pass(&there);
     assert_true(live_wait_state(&live, 1, UVZK_STATE_RECONNECTED));
@@ -234,6 +288,17 @@ static void count_closed(uvzk_client_t *client)
     (*(int *)client->data)++;
 }
 
+/* Of this process. */
+static int open_sockets(void)
+{
+    int count = 0;
+    struct stat stat;
+    for (int fd = 0; fd < 1024; fd++) {
+        count += fstat(fd, &stat) == 0 && S_ISSOCK(stat.st_mode);
+    }
+    return count;
+}
+
 static void test_slow_names_hold_up_nobody(void **state)
 {
     static uvzk_client_t clients[MANY];
@@ -253,11 +318,13 @@ static void test_slow_names_hold_up_nobody(void **state)
     uv_fs_stat(live.loop, &request, "/", stated);
     assert_true(run_until_set(live.loop, &done));
     uv_fs_req_cleanup(&request);
+    int open = open_sockets();
     for (int i = 0; i < MANY; i++) {
         uvzk_client_close(&clients[i], count_closed);
     }
     assert_true(run_until_count(live.loop, &closed, MANY));
     assert_int_equal(names.answered, 0);
+    assert_true(open_sockets() <= open - MANY + 1); /* the raw session's comes and goes */
     end_with_names();
 }
 
@@ -280,7 +347,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_entries_keep_nobody_from_the_good_ones),
-        cmocka_unit_test(test_a_session_without_id_is_none),
+        cmocka_unit_test(test_a_session_without_id_or_timeout_is_none),
+        cmocka_unit_test(test_nobody_waits_for_the_silent_ones),
+        cmocka_unit_test(test_both_families_are_tried),
         cmocka_unit_test(test_a_wrong_address_is_looked_up_again),
         cmocka_unit_test(test_a_name_that_comes_to_exist_is_found),
         cmocka_unit_test(test_a_server_that_moves_keeps_the_session),
