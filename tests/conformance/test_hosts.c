@@ -26,9 +26,9 @@ static void good_strings_are_accepted(void **state)
 static void bad_strings_are_refused(void **state)
 {
     static const char *const bad[] = {
-        "",        ",",        "a",       "a:",       ":1",        "a:0",
-        "a:65536", "a:-1",     "a:1,",    ",a:1",     "a:1,,b:1",  "a:1x",
-        "/chroot", "::1:2181", "[]:2181", "a b:2181", "[::1:2181", "a:999999",
+        "",        ",",        "a",         "a:",       ":1",    "a:0",     "a:65536",
+        "a:-1",    "a:1,",     ",a:1",      "a:1,,b:1", "a:1x",  "/chroot", "::1:2181",
+        "[]:2181", "a b:2181", "[::1:2181", "a:999999", "a[b:1", "a]b:1",
     };
     char longest[400];
     (void)state;
