@@ -118,7 +118,7 @@ static void tell_verdict(struct uvzk__search *search, struct target *target)
 /* Three quarters to five quarters of it, so that clients do not come together. */
 static uint64_t jittered(uint32_t ms)
 {
-    uint32_t random = 0;
+    uint32_t random;
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0) {
         random = 0; /* in the middle of an early boot: then they do come together */
     }

@@ -40,33 +40,27 @@ static uint64_t leases_out(const struct uvzk__queue *queue)
 
 /* Whether all of its leases stand, a listing behind them has come, and it has not been
  * counted; or only when there might be more than now. */
-static bool to_count(const struct uvzk__queue *queue, const struct uvzk__bid *bid)
+static bool to_count(const struct uvzk__bid *bid)
 {
-    return !bid->claim->given_up && queue->listed_stamp > bid->made_stamp &&
+    return !bid->claim->given_up && bid->leases->listed_stamp > bid->made_stamp &&
            (!bid->counted || bid->max(bid->claim) < bid->allowed) &&
            uvzk__bid_complete(bid);
 }
 
-/* The last in line to be counted; or NULL. */
-static struct uvzk__bid *last_to_count(struct uvzk__queue *queue)
+/* Whether it has leases, or may have. */
+static bool has_begun(const struct uvzk__bid *bid)
 {
-    for (struct uvzk__link *link = queue->bidding.prev; link != &queue->bidding;
-         link = link->prev) {
-        if (to_count(queue, bid_at(link))) {
-            return bid_at(link);
-        }
-    }
-    return NULL;
+    return !bid->claim->given_up && uvzk__bid_begun(bid);
 }
 
-/* The last in line that has leases, or may have; or NULL. */
-static struct uvzk__bid *last_begun(struct uvzk__queue *queue)
+/* The last such one in line; or NULL. */
+static struct uvzk__bid *last_that(struct uvzk__queue *queue,
+                                   bool (*is_it)(const struct uvzk__bid *))
 {
     for (struct uvzk__link *link = queue->bidding.prev; link != &queue->bidding;
          link = link->prev) {
-        struct uvzk__bid *bid = bid_at(link);
-        if (!bid->claim->given_up && uvzk__bid_begun(bid)) {
-            return bid;
+        if (is_it(bid_at(link))) {
+            return bid_at(link);
         }
     }
     return NULL;
@@ -94,7 +88,7 @@ static bool withdraw_surplus(struct uvzk__bid *bid, uint64_t *out)
     struct uvzk__bid *last = NULL;
 
     while (last != bid && *out > bid->max(bid->claim)) {
-        last = last_begun(bid->leases);
+        last = last_that(bid->leases, has_begun);
         if (!uvzk__bid_settled(last)) {
             return false;
         }
@@ -109,13 +103,13 @@ static bool withdraw_surplus(struct uvzk__bid *bid, uint64_t *out)
  * nothing meanwhile. */
 static void count_made(struct uvzk__queue *queue)
 {
-    struct uvzk__bid *bid = last_to_count(queue);
+    struct uvzk__bid *bid = last_that(queue, to_count);
     uint64_t out = bid == NULL ? 0 : leases_out(queue);
 
     while (bid != NULL && withdraw_surplus(bid, &out)) {
         bid->counted = true;
         bid->allowed = bid->max(bid->claim);
-        bid = last_to_count(queue);
+        bid = last_that(queue, to_count);
     }
 }
 
@@ -209,7 +203,7 @@ static void grant_complete(struct uvzk__queue *queue)
     while (link != &queue->bidding) {
         struct uvzk__bid *bid = bid_at(link);
         link = link->next;
-        if (bid->claim->given_up || !uvzk__bid_begun(bid)) {
+        if (!has_begun(bid)) {
             continue;
         }
         if (!uvzk__bid_complete(bid)) {
