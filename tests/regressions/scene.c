@@ -262,6 +262,16 @@ bool scene_await_line(struct scene *scene, size_t from, const char *who, const c
     return true;
 }
 
+void scene_delete_child(const struct scene *scene, const char *parent, size_t index)
+{
+    const char *names[8];
+    char path[256];
+
+    assert_true(index < 8 && sim_children(scene->sim, parent, names, 8) > index);
+    (void)snprintf(path, sizeof(path), "%s/%s", parent, names[index]);
+    assert_int_equal(sim_delete_by_hand(scene->sim, path), 0);
+}
+
 size_t scene_queue_length(const struct scene *scene)
 {
     return sim_children(scene->sim, SCENE_PATH, NULL, 0);

@@ -120,6 +120,8 @@ size_t scene_count(const struct scene *scene, size_t from, const char *who,
  * out. */
 size_t scene_znodes_made(const struct scene *scene, size_t from, const char *who);
 
+/* By hand, of the child that was made as the one with this index, and still stands. */
+void scene_delete_child(const struct scene *scene, const char *parent, size_t index);
 /* Children of the lock's path. */
 size_t scene_queue_length(const struct scene *scene);
 

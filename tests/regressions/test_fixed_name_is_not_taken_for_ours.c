@@ -79,6 +79,17 @@ static void after_a_lost_create(void **state)
     }
 }
 
+/* A holds, and B waits. */
+static void begin_held(struct scene *scene, uint64_t seed, void *const *state,
+                       struct process *a, struct claim *held, struct process *b,
+                       struct claim *next)
+{
+    begin(scene, seed, state, a, b);
+    claim_take(held, a);
+    claim_begin(next, b, UVZK_WAIT_FOREVER);
+    scene_run_for(scene, 500);
+}
+
 static void after_a_lost_delete(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -87,10 +98,7 @@ static void after_a_lost_delete(void **state)
             struct process a, b;
             struct claim held, next;
 
-            begin(&scene, seed, state, &a, &b);
-            claim_take(&held, &a);
-            claim_begin(&next, &b, UVZK_WAIT_FOREVER);
-            scene_run_for(&scene, 500);
+            begin_held(&scene, seed, state, &a, &held, &b, &next);
             size_t from = lose_next(&a, done);
             claim_release(&held);
             claim_await(&next, 3000);
@@ -114,10 +122,7 @@ static void after_a_lost_delete_that_may_not_be_read(void **state)
         struct process a, b;
         struct claim held, next;
 
-        begin(&scene, seed, state, &a, &b);
-        claim_take(&held, &a);
-        claim_begin(&next, &b, UVZK_WAIT_FOREVER);
-        scene_run_for(&scene, 500);
+        begin_held(&scene, seed, state, &a, &held, &b, &next);
         (void)lose_next(&a, false);
         claim_release(&held);
         sim_refuse(scene.sim, UVZK__RPC_EXISTS, UVZK_ENOAUTH, 2);

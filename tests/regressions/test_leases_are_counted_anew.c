@@ -49,16 +49,6 @@ static void begin(struct turns *turns, uint64_t seed, void *const *state)
     assert_true(process_await_connected(&turns->b, 1000));
 }
 
-static void delete_first_ticket(struct turns *turns)
-{
-    const char *name;
-    char path[128];
-
-    assert_int_equal(sim_children(turns->scene.sim, PATH "/locks", &name, 1), 1);
-    (void)snprintf(path, sizeof(path), PATH "/locks/%s", name);
-    assert_int_equal(sim_delete_by_hand(turns->scene.sim, path), 0);
-}
-
 /* A, the first in line, has counted one lease and waits for three. It loses its
  * connection, gives up, and its znode in P/locks is deleted before it can do that. B takes
  * what is left; then A is back, and before it comes to delete that znode another of it
@@ -78,7 +68,8 @@ static void after_a_ticket_was_deleted_unheard(void **state)
         acquire_release(&turns.others[i]);
     }
     assert_int_equal(uvzk_cancel(&turns.first.request), 0);
-    delete_first_ticket(&turns);
+    assert_int_equal(sim_children(turns.scene.sim, PATH "/locks", NULL, 0), 1);
+    scene_delete_child(&turns.scene, PATH "/locks", 0);
     acquire_take(&turns.between, &turns.b, &turns.of_b, LEASES_MAX - 1);
     acquire_begin(&turns.second, &turns.a, &turns.of_a, LEASES_MAX - 1,
                   UVZK_WAIT_FOREVER);

@@ -11,6 +11,7 @@
 
 #define PATH "/s"
 #define TICKETS PATH "/locks"
+#define LEASES PATH "/leases"
 #define FOREIGN TICKETS "/_c_64fc66ae-773f-4d77-9695-eba698b095f7-lock-"
 #define LEASES_MAX 4U
 #define SEEDS 64U
@@ -102,7 +103,7 @@ static void of_too_many_the_last_go(void **state)
 /* B's goes while A finds its own, one after the other, in batches. */
 static void who_is_known_first_does_not_go_for_those_behind(void **state)
 {
-    for (uint64_t seed = 5; seed <= 8 * SEEDS; seed += 8) {
+    for (uint64_t seed = BATCHES; seed <= 8 * SEEDS; seed += 8) {
         static struct line line;
 
         begin_with_one_too_many(&line, seed, state);
@@ -124,8 +125,6 @@ static void who_is_held_back_is_seen_again(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         static struct line line;
-        const char *leases[LEASES_MAX];
-        char path[128];
 
         begin(&line, seed, state);
         acquire_give_back(&line.before);
@@ -133,16 +132,14 @@ static void who_is_held_back_is_seen_again(void **state)
         ask(&line, &line.second, 2);
         come_and_lose_the_reply(&line, 2);
         size_t from = line.scene.line_count;
-        assert_true(
-            scene_await_line(&line.scene, from, "a", "exists " PATH "/leases", 1000));
+        assert_true(scene_await_line(&line.scene, from, "a", "exists " LEASES, 1000));
         sim_refuse(line.scene.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
         assert_true(
             scene_await_line(&line.scene, from, "a", "exists -> ETHROTTLED", 1000));
         scene_run_for(&line.scene, 60); /* before it asks again */
         assert_int_equal(line.second.acquired, 0);
-        size_t made = sim_children(line.scene.sim, PATH "/leases", leases, LEASES_MAX);
-        (void)snprintf(path, sizeof(path), PATH "/leases/%s", leases[made - 1]);
-        assert_int_equal(sim_delete_by_hand(line.scene.sim, path), 0);
+        size_t made = sim_children(line.scene.sim, LEASES, NULL, 0);
+        scene_delete_child(&line.scene, LEASES, made - 1);
         acquire_await(&line.first, 3000);
         acquire_give_back(&line.first);
         acquire_finish(&line.second, 3000); /* not without its leases */
@@ -156,8 +153,6 @@ static void who_lost_its_place_is_served_anew(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         static struct line line;
-        const char *ticket;
-        char path[128];
 
         begin(&line, seed, state);
         ask(&line, &line.first, 1);
@@ -165,9 +160,8 @@ static void who_lost_its_place_is_served_anew(void **state)
         assert_true(
             scene_await_line(&line.scene, line.scene.line_count, "a", "SUSPENDED", 1000));
         sim_disconnect(line.a.port, SIM_RESET, 2000);
-        assert_int_equal(sim_children(line.scene.sim, TICKETS, &ticket, 1), 1);
-        (void)snprintf(path, sizeof(path), TICKETS "/%s", ticket);
-        assert_int_equal(sim_delete_by_hand(line.scene.sim, path), 0);
+        assert_int_equal(sim_children(line.scene.sim, TICKETS, NULL, 0), 1);
+        scene_delete_child(&line.scene, TICKETS, 0);
         acquire_take(&line.second, &line.b, &line.of_b, 1);
         assert_int_equal(line.first.acquired, 0);
         acquire_await(&line.first, 5000);
@@ -196,10 +190,9 @@ static void note_second(struct acquire *third)
 static void find_two_of_three(struct line *line)
 {
     size_t from = line->scene.line_count;
-    const char *served = "server: exists " PATH "/leases";
+    const char *served = "server: exists " LEASES;
 
-    assert_true(
-        scene_await_line(&line->scene, from, "a", "exists " PATH "/leases", 1000));
+    assert_true(scene_await_line(&line->scene, from, "a", "exists " LEASES, 1000));
     sim_stall(line->a.port, 90);
     while (scene_count(&line->scene, from, "a", served) < 2) {
         scene_steps(&line->scene, 1);

@@ -3,9 +3,6 @@
  * that they stand: else two would hold, one of them without a znode. */
 #include "acquire.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define PATH "/s"
 #define SEEDS 16U
 

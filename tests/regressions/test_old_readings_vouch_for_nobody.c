@@ -24,17 +24,6 @@ struct stage {
     struct claim before, held, waits, other, last;
 };
 
-/* Of the child that was made as the one with this index, and still stands. */
-static void delete_child(const struct scene *scene, const char *parent, size_t index)
-{
-    const char *names[8];
-    char path[256];
-
-    assert_true(sim_children(scene->sim, parent, names, 8) > index);
-    (void)snprintf(path, sizeof(path), "%s/%s", parent, names[index]);
-    assert_int_equal(sim_delete_by_hand(scene->sim, path), 0);
-}
-
 /* A has asked for a listing, which is executed while its loop is busy. */
 static void stall_with_a_listing(struct stage *stage, size_t from)
 {
@@ -60,7 +49,7 @@ static void a_reader_behind_a_foreign_writer(uint64_t seed, void *const *state)
     size_t from = stage.scene.line_count;
     acquire_begin_for(&stage.third, &stage.a, &stage.of_a.read, NULL);
     stall_with_a_listing(&stage, from);
-    delete_child(&stage.scene, PATH, 2); /* the second one's */
+    scene_delete_child(&stage.scene, PATH, 2); /* the second one's */
     acquire_release(&stage.writing);
     acquire_await(&stage.first, 1000);
     acquire_await(&stage.second, 3000); /* on a znode that stands */
@@ -90,8 +79,8 @@ static void a_waiter_behind_a_holder_of_ours(uint64_t seed, void *const *state)
     size_t from = stage.scene.line_count;
     claim_begin(&stage.last, &stage.a, UVZK_WAIT_FOREVER);
     stall_with_a_listing(&stage, from);
-    delete_child(&stage.scene, SCENE_PATH, 1);
-    delete_child(&stage.scene, SCENE_PATH, 0);
+    scene_delete_child(&stage.scene, SCENE_PATH, 1);
+    scene_delete_child(&stage.scene, SCENE_PATH, 0);
     stage.a.killed = true; /* it holds on until it has heard of that */
     claim_await(&stage.other, 1000);
     assert_true(scene_await(&stage.scene, &stage.held.lost, STALL_MS + 100));
@@ -130,7 +119,7 @@ static void a_waiter_behind_a_delete_of_ours(uint64_t seed, void *const *state)
     claim_release(&stage.held);
     assert_true(scene_await_line(&stage.scene, from, "a", "delete", 10));
     stall_between(&stage, from);
-    delete_child(&stage.scene, SCENE_PATH, 1);
+    scene_delete_child(&stage.scene, SCENE_PATH, 1);
     claim_begin(&stage.other, &stage.b, UVZK_WAIT_FOREVER);
     claim_await(&stage.other, STALL_MS);
     scene_run_for(&stage.scene, STALL_MS + 500);
@@ -163,8 +152,8 @@ static void a_reader_behind_one_that_gave_up(uint64_t seed, void *const *state)
     assert_int_equal(uvzk_cancel(&stage.first.request), 0);
     assert_true(scene_await(&stage.scene, &stage.first.acquired, 1));
     stall_between(&stage, from);
-    delete_child(&stage.scene, PATH, 2); /* the second one's */
-    acquire_await(&stage.second, 3000);  /* on a znode that stands */
+    scene_delete_child(&stage.scene, PATH, 2); /* the second one's */
+    acquire_await(&stage.second, 3000);        /* on a znode that stands */
     acquire_await(&stage.third, 1000);
     acquire_give_back(&stage.second);
     acquire_give_back(&stage.third);

@@ -40,15 +40,13 @@ static void begin(struct couple *couple, uint64_t seed, void *const *state,
 static void delete_the_reader(struct couple *couple, uint64_t steps)
 {
     const char *names[2];
-    char path[256];
 
     while (sim_children(couple->scene.sim, PATH, names, 2) < 2) {
         scene_steps(&couple->scene, 1);
     }
     assert_non_null(strstr(names[1], "-__READ__"));
-    (void)snprintf(path, sizeof(path), PATH "/%s", names[1]);
     scene_steps(&couple->scene, steps);
-    assert_int_equal(sim_delete_by_hand(couple->scene.sim, path), 0);
+    scene_delete_child(&couple->scene, PATH, 1);
 }
 
 static void it_queues_up_again(void **state)
