@@ -193,12 +193,13 @@ static int64_t czxid_of(const struct ticket *ticket, const struct share *share)
  * was there before has been told its own. */
 static int64_t token_of(const struct ticket *ticket, const struct share *share)
 {
-    int64_t token = share->kind == LEASES ? 0 : czxid_of(ticket, share);
-
-    if (token != 0 || share->kind == LEASES) {
-        return token;
+    if (share->kind == LEASES) {
+        return 0;
     }
-    return ticket->actor->world->in_turn ? share->joined : uvzk_token(ticket->request);
+    int64_t token = czxid_of(ticket, share);
+    int64_t unseen =
+        ticket->actor->world->in_turn ? share->joined : uvzk_token(ticket->request);
+    return token != 0 ? token : unseen;
 }
 
 static void granted(struct ticket *ticket)

@@ -95,6 +95,15 @@ static void end(void)
     sim_free(sim);
 }
 
+static void ask_with(int number, uvzk_lock_t *lock, const uvzk_acquire_options_t *options)
+{
+    memset(&waits[number], 0, sizeof(waits[number]));
+    waits[number].request.data = &waits[number];
+    assert_int_equal(
+        uvzk_lock_acquire(lock, &waits[number].request, options, on_acquired, on_lost),
+        0);
+}
+
 static void ask_for(int number, uvzk_lock_t *lock, uint32_t leases, void *owner)
 {
     uvzk_acquire_options_t options;
@@ -102,11 +111,7 @@ static void ask_for(int number, uvzk_lock_t *lock, uint32_t leases, void *owner)
     uvzk_acquire_options_init(&options);
     options.owner = owner;
     options.leases = leases;
-    memset(&waits[number], 0, sizeof(waits[number]));
-    waits[number].request.data = &waits[number];
-    assert_int_equal(
-        uvzk_lock_acquire(lock, &waits[number].request, &options, on_acquired, on_lost),
-        0);
+    ask_with(number, lock, &options);
 }
 
 static void try_once(int number, int client)
@@ -115,11 +120,7 @@ static void try_once(int number, int client)
 
     uvzk_acquire_options_init(&options);
     options.timeout_ms = UVZK_TRY_ONCE;
-    memset(&waits[number], 0, sizeof(waits[number]));
-    waits[number].request.data = &waits[number];
-    assert_int_equal(uvzk_lock_acquire(&mutexes[client], &waits[number].request, &options,
-                                       on_acquired, on_lost),
-                     0);
+    ask_with(number, &mutexes[client], &options);
 }
 
 static void ask(int number, int client)

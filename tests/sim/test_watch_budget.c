@@ -88,24 +88,30 @@ static void begin(void)
     assert_non_null(sim_create_by_hand(crowd.sim, "/l", UVZK__PERSISTENT));
 }
 
+static void ask(struct waiter *waiter, const char *path,
+                const uvzk_acquire_options_t *options)
+{
+    assert_int_equal(uvzk_mutex_init(&crowd.client, &waiter->mutex, path), 0);
+    assert_int_equal(uvzk_lock_acquire(&waiter->mutex, &waiter->request, options,
+                                       on_acquired, on_lost),
+                     0);
+}
+
 /* Each behind somebody else, in a directory of its own. */
 static void queue_up(const uvzk_acquire_options_t *options, int count)
 {
-    char path[96];
+    char path[16], prefix[96];
 
     for (int i = 0; i < count; i++) {
         struct waiter *waiter = &crowd.waiters[i];
         (void)snprintf(path, sizeof(path), "/l/%05d", i);
         assert_non_null(sim_create_by_hand(crowd.sim, path, UVZK__PERSISTENT));
-        assert_int_equal(uvzk_mutex_init(&crowd.client, &waiter->mutex, path), 0);
-        (void)snprintf(path, sizeof(path),
-                       "/l/%05d/_c_01234567-89ab-4cde-8f01-23456789abcd-lock-", i);
+        (void)snprintf(prefix, sizeof(prefix),
+                       "%s/_c_01234567-89ab-4cde-8f01-23456789abcd-lock-", path);
         const char *made =
-            sim_create_by_hand(crowd.sim, path, UVZK__EPHEMERAL_SEQUENTIAL);
+            sim_create_by_hand(crowd.sim, prefix, UVZK__EPHEMERAL_SEQUENTIAL);
         (void)snprintf(waiter->foreigner, sizeof(waiter->foreigner), "%s", made);
-        assert_int_equal(uvzk_lock_acquire(&waiter->mutex, &waiter->request, options,
-                                           on_acquired, on_lost),
-                         0);
+        ask(waiter, path, options);
     }
 }
 
@@ -122,12 +128,8 @@ static void take(const uvzk_acquire_options_t *options, int count)
     char path[96];
 
     for (int i = 0; i < count; i++) {
-        struct waiter *waiter = &crowd.waiters[i];
         (void)snprintf(path, sizeof(path), LONG_NAME "%05d", i);
-        assert_int_equal(uvzk_mutex_init(&crowd.client, &waiter->mutex, path), 0);
-        assert_int_equal(uvzk_lock_acquire(&waiter->mutex, &waiter->request, options,
-                                           on_acquired, on_lost),
-                         0);
+        ask(&crowd.waiters[i], path, options);
     }
 }
 
@@ -173,6 +175,13 @@ static void on_revoked(uvzk_acquire_t *request)
     (void)request;
 }
 
+static void begin_revocable(uvzk_acquire_options_t *options)
+{
+    begin();
+    uvzk_acquire_options_init(options);
+    options->revoke_cb = on_revoked;
+}
+
 /* A plea is heard by the guard alone. */
 static void who_is_revocable_is_refused_rather_than_deaf(void **state)
 {
@@ -180,9 +189,7 @@ static void who_is_revocable_is_refused_rather_than_deaf(void **state)
     uvzk_client_stats_t stats;
 
     (void)state;
-    begin();
-    uvzk_acquire_options_init(&options);
-    options.revoke_cb = on_revoked;
+    begin_revocable(&options);
     queue_up(&options, WAITERS);
     sim_run_for(crowd.sim, 20000);
     assert_true(crowd.refused > 0);
@@ -199,9 +206,7 @@ static void who_is_revocable_has_no_guard_beyond_the_budget(void **state)
     uvzk_client_stats_t stats;
 
     (void)state;
-    begin();
-    uvzk_acquire_options_init(&options);
-    options.revoke_cb = on_revoked;
+    begin_revocable(&options);
     take(&options, WAITERS);
     sim_run_for(crowd.sim, 20000);
     assert_int_equal(crowd.granted + crowd.refused, WAITERS);
