@@ -1,7 +1,7 @@
 /* The port's user in the conformance suite: writes down all it is told, in one
  * order, and sees to it in every test that nothing is told inside a call, on
- * another thread or after the end, that replies come in order and when they are due, and that no
- * watch fires unasked. */
+ * another thread or after the end, that replies come in order and when they are
+ * due, and that no watch fires unasked. */
 #ifndef USER_H
 #define USER_H
 
