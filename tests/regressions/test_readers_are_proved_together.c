@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "path.h"
+#include "scarce.h"
 
 #define PATH "/rw"
 #define ROUND_TRIP_MS 42U
@@ -53,6 +54,18 @@ static uint64_t proofs(const struct crowd *crowd)
     return stats.proofs;
 }
 
+static void end(struct crowd *crowd)
+{
+    for (size_t i = 0; i < crowd->count; i++) {
+        acquire_release(&crowd->readers[i]);
+    }
+    for (size_t i = 0; i < crowd->count; i++) {
+        assert_true(scene_await(&crowd->scene, &crowd->readers[i].released, 3000));
+    }
+    scene_end(&crowd->scene);
+    free(crowd->readers);
+}
+
 static void are_granted(void *const *state, const char *path, size_t count,
                         uint64_t proofs_max)
 {
@@ -68,14 +81,7 @@ static void are_granted(void *const *state, const char *path, size_t count,
         assert_true(crowd.readers[i].acquired_ms <= crowd.readers[0].acquired_ms + ms);
     }
     assert_in_range(proofs(&crowd) - before, 1, proofs_max);
-    for (size_t i = 0; i < count; i++) {
-        acquire_release(&crowd.readers[i]);
-    }
-    for (size_t i = 0; i < count; i++) {
-        assert_true(scene_await(&crowd.scene, &crowd.readers[i].released, 3000));
-    }
-    scene_end(&crowd.scene);
-    free(crowd.readers);
+    end(&crowd);
 }
 
 static void ten(void **state)
@@ -103,6 +109,27 @@ static void eleven_hundred_with_long_paths(void **state)
     are_granted(state, path, 1100, 6);
 }
 
+/* One allocation fails after the other, that of the proof among them: it is tried again
+ * soon, not when the next proof would be due, which is 100 s later. */
+static void without_memory(void **state)
+{
+    uint64_t first = 0, failed;
+
+    do {
+        struct crowd crowd;
+        begin(&crowd, state, PATH, 3);
+        acquire_release(&crowd.writing);
+        scarce_arm(++first, 1);
+        for (size_t i = 0; i < crowd.count; i++) {
+            acquire_await(&crowd.readers[i], 2000);
+        }
+        failed = scarce_failed();
+        scarce_arm(0, 0);
+        end(&crowd);
+    } while (failed > 0);
+    assert_true(first > 1); /* there was something to fail */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +137,11 @@ int main(void)
         SCENE_TEST(a_hundred),
         SCENE_TEST(two_and_a_half_thousand),
         SCENE_TEST(eleven_hundred_with_long_paths),
+        SCENE_TEST(without_memory),
     };
+
+    if (scarce_install() != 0) {
+        return 1;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
