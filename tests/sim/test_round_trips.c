@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "queue.h"
 #include "sim.h"
 
 #define LATENCY 10U
@@ -476,6 +477,33 @@ static void test_local_handover_of_leases_is_none(void **state)
     end();
 }
 
+/* As soon as the tickets' delete has shown that they stand. */
+static void test_leases_are_handed_on_as_often_as_one_likes(void **state)
+{
+    uvzk_semaphore_t semaphore = {0};
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    assert_int_equal(uvzk_semaphore_init(&clients[0], &semaphore, "/s",
+                                         2 * UVZK__CREDITS_MAX, NULL),
+                     0);
+    for (int i = 0; i < 4; i++) {
+        ask_for(i, &semaphore, UVZK__CREDITS_MAX, NULL);
+    }
+    sim_run_for(sim, 1000);
+    for (int i = 0; i < 2; i++) {
+        uint64_t from = sim_now(sim);
+        assert_true(waits[i].told && !waits[i + 2].told);
+        let_go(i);
+        sim_run_for(sim, 500);
+        assert_true(waits[i + 2].told);
+        assert_int_equal(waits[i + 2].at_ms, from);
+    }
+    let_go(2);
+    let_go(3);
+    sim_run_for(sim, 500);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +522,7 @@ int main(void)
         cmocka_unit_test(test_multi_lock_is_two),
         cmocka_unit_test(test_semaphore_is_two),
         cmocka_unit_test(test_local_handover_of_leases_is_none),
+        cmocka_unit_test(test_leases_are_handed_on_as_often_as_one_likes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
