@@ -1,5 +1,6 @@
 #include "live.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,48 @@ static void on_closed(uvzk_client_t *client)
     live->closed++;
 }
 
+static void nothing(uv_work_t *work)
+{
+    (void)work;
+}
+
+static void done(uv_work_t *work, int status)
+{
+    *(bool *)work->data = status == 0;
+}
+
+static int threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int count = -2; /* "." and ".." */
+
+    assert_non_null(tasks);
+    while (readdir(tasks) != NULL) {
+        count++;
+    }
+    (void)closedir(tasks);
+    return count;
+}
+
+/* Those of libuv's pool come with the first work and stay. */
+static void count_threads(struct live *live)
+{
+    bool is_done = false;
+    uv_work_t work = {.data = &is_done};
+
+    assert_int_equal(uv_queue_work(live->loop, &work, nothing, done), 0);
+    assert_true(run_until_set(live->loop, &is_done));
+    live->threads = threads();
+}
+
+/* One that has been joined may be seen a little longer. */
+static bool no_thread_is_left(void *context)
+{
+    const struct live *live = context;
+
+    return threads() <= live->threads;
+}
+
 void live_begin(struct live *live)
 {
     memset(live, 0, sizeof(*live));
@@ -58,6 +101,7 @@ void live_begin(struct live *live)
     live->loop = malloc(sizeof(*live->loop));
     assert_non_null(live->loop);
     assert_int_equal(uv_loop_init(live->loop), 0);
+    count_threads(live);
     live->raw = raw_open(server_hosts(live_server));
     assert_non_null(live->raw);
     uvzk_options_init(&live->options);
@@ -164,6 +208,7 @@ void live_end(struct live *live)
         proxy_close(&live->proxy);
     }
     raw_close(live->raw);
+    assert_true(run_until(live->loop, no_thread_is_left, live, PATIENCE_MS));
     assert_int_equal(run_down(live->loop), 0);
     free(live->loop);
     assert_true(live->closed <= 1);

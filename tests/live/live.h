@@ -27,6 +27,7 @@ struct live {
     uvzk_client_t client;
     uvzk_options_t options; /* yours to change between begin and start */
     zhandle_t *raw;
+    int threads; /* of the process, without a client */
     uvzk_state_t states[LIVE_STATES_MAX]; /* told so far */
     int state_count;
     int closed; /* close callbacks so far */
@@ -56,7 +57,7 @@ bool live_wait_state(struct live *live, int from, uvzk_state_t state);
 
 /* Asserts that nothing is left of the client (contenders, watches), and nothing
  * on the server (watches, ephemeral znodes); then closes the client if it is
- * not, and the loop. */
+ * not, and the loop, and asserts that no thread is left. */
 void live_end(struct live *live);
 /* The first part of it alone, for a client that goes on. */
 void live_assert_nothing_left(struct live *live);

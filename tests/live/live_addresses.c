@@ -274,6 +274,45 @@ static void test_a_server_that_moves_keeps_the_session(void **state)
     end_with_names();
 }
 
+static bool is_answered_anew(void *before)
+{
+    return names.answered >= *(int *)before + 2; /* once for each family */
+}
+
+static void answer_from_now_on(const char *address)
+{
+    int before = names.answered;
+    snprintf(names.address, sizeof(names.address), "%s", address);
+    assert_true(run_until(live.loop, is_answered_anew, &before, PATIENCE_MS));
+}
+
+/* It moves, and before it answers there nobody knows its name any more. */
+static void test_a_name_that_ceases_to_exist_is_known_still(void **state)
+{
+    struct proxy there, elsewhere;
+    (void)state;
+    begin_with_names("127.0.0.1");
+    live.options.session_timeout_ms = 5 * SESSION_MS;
+    assert_int_equal(proxy_open(live.loop, &there, server_port(live_server)), 0);
+    assert_int_equal(proxy_open_at(live.loop, &elsewhere, "127.0.0.2", there.port,
+                                   server_port(live_server)),
+                     0);
+    proxy_refuse(&elsewhere);
+    snprintf(hosts, sizeof(hosts), "zk.test:%u", there.port);
+    live_start(&live);
+    assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
+
+    proxy_refuse(&there);
+    answer_from_now_on("127.0.0.2");
+    answer_from_now_on("");
+    proxy_pass(&elsewhere);
+    assert_true(live_wait_state(&live, 1, UVZK_STATE_RECONNECTED));
+    live_close_client(&live);
+    proxy_close(&there);
+    proxy_close(&elsewhere);
+    end_with_names();
+}
+
 /* --------------------------------------------------------------- slow names */
 
 #define MANY 8 /* twice as many as libuv's pool has threads */
@@ -353,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_a_wrong_address_is_looked_up_again),
         cmocka_unit_test(test_a_name_that_comes_to_exist_is_found),
         cmocka_unit_test(test_a_server_that_moves_keeps_the_session),
+        cmocka_unit_test(test_a_name_that_ceases_to_exist_is_known_still),
         cmocka_unit_test(test_slow_names_hold_up_nobody),
         cmocka_unit_test(test_a_late_answer_counts),
     };
