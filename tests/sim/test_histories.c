@@ -8,6 +8,7 @@
  *   UVZK_TUNING     always these UVZK__TUNE_* bits
  *   UVZK_WORLD      only these of enum history_kind; all
  *   UVZK_VERBOSE    set: every line of every trace
+ *   UVZK_STORIES    set: a line for each history, its seed and the hash of its trace
  *
  * A failing seed is printed; UVZK_SEED=that UVZK_HISTORIES=1 replays it exactly. */
 #include <inttypes.h>
@@ -81,6 +82,9 @@ static int run(uint64_t seed, struct history_result *sum)
                result.failure);
         printf("replay: UVZK_SEED=%" PRIu64 " UVZK_HISTORIES=1 UVZK_VERBOSE=1\n", seed);
         return 1;
+    }
+    if (getenv("UVZK_STORIES") != NULL) {
+        printf("story %" PRIu64 " %016" PRIx64 "\n", seed, result.trace_hash);
     }
     add_up(sum, &result);
     return 0;
