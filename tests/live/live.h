@@ -27,7 +27,7 @@ struct live {
     uvzk_client_t client;
     uvzk_options_t options; /* yours to change between begin and start */
     zhandle_t *raw;
-    int threads; /* of the process, without a client */
+    int threads;                          /* of the process, without a client */
     uvzk_state_t states[LIVE_STATES_MAX]; /* told so far */
     int state_count;
     int closed; /* close callbacks so far */

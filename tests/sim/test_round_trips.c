@@ -483,9 +483,9 @@ static void test_leases_are_handed_on_as_often_as_one_likes(void **state)
     uvzk_semaphore_t semaphore = {0};
     (void)state;
     begin(UVZK__TUNE_ALL);
-    assert_int_equal(uvzk_semaphore_init(&clients[0], &semaphore, "/s",
-                                         2 * UVZK__CREDITS_MAX, NULL),
-                     0);
+    assert_int_equal(
+        uvzk_semaphore_init(&clients[0], &semaphore, "/s", 2 * UVZK__CREDITS_MAX, NULL),
+        0);
     for (int i = 0; i < 4; i++) {
         ask_for(i, &semaphore, UVZK__CREDITS_MAX, NULL);
     }
