@@ -3,9 +3,9 @@
 #include <assert.h>
 
 #include "claim.h"
-#include "driver.h"
 #include "lock.h"
 #include "prover.h"
+#include "turn.h"
 
 #define BIT(told) (1U << (told))
 #define ASKED UVZK__TOLD_ASKED

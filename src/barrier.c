@@ -1,7 +1,7 @@
 #include "barrier.h"
 
-#include "driver.h"
-#include "prover.h"
+#include "submission.h"
+#include "turn.h"
 
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
@@ -15,8 +15,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__answered(client, rpc, reply->status, true);
     if (reply->status == 0 && current) {
         barrier->open = true;
-        uvzk__prover_refresh(client);
-        uvzk__resume(client);
+        client->above->reached(client);
     } else if (!current) {
         uvzk__barrier_ask(client);
     } else if (client->session.connected && reply->status != UVZK_ECONNLOSS &&

@@ -2,7 +2,9 @@
 
 #include "acquisition.h"
 #include "contender.h"
-#include "driver.h"
+#include "queue.h"
+#include "revocation.h"
+#include "turn.h"
 
 static struct uvzk__acquisition *acquisition_at(struct uvzk__link *link)
 {
@@ -130,29 +132,6 @@ void uvzk__claim_unpin(struct uvzk__claim *claim)
 {
     claim->pins--;
     free_if_over(claim);
-}
-
-/* What a release is told of the node. */
-static int fate_of(const struct uvzk__node *node)
-{
-    if (node->status == UVZK_EDELETED) {
-        return UVZK_ELOST; /* by somebody else, before we came to it */
-    }
-    return node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
-}
-
-void uvzk__claim_retire(struct uvzk__contender *contender)
-{
-    struct uvzk__claim *claim = contender->claim;
-    int status = fate_of(&contender->node);
-
-    if (claim->release_status == 0 && !contender->ticket) {
-        claim->release_status = status;
-    }
-    if (claim->kind->retired != NULL) {
-        claim->kind->retired(contender, status);
-    }
-    uvzk__claim_detach(contender);
 }
 
 struct uvzk__contender *uvzk__claim_first(const struct uvzk__claim *claim)
@@ -385,3 +364,124 @@ const struct uvzk__claim_kind uvzk__claim_plain = {
     .ungranted = uvzk__claim_plain_ungranted,
     .ended = uvzk__claim_plain_ended,
 };
+
+/* --------------------------------------------------- what its contenders tell it */
+
+static void joined(struct uvzk__contender *contender)
+{
+    contender->durable = contender->claim->durable;
+    uvzk__claim_attach(contender->claim, contender);
+}
+
+static void granted(struct uvzk__contender *contender)
+{
+    contender->claim->held_count++;
+    contender->claim->kind->granted(contender);
+}
+
+static void let_go_of(struct uvzk__contender *contender)
+{
+    contender->claim->held_count--;
+}
+
+static void ungranted(struct uvzk__contender *contender)
+{
+    contender->claim->kind->ungranted(contender);
+}
+
+static void ended(struct uvzk__contender *contender, int code)
+{
+    contender->claim->kind->ended(contender, code);
+}
+
+/* What a release is told of the node. */
+static int fate_of(const struct uvzk__node *node)
+{
+    if (node->status == UVZK_EDELETED) {
+        return UVZK_ELOST; /* by somebody else, before we came to it */
+    }
+    return node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
+}
+
+static void retired(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = contender->claim;
+    int status = fate_of(&contender->node);
+
+    if (claim->release_status == 0 && !contender->ticket) {
+        claim->release_status = status;
+    }
+    if (claim->kind->retired != NULL) {
+        claim->kind->retired(contender, status);
+    }
+    uvzk__claim_detach(contender);
+}
+
+static void create(struct uvzk__contender *contender)
+{
+    if (contender->claim->kind->create != NULL) {
+        contender->claim->kind->create(contender);
+    } else {
+        uvzk__contender_create(contender);
+    }
+}
+
+static bool certain(struct uvzk__contender *contender)
+{
+    const struct uvzk__claim_kind *kind = contender->claim->kind;
+
+    return kind->certain == NULL || kind->certain(contender);
+}
+
+static bool known(const struct uvzk__contender *contender)
+{
+    return uvzk__claim_known(contender->claim);
+}
+
+static void queued(struct uvzk__contender *contender, uint64_t ahead)
+{
+    uvzk__claim_queued(contender->claim, ahead);
+}
+
+static void waits(struct uvzk__contender *contender)
+{
+    uvzk__claim_end_tries(contender->claim);
+}
+
+static void data(const struct uvzk__contender *contender, const void **bytes,
+                 size_t *length)
+{
+    *bytes = contender->claim->data;
+    *length = contender->claim->data_length;
+}
+
+const struct uvzk__contender_user uvzk__claim_contenders = {
+    .joined = joined,
+    .granted = granted,
+    .let_go = let_go_of,
+    .ungranted = ungranted,
+    .ended = ended,
+    .retired = retired,
+    .create = create,
+    .certain = certain,
+    .known = known,
+    .queued = queued,
+    .waits = waits,
+    .read = uvzk__revocation_read,
+    .data = data,
+};
+
+int uvzk__claim_queue_up(struct uvzk__claim *claim, enum uvzk__discipline discipline,
+                         const char *path, const char *token,
+                         const uvzk_acquire_options_t *options,
+                         struct uvzk__contender **out)
+{
+    struct uvzk__queue *queue = uvzk__queue_of(claim->client, discipline, path);
+    int status =
+        queue == NULL ? UV_ENOMEM : uvzk__contender_new(claim, queue, token, out);
+
+    if (status == 0 && options->queued_cb != NULL) {
+        uvzk__contender_want_position(*out);
+    }
+    return status;
+}

@@ -60,8 +60,14 @@ void uvzk__claim_abandon(struct uvzk__claim *, int code);
 /* A contender comes to the claim, or leaves it: the last one takes it along. */
 void uvzk__claim_attach(struct uvzk__claim *, struct uvzk__contender *);
 void uvzk__claim_detach(struct uvzk__contender *);
-/* A contender has been retired. */
-void uvzk__claim_retire(struct uvzk__contender *);
+/* What its contenders tell it. */
+extern const struct uvzk__contender_user uvzk__claim_contenders;
+
+/* A new contender of the claim in the directory of that path (uvzk__contender_new); with
+ * options->queued_cb it is told how many stand before it. */
+int uvzk__claim_queue_up(struct uvzk__claim *, enum uvzk__discipline, const char *path,
+                         const char *token, const uvzk_acquire_options_t *,
+                         struct uvzk__contender **out);
 
 /* Ends those of its acquisitions that were tried once: it has to wait. */
 void uvzk__claim_end_tries(struct uvzk__claim *);

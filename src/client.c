@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "acl.h"
-#include "driver.h"
+#include "claim.h"
+#include "contender.h"
 #include "lifecycle.h"
 #include "log.h"
 #include "path.h"
@@ -190,6 +191,8 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
     uvzk__session_init(&client->session);
     uvzk__proof_init(&client->proof, known.proof, known.tick_ms);
     uvzk__log_init(client);
+    client->witnesses = &uvzk__contender_witnesses;
+    client->contender_user = &uvzk__claim_contenders;
     uvzk__lifecycle_init(client);
     uvzk__prover_init(client);
     shell->impl = client;

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "acl.h"
-#include "claim.h"
-#include "driver.h"
 #include "guard.h"
 #include "log.h"
 #include "path.h"
 #include "prover.h"
 #include "queue.h"
 #include "retry.h"
+#include "submission.h"
+#include "turn.h"
 
 /* closeSession carries the paths of all ephemerals in one transaction, and a
  * server cannot read back one of more than 2 MB (ZOOKEEPER-4306). */
@@ -96,7 +96,8 @@ static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token
     uvzk__list_init(&contender->in_claim);
     uvzk__list_init(&contender->everyone);
     uvzk__list_init(&contender->in_queue);
-    uvzk__list_init(&contender->in_role);
+    uvzk__list_init(&contender->doomed);
+    uvzk__witness_init(&contender->witness);
     contender->path = uvzk__malloc(path_size(queue));
     if (contender->path == NULL) {
         free_contender(contender);
@@ -129,25 +130,16 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     contender->first_attempt_ms = uvzk__now(client);
     uvzk__list_append(&client->contenders, &contender->everyone);
     uvzk__list_append(&queue->strangers, &contender->in_queue);
-    uvzk__claim_attach(claim, contender);
+    contender->claim = claim;
+    client->contender_user->joined(contender);
     *out = contender;
     return 0;
 }
 
-int uvzk__contender_queue_up(struct uvzk__claim *claim, enum uvzk__discipline discipline,
-                             const char *path, const char *token,
-                             const uvzk_acquire_options_t *options,
-                             struct uvzk__contender **out)
+void uvzk__contender_want_position(struct uvzk__contender *contender)
 {
-    struct uvzk__queue *queue = uvzk__queue_of(claim->client, discipline, path);
-    int status =
-        queue == NULL ? UV_ENOMEM : uvzk__contender_new(claim, queue, token, out);
-
-    if (status == 0 && options->queued_cb != NULL) {
-        (*out)->wants_position = true;
-        (*out)->queue->positions_wanted++;
-    }
-    return status;
+    contender->wants_position = true;
+    contender->queue->positions_wanted++;
 }
 
 void uvzk__contender_want_no_position(struct uvzk__contender *contender)
@@ -243,8 +235,7 @@ void uvzk__contender_sent(struct uvzk__contender *contender)
 void uvzk__contender_data(const struct uvzk__contender *contender, const void **data,
                           size_t *length)
 {
-    *data = contender->claim->data;
-    *length = contender->claim->data_length;
+    contender->client->contender_user->data(contender, data, length);
     if (contender->revocable) {
         *data = "";
         *length = 0;
@@ -289,8 +280,8 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__contender *contender =
         UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
     struct uvzk__client *client = contender->client;
-    bool ours = contender->claim->durable ||
-                reply->stat.ephemeral_owner == client->session.session_id;
+    bool ours =
+        contender->durable || reply->stat.ephemeral_owner == client->session.session_id;
     int64_t czxid = uvzk__contender_downgraded(contender) ? contender->writer_czxid
                                                           : reply->stat.czxid;
 
@@ -320,25 +311,34 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     enum uvzk__node_needs needs = uvzk__node_needs(&contender->node);
 
     if (needs == UVZK__NEEDS_DELETE) {
-        const struct uvzk__claim_kind *kind = contender->claim->kind;
-        if (uvzk__list_empty(&contender->in_role) && !contender->rest.deadline.armed &&
-            (kind->certain == NULL || kind->certain(contender))) {
-            uvzk__list_append(&contender->client->doomed, &contender->in_role);
+        if (uvzk__list_empty(&contender->doomed) && !contender->rest.deadline.armed &&
+            contender->client->contender_user->certain(contender)) {
+            uvzk__list_append(&contender->client->doomed, &contender->doomed);
         }
         uvzk__wake(contender->client);
     } else if (needs == UVZK__NEEDS_PARENTS || needs == UVZK__NEEDS_SEARCH) {
         uvzk__queue_touch(contender->queue);
     } else if (needs != UVZK__NEEDS_NOTHING && uvzk__may_send(contender->client) &&
                contender->guarding != UVZK__GUARD_ARMING) {
-        if (needs == UVZK__NEEDS_CREATE && contender->claim->kind->create != NULL) {
-            contender->claim->kind->create(contender);
-        } else if (needs == UVZK__NEEDS_CREATE) {
-            uvzk__contender_create(contender);
+        if (needs == UVZK__NEEDS_CREATE) {
+            contender->client->contender_user->create(contender);
         } else {
             submit_stat(contender);
         }
     } else if (contender->revocable) {
         uvzk__guard(contender);
+    }
+}
+
+void uvzk__contenders_pump(struct uvzk__client *client)
+{
+    struct uvzk__link *link = client->contenders.next;
+
+    while (link != &client->contenders) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
+        link = link->next;
+        uvzk__contender_pump(contender);
     }
 }
 
@@ -348,11 +348,10 @@ static void let_go_of_hold(struct uvzk__contender *contender)
 {
     if (contender->held) {
         contender->held = false;
-        contender->claim->held_count--;
+        contender->client->contender_user->let_go(contender);
         contender->queue->writers_held -= !contender->shared;
         uvzk__contender_off_credit(contender);
-        uvzk__list_remove(&contender->in_role);
-        uvzk__prover_schedule(contender->client);
+        uvzk__prover_let_go(contender->client, &contender->witness);
     }
 }
 
@@ -362,22 +361,22 @@ static void give_up(struct uvzk__contender *contender, int code)
 {
     contender->given_up = true;
     let_go_of_hold(contender);
-    uvzk__prover_unwant(contender); /* it is not on client->doomed yet */
+    uvzk__prover_unwant(&contender->witness);
     uvzk__timed_clear(contender->client, &contender->rest);
     uvzk__contender_want_no_position(contender);
-    contender->claim->kind->ended(contender, code);
+    contender->client->contender_user->ended(contender, code);
 }
 
 static void retire(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
 
-    uvzk__claim_retire(contender);
+    client->contender_user->retired(contender);
     uvzk__guard_end(contender);
     uvzk__timed_clear(client, &contender->rest);
     uvzk__list_remove(&contender->everyone);
     uvzk__queue_leave(contender);
-    uvzk__list_remove(&contender->in_role);
+    uvzk__list_remove(&contender->doomed);
     client->node_bytes -= path_size(contender->queue);
     client->contender_count--;
     contender->queue->contender_count--;
@@ -427,16 +426,12 @@ void uvzk__contender_end(struct uvzk__contender *contender, int code)
 
 void uvzk__contender_grant(struct uvzk__contender *contender)
 {
-    uvzk__prover_unwant(contender);
     uvzk__contender_want_no_position(contender);
     contender->held = true;
-    contender->unreadable = false;
-    contender->claim->held_count++;
     contender->queue->writers_held += !contender->shared;
-    uvzk__list_append(&contender->client->held, &contender->in_role);
     uvzk__queue_place(contender->queue, contender);
-    uvzk__prover_schedule(contender->client);
-    contender->claim->kind->granted(contender);
+    uvzk__prover_hold(contender->client, &contender->witness);
+    contender->client->contender_user->granted(contender);
 }
 
 void uvzk__contender_ungrant(struct uvzk__contender *contender)
@@ -444,7 +439,7 @@ void uvzk__contender_ungrant(struct uvzk__contender *contender)
     let_go_of_hold(contender);
     uvzk__queue_place(contender->queue, contender);
     uvzk__queue_touch(contender->queue);
-    contender->claim->kind->ungranted(contender);
+    contender->client->contender_user->ungranted(contender);
 }
 
 void uvzk__contender_on_credit(struct uvzk__contender *contender)
@@ -482,7 +477,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     if (again && contender->held) {
         uvzk__contender_ungrant(contender);
     }
-    uvzk__prover_unwant(contender);
+    uvzk__prover_unwant(&contender->witness);
     uvzk__guard_missed(contender);
     uvzk__node_missing(&contender->node, again);
     if (again) {
@@ -508,7 +503,7 @@ void uvzk__contender_session_ended(struct uvzk__contender *contender, int code)
 {
     contender->covered = false;
     uvzk__guard_lost(contender);
-    if (contender->claim->durable && code != UVZK_ECLOSED) {
+    if (contender->durable && code != UVZK_ECLOSED) {
         return; /* nothing of it is in flight, and nothing has ended */
     }
     uvzk__node_session_ended(&contender->node, code);
@@ -535,4 +530,89 @@ void uvzk__contender_vouch(struct uvzk__contender *contender, uint64_t stamp)
     contender->vouched_stamp = stamp;
     contender->departures = contender->queue->departures;
     uvzk__wake(contender->client); /* what is seen counts in one settling only */
+}
+
+/* -------------------------------------------------------- a witness of proofs */
+
+static struct uvzk__contender *of_witness(struct uvzk__witness *witness)
+{
+    return UVZK__CONTAINER_OF(witness, struct uvzk__contender, witness);
+}
+
+static const char *path_of(struct uvzk__witness *witness)
+{
+    return of_witness(witness)->path;
+}
+
+static void call(struct uvzk__witness *witness, struct uvzk__op *op)
+{
+    uvzk__contender_check_op(of_witness(witness), op);
+    uvzk__contender_pin(of_witness(witness));
+}
+
+static void dismiss(struct uvzk__witness *witness)
+{
+    uvzk__contender_unpin(of_witness(witness));
+}
+
+static void stands(struct uvzk__witness *witness, uint64_t stamp)
+{
+    if (!of_witness(witness)->ended) {
+        uvzk__contender_vouch(of_witness(witness), stamp);
+    }
+}
+
+static void missing(struct uvzk__witness *witness)
+{
+    if (!of_witness(witness)->ended) {
+        uvzk__contender_missing(of_witness(witness));
+    }
+}
+
+static void refused(struct uvzk__witness *witness, int status)
+{
+    if (!of_witness(witness)->ended) {
+        uvzk__contender_end(of_witness(witness), status);
+    }
+}
+
+static void answered(struct uvzk__witness *witness)
+{
+    uvzk__queue_touch(of_witness(witness)->queue);
+}
+
+/* Who has been told that it holds is told that it does not; the others wait on. */
+static void lapsed(struct uvzk__witness *witness)
+{
+    struct uvzk__contender *contender = of_witness(witness);
+
+    if (contender->client->contender_user->known(contender)) {
+        uvzk__contender_end(contender, UVZK_EPROOF);
+    } else {
+        uvzk__contender_ungrant(contender);
+    }
+}
+
+const struct uvzk__witness_kind uvzk__contender_witnesses = {
+    .path = path_of,
+    .call = call,
+    .stands = stands,
+    .missing = missing,
+    .refused = refused,
+    .dismiss = dismiss,
+    .answered = answered,
+    .lapsed = lapsed,
+};
+
+bool uvzk__contender_prove(struct uvzk__contender *contender)
+{
+    const struct uvzk__client *client = contender->client;
+    bool possible = !client->session.connected || uvzk__proof_possible(&client->proof);
+
+    if (possible) {
+        uvzk__prover_want(contender->client, &contender->witness);
+    } else {
+        uvzk__contender_end(contender, UVZK_EPROOF);
+    }
+    return possible;
 }

@@ -5,20 +5,45 @@
 
 #include "state.h"
 
+/* What contenders are for: each is its claim's, which is told, and asked. */
+struct uvzk__contender_user {
+    /* It is new. */
+    void (*joined)(struct uvzk__contender *);
+    /* It holds its place in the directory; or does not any more, for whatever reason. */
+    void (*granted)(struct uvzk__contender *);
+    void (*let_go)(struct uvzk__contender *);
+    /* It waits again, for it has lost that before anybody was told. */
+    void (*ungranted)(struct uvzk__contender *);
+    /* It is not wanted any more, whoever decided that. */
+    void (*ended)(struct uvzk__contender *, int code);
+    /* It is over: its node is gone for good, or will never be heard of. */
+    void (*retired)(struct uvzk__contender *);
+    /* It wants its znode made: now, or soon. */
+    void (*create)(struct uvzk__contender *);
+    /* Its znode is to be deleted: whether what stands at its path is certainly its own;
+     * if not, that is found out, and it is pumped. */
+    bool (*certain)(struct uvzk__contender *);
+    /* Whether anybody has been told that it holds. */
+    bool (*known)(const struct uvzk__contender *);
+    /* So many stand before it. */
+    void (*queued)(struct uvzk__contender *, uint64_t ahead);
+    /* It has to wait: whoever has tried once has had his answer. */
+    void (*waits)(struct uvzk__contender *);
+    /* The guard has read its znode. */
+    void (*read)(struct uvzk__contender *, const struct uvzk__reply *);
+    /* What its znode is to say; NULL: nothing of its own. */
+    void (*data)(const struct uvzk__contender *, const void **data, size_t *length);
+};
+
 /* A new contender of the claim, with a name of this token, which is not copied;
  * pump it when the claim is ready. *out is set only at 0. UV_ENOMEM, UVZK_ELIMIT,
  * UV_EIO (no random bytes). */
 int uvzk__contender_new(struct uvzk__claim *, struct uvzk__queue *, const char *token,
                         struct uvzk__contender **out);
 
-/* The same, in the directory of that path; with options->queued_cb it wants to tell
- * how many stand before it. */
-int uvzk__contender_queue_up(struct uvzk__claim *, enum uvzk__discipline,
-                             const char *path, const char *token,
-                             const uvzk_acquire_options_t *,
-                             struct uvzk__contender **out);
-
-/* Its claim does not want to be told that any more, whether or not it did. */
+/* Its claim wants to be told how many stand before it; or no longer, whether or not it
+ * did. */
+void uvzk__contender_want_position(struct uvzk__contender *);
 void uvzk__contender_want_no_position(struct uvzk__contender *);
 
 /* The bytes of its node. */
@@ -59,6 +84,7 @@ static inline bool uvzk__contender_downgraded(const struct uvzk__contender *cont
 
 /* Submits what its node needs, if it can be submitted now. */
 void uvzk__contender_pump(struct uvzk__contender *);
+void uvzk__contenders_pump(struct uvzk__client *);
 
 /* Nobody is before it that it has to wait for, and the session is proved. */
 void uvzk__contender_grant(struct uvzk__contender *);
@@ -93,6 +119,14 @@ void uvzk__contender_absent(struct uvzk__contender *);
 
 /* The session has ended. */
 void uvzk__contender_session_ended(struct uvzk__contender *, int code);
+
+/* It needs a proof, of its session or of its znode (prover.h). False: none can ever come,
+ * the session being too short for the servers' tick; it has ended with UVZK_EPROOF, and may
+ * be gone. */
+bool uvzk__contender_prove(struct uvzk__contender *);
+
+/* What proofs do with a client's contenders. */
+extern const struct uvzk__witness_kind uvzk__contender_witnesses;
 
 void uvzk__contender_pin(struct uvzk__contender *);
 void uvzk__contender_unpin(struct uvzk__contender *);

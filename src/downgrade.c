@@ -2,8 +2,8 @@
 
 #include "claim.h"
 #include "contender.h"
-#include "driver.h"
 #include "queue.h"
+#include "submission.h"
 
 struct downgrade {
     struct uvzk__contender *writer; /* pinned */

@@ -4,7 +4,6 @@
 
 #include "claim.h"
 #include "contender.h"
-#include "driver.h"
 #include "fixed_name.h"
 #include "listing.h"
 #include "log.h"
@@ -13,6 +12,8 @@
 #include "path.h"
 #include "prover.h"
 #include "queue.h"
+#include "submission.h"
+#include "turn.h"
 #include "view.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
@@ -294,13 +295,13 @@ static void grant_if_shown(struct uvzk__contender *contender)
 
     if (!contender->claim->durable &&
         !uvzk__proof_grants(&client->proof, uvzk__now(client))) {
-        uvzk__prover_want_or_end(contender);
+        uvzk__contender_prove(contender);
     } else if (shown) {
         uvzk__contender_grant(contender);
     } else if (uvzk__has_fixed_name(contender)) {
-        uvzk__prover_want(contender);
+        uvzk__prover_want(client, &contender->witness);
     } else {
-        uvzk__prover_unwant(contender);
+        uvzk__prover_unwant(&contender->witness);
         uvzk__driven_asks(contender);
     }
 }
@@ -348,8 +349,7 @@ void uvzk__driven_settle(struct uvzk__queue *queue)
 static void granted(struct uvzk__contender *contender)
 {
     if (contender->claim->durable) { /* no proof can fail it */
-        uvzk__list_remove(&contender->in_role);
-        uvzk__prover_schedule(contender->client);
+        uvzk__prover_let_go(contender->client, &contender->witness);
     }
     uvzk__claim_plain_granted(contender);
 }

@@ -92,7 +92,7 @@ bool uvzk__driven_is(const struct uvzk__driven *, int64_t czxid);
 /* The reply to the listing of such a directory (listing.h). */
 void uvzk__driven_listed(struct uvzk__rpc *, const struct uvzk__reply *);
 
-/* The part of uvzk__queue_settle that is different for such a directory. */
+/* The part of settling that is different for such a directory. */
 void uvzk__driven_settle(struct uvzk__queue *);
 
 #endif

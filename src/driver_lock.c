@@ -99,9 +99,9 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     int status = uvzk__driven_attach(claim, driver);
 
     if (status == 0) {
-        status = uvzk__contender_queue_up(
-            claim, UVZK__DRIVEN, lock->path,
-            uvzk__lock_driver_fixed(driver) ? "" : driver->name, options, &contender);
+        status = uvzk__claim_queue_up(claim, UVZK__DRIVEN, lock->path,
+                                      uvzk__lock_driver_fixed(driver) ? "" : driver->name,
+                                      options, &contender);
     }
     return status;
 }

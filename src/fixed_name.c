@@ -7,9 +7,9 @@
 #include "claim.h"
 #include "contender.h"
 #include "driven.h"
-#include "driver.h"
 #include "lookout.h"
 #include "queue.h"
+#include "submission.h"
 
 /* Before a znode of ours, or of another one's, is looked at again that may not be read. */
 #define LOOK_AGAIN_MS 1000U

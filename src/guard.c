@@ -1,10 +1,10 @@
 #include "guard.h"
 
 #include "contender.h"
-#include "driver.h"
 #include "queue.h"
-#include "revocation.h"
 #include "second_look.h"
+#include "submission.h"
+#include "turn.h"
 #include "watch_budget.h"
 
 static void disarm(struct uvzk__contender *contender)
@@ -51,7 +51,7 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
     if (contender->revocable) {
         uvzk__second_look(contender->client, &contender->second_look);
     }
-    uvzk__revocation_read(contender, reply);
+    contender->client->contender_user->read(contender, reply);
 }
 
 /* Who holds does not lose that by being deaf to pleas. */

@@ -5,7 +5,6 @@
 #include "acl.h"
 #include "acquisition.h"
 #include "driven.h"
-#include "driver.h"
 #include "path.h"
 #include "rollcall.h"
 

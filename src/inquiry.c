@@ -4,9 +4,9 @@
 
 #include "acquisition.h"
 #include "contender.h"
-#include "driver.h"
 #include "path.h"
 #include "rollcall.h"
+#include "submission.h"
 
 /* ------------------------------------------------------------------- verify */
 

@@ -4,8 +4,8 @@
 
 #include "claim.h"
 #include "contender.h"
-#include "driver.h"
 #include "queue.h"
+#include "submission.h"
 
 /* What one request carries of several claims; a single claim's leases always go. */
 #define LEASES_MAX 128U

@@ -2,7 +2,6 @@
 
 #include "claim.h"
 #include "contender.h"
-#include "driver.h"
 #include "lease_making.h"
 #include "lease_offers.h"
 #include "listing.h"
@@ -10,6 +9,8 @@
 #include "predecessor.h"
 #include "prover.h"
 #include "queue.h"
+#include "submission.h"
+#include "turn.h"
 #include "view.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
@@ -136,7 +137,7 @@ static void want_proof(struct uvzk__bid *bid)
 {
     struct uvzk__contender *lease = uvzk__first_lease(bid->claim);
 
-    while (lease != NULL && uvzk__prover_want_or_end(lease)) {
+    while (lease != NULL && uvzk__contender_prove(lease)) {
         lease = uvzk__next_lease(lease);
     }
 }

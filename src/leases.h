@@ -25,7 +25,7 @@
 void uvzk__leases_taker(struct uvzk__bid *);
 void uvzk__leases_no_taker(struct uvzk__bid *);
 
-/* The part of uvzk__queue_settle that is different for such a directory. */
+/* The part of settling that is different for such a directory. */
 void uvzk__leases_settle(struct uvzk__queue *);
 
 /* For a new queue: what its watch on the children does. */

@@ -7,7 +7,6 @@
 #include "barrier.h"
 #include "claim.h"
 #include "contender.h"
-#include "driver.h"
 #include "guard.h"
 #include "lock.h"
 #include "log.h"
@@ -15,7 +14,10 @@
 #include "queue.h"
 #include "replica.h"
 #include "retry.h"
+#include "round.h"
 #include "shared_value.h"
+#include "submission.h"
+#include "turn.h"
 
 static struct uvzk__client *client_of(struct uvzk__port_user *user)
 {
@@ -329,4 +331,5 @@ void uvzk__lifecycle_init(struct uvzk__client *client)
     client->lapse.due = lapse_due;
     client->reopen.due = reopen_due;
     client->port->user = &client->user;
+    client->above = &uvzk__round;
 }

@@ -2,11 +2,11 @@
 
 #include "claim.h"
 #include "driven.h"
-#include "driver.h"
 #include "leases.h"
 #include "predecessor.h"
 #include "queue.h"
 #include "second_look.h"
+#include "submission.h"
 #include "view.h"
 #include "watch_budget.h"
 

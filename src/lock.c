@@ -5,10 +5,10 @@
 #include "acquisition.h"
 #include "claim.h"
 #include "contender.h"
-#include "driver.h"
 #include "path.h"
 #include "prover.h"
 #include "revocation.h"
+#include "turn.h"
 
 static void tell_closed(struct uvzk__telling *telling)
 {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "driver.h"
 #include "memory.h"
+#include "turn.h"
 
 #define LINE_SIZE 2048
 

@@ -5,10 +5,11 @@
 #include "claim.h"
 #include "contender.h"
 #include "driven.h"
-#include "driver.h"
 #include "path.h"
 #include "queue.h"
 #include "second_look.h"
+#include "submission.h"
+#include "turn.h"
 #include "watch_budget.h"
 
 enum doing { IDLE, ARMING, ARMED };

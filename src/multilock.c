@@ -6,10 +6,10 @@
 
 #include "claim.h"
 #include "contender.h"
-#include "driver.h"
 #include "lock.h"
 #include "mutex.h"
 #include "queue.h"
+#include "turn.h"
 
 /* All their znodes must go into one request. */
 #define MEMBERS_MAX 100U

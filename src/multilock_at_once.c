@@ -10,10 +10,10 @@
  * another place there than the others have in their queues. The claim ends. */
 #include "claim.h"
 #include "contender.h"
-#include "driver.h"
 #include "lock.h"
 #include "multilock.h"
 #include "queue.h"
+#include "submission.h"
 
 struct at_once {
     struct uvzk__claim *claim;

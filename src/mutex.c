@@ -22,8 +22,8 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__contender *contender;
 
-    return uvzk__contender_queue_up(claim, UVZK__EXCLUSIVE, lock->path, UVZK__TOKEN_MUTEX,
-                                    options, &contender);
+    return uvzk__claim_queue_up(claim, UVZK__EXCLUSIVE, lock->path, UVZK__TOKEN_MUTEX,
+                                options, &contender);
 }
 
 static size_t directories(const struct uvzk__lock *lock,

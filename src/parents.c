@@ -4,9 +4,9 @@
 
 #include "acl.h"
 #include "contender.h"
-#include "driver.h"
 #include "path.h"
 #include "queue.h"
+#include "submission.h"
 
 static void parents_made(struct uvzk__queue *queue)
 {

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "driver.h"
 #include "lock.h"
 #include "path.h"
 #include "queue.h"
+#include "submission.h"
 #include "view.h"
 
 struct roster;

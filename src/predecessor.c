@@ -1,9 +1,10 @@
 #include "predecessor.h"
 
-#include "driver.h"
 #include "path.h"
 #include "queue.h"
 #include "second_look.h"
+#include "submission.h"
+#include "turn.h"
 #include "view.h"
 #include "watch_budget.h"
 

@@ -3,10 +3,8 @@
 #include <string.h>
 
 #include "barrier.h"
-#include "claim.h"
-#include "contender.h"
-#include "driver.h"
-#include "queue.h"
+#include "submission.h"
+#include "turn.h"
 
 /* A proof names all who wait for it, as long as the request stays well below what a server
  * reads, and some of the nodes that hold; the others get their turn in the next ones. */
@@ -23,12 +21,12 @@ struct inquest {
     uint64_t stamp; /* client->stamp of its submission */
     size_t count, bytes;
     struct uvzk__op *ops;
-    struct uvzk__contender **contenders; /* of each op */
+    struct uvzk__witness **witnesses; /* of each op */
 };
 
-static struct uvzk__contender *contender_at(struct uvzk__link *link)
+static struct uvzk__witness *witness_at(struct uvzk__link *link)
 {
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_role);
+    return UVZK__CONTAINER_OF(link, struct uvzk__witness, link);
 }
 
 static uint64_t period(const struct uvzk__client *client)
@@ -48,7 +46,7 @@ static void touch_candidates(struct uvzk__client *client)
     struct uvzk__link *link;
 
     for (link = client->candidates.next; link != &client->candidates; link = link->next) {
-        uvzk__queue_touch(contender_at(link)->queue);
+        client->witnesses->answered(witness_at(link));
     }
 }
 
@@ -56,7 +54,7 @@ static void free_inquest(struct inquest *inquest)
 {
     if (inquest != NULL) {
         uvzk__free(inquest->ops);
-        uvzk__free(inquest->contenders);
+        uvzk__free(inquest->witnesses);
         uvzk__free(inquest);
     }
 }
@@ -85,8 +83,8 @@ static struct inquest *new_inquest(struct uvzk__client *client)
     inquest->client = client;
     if (room > 0) {
         inquest->ops = uvzk__calloc(room, sizeof(inquest->ops[0]));
-        inquest->contenders = uvzk__calloc(room, sizeof(struct uvzk__contender *));
-        if (inquest->ops == NULL || inquest->contenders == NULL) {
+        inquest->witnesses = uvzk__calloc(room, sizeof(struct uvzk__witness *));
+        if (inquest->ops == NULL || inquest->witnesses == NULL) {
             free_inquest(inquest);
             return NULL;
         }
@@ -96,17 +94,15 @@ static struct inquest *new_inquest(struct uvzk__client *client)
 
 /* One that may not be read is left out from now on, or the checks of all others would come
  * to nothing for ever; who waits for its proof cannot have it. */
-static void is_to_blame(struct uvzk__contender *contender, int status)
+static void is_to_blame(struct uvzk__client *client, struct uvzk__witness *witness,
+                        int status)
 {
-    if (contender->ended) {
-        return;
-    }
     if (status == UVZK_ENONODE) {
-        uvzk__contender_missing(contender);
-    } else if (contender->held) {
-        contender->unreadable = true;
+        client->witnesses->missing(witness);
+    } else if (witness->held) {
+        witness->unreadable = true;
     } else {
-        uvzk__contender_end(contender, status);
+        client->witnesses->refused(witness, status);
     }
 }
 
@@ -114,9 +110,7 @@ static void is_to_blame(struct uvzk__contender *contender, int status)
 static void vouch(const struct inquest *inquest, size_t passed)
 {
     for (size_t i = 0; i < passed; i++) {
-        if (!inquest->contenders[i]->ended) {
-            uvzk__contender_vouch(inquest->contenders[i], inquest->stamp);
-        }
+        inquest->client->witnesses->stands(inquest->witnesses[i], inquest->stamp);
     }
 }
 
@@ -132,25 +126,24 @@ static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
         vouch(inquest, inquest->count);
     } else if ((status == UVZK_ENONODE || status == UVZK_ENOAUTH) &&
                reply->failed_op < inquest->count) {
-        is_to_blame(inquest->contenders[reply->failed_op], status);
+        is_to_blame(client, inquest->witnesses[reply->failed_op], status);
         vouch(inquest, reply->failed_op);
         touch_at(client, uvzk__now(client)); /* the others are not checked yet */
     }
     for (size_t i = 0; i < inquest->count; i++) {
-        uvzk__contender_unpin(inquest->contenders[i]);
+        client->witnesses->dismiss(inquest->witnesses[i]);
     }
     free_inquest(inquest);
     touch_candidates(client);
 }
 
-static void call(struct inquest *inquest, struct uvzk__contender *contender)
+static void call(struct inquest *inquest, struct uvzk__witness *witness)
 {
     struct uvzk__op *op = &inquest->ops[inquest->count];
 
-    uvzk__contender_check_op(contender, op);
-    uvzk__contender_pin(contender);
-    contender->inquired = true;
-    inquest->contenders[inquest->count++] = contender;
+    inquest->client->witnesses->call(witness, op);
+    witness->inquired = true;
+    inquest->witnesses[inquest->count++] = witness;
     inquest->bytes += strlen(op->path) + OP_BYTES;
 }
 
@@ -158,13 +151,14 @@ static void call(struct inquest *inquest, struct uvzk__contender *contender)
 static void summon(struct inquest *inquest, struct uvzk__link *head, size_t most)
 {
     for (size_t left = length_of(head, most); left > 0; left--) {
-        struct uvzk__contender *contender = contender_at(head->next);
-        if (inquest->bytes + strlen(contender->path) + OP_BYTES > BYTES_A_PROOF) {
+        struct uvzk__witness *witness = witness_at(head->next);
+        const char *path = inquest->client->witnesses->path(witness);
+        if (inquest->bytes + strlen(path) + OP_BYTES > BYTES_A_PROOF) {
             return;
         }
         uvzk__list_append(head, uvzk__list_take(head));
-        if (!contender->held || !contender->unreadable) {
-            call(inquest, contender);
+        if (!witness->held || !witness->unreadable) {
+            call(inquest, witness);
         }
     }
 }
@@ -263,6 +257,15 @@ void uvzk__prover_schedule(struct uvzk__client *client)
     }
 }
 
+void uvzk__prover_answered(struct uvzk__client *client, const struct uvzk__rpc *rpc,
+                           bool write)
+{
+    bool sync = rpc->kind == UVZK__RPC_SYNC && client->proof.mode == UVZK_PROOF_SYNC;
+
+    uvzk__proof_answered(&client->proof, rpc->sent_ms, uvzk__now(client), write || sync);
+    uvzk__prover_schedule(client);
+}
+
 void uvzk__prover_refresh(struct uvzk__client *client)
 {
     if (!uvzk__list_empty(&client->candidates)) {
@@ -274,15 +277,16 @@ void uvzk__prover_refresh(struct uvzk__client *client)
     uvzk__prover_schedule(client);
 }
 
-void uvzk__prover_want(struct uvzk__contender *contender)
+/* ------------------------------------------------------------ the witnesses */
+
+void uvzk__prover_want(struct uvzk__client *client, struct uvzk__witness *witness)
 {
-    struct uvzk__client *client = contender->client;
     uint64_t at = uvzk__now(client);
 
-    if (uvzk__list_empty(&contender->in_role)) {
-        uvzk__list_append(&client->candidates, &contender->in_role);
-        contender->inquired = false;
-    } else if (contender->inquired) {
+    if (uvzk__list_empty(&witness->link)) {
+        uvzk__list_append(&client->candidates, &witness->link);
+        witness->inquired = false;
+    } else if (witness->inquired) {
         at += uvzk__proof_retry(&client->proof); /* one has just come to nothing */
     } /* else the one that may be under way does not name it: it has the next one */
     if (client->proofs_under_way == 0 && client->session.connected &&
@@ -291,25 +295,27 @@ void uvzk__prover_want(struct uvzk__contender *contender)
     }
 }
 
-/* A session too short for the servers' tick. */
-bool uvzk__prover_want_or_end(struct uvzk__contender *contender)
+void uvzk__prover_unwant(struct uvzk__witness *witness)
 {
-    const struct uvzk__client *client = contender->client;
-    bool possible = !client->session.connected || uvzk__proof_possible(&client->proof);
-
-    if (possible) {
-        uvzk__prover_want(contender);
-    } else {
-        uvzk__contender_end(contender, UVZK_EPROOF);
+    if (!witness->held) {
+        uvzk__list_remove(&witness->link);
     }
-    return possible;
 }
 
-void uvzk__prover_unwant(struct uvzk__contender *contender)
+void uvzk__prover_hold(struct uvzk__client *client, struct uvzk__witness *witness)
 {
-    if (!contender->held) {
-        uvzk__list_remove(&contender->in_role);
-    }
+    uvzk__list_remove(&witness->link);
+    witness->held = true;
+    witness->unreadable = false;
+    uvzk__list_append(&client->held, &witness->link);
+    uvzk__prover_schedule(client);
+}
+
+void uvzk__prover_let_go(struct uvzk__client *client, struct uvzk__witness *witness)
+{
+    witness->held = false;
+    uvzk__list_remove(&witness->link);
+    uvzk__prover_schedule(client);
 }
 
 void uvzk__prover_check(struct uvzk__client *client)
@@ -321,11 +327,6 @@ void uvzk__prover_check(struct uvzk__client *client)
     }
     uvzk__list_move(&client->held, &held);
     while ((link = uvzk__list_take(&held)) != NULL) {
-        struct uvzk__contender *contender = contender_at(link);
-        if (uvzk__claim_known(contender->claim)) {
-            uvzk__contender_end(contender, UVZK_EPROOF);
-        } else {
-            uvzk__contender_ungrant(contender);
-        }
+        client->witnesses->lapsed(witness_at(link));
     }
 }

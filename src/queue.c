@@ -3,10 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "claim.h"
 #include "contender.h"
 #include "driven.h"
-#include "driver.h"
 #include "guard.h"
 #include "leases.h"
 #include "listing.h"
@@ -15,6 +13,8 @@
 #include "path.h"
 #include "predecessor.h"
 #include "prover.h"
+#include "submission.h"
+#include "turn.h"
 #include "view.h"
 
 /* Before a request is repeated that failed for a reason that may pass. */
@@ -128,6 +128,16 @@ void uvzk__queue_touch(struct uvzk__queue *queue)
     if (uvzk__list_empty(&queue->dirty)) {
         uvzk__list_append(&queue->client->dirty, &queue->dirty);
         uvzk__wake(queue->client);
+    }
+}
+
+void uvzk__queues_touch(struct uvzk__client *client)
+{
+    struct uvzk__queue *queue, *next;
+
+    HASH_ITER(hh, client->queues, queue, next)
+    {
+        uvzk__queue_touch(queue);
     }
 }
 
@@ -521,9 +531,9 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
 static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
     struct uvzk__link *link = front->in_queue.next;
-    bool is_first = front->shared && uvzk__list_empty(&front->in_role);
+    bool is_first = front->shared && !uvzk__prover_is_wanted(&front->witness);
 
-    if (!uvzk__prover_want_or_end(front) || !is_first) {
+    if (!uvzk__contender_prove(front) || !is_first) {
         return;
     }
     int32_t end = uvzk__view_first_writer(queue);
@@ -533,8 +543,8 @@ static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
             return;
         }
         if (member->node.state == UVZK__NODE_STANDING &&
-            uvzk__list_empty(&member->in_role)) {
-            uvzk__prover_want(member);
+            !uvzk__prover_is_wanted(&member->witness)) {
+            uvzk__prover_want(member->client, &member->witness);
         }
     }
 }
@@ -620,7 +630,7 @@ static void end_tries(struct uvzk__queue *queue)
         anyone = true;
         writer = writer || !member->shared;
         if (waits || (member->covered && uvzk__view_blocker(queue, member) != NULL)) {
-            uvzk__claim_end_tries(member->claim);
+            queue->client->contender_user->waits(member);
         }
     }
 }
@@ -633,7 +643,7 @@ static void settle_in_order(struct uvzk__queue *queue)
     request(queue);
 }
 
-void uvzk__queue_settle(struct uvzk__queue *queue)
+static void settle(struct uvzk__queue *queue)
 {
     if (queue->discipline == UVZK__COUNTED) {
         uvzk__leases_settle(queue);
@@ -648,5 +658,16 @@ void uvzk__queue_settle(struct uvzk__queue *queue)
         queue->doing == UVZK__QUEUE_IDLE) {
         uvzk__predecessor_unwatch(queue);
         uvzk__queue_free(queue);
+    }
+}
+
+void uvzk__queues_settle(struct uvzk__client *client)
+{
+    struct uvzk__link dirty, *link;
+
+    client->settlings++;
+    uvzk__list_move(&client->dirty, &dirty);
+    while ((link = uvzk__list_take(&dirty)) != NULL) {
+        settle(UVZK__CONTAINER_OF(link, struct uvzk__queue, dirty));
     }
 }

@@ -41,11 +41,13 @@ struct uvzk__queue *uvzk__queue_find(struct uvzk__client *, enum uvzk__disciplin
 bool uvzk__queue_occupied(struct uvzk__client *, enum uvzk__discipline, const char *path,
                           bool writers_only);
 
-/* Something changed: settle() will look at it in the next turn. */
+/* Something changed: it is settled in the next round of the turn. */
 void uvzk__queue_touch(struct uvzk__queue *);
+void uvzk__queues_touch(struct uvzk__client *);
 
-/* Decides what to ask, whom to grant, and frees the queue if nobody is left. */
-void uvzk__queue_settle(struct uvzk__queue *);
+/* For each that has been touched: decides what to ask, whom to grant, and frees the queue
+ * if nobody is left. */
+void uvzk__queues_settle(struct uvzk__client *);
 
 /* Puts a contender whose node has a place among the members, in order; the
  * others among the strangers. */

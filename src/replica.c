@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "acl.h"
-#include "driver.h"
 #include "path.h"
 #include "second_look.h"
 #include "shared_value.h"
+#include "submission.h"
+#include "turn.h"
 #include "watch_budget.h"
 
 #define REST_MS 100

@@ -5,6 +5,9 @@
 
 #include "state.h"
 
+#define UVZK__REVOKE "__REVOKE__"
+#define UVZK__REVOKE_LENGTH (sizeof(UVZK__REVOKE) - 1)
+
 /* The acquisition has a callback for it: its contenders' znodes are watched from now
  * on. Those that are still to be made will have no data. */
 void uvzk__revocation_wanted(struct uvzk__claim *);

@@ -1,7 +1,7 @@
 #include "rollcall.h"
 
 #include "contender.h"
-#include "driver.h"
+#include "submission.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
 {

@@ -107,8 +107,8 @@ static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__contender *contender;
 
-    return uvzk__contender_queue_up(claim, UVZK__READ_WRITE, lock->path,
-                                    UVZK__TOKEN_WRITE, options, &contender);
+    return uvzk__claim_queue_up(claim, UVZK__READ_WRITE, lock->path, UVZK__TOKEN_WRITE,
+                                options, &contender);
 }
 
 static const struct uvzk__lock_kind write_half = {
@@ -154,8 +154,8 @@ static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (writing != NULL && uvzk__downgrade_prepare(claim, writing) != 0) {
         return UV_ENOMEM;
     }
-    status = uvzk__contender_queue_up(claim, UVZK__READ_WRITE, lock->path,
-                                      UVZK__TOKEN_READ, options, &contender);
+    status = uvzk__claim_queue_up(claim, UVZK__READ_WRITE, lock->path, UVZK__TOKEN_READ,
+                                  options, &contender);
     if (status == 0) {
         contender->shared = true;
         contender->writer_czxid =

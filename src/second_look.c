@@ -1,6 +1,6 @@
 #include "second_look.h"
 
-#include "driver.h"
+#include "turn.h"
 
 void uvzk__second_look(struct uvzk__client *client, struct uvzk__timed *timed)
 {

@@ -146,9 +146,9 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                                max_of);
     }
     if (status == 0) {
-        status = uvzk__contender_queue_up(claim, UVZK__EXCLUSIVE,
-                                          semaphore_of(lock)->locks_path,
-                                          UVZK__TOKEN_MUTEX, options, &ticket);
+        status =
+            uvzk__claim_queue_up(claim, UVZK__EXCLUSIVE, semaphore_of(lock)->locks_path,
+                                 UVZK__TOKEN_MUTEX, options, &ticket);
     }
     if (status == 0) {
         ticket->ticket = true;

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "driver.h"
 #include "path.h"
+#include "turn.h"
 #include "value_set.h"
 
 /* ------------------------------------------------------------------- telling */

@@ -23,6 +23,7 @@
 #include "proof.h"
 #include "session.h"
 #include "table.h"
+#include "witness.h"
 
 struct uvzk__client;
 
@@ -124,7 +125,8 @@ struct uvzk__contender {
     struct uvzk__link in_claim;     /* on claim->contenders */
     struct uvzk__link everyone;     /* on client->contenders */
     struct uvzk__link in_queue;     /* on one of the queue's four lists */
-    struct uvzk__link in_role;      /* on client->held, ->candidates or ->doomed */
+    struct uvzk__witness witness;   /* of proofs, prover.h */
+    struct uvzk__link doomed;       /* on client->doomed */
     struct uvzk__rpc rpc;           /* create, exists, the guard's get */
     struct uvzk__watch guard;       /* on its own node, guard.h */
     struct uvzk__timed second_look; /* at what the guard reads */
@@ -153,6 +155,7 @@ struct uvzk__contender {
      * far as they matter to it, queue.c. */
     uint64_t delete_stamp, exclusive_delete_stamp;
     uint8_t guarding; /* enum uvzk__guarding, guard.h */
+    bool durable;     /* its node outlives the session */
     bool revocable;   /* its guard is always armed */
     bool ticket;      /* of a semaphore's claim: what it gets is not the hold */
     bool once;        /* never made anew: without its node the claim is over */
@@ -160,8 +163,6 @@ struct uvzk__contender {
     bool reigned;     /* it has held */
     bool covered;     /* everyone before it is in the queue's view */
     bool in_line;     /* it is on queue->members */
-    bool inquired;    /* on client->candidates: a proof has been sent that names it */
-    bool unreadable;  /* it held when a check of it was refused */
     bool held;
     bool on_credit;      /* granted while a writer of ours before it still stands */
     bool given_up;       /* its claim knows that it is not wanted */
@@ -273,6 +274,7 @@ struct uvzk__client {
     uvzk_client_t *shell;
     struct uvzk__port *port;
     struct uvzk__port_user user;
+    const struct uvzk__above *above; /* turn.h */
     unsigned tuning;
 
     uvzk_state_cb state_cb;
@@ -302,7 +304,9 @@ struct uvzk__client {
     struct uvzk__queue *scout;      /* goes ahead in a new place, parents.c */
     struct uvzk__link behind_scout;
     struct uvzk__link contenders, locks, dirty, tellings, tries;
-    struct uvzk__link unwinding;  /* claims whose contenders are to be withdrawn */
+    struct uvzk__link unwinding; /* claims whose contenders are to be withdrawn */
+    const struct uvzk__witness_kind *witnesses;        /* prover.h */
+    const struct uvzk__contender_user *contender_user; /* contender.h */
     struct uvzk__link held;       /* told or about to be told that they hold */
     struct uvzk__link candidates; /* first in line, waiting for a proof */
     struct uvzk__link doomed;     /* to be deleted */

@@ -1,8 +1,9 @@
 #include "sweep.h"
 
 #include "contender.h"
-#include "driver.h"
 #include "queue.h"
+#include "submission.h"
+#include "turn.h"
 
 #define DELETES_A_SWEEP 64U
 
@@ -29,7 +30,7 @@ struct sweep {
 
 static struct uvzk__contender *doomed_at(struct uvzk__link *link)
 {
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_role);
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, doomed);
 }
 
 static void free_sweep(struct sweep *sweep)
@@ -97,7 +98,7 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
     uint64_t stamp = sweep->client->stamp + 1; /* of the request to come */
 
-    uvzk__list_remove(&contender->in_role);
+    uvzk__list_remove(&contender->doomed);
     if ((contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) && !queue->unreadable &&
         queue->sweep_stamp != stamp) {
         queue->sweep_stamp = stamp;

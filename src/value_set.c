@@ -1,6 +1,7 @@
 #include "value_set.h"
 
-#include "driver.h"
+#include "submission.h"
+#include "turn.h"
 
 static void free_set(struct uvzk__value_set *set)
 {

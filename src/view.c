@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "claim.h"
 #include "contender.h"
-#include "driver.h"
 #include "log.h"
 #include "node_name.h"
 
@@ -350,7 +348,7 @@ static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     uvzk__contender_want_no_position(contender);
     if (ahead > 0) {
-        uvzk__claim_queued(contender->claim, ahead);
+        contender->client->contender_user->queued(contender, ahead);
     }
 }
 

@@ -18,10 +18,10 @@
 
 #include "acquisition.h"
 #include "claim.h"
-#include "driver.h"
 #include "guard.h"
 #include "scarce.h"
 #include "test_every_state_met.h"
+#include "turn.h"
 
 /* ------------------------------------------------------------------- the endings */
 

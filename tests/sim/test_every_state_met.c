@@ -131,7 +131,7 @@ static void count_contender(struct uvzk__contender *contender, size_t ending)
 
     met(row_of_node(&contender->node), ending);
     met(ROW_GUARD_NONE + contender->guarding, ending);
-    met_if(is_on(&client->candidates, &contender->in_role), ROW_NOT_PROVED, ending);
+    met_if(is_on(&client->candidates, &contender->witness.link), ROW_NOT_PROVED, ending);
     met_if(contender->on_credit, ROW_ON_CREDIT, ending);
 }
 
