@@ -21,7 +21,7 @@ int uvzk__bid_new(struct uvzk__claim *claim, struct uvzk__queue *leases, uint32_
     bid->counted = true;
     uvzk__list_init(&bid->in_line);
     claim->extra = bid;
-    leases->bids++;
+    uvzk__leases(leases)->bids++;
     return 0;
 }
 
@@ -30,7 +30,7 @@ void uvzk__bid_free(struct uvzk__claim *claim)
     struct uvzk__bid *bid = uvzk__bid_of(claim);
 
     if (bid != NULL) {
-        bid->leases->bids--;
+        uvzk__leases(bid->leases)->bids--;
         uvzk__list_remove(&bid->in_line);
         uvzk__queue_touch(bid->leases);
         uvzk__free(bid);
@@ -145,7 +145,7 @@ static struct uvzk__bid *bid_at(struct uvzk__link *link)
 /* Those that are served together come in order, so its place is nearly always last. */
 static void line_up(struct uvzk__bid *bid)
 {
-    struct uvzk__link *head = &bid->leases->bidding, *at = head;
+    struct uvzk__link *head = &uvzk__leases(bid->leases)->bidding, *at = head;
 
     uvzk__list_remove(&bid->in_line);
     while (at->prev != head && bid_at(at->prev)->token > bid->token) {

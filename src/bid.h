@@ -15,11 +15,27 @@
 
 #include "state.h"
 
+/* What a directory of leases has that others have not: queue->extra. */
+struct uvzk__lease_directory {
+    char *locks_path;                  /* of the directory of the tickets */
+    struct uvzk__bid *taker;           /* whose ticket holds there; or NULL */
+    struct uvzk__lease_making *making; /* NULL: none under way */
+    uint64_t made_stamp;               /* of the last one */
+    struct uvzk__link offers;          /* claims, lease_offers.h */
+    struct uvzk__link bidding;         /* who has leases and does not hold yet */
+    uint32_t bids;
+};
+
+static inline struct uvzk__lease_directory *uvzk__leases(const struct uvzk__queue *queue)
+{
+    return queue->extra;
+}
+
 struct uvzk__bid {
     struct uvzk__claim *claim;
     struct uvzk__queue *leases;     /* the directory */
     struct uvzk__contender *ticket; /* NULL once it is not wanted */
-    struct uvzk__link in_line;      /* on leases->bidding */
+    struct uvzk__link in_line;      /* on the directory's bidding */
     uint32_t wanted;
     int64_t token;       /* the czxid of the ticket that took the leases */
     uint64_t made_stamp; /* of the multi that made the last of its leases; 0: none did */
@@ -60,7 +76,7 @@ bool uvzk__bid_complete(const struct uvzk__bid *);
 /* Whether none of its leases is on its way: each stands, or nothing was sent for it. */
 bool uvzk__bid_settled(const struct uvzk__bid *);
 
-/* It gets leases, by its ticket: from here on until it is granted it is on leases->bidding,
+/* It gets leases, by its ticket: from here on until it is granted it is on the directory's bidding,
  * in the order of the tokens. */
 void uvzk__bid_begin(struct uvzk__bid *);
 /* It has been granted them; or not, after all. */

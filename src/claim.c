@@ -471,12 +471,12 @@ const struct uvzk__contender_user uvzk__claim_contenders = {
     .data = data,
 };
 
-int uvzk__claim_queue_up(struct uvzk__claim *claim, enum uvzk__discipline discipline,
-                         const char *path, const char *token,
-                         const uvzk_acquire_options_t *options,
+int uvzk__claim_queue_up(struct uvzk__claim *claim,
+                         const struct uvzk__directory_kind *kind, const char *path,
+                         const char *token, const uvzk_acquire_options_t *options,
                          struct uvzk__contender **out)
 {
-    struct uvzk__queue *queue = uvzk__queue_of(claim->client, discipline, path);
+    struct uvzk__queue *queue = uvzk__queue_of(claim->client, kind, path);
     int status =
         queue == NULL ? UV_ENOMEM : uvzk__contender_new(claim, queue, token, out);
 

@@ -13,7 +13,7 @@
 #ifndef UVZK_CLAIM_H
 #define UVZK_CLAIM_H
 
-#include "state.h"
+#include "queue.h"
 
 /* All contenders must hold; the end of one is the end of all. The token is the
  * greatest of theirs. */
@@ -65,9 +65,9 @@ extern const struct uvzk__contender_user uvzk__claim_contenders;
 
 /* A new contender of the claim in the directory of that path (uvzk__contender_new); with
  * options->queued_cb it is told how many stand before it. */
-int uvzk__claim_queue_up(struct uvzk__claim *, enum uvzk__discipline, const char *path,
-                         const char *token, const uvzk_acquire_options_t *,
-                         struct uvzk__contender **out);
+int uvzk__claim_queue_up(struct uvzk__claim *, const struct uvzk__directory_kind *,
+                         const char *path, const char *token,
+                         const uvzk_acquire_options_t *, struct uvzk__contender **out);
 
 /* Ends those of its acquisitions that were tried once: it has to wait. */
 void uvzk__claim_end_tries(struct uvzk__claim *);

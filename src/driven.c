@@ -237,13 +237,10 @@ static void end_asking(struct uvzk__queue *queue, int status)
 
 /* No directory, and a znode of ours in it: somebody has deleted all of it, or the session
  * is over. If neither, that znode is withdrawn. */
-void uvzk__driven_listed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
     int status = reply->status;
 
-    queue->doing = UVZK__QUEUE_IDLE;
-    uvzk__answered(queue->client, rpc, status, false);
     uvzk__queue_touch(queue);
     if (status == 0 || status == UVZK_ENONODE) {
         queue->listed_stamp = queue->asked_stamp;
@@ -334,7 +331,7 @@ static void grant_members(struct uvzk__queue *queue)
     }
 }
 
-void uvzk__driven_settle(struct uvzk__queue *queue)
+static void settle(struct uvzk__queue *queue)
 {
     uvzk__fixed_names_settle(queue);
     look_after(&queue->members);
@@ -343,6 +340,15 @@ void uvzk__driven_settle(struct uvzk__queue *queue)
     grant_members(queue);
     request(queue);
 }
+
+const struct uvzk__directory_kind uvzk__driven_directory = {
+    .discipline = UVZK__DRIVEN,
+    .extra_size = sizeof(struct uvzk__lookout *),
+    .settle = settle,
+    .in_use = uvzk__lookouts_any,
+    .watches_lost = uvzk__lookouts_lost,
+    .listed = listed,
+};
 
 /* ---------------------------------------------------------------------- its claims */
 

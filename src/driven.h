@@ -89,10 +89,7 @@ void uvzk__driven_told(struct uvzk__driven *, int news);
 /* What is told of a child with this czxid is not told of another than its own. */
 bool uvzk__driven_is(const struct uvzk__driven *, int64_t czxid);
 
-/* The reply to the listing of such a directory (listing.h). */
-void uvzk__driven_listed(struct uvzk__rpc *, const struct uvzk__reply *);
-
-/* The part of settling that is different for such a directory. */
-void uvzk__driven_settle(struct uvzk__queue *);
+/* What such a directory is. */
+extern const struct uvzk__directory_kind uvzk__driven_directory;
 
 #endif

@@ -99,7 +99,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     int status = uvzk__driven_attach(claim, driver);
 
     if (status == 0) {
-        status = uvzk__claim_queue_up(claim, UVZK__DRIVEN, lock->path,
+        status = uvzk__claim_queue_up(claim, &uvzk__driven_directory, lock->path,
                                       uvzk__lock_driver_fixed(driver) ? "" : driver->name,
                                       options, &contender);
     }

@@ -40,7 +40,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__queue *queue = making->queue;
     size_t count = rpc->op_count;
 
-    queue->making = NULL;
+    uvzk__leases(queue)->making = NULL;
     uvzk__answered(queue->client, rpc, reply->status, true);
     uvzk__queue_touch(queue);
     if (reply->status != 0 && reply->failed_op == 0) {
@@ -79,7 +79,7 @@ static struct uvzk__lease_making *new_making(struct uvzk__bid *taker)
     }
     uvzk__rpc_prepare(&making->rpc, UVZK__RPC_MULTI, NULL, replied);
     making->queue = taker->leases;
-    making->ticket = taker->leases->taker->ticket;
+    making->ticket = uvzk__leases(taker->leases)->taker->ticket;
     uvzk__contender_check_op(making->ticket, &making->ops[0]);
     making->rpc.ops = making->ops;
     making->rpc.op_count = 1;
@@ -127,9 +127,9 @@ void uvzk__lease_making_send(struct uvzk__lease_making *making)
         return;
     }
     client = making->queue->client;
-    making->queue->making = making;
+    uvzk__leases(making->queue)->making = making;
     uvzk__submit(client, &making->rpc);
-    making->queue->made_stamp = client->stamp;
+    uvzk__leases(making->queue)->made_stamp = client->stamp;
     for (size_t i = 1; i < making->rpc.op_count; i++) {
         uvzk__contender_sent(making->leases[i]);
         uvzk__bid_of(making->leases[i]->claim)->made_stamp = client->stamp;

@@ -12,7 +12,7 @@
  * rest, or its claim has ended because it cannot have its leases. */
 bool uvzk__lease_making_plan(struct uvzk__lease_making **making, struct uvzk__bid *);
 
-/* Sends it; queue->making until it is answered. NULL: nothing. */
+/* Sends it; the directory's making until it is answered. NULL: nothing. */
 void uvzk__lease_making_send(struct uvzk__lease_making *);
 
 #endif

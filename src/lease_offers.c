@@ -21,12 +21,13 @@ static struct uvzk__claim *offer_at(struct uvzk__link *link)
 
 static bool next_is_ours(const struct uvzk__queue *queue)
 {
-    return uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE, queue->locks_path);
+    return uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE,
+                                    uvzk__leases(queue)->locks_path);
 }
 
 static struct uvzk__claim *offer_for(struct uvzk__bid *bid)
 {
-    struct uvzk__link *head = &bid->leases->offers;
+    struct uvzk__link *head = &uvzk__leases(bid->leases)->offers;
 
     for (struct uvzk__link *link = head->next; link != head; link = link->next) {
         struct uvzk__claim *offer = offer_at(link);
@@ -61,7 +62,7 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
 
     if (bid->ticket != NULL || bid->surplus || !bid->counted || queue->unreadable ||
         claim->contender_count != uvzk__bid_leases(bid) || !uvzk__bid_all_stand(bid) ||
-        (queue->taker == NULL && !next_is_ours(queue))) {
+        (uvzk__leases(queue)->taker == NULL && !next_is_ours(queue))) {
         return false;
     }
     for (struct uvzk__contender *lease = uvzk__first_lease(claim); lease != NULL;
@@ -70,7 +71,7 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
             uvzk__contender_ungrant(lease);
         }
     }
-    uvzk__list_append(&queue->offers, &claim->unwinding);
+    uvzk__list_append(&uvzk__leases(queue)->offers, &claim->unwinding);
     uvzk__queue_touch(queue);
     return true;
 }
@@ -79,15 +80,16 @@ void uvzk__leases_withdraw_offers(struct uvzk__queue *queue, bool asking)
 {
     struct uvzk__link offers, *link;
 
-    if (uvzk__list_empty(&queue->offers)) {
+    if (uvzk__list_empty(&uvzk__leases(queue)->offers)) {
         return;
     }
-    bool served = queue->taker == NULL || uvzk__bid_complete(queue->taker);
+    bool served = uvzk__leases(queue)->taker == NULL ||
+                  uvzk__bid_complete(uvzk__leases(queue)->taker);
     bool awaited = asking || (served && next_is_ours(queue));
-    uvzk__list_move(&queue->offers, &offers);
+    uvzk__list_move(&uvzk__leases(queue)->offers, &offers);
     while ((link = uvzk__list_take(&offers)) != NULL) {
         if (awaited && uvzk__bid_all_stand(uvzk__bid_of(offer_at(link)))) {
-            uvzk__list_append(&queue->offers, link);
+            uvzk__list_append(&uvzk__leases(queue)->offers, link);
         } else {
             uvzk__claim_withdraw(offer_at(link));
         }

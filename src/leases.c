@@ -58,8 +58,8 @@ static bool has_begun(const struct uvzk__bid *bid)
 static struct uvzk__bid *last_that(struct uvzk__queue *queue,
                                    bool (*is_it)(const struct uvzk__bid *))
 {
-    for (struct uvzk__link *link = queue->bidding.prev; link != &queue->bidding;
-         link = link->prev) {
+    for (struct uvzk__link *link = uvzk__leases(queue)->bidding.prev;
+         link != &uvzk__leases(queue)->bidding; link = link->prev) {
         if (is_it(bid_at(link))) {
             return bid_at(link);
         }
@@ -161,8 +161,8 @@ static bool has_credit(const struct uvzk__bid *bid)
 /* Whether a ticket's delete is under way, which will check those on credit. */
 static bool credit_comes(const struct uvzk__bid *bid)
 {
-    const struct uvzk__queue *locks =
-        uvzk__queue_find(bid->claim->client, UVZK__EXCLUSIVE, bid->leases->locks_path);
+    const struct uvzk__queue *locks = uvzk__queue_find(
+        bid->claim->client, UVZK__EXCLUSIVE, uvzk__leases(bid->leases)->locks_path);
 
     return bid->handed_on && bid->wanted <= UVZK__CREDITS_MAX && locks != NULL &&
            !uvzk__list_empty(&locks->leaving);
@@ -198,10 +198,10 @@ static bool lost_its_place(const struct uvzk__bid *bid)
  * have leases. */
 static void grant_complete(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = queue->bidding.next;
+    struct uvzk__link *link = uvzk__leases(queue)->bidding.next;
     bool first = true;
 
-    while (link != &queue->bidding) {
+    while (link != &uvzk__leases(queue)->bidding) {
         struct uvzk__bid *bid = bid_at(link);
         link = link->next;
         if (!has_begun(bid)) {
@@ -223,7 +223,7 @@ static void grant_complete(struct uvzk__queue *queue)
  * been heard of any that has gone since. */
 static bool bounded(const struct uvzk__queue *queue)
 {
-    return queue->listed_stamp > queue->taker->ticket->queue->reign_stamp;
+    return queue->listed_stamp > uvzk__leases(queue)->taker->ticket->queue->reign_stamp;
 }
 
 static bool counted(const struct uvzk__queue *queue)
@@ -236,8 +236,9 @@ static bool counted(const struct uvzk__queue *queue)
 static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid *bid)
 {
     struct uvzk__queue *locks = bid->ticket->queue;
-    struct uvzk__link *link =
-        bid == queue->taker ? locks->members.next : bid->ticket->in_queue.next;
+    struct uvzk__link *link = bid == uvzk__leases(queue)->taker
+                                  ? locks->members.next
+                                  : bid->ticket->in_queue.next;
     const struct uvzk__contender *ticket = contender_at(link);
 
     if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || link == &locks->members ||
@@ -254,7 +255,7 @@ static void wait_for_room(struct uvzk__queue *queue)
 {
     queue->crowded = queue->foreign_leases > 0;
     if (counted(queue)) {
-        uvzk__claim_end_tries(queue->taker->claim);
+        uvzk__claim_end_tries(uvzk__leases(queue)->taker->claim);
     }
 }
 
@@ -271,7 +272,7 @@ static void serve(struct uvzk__queue *queue)
 {
     struct uvzk__lease_making *making = NULL;
     uint64_t out = leases_out(queue);
-    struct uvzk__bid *bid = queue->taker;
+    struct uvzk__bid *bid = uvzk__leases(queue)->taker;
 
     while (bid != NULL && !bid->claim->given_up && uvzk__bid_settled(bid)) {
         if (may_hand_on(queue, bid, out)) {
@@ -292,8 +293,8 @@ static void serve(struct uvzk__queue *queue)
         }
         bid = next_served(queue, bid);
     }
-    if (making == NULL && bid == queue->taker && bid != NULL && !bid->claim->given_up &&
-        uvzk__bid_settled(bid) && !uvzk__bid_complete(bid)) {
+    if (making == NULL && bid == uvzk__leases(queue)->taker && bid != NULL &&
+        !bid->claim->given_up && uvzk__bid_settled(bid) && !uvzk__bid_complete(bid)) {
         wait_for_room(queue);
     }
     uvzk__lease_making_send(making);
@@ -301,14 +302,14 @@ static void serve(struct uvzk__queue *queue)
 
 void uvzk__leases_taker(struct uvzk__bid *bid)
 {
-    bid->leases->taker = bid;
+    uvzk__leases(bid->leases)->taker = bid;
     uvzk__queue_touch(bid->leases);
 }
 
 void uvzk__leases_no_taker(struct uvzk__bid *bid)
 {
-    if (bid->leases->taker == bid) {
-        bid->leases->taker = NULL;
+    if (uvzk__leases(bid->leases)->taker == bid) {
+        uvzk__leases(bid->leases)->taker = NULL;
     }
     uvzk__queue_touch(bid->leases);
 }
@@ -325,9 +326,35 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
     uvzk__queue_touch(queue);
 }
 
-void uvzk__leases_init(struct uvzk__queue *queue)
+static void init(struct uvzk__queue *queue)
 {
     queue->watch.watch_cb = fired;
+    uvzk__list_init(&uvzk__leases(queue)->offers);
+    uvzk__list_init(&uvzk__leases(queue)->bidding);
+}
+
+static void freed(struct uvzk__queue *queue)
+{
+    uvzk__free(uvzk__leases(queue)->locks_path);
+}
+
+static bool in_use(const struct uvzk__queue *queue)
+{
+    return uvzk__leases(queue)->bids > 0;
+}
+
+static void watches_lost(struct uvzk__queue *queue)
+{
+    if (queue->watched != NULL) {
+        queue->list_again = true; /* arming it does not tell what has gone */
+    }
+}
+
+static void refused(struct uvzk__queue *queue, int status)
+{
+    if (uvzk__leases(queue)->taker != NULL) {
+        uvzk__claim_end(uvzk__leases(queue)->taker->claim, status);
+    }
 }
 
 /* What has been made is counted, in the pipeline without waiting for the reply; and the
@@ -335,11 +362,13 @@ void uvzk__leases_init(struct uvzk__queue *queue)
 static bool wants_listing(const struct uvzk__queue *queue)
 {
     bool pipeline = queue->client->tuning & UVZK__TUNE_PIPELINE;
-    bool waits = queue->taker != NULL && queue->making == NULL &&
-                 uvzk__bid_settled(queue->taker) && !uvzk__bid_complete(queue->taker);
+    bool waits = uvzk__leases(queue)->taker != NULL &&
+                 uvzk__leases(queue)->making == NULL &&
+                 uvzk__bid_settled(uvzk__leases(queue)->taker) &&
+                 !uvzk__bid_complete(uvzk__leases(queue)->taker);
 
-    return (queue->made_stamp > queue->listed_stamp &&
-            (queue->making == NULL || pipeline)) ||
+    return (uvzk__leases(queue)->made_stamp > queue->listed_stamp &&
+            (uvzk__leases(queue)->making == NULL || pipeline)) ||
            (waits && (!counted(queue) || (queue->crowded && queue->watched == NULL)));
 }
 
@@ -360,14 +389,26 @@ static void request(struct uvzk__queue *queue)
     }
 }
 
-void uvzk__leases_settle(struct uvzk__queue *queue)
+static void settle(struct uvzk__queue *queue)
 {
     queue->crowded = false;
     count_made(queue);
-    if (queue->taker != NULL && queue->making == NULL) {
+    if (uvzk__leases(queue)->taker != NULL && uvzk__leases(queue)->making == NULL) {
         serve(queue);
     }
     grant_complete(queue);
-    uvzk__leases_withdraw_offers(queue, queue->taker != NULL && !bounded(queue));
+    uvzk__leases_withdraw_offers(queue,
+                                 uvzk__leases(queue)->taker != NULL && !bounded(queue));
     request(queue);
 }
+
+const struct uvzk__directory_kind uvzk__lease_directory = {
+    .discipline = UVZK__COUNTED,
+    .extra_size = sizeof(struct uvzk__lease_directory),
+    .init = init,
+    .freed = freed,
+    .settle = settle,
+    .in_use = in_use,
+    .watches_lost = watches_lost,
+    .refused = refused,
+};

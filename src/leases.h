@@ -25,10 +25,7 @@
 void uvzk__leases_taker(struct uvzk__bid *);
 void uvzk__leases_no_taker(struct uvzk__bid *);
 
-/* The part of settling that is different for such a directory. */
-void uvzk__leases_settle(struct uvzk__queue *);
-
-/* For a new queue: what its watch on the children does. */
-void uvzk__leases_init(struct uvzk__queue *);
+/* What such a directory is. */
+extern const struct uvzk__directory_kind uvzk__lease_directory;
 
 #endif

@@ -1,8 +1,5 @@
 #include "listing.h"
 
-#include "claim.h"
-#include "driven.h"
-#include "leases.h"
 #include "predecessor.h"
 #include "queue.h"
 #include "second_look.h"
@@ -22,6 +19,10 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     } else if (rpc->watch != NULL) {
         uvzk__second_look(queue->client, &queue->second_look);
     }
+    if (queue->kind->listed != NULL) {
+        queue->kind->listed(queue, reply);
+        return;
+    }
     if (status == 0) {
         status = uvzk__view_update(queue, reply->names, reply->name_count);
     } else if (status == UVZK_ENONODE) {
@@ -30,8 +31,8 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status != 0 && !uvzk__queue_passing(queue, status)) {
         uvzk__queue_end_members(queue, status);
         uvzk__queue_end_strangers(queue, UVZK__NODE_UNKNOWN, status);
-        if (queue->taker != NULL) {
-            uvzk__claim_end(queue->taker->claim, status);
+        if (queue->kind->refused != NULL) {
+            queue->kind->refused(queue, status);
         }
         uvzk__queue_rest(queue); /* what may stand still has to be searched for */
     }
@@ -47,7 +48,7 @@ static void watch_children(struct uvzk__queue *queue)
         uvzk__queue_rest(queue);
     } else if (!uvzk__watch_budget_take(queue->client, path)) {
         uvzk__free(path);
-        uvzk__claim_end(queue->taker->claim, UVZK_ELIMIT);
+        queue->kind->refused(queue, UVZK_ELIMIT);
     } else {
         queue->watched = path;
         queue->rpc.watch = &queue->watch;
@@ -58,9 +59,7 @@ void uvzk__listing_start(struct uvzk__queue *queue)
 {
     struct uvzk__client *client = queue->client;
 
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path,
-                      queue->discipline == UVZK__DRIVEN ? uvzk__driven_listed
-                                                        : list_replied);
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, list_replied);
     if (queue->crowded && queue->watched == NULL) {
         watch_children(queue);
     }

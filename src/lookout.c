@@ -15,7 +15,7 @@
 enum doing { IDLE, ARMING, ARMED };
 
 struct uvzk__lookout {
-    UT_hash_handle hh; /* in queue->lookouts, by name */
+    UT_hash_handle hh; /* of the directory, by name */
     struct uvzk__queue *queue;
     struct uvzk__link watchers; /* struct uvzk__driven */
     struct uvzk__rpc rpc;
@@ -32,17 +32,28 @@ static struct uvzk__driven *watcher_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__driven, in_lookout);
 }
 
+/* queue->extra of a driven directory: uthash by name. */
+static struct uvzk__lookout **lookouts_of(const struct uvzk__queue *queue)
+{
+    return queue->extra;
+}
+
 static struct uvzk__lookout *find(const struct uvzk__queue *queue, const char *name)
 {
     struct uvzk__lookout *lookout;
 
-    HASH_FIND_STR(queue->lookouts, name, lookout);
+    HASH_FIND_STR(*lookouts_of(queue), name, lookout);
     return lookout;
 }
 
 bool uvzk__lookout_exists(const struct uvzk__queue *queue, const char *name)
 {
     return find(queue, name) != NULL;
+}
+
+bool uvzk__lookouts_any(const struct uvzk__queue *queue)
+{
+    return *lookouts_of(queue) != NULL;
 }
 
 /* ------------------------------------------------------------------------- its end */
@@ -55,7 +66,7 @@ static void free_lookout(struct uvzk__lookout *lookout)
         uvzk__watch_budget_give(queue->client, lookout->path);
     }
     uvzk__timed_clear(queue->client, &lookout->second_look);
-    HASH_DEL(queue->lookouts, lookout);
+    HASH_DEL(*lookouts_of(queue), lookout);
     uvzk__queue_touch(queue);
     uvzk__free(lookout->path);
     uvzk__free(lookout);
@@ -116,7 +127,7 @@ void uvzk__lookouts_lost(struct uvzk__queue *queue)
 {
     struct uvzk__lookout *lookout, *next;
 
-    HASH_ITER(hh, queue->lookouts, lookout, next)
+    HASH_ITER(hh, *lookouts_of(queue), lookout, next)
     {
         dissolve(lookout, 0);
     }
@@ -137,7 +148,7 @@ bool uvzk__lookout_join(struct uvzk__driven *driven, const char *name)
         lookout->path = uvzk__path_join(queue->path, name);
         if (lookout->path != NULL) {
             lookout->name = uvzk__path_name(lookout->path);
-            HASH_ADD_KEYPTR(hh, queue->lookouts, lookout->name, strlen(lookout->name),
+            HASH_ADD_KEYPTR(hh, *lookouts_of(queue), lookout->name, strlen(lookout->name),
                             lookout);
         }
         if (lookout->hh.tbl == NULL) {
@@ -227,7 +238,7 @@ void uvzk__lookouts_arm(struct uvzk__queue *queue)
     if (queue->resting || !uvzk__may_send(queue->client)) {
         return;
     }
-    HASH_ITER(hh, queue->lookouts, lookout, next)
+    HASH_ITER(hh, *lookouts_of(queue), lookout, next)
     {
         if (lookout->doing == IDLE) {
             arm(lookout);

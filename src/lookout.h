@@ -23,6 +23,9 @@ void uvzk__lookout_leave(struct uvzk__driven *);
 /* Whether the child is under watch, or about to be. */
 bool uvzk__lookout_exists(const struct uvzk__queue *, const char *name);
 
+/* Whether any child of a driven directory is. */
+bool uvzk__lookouts_any(const struct uvzk__queue *);
+
 /* Sets those that are not set yet. */
 void uvzk__lookouts_arm(struct uvzk__queue *);
 

@@ -22,7 +22,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__contender *contender;
 
-    return uvzk__claim_queue_up(claim, UVZK__EXCLUSIVE, lock->path, UVZK__TOKEN_MUTEX,
+    return uvzk__claim_queue_up(claim, &uvzk__exclusive, lock->path, UVZK__TOKEN_MUTEX,
                                 options, &contender);
 }
 

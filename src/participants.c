@@ -68,7 +68,8 @@ static int add(struct roster *roster, const struct listing *listing,
     }
     struct uvzk__queue *queue = uvzk__queue_find(
         roster->lock->client, listing->directory.discipline, listing->directory.path);
-    if (queue != NULL && queue->discipline != UVZK__DRIVEN) { /* else the driver says */
+    if (queue != NULL &&
+        queue->kind->discipline != UVZK__DRIVEN) { /* else the driver says */
         uvzk__view_foreign_children(queue, reply->name_count + before - roster->count);
     }
     return 0;

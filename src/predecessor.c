@@ -57,7 +57,7 @@ static void predecessor_gone(struct uvzk__queue *queue)
         queue->foreigners[walk_back].sequence < queue->watched_sequence) {
         queue->list_again = true;
     }
-    if (queue->discipline == UVZK__READ_WRITE && !queue->watched_shared) {
+    if (queue->kind->discipline == UVZK__READ_WRITE && !queue->watched_shared) {
         writer_gone(queue);
     }
 }
@@ -80,7 +80,7 @@ static void look_again(struct uvzk__timed *timed)
         UVZK__CONTAINER_OF(timed, struct uvzk__queue, second_look);
 
     uvzk__predecessor_unwatch(queue);
-    if (queue->discipline == UVZK__COUNTED) {
+    if (queue->kind->discipline == UVZK__COUNTED) {
         queue->list_again = true;
     }
     uvzk__queue_touch(queue);

@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "contender.h"
-#include "driven.h"
 #include "guard.h"
-#include "leases.h"
 #include "listing.h"
-#include "lookout.h"
 #include "parents.h"
 #include "path.h"
 #include "predecessor.h"
@@ -82,33 +79,33 @@ static void init_lists(struct uvzk__queue *queue)
     uvzk__list_init(&queue->members);
     uvzk__list_init(&queue->leaving);
     uvzk__list_init(&queue->strangers);
-    uvzk__list_init(&queue->offers);
-    uvzk__list_init(&queue->bidding);
     uvzk__list_init(&queue->dirty);
     uvzk__list_init(&queue->behind_scout);
 }
 
 struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
-                                   enum uvzk__discipline discipline, const char *path)
+                                   const struct uvzk__directory_kind *kind,
+                                   const char *path)
 {
-    struct uvzk__queue *queue = uvzk__queue_find(client, discipline, path);
+    struct uvzk__queue *queue = uvzk__queue_find(client, kind->discipline, path);
     char key[KEY_SIZE];
 
     if (queue != NULL) {
         return queue;
     }
-    queue = uvzk__calloc(1, sizeof(*queue));
+    queue = uvzk__calloc(1, sizeof(*queue) + kind->extra_size);
     if (queue == NULL) {
         return NULL;
     }
-    write_key(key, discipline, path);
+    write_key(key, kind->discipline, path);
     queue->client = client;
-    queue->discipline = discipline;
+    queue->kind = kind;
+    queue->extra = queue + 1;
     queue->rest.due = rested;
     uvzk__predecessor_init(queue);
     init_lists(queue);
-    if (discipline == UVZK__COUNTED) {
-        uvzk__leases_init(queue);
+    if (kind->init != NULL) {
+        kind->init(queue);
     }
     queue->key = uvzk__strdup(key);
     if (queue->key != NULL) {
@@ -161,7 +158,9 @@ void uvzk__queue_free(struct uvzk__queue *queue)
     uvzk__timed_clear(client, &queue->rest);
     uvzk__list_remove(&queue->dirty);
     HASH_DEL(client->queues, queue);
-    uvzk__free(queue->locks_path);
+    if (queue->kind->freed != NULL) {
+        queue->kind->freed(queue);
+    }
     uvzk__free(queue->parent);
     uvzk__free(queue->key);
     uvzk__free(queue);
@@ -169,19 +168,17 @@ void uvzk__queue_free(struct uvzk__queue *queue)
 
 void uvzk__queue_watches_lost(struct uvzk__queue *queue)
 {
-    if (queue->discipline == UVZK__COUNTED && queue->watched != NULL) {
-        queue->list_again = true; /* arming it does not tell what has gone */
+    if (queue->kind->watches_lost != NULL) {
+        queue->kind->watches_lost(queue);
     }
     uvzk__predecessor_forget(queue);
-    uvzk__lookouts_lost(queue);
     uvzk__queue_touch(queue);
 }
 
 void uvzk__queue_session_ended(struct uvzk__queue *queue)
 {
     queue->doing = UVZK__QUEUE_IDLE;
-    uvzk__predecessor_forget(queue);
-    uvzk__lookouts_lost(queue);
+    uvzk__queue_watches_lost(queue);
     uvzk__view_clear(queue);
     queue->list_again = false;
     queue->fresh = false;
@@ -370,7 +367,7 @@ struct uvzk__contender *uvzk__queue_heir(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = next_in_line(queue);
 
-    return queue->discipline != UVZK__DRIVEN && waits_for_nobody_else(next) &&
+    return queue->kind->discipline != UVZK__DRIVEN && waits_for_nobody_else(next) &&
                    !waits_for_holders(next)
                ? next
                : NULL;
@@ -643,19 +640,24 @@ static void settle_in_order(struct uvzk__queue *queue)
     request(queue);
 }
 
+const struct uvzk__directory_kind uvzk__exclusive = {
+    .discipline = UVZK__EXCLUSIVE,
+    .settle = settle_in_order,
+};
+
+const struct uvzk__directory_kind uvzk__read_write = {
+    .discipline = UVZK__READ_WRITE,
+    .settle = settle_in_order,
+};
+
 static void settle(struct uvzk__queue *queue)
 {
-    if (queue->discipline == UVZK__COUNTED) {
-        uvzk__leases_settle(queue);
-    } else if (queue->discipline == UVZK__DRIVEN) {
-        uvzk__driven_settle(queue);
-    } else {
-        settle_in_order(queue);
-    }
-    if (queue->bids == 0 && queue->lookouts == NULL &&
-        uvzk__list_empty(&queue->holders) && uvzk__list_empty(&queue->members) &&
-        uvzk__list_empty(&queue->leaving) && uvzk__list_empty(&queue->strangers) &&
-        queue->doing == UVZK__QUEUE_IDLE) {
+    queue->kind->settle(queue);
+
+    bool in_use = queue->kind->in_use != NULL && queue->kind->in_use(queue);
+    if (!in_use && uvzk__list_empty(&queue->holders) &&
+        uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->leaving) &&
+        uvzk__list_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
         uvzk__predecessor_unwatch(queue);
         uvzk__queue_free(queue);
     }

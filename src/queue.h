@@ -17,6 +17,27 @@
 
 #include "state.h"
 
+/* What a directory is to the rooms above that look after it. */
+struct uvzk__directory_kind {
+    enum uvzk__discipline discipline;
+    size_t extra_size;                   /* bytes of queue->extra, zeroed */
+    void (*init)(struct uvzk__queue *);  /* may be NULL, as all but settle */
+    void (*freed)(struct uvzk__queue *); /* it is about to be */
+    /* Something has changed: decides what to ask, whom to grant. */
+    void (*settle)(struct uvzk__queue *);
+    /* Whether it is needed, though no contender is in it. */
+    bool (*in_use)(const struct uvzk__queue *);
+    /* Its watches are lost; the session may have ended. */
+    void (*watches_lost)(struct uvzk__queue *);
+    /* A listing has been answered. NULL: the view takes it over. */
+    void (*listed)(struct uvzk__queue *, const struct uvzk__reply *);
+    /* It cannot be listed, or not be watched: who waits for that ends with the status. */
+    void (*refused)(struct uvzk__queue *, int status);
+};
+
+/* Those whose contenders are granted in their order. */
+extern const struct uvzk__directory_kind uvzk__exclusive, uvzk__read_write;
+
 /* So many of a directory may be granted while what our own release left behind still
  * stands: each of them costs a check in its delete (sweep.h). */
 #define UVZK__CREDITS_MAX 32U
@@ -29,8 +50,8 @@ enum uvzk__queue_doing {
 };
 
 /* The queue of this path, made if need be; NULL when out of memory. */
-struct uvzk__queue *uvzk__queue_of(struct uvzk__client *, enum uvzk__discipline,
-                                   const char *path);
+struct uvzk__queue *uvzk__queue_of(struct uvzk__client *,
+                                   const struct uvzk__directory_kind *, const char *path);
 
 /* The queue of this path if there is one, else NULL. */
 struct uvzk__queue *uvzk__queue_find(struct uvzk__client *, enum uvzk__discipline,

@@ -107,7 +107,7 @@ static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__contender *contender;
 
-    return uvzk__claim_queue_up(claim, UVZK__READ_WRITE, lock->path, UVZK__TOKEN_WRITE,
+    return uvzk__claim_queue_up(claim, &uvzk__read_write, lock->path, UVZK__TOKEN_WRITE,
                                 options, &contender);
 }
 
@@ -154,7 +154,7 @@ static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (writing != NULL && uvzk__downgrade_prepare(claim, writing) != 0) {
         return UV_ENOMEM;
     }
-    status = uvzk__claim_queue_up(claim, UVZK__READ_WRITE, lock->path, UVZK__TOKEN_READ,
+    status = uvzk__claim_queue_up(claim, &uvzk__read_write, lock->path, UVZK__TOKEN_READ,
                                   options, &contender);
     if (status == 0) {
         contender->shared = true;

@@ -122,16 +122,16 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
 {
     struct semaphore *semaphore = semaphore_of(lock);
     struct uvzk__queue *queue =
-        uvzk__queue_of(lock->client, UVZK__COUNTED, semaphore->leases_path);
+        uvzk__queue_of(lock->client, &uvzk__lease_directory, semaphore->leases_path);
 
     if (queue == NULL) {
         return NULL;
     }
     uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
-    if (queue->locks_path == NULL) {
-        queue->locks_path = uvzk__strdup(semaphore->locks_path);
+    if (uvzk__leases(queue)->locks_path == NULL) {
+        uvzk__leases(queue)->locks_path = uvzk__strdup(semaphore->locks_path);
     }
-    return queue->locks_path == NULL ? NULL : queue;
+    return uvzk__leases(queue)->locks_path == NULL ? NULL : queue;
 }
 
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
@@ -147,7 +147,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     }
     if (status == 0) {
         status =
-            uvzk__claim_queue_up(claim, UVZK__EXCLUSIVE, semaphore_of(lock)->locks_path,
+            uvzk__claim_queue_up(claim, &uvzk__exclusive, semaphore_of(lock)->locks_path,
                                  UVZK__TOKEN_MUTEX, options, &ticket);
     }
     if (status == 0) {

@@ -185,8 +185,9 @@ struct uvzk__queue {
     UT_hash_handle hh; /* in client->queues, by key */
     char *key;         /* a letter for the discipline, then the path */
     const char *path;  /* of the lock directory, namespace included */
-    enum uvzk__discipline discipline;
-    struct uvzk__link holders;      /* contenders that hold */
+    const struct uvzk__directory_kind *kind; /* queue.h */
+    void *extra;                             /* the kind's own */
+    struct uvzk__link holders;               /* contenders that hold */
     struct uvzk__link members;      /* contenders that stand and wait, in order */
     struct uvzk__link leaving;      /* contenders to be deleted, in order */
     struct uvzk__link strangers;    /* contenders whose place is not known */
@@ -218,17 +219,9 @@ struct uvzk__queue {
     uint32_t writers_held;           /* holders that are not shared */
     uint32_t positions_wanted;       /* contenders to be told their position */
     uint8_t doing;                   /* enum uvzk__queue_doing, queue.h */
-    char *locks_path;                /* these are leases.h's */
-    struct uvzk__bid *taker;
-    struct uvzk__lease_making *making; /* NULL: none under way */
-    uint64_t made_stamp;               /* of the last one */
-    struct uvzk__link offers;
-    struct uvzk__link bidding;      /* who has leases and does not hold yet, bid.h */
-    struct uvzk__lookout *lookouts; /* uthash by name, lookout.h */
-    uint64_t foreign_leases;        /* in the last listing */
-    uint32_t bids;
-    bool crowded;    /* the taker waits for others' leases to go */
-    bool list_again; /* somebody in the view may have gone */
+    uint64_t foreign_leases;         /* in the last listing */
+    bool crowded;                    /* the taker waits for others' leases to go */
+    bool list_again;                 /* somebody in the view may have gone */
     bool fresh;      /* we have just made the directory: nobody is in it */
     bool unreadable; /* its nodes' ACL forbids to check that they stand */
     bool resting;    /* after a failed request */

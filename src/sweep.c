@@ -77,7 +77,7 @@ static void add(struct sweep *sweep, struct uvzk__contender *contender,
 static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
 {
     struct uvzk__contender *heir =
-        queue->discipline == UVZK__COUNTED ? NULL : uvzk__queue_heir(queue);
+        queue->kind->discipline == UVZK__COUNTED ? NULL : uvzk__queue_heir(queue);
     uint32_t credits = queue->credits;
 
     for (struct uvzk__link *link = queue->holders.next; credits > 0; link = link->next) {

@@ -7,6 +7,7 @@
 #include "contender.h"
 #include "log.h"
 #include "node_name.h"
+#include "queue.h"
 
 /* A listing's name that is a contender's. */
 struct sighting {
@@ -164,7 +165,7 @@ static struct uvzk__contender *local_of(const struct scan *scan,
 static bool contends(const struct uvzk__queue *queue,
                      const struct uvzk__node_name *parsed)
 {
-    return parsed->is_contender && (queue->discipline == UVZK__COUNTED ||
+    return parsed->is_contender && (queue->kind->discipline == UVZK__COUNTED ||
                                     !uvzk__sequence_worn_out(parsed->sequence));
 }
 
@@ -177,7 +178,7 @@ static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const
     }
     for (size_t i = 0; i < count; i++) {
         struct sighting *sighting = &scan->sightings[scan->sighting_count];
-        uvzk__discipline_parse(queue->discipline, names[i], &sighting->parsed,
+        uvzk__discipline_parse(queue->kind->discipline, names[i], &sighting->parsed,
                                &sighting->shared);
         sighting->name = names[i];
         sighting->contender = local_of(scan, &sighting->parsed);
@@ -260,7 +261,7 @@ static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan 
     for (size_t i = 0; i < scan->sighting_count; i++) {
         count += scan->sightings[i].contender == NULL;
     }
-    return queue->discipline == UVZK__COUNTED ? count : 0;
+    return queue->kind->discipline == UVZK__COUNTED ? count : 0;
 }
 
 static void take_over(struct uvzk__queue *queue, struct scan *scan)

@@ -141,14 +141,14 @@ static const struct uvzk__bid *semaphore_bid(const struct uvzk__claim *claim)
         return NULL;
     }
     const struct uvzk__contender *first = uvzk__claim_first(claim);
-    bool semaphore = first->ticket || first->queue->discipline == UVZK__COUNTED;
+    bool semaphore = first->ticket || first->queue->kind->discipline == UVZK__COUNTED;
 
     return semaphore ? claim->extra : NULL;
 }
 
 static void count_bid(const struct uvzk__bid *bid, size_t ending)
 {
-    bool taker = bid->leases->taker == bid;
+    bool taker = uvzk__leases(bid->leases)->taker == bid;
     bool complete = uvzk__bid_complete(bid);
 
     met_if(bid->ticket != NULL && !taker, ROW_BID_QUEUED, ending);
@@ -229,7 +229,7 @@ static void count_around(struct uvzk__client *client, size_t ending)
         met_if(queue->watched != NULL, ROW_QUEUE_WATCH, ending);
         met_if(queue->resting, ROW_QUEUE_RESTING, ending);
         met_if(queue->crowded, ROW_CROWDED, ending);
-        met_if(!uvzk__list_empty(&queue->offers), ROW_OFFERED, ending);
+        met_if(!uvzk__list_empty(&uvzk__leases(queue)->offers), ROW_OFFERED, ending);
     }
 }
 
