@@ -14,6 +14,7 @@
 #include "retry.h"
 #include "submission.h"
 #include "turn.h"
+#include "vouching.h"
 
 /* closeSession carries the paths of all ephemerals in one transaction, and a
  * server cannot read back one of more than 2 MB (ZOOKEEPER-4306). */
@@ -288,7 +289,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__answered(client, rpc, reply->status, false);
     uvzk__node_identified(&contender->node, reply->status, czxid, ours);
     if (contender->node.state == UVZK__NODE_STANDING) {
-        uvzk__contender_vouch(contender, contender->look_stamp);
+        uvzk__vouch(contender, contender->look_stamp);
     }
     if (contender->node.state == UVZK__NODE_CREATING &&
         uvzk__contender_rename(contender) != 0) {
@@ -524,12 +525,30 @@ void uvzk__contender_unpin(struct uvzk__contender *contender)
     }
 }
 
-void uvzk__contender_vouch(struct uvzk__contender *contender, uint64_t stamp)
+void uvzk__end_strangers(struct uvzk__queue *queue, enum uvzk__node_state state, int code)
 {
-    contender->vouched = contender->client->settlings + 1;
-    contender->vouched_stamp = stamp;
-    contender->departures = contender->queue->departures;
-    uvzk__wake(contender->client); /* what is seen counts in one settling only */
+    struct uvzk__link *link = queue->strangers.next;
+
+    while (link != &queue->strangers) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        link = link->next;
+        if (contender->node.state == state && contender->node.wanted) {
+            uvzk__contender_end(contender, code);
+        }
+    }
+}
+
+void uvzk__end_members(struct uvzk__queue *queue, int code)
+{
+    struct uvzk__link *link = queue->members.next;
+
+    while (link != &queue->members) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        link = link->next;
+        uvzk__contender_end(contender, code);
+    }
 }
 
 /* -------------------------------------------------------- a witness of proofs */
@@ -558,7 +577,7 @@ static void dismiss(struct uvzk__witness *witness)
 static void stands(struct uvzk__witness *witness, uint64_t stamp)
 {
     if (!of_witness(witness)->ended) {
-        uvzk__contender_vouch(of_witness(witness), stamp);
+        uvzk__vouch(of_witness(witness), stamp);
     }
 }
 

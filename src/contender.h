@@ -117,6 +117,11 @@ void uvzk__contender_follow(struct uvzk__contender *);
 void uvzk__contender_found(struct uvzk__contender *, int32_t sequence);
 void uvzk__contender_absent(struct uvzk__contender *);
 
+/* Ends the strangers in this state, or the members, which all wait, with this code. An
+ * UNKNOWN one stays until it has been searched for, but nobody waits for it any more. */
+void uvzk__end_strangers(struct uvzk__queue *, enum uvzk__node_state, int code);
+void uvzk__end_members(struct uvzk__queue *, int code);
+
 /* The session has ended. */
 void uvzk__contender_session_ended(struct uvzk__contender *, int code);
 
@@ -130,9 +135,5 @@ extern const struct uvzk__witness_kind uvzk__contender_witnesses;
 
 void uvzk__contender_pin(struct uvzk__contender *);
 void uvzk__contender_unpin(struct uvzk__contender *);
-
-/* The request with this stamp has just shown that its node stands; good for the
- * next settle(), unless we hear before it that somebody else's node has gone. */
-void uvzk__contender_vouch(struct uvzk__contender *, uint64_t stamp);
 
 #endif

@@ -4,6 +4,7 @@
 #include "contender.h"
 #include "queue.h"
 #include "submission.h"
+#include "vouching.h"
 
 struct downgrade {
     struct uvzk__contender *writer; /* pinned */
@@ -62,7 +63,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
     uvzk__node_created(&reader->node, status, place);
     if (status == 0) {
-        uvzk__contender_vouch(reader, reader->create_stamp);
+        uvzk__vouch(reader, reader->create_stamp);
     }
     uvzk__contender_follow(reader);
 }

@@ -5,6 +5,7 @@
 #include "claim.h"
 #include "contender.h"
 #include "fixed_name.h"
+#include "foreigners.h"
 #include "listing.h"
 #include "log.h"
 #include "lookout.h"
@@ -170,7 +171,7 @@ static int judge_members(struct uvzk__queue *queue, const struct uvzk__reply *re
             uvzk__ranking_free(&ranking);
             status = uvzk__ranking_make(&ranking, &driven->driver->settings, reply->names,
                                         reply->name_count);
-            uvzk__view_foreign_children(queue, ranking.ignored);
+            uvzk__foreign_children(queue, ranking.ignored);
         }
         if (status == 0) {
             judge(contender, &ranking);
@@ -253,7 +254,7 @@ static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
         end_asking(queue, UVZK_EDELETED);
     } else if (status != 0 && !uvzk__queue_passing(queue, status)) {
         end_asking(queue, status);
-        uvzk__queue_end_strangers(queue, UVZK__NODE_UNKNOWN, status);
+        uvzk__end_strangers(queue, UVZK__NODE_UNKNOWN, status);
         uvzk__queue_rest(queue); /* what may stand still has to be searched for */
     }
 }

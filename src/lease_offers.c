@@ -5,6 +5,7 @@
 #include "claim.h"
 #include "contender.h"
 #include "queue.h"
+#include "succession.h"
 
 static bool same_data(const struct uvzk__claim *one, const struct uvzk__claim *other)
 {
@@ -21,8 +22,8 @@ static struct uvzk__claim *offer_at(struct uvzk__link *link)
 
 static bool next_is_ours(const struct uvzk__queue *queue)
 {
-    return uvzk__queue_next_is_ours(queue->client, UVZK__EXCLUSIVE,
-                                    uvzk__leases(queue)->locks_path);
+    return uvzk__next_is_ours(queue->client, UVZK__EXCLUSIVE,
+                              uvzk__leases(queue)->locks_path);
 }
 
 static struct uvzk__claim *offer_for(struct uvzk__bid *bid)

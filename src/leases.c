@@ -2,6 +2,7 @@
 
 #include "claim.h"
 #include "contender.h"
+#include "foreigners.h"
 #include "lease_making.h"
 #include "lease_offers.h"
 #include "listing.h"
@@ -244,7 +245,7 @@ static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid
     if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || link == &locks->members ||
         ticket->beside != queue || ticket->given_up ||
         ticket->node.state != UVZK__NODE_STANDING || !ticket->covered ||
-        uvzk__view_blocker(locks, ticket) != NULL) {
+        uvzk__foreigners_blocker(locks, ticket) != NULL) {
         return NULL;
     }
     return uvzk__bid_of(ticket->claim);
@@ -328,6 +329,7 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 
 static void init(struct uvzk__queue *queue)
 {
+    uvzk__predecessor_init(queue);
     queue->watch.watch_cb = fired;
     uvzk__list_init(&uvzk__leases(queue)->offers);
     uvzk__list_init(&uvzk__leases(queue)->bidding);

@@ -7,6 +7,7 @@
 #include "barrier.h"
 #include "claim.h"
 #include "contender.h"
+#include "directory.h"
 #include "guard.h"
 #include "lock.h"
 #include "log.h"
@@ -84,7 +85,7 @@ static void end_session(struct uvzk__client *client, int code, bool gone)
     for_each_contender(client, gone ? uvzk__contender_session_ended : abandon, code);
     HASH_ITER(hh, client->queues, queue, next)
     {
-        uvzk__queue_session_ended(queue);
+        uvzk__directory_session_ended(queue);
     }
     uvzk__replicas_watches_lost(client);
     uvzk__timed_clear(client, &client->lapse);
@@ -105,7 +106,7 @@ static void watches_lost(struct uvzk__client *client)
     for_each_contender(client, guard_lost, 0);
     HASH_ITER(hh, client->queues, queue, next)
     {
-        uvzk__queue_watches_lost(queue);
+        uvzk__directory_watches_lost(queue);
     }
     uvzk__replicas_watches_lost(client);
 }
@@ -309,8 +310,8 @@ static void on_closed(struct uvzk__port_user *user)
     for_each_contender(client, abandon, UVZK_ECLOSED);
     HASH_ITER(hh, client->queues, queue, next)
     {
-        uvzk__queue_session_ended(queue);
-        uvzk__queue_free(queue);
+        uvzk__directory_session_ended(queue);
+        uvzk__directory_free(queue);
     }
     while (!uvzk__list_empty(&client->tellings)) {
         uvzk__tell_all(client);

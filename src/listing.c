@@ -1,5 +1,6 @@
 #include "listing.h"
 
+#include "contender.h"
 #include "predecessor.h"
 #include "queue.h"
 #include "second_look.h"
@@ -29,8 +30,8 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         status = uvzk__view_update(queue, NULL, 0);
     }
     if (status != 0 && !uvzk__queue_passing(queue, status)) {
-        uvzk__queue_end_members(queue, status);
-        uvzk__queue_end_strangers(queue, UVZK__NODE_UNKNOWN, status);
+        uvzk__end_members(queue, status);
+        uvzk__end_strangers(queue, UVZK__NODE_UNKNOWN, status);
         if (queue->kind->refused != NULL) {
             queue->kind->refused(queue, status);
         }

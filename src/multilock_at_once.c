@@ -10,6 +10,7 @@
  * another place there than the others have in their queues. The claim ends. */
 #include "claim.h"
 #include "contender.h"
+#include "in_order.h"
 #include "lock.h"
 #include "multilock.h"
 #include "queue.h"

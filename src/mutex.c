@@ -3,6 +3,7 @@
 
 #include "claim.h"
 #include "contender.h"
+#include "in_order.h"
 #include "queue.h"
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)

@@ -96,7 +96,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
         client->containers = false;
         going_on = make_parent(queue, length);
     } else if (!uvzk__queue_passing(queue, status)) {
-        uvzk__queue_end_strangers(queue, UVZK__NODE_PARENTS, status);
+        uvzk__end_strangers(queue, UVZK__NODE_PARENTS, status);
     }
     if (!going_on) {
         scout_back(queue, false);

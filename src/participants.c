@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "foreigners.h"
 #include "lock.h"
 #include "path.h"
 #include "queue.h"
@@ -70,7 +71,7 @@ static int add(struct roster *roster, const struct listing *listing,
         roster->lock->client, listing->directory.discipline, listing->directory.path);
     if (queue != NULL &&
         queue->kind->discipline != UVZK__DRIVEN) { /* else the driver says */
-        uvzk__view_foreign_children(queue, reply->name_count + before - roster->count);
+        uvzk__foreign_children(queue, reply->name_count + before - roster->count);
     }
     return 0;
 }

@@ -1,5 +1,7 @@
 #include "predecessor.h"
 
+#include "contender.h"
+#include "foreigners.h"
 #include "path.h"
 #include "queue.h"
 #include "second_look.h"
@@ -52,7 +54,7 @@ static void predecessor_gone(struct uvzk__queue *queue)
     size_t walk_back = queue->listed_count / NAMES_A_GET;
 
     uvzk__queue_departed(queue);
-    uvzk__view_forget(queue, uvzk__path_name(queue->watched));
+    uvzk__foreigners_forget(queue, uvzk__path_name(queue->watched));
     if (queue->foreigner_count > walk_back &&
         queue->foreigners[walk_back].sequence < queue->watched_sequence) {
         queue->list_again = true;
@@ -101,7 +103,7 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
         }
         uvzk__predecessor_forget(queue);
         if (status != UVZK_ENONODE && !uvzk__queue_passing(queue, status)) {
-            uvzk__queue_end_members(queue, status);
+            uvzk__end_members(queue, status);
         }
     }
     uvzk__queue_touch(queue);
@@ -119,7 +121,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
     }
     if (!uvzk__watch_budget_take(client, path)) {
         uvzk__free(path);
-        uvzk__queue_end_members(queue, UVZK_ELIMIT);
+        uvzk__end_members(queue, UVZK_ELIMIT);
         return;
     }
     queue->watched = path;

@@ -35,9 +35,6 @@ struct uvzk__directory_kind {
     void (*refused)(struct uvzk__queue *, int status);
 };
 
-/* Those whose contenders are granted in their order. */
-extern const struct uvzk__directory_kind uvzk__exclusive, uvzk__read_write;
-
 /* So many of a directory may be granted while what our own release left behind still
  * stands: each of them costs a check in its delete (sweep.h). */
 #define UVZK__CREDITS_MAX 32U
@@ -66,10 +63,6 @@ bool uvzk__queue_occupied(struct uvzk__client *, enum uvzk__discipline, const ch
 void uvzk__queue_touch(struct uvzk__queue *);
 void uvzk__queues_touch(struct uvzk__client *);
 
-/* For each that has been touched: decides what to ask, whom to grant, and frees the queue
- * if nobody is left. */
-void uvzk__queues_settle(struct uvzk__client *);
-
 /* Puts a contender whose node has a place among the members, in order; the
  * others among the strangers. */
 void uvzk__queue_place(struct uvzk__queue *, struct uvzk__contender *);
@@ -81,23 +74,9 @@ void uvzk__queue_leave(struct uvzk__contender *);
 /* The request with this stamp is going to delete its node. */
 void uvzk__queue_deletes(struct uvzk__contender *, uint64_t stamp);
 
-/* Who is next once the nodes that our released ones left behind are gone: it waits
- * for nobody else. NULL if there is none. */
-struct uvzk__contender *uvzk__queue_heir(struct uvzk__queue *);
-
-/* Whether nobody but ours stands before the next one of ours that waits there. */
-bool uvzk__queue_next_is_ours(struct uvzk__client *, enum uvzk__discipline,
-                              const char *path);
-
 /* Somebody's node has gone, and not by a delete of ours: what the server had shown before
  * it told us so vouches for nobody. */
 void uvzk__queue_departed(struct uvzk__queue *);
-
-/* For the requests: what they have in common. Ends the strangers in this state,
- * or the members, which all wait, with this code. An UNKNOWN one stays until it
- * has been searched for, but nobody waits for it any more. */
-void uvzk__queue_end_strangers(struct uvzk__queue *, enum uvzk__node_state, int code);
-void uvzk__queue_end_members(struct uvzk__queue *, int code);
 
 /* Whether one of the strangers is in this state. */
 bool uvzk__queue_has_stranger(struct uvzk__queue *, enum uvzk__node_state);
@@ -106,12 +85,5 @@ bool uvzk__queue_has_stranger(struct uvzk__queue *, enum uvzk__node_state);
  * connection is back, after a rest when the trouble is the server's. */
 bool uvzk__queue_passing(struct uvzk__queue *, int status);
 void uvzk__queue_rest(struct uvzk__queue *);
-
-/* The session goes on, its watches are gone: nothing is under way. */
-void uvzk__queue_watches_lost(struct uvzk__queue *);
-/* The session has ended: requests and watch are gone, the view is void. */
-void uvzk__queue_session_ended(struct uvzk__queue *);
-
-void uvzk__queue_free(struct uvzk__queue *);
 
 #endif

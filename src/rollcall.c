@@ -2,6 +2,7 @@
 
 #include "contender.h"
 #include "submission.h"
+#include "vouching.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
 {
@@ -96,7 +97,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
     for (size_t i = 0; reply->status == 0 && i < count; i++) {
         if (!called[i]->ended) {
-            uvzk__contender_vouch(called[i], rollcall->stamp);
+            uvzk__vouch(called[i], rollcall->stamp);
         }
     }
     if (reply->status == 0 && rollcall->called + count < rollcall->count) {

@@ -2,6 +2,7 @@
 
 #include "claim.h"
 #include "contender.h"
+#include "directory.h"
 #include "lifecycle.h"
 #include "prover.h"
 #include "queue.h"
@@ -25,7 +26,7 @@ static void reached(struct uvzk__client *client)
 static void work(struct uvzk__client *client)
 {
     uvzk__claims_unwind(client);
-    uvzk__queues_settle(client);
+    uvzk__directories_settle(client);
     uvzk__sweep(client); /* after settling: a handover is checked by its delete */
 }
 

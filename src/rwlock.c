@@ -5,6 +5,7 @@
 #include "claim.h"
 #include "contender.h"
 #include "downgrade.h"
+#include "in_order.h"
 #include "lock.h"
 #include "prover.h"
 #include "queue.h"

@@ -3,6 +3,7 @@
 #include "acquisition.h"
 #include "claim.h"
 #include "contender.h"
+#include "in_order.h"
 #include "lease_offers.h"
 #include "leases.h"
 #include "lock.h"

@@ -3,7 +3,9 @@
 #include "contender.h"
 #include "queue.h"
 #include "submission.h"
+#include "succession.h"
 #include "turn.h"
+#include "vouching.h"
 
 #define DELETES_A_SWEEP 64U
 
@@ -77,7 +79,7 @@ static void add(struct sweep *sweep, struct uvzk__contender *contender,
 static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
 {
     struct uvzk__contender *heir =
-        queue->kind->discipline == UVZK__COUNTED ? NULL : uvzk__queue_heir(queue);
+        queue->kind->discipline == UVZK__COUNTED ? NULL : uvzk__heir(queue);
     uint32_t credits = queue->credits;
 
     for (struct uvzk__link *link = queue->holders.next; credits > 0; link = link->next) {
@@ -186,7 +188,7 @@ static void checked(struct uvzk__contender *contender, uint64_t stamp)
 {
     if (!contender->ended) {
         uvzk__contender_off_credit(contender);
-        uvzk__contender_vouch(contender, stamp);
+        uvzk__vouch(contender, stamp);
         uvzk__queue_touch(contender->queue);
     }
 }

@@ -1,13 +1,13 @@
 #include "view.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "contender.h"
-#include "log.h"
+#include "foreigners.h"
 #include "node_name.h"
 #include "queue.h"
+#include "vouching.h"
 
 /* A listing's name that is a contender's. */
 struct sighting {
@@ -192,14 +192,6 @@ static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const
     return 0;
 }
 
-static void free_foreigners(struct uvzk__foreigner *foreigners, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uvzk__free(foreigners[i].name);
-    }
-    uvzk__free(foreigners);
-}
-
 /* Who stands after the last of ours can never come before one of us. */
 static int keep_foreigners(struct scan *scan)
 {
@@ -239,18 +231,8 @@ static void free_scan(struct scan *scan)
     uvzk__free(scan->placed);
     uvzk__free(scan->unknown);
     if (scan->foreigners != NULL) {
-        free_foreigners(scan->foreigners, scan->foreigner_count);
+        uvzk__foreigners_free(scan->foreigners, scan->foreigner_count);
     }
-}
-
-void uvzk__view_foreign_children(struct uvzk__queue *queue, uint64_t count)
-{
-    if (count != queue->foreign_children && count > 0) {
-        uvzk__log(queue->client, UVZK_LOG_WARN,
-                  "%s has %" PRIu64 " children that are no contenders", queue->path,
-                  count);
-    }
-    queue->foreign_children = count;
 }
 
 /* Of others; in this discipline a worn-out number is as good as any. */
@@ -266,11 +248,11 @@ static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan 
 
 static void take_over(struct uvzk__queue *queue, struct scan *scan)
 {
-    free_foreigners(queue->foreigners, queue->foreigner_count);
+    uvzk__foreigners_free(queue->foreigners, queue->foreigner_count);
     queue->foreigners = scan->foreigners;
     queue->foreigner_count = scan->foreigner_count;
     scan->foreigners = NULL;
-    uvzk__view_foreign_children(queue, scan->foreign_children);
+    uvzk__foreign_children(queue, scan->foreign_children);
     queue->listed_stamp = queue->asked_stamp;
     queue->foreign_leases = count_leases(queue, scan);
     queue->list_again = false;
@@ -281,7 +263,7 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
             contender->seen_stamp = queue->asked_stamp;
             contender->covered = true;
             if (contender->clear_stamp == 0 && uvzk__node_has_place(&contender->node) &&
-                uvzk__view_blocker(queue, contender) == NULL) {
+                uvzk__foreigners_blocker(queue, contender) == NULL) {
                 contender->clear_stamp = queue->asked_stamp;
             }
         }
@@ -294,7 +276,7 @@ static void vouch(struct uvzk__queue *queue, const struct scan *scan)
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {
-            uvzk__contender_vouch(contender, queue->asked_stamp);
+            uvzk__vouch(contender, queue->asked_stamp);
         }
     }
 }
@@ -329,22 +311,6 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
     }
 }
 
-static size_t foreigners_before(const struct uvzk__queue *queue,
-                                const struct uvzk__contender *contender)
-{
-    size_t low = 0, high = queue->foreigner_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (queue->foreigners[middle].sequence <= contender->node.place.sequence) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     uvzk__contender_want_no_position(contender);
@@ -369,9 +335,10 @@ static void tell_positions(struct uvzk__queue *queue)
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (contender->wants_position && contender->covered) {
             bool waits = !contender->shared || writer ||
-                         uvzk__view_blocker(queue, contender) != NULL;
+                         uvzk__foreigners_blocker(queue, contender) != NULL;
             tell_position(contender,
-                          waits ? members + foreigners_before(queue, contender) : 0);
+                          waits ? members + uvzk__foreigners_before(queue, contender)
+                                : 0);
         }
         writer = writer || !contender->shared;
         members++;
@@ -400,46 +367,4 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
     }
     free_scan(&scan);
     return status;
-}
-
-const struct uvzk__foreigner *uvzk__view_blocker(const struct uvzk__queue *queue,
-                                                 const struct uvzk__contender *contender)
-{
-    size_t before =
-        uvzk__contender_downgraded(contender) ? 0 : foreigners_before(queue, contender);
-
-    while (before > 0 && contender->shared && queue->foreigners[before - 1].shared) {
-        before--;
-    }
-    return before == 0 ? NULL : &queue->foreigners[before - 1];
-}
-
-int32_t uvzk__view_first_writer(const struct uvzk__queue *queue)
-{
-    for (size_t i = 0; i < queue->foreigner_count; i++) {
-        if (!queue->foreigners[i].shared) {
-            return queue->foreigners[i].sequence;
-        }
-    }
-    return INT32_MAX;
-}
-
-void uvzk__view_forget(struct uvzk__queue *queue, const char *name)
-{
-    for (size_t i = queue->foreigner_count; i > 0; i--) {
-        if (strcmp(queue->foreigners[i - 1].name, name) == 0) {
-            uvzk__free(queue->foreigners[i - 1].name);
-            memmove(&queue->foreigners[i - 1], &queue->foreigners[i],
-                    (queue->foreigner_count - i) * sizeof(queue->foreigners[0]));
-            queue->foreigner_count--;
-            return;
-        }
-    }
-}
-
-void uvzk__view_clear(struct uvzk__queue *queue)
-{
-    free_foreigners(queue->foreigners, queue->foreigner_count);
-    queue->foreigners = NULL;
-    queue->foreigner_count = 0;
 }

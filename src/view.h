@@ -10,20 +10,4 @@
  * UV_ENOMEM, which changes nothing. */
 int uvzk__view_update(struct uvzk__queue *, const char *const *names, size_t count);
 
-/* The nearest foreigner that this contender has to wait for, or NULL. */
-const struct uvzk__foreigner *uvzk__view_blocker(const struct uvzk__queue *,
-                                                 const struct uvzk__contender *);
-
-/* The number of the first foreigner for whom readers behind it wait; INT32_MAX if there
- * is none. */
-int32_t uvzk__view_first_writer(const struct uvzk__queue *);
-
-/* One of them has gone. */
-void uvzk__view_forget(struct uvzk__queue *, const char *name);
-
-/* So many children are no contenders': counted, and reported when it changes. */
-void uvzk__view_foreign_children(struct uvzk__queue *, uint64_t count);
-
-void uvzk__view_clear(struct uvzk__queue *);
-
 #endif

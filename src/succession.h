@@ -1,0 +1,31 @@
+/* Who is next in a directory whose contenders are granted in their order, and whether it may
+ * be granted:
+ *
+ *   the next in line
+ *     waits for one of ours that holds, or a foreigner   nothing; the guard is armed
+ *     the session is not proved                          a proof
+ *     one of ours that held still stands before it       granted on credit (sweep.h)
+ *     its node is vouched for (vouching.h)               granted
+ *     it is not                                          the guard, or a proof, will tell */
+#ifndef UVZK_SUCCESSION_H
+#define UVZK_SUCCESSION_H
+
+#include "state.h"
+
+/* The first of those that stand and wait, or NULL. */
+struct uvzk__contender *uvzk__next_in_line(struct uvzk__queue *);
+
+/* The same, if it waits for nobody of ours; else NULL. */
+struct uvzk__contender *uvzk__front_of(struct uvzk__queue *);
+
+/* Grants the next in line if it may be; false if not, and then what it lacks is asked for. */
+bool uvzk__grant_front(struct uvzk__queue *);
+
+/* Who is next once the nodes that our released ones left behind are gone: it waits
+ * for nobody else. NULL if there is none. */
+struct uvzk__contender *uvzk__heir(struct uvzk__queue *);
+
+/* Whether nobody but ours stands before the next one of ours that waits there. */
+bool uvzk__next_is_ours(struct uvzk__client *, enum uvzk__discipline, const char *path);
+
+#endif
