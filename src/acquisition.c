@@ -65,7 +65,7 @@ static uvzk_acquire_t *finish(struct uvzk__acquisition *acquisition)
     move(acquisition, FINAL);
     shell->impl = NULL;
     uvzk__free(acquisition);
-    uvzk__lock_acquisition_over(lock);
+    uvzk__lock_unpin(lock);
     return shell;
 }
 
@@ -192,7 +192,7 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
                              struct uvzk__claim *claim, int64_t timeout_ms)
 {
     acquisition->shell->impl = acquisition;
-    acquisition->lock->acquisition_count++;
+    uvzk__lock_pin(acquisition->lock);
     acquisition->claim = claim;
     if (claim != NULL) {
         uvzk__list_append(&claim->acquisitions, &acquisition->siblings);

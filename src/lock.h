@@ -1,5 +1,5 @@
-/* What is behind every uvzk_lock_t: the verbs that all recipes share. A recipe is
- * its lock_kind: how a claim on it begins. */
+/* What is behind every uvzk_lock_t, from its init to its close. A recipe is its lock_kind:
+ * how a claim on it begins; the verbs are the same for all (acquire.c). */
 #ifndef UVZK_LOCK_H
 #define UVZK_LOCK_H
 
@@ -38,8 +38,9 @@ int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *pat
 struct uvzk__lock *uvzk__lock_new(struct uvzk__client *, uvzk_lock_t *, const char *path,
                                   const struct uvzk__lock_kind *);
 
-/* One of its acquisitions has had its FINAL callback, or is about to. */
-void uvzk__lock_acquisition_over(struct uvzk__lock *);
+/* Its close is told when all that pins it is over. */
+void uvzk__lock_pin(struct uvzk__lock *);
+void uvzk__lock_unpin(struct uvzk__lock *);
 
 /* Frees it with its client; its shell is the caller's again. */
 void uvzk__lock_free(struct uvzk__lock *);

@@ -147,7 +147,7 @@ static void freed(struct uvzk__claim *claim)
     struct at_once *at_once = at_once_of(claim);
 
     if (at_once != NULL) {
-        uvzk__lock_acquisition_over(at_once->lock);
+        uvzk__lock_unpin(at_once->lock);
         uvzk__free(at_once->contenders);
         uvzk__free(at_once->errors);
         uvzk__free(at_once->ops);
@@ -192,7 +192,7 @@ int uvzk__at_once_prepare(struct uvzk__claim *claim,
     claim->extra = at_once;
     at_once->claim = claim;
     at_once->lock = claim->lock;
-    at_once->lock->acquisition_count++;
+    uvzk__lock_pin(at_once->lock);
     at_once->contenders =
         uvzk__calloc(multilock->count, sizeof(struct uvzk__contender *));
     at_once->errors = uvzk__calloc(multilock->count, sizeof(at_once->errors[0]));

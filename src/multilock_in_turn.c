@@ -165,7 +165,7 @@ static void freed(struct uvzk__claim *claim)
     struct in_turn *in_turn = in_turn_of(claim);
 
     if (in_turn != NULL) {
-        uvzk__lock_acquisition_over(in_turn->lock);
+        uvzk__lock_unpin(in_turn->lock);
         uvzk__free(in_turn);
     }
 }
@@ -189,7 +189,7 @@ int uvzk__in_turn_prepare(struct uvzk__claim *claim,
     claim->extra = in_turn;
     in_turn->claim = claim;
     in_turn->lock = claim->lock;
-    in_turn->lock->acquisition_count++;
+    uvzk__lock_pin(in_turn->lock);
     in_turn->count = multilock->count;
     in_turn->try_once = options->timeout_ms == UVZK_TRY_ONCE;
     for (size_t i = 0; i < in_turn->count; i++) {

@@ -132,7 +132,7 @@ static void tell(struct roster *roster)
     }
     roster->shell->reserved[0] = (void *)(uintptr_t)holding;
     roster->shell->impl = NULL;
-    uvzk__lock_acquisition_over(roster->lock);
+    uvzk__lock_unpin(roster->lock);
     roster->cb(roster->shell, status, paths, count);
     uvzk__free(paths);
     free_roster(roster);
@@ -201,7 +201,7 @@ int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_participants_t *shell,
     roster->lock = lock;
     roster->shell = shell;
     roster->cb = cb;
-    lock->acquisition_count++;
+    uvzk__lock_pin(lock);
     shell->impl = roster;
     ask(roster, directories, lock->kind->directories(lock, directories));
     return 0;

@@ -238,11 +238,11 @@ struct uvzk__lock {
     struct uvzk__claim *owned;    /* uthash by owner */
     struct uvzk__telling telling; /* of its close */
     uvzk_lock_close_cb close_cb;
-    char *path;                 /* namespace included */
-    void *extra;                /* the kind's own */
-    uint64_t acquisition_count; /* not FINAL yet */
-    uint64_t held_count;        /* claims that hold */
-    bool durable;               /* so are its claims */
+    char *path;          /* namespace included */
+    void *extra;         /* the kind's own */
+    uint64_t pins;       /* its close waits for them */
+    uint64_t held_count; /* claims that hold */
+    bool durable;        /* so are its claims */
     bool closing;
 };
 

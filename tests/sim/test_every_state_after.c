@@ -178,7 +178,7 @@ static void check_locks(struct scene *scene)
 {
     for (size_t i = 0; i < scene->set.count; i++) {
         const struct uvzk__lock *lock = scene->set.locks[i]->impl;
-        if (lock != NULL && (lock->acquisition_count != 0 || lock->held_count != 0 ||
+        if (lock != NULL && (lock->pins != 0 || lock->held_count != 0 ||
                              lock->owned != NULL || !uvzk__list_empty(&lock->claims))) {
             scene_fail(scene, "lock %zu has something left", i);
         }
