@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 bool uvzk__address_of(const struct sockaddr *socket, uint16_t port,
                       struct uvzk__address *address)

@@ -2,9 +2,9 @@
  * lives only until they return: they copy it into the request and hop. */
 #include <string.h>
 
+#include "base/memory.h"
 #include "error_map.h"
 #include "handle.h"
-#include "memory.h"
 #include "request.h"
 #include "zk_port.h"
 

@@ -1,5 +1,5 @@
 /* The public client over the real port, and the clock. */
-#include "client.h"
+#include "client/client.h"
 
 #include <string.h>
 #include <time.h>

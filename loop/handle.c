@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "error_map.h"
-#include "memory.h"
 #include "reach.h"
 #include "registration.h"
 #include "request.h"

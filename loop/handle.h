@@ -16,9 +16,9 @@
 #include <zookeeper/zookeeper.h>
 
 #include "addresses.h"
+#include "engine/port.h"
 #include "hop.h"
 #include "log_route.h"
-#include "port.h"
 
 struct uvzk__zk_port;
 

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <uv.h>
 
-#include "list.h"
+#include "base/list.h"
 
 struct uvzk__hop_entry;
 

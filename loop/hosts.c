@@ -3,7 +3,7 @@
 #include <string.h>
 #include <uv.h>
 
-#include "path.h"
+#include "base/path.h"
 #include "uvzk.h"
 
 static int parse_port(const char *text, size_t length, uint16_t *port)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "hop.h"
-#include "memory.h"
 #include "zk_port.h"
 
 #define LINE_MAX_BYTES 1000 /* longer ones are cut */

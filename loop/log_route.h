@@ -9,7 +9,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "list.h"
+#include "base/list.h"
 
 struct uvzk__zk_port;
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "port.h"
+#include "engine/port.h"
 
 struct uvzk__request;
 

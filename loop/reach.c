@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "handle.h"
-#include "memory.h"
 #include "registration.h"
 #include "zk_port.h"
 

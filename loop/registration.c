@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "error_map.h"
 #include "handle.h"
-#include "memory.h"
 #include "request.h"
 #include "zk_port.h"
 

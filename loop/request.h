@@ -9,8 +9,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include "engine/port.h"
 #include "hop.h"
-#include "port.h"
 
 struct uvzk__handle;
 struct uvzk__registration;

@@ -3,8 +3,8 @@
 #include <ares.h>
 #include <pthread.h>
 
+#include "base/memory.h"
 #include "error_map.h"
-#include "memory.h"
 #include "uvzk.h"
 
 /* 2 + 4 + 8 s for a name server that says nothing. An answer to the first try

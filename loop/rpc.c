@@ -3,9 +3,9 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/path.h"
 #include "handle.h"
-#include "memory.h"
-#include "path.h"
 #include "registration.h"
 #include "request.h"
 

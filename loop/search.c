@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/list.h"
+#include "base/memory.h"
 #include "hosts.h"
-#include "list.h"
-#include "memory.h"
 #include "probe.h"
 #include "resolver.h"
 #include "sockets.h"

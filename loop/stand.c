@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "base/memory.h"
 #include "zk_port.h"
 
 struct uvzk__stand *uvzk__stand_new(struct uvzk__stand *former)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/memory.h"
 #include "handle.h"
-#include "memory.h"
 #include "registration.h"
 #include "request.h"
 #include "stand.h"

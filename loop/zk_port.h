@@ -14,9 +14,9 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include "engine/port.h"
 #include "hop.h"
 #include "outstanding.h"
-#include "port.h"
 #include "reach.h"
 
 struct uvzk__handle;

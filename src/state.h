@@ -13,17 +13,17 @@
 #ifndef UVZK_STATE_H
 #define UVZK_STATE_H
 
-#include "client.h"
-#include "deadline.h"
-#include "discipline.h"
-#include "list.h"
-#include "node.h"
-#include "node_name.h"
-#include "port.h"
-#include "proof.h"
-#include "session.h"
-#include "table.h"
-#include "witness.h"
+#include "base/deadline.h"
+#include "base/discipline.h"
+#include "base/list.h"
+#include "base/node_name.h"
+#include "base/table.h"
+#include "directory/node.h"
+#include "engine/port.h"
+#include "engine/session.h"
+#include "engine/tuning.h"
+#include "proof/proof.h"
+#include "proof/witness.h"
 
 struct uvzk__client;
 
@@ -152,7 +152,7 @@ struct uvzk__contender {
     int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
     uint8_t uuid[UVZK__UUID_BYTES];
     /* Our own last deletes of nodes before it, and of such as readers wait for, too, as
-     * far as they matter to it, queue.c. */
+     * far as they matter to it, vouching.h. */
     uint64_t delete_stamp, exclusive_delete_stamp;
     uint8_t guarding; /* enum uvzk__guarding, guard.h */
     bool durable;     /* its node outlives the session */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "addresses.h"
-#include "memory.h"
+#include "base/memory.h"
 
 static struct uvzk__address address_of(const char *host, uint16_t port)
 {

@@ -1,11 +1,11 @@
 /* Listings: children of any name stand in a lock's directory before one of ours asks,
  * behind it, and go again. Ours is granted when and only when no contender of others
  * stands before it. */
-#include "client.h"
-#include "discipline.h"
+#include "base/discipline.h"
+#include "base/order.h"
+#include "base/path.h"
+#include "client/client.h"
 #include "fuzz.h"
-#include "order.h"
-#include "path.h"
 #include "sim.h"
 
 #define DIRECTORY "/lock"

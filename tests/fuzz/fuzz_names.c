@@ -2,9 +2,9 @@
  * written anew, and the places have one order. */
 #include <inttypes.h>
 
-#include "discipline.h"
+#include "base/discipline.h"
+#include "base/order.h"
 #include "fuzz.h"
-#include "order.h"
 
 #define NAMES_MAX 8
 

@@ -1,7 +1,7 @@
 /* Paths: what is valid stays so when it is taken apart and joined again. */
+#include "base/memory.h"
+#include "base/path.h"
 #include "fuzz.h"
-#include "memory.h"
-#include "path.h"
 
 static bool is_valid(const char *path)
 {

@@ -5,7 +5,7 @@
  * request is answered once, and each hold ends once. When the script is over, all have let
  * go and nothing goes wrong any more: everybody is answered, and no contender, watch or
  * znode is left. */
-#include "client.h"
+#include "client/client.h"
 #include "fuzz.h"
 #include "sim.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/node_name.h"
 #include "mix.h"
-#include "node_name.h"
 
 enum { CURATOR, KAZOO };
 

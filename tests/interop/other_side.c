@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "node_name.h"
+#include "base/node_name.h"
 
 #define SESSION_MS "10000"
 #define COMMANDS_MAX 2

@@ -105,6 +105,7 @@ def line_of(text, at):
 def places_of(file, source):
     """All mutants of one file, each with the text that makes it what it is."""
     text = blanked(source)
+    name = file[: file.index("/")] + file[file.rindex("/") :]  # wherever it has moved
     seen = {}
     for function, start, end in functions(text):
         for kind in (operators, conditions, calls):
@@ -112,7 +113,7 @@ def places_of(file, source):
                 if SILENT.match(line_of(text, at)):
                     continue
                 line = line_of(source, at)
-                what = (file, function, " ".join(line.split()), source[at:stop], new)
+                what = (name, function, " ".join(line.split()), source[at:stop], new)
                 seen[what] = seen.get(what, 0) + 1
                 identity = repr((what, seen[what]))
                 old = source[at:stop].split("\n")[0]
@@ -126,8 +127,8 @@ def sample(project, seed, count):
     """The `count` mutants that have the least rank of all."""
     ranked = []
     for directory in ("src", "loop"):
-        for path in sorted((project / directory).glob("*.c")):
-            file = f"{directory}/{path.name}"
+        for path in sorted((project / directory).rglob("*.c")):
+            file = str(path.relative_to(project))
             for identity, place in places_of(file, path.read_text()):
                 rank = hashlib.sha256(f"{seed} {identity}".encode()).hexdigest()
                 place.name = f"m{rank[:8]}"

@@ -102,7 +102,7 @@ class Workshop:
         return done.returncode == 0
 
     def object_of(self, file):
-        directory, name = file.split("/")
+        directory, name = file.split("/", 1)
         library = {"src": "uvzk_core", "loop": "uvzk_loop"}[directory]
         return f"{directory}/CMakeFiles/{library}.dir/{name}.o"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock.h"
+#include "claim/lock.h"
 
 /* "[%8llu] " before who a line is about. */
 #define STAMP_WIDTH 11U

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "sim.h"
 #include "uvzk.h"
 

@@ -3,8 +3,8 @@
  * the lock is handed to them. */
 #include "scene.h"
 
-#include "acquisition.h"
-#include "list.h"
+#include "base/list.h"
+#include "claim/acquisition.h"
 
 struct order {
     struct claim held, first, second;

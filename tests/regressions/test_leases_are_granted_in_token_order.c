@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "list.h"
+#include "base/list.h"
 
 #define PATH "/s"
 #define TICKETS PATH "/locks"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "attempt.h"
-#include "client.h"
-#include "log.h"
+#include "client/client.h"
+#include "engine/log.h"
 #include "scarce.h"
 #include "sim.h"
 #include "state.h"

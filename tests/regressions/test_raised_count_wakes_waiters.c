@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "list.h"
+#include "base/list.h"
 
 #define PATH "/s"
 #define COUNT "/count"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "path.h"
+#include "base/path.h"
 #include "scarce.h"
 
 #define PATH "/rw"

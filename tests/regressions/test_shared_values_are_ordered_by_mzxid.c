@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#include "memory.h"
-#include "replica.h"
+#include "base/memory.h"
 #include "sharer.h"
+#include "value/replica.h"
 
 static void version_zero_is_a_version(void **state)
 {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "order.h"
+#include "base/order.h"
 
 #define SEEDS 8U
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "history_world.h"
 
 static void open_place(struct seat *seat, int path)

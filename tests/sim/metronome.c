@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "list.h"
+#include "base/list.h"
 
 static void tick(struct uvzk__port_user *user)
 {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "port.h"
+#include "engine/port.h"
 #include "sim.h"
 
 struct metronome {

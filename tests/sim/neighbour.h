@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "list.h"
+#include "base/list.h"
 #include "sim.h"
 
 #define NEIGHBOUR_LEASES_MAX 6U

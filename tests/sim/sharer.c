@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "replica.h"
+#include "value/replica.h"
 
 #define PATIENCE_MS 60000U
 

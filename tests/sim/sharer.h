@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client.h"
-#include "shared_value.h"
+#include "client/client.h"
 #include "sim.h"
+#include "value/shared_value.h"
 
 #define SHARER_PATH "/app/values/v" /* of every value */
 #define SHARER_TIMEOUT_MS 10000U    /* of every session */

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "port.h"
+#include "engine/port.h"
 
 struct sim;
 

@@ -20,7 +20,7 @@
 #ifndef UVZK_SIM_INSIDE_H
 #define UVZK_SIM_INSIDE_H
 
-#include "list.h"
+#include "base/list.h"
 #include "sim.h"
 
 #include <uthash.h>

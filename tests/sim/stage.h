@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "sim.h"
 
 #define STAGE_SEATS 2

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "acl.h"
-#include "client.h"
+#include "client/client.h"
+#include "engine/acl.h"
 #include "sim.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

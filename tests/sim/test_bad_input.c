@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "attempt.h"
-#include "client.h"
-#include "order.h"
+#include "base/order.h"
+#include "client/client.h"
 #include "sim.h"
 
 #define LOCK "/bad/lock"

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "acquisition.h"
-#include "claim.h"
-#include "driven.h"
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "claim/lock.h"
 #include "drivers.h"
-#include "lock.h"
 #include "metronome.h"
+#include "recipes/driven.h"
 #include "scarce.h"
 #include "stage.h"
 #include "state.h"

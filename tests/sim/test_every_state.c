@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acquisition.h"
-#include "claim.h"
-#include "guard.h"
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "directory/guard.h"
+#include "engine/turn.h"
 #include "scarce.h"
 #include "test_every_state_met.h"
-#include "turn.h"
 
 /* ------------------------------------------------------------------- the endings */
 

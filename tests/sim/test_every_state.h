@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "metronome.h"
 #include "sim.h"
 #include "state.h"

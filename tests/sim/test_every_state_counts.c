@@ -1,5 +1,5 @@
 /* What the machines count, counted again. */
-#include "claim.h"
+#include "claim/claim.h"
 #include "test_every_state.h"
 
 struct counts {

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "acquisition.h"
-#include "claim.h"
-#include "guard.h"
-#include "leases.h"
-#include "queue.h"
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "directory/guard.h"
+#include "directory/queue.h"
+#include "recipes/leases.h"
 
 /* What is counted. Rows of one request's own come first: an ending of one request meets
  * only those of that request, any other ending meets all. */

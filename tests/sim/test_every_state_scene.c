@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "acquisition.h"
+#include "claim/acquisition.h"
 #include "scarce.h"
 
 /* Of every request: a deadline that is not reached by itself. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "claim.h"
+#include "claim/claim.h"
 #include "sim_inside.h"
 
 #define UUID "64fc66ae-773f-4d77-9695-eba698b095f7"

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "history.h"
 
 #define ENOUGH 1000U /* histories, to have seen everything that is rare */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "pace.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "order.h"
+#include "base/order.h"
 #include "stage.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "sim_inside.h"
 
 #define PATH "/app/of/many"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
-#include "queue.h"
+#include "client/client.h"
+#include "directory/queue.h"
 #include "sim.h"
 
 #define LATENCY 10U

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "barrier.h"
-#include "replica.h"
+#include "engine/barrier.h"
+#include "engine/watch_budget.h"
 #include "sharer.h"
 #include "state.h"
-#include "value_set.h"
-#include "watch_budget.h"
+#include "value/replica.h"
+#include "value/value_set.h"
 
 static void await_set(struct sim *sim, const struct sharer_set *set, int status)
 {

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "metronome.h"
-#include "replica.h"
 #include "scarce.h"
 #include "sharer.h"
-#include "value_set.h"
+#include "value/replica.h"
+#include "value/value_set.h"
 
 #define PLAY_MS 700U
 #define SETS 8

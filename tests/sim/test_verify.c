@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
-#include "rollcall.h"
+#include "client/client.h"
+#include "hold/rollcall.h"
 #include "sim.h"
 
 #define GROUPS 10U

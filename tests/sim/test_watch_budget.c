@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "client.h"
+#include "client/client.h"
+#include "engine/watch_budget.h"
 #include "sim.h"
 #include "state.h"
-#include "watch_budget.h"
 
 #define WAITERS 10000
 #define LONG_NAME "/l/a-directory-whose-name-is-longer-than-that-of-others-"

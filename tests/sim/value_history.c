@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "metronome.h"
 #include "scarce.h"
 #include "sim.h"

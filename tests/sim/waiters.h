@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "sim.h"
 
 #define LATENCY_MS 10U

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deadline.h"
+#include "base/deadline.h"
 #include "seeded.h"
 
 static void nothing_armed_is_never_due(void **state)

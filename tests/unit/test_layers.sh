@@ -52,7 +52,7 @@ check_sources() {
     local header='[<"]((uv|pthread|threads|time|sys/time)\.h|uv/|zookeeper)'
     local include="^[[:space:]]*#[[:space:]]*include[[:space:]]*$header"
     local allocation='(^|[^[:alnum:]_])(malloc|calloc|realloc|free|strn?dup)[[:space:]]*\('
-    for file in "$1"/*.[ch]; do
+    while IFS= read -r file; do
         text=$(sed -z 's:/\*\([^*]\|\*\+[^*/]\)*\*\+/: :g' "$file")
         if found=$(grep -E "$include" <<<"$text"); then
             echo "${file##*/}: $found"
@@ -62,7 +62,7 @@ check_sources() {
             echo "${file##*/}: $found"
             status=1
         fi
-    done
+    done < <(find "$1" -name '*.[ch]' | sort)
     return $status
 }
 

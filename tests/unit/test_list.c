@@ -1,6 +1,6 @@
 #include "cmocka_test.h"
 
-#include "list.h"
+#include "base/list.h"
 #include "seeded.h"
 
 struct item {

@@ -19,7 +19,7 @@
 
 #include <uthash.h>
 
-#include "node.h"
+#include "directory/node.h"
 
 /* ------------------------------------------------------------------ the world */
 

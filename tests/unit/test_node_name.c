@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "node_name.h"
+#include "base/node_name.h"
 #include "seeded.h"
 
 #define UUID "64fc66ae-773f-4d77-9695-eba698b095f7"

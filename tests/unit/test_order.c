@@ -1,6 +1,6 @@
 #include "cmocka_test.h"
 
-#include "order.h"
+#include "base/order.h"
 #include "seeded.h"
 
 static void suffixes_wear_out_before_the_counter_sticks(void **state)

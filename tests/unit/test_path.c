@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-#include "path.h"
+#include "base/memory.h"
+#include "base/path.h"
 #include "seeded.h"
 #include "uvzk.h"
 

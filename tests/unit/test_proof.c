@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proof.h"
+#include "proof/proof.h"
 #include "seeded.h"
 
 #define K 2000U

@@ -1,6 +1,6 @@
 #include "cmocka_test.h"
 
-#include "retry.h"
+#include "base/retry.h"
 #include "seeded.h"
 
 static uvzk_retry_policy_t normalized(uvzk_retry_policy_t policy)

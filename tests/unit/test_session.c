@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session.h"
+#include "engine/session.h"
 
 #define T 10000U
 #define NOW UINT64_C(50000)

@@ -1,0 +1,124 @@
+#include "base/node_name.h"
+
+#include <string.h>
+
+#define PROTECTION "_c_"
+#define PROTECTION_SIZE (sizeof(PROTECTION) - 1)
+#define SEQUENCE_DIGITS 10
+
+/* A '-' stands before these bytes of a UUID's text. */
+static bool has_hyphen_before(size_t byte)
+{
+    return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
+
+void uvzk__uuid_from_random(uint8_t uuid[UVZK__UUID_BYTES])
+{
+    uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40); /* version 4 */
+    uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80); /* variant 1 */
+}
+
+size_t uvzk__node_name_prefix(char out[UVZK__NAME_PREFIX_SIZE],
+                              const uint8_t uuid[UVZK__UUID_BYTES], const char *token)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *end = out;
+    memcpy(end, PROTECTION, PROTECTION_SIZE);
+    end += PROTECTION_SIZE;
+    for (size_t i = 0; i < UVZK__UUID_BYTES; i++) {
+        if (has_hyphen_before(i)) {
+            *end++ = '-';
+        }
+        *end++ = digits[uuid[i] >> 4];
+        *end++ = digits[uuid[i] & 0x0f];
+    }
+    *end++ = '-';
+    size_t token_length = strnlen(token, UVZK__TOKEN_MAX);
+    memcpy(end, token, token_length);
+    end += token_length;
+    *end = '\0';
+    return (size_t)(end - out);
+}
+
+/* The locale has no say here, so neither has isxdigit(). -1: no hex digit. */
+static int hex_value(char digit)
+{
+    if (digit >= '0' && digit <= '9') {
+        return digit - '0';
+    }
+    char letter = (char)(digit | 0x20); /* in lower case */
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+/* Reads 16 bytes in hex, with hyphens in their places or without any. Returns
+ * what follows, or NULL. */
+static const char *parse_uuid(const char *text, bool hyphens,
+                              uint8_t uuid[UVZK__UUID_BYTES])
+{
+    for (size_t i = 0; i < UVZK__UUID_BYTES; i++) {
+        if (hyphens && has_hyphen_before(i) && *text++ != '-') {
+            return NULL;
+        }
+        int high = hex_value(text[0]);
+        int low = high < 0 ? -1 : hex_value(text[1]);
+        if (low < 0) {
+            return NULL;
+        }
+        uuid[i] = (uint8_t)(high << 4 | low);
+        text += 2;
+    }
+    return text;
+}
+
+/* Exactly what %010d prints of an int32, up to the end of the text. Its width
+ * counts the sign, so a negative number has nine digits at least. */
+static bool parse_sequence(const char *text, int32_t *sequence)
+{
+    bool negative = *text == '-';
+    const char *digits = negative ? text + 1 : text;
+    size_t count = strspn(digits, "0123456789");
+    bool is_short = negative && count == SEQUENCE_DIGITS - 1;
+    if (digits[count] != '\0' || (count != SEQUENCE_DIGITS && !is_short)) {
+        return false;
+    }
+    int64_t value = 0;
+    for (size_t i = 0; i < count; i++) {
+        value = value * 10 + (digits[i] - '0');
+    }
+    if (negative) {
+        bool is_padded = !is_short && digits[0] == '0';
+        if (value == 0 || is_padded) {
+            return false;
+        }
+        value = -value;
+    }
+    if (value < INT32_MIN || value > INT32_MAX) {
+        return false;
+    }
+    *sequence = (int32_t)value;
+    return true;
+}
+
+void uvzk__node_name_parse(struct uvzk__node_name *out, const char *name,
+                           const char *token)
+{
+    struct uvzk__node_name parsed = {.is_contender = true, .has_uuid = true};
+    size_t token_length = strlen(token);
+
+    *out = (struct uvzk__node_name){.is_contender = false};
+    if (strncmp(name, PROTECTION, PROTECTION_SIZE) != 0) {
+        return;
+    }
+    name += PROTECTION_SIZE;
+    const char *rest = parse_uuid(name, true, parsed.uuid);
+    if (rest == NULL) {
+        rest = parse_uuid(name, false, parsed.uuid);
+        parsed.has_uuid = false;
+        memset(parsed.uuid, 0, sizeof(parsed.uuid));
+    }
+    if (rest == NULL || *rest != '-' || strncmp(rest + 1, token, token_length) != 0 ||
+        !parse_sequence(rest + 1 + token_length, &parsed.sequence)) {
+        return;
+    }
+    *out = parsed;
+}

@@ -1,0 +1,146 @@
+#include "base/path.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "uvzk.h"
+
+/* Bytes of the character at text, or 0 if they are no character: cut short, or
+ * longer than they need be. A NUL ends every sequence, so nothing behind it is
+ * read. Surrogates and what lies beyond U+10FFFF are is_forbidden's to refuse. */
+static size_t decode_utf8(const unsigned char *text, uint32_t *character)
+{
+    static const struct {
+        unsigned char mask, lead;
+        uint32_t least; /* what is below has a shorter form */
+    } forms[] = {
+        {0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    for (size_t form = 0; form < sizeof(forms) / sizeof(forms[0]); form++) {
+        if ((text[0] & forms[form].mask) != forms[form].lead) {
+            continue;
+        }
+        uint32_t value = text[0] & (uint32_t)~forms[form].mask & 0xff;
+        for (size_t i = 1; i <= form; i++) {
+            if ((text[i] & 0xc0) != 0x80) {
+                return 0;
+            }
+            value = value << 6 | (text[i] & 0x3fU);
+        }
+        if (value < forms[form].least) {
+            return 0;
+        }
+        *character = value;
+        return form + 1;
+    }
+    return 0;
+}
+
+/* PathUtils looks at UTF-16 units: a character beyond U+FFFF is two surrogates
+ * to it, and those lie in one of its ranges. */
+static bool is_forbidden(uint32_t character)
+{
+    return character <= 0x1f || (character >= 0x7f && character <= 0x9f) ||
+           (character >= 0xd800 && character <= 0xf8ff) || character >= 0xfff0;
+}
+
+/* An empty element is a '/' at the end, or two in a row. */
+static bool is_element_valid(const char *element, size_t length)
+{
+    if (length == 0 || (length == 1 && element[0] == '.') ||
+        (length == 2 && element[0] == '.' && element[1] == '.')) {
+        return false;
+    }
+    const unsigned char *bytes = (const unsigned char *)element;
+    for (size_t at = 0; at < length;) {
+        uint32_t character;
+        size_t size = decode_utf8(bytes + at, &character);
+        if (size == 0 || is_forbidden(character)) {
+            return false;
+        }
+        at += size;
+    }
+    return true;
+}
+
+int uvzk__path_validate(const char *path)
+{
+    if (path != NULL && strnlen(path, UVZK__PATH_MAX + 1) > UVZK__PATH_MAX) {
+        return UVZK_EPATH;
+    }
+    return uvzk__path_validate_znode(path);
+}
+
+int uvzk__path_validate_znode(const char *path)
+{
+    if (path == NULL) {
+        return UV_EINVAL;
+    }
+    size_t length = strnlen(path, UVZK__NODE_PATH_MAX + 1);
+    if (path[0] != '/' || length > UVZK__NODE_PATH_MAX) {
+        return UVZK_EPATH;
+    }
+    if (length == 1) {
+        return 0;
+    }
+    for (size_t slash = 0; slash < length;) {
+        size_t start = slash + 1;
+        size_t element_length = strcspn(path + start, "/");
+        if (!is_element_valid(path + start, element_length)) {
+            return UVZK_EPATH;
+        }
+        slash = start + element_length;
+    }
+    return 0;
+}
+
+int uvzk__path_validate_below(const char *ns, const char *path)
+{
+    if (strcmp(path, "/") == 0 || strlen(ns) + strlen(path) > UVZK__PATH_MAX) {
+        return UVZK_EPATH;
+    }
+    return uvzk__path_validate(path);
+}
+
+char *uvzk__path_join(const char *parent, const char *child)
+{
+    size_t parent_length = strlen(parent);
+    while (parent_length > 0 && parent[parent_length - 1] == '/') {
+        parent_length--;
+    }
+    child += strspn(child, "/");
+    size_t child_length = strlen(child);
+    /* The root below a parent is the parent: "/a/" would be malformed. */
+    size_t slash_length = child_length > 0 || parent_length == 0 ? 1 : 0;
+    char *joined = uvzk__malloc(parent_length + slash_length + child_length + 1);
+    if (joined == NULL) {
+        return NULL;
+    }
+    char *end = joined;
+    memcpy(end, parent, parent_length);
+    end += parent_length;
+    memcpy(end, "/", slash_length);
+    end += slash_length;
+    memcpy(end, child, child_length + 1);
+    return joined;
+}
+
+size_t uvzk__path_parent_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || slash[1] == '\0') {
+        return 0;
+    }
+    return slash == path ? 1 : (size_t)(slash - path);
+}
+
+size_t uvzk__path_next_length(const char *path, size_t length)
+{
+    return length + 1 + strcspn(path + length + 1, "/");
+}
+
+const char *uvzk__path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}

@@ -1,0 +1,73 @@
+#include "base/retry.h"
+
+#define DEFAULT_BASE_MS 1000
+#define DEFAULT_MAX_RETRIES 3
+#define DEFAULT_MAX_SLEEP_MS 2147483647 /* Java's Integer.MAX_VALUE */
+#define MAX_RETRIES_LIMIT 29            /* keeps Java's 1 << (k + 1) positive */
+#define ELAPSED_MAX_RETRIES 2147483647U /* RetryUntilElapsed counts in an int */
+
+static bool is_all_zeros(const uvzk_retry_policy_t *policy)
+{
+    return policy->kind == 0 && policy->base_ms == 0 && policy->max_sleep_ms == 0 &&
+           policy->max_retries == 0 && policy->max_elapsed_ms == 0;
+}
+
+int uvzk__retry_normalize(uvzk_retry_policy_t *policy)
+{
+    if (is_all_zeros(policy)) {
+        policy->kind = UVZK_RETRY_EXPONENTIAL;
+        policy->base_ms = DEFAULT_BASE_MS;
+        policy->max_retries = DEFAULT_MAX_RETRIES;
+    }
+    if (policy->kind > UVZK_RETRY_FOREVER ||
+        (policy->base_ms == 0 && policy->kind != UVZK_RETRY_N_TIMES)) {
+        return UV_EINVAL;
+    }
+    if (policy->max_sleep_ms == 0) {
+        policy->max_sleep_ms = DEFAULT_MAX_SLEEP_MS;
+    }
+    if (policy->kind == UVZK_RETRY_EXPONENTIAL &&
+        policy->max_retries > MAX_RETRIES_LIMIT) {
+        policy->max_retries = MAX_RETRIES_LIMIT;
+    }
+    return 0;
+}
+
+/* base * max(1, r), r uniform in [0, 2^(count + 1) - 1]. The count is below 29
+ * and the base has 32 bits: the product fits. */
+static uint64_t exponential_sleep(const uvzk_retry_policy_t *policy, uint32_t count,
+                                  uint64_t random)
+{
+    uint64_t r = random & ((UINT64_C(1) << (count + 1)) - 1);
+    uint64_t sleep_ms = policy->base_ms * (r == 0 ? 1 : r);
+    return sleep_ms < policy->max_sleep_ms ? sleep_ms : policy->max_sleep_ms;
+}
+
+bool uvzk__retry_allow(const uvzk_retry_policy_t *policy, uint32_t count,
+                       uint64_t elapsed_ms, uint64_t random, uint64_t *sleep_ms)
+{
+    bool allowed = false;
+    *sleep_ms = 0;
+    switch ((uvzk_retry_kind_t)policy->kind) {
+    case UVZK_RETRY_EXPONENTIAL:
+        allowed = count < policy->max_retries && count < MAX_RETRIES_LIMIT;
+        break;
+    case UVZK_RETRY_N_TIMES:
+        allowed = count < policy->max_retries;
+        break;
+    case UVZK_RETRY_UNTIL_ELAPSED:
+        /* Curator measures before it sleeps: the last retry may come later
+         * than max_elapsed_ms, by up to base_ms. */
+        allowed = count < ELAPSED_MAX_RETRIES && elapsed_ms < policy->max_elapsed_ms;
+        break;
+    case UVZK_RETRY_FOREVER:
+        allowed = true;
+        break;
+    }
+    if (allowed) {
+        *sleep_ms = policy->kind == UVZK_RETRY_EXPONENTIAL
+                        ? exponential_sleep(policy, count, random)
+                        : policy->base_ms;
+    }
+    return allowed;
+}

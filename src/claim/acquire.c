@@ -1,0 +1,193 @@
+/* What is asked of a lock, whatever its recipe. */
+#include <string.h>
+
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "claim/revocation.h"
+#include "directory/contender.h"
+#include "engine/turn.h"
+#include "proof/prover.h"
+
+void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options, size_t size)
+{
+    if (options == NULL) {
+        return;
+    }
+    memset(options, 0, size);
+    options->size = size;
+    options->timeout_ms = UVZK_WAIT_FOREVER;
+}
+
+static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options_t *from)
+{
+    uvzk_acquire_options_init(into);
+    if (from == NULL) {
+        return 0;
+    }
+    if (from->size < offsetof(uvzk_acquire_options_t, leases)) {
+        return UV_EINVAL; /* what version 0.1 had */
+    }
+    memcpy(into, from, from->size < sizeof(*into) ? from->size : sizeof(*into));
+    if (into->timeout_ms < UVZK_WAIT_FOREVER || into->node_data_length > UVZK__DATA_MAX ||
+        (into->node_data == NULL && into->node_data_length > 0)) {
+        return UV_EINVAL;
+    }
+    return 0;
+}
+
+/* What can be refused without a znode; 0 if nothing can. */
+static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    struct uvzk__client *client = lock->client;
+
+    if (client->auth_failed) {
+        return UVZK_EAUTH;
+    }
+    if (options->timeout_ms != UVZK_TRY_ONCE) {
+        return 0;
+    }
+    if (!client->session.connected) {
+        return UVZK_ECONNLOSS;
+    }
+    return lock->kind->occupied(lock, options) ? UV_ETIMEDOUT : 0;
+}
+
+/* Attaches to the owner's claim, pending or held, if there is one. */
+static bool join(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
+                 const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *claim = uvzk__claim_of(lock, options->owner);
+
+    if (claim == NULL) {
+        return false;
+    }
+    if (claim->held && !uvzk__claim_holds(claim)) {
+        uvzk__prover_check(lock->client);
+        claim = uvzk__claim_of(lock, options->owner);
+        if (claim == NULL) {
+            return false; /* that hold is lost: the owner queues again */
+        }
+    }
+    uvzk__acquisition_start(acquisition, claim, options->timeout_ms);
+    if (options->revoke_cb != NULL) {
+        uvzk__revocation_wanted(claim);
+    }
+    if (claim->held) {
+        uvzk__acquisition_grant(acquisition);
+    }
+    return true;
+}
+
+static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
+                 const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *claim;
+    int status;
+
+    if (join(lock, acquisition, options)) {
+        return 0;
+    }
+    status = refusal(lock, options);
+    if (status != 0) {
+        uvzk__acquisition_start(acquisition, NULL, options->timeout_ms);
+        uvzk__acquisition_end(acquisition, status);
+        return 0;
+    }
+    claim = uvzk__claim_new(lock, lock->kind->claim_kind, options);
+    if (claim == NULL) {
+        return UV_ENOMEM;
+    }
+    status = lock->kind->prepare(lock, claim, options);
+    if (status != 0) {
+        uvzk__claim_free(claim);
+        return status;
+    }
+    if (options->revoke_cb != NULL) {
+        uvzk__revocation_wanted(claim);
+    }
+    uvzk__acquisition_start(acquisition, claim, options->timeout_ms);
+    if (lock->kind->begin != NULL) {
+        lock->kind->begin(claim);
+    } else {
+        uvzk__contender_pump(uvzk__claim_first(claim));
+    }
+    return 0;
+}
+
+int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_acquire_t *request,
+                      const uvzk_acquire_options_t *options, uvzk_acquire_cb acquire_cb,
+                      uvzk_lost_cb lost_cb)
+{
+    uvzk_acquire_options_t known;
+
+    if (shell == NULL || request == NULL || acquire_cb == NULL || lost_cb == NULL ||
+        read_options(&known, options) != 0) {
+        return UV_EINVAL;
+    }
+    struct uvzk__lock *lock = shell->impl;
+    if (request->impl != NULL) {
+        return UV_EBUSY;
+    }
+    if (lock == NULL || lock->closing || lock->client->closing) {
+        return UVZK_ECLOSED;
+    }
+    if (lock->kind->ignores_owners) {
+        known.owner = NULL;
+    }
+    int status = lock->kind->check(lock, &known);
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__acquisition *acquisition =
+        uvzk__acquisition_new(lock, request, &known, acquire_cb, lost_cb);
+    if (acquisition == NULL) {
+        return UV_ENOMEM;
+    }
+    status = begin(lock, acquisition, &known);
+    if (status != 0) {
+        uvzk__free(acquisition);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------ closing */
+
+int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
+{
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    struct uvzk__lock *lock = shell->impl;
+    if (lock == NULL || lock->closing) {
+        return UVZK_ESTATE;
+    }
+    uvzk__lock_pin(lock);
+    lock->closing = true;
+    lock->close_cb = close_cb;
+    while (!uvzk__list_empty(&lock->claims)) { /* its end takes it off the list */
+        uvzk__claim_end(
+            UVZK__CONTAINER_OF(lock->claims.next, struct uvzk__claim, of_lock),
+            UVZK_ECLOSED);
+    }
+    uvzk__lock_unpin(lock);
+    return 0;
+}
+
+/* ------------------------------------------------------------------- asking */
+
+int uvzk_lock_is_held(const uvzk_lock_t *shell)
+{
+    const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
+
+    return lock != NULL && lock->held_count > 0 &&
+           (lock->durable || lock->client->proof.valid_until > uvzk__now(lock->client));
+}
+
+int uvzk_lock_is_held_by(const uvzk_lock_t *shell, const void *owner)
+{
+    const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__claim *claim = lock == NULL ? NULL : uvzk__claim_of(lock, owner);
+
+    return claim != NULL && uvzk__claim_holds(claim);
+}

@@ -1,0 +1,350 @@
+#include "claim/acquisition.h"
+
+#include <assert.h>
+
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "engine/turn.h"
+#include "proof/prover.h"
+
+#define BIT(told) (1U << (told))
+#define ASKED UVZK__TOLD_ASKED
+#define GRANTING UVZK__TOLD_GRANTING
+#define GRANTED UVZK__TOLD_GRANTED
+#define RELEASING UVZK__TOLD_RELEASING
+#define LOSING UVZK__TOLD_LOSING
+#define RELEASED UVZK__TOLD_RELEASED
+#define REFUSED UVZK__TOLD_REFUSED
+#define FINAL UVZK__TOLD_FINAL
+
+static const unsigned moves[] = {
+    [ASKED] = BIT(GRANTING) | BIT(REFUSED),
+    [GRANTING] = BIT(GRANTED) | BIT(ASKED) | BIT(REFUSED),
+    [GRANTED] = BIT(RELEASING) | BIT(RELEASED) | BIT(LOSING),
+    [RELEASING] = BIT(RELEASED),
+    [LOSING] = BIT(FINAL) | BIT(RELEASED),
+    [RELEASED] = BIT(FINAL),
+    [REFUSED] = BIT(FINAL),
+    [FINAL] = 0,
+};
+
+/* The only writer of told. */
+static void move(struct uvzk__acquisition *acquisition, enum uvzk__told told)
+{
+    assert(moves[acquisition->told] & BIT(told));
+    acquisition->told = (uint8_t)told;
+}
+
+static struct uvzk__client *client_of(const struct uvzk__acquisition *acquisition)
+{
+    return acquisition->lock->client;
+}
+
+/* It no longer waits: no deadline, no single try. */
+static void stop_waiting(struct uvzk__acquisition *acquisition)
+{
+    uvzk__timed_clear(client_of(acquisition), &acquisition->timeout);
+    if (!uvzk__list_empty(&acquisition->try_link)) {
+        uvzk__list_remove(&acquisition->try_link);
+    }
+}
+
+static void detach(struct uvzk__acquisition *acquisition)
+{
+    uvzk__list_remove(&acquisition->revocation.link);
+    uvzk__list_remove(&acquisition->siblings);
+    acquisition->claim = NULL;
+}
+
+/* FINAL: from here on the shell is the caller's. */
+static uvzk_acquire_t *finish(struct uvzk__acquisition *acquisition)
+{
+    uvzk_acquire_t *shell = acquisition->shell;
+    struct uvzk__lock *lock = acquisition->lock;
+
+    move(acquisition, FINAL);
+    shell->impl = NULL;
+    uvzk__free(acquisition);
+    uvzk__lock_unpin(lock);
+    return shell;
+}
+
+static void deliver_grant(struct uvzk__acquisition *acquisition)
+{
+    /* The process may have been stopped since the grant was decided. */
+    if (!uvzk__claim_holds(acquisition->claim)) {
+        uvzk__prover_check(client_of(acquisition));
+        return;
+    }
+    stop_waiting(acquisition);
+    move(acquisition, GRANTED);
+    acquisition->acquire_cb(acquisition->shell, 0);
+}
+
+static void deliver(struct uvzk__telling *telling)
+{
+    struct uvzk__acquisition *acquisition =
+        UVZK__CONTAINER_OF(telling, struct uvzk__acquisition, telling);
+    uvzk_acquire_cb acquire_cb = acquisition->acquire_cb;
+    uvzk_release_cb release_cb = acquisition->release_cb;
+    uvzk_lost_cb lost_cb = acquisition->lost_cb;
+    uvzk_queued_cb queued_cb = acquisition->queued_cb;
+    int status = acquisition->status;
+
+    switch (acquisition->told) {
+    case ASKED:
+        acquisition->queued_cb = NULL;
+        queued_cb(acquisition->shell, acquisition->ahead);
+        break;
+    case GRANTING:
+        deliver_grant(acquisition);
+        break;
+    case LOSING:
+        lost_cb(finish(acquisition), status);
+        break;
+    case RELEASED:
+        release_cb(finish(acquisition), status);
+        break;
+    case REFUSED:
+        acquire_cb(finish(acquisition), status);
+        break;
+    default:
+        break;
+    }
+}
+
+static void deliver_revocation(struct uvzk__telling *telling)
+{
+    struct uvzk__acquisition *acquisition =
+        UVZK__CONTAINER_OF(telling, struct uvzk__acquisition, revocation);
+
+    if (--acquisition->revocations > 0) {
+        uvzk__tell_soon(client_of(acquisition), telling);
+    }
+    acquisition->revoke_cb(acquisition->shell);
+}
+
+static void tell(struct uvzk__acquisition *acquisition)
+{
+    uvzk__tell_soon(client_of(acquisition), &acquisition->telling);
+}
+
+void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int status)
+{
+    struct uvzk__claim *claim = acquisition->claim;
+
+    uvzk__acquisition_end(acquisition, status);
+    if (claim != NULL && uvzk__list_empty(&claim->acquisitions)) {
+        uvzk__claim_end(claim, 0);
+    }
+}
+
+static void timed_out(struct uvzk__timed *timed)
+{
+    struct uvzk__acquisition *acquisition =
+        UVZK__CONTAINER_OF(timed, struct uvzk__acquisition, timeout);
+
+    uvzk__acquisition_end_alone(acquisition, UV_ETIMEDOUT);
+}
+
+static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_ms)
+{
+    struct uvzk__client *client = client_of(acquisition);
+
+    if (timeout_ms > 0) {
+        acquisition->timeout.due = timed_out;
+        uvzk__timed_set(client, &acquisition->timeout,
+                        uvzk__now(client) + (uint64_t)timeout_ms);
+    } else if (timeout_ms == UVZK_TRY_ONCE) {
+        acquisition->try_once = true;
+        uvzk__list_append(&client->tries, &acquisition->try_link);
+    }
+}
+
+struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
+                                                uvzk_acquire_t *shell,
+                                                const uvzk_acquire_options_t *options,
+                                                uvzk_acquire_cb acquire_cb,
+                                                uvzk_lost_cb lost_cb)
+{
+    struct uvzk__acquisition *acquisition = uvzk__calloc(1, sizeof(*acquisition));
+
+    if (acquisition == NULL) {
+        return NULL;
+    }
+    acquisition->shell = shell;
+    acquisition->lock = lock;
+    acquisition->acquire_cb = acquire_cb;
+    acquisition->lost_cb = lost_cb;
+    acquisition->queued_cb = options->queued_cb;
+    acquisition->revoke_cb = options->revoke_cb;
+    acquisition->revocation.deliver = deliver_revocation;
+    acquisition->told = ASKED;
+    acquisition->telling.deliver = deliver;
+    uvzk__list_init(&acquisition->siblings);
+    uvzk__list_init(&acquisition->try_link);
+    uvzk__list_init(&acquisition->telling.link);
+    uvzk__list_init(&acquisition->revocation.link);
+    return acquisition;
+}
+
+void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
+                             struct uvzk__claim *claim, int64_t timeout_ms)
+{
+    acquisition->shell->impl = acquisition;
+    uvzk__lock_pin(acquisition->lock);
+    acquisition->claim = claim;
+    if (claim != NULL) {
+        uvzk__list_append(&claim->acquisitions, &acquisition->siblings);
+        set_deadline(acquisition, timeout_ms);
+    }
+}
+
+void uvzk__acquisition_grant(struct uvzk__acquisition *acquisition)
+{
+    if (acquisition->told == ASKED) {
+        move(acquisition, GRANTING);
+        /* In the order of the grants, whatever else there was to be told before. */
+        uvzk__list_remove(&acquisition->telling.link);
+        tell(acquisition);
+    }
+}
+
+void uvzk__acquisition_ungrant(struct uvzk__acquisition *acquisition)
+{
+    if (acquisition->told == GRANTING) {
+        move(acquisition, ASKED);
+        uvzk__list_remove(&acquisition->telling.link);
+    }
+}
+
+void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
+{
+    switch (acquisition->told) {
+    case ASKED:
+    case GRANTING:
+        stop_waiting(acquisition);
+        move(acquisition, REFUSED);
+        break;
+    case GRANTED:
+        move(acquisition, LOSING);
+        break;
+    default:
+        return;
+    }
+    acquisition->status = reason;
+    if (acquisition->claim != NULL) {
+        detach(acquisition);
+    }
+    tell(acquisition);
+    if (acquisition->told == LOSING && acquisition->losing != NULL) {
+        acquisition->losing(acquisition->shell, reason);
+    }
+}
+
+void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int status)
+{
+    move(acquisition, RELEASED);
+    acquisition->status = status;
+    if (acquisition->claim != NULL) {
+        detach(acquisition);
+    }
+    tell(acquisition);
+}
+
+void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
+{
+    if (acquisition->revoke_cb != NULL && acquisition->told != RELEASING) {
+        acquisition->revocations++;
+        uvzk__tell_soon(client_of(acquisition), &acquisition->revocation);
+    }
+}
+
+void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ahead)
+{
+    if (acquisition->told == ASKED && acquisition->queued_cb != NULL) {
+        acquisition->ahead = ahead;
+        tell(acquisition);
+    }
+}
+
+/* --------------------------------------------------------- the public verbs */
+
+int uvzk_release(uvzk_acquire_t *hold, uvzk_release_cb release_cb)
+{
+    if (hold == NULL || release_cb == NULL) {
+        return UV_EINVAL;
+    }
+    struct uvzk__acquisition *acquisition = hold->impl;
+    if (acquisition == NULL || acquisition->shell != hold ||
+        (acquisition->told != GRANTED && acquisition->told != LOSING)) {
+        return UVZK_ENOTHELD;
+    }
+    acquisition->release_cb = release_cb;
+    if (acquisition->told == LOSING) {
+        uvzk__acquisition_released(acquisition, UVZK_ELOST);
+        return 0;
+    }
+    struct uvzk__claim *claim = acquisition->claim;
+    if (claim->acquisitions.next != claim->acquisitions.prev) {
+        uvzk__acquisition_released(acquisition, 0); /* its siblings hold on */
+    } else {
+        move(acquisition, RELEASING);
+        uvzk__list_remove(&acquisition->revocation.link);
+        uvzk__claim_end(claim, 0);
+    }
+    return 0;
+}
+
+int uvzk_cancel(uvzk_acquire_t *request)
+{
+    if (request == NULL) {
+        return UV_EINVAL;
+    }
+    struct uvzk__acquisition *acquisition = request->impl;
+    if (acquisition == NULL || acquisition->shell != request ||
+        (acquisition->told != ASKED && acquisition->told != GRANTING)) {
+        return UVZK_ESTATE;
+    }
+    uvzk__acquisition_end_alone(acquisition, UV_ECANCELED);
+    return 0;
+}
+
+struct uvzk__claim *uvzk__hold_of(const uvzk_acquire_t *hold)
+{
+    const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
+
+    if (acquisition == NULL || acquisition->shell != hold ||
+        acquisition->told != GRANTED) {
+        return NULL;
+    }
+    return acquisition->claim;
+}
+
+int uvzk_is_held(const uvzk_acquire_t *hold)
+{
+    const struct uvzk__claim *claim = uvzk__hold_of(hold);
+
+    return claim != NULL && uvzk__claim_holds(claim);
+}
+
+int64_t uvzk_token(const uvzk_acquire_t *hold)
+{
+    const struct uvzk__claim *claim = uvzk__hold_of(hold);
+
+    return claim == NULL ? 0 : claim->token;
+}
+
+const char *uvzk_node_path(const uvzk_acquire_t *hold)
+{
+    const struct uvzk__claim *claim = uvzk__hold_of(hold);
+
+    return claim == NULL ? NULL : uvzk__claim_node_path(claim, 0);
+}
+
+uint64_t uvzk_valid_until(const uvzk_acquire_t *hold)
+{
+    const struct uvzk__claim *claim = uvzk__hold_of(hold);
+
+    return claim == NULL ? 0 : uvzk__claim_valid_until(claim);
+}

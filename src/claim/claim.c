@@ -1,0 +1,487 @@
+#include "claim/claim.h"
+
+#include "claim/acquisition.h"
+#include "claim/revocation.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "engine/turn.h"
+
+static struct uvzk__acquisition *acquisition_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
+}
+
+static struct uvzk__contender *contender_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
+}
+
+/* ----------------------------------------------------------------- its life */
+
+static int own(struct uvzk__lock *lock, struct uvzk__claim *claim)
+{
+    if (claim->owner != NULL) {
+        HASH_ADD(by_owner, lock->owned, owner, sizeof(claim->owner), claim);
+        if (claim->by_owner.tbl == NULL) {
+            return UV_ENOMEM;
+        }
+    }
+    claim->lock = lock;
+    uvzk__list_append(&lock->claims, &claim->of_lock);
+    return 0;
+}
+
+static void disown(struct uvzk__claim *claim)
+{
+    if (claim->lock != NULL && claim->owner != NULL) {
+        HASH_DELETE(by_owner, claim->lock->owned, claim);
+    }
+    claim->lock = NULL;
+    uvzk__list_remove(&claim->of_lock);
+}
+
+struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
+                                    const struct uvzk__claim_kind *kind,
+                                    const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *claim = uvzk__calloc(1, sizeof(*claim));
+
+    if (claim == NULL) {
+        return NULL;
+    }
+    claim->kind = kind;
+    claim->client = lock->client;
+    claim->owner = options->owner;
+    claim->durable = lock->durable;
+    uvzk__list_init(&claim->of_lock);
+    uvzk__list_init(&claim->unwinding);
+    uvzk__list_init(&claim->acquisitions);
+    uvzk__list_init(&claim->contenders);
+    if (options->node_data != NULL) {
+        claim->data = uvzk__memdup(options->node_data, options->node_data_length);
+        claim->data_length = options->node_data_length;
+    }
+    if ((options->node_data != NULL && claim->data == NULL) || own(lock, claim) != 0) {
+        uvzk__free(claim->data);
+        uvzk__free(claim);
+        return NULL;
+    }
+    return claim;
+}
+
+void uvzk__claim_free(struct uvzk__claim *claim)
+{
+    disown(claim);
+    uvzk__list_remove(&claim->unwinding);
+    if (claim->kind->freed != NULL) {
+        claim->kind->freed(claim);
+    }
+    uvzk__free(claim->data);
+    uvzk__free(claim);
+}
+
+struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *owner)
+{
+    struct uvzk__claim *claim = NULL;
+
+    if (owner != NULL) {
+        HASH_FIND(by_owner, lock->owned, &owner, sizeof(owner), claim);
+    }
+    return claim;
+}
+
+/* When nothing needs it any more. What is still RELEASING learns what became of the
+ * znodes. */
+static void free_if_over(struct uvzk__claim *claim)
+{
+    if (claim->contender_count > 0 || claim->pins > 0 || !claim->given_up) {
+        return;
+    }
+    while (!uvzk__list_empty(&claim->acquisitions)) {
+        uvzk__acquisition_released(acquisition_at(claim->acquisitions.next),
+                                   claim->release_status);
+    }
+    uvzk__claim_free(claim);
+}
+
+void uvzk__claim_attach(struct uvzk__claim *claim, struct uvzk__contender *contender)
+{
+    contender->claim = claim;
+    uvzk__list_append(&claim->contenders, &contender->in_claim);
+    claim->contender_count++;
+    claim->held_count += contender->held;
+}
+
+void uvzk__claim_detach(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = contender->claim;
+
+    contender->claim = NULL;
+    uvzk__list_remove(&contender->in_claim);
+    claim->contender_count--;
+    claim->held_count -= contender->held;
+    free_if_over(claim);
+}
+
+void uvzk__claim_pin(struct uvzk__claim *claim)
+{
+    claim->pins++;
+}
+
+void uvzk__claim_unpin(struct uvzk__claim *claim)
+{
+    claim->pins--;
+    free_if_over(claim);
+}
+
+struct uvzk__contender *uvzk__claim_first(const struct uvzk__claim *claim)
+{
+    return contender_at(claim->contenders.next);
+}
+
+/* --------------------------------------------------------------- the outcome */
+
+void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
+{
+    claim->held = true;
+    claim->token = token;
+    claim->lock->held_count++;
+    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
+         link = link->next) {
+        uvzk__acquisition_grant(acquisition_at(link));
+    }
+}
+
+static void let_go(struct uvzk__claim *claim)
+{
+    if (claim->held) {
+        claim->held = false;
+        claim->lock->held_count--;
+    }
+}
+
+void uvzk__claim_ungrant(struct uvzk__claim *claim)
+{
+    let_go(claim);
+    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
+         link = link->next) {
+        uvzk__acquisition_ungrant(acquisition_at(link));
+    }
+}
+
+static void end_acquisitions(struct uvzk__claim *claim, int code)
+{
+    struct uvzk__link *link = claim->acquisitions.next;
+
+    while (link != &claim->acquisitions) {
+        struct uvzk__acquisition *acquisition = acquisition_at(link);
+        link = link->next;
+        uvzk__acquisition_end(acquisition, code);
+    }
+}
+
+void uvzk__claim_withdraw(struct uvzk__claim *claim)
+{
+    uvzk__list_append(&claim->client->unwinding, &claim->unwinding);
+    uvzk__wake(claim->client);
+}
+
+static void let_go_of_contenders(struct uvzk__claim *claim)
+{
+    if (claim->kind->keep != NULL && claim->kind->keep(claim)) {
+        return;
+    }
+    if (claim->contender_count != 1) {
+        uvzk__claim_withdraw(claim);
+    } else if (uvzk__claim_first(claim)->node.wanted) {
+        uvzk__contender_unwanted(uvzk__claim_first(claim));
+    }
+}
+
+void uvzk__claim_end(struct uvzk__claim *claim, int code)
+{
+    if (claim->given_up) {
+        return;
+    }
+    claim->given_up = true;
+    let_go(claim);
+    disown(claim);
+    end_acquisitions(claim, code);
+    let_go_of_contenders(claim);
+}
+
+static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
+{
+    struct uvzk__link *link = claim->contenders.next;
+
+    while (link != &claim->contenders && !contender_at(link)->node.wanted) {
+        link = link->next;
+    }
+    return link == &claim->contenders ? NULL : contender_at(link);
+}
+
+static void withdraw(struct uvzk__claim *claim)
+{
+    struct uvzk__contender *contender;
+
+    while ((contender = first_wanted(claim)) != NULL) {
+        uvzk__contender_unwanted(contender);
+    }
+}
+
+static void unwind(struct uvzk__claim *claim)
+{
+    uvzk__claim_pin(claim);
+    withdraw(claim);
+    uvzk__claim_unpin(claim);
+}
+
+void uvzk__claim_empty(struct uvzk__claim *claim)
+{
+    uvzk__claim_pin(claim);
+    claim->given_up = true; /* their end does not end it */
+    withdraw(claim);
+    claim->given_up = false;
+    uvzk__claim_unpin(claim);
+}
+
+void uvzk__claims_unwind(struct uvzk__client *client)
+{
+    struct uvzk__link *link;
+
+    while ((link = uvzk__list_take(&client->unwinding)) != NULL) {
+        unwind(UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding));
+    }
+}
+
+void uvzk__claim_abandon(struct uvzk__claim *claim, int code)
+{
+    struct uvzk__link *link = claim->acquisitions.next;
+
+    if (claim->durable && code == UVZK_EEXPIRED) {
+        return; /* its znodes stand, and their deletes go on */
+    }
+    while (link != &claim->acquisitions) {
+        struct uvzk__acquisition *acquisition = acquisition_at(link);
+        link = link->next;
+        if (acquisition->told == UVZK__TOLD_RELEASING) {
+            uvzk__acquisition_released(acquisition, code);
+        }
+    }
+}
+
+void uvzk__claim_end_tries(struct uvzk__claim *claim)
+{
+    struct uvzk__link *link = claim->acquisitions.next;
+
+    while (link != &claim->acquisitions) {
+        struct uvzk__acquisition *acquisition = acquisition_at(link);
+        link = link->next;
+        if (acquisition->try_once) {
+            uvzk__acquisition_end(acquisition, UV_ETIMEDOUT);
+        }
+    }
+    if (uvzk__list_empty(&claim->acquisitions)) {
+        uvzk__claim_end(claim, 0);
+    }
+}
+
+void uvzk__claim_queued(struct uvzk__claim *claim, uint64_t ahead)
+{
+    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
+         link = link->next) {
+        uvzk__acquisition_queued(acquisition_at(link), ahead);
+    }
+}
+
+const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t index)
+{
+    if (claim->kind->member != NULL) {
+        const struct uvzk__claim *member = claim->kind->member(claim, index);
+        return member == NULL ? NULL : uvzk__claim_node_path(member, 0);
+    }
+    for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
+         link = link->next) {
+        const struct uvzk__contender *contender = contender_at(link);
+        if (contender->held && index-- == 0) {
+            return contender->path;
+        }
+    }
+    return NULL;
+}
+
+bool uvzk__claim_known(const struct uvzk__claim *claim)
+{
+    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
+         link = link->next) {
+        if (acquisition_at(link)->told == UVZK__TOLD_GRANTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
+{
+    return claim->durable ? UINT64_MAX : claim->client->proof.valid_until;
+}
+
+bool uvzk__claim_holds(const struct uvzk__claim *claim)
+{
+    return claim->held && uvzk__claim_valid_until(claim) > uvzk__now(claim->client);
+}
+
+/* ------------------------------------------------------------ the plain kind */
+
+void uvzk__claim_plain_granted(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = contender->claim;
+    int64_t token = 0;
+
+    if (claim->given_up || claim->held || claim->held_count < claim->contender_count) {
+        return;
+    }
+    for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
+         link = link->next) {
+        int64_t czxid = contender_at(link)->node.place.czxid;
+        token = czxid > token ? czxid : token;
+    }
+    uvzk__claim_grant(claim, token);
+}
+
+void uvzk__claim_plain_ungranted(struct uvzk__contender *contender)
+{
+    uvzk__claim_ungrant(contender->claim);
+}
+
+void uvzk__claim_plain_ended(struct uvzk__contender *contender, int code)
+{
+    uvzk__claim_end(contender->claim, code);
+}
+
+const struct uvzk__claim_kind uvzk__claim_plain = {
+    .granted = uvzk__claim_plain_granted,
+    .ungranted = uvzk__claim_plain_ungranted,
+    .ended = uvzk__claim_plain_ended,
+};
+
+/* --------------------------------------------------- what its contenders tell it */
+
+static void joined(struct uvzk__contender *contender)
+{
+    contender->durable = contender->claim->durable;
+    uvzk__claim_attach(contender->claim, contender);
+}
+
+static void granted(struct uvzk__contender *contender)
+{
+    contender->claim->held_count++;
+    contender->claim->kind->granted(contender);
+}
+
+static void let_go_of(struct uvzk__contender *contender)
+{
+    contender->claim->held_count--;
+}
+
+static void ungranted(struct uvzk__contender *contender)
+{
+    contender->claim->kind->ungranted(contender);
+}
+
+static void ended(struct uvzk__contender *contender, int code)
+{
+    contender->claim->kind->ended(contender, code);
+}
+
+/* What a release is told of the node. */
+static int fate_of(const struct uvzk__node *node)
+{
+    if (node->status == UVZK_EDELETED) {
+        return UVZK_ELOST; /* by somebody else, before we came to it */
+    }
+    return node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
+}
+
+static void retired(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = contender->claim;
+    int status = fate_of(&contender->node);
+
+    if (claim->release_status == 0 && !contender->ticket) {
+        claim->release_status = status;
+    }
+    if (claim->kind->retired != NULL) {
+        claim->kind->retired(contender, status);
+    }
+    uvzk__claim_detach(contender);
+}
+
+static void create(struct uvzk__contender *contender)
+{
+    if (contender->claim->kind->create != NULL) {
+        contender->claim->kind->create(contender);
+    } else {
+        uvzk__contender_create(contender);
+    }
+}
+
+static bool certain(struct uvzk__contender *contender)
+{
+    const struct uvzk__claim_kind *kind = contender->claim->kind;
+
+    return kind->certain == NULL || kind->certain(contender);
+}
+
+static bool known(const struct uvzk__contender *contender)
+{
+    return uvzk__claim_known(contender->claim);
+}
+
+static void queued(struct uvzk__contender *contender, uint64_t ahead)
+{
+    uvzk__claim_queued(contender->claim, ahead);
+}
+
+static void waits(struct uvzk__contender *contender)
+{
+    uvzk__claim_end_tries(contender->claim);
+}
+
+static void data(const struct uvzk__contender *contender, const void **bytes,
+                 size_t *length)
+{
+    *bytes = contender->claim->data;
+    *length = contender->claim->data_length;
+}
+
+const struct uvzk__contender_user uvzk__claim_contenders = {
+    .joined = joined,
+    .granted = granted,
+    .let_go = let_go_of,
+    .ungranted = ungranted,
+    .ended = ended,
+    .retired = retired,
+    .create = create,
+    .certain = certain,
+    .known = known,
+    .queued = queued,
+    .waits = waits,
+    .read = uvzk__revocation_read,
+    .data = data,
+};
+
+int uvzk__claim_queue_up(struct uvzk__claim *claim,
+                         const struct uvzk__directory_kind *kind, const char *path,
+                         const char *token, const uvzk_acquire_options_t *options,
+                         struct uvzk__contender **out)
+{
+    struct uvzk__queue *queue = uvzk__queue_of(claim->client, kind, path);
+    int status =
+        queue == NULL ? UV_ENOMEM : uvzk__contender_new(claim, queue, token, out);
+
+    if (status == 0 && options->queued_cb != NULL) {
+        uvzk__contender_want_position(*out);
+    }
+    return status;
+}

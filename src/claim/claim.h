@@ -1,0 +1,93 @@
+/* What one owner asks of one lock: acquisitions above, contenders below.
+ *
+ *   begun --- all its contenders hold ---> held --- release, loss ---.
+ *     |  ^                                  |                         v
+ *     |  +-------- proof ran out untold ----+                      given up
+ *     +------------- refused, cancelled, timed out ------------------^ |
+ *                                            the last contender is gone v
+ *                                                                     freed
+ *
+ * The contenders decide among themselves (claim_kind) when the claim as a whole
+ * holds; here is the plain way: when all of them do. A contender that ends for
+ * whatever reason ends the claim, and the claim's end withdraws the others. */
+#ifndef UVZK_CLAIM_H
+#define UVZK_CLAIM_H
+
+#include "directory/queue.h"
+
+/* All contenders must hold; the end of one is the end of all. The token is the
+ * greatest of theirs. */
+extern const struct uvzk__claim_kind uvzk__claim_plain;
+void uvzk__claim_plain_granted(struct uvzk__contender *);
+void uvzk__claim_plain_ungranted(struct uvzk__contender *);
+void uvzk__claim_plain_ended(struct uvzk__contender *, int code);
+
+/* A new claim on the lock, of the owner and with the data in the options; without
+ * contenders. NULL when out of memory. */
+struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *, const struct uvzk__claim_kind *,
+                                    const uvzk_acquire_options_t *);
+
+/* Frees a claim that has neither contenders nor acquisitions. */
+void uvzk__claim_free(struct uvzk__claim *);
+
+/* The claim of this owner on the lock, or NULL. */
+struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *, const void *owner);
+
+/* It holds as a whole: its acquisitions are told. */
+void uvzk__claim_grant(struct uvzk__claim *, int64_t token);
+/* It does not, after all: those not told yet go on waiting. */
+void uvzk__claim_ungrant(struct uvzk__claim *);
+
+/* Nobody wants it any more: ends its acquisitions with this code, except for those
+ * that are being released, and withdraws its contenders: a single one at once,
+ * several in the next round of the turn. The claim may be gone afterwards. */
+void uvzk__claim_end(struct uvzk__claim *, int code);
+/* Withdraws the contenders of one that has ended, in the next round. */
+void uvzk__claim_withdraw(struct uvzk__claim *);
+/* The next round. */
+void uvzk__claims_unwind(struct uvzk__client *);
+
+/* Withdraws the contenders of one that has not begun: it has none afterwards. */
+void uvzk__claim_empty(struct uvzk__claim *);
+
+/* It is not freed between the two. */
+void uvzk__claim_pin(struct uvzk__claim *);
+void uvzk__claim_unpin(struct uvzk__claim *);
+
+/* What is being released learns this; nothing will be known of the znodes. */
+void uvzk__claim_abandon(struct uvzk__claim *, int code);
+
+/* A contender comes to the claim, or leaves it: the last one takes it along. */
+void uvzk__claim_attach(struct uvzk__claim *, struct uvzk__contender *);
+void uvzk__claim_detach(struct uvzk__contender *);
+/* What its contenders tell it. */
+extern const struct uvzk__contender_user uvzk__claim_contenders;
+
+/* A new contender of the claim in the directory of that path (uvzk__contender_new); with
+ * options->queued_cb it is told how many stand before it. */
+int uvzk__claim_queue_up(struct uvzk__claim *, const struct uvzk__directory_kind *,
+                         const char *path, const char *token,
+                         const uvzk_acquire_options_t *, struct uvzk__contender **out);
+
+/* Ends those of its acquisitions that were tried once: it has to wait. */
+void uvzk__claim_end_tries(struct uvzk__claim *);
+
+/* Its place is known: so many stand before it. */
+void uvzk__claim_queued(struct uvzk__claim *, uint64_t ahead);
+
+/* The first of its contenders; there must be one. */
+struct uvzk__contender *uvzk__claim_first(const struct uvzk__claim *);
+
+/* The full path of its index-th znode, of those that hold; NULL if there is none. */
+const char *uvzk__claim_node_path(const struct uvzk__claim *, uint32_t index);
+
+/* Whether the user has been told of a grant. */
+bool uvzk__claim_known(const struct uvzk__claim *);
+
+/* Until when what it holds is known to be its own. */
+uint64_t uvzk__claim_valid_until(const struct uvzk__claim *);
+
+/* Whether it holds, as a whole, at this moment. */
+bool uvzk__claim_holds(const struct uvzk__claim *);
+
+#endif

@@ -1,0 +1,81 @@
+#include "claim/lock.h"
+
+#include "base/path.h"
+#include "engine/turn.h"
+
+static void tell_closed(struct uvzk__telling *telling)
+{
+    struct uvzk__lock *lock = UVZK__CONTAINER_OF(telling, struct uvzk__lock, telling);
+    uvzk_lock_close_cb close_cb = lock->close_cb;
+    uvzk_lock_t *shell = lock->shell;
+
+    uvzk__lock_free(lock);
+    if (close_cb != NULL) {
+        close_cb(shell);
+    }
+}
+
+void uvzk__lock_free(struct uvzk__lock *lock)
+{
+    lock->shell->impl = NULL;
+    uvzk__list_remove(&lock->everyone);
+    uvzk__list_remove(&lock->telling.link);
+    if (lock->kind->freed != NULL) {
+        lock->kind->freed(lock);
+    }
+    uvzk__free(lock->path);
+    uvzk__free(lock);
+}
+
+int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell,
+                     const char *path)
+{
+    if (client_shell == NULL || shell == NULL || path == NULL) {
+        return UV_EINVAL;
+    }
+    const struct uvzk__client *client = client_shell->impl;
+    if (client == NULL || client->closing) {
+        return UVZK_ESTATE;
+    }
+    if (shell->impl != NULL) {
+        return UV_EBUSY;
+    }
+    return uvzk__path_validate_below(client->ns, path);
+}
+
+struct uvzk__lock *uvzk__lock_new(struct uvzk__client *client, uvzk_lock_t *shell,
+                                  const char *path, const struct uvzk__lock_kind *kind)
+{
+    struct uvzk__lock *lock = uvzk__calloc(1, sizeof(*lock));
+
+    if (lock == NULL) {
+        return NULL;
+    }
+    lock->path = uvzk__path_join(client->ns, path);
+    if (lock->path == NULL) {
+        uvzk__free(lock);
+        return NULL;
+    }
+    lock->kind = kind;
+    lock->shell = shell;
+    lock->client = client;
+    lock->telling.deliver = tell_closed;
+    uvzk__list_init(&lock->telling.link);
+    uvzk__list_init(&lock->claims);
+    uvzk__list_append(&client->locks, &lock->everyone);
+    shell->impl = lock;
+    return lock;
+}
+
+void uvzk__lock_pin(struct uvzk__lock *lock)
+{
+    lock->pins++;
+}
+
+void uvzk__lock_unpin(struct uvzk__lock *lock)
+{
+    lock->pins--;
+    if (lock->closing && lock->pins == 0) {
+        uvzk__tell_soon(lock->client, &lock->telling);
+    }
+}

@@ -1,0 +1,64 @@
+/* What is behind every uvzk_lock_t, from its init to its close. A recipe is its lock_kind:
+ * how a claim on it begins; the verbs are the same for all (acquire.c). */
+#ifndef UVZK_LOCK_H
+#define UVZK_LOCK_H
+
+#include "state.h"
+
+/* Those who take part in a lock, and where they stand (uvzk_lock_participants). */
+#define UVZK__DIRECTORIES_MAX 2
+
+struct uvzk__directory {
+    const char *path; /* of the lock's */
+    enum uvzk__discipline discipline;
+};
+
+struct uvzk__participant {
+    struct uvzk__place place;
+    char *path;
+    size_t directory; /* which one it stands in */
+    bool shared;      /* it is a reader */
+    bool silent;      /* judge(): it is not told */
+    bool holds;       /* judge(): likewise; holders come first */
+};
+
+struct uvzk__lock_kind {
+    const struct uvzk__claim_kind *claim_kind;
+    bool ignores_owners; /* nobody re-enters it */
+    /* What the acquire call refuses at once, with this code; 0. */
+    int (*check)(struct uvzk__lock *, const uvzk_acquire_options_t *);
+    /* Whether whoever tries once would have to wait for somebody here. */
+    bool (*occupied)(struct uvzk__lock *, const uvzk_acquire_options_t *);
+    /* Gives a new claim what it needs, so that beginning cannot fail: 0, UV_ENOMEM,
+     * UVZK_ELIMIT, UV_EIO; after a failure the claim has no contenders. */
+    int (*prepare)(struct uvzk__lock *, struct uvzk__claim *,
+                   const uvzk_acquire_options_t *);
+    /* Puts it on its way; the claim may be gone afterwards. NULL: its first contender
+     * is pumped. */
+    void (*begin)(struct uvzk__claim *);
+    /* Where those stand who take part, in the order in which they are told; returns how
+     * many directories there are. NULL: nobody can be told. */
+    size_t (*directories)(const struct uvzk__lock *, struct uvzk__directory *);
+    /* What the contenders in them, at least one, are to this lock: marks some of them
+     * as silent, and as holding. In a driven directory all children are contenders, in
+     * no order; it may put them into one. 0 or UV_ENOMEM. */
+    int (*judge)(const struct uvzk__lock *, struct uvzk__participant *, size_t count);
+    /* The lock is freed: what the kind has put behind `extra`. May be NULL. */
+    void (*freed)(struct uvzk__lock *);
+};
+
+/* What an init function refuses: UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UVZK_EPATH; 0. */
+int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *path);
+
+/* A new lock at this path below the namespace. NULL when out of memory. */
+struct uvzk__lock *uvzk__lock_new(struct uvzk__client *, uvzk_lock_t *, const char *path,
+                                  const struct uvzk__lock_kind *);
+
+/* Its close is told when all that pins it is over. */
+void uvzk__lock_pin(struct uvzk__lock *);
+void uvzk__lock_unpin(struct uvzk__lock *);
+
+/* Frees it with its client; its shell is the caller's again. */
+void uvzk__lock_free(struct uvzk__lock *);
+
+#endif

@@ -1,0 +1,282 @@
+#include "client/client.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/retry.h"
+#include "claim/claim.h"
+#include "client/lifecycle.h"
+#include "directory/contender.h"
+#include "engine/acl.h"
+#include "engine/log.h"
+#include "proof/prover.h"
+#include "state.h"
+
+#define SESSION_TIMEOUT_MS 60000U /* curator-default-session-timeout */
+#define TICK_MS 2000U             /* tickTime of ZooKeeper's sample configuration */
+#define CLOSE_WAIT_MS 1000U
+
+/* The C client, which counts in ints, overflows at twice the session timeout and rests
+ * for a sixtieth of it when it has tried every server in vain: below 500 ms that is a
+ * storm of attempts, each with its lines of log. A day is more than any server grants
+ * and far from the overflow (12 days), and so is what is reckoned from either. */
+#define SESSION_TIMEOUT_MIN_MS 500U
+#define SESSION_TIMEOUT_MAX_MS 86400000U
+#define TICK_MIN_MS 10U /* a proof that comes too early is asked for again in a quarter */
+
+void uvzk_options_init_size(uvzk_options_t *options, size_t size)
+{
+    if (options == NULL) {
+        return;
+    }
+    memset(options, 0, size);
+    options->size = size;
+}
+
+int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from)
+{
+    if (from == NULL || from->size < sizeof(*into)) {
+        return UV_EINVAL;
+    }
+    memcpy(into, from, sizeof(*into));
+    if (into->session_timeout_ms == 0) {
+        into->session_timeout_ms = SESSION_TIMEOUT_MS;
+    }
+    if (into->tick_ms == 0) {
+        into->tick_ms = TICK_MS;
+    }
+    if (into->close_wait_ms == 0) {
+        into->close_wait_ms = CLOSE_WAIT_MS;
+    }
+    if (into->hosts == NULL || into->hosts[0] == '\0' ||
+        into->session_timeout_ms < SESSION_TIMEOUT_MIN_MS ||
+        into->session_timeout_ms > SESSION_TIMEOUT_MAX_MS ||
+        into->tick_ms < TICK_MIN_MS || into->tick_ms > SESSION_TIMEOUT_MAX_MS ||
+        into->proof > UVZK_PROOF_NONE ||
+        uvzk__acl_check(into->acl, into->acl_count) != 0 ||
+        (into->auth_scheme == NULL && into->auth_length > 0) ||
+        (into->auth == NULL && into->auth_length > 0) ||
+        into->auth_length > UVZK__DATA_MAX ||
+        into->default_data_length > UVZK__DATA_MAX ||
+        (into->default_data == NULL && into->default_data_length > 0)) {
+        return UV_EINVAL;
+    }
+    return uvzk__retry_normalize(&into->retry);
+}
+
+/* ------------------------------------------------------------ what it is made of */
+
+static int copy_acl(struct uvzk__client *client, const uvzk_options_t *options)
+{
+    static const uvzk_acl_t open = {UVZK_PERM_ALL, "world", "anyone"};
+    const uvzk_acl_t *from = options->acl_count > 0 ? options->acl : &open;
+    size_t count = options->acl_count > 0 ? options->acl_count : 1;
+
+    client->acl_entries = uvzk__calloc(count, sizeof(client->acl_entries[0]));
+    if (client->acl_entries == NULL) {
+        return UV_ENOMEM;
+    }
+    client->acl.entries = client->acl_entries;
+    for (size_t i = 0; i < count; i++) {
+        client->acl_entries[i].perms = from[i].perms;
+        client->acl_entries[i].scheme = uvzk__strdup(from[i].scheme);
+        client->acl_entries[i].id = uvzk__strdup(from[i].id);
+        client->acl.count = i + 1;
+        if (client->acl_entries[i].scheme == NULL || client->acl_entries[i].id == NULL) {
+            return UV_ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int copy_namespace(struct uvzk__client *client, const char *ns)
+{
+    int status;
+
+    if (ns == NULL || ns[0] == '\0') {
+        client->ns = uvzk__strdup("");
+        return client->ns == NULL ? UV_ENOMEM : 0;
+    }
+    if (ns[0] == '/') {
+        return UVZK_EPATH; /* Curator's namespaces have no leading slash */
+    }
+    client->ns = uvzk__path_join("/", ns);
+    if (client->ns == NULL) {
+        return UV_ENOMEM;
+    }
+    status = uvzk__path_validate(client->ns);
+    return status;
+}
+
+static int copy_data(struct uvzk__client *client, const uvzk_options_t *options)
+{
+    client->default_data_is_address = options->default_data == NULL;
+    if (options->default_data == NULL) {
+        return 0;
+    }
+    client->default_data =
+        uvzk__memdup(options->default_data, options->default_data_length);
+    client->default_data_length = options->default_data_length;
+    return client->default_data == NULL ? UV_ENOMEM : 0;
+}
+
+static void free_string(const char *text)
+{
+    uvzk__free((void *)(uintptr_t)text);
+}
+
+void uvzk__client_free(struct uvzk__client *client)
+{
+    for (size_t i = 0; i < client->acl.count; i++) {
+        free_string(client->acl_entries[i].scheme);
+        free_string(client->acl_entries[i].id);
+    }
+    uvzk__free(client->acl_entries);
+    uvzk__free(client->default_data);
+    uvzk__free(client->ns);
+    uvzk__free(client);
+}
+
+static void init_lists(struct uvzk__client *client)
+{
+    uvzk__list_init(&client->contenders);
+    uvzk__list_init(&client->locks);
+    uvzk__list_init(&client->dirty);
+    uvzk__list_init(&client->tellings);
+    uvzk__list_init(&client->tries);
+    uvzk__list_init(&client->held);
+    uvzk__list_init(&client->candidates);
+    uvzk__list_init(&client->doomed);
+    uvzk__list_init(&client->unwinding);
+    uvzk__list_init(&client->behind_scout);
+}
+
+int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
+                        const uvzk_options_t *options, unsigned tuning)
+{
+    uvzk_options_t known;
+    int status = uvzk__options_read(&known, options);
+
+    if (status != 0) {
+        return status;
+    }
+    if (shell->impl != NULL) {
+        return UV_EBUSY;
+    }
+    struct uvzk__client *client = uvzk__calloc(1, sizeof(*client));
+    if (client == NULL) {
+        return UV_ENOMEM;
+    }
+    init_lists(client);
+    status = copy_namespace(client, known.ns);
+    if (status == 0) {
+        status = copy_acl(client, &known);
+    }
+    if (status == 0) {
+        status = copy_data(client, &known);
+    }
+    if (status != 0) {
+        uvzk__client_free(client);
+        return status;
+    }
+    client->shell = shell;
+    client->port = port;
+    client->tuning = tuning;
+    client->state_cb = known.state_cb;
+    client->log_cb = known.log_cb;
+    client->acl_cb = known.acl_cb;
+    client->retry = known.retry;
+    client->close_wait_ms = known.close_wait_ms;
+    client->containers = true;
+    uvzk__session_init(&client->session);
+    uvzk__proof_init(&client->proof, known.proof, known.tick_ms);
+    uvzk__log_init(client);
+    client->witnesses = &uvzk__contender_witnesses;
+    client->contender_user = &uvzk__claim_contenders;
+    uvzk__lifecycle_init(client);
+    uvzk__prover_init(client);
+    shell->impl = client;
+    return 0;
+}
+
+struct uvzk__port *uvzk__client_port(const uvzk_client_t *shell)
+{
+    const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+
+    return client == NULL ? NULL : client->port;
+}
+
+/* --------------------------------------------------------- the public verbs */
+
+int uvzk_client_start(uvzk_client_t *shell)
+{
+    struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    if (client == NULL || client->started || client->closing) {
+        return UVZK_ESTATE;
+    }
+    client->started = true;
+    uvzk__open(client);
+    return 0;
+}
+
+int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
+{
+    struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    if (client == NULL || client->closing) {
+        return UVZK_ESTATE;
+    }
+    client->close_cb = close_cb;
+    uvzk__close(client);
+    return 0;
+}
+
+uvzk_state_t uvzk_client_state(const uvzk_client_t *shell)
+{
+    const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+
+    return client == NULL ? UVZK_STATE_CLOSED : client->session.state;
+}
+
+int64_t uvzk_client_session_id(const uvzk_client_t *shell)
+{
+    const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+
+    return client == NULL ? 0 : client->session.session_id;
+}
+
+uint32_t uvzk_client_session_timeout(const uvzk_client_t *shell)
+{
+    const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+
+    return client == NULL ? 0 : client->session.timeout_ms;
+}
+
+void uvzk_client_stats(const uvzk_client_t *shell, uvzk_client_stats_t *stats)
+{
+    const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+    struct uvzk__queue *queue;
+
+    if (stats == NULL) {
+        return;
+    }
+    memset(stats, 0, sizeof(*stats));
+    if (client == NULL) {
+        return;
+    }
+    stats->requests = client->request_count;
+    stats->listings = client->listing_count;
+    stats->proofs = client->proof_count;
+    stats->contenders = client->contender_count;
+    stats->watches = client->watch_count;
+    for (queue = client->queues; queue != NULL; queue = queue->hh.next) {
+        stats->foreign += queue->foreign_children;
+    }
+}

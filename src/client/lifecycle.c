@@ -1,0 +1,336 @@
+#include "client/lifecycle.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/retry.h"
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "client/round.h"
+#include "directory/contender.h"
+#include "directory/directory.h"
+#include "directory/guard.h"
+#include "directory/queue.h"
+#include "engine/barrier.h"
+#include "engine/log.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "proof/prover.h"
+#include "value/replica.h"
+#include "value/shared_value.h"
+
+static struct uvzk__client *client_of(struct uvzk__port_user *user)
+{
+    return UVZK__CONTAINER_OF(user, struct uvzk__client, user);
+}
+
+static void announce(struct uvzk__client *client, struct uvzk__session_news news)
+{
+    for (int i = 0; i < news.count; i++) {
+        if (client->state_cb != NULL) {
+            client->state_cb(client->shell, news.states[i]);
+        }
+    }
+}
+
+/* For each contender; the one at hand may be freed by it. */
+static void for_each_contender(struct uvzk__client *client,
+                               void (*act)(struct uvzk__contender *, int), int code)
+{
+    struct uvzk__link *link = client->contenders.next;
+
+    while (link != &client->contenders) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
+        link = link->next;
+        act(contender, code);
+    }
+}
+
+/* ------------------------------------------------------------ session events */
+
+void uvzk__open(struct uvzk__client *client)
+{
+    client->opened_ms = uvzk__now(client);
+    client->given_up = false;
+    client->port->open(client->port);
+}
+
+/* The default data of lock nodes is known once the port knows our address. */
+static void learn_address(struct uvzk__client *client, const char *address)
+{
+    if (!client->default_data_is_address || client->default_data != NULL ||
+        address == NULL) {
+        return;
+    }
+    client->default_data = uvzk__strdup(address);
+    client->default_data_length = client->default_data == NULL ? 0 : strlen(address);
+}
+
+/* Whether the node of a release is gone is not known, but the session's end is
+ * near. */
+static void abandon(struct uvzk__contender *contender, int code)
+{
+    uvzk__claim_abandon(contender->claim, code);
+    uvzk__contender_session_ended(contender, code);
+}
+
+/* gone: the server says so; else it may live on there. */
+static void end_session(struct uvzk__client *client, int code, bool gone)
+{
+    struct uvzk__queue *queue, *next;
+
+    uvzk__proof_ended(&client->proof);
+    for_each_contender(client, gone ? uvzk__contender_session_ended : abandon, code);
+    HASH_ITER(hh, client->queues, queue, next)
+    {
+        uvzk__directory_session_ended(queue);
+    }
+    uvzk__replicas_watches_lost(client);
+    uvzk__timed_clear(client, &client->lapse);
+}
+
+static void guard_lost(struct uvzk__contender *contender, int code)
+{
+    (void)code;
+    uvzk__guard_lost(contender);
+}
+
+/* The session goes on without its watches. What they would have told is asked for
+ * when they are armed again: all that waits is settled when sending may begin. */
+static void watches_lost(struct uvzk__client *client)
+{
+    struct uvzk__queue *queue, *next;
+
+    for_each_contender(client, guard_lost, 0);
+    HASH_ITER(hh, client->queues, queue, next)
+    {
+        uvzk__directory_watches_lost(queue);
+    }
+    uvzk__replicas_watches_lost(client);
+}
+
+static void connected(struct uvzk__client *client,
+                      const struct uvzk__session_event *event,
+                      const struct uvzk__session_news *news)
+{
+    if (news->replaced) {
+        end_session(client, UVZK_EEXPIRED, false);
+    } else if (event->watches_lost) {
+        watches_lost(client);
+    }
+    client->open_attempts = 0;
+    client->connected_stamp = client->stamp;
+    learn_address(client, event->local_address);
+    uvzk__proof_connected(&client->proof, event->timeout_ms, news->fresh,
+                          client->opened_ms);
+    if (!uvzk__proof_possible(&client->proof)) {
+        uvzk__log(client, UVZK_LOG_ERROR,
+                  "a session of %" PRIu32 " ms is too short for a tick of %" PRIu32
+                  " ms: ownership cannot be proved",
+                  event->timeout_ms, client->proof.tick_ms);
+    }
+    uvzk__timed_clear(client, &client->lapse);
+    uvzk__barrier_close(client);
+    uvzk__prover_schedule(client);
+}
+
+static void end_tries(struct uvzk__client *client)
+{
+    struct uvzk__link tries, *link;
+
+    uvzk__list_move(&client->tries, &tries);
+    while (!uvzk__list_empty(&tries)) {
+        link = tries.next;
+        struct uvzk__acquisition *acquisition =
+            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, try_link);
+        uvzk__acquisition_end_alone(acquisition, UVZK_ECONNLOSS);
+    }
+}
+
+static void suspended(struct uvzk__client *client)
+{
+    uint64_t lost_at = uvzk__session_lost_at(&client->session);
+
+    uvzk__proof_suspended(&client->proof, uvzk__now(client));
+    uvzk__prover_schedule(client);
+    if (lost_at != UINT64_MAX) {
+        uvzk__timed_set(client, &client->lapse, lost_at);
+    }
+    end_tries(client);
+}
+
+static void lapse_due(struct uvzk__timed *timed)
+{
+    struct uvzk__client *client = UVZK__CONTAINER_OF(timed, struct uvzk__client, lapse);
+
+    uint64_t abandon_at = uvzk__session_abandon_at(&client->session);
+    uint64_t now = uvzk__now(client);
+
+    if (now >= abandon_at) {
+        uvzk__log(client, UVZK_LOG_WARN, "no server in reach: the session is given up");
+        client->given_up = true;
+        client->port->abandon(client->port);
+        return;
+    }
+    uvzk__timed_set(client, &client->lapse, abandon_at);
+    uvzk__prover_check(client);
+    announce(client, uvzk__session_lapse(&client->session, now));
+}
+
+static void reopen_due(struct uvzk__timed *timed)
+{
+    uvzk__open(UVZK__CONTAINER_OF(timed, struct uvzk__client, reopen));
+}
+
+/* Host names that do not resolve are tried again for ever; but when the retry
+ * policy is used up, those who wait are told. */
+static void open_failed(struct uvzk__client *client, int status)
+{
+    uint64_t now = uvzk__now(client), random = 0;
+    uint64_t sleep_ms = client->retry.base_ms;
+
+    if (client->open_attempts == 0) {
+        client->open_since_ms = now;
+    }
+    (void)client->port->random(client->port, &random, sizeof(random));
+    uvzk__log(client, UVZK_LOG_ERROR, "cannot connect: %s", uvzk_strerror(status));
+    if (!uvzk__retry_allow(&client->retry, client->open_attempts++,
+                           now - client->open_since_ms, random, &sleep_ms)) {
+        client->open_attempts = 0;
+        sleep_ms = client->retry.base_ms;
+        for_each_contender(client, uvzk__contender_end, UVZK_ECONNLOSS);
+        uvzk__replicas_out_of_reach(client, UVZK_ENOTSENT);
+    }
+    uvzk__timed_set(client, &client->reopen, now + (sleep_ms == 0 ? 1 : sleep_ms));
+}
+
+static void on_session(struct uvzk__port_user *user,
+                       const struct uvzk__session_event *event)
+{
+    struct uvzk__client *client = client_of(user);
+    struct uvzk__session_news news =
+        uvzk__session_step(&client->session, event, uvzk__now(client));
+
+    switch (event->kind) {
+    case UVZK__SESSION_CONNECTED:
+        connected(client, event, &news);
+        break;
+    case UVZK__SESSION_SUSPENDED:
+        suspended(client);
+        break;
+    case UVZK__SESSION_EXPIRED:
+        end_session(client, UVZK_EEXPIRED, !client->given_up);
+        if (!client->closing) {
+            uvzk__open(client);
+        }
+        break;
+    case UVZK__SESSION_AUTH_FAILED:
+        client->auth_failed = true;
+        end_session(client, UVZK_EAUTH, false);
+        for_each_contender(client, uvzk__contender_end, UVZK_EAUTH);
+        uvzk__replicas_out_of_reach(client, UVZK_EAUTH);
+        break;
+    case UVZK__SESSION_OPEN_FAILED:
+        if (!client->closing) {
+            open_failed(client, event->status);
+        }
+        break;
+    }
+    uvzk__wake(client);
+    announce(client, news);
+}
+
+static void on_turn(struct uvzk__port_user *user)
+{
+    uvzk__turn(client_of(user));
+}
+
+static void on_log(struct uvzk__port_user *user, int level, const char *line)
+{
+    uvzk__log(client_of(user), level, "%s", line);
+}
+
+/* ------------------------------------------------------------------- closing */
+
+static void patience_over(struct uvzk__timed *timed)
+{
+    struct uvzk__client *client =
+        UVZK__CONTAINER_OF(timed, struct uvzk__client, patience);
+
+    client->close_wait_ms = 0;
+}
+
+void uvzk__close(struct uvzk__client *client)
+{
+    client->closing = true;
+    client->port->ending(client->port);
+    (void)uvzk__session_close(&client->session);
+    uvzk__timed_clear(client, &client->reopen);
+    for_each_contender(client, uvzk__contender_end, UVZK_ECLOSED);
+    uvzk__replicas_out_of_reach(client, UVZK_ECLOSED);
+    client->patience.due = patience_over;
+    uvzk__timed_set(client, &client->patience, uvzk__now(client) + client->close_wait_ms);
+    uvzk__wake(client);
+}
+
+void uvzk__close_when_done(struct uvzk__client *client)
+{
+    bool asking = client->session.connected && !uvzk__barrier_open(client);
+    bool may_wait = (asking || uvzk__may_send(client)) && client->close_wait_ms > 0;
+
+    if (!client->closing || client->port_closing ||
+        !uvzk__list_empty(&client->tellings) ||
+        (client->contender_count > 0 && may_wait)) {
+        return;
+    }
+    client->port_closing = true;
+    client->port->close(client->port);
+}
+
+static void free_client(struct uvzk__client *client)
+{
+    while (!uvzk__list_empty(&client->locks)) {
+        uvzk__lock_free(
+            UVZK__CONTAINER_OF(client->locks.next, struct uvzk__lock, everyone));
+    }
+    uvzk__shared_values_free(client);
+    uvzk__client_free(client);
+}
+
+static void on_closed(struct uvzk__port_user *user)
+{
+    struct uvzk__client *client = client_of(user);
+    struct uvzk__queue *queue, *next;
+    uvzk_client_t *shell = client->shell;
+    uvzk_client_close_cb close_cb = client->close_cb;
+
+    client->session.connected = false;
+    for_each_contender(client, abandon, UVZK_ECLOSED);
+    HASH_ITER(hh, client->queues, queue, next)
+    {
+        uvzk__directory_session_ended(queue);
+        uvzk__directory_free(queue);
+    }
+    while (!uvzk__list_empty(&client->tellings)) {
+        uvzk__tell_all(client);
+    }
+    free_client(client);
+    shell->impl = NULL;
+    if (close_cb != NULL) {
+        close_cb(shell);
+    }
+}
+
+void uvzk__lifecycle_init(struct uvzk__client *client)
+{
+    client->user.session = on_session;
+    client->user.turn = on_turn;
+    client->user.log = on_log;
+    client->user.closed = on_closed;
+    client->lapse.due = lapse_due;
+    client->reopen.due = reopen_due;
+    client->port->user = &client->user;
+    client->above = &uvzk__round;
+}

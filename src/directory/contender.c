@@ -1,0 +1,637 @@
+#include "directory/contender.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/retry.h"
+#include "directory/guard.h"
+#include "directory/queue.h"
+#include "directory/vouching.h"
+#include "engine/acl.h"
+#include "engine/log.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "proof/prover.h"
+
+/* closeSession carries the paths of all ephemerals in one transaction, and a
+ * server cannot read back one of more than 2 MB (ZOOKEEPER-4306). */
+#define NODE_BYTES_MAX 1500000U
+
+/* Until the requests that name the old node have been answered. */
+#define REST_AGAIN_MS 10U
+
+/* "-2147483648" and the NUL. */
+#define SEQUENCE_SIZE 12U
+
+static size_t path_size(const struct uvzk__queue *queue)
+{
+    return strlen(queue->path) + 1 + UVZK__NAME_PREFIX_SIZE + SEQUENCE_SIZE;
+}
+
+/* A fresh name for a create: Curator makes a new UUID for each one, too. */
+int uvzk__contender_rename(struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+    struct uvzk__port *port = contender->client->port;
+    char prefix[UVZK__NAME_PREFIX_SIZE];
+
+    if (port->random(port, contender->uuid, sizeof(contender->uuid)) != 0) {
+        return UV_EIO;
+    }
+    uvzk__uuid_from_random(contender->uuid);
+    (void)uvzk__node_name_prefix(prefix, contender->uuid, contender->token);
+    (void)snprintf(contender->path, path_size(queue), "%s/%s", queue->path, prefix);
+    return 0;
+}
+
+static void free_contender(struct uvzk__contender *contender)
+{
+    uvzk__free(contender->path);
+    uvzk__free(contender);
+}
+
+static void rested(struct uvzk__timed *timed)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(timed, struct uvzk__contender, rest);
+
+    if (contender->node.state == UVZK__NODE_DOOMED) {
+        uvzk__contender_pump(contender);
+        return;
+    }
+    if (contender->pins > 0) { /* a request under way still reads the old path */
+        uvzk__timed_set(contender->client, timed,
+                        uvzk__now(contender->client) + REST_AGAIN_MS);
+        return;
+    }
+    uvzk__node_rested(&contender->node);
+    if (uvzk__contender_rename(contender) != 0) {
+        uvzk__contender_end(contender, UV_EIO);
+        return;
+    }
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_rest(struct uvzk__contender *contender, uint64_t ms)
+{
+    uvzk__timed_set(contender->client, &contender->rest,
+                    uvzk__now(contender->client) + ms);
+}
+
+static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token)
+{
+    struct uvzk__contender *contender = uvzk__calloc(1, sizeof(*contender));
+
+    if (contender == NULL) {
+        return NULL;
+    }
+    uvzk__node_init(&contender->node);
+    contender->client = queue->client;
+    contender->queue = queue;
+    contender->token = token;
+    contender->rest.due = rested;
+    uvzk__guard_init(contender);
+    uvzk__list_init(&contender->in_claim);
+    uvzk__list_init(&contender->everyone);
+    uvzk__list_init(&contender->in_queue);
+    uvzk__list_init(&contender->doomed);
+    uvzk__witness_init(&contender->witness);
+    contender->path = uvzk__malloc(path_size(queue));
+    if (contender->path == NULL) {
+        free_contender(contender);
+        return NULL;
+    }
+    return contender;
+}
+
+int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
+                        const char *token, struct uvzk__contender **out)
+{
+    struct uvzk__client *client = queue->client;
+
+    uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
+    if (client->node_bytes + path_size(queue) > NODE_BYTES_MAX) {
+        return UVZK_ELIMIT;
+    }
+    struct uvzk__contender *contender = make(queue, token);
+    if (contender == NULL) {
+        return UV_ENOMEM;
+    }
+    int status = uvzk__contender_rename(contender);
+    if (status != 0) {
+        free_contender(contender);
+        return status;
+    }
+    client->node_bytes += path_size(queue);
+    client->contender_count++;
+    queue->contender_count++;
+    contender->first_attempt_ms = uvzk__now(client);
+    uvzk__list_append(&client->contenders, &contender->everyone);
+    uvzk__list_append(&queue->strangers, &contender->in_queue);
+    contender->claim = claim;
+    client->contender_user->joined(contender);
+    *out = contender;
+    return 0;
+}
+
+void uvzk__contender_want_position(struct uvzk__contender *contender)
+{
+    contender->wants_position = true;
+    contender->queue->positions_wanted++;
+}
+
+void uvzk__contender_want_no_position(struct uvzk__contender *contender)
+{
+    if (contender->wants_position) {
+        contender->wants_position = false;
+        contender->queue->positions_wanted--;
+    }
+}
+
+/* ---------------------------------------------------------------- requests */
+
+/* Where the number is, or is going to be. */
+static char *number_of(const struct uvzk__contender *contender)
+{
+    return contender->path + strlen(contender->queue->path) + 1 +
+           UVZK__PROTECTION_LENGTH + strlen(contender->token);
+}
+
+void uvzk__contender_name(struct uvzk__contender *contender, int32_t sequence)
+{
+    (void)snprintf(number_of(contender), SEQUENCE_SIZE, "%010" PRId32, sequence);
+}
+
+/* Whoever is asked for an ACL knows the path without the number, as in Curator. */
+const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *contender)
+{
+    const struct uvzk__acl *acl;
+    char *number = number_of(contender), first_digit = *number;
+
+    *number = '\0';
+    acl = uvzk__acl_of(contender->client, contender->path, &contender->acl);
+    *number = first_digit;
+    return acl;
+}
+
+void uvzk__contender_made(struct uvzk__contender *contender, int status, const char *path,
+                          int64_t czxid)
+{
+    struct uvzk__place place = {0, czxid};
+
+    if (status == 0) {
+        struct uvzk__node_name name;
+        uvzk__node_name_parse(&name, uvzk__path_name(path), contender->token);
+        if (name.is_contender) {
+            place.sequence = name.sequence;
+            uvzk__contender_name(contender, name.sequence);
+        } else {
+            status = UVZK_EZOOKEEPER; /* it stands somewhere: search for it */
+        }
+        contender->queue->fresh = false;
+    }
+    uvzk__node_created(&contender->node, status, place);
+    uvzk__contender_follow(contender);
+}
+
+/* Of a multi that failed each op but the one to blame is told that it was not tried. */
+void uvzk__contender_made_by_op(struct uvzk__contender *contender,
+                                const struct uvzk__reply *reply, size_t i, size_t count,
+                                int64_t czxid)
+{
+    bool innocent = reply->failed_op < count && reply->failed_op != i;
+
+    uvzk__contender_made(contender, innocent ? UVZK_ENOTSENT : reply->status,
+                         reply->status == 0 ? reply->made[i] : NULL, czxid);
+}
+
+static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+
+    uvzk__answered(contender->client, rpc, reply->status, true);
+    uvzk__contender_made(contender, reply->status, reply->name, reply->stat.czxid);
+}
+
+void uvzk__contender_sent(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+    struct uvzk__queue *queue = contender->queue;
+
+    contender->covered = false;
+    contender->clear_stamp = 0;
+    contender->reigned = false;
+    contender->create_stamp = client->stamp;
+    uvzk__node_sent(&contender->node);
+    if (client->tuning & UVZK__TUNE_PIPELINE && !queue->fresh) {
+        queue->newest_stamp = client->stamp;
+        uvzk__queue_touch(queue);
+    }
+}
+
+void uvzk__contender_data(const struct uvzk__contender *contender, const void **data,
+                          size_t *length)
+{
+    contender->client->contender_user->data(contender, data, length);
+    if (contender->revocable) {
+        *data = "";
+        *length = 0;
+    } else if (*data == NULL || contender->ticket) {
+        *data = contender->client->default_data;
+        *length = contender->client->default_data_length;
+    }
+}
+
+void uvzk__contender_create_op(struct uvzk__contender *contender, struct uvzk__op *op)
+{
+    op->kind = UVZK__OP_CREATE;
+    op->mode = UVZK__EPHEMERAL_SEQUENTIAL;
+    op->path = contender->path;
+    op->acl = uvzk__contender_acl(contender);
+    uvzk__contender_data(contender, &op->data, &op->data_length);
+}
+
+void uvzk__contender_check_op(const struct uvzk__contender *contender,
+                              struct uvzk__op *op)
+{
+    op->kind = UVZK__OP_CHECK;
+    op->path = contender->path;
+    op->version = -1;
+}
+
+void uvzk__contender_create(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+    struct uvzk__rpc *rpc = &contender->rpc;
+
+    uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, create_replied);
+    rpc->mode = UVZK__EPHEMERAL_SEQUENTIAL;
+    rpc->acl = uvzk__contender_acl(contender);
+    uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
+    uvzk__submit(client, rpc);
+    uvzk__contender_sent(contender);
+}
+
+static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__client *client = contender->client;
+    bool ours =
+        contender->durable || reply->stat.ephemeral_owner == client->session.session_id;
+    int64_t czxid = uvzk__contender_downgraded(contender) ? contender->writer_czxid
+                                                          : reply->stat.czxid;
+
+    uvzk__answered(client, rpc, reply->status, false);
+    uvzk__node_identified(&contender->node, reply->status, czxid, ours);
+    if (contender->node.state == UVZK__NODE_STANDING) {
+        uvzk__vouch(contender, contender->look_stamp);
+    }
+    if (contender->node.state == UVZK__NODE_CREATING &&
+        uvzk__contender_rename(contender) != 0) {
+        uvzk__contender_end(contender, UV_EIO);
+        return;
+    }
+    uvzk__contender_follow(contender);
+}
+
+static void submit_stat(struct uvzk__contender *contender)
+{
+    uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
+    uvzk__node_sent(&contender->node);
+    uvzk__submit(contender->client, &contender->rpc);
+    contender->look_stamp = contender->client->stamp;
+}
+
+void uvzk__contender_pump(struct uvzk__contender *contender)
+{
+    enum uvzk__node_needs needs = uvzk__node_needs(&contender->node);
+
+    if (needs == UVZK__NEEDS_DELETE) {
+        if (uvzk__list_empty(&contender->doomed) && !contender->rest.deadline.armed &&
+            contender->client->contender_user->certain(contender)) {
+            uvzk__list_append(&contender->client->doomed, &contender->doomed);
+        }
+        uvzk__wake(contender->client);
+    } else if (needs == UVZK__NEEDS_PARENTS || needs == UVZK__NEEDS_SEARCH) {
+        uvzk__queue_touch(contender->queue);
+    } else if (needs != UVZK__NEEDS_NOTHING && uvzk__may_send(contender->client) &&
+               contender->guarding != UVZK__GUARD_ARMING) {
+        if (needs == UVZK__NEEDS_CREATE) {
+            contender->client->contender_user->create(contender);
+        } else {
+            submit_stat(contender);
+        }
+    } else if (contender->revocable) {
+        uvzk__guard(contender);
+    }
+}
+
+void uvzk__contenders_pump(struct uvzk__client *client)
+{
+    struct uvzk__link *link = client->contenders.next;
+
+    while (link != &client->contenders) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
+        link = link->next;
+        uvzk__contender_pump(contender);
+    }
+}
+
+/* --------------------------------------------------------------- the outcome */
+
+static void let_go_of_hold(struct uvzk__contender *contender)
+{
+    if (contender->held) {
+        contender->held = false;
+        contender->client->contender_user->let_go(contender);
+        contender->queue->writers_held -= !contender->shared;
+        uvzk__contender_off_credit(contender);
+        uvzk__prover_let_go(contender->client, &contender->witness);
+    }
+}
+
+/* The node is not wanted any more, whoever decided that: it holds nothing, and its
+ * claim is told. */
+static void give_up(struct uvzk__contender *contender, int code)
+{
+    contender->given_up = true;
+    let_go_of_hold(contender);
+    uvzk__prover_unwant(&contender->witness);
+    uvzk__timed_clear(contender->client, &contender->rest);
+    uvzk__contender_want_no_position(contender);
+    contender->client->contender_user->ended(contender, code);
+}
+
+static void retire(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+
+    client->contender_user->retired(contender);
+    uvzk__guard_end(contender);
+    uvzk__timed_clear(client, &contender->rest);
+    uvzk__list_remove(&contender->everyone);
+    uvzk__queue_leave(contender);
+    uvzk__list_remove(&contender->doomed);
+    client->node_bytes -= path_size(contender->queue);
+    client->contender_count--;
+    contender->queue->contender_count--;
+    contender->ended = true;
+    contender->queue = NULL;
+    if (contender->pins == 0) {
+        free_contender(contender);
+    }
+}
+
+void uvzk__contender_follow(struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+
+    uvzk__queue_place(queue, contender);
+    uvzk__queue_touch(queue);
+    if (contender->beside != NULL) {
+        uvzk__queue_touch(contender->beside);
+    }
+    if (!contender->node.wanted && !contender->given_up) {
+        give_up(contender, contender->node.status);
+    }
+    if (contender->node.state == UVZK__NODE_GONE) {
+        retire(contender);
+    } else {
+        uvzk__contender_pump(contender);
+    }
+}
+
+void uvzk__contender_unwanted(struct uvzk__contender *contender)
+{
+    uvzk__node_unwanted(&contender->node);
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_end(struct uvzk__contender *contender, int code)
+{
+    uvzk__contender_pin(contender); /* its claim may withdraw it at once */
+    if (!contender->given_up) {
+        give_up(contender, code);
+    }
+    if (!contender->ended) {
+        uvzk__contender_unwanted(contender);
+    }
+    uvzk__contender_unpin(contender);
+}
+
+void uvzk__contender_grant(struct uvzk__contender *contender)
+{
+    uvzk__contender_want_no_position(contender);
+    contender->held = true;
+    contender->queue->writers_held += !contender->shared;
+    uvzk__queue_place(contender->queue, contender);
+    uvzk__prover_hold(contender->client, &contender->witness);
+    contender->client->contender_user->granted(contender);
+}
+
+void uvzk__contender_ungrant(struct uvzk__contender *contender)
+{
+    let_go_of_hold(contender);
+    uvzk__queue_place(contender->queue, contender);
+    uvzk__queue_touch(contender->queue);
+    contender->client->contender_user->ungranted(contender);
+}
+
+void uvzk__contender_on_credit(struct uvzk__contender *contender)
+{
+    contender->on_credit = true;
+    contender->queue->credits++;
+}
+
+void uvzk__contender_off_credit(struct uvzk__contender *contender)
+{
+    if (contender->on_credit) {
+        contender->on_credit = false;
+        contender->queue->credits--;
+    }
+}
+
+/* A waiter may take a new place at the tail, as the retry policy allows, and so may
+ * the ticket of one that waits for leases; a hold is lost. */
+void uvzk__contender_missing(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+    uint64_t now = uvzk__now(client);
+    uint64_t random = 0, sleep_ms = 0;
+
+    if (contender->node.state != UVZK__NODE_STANDING) {
+        return;
+    }
+    uvzk__queue_departed(contender->queue);
+    (void)client->port->random(client->port, &random, sizeof(random));
+    bool waits = !contender->held || contender->ticket;
+    bool again = waits && !contender->once &&
+                 uvzk__retry_allow(&client->retry, contender->attempts++,
+                                   now - contender->first_attempt_ms, random, &sleep_ms);
+    uvzk__log(client, UVZK_LOG_WARN, "%s was deleted by somebody else", contender->path);
+    if (again && contender->held) {
+        uvzk__contender_ungrant(contender);
+    }
+    uvzk__prover_unwant(&contender->witness);
+    uvzk__guard_missed(contender);
+    uvzk__node_missing(&contender->node, again);
+    if (again) {
+        uvzk__contender_rest(contender, sleep_ms);
+    }
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_found(struct uvzk__contender *contender, int32_t sequence)
+{
+    uvzk__contender_name(contender, sequence);
+    uvzk__node_found(&contender->node, sequence);
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_absent(struct uvzk__contender *contender)
+{
+    uvzk__node_absent(&contender->node);
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_session_ended(struct uvzk__contender *contender, int code)
+{
+    contender->covered = false;
+    uvzk__guard_lost(contender);
+    if (contender->durable && code != UVZK_ECLOSED) {
+        return; /* nothing of it is in flight, and nothing has ended */
+    }
+    uvzk__node_session_ended(&contender->node, code);
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_pin(struct uvzk__contender *contender)
+{
+    contender->pins++;
+}
+
+void uvzk__contender_unpin(struct uvzk__contender *contender)
+{
+    assert(contender->pins > 0);
+    contender->pins--;
+    if (contender->pins == 0 && contender->ended) {
+        free_contender(contender);
+    }
+}
+
+void uvzk__end_strangers(struct uvzk__queue *queue, enum uvzk__node_state state, int code)
+{
+    struct uvzk__link *link = queue->strangers.next;
+
+    while (link != &queue->strangers) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        link = link->next;
+        if (contender->node.state == state && contender->node.wanted) {
+            uvzk__contender_end(contender, code);
+        }
+    }
+}
+
+void uvzk__end_members(struct uvzk__queue *queue, int code)
+{
+    struct uvzk__link *link = queue->members.next;
+
+    while (link != &queue->members) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        link = link->next;
+        uvzk__contender_end(contender, code);
+    }
+}
+
+/* -------------------------------------------------------- a witness of proofs */
+
+static struct uvzk__contender *of_witness(struct uvzk__witness *witness)
+{
+    return UVZK__CONTAINER_OF(witness, struct uvzk__contender, witness);
+}
+
+static const char *path_of(struct uvzk__witness *witness)
+{
+    return of_witness(witness)->path;
+}
+
+static void call(struct uvzk__witness *witness, struct uvzk__op *op)
+{
+    uvzk__contender_check_op(of_witness(witness), op);
+    uvzk__contender_pin(of_witness(witness));
+}
+
+static void dismiss(struct uvzk__witness *witness)
+{
+    uvzk__contender_unpin(of_witness(witness));
+}
+
+static void stands(struct uvzk__witness *witness, uint64_t stamp)
+{
+    if (!of_witness(witness)->ended) {
+        uvzk__vouch(of_witness(witness), stamp);
+    }
+}
+
+static void missing(struct uvzk__witness *witness)
+{
+    if (!of_witness(witness)->ended) {
+        uvzk__contender_missing(of_witness(witness));
+    }
+}
+
+static void refused(struct uvzk__witness *witness, int status)
+{
+    if (!of_witness(witness)->ended) {
+        uvzk__contender_end(of_witness(witness), status);
+    }
+}
+
+static void answered(struct uvzk__witness *witness)
+{
+    uvzk__queue_touch(of_witness(witness)->queue);
+}
+
+/* Who has been told that it holds is told that it does not; the others wait on. */
+static void lapsed(struct uvzk__witness *witness)
+{
+    struct uvzk__contender *contender = of_witness(witness);
+
+    if (contender->client->contender_user->known(contender)) {
+        uvzk__contender_end(contender, UVZK_EPROOF);
+    } else {
+        uvzk__contender_ungrant(contender);
+    }
+}
+
+const struct uvzk__witness_kind uvzk__contender_witnesses = {
+    .path = path_of,
+    .call = call,
+    .stands = stands,
+    .missing = missing,
+    .refused = refused,
+    .dismiss = dismiss,
+    .answered = answered,
+    .lapsed = lapsed,
+};
+
+bool uvzk__contender_prove(struct uvzk__contender *contender)
+{
+    const struct uvzk__client *client = contender->client;
+    bool possible = !client->session.connected || uvzk__proof_possible(&client->proof);
+
+    if (possible) {
+        uvzk__prover_want(contender->client, &contender->witness);
+    } else {
+        uvzk__contender_end(contender, UVZK_EPROOF);
+    }
+    return possible;
+}

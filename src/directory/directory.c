@@ -1,0 +1,67 @@
+#include "directory/directory.h"
+
+#include "directory/foreigners.h"
+#include "directory/predecessor.h"
+#include "directory/queue.h"
+#include "engine/turn.h"
+
+void uvzk__directory_free(struct uvzk__queue *queue)
+{
+    struct uvzk__client *client = queue->client;
+
+    uvzk__predecessor_forget(queue);
+    uvzk__foreigners_clear(queue);
+    uvzk__timed_clear(client, &queue->rest);
+    uvzk__list_remove(&queue->dirty);
+    HASH_DEL(client->queues, queue);
+    if (queue->kind->freed != NULL) {
+        queue->kind->freed(queue);
+    }
+    uvzk__free(queue->parent);
+    uvzk__free(queue->key);
+    uvzk__free(queue);
+}
+
+void uvzk__directory_watches_lost(struct uvzk__queue *queue)
+{
+    if (queue->kind->watches_lost != NULL) {
+        queue->kind->watches_lost(queue);
+    }
+    uvzk__predecessor_forget(queue);
+    uvzk__queue_touch(queue);
+}
+
+void uvzk__directory_session_ended(struct uvzk__queue *queue)
+{
+    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__directory_watches_lost(queue);
+    uvzk__foreigners_clear(queue);
+    queue->list_again = false;
+    queue->fresh = false;
+    queue->newest_stamp = queue->listed_stamp;
+    uvzk__queue_touch(queue);
+}
+
+static void settle(struct uvzk__queue *queue)
+{
+    queue->kind->settle(queue);
+
+    bool in_use = queue->kind->in_use != NULL && queue->kind->in_use(queue);
+    if (!in_use && uvzk__list_empty(&queue->holders) &&
+        uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->leaving) &&
+        uvzk__list_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
+        uvzk__predecessor_unwatch(queue);
+        uvzk__directory_free(queue);
+    }
+}
+
+void uvzk__directories_settle(struct uvzk__client *client)
+{
+    struct uvzk__link dirty, *link;
+
+    client->settlings++;
+    uvzk__list_move(&client->dirty, &dirty);
+    while ((link = uvzk__list_take(&dirty)) != NULL) {
+        settle(UVZK__CONTAINER_OF(link, struct uvzk__queue, dirty));
+    }
+}

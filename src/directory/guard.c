@@ -1,0 +1,159 @@
+#include "directory/guard.h"
+
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "engine/second_look.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "engine/watch_budget.h"
+
+static void disarm(struct uvzk__contender *contender)
+{
+    uvzk__timed_clear(contender->client, &contender->second_look);
+    if (contender->guarding == UVZK__GUARD_ARMING ||
+        contender->guarding == UVZK__GUARD_ARMED) {
+        uvzk__watch_budget_give(contender->client, contender->path);
+    }
+    contender->guarding = UVZK__GUARD_NONE;
+}
+
+static void look_again(struct uvzk__timed *timed)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(timed, struct uvzk__contender, second_look);
+
+    uvzk__guard_end(contender);
+    uvzk__contender_pump(contender);
+}
+
+static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(watch, struct uvzk__contender, guard);
+
+    disarm(contender);
+    if (event == UVZK__WATCH_DELETED) {
+        uvzk__contender_missing(contender); /* nothing if the delete is ours */
+    } else {
+        uvzk__queue_touch(contender->queue);
+        uvzk__contender_pump(contender); /* what is revocable is read again */
+    }
+}
+
+/* A plea may be lost. Nobody's turn is: who has waited for long is proved. */
+static void stands(struct uvzk__contender *contender, const struct uvzk__reply *reply)
+{
+    contender->guarding = UVZK__GUARD_ARMED;
+    if (contender->node.state == UVZK__NODE_RESTING) {
+        uvzk__guard_missed(contender);
+        return;
+    }
+    if (contender->revocable) {
+        uvzk__second_look(contender->client, &contender->second_look);
+    }
+    contender->client->contender_user->read(contender, reply);
+}
+
+/* Who holds does not lose that by being deaf to pleas. */
+static void may_not_be_read(struct uvzk__contender *contender)
+{
+    if (contender->held) {
+        contender->guarding = UVZK__GUARD_RESTING;
+        uvzk__second_look(contender->client, &contender->second_look);
+    } else {
+        uvzk__contender_end(contender, UVZK_ENOAUTH);
+    }
+}
+
+static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__client *client = contender->client;
+    int status = reply->status;
+
+    uvzk__answered(client, rpc, status, false);
+    if (status == 0 && contender->ended) {
+        client->port->unwatch(client->port, &contender->guard);
+    }
+    if (!contender->ended) {
+        if (status == 0) {
+            stands(contender, reply);
+        } else {
+            disarm(contender);
+        }
+        if (status == UVZK_ENONODE) {
+            uvzk__contender_missing(contender);
+        } else if (status == UVZK_ENOAUTH) {
+            may_not_be_read(contender);
+        }
+    }
+    if (!contender->ended) {
+        uvzk__queue_touch(contender->queue);
+        uvzk__contender_pump(contender);
+    }
+    uvzk__contender_unpin(contender);
+}
+
+void uvzk__guard_init(struct uvzk__contender *contender)
+{
+    contender->guard.watch_cb = fired;
+    contender->second_look.due = look_again;
+    contender->guarding = UVZK__GUARD_NONE;
+}
+
+bool uvzk__may_guard(const struct uvzk__contender *contender)
+{
+    return contender->revocable || uvzk__watch_budget_is_ample(contender->client);
+}
+
+bool uvzk__guard_vouches(const struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+
+    /* What happened during a disconnection is told only by and by. */
+    return contender->look_stamp > client->connected_stamp &&
+           uvzk__now(client) - contender->rpc.sent_ms < client->session.timeout_ms;
+}
+
+void uvzk__guard(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+
+    if (contender->guarding != UVZK__GUARD_NONE || !uvzk__may_send(client) ||
+        contender->node.state != UVZK__NODE_STANDING || !uvzk__may_guard(contender)) {
+        return;
+    }
+    if (!uvzk__watch_budget_take(client, contender->path)) {
+        uvzk__contender_end(contender, UVZK_ELIMIT);
+        return;
+    }
+    contender->guarding = UVZK__GUARD_ARMING;
+    uvzk__contender_pin(contender);
+    uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_GET, contender->path, armed);
+    contender->rpc.watch = &contender->guard;
+    uvzk__submit(client, &contender->rpc);
+    contender->look_stamp = client->stamp;
+}
+
+void uvzk__guard_end(struct uvzk__contender *contender)
+{
+    struct uvzk__client *client = contender->client;
+
+    if (contender->guarding == UVZK__GUARD_ARMED && !client->port_closing) {
+        client->port->unwatch(client->port, &contender->guard);
+    }
+    disarm(contender);
+}
+
+void uvzk__guard_missed(struct uvzk__contender *contender)
+{
+    if (contender->guarding != UVZK__GUARD_ARMING) {
+        uvzk__guard_end(contender);
+    }
+}
+
+void uvzk__guard_lost(struct uvzk__contender *contender)
+{
+    disarm(contender);
+}

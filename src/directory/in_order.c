@@ -1,0 +1,111 @@
+#include "directory/in_order.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "directory/contender.h"
+#include "directory/foreigners.h"
+#include "directory/listing.h"
+#include "directory/parents.h"
+#include "directory/predecessor.h"
+#include "directory/succession.h"
+#include "engine/submission.h"
+
+static struct uvzk__contender *member_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+}
+
+/* The foreigner that the first in line has to wait for, or NULL. */
+static const struct uvzk__foreigner *predecessor_of(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *front = uvzk__front_of(queue);
+
+    return front == NULL || !front->covered ? NULL
+                                            : uvzk__foreigners_blocker(queue, front);
+}
+
+/* A listing is asked for when the next in line is not covered, or nobody is
+ * placed yet but creates are on their way (the pipeline), or somebody wants to
+ * know a position. One listing serves all that have come until it leaves; those
+ * further back wait until they are next. */
+static bool wants_listing(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *next = uvzk__next_in_line(queue);
+    bool news = queue->newest_stamp > queue->listed_stamp;
+
+    if (next != NULL && !next->covered) {
+        return true;
+    }
+    if (next != NULL && queue->list_again &&
+        uvzk__foreigners_blocker(queue, next) != NULL) {
+        return true;
+    }
+    return news && (next == NULL || queue->positions_wanted > 0) &&
+           !(uvzk__list_empty(&queue->strangers) && queue->positions_wanted == 0);
+}
+
+static void request(struct uvzk__queue *queue)
+{
+    const struct uvzk__foreigner *predecessor;
+
+    if (queue->doing != UVZK__QUEUE_IDLE || queue->resting ||
+        !uvzk__may_send(queue->client)) {
+        return;
+    }
+    predecessor = predecessor_of(queue);
+    if (queue->watched != NULL &&
+        (predecessor == NULL ||
+         strcmp(uvzk__path_name(queue->watched), predecessor->name) != 0)) {
+        uvzk__predecessor_unwatch(queue);
+    }
+    if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
+        uvzk__parents_make(queue);
+    } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) ||
+               wants_listing(queue)) {
+        uvzk__listing_start(queue);
+    } else if (predecessor != NULL && queue->watched == NULL) {
+        uvzk__predecessor_watch(queue, predecessor);
+    }
+}
+
+/* Whoever tried once and is known to have to wait has had its answer. */
+static void end_tries(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = queue->members.next;
+    bool anyone = !uvzk__list_empty(&queue->holders), writer = queue->writers_held > 0;
+
+    while (!uvzk__list_empty(&queue->client->tries) && link != &queue->members) {
+        struct uvzk__contender *member = member_at(link);
+        bool waits = uvzk__contender_downgraded(member) ? false
+                     : member->shared                   ? writer
+                                                        : anyone;
+        link = link->next;
+        anyone = true;
+        writer = writer || !member->shared;
+        if (waits ||
+            (member->covered && uvzk__foreigners_blocker(queue, member) != NULL)) {
+            queue->client->contender_user->waits(member);
+        }
+    }
+}
+
+static void settle_in_order(struct uvzk__queue *queue)
+{
+    while (uvzk__grant_front(queue)) {
+    }
+    end_tries(queue);
+    request(queue);
+}
+
+const struct uvzk__directory_kind uvzk__exclusive = {
+    .discipline = UVZK__EXCLUSIVE,
+    .init = uvzk__predecessor_init,
+    .settle = settle_in_order,
+};
+
+const struct uvzk__directory_kind uvzk__read_write = {
+    .discipline = UVZK__READ_WRITE,
+    .init = uvzk__predecessor_init,
+    .settle = settle_in_order,
+};

@@ -1,0 +1,70 @@
+#include "directory/listing.h"
+
+#include "directory/contender.h"
+#include "directory/predecessor.h"
+#include "directory/queue.h"
+#include "directory/view.h"
+#include "engine/second_look.h"
+#include "engine/submission.h"
+#include "engine/watch_budget.h"
+
+static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+    int status = reply->status;
+
+    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__answered(queue->client, rpc, status, false);
+    if (status != 0 && rpc->watch != NULL) {
+        uvzk__predecessor_forget(queue); /* it has not been armed */
+    } else if (rpc->watch != NULL) {
+        uvzk__second_look(queue->client, &queue->second_look);
+    }
+    if (queue->kind->listed != NULL) {
+        queue->kind->listed(queue, reply);
+        return;
+    }
+    if (status == 0) {
+        status = uvzk__view_update(queue, reply->names, reply->name_count);
+    } else if (status == UVZK_ENONODE) {
+        status = uvzk__view_update(queue, NULL, 0);
+    }
+    if (status != 0 && !uvzk__queue_passing(queue, status)) {
+        uvzk__end_members(queue, status);
+        uvzk__end_strangers(queue, UVZK__NODE_UNKNOWN, status);
+        if (queue->kind->refused != NULL) {
+            queue->kind->refused(queue, status);
+        }
+        uvzk__queue_rest(queue); /* what may stand still has to be searched for */
+    }
+    uvzk__queue_touch(queue);
+}
+
+/* Somebody's lease may go. Out of memory: there is a next time, after a rest. */
+static void watch_children(struct uvzk__queue *queue)
+{
+    char *path = uvzk__strdup(queue->path);
+
+    if (path == NULL) {
+        uvzk__queue_rest(queue);
+    } else if (!uvzk__watch_budget_take(queue->client, path)) {
+        uvzk__free(path);
+        queue->kind->refused(queue, UVZK_ELIMIT);
+    } else {
+        queue->watched = path;
+        queue->rpc.watch = &queue->watch;
+    }
+}
+
+void uvzk__listing_start(struct uvzk__queue *queue)
+{
+    struct uvzk__client *client = queue->client;
+
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, list_replied);
+    if (queue->crowded && queue->watched == NULL) {
+        watch_children(queue);
+    }
+    queue->doing = UVZK__QUEUE_LISTING;
+    uvzk__submit(client, &queue->rpc);
+    queue->asked_stamp = client->stamp;
+}

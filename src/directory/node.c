@@ -1,0 +1,304 @@
+#include "directory/node.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define BIT(state) (1U << (state))
+#define CREATING UVZK__NODE_CREATING
+#define PARENTS UVZK__NODE_PARENTS
+#define UNKNOWN UVZK__NODE_UNKNOWN
+#define IDENTIFYING UVZK__NODE_IDENTIFYING
+#define STANDING UVZK__NODE_STANDING
+#define RESTING UVZK__NODE_RESTING
+#define DOOMED UVZK__NODE_DOOMED
+#define GONE UVZK__NODE_GONE
+
+static const unsigned moves[] = {
+    [CREATING] = BIT(STANDING) | BIT(IDENTIFYING) | BIT(PARENTS) | BIT(UNKNOWN) |
+                 BIT(DOOMED) | BIT(GONE),
+    [PARENTS] = BIT(CREATING) | BIT(GONE),
+    [UNKNOWN] = BIT(CREATING) | BIT(IDENTIFYING) | BIT(DOOMED) | BIT(GONE),
+    [IDENTIFYING] = BIT(STANDING) | BIT(CREATING) | BIT(DOOMED) | BIT(GONE),
+    [STANDING] = BIT(DOOMED) | BIT(RESTING) | BIT(GONE),
+    [RESTING] = BIT(CREATING) | BIT(GONE),
+    [DOOMED] = BIT(GONE),
+    [GONE] = 0,
+};
+
+static bool sound(const struct uvzk__node *node)
+{
+    switch (node->state) {
+    case PARENTS:
+    case RESTING:
+        return node->wanted && !node->in_flight;
+    case UNKNOWN:
+        return !node->in_flight;
+    case STANDING:
+        return node->wanted && !node->in_flight && node->place.czxid != 0;
+    case DOOMED:
+        return !node->wanted;
+    case GONE:
+        return !node->in_flight;
+    default:
+        return true;
+    }
+}
+
+/* The only writer of state. */
+static void move(struct uvzk__node *node, enum uvzk__node_state state)
+{
+    assert(moves[node->state] & BIT(state));
+    node->state = (uint8_t)state;
+    assert(sound(node));
+}
+
+static void end(struct uvzk__node *node, int status)
+{
+    if (node->status == 0) {
+        node->status = status;
+    }
+    node->wanted = false;
+    node->in_flight = false;
+    move(node, GONE);
+}
+
+void uvzk__node_init(struct uvzk__node *node)
+{
+    memset(node, 0, sizeof(*node));
+    node->state = CREATING;
+    node->wanted = true;
+}
+
+enum uvzk__node_needs uvzk__node_needs(const struct uvzk__node *node)
+{
+    if (node->in_flight) {
+        return UVZK__NEEDS_NOTHING;
+    }
+    switch (node->state) {
+    case CREATING:
+        return UVZK__NEEDS_CREATE;
+    case PARENTS:
+        return UVZK__NEEDS_PARENTS;
+    case UNKNOWN:
+        return UVZK__NEEDS_SEARCH;
+    case IDENTIFYING:
+        return UVZK__NEEDS_STAT;
+    case DOOMED:
+        return UVZK__NEEDS_DELETE;
+    default:
+        return UVZK__NEEDS_NOTHING;
+    }
+}
+
+void uvzk__node_sent(struct uvzk__node *node)
+{
+    assert(uvzk__node_needs(node) != UVZK__NEEDS_NOTHING);
+    node->in_flight = true;
+}
+
+bool uvzk__create_certainly_failed(int status)
+{
+    switch (status) {
+    case UVZK_ENOTSENT:
+    case UVZK_ENONODE:
+    case UVZK_ENODEEXISTS:
+    case UVZK_ENOAUTH:
+    case UVZK_EINVALIDACL:
+    case UVZK_ENOCHILDREN:
+    case UVZK_EUNIMPLEMENTED:
+    case UVZK_ETHROTTLED:
+    case UVZK_EREJECTED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The node is there and its name is known, but it is not wanted any more. */
+static void doom(struct uvzk__node *node)
+{
+    node->wanted = false;
+    move(node, DOOMED);
+}
+
+static void stand(struct uvzk__node *node)
+{
+    if (uvzk__sequence_worn_out(node->place.sequence)) {
+        node->status = UVZK_EEXHAUSTED;
+        node->wanted = false;
+    }
+    if (!node->wanted) {
+        doom(node);
+    } else {
+        move(node, node->place.czxid != 0 ? STANDING : IDENTIFYING);
+    }
+}
+
+void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place place)
+{
+    assert(node->state == CREATING && node->in_flight);
+    node->in_flight = false;
+    if (status == 0) {
+        node->place = place;
+        stand(node);
+    } else if (!uvzk__create_certainly_failed(status)) {
+        if (status != UVZK_ECONNLOSS) {
+            node->status = status; /* it may stand, but we give up on it */
+            node->wanted = false;
+        }
+        move(node, UNKNOWN);
+    } else if (!node->wanted) {
+        end(node, 0);
+    } else if (status == UVZK_ENONODE) {
+        move(node, PARENTS);
+    } else if (status == UVZK_ENODEEXISTS) {
+        end(node, UVZK_EEXHAUSTED); /* only a counter that sticks says so */
+    } else if (status != UVZK_ENOTSENT && status != UVZK_ETHROTTLED) {
+        end(node, status);
+    }
+}
+
+void uvzk__node_parents(struct uvzk__node *node, int status)
+{
+    if (node->state != PARENTS) {
+        return;
+    }
+    if (status == 0) {
+        move(node, CREATING);
+    } else {
+        end(node, status);
+    }
+}
+
+void uvzk__node_found(struct uvzk__node *node, int32_t sequence)
+{
+    assert(node->state == UNKNOWN);
+    node->place.sequence = sequence;
+    node->place.czxid = 0;
+    if (node->wanted) {
+        move(node, IDENTIFYING);
+    } else {
+        doom(node);
+    }
+}
+
+void uvzk__node_absent(struct uvzk__node *node)
+{
+    assert(node->state == UNKNOWN);
+    if (node->wanted) {
+        move(node, CREATING);
+    } else {
+        end(node, 0);
+    }
+}
+
+void uvzk__node_identified(struct uvzk__node *node, int status, int64_t czxid, bool ours)
+{
+    node->in_flight = false;
+    if (node->state != IDENTIFYING) {
+        return; /* doomed meanwhile */
+    }
+    if (status == 0 && ours) {
+        node->place.czxid = czxid;
+        stand(node);
+    } else if (status == 0 || status == UVZK_ENONODE) {
+        move(node, CREATING);
+    } else if (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT &&
+               status != UVZK_ETHROTTLED) {
+        node->status = status;
+        doom(node);
+    }
+}
+
+void uvzk__node_unwanted(struct uvzk__node *node)
+{
+    if (!node->wanted) {
+        return;
+    }
+    node->wanted = false;
+    switch (node->state) {
+    case CREATING:
+        if (!node->in_flight) {
+            end(node, 0);
+        }
+        break;
+    case PARENTS:
+    case RESTING:
+        end(node, 0);
+        break;
+    case IDENTIFYING:
+    case STANDING:
+        doom(node);
+        break;
+    default:
+        break; /* UNKNOWN: it is searched for first */
+    }
+}
+
+void uvzk__node_delete_replied(struct uvzk__node *node, int status)
+{
+    assert(node->state == DOOMED && node->in_flight);
+    node->in_flight = false;
+    switch (status) {
+    case 0:
+        node->deleted = true;
+        end(node, 0);
+        break;
+    case UVZK_ENONODE:
+        node->deleted = node->delete_unknown;
+        end(node, 0);
+        break;
+    case UVZK_ENOAUTH:
+        end(node, status); /* only the session's end removes it */
+        break;
+    case UVZK_ENOTSENT:
+    case UVZK_ETHROTTLED:
+        break;
+    default:
+        node->delete_unknown = true;
+        break;
+    }
+}
+
+void uvzk__node_missing(struct uvzk__node *node, bool again)
+{
+    assert(node->state == STANDING);
+    memset(&node->place, 0, sizeof(node->place));
+    if (again) {
+        move(node, RESTING);
+    } else {
+        end(node, UVZK_EDELETED);
+    }
+}
+
+void uvzk__node_rested(struct uvzk__node *node)
+{
+    assert(node->state == RESTING);
+    move(node, CREATING);
+}
+
+void uvzk__node_session_ended(struct uvzk__node *node, int status)
+{
+    node->in_flight = false;
+    switch (node->state) {
+    case UNKNOWN:
+    case IDENTIFYING:
+    case STANDING:
+    case DOOMED:
+        node->deleted = true;
+        end(node, node->wanted ? status : 0);
+        break;
+    case CREATING:
+        if (!node->wanted) {
+            end(node, 0);
+        }
+        break;
+    default:
+        break; /* nothing stood, nothing ended */
+    }
+}
+
+bool uvzk__node_has_place(const struct uvzk__node *node)
+{
+    return node->state == IDENTIFYING || node->state == STANDING || node->state == DOOMED;
+}

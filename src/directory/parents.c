@@ -1,0 +1,144 @@
+#include "directory/parents.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "engine/acl.h"
+#include "engine/submission.h"
+
+static void parents_made(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = queue->strangers.next;
+
+    while (link != &queue->strangers) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        link = link->next;
+        if (contender->node.state == UVZK__NODE_PARENTS) {
+            uvzk__node_parents(&contender->node, 0);
+            uvzk__contender_follow(contender);
+        }
+    }
+}
+
+/* ----------------------------------------------------------------- the scout */
+
+/* Ten thousand locks in a new place find out at once that their directories are
+ * missing, and it may be that the place itself is missing too. One of them, the
+ * scout, goes ahead; the others below the same parent wait until that one stands. */
+
+static bool same_parent(const struct uvzk__queue *one, const struct uvzk__queue *other)
+{
+    size_t length = uvzk__path_parent_length(one->path);
+
+    return length == uvzk__path_parent_length(other->path) &&
+           memcmp(one->path, other->path, length) == 0;
+}
+
+static bool make_parent(struct uvzk__queue *queue, size_t length);
+
+static bool make_directory(struct uvzk__queue *queue)
+{
+    return make_parent(queue, strlen(queue->path));
+}
+
+/* The scout has done. paved: the parent stands; else the others see for
+ * themselves, one of them first. */
+static void scout_back(struct uvzk__queue *scout, bool paved)
+{
+    struct uvzk__client *client = scout->client;
+    struct uvzk__link waiting, *link;
+
+    if (client->scout != scout) {
+        return;
+    }
+    client->scout = NULL;
+    uvzk__list_move(&client->behind_scout, &waiting);
+    while ((link = uvzk__list_take(&waiting)) != NULL) {
+        struct uvzk__queue *queue =
+            UVZK__CONTAINER_OF(link, struct uvzk__queue, behind_scout);
+        queue->doing = UVZK__QUEUE_IDLE;
+        if (!paved || !uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS) ||
+            !make_directory(queue)) {
+            uvzk__queue_touch(queue);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- the requests */
+
+/* Up to the first ancestor whose parent exists, then down. */
+static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+    struct uvzk__client *client = queue->client;
+    size_t length = strlen(queue->parent);
+    size_t above = uvzk__path_parent_length(queue->parent);
+    int status = reply->status;
+    bool stands = status == 0 || status == UVZK_ENODEEXISTS;
+    bool going_on = false;
+
+    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__answered(client, rpc, status, true);
+    if (stands && length >= uvzk__path_parent_length(queue->path)) {
+        scout_back(queue, true);
+    }
+    if (stands && queue->path[length] == '\0') {
+        queue->fresh = status == 0;
+        parents_made(queue);
+    } else if (stands) {
+        going_on = make_parent(queue, uvzk__path_next_length(queue->path, length));
+    } else if (status == UVZK_ENONODE && above > 1) {
+        going_on = make_parent(queue, above);
+    } else if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
+        client->containers = false;
+        going_on = make_parent(queue, length);
+    } else if (!uvzk__queue_passing(queue, status)) {
+        uvzk__end_strangers(queue, UVZK__NODE_PARENTS, status);
+    }
+    if (!going_on) {
+        scout_back(queue, false);
+    }
+    uvzk__queue_touch(queue);
+}
+
+static bool make_parent(struct uvzk__queue *queue, size_t length)
+{
+    struct uvzk__client *client = queue->client;
+
+    if (!uvzk__may_send(client)) {
+        return false; /* settle() begins anew */
+    }
+    memcpy(queue->parent, queue->path, length);
+    queue->parent[length] = '\0';
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CREATE, queue->parent, parent_replied);
+    queue->rpc.mode = client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
+    queue->rpc.acl = uvzk__acl_of(client, queue->parent, &queue->parent_acl);
+    queue->rpc.data = "";
+    queue->doing = UVZK__QUEUE_MAKING_PARENTS;
+    uvzk__submit(client, &queue->rpc);
+    return true;
+}
+
+void uvzk__parents_make(struct uvzk__queue *queue)
+{
+    struct uvzk__client *client = queue->client;
+
+    if (queue->parent == NULL) {
+        queue->parent = uvzk__malloc(strlen(queue->path) + 1);
+    }
+    if (queue->parent == NULL) {
+        uvzk__queue_rest(queue);
+        return;
+    }
+    if (client->scout != NULL && same_parent(client->scout, queue)) {
+        queue->doing = UVZK__QUEUE_MAKING_PARENTS;
+        uvzk__list_append(&client->behind_scout, &queue->behind_scout);
+        return;
+    }
+    if (make_directory(queue) && client->scout == NULL) {
+        client->scout = queue;
+    }
+}

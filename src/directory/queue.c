@@ -1,0 +1,256 @@
+#include "directory/queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "directory/contender.h"
+#include "directory/vouching.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+
+/* Before a request is repeated that failed for a reason that may pass. */
+#define REST_MS 100
+
+static struct uvzk__contender *member_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+}
+
+/* ------------------------------------------------------------------ its life */
+
+static void rested(struct uvzk__timed *timed)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(timed, struct uvzk__queue, rest);
+
+    queue->resting = false;
+    uvzk__queue_touch(queue);
+}
+
+/* Of every discipline, and of the longest path of a directory. */
+#define KEY_SIZE (1 + UVZK__PATH_MAX + sizeof("/leases"))
+
+static void write_key(char key[KEY_SIZE], enum uvzk__discipline discipline,
+                      const char *path)
+{
+    (void)snprintf(key, KEY_SIZE, "%c%s", "mrsd"[discipline], path);
+}
+
+struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client,
+                                     enum uvzk__discipline discipline, const char *path)
+{
+    struct uvzk__queue *queue;
+    char key[KEY_SIZE];
+
+    write_key(key, discipline, path);
+    HASH_FIND_STR(client->queues, key, queue);
+    return queue;
+}
+
+static bool anyone_wanted(struct uvzk__link *head, bool writers_only)
+{
+    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+        if (member_at(link)->node.wanted && !(writers_only && member_at(link)->shared)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool uvzk__queue_occupied(struct uvzk__client *client, enum uvzk__discipline discipline,
+                          const char *path, bool writers_only)
+{
+    struct uvzk__queue *queue = uvzk__queue_find(client, discipline, path);
+
+    return queue != NULL && ((writers_only ? queue->writers_held > 0
+                                           : !uvzk__list_empty(&queue->holders)) ||
+                             anyone_wanted(&queue->members, writers_only) ||
+                             anyone_wanted(&queue->strangers, writers_only));
+}
+
+static void init_lists(struct uvzk__queue *queue)
+{
+    uvzk__list_init(&queue->holders);
+    uvzk__list_init(&queue->members);
+    uvzk__list_init(&queue->leaving);
+    uvzk__list_init(&queue->strangers);
+    uvzk__list_init(&queue->dirty);
+    uvzk__list_init(&queue->behind_scout);
+}
+
+struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
+                                   const struct uvzk__directory_kind *kind,
+                                   const char *path)
+{
+    struct uvzk__queue *queue = uvzk__queue_find(client, kind->discipline, path);
+    char key[KEY_SIZE];
+
+    if (queue != NULL) {
+        return queue;
+    }
+    queue = uvzk__calloc(1, sizeof(*queue) + kind->extra_size);
+    if (queue == NULL) {
+        return NULL;
+    }
+    write_key(key, kind->discipline, path);
+    queue->client = client;
+    queue->kind = kind;
+    queue->extra = queue + 1;
+    queue->rest.due = rested;
+    init_lists(queue);
+    if (kind->init != NULL) {
+        kind->init(queue);
+    }
+    queue->key = uvzk__strdup(key);
+    if (queue->key != NULL) {
+        queue->path = queue->key + 1;
+        HASH_ADD_KEYPTR(hh, client->queues, queue->key, strlen(queue->key), queue);
+    }
+    if (queue->key == NULL || queue->hh.tbl == NULL) {
+        uvzk__free(queue->key);
+        uvzk__free(queue);
+        return NULL;
+    }
+    return queue;
+}
+
+void uvzk__queue_touch(struct uvzk__queue *queue)
+{
+    if (uvzk__list_empty(&queue->dirty)) {
+        uvzk__list_append(&queue->client->dirty, &queue->dirty);
+        uvzk__wake(queue->client);
+    }
+}
+
+void uvzk__queues_touch(struct uvzk__client *client)
+{
+    struct uvzk__queue *queue, *next;
+
+    HASH_ITER(hh, client->queues, queue, next)
+    {
+        uvzk__queue_touch(queue);
+    }
+}
+
+void uvzk__queue_departed(struct uvzk__queue *queue)
+{
+    queue->departures++;
+}
+
+void uvzk__queue_rest(struct uvzk__queue *queue)
+{
+    queue->resting = true;
+    uvzk__timed_set(queue->client, &queue->rest, uvzk__now(queue->client) + REST_MS);
+}
+
+/* ---------------------------------------------------------------- the order */
+
+static bool is_before(const struct uvzk__queue *queue, struct uvzk__link *link,
+                      int32_t sequence)
+{
+    return link != &queue->members && member_at(link)->node.place.sequence < sequence;
+}
+
+/* The first of the members that is not before this number, looked for from both ends:
+ * who goes is nearly always the first of all, or a newcomer. */
+static struct uvzk__link *first_behind(struct uvzk__queue *queue, int32_t sequence)
+{
+    struct uvzk__link *early = queue->members.next, *late = queue->members.prev;
+
+    while (is_before(queue, early, sequence) && !is_before(queue, late, sequence)) {
+        early = early->next;
+        late = late->prev;
+    }
+    return is_before(queue, early, sequence) ? late->next : early;
+}
+
+/* Only the next one behind it is told: the others are when they come to stand in its
+ * place. Who has no place yet, and may be behind it, asks the queue. */
+void uvzk__queue_deletes(struct uvzk__contender *leaving, uint64_t stamp)
+{
+    struct uvzk__queue *queue = leaving->queue;
+    struct uvzk__link *behind = first_behind(queue, leaving->node.place.sequence);
+
+    queue->delete_stamp = stamp;
+    if (!leaving->shared) {
+        queue->exclusive_delete_stamp = stamp;
+    }
+    if (behind != &queue->members) {
+        uvzk__deletes_matter(member_at(behind), stamp, leaving->shared ? 0 : stamp);
+    }
+}
+
+void uvzk__queue_leave(struct uvzk__contender *contender)
+{
+    struct uvzk__link *behind = contender->in_queue.next;
+
+    if (contender->in_line && behind != &contender->queue->members) {
+        uvzk__deletes_matter(member_at(behind), contender->delete_stamp,
+                             contender->exclusive_delete_stamp);
+    }
+    contender->in_line = false;
+    uvzk__list_remove(&contender->in_queue);
+}
+
+/* Creates are answered in order, so the place is nearly always at the tail. */
+static void insert(struct uvzk__link *head, struct uvzk__contender *contender)
+{
+    struct uvzk__link *at = head;
+
+    while (at->prev != head && uvzk__place_compare(member_at(at->prev)->node.place,
+                                                   contender->node.place) > 0) {
+        at = at->prev;
+    }
+    uvzk__list_insert_before(at, &contender->in_queue);
+}
+
+void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *contender)
+{
+    uvzk__queue_leave(contender);
+    if (!uvzk__node_has_place(&contender->node)) {
+        uvzk__list_append(&queue->strangers, &contender->in_queue);
+        return;
+    }
+    if (contender->node.state == UVZK__NODE_DOOMED) {
+        insert(&queue->leaving, contender);
+        return;
+    }
+    if (contender->held) {
+        uvzk__list_append(&queue->holders, &contender->in_queue);
+        return;
+    }
+    insert(&queue->members, contender);
+    contender->in_line = true;
+    uvzk__deletes_matter(contender, queue->delete_stamp, queue->exclusive_delete_stamp);
+    if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX && !contender->covered &&
+        contender->node.place.sequence == 0) {
+        contender->covered = true; /* nobody was ever there before */
+        contender->clear_stamp = contender->create_stamp;
+        uvzk__vouch(contender, contender->create_stamp);
+    }
+    if (!contender->covered && contender->create_stamp > queue->newest_stamp) {
+        queue->newest_stamp = contender->create_stamp;
+    }
+}
+
+/* Passing troubles are tried again: at once when the connection is back, after a
+ * rest when the server had one. */
+bool uvzk__queue_passing(struct uvzk__queue *queue, int status)
+{
+    if (status == UVZK_ETHROTTLED || status == UV_ENOMEM) {
+        uvzk__queue_rest(queue);
+    }
+    return uvzk__is_passing(status);
+}
+
+bool uvzk__queue_has_stranger(struct uvzk__queue *queue, enum uvzk__node_state state)
+{
+    struct uvzk__link *link;
+
+    for (link = queue->strangers.next; link != &queue->strangers; link = link->next) {
+        if (member_at(link)->node.state == state) {
+            return true;
+        }
+    }
+    return false;
+}

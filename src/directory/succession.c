@@ -1,0 +1,226 @@
+#include "directory/succession.h"
+
+#include "directory/contender.h"
+#include "directory/foreigners.h"
+#include "directory/guard.h"
+#include "directory/queue.h"
+#include "directory/vouching.h"
+#include "engine/turn.h"
+#include "proof/prover.h"
+
+static struct uvzk__contender *member_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+}
+
+/* ------------------------------------------------------------------ who is next */
+
+struct uvzk__contender *uvzk__next_in_line(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = queue->members.next;
+
+    return link == &queue->members ? NULL : member_at(link);
+}
+
+static bool waits_for_holders(const struct uvzk__contender *contender)
+{
+    const struct uvzk__queue *queue = contender->queue;
+
+    if (uvzk__contender_downgraded(contender)) {
+        return false;
+    }
+    return contender->shared ? queue->writers_held > 0
+                             : !uvzk__list_empty(&queue->holders);
+}
+
+/* What is left of ours before this one, and has to go first. */
+struct remains {
+    bool any;
+    bool standing_writer; /* held, and stands: everybody behind waits for it */
+    bool reigned;         /* it held, and stood when nobody else was before this one */
+};
+
+/* Its delete may be long done, and others have come and gone; but not if it stood behind
+ * no foreigner's, and before this one, in the listing that showed this one clear. */
+static bool reigned_until(const struct uvzk__contender *left,
+                          const struct uvzk__contender *contender)
+{
+    return left->reigned && contender->clear_stamp != 0 &&
+           left->seen_stamp >= contender->clear_stamp;
+}
+
+static struct remains remains_before(struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+    struct remains remains = {false, false, false};
+
+    for (struct uvzk__link *link = queue->leaving.next; link != &queue->leaving;
+         link = link->next) {
+        const struct uvzk__contender *left = member_at(link);
+        int order = uvzk__place_compare(left->node.place, contender->node.place);
+        if (order > 0 || (order == 0 && !uvzk__contender_downgraded(contender))) {
+            break;
+        }
+        if (!left->shared || !contender->shared) {
+            remains.any = true;
+            remains.reigned |= reigned_until(left, contender);
+            remains.standing_writer |= left->reigned && !left->shared &&
+                                       !left->node.in_flight &&
+                                       !left->node.delete_unknown;
+        }
+    }
+    return remains;
+}
+
+/* The next in line, if it waits for nobody of ours; else NULL. */
+struct uvzk__contender *uvzk__front_of(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *next = uvzk__next_in_line(queue);
+
+    if (next == NULL || waits_for_holders(next) ||
+        (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) &&
+         remains_before(next).any)) {
+        return NULL;
+    }
+    return next;
+}
+
+static bool waits_for_nobody_else(const struct uvzk__contender *next)
+{
+    return next != NULL && next->node.state == UVZK__NODE_STANDING && next->covered &&
+           uvzk__foreigners_blocker(next->queue, next) == NULL;
+}
+
+struct uvzk__contender *uvzk__heir(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *next = uvzk__next_in_line(queue);
+
+    return queue->kind->discipline != UVZK__DRIVEN && waits_for_nobody_else(next) &&
+                   !waits_for_holders(next)
+               ? next
+               : NULL;
+}
+
+bool uvzk__next_is_ours(struct uvzk__client *client, enum uvzk__discipline discipline,
+                        const char *path)
+{
+    struct uvzk__queue *queue = uvzk__queue_find(client, discipline, path);
+
+    return queue != NULL && waits_for_nobody_else(uvzk__next_in_line(queue));
+}
+
+/* ------------------------------------------------------------ whether it may be granted */
+
+enum voucher { VOUCHED, ON_CREDIT, ASK_GUARD, ASK_PROOF, AWAIT_DELETE };
+
+/* Whether the front's node is known to have stood when the last node that it had to
+ * wait for went; if not, what will tell. */
+static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender *front,
+                               struct remains remains)
+{
+    if (uvzk__contender_downgraded(front) && queue->writers_held > 0) {
+        return VOUCHED; /* created while its writer held, which holds on */
+    }
+    if (remains.standing_writer && queue->credits < UVZK__CREDITS_MAX) {
+        return ON_CREDIT; /* that writer goes only with a check of the front */
+    }
+    if (remains.any) {
+        return AWAIT_DELETE;
+    }
+    if (uvzk__is_vouched_for(front)) {
+        return VOUCHED;
+    }
+    if (front->guarding == UVZK__GUARD_ARMED) {
+        return uvzk__guard_vouches(front) ? VOUCHED : ASK_PROOF;
+    }
+    return front->shared || !uvzk__may_guard(front) ? ASK_PROOF : ASK_GUARD;
+}
+
+/* One proof serves all readers up to the next writer, ours or foreign; whoever comes later
+ * has the next one. The front may be gone afterwards. */
+static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
+{
+    struct uvzk__link *link = front->in_queue.next;
+    bool is_first = front->shared && !uvzk__prover_is_wanted(&front->witness);
+
+    if (!uvzk__contender_prove(front) || !is_first) {
+        return;
+    }
+    int32_t end = uvzk__foreigners_first_writer(queue);
+    for (; link != &queue->members; link = link->next) {
+        struct uvzk__contender *member = member_at(link);
+        if (!member->shared || !member->covered || member->node.place.sequence >= end) {
+            return;
+        }
+        if (member->node.state == UVZK__NODE_STANDING &&
+            !uvzk__prover_is_wanted(&member->witness)) {
+            uvzk__prover_want(member->client, &member->witness);
+        }
+    }
+}
+
+/* Nobody else can have held since one of ours did that has not quite gone yet, or since
+ * the listing that showed nobody else before this one. */
+static void reign(struct uvzk__contender *front, struct remains remains)
+{
+    if (!remains.reigned) {
+        front->queue->reign_stamp =
+            front->clear_stamp != 0 ? front->clear_stamp : front->client->stamp;
+    }
+    front->reigned = true;
+    uvzk__contender_grant(front);
+}
+
+static bool grant_if_vouched(struct uvzk__queue *queue, struct uvzk__contender *front)
+{
+    struct remains remains = remains_before(front);
+
+    switch (voucher_of(queue, front, remains)) {
+    case VOUCHED:
+        reign(front, remains);
+        return true;
+    case ON_CREDIT:
+        uvzk__contender_on_credit(front);
+        reign(front, remains);
+        return true;
+    case ASK_GUARD:
+        uvzk__guard(front);
+        break;
+    case ASK_PROOF:
+        want_proof(queue, front);
+        break;
+    case AWAIT_DELETE:
+        break; /* its reply settles the queue again */
+    }
+    return false;
+}
+
+/* Whether somebody is about to read on in the place of a writer that may be gone. */
+static bool downgrade_pending(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link;
+
+    for (link = queue->strangers.next; link != &queue->strangers; link = link->next) {
+        if (uvzk__contender_downgraded(member_at(link)) && member_at(link)->node.wanted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool uvzk__grant_front(struct uvzk__queue *queue)
+{
+    struct uvzk__contender *front = uvzk__front_of(queue);
+
+    if (front == NULL || !front->covered || front->node.state != UVZK__NODE_STANDING) {
+        return false;
+    }
+    if (uvzk__foreigners_blocker(queue, front) != NULL) {
+        uvzk__guard(front);
+    } else if (!uvzk__proof_grants(&queue->client->proof, uvzk__now(queue->client))) {
+        want_proof(queue, front);
+    } else if (front->shared || !downgrade_pending(queue)) {
+        return grant_if_vouched(queue, front);
+    }
+    return false;
+}

@@ -1,0 +1,260 @@
+#include "directory/sweep.h"
+
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "directory/succession.h"
+#include "directory/vouching.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+
+#define DELETES_A_SWEEP 64U
+
+/* Enough to keep a server busy, few enough that deletes gather meanwhile. */
+#define SWEEPS_UNDER_WAY 4U
+
+#define RETRY_MS 100U
+
+/* Before a delete is repeated that was refused for a reason of its own: somebody has put
+ * children below a persistent znode of ours, say. */
+#define REFUSED_REST_MS 1000U
+
+/* Those on credit, in the lock's directory and in that of the leases. */
+#define CREDITS (2U * UVZK__CREDITS_MAX)
+
+struct sweep {
+    struct uvzk__rpc rpc;
+    struct uvzk__client *client;
+    struct uvzk__op *ops;
+    struct uvzk__contender **contenders; /* of each op */
+    size_t op_count, room;
+    uint64_t stamp; /* client->stamp of its submission */
+};
+
+static struct uvzk__contender *doomed_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, doomed);
+}
+
+static void free_sweep(struct sweep *sweep)
+{
+    if (sweep != NULL) {
+        uvzk__free(sweep->ops);
+        uvzk__free(sweep->contenders);
+        uvzk__free(sweep);
+    }
+}
+
+static struct sweep *new_sweep(struct uvzk__client *client, size_t deletes)
+{
+    struct sweep *sweep = uvzk__calloc(1, sizeof(*sweep));
+
+    if (sweep == NULL) {
+        return NULL;
+    }
+    sweep->client = client;
+    sweep->room = 2 * deletes + CREDITS; /* each may have an heir to check */
+    sweep->ops = uvzk__calloc(sweep->room, sizeof(sweep->ops[0]));
+    sweep->contenders = uvzk__calloc(sweep->room, sizeof(struct uvzk__contender *));
+    if (sweep->ops == NULL || sweep->contenders == NULL) {
+        free_sweep(sweep);
+        return NULL;
+    }
+    return sweep;
+}
+
+static void add(struct sweep *sweep, struct uvzk__contender *contender,
+                enum uvzk__op_kind kind)
+{
+    struct uvzk__op *op = &sweep->ops[sweep->op_count];
+
+    op->kind = kind;
+    op->path = contender->path;
+    op->version = -1;
+    sweep->contenders[sweep->op_count++] = contender;
+    uvzk__contender_pin(contender);
+}
+
+/* Those that the queue's deletes must not leave unwatched: who was granted past a
+ * node that still stands, and who is about to be granted. */
+static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
+{
+    struct uvzk__contender *heir =
+        queue->kind->discipline == UVZK__COUNTED ? NULL : uvzk__heir(queue);
+    uint32_t credits = queue->credits;
+
+    for (struct uvzk__link *link = queue->holders.next; credits > 0; link = link->next) {
+        struct uvzk__contender *holder =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        if (holder->on_credit) {
+            add(sweep, holder, UVZK__OP_CHECK);
+            credits--;
+        }
+    }
+    if (heir != NULL) {
+        add(sweep, heir, UVZK__OP_CHECK);
+    }
+}
+
+static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+    uint64_t stamp = sweep->client->stamp + 1; /* of the request to come */
+
+    uvzk__list_remove(&contender->doomed);
+    if ((contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) && !queue->unreadable &&
+        queue->sweep_stamp != stamp) {
+        queue->sweep_stamp = stamp;
+        add_checks(sweep, queue);
+    }
+    if (contender->beside != NULL && !contender->beside->unreadable &&
+        contender->beside->sweep_stamp != stamp) {
+        contender->beside->sweep_stamp = stamp;
+        add_checks(sweep, contender->beside);
+    }
+    uvzk__queue_deletes(contender, stamp);
+    add(sweep, contender, UVZK__OP_DELETE);
+    uvzk__node_sent(&contender->node);
+}
+
+static bool has_room(const struct sweep *sweep, const struct uvzk__contender *contender)
+{
+    uint32_t credits = contender->queue->credits;
+
+    if (contender->beside != NULL) {
+        credits += contender->beside->credits;
+    }
+    return sweep->op_count + credits + 2 <= sweep->room;
+}
+
+/* How many of the doomed may share the next request. */
+static size_t batch_size(struct uvzk__client *client)
+{
+    struct uvzk__link *link = client->doomed.next;
+    size_t count = 0;
+
+    if (!(client->tuning & UVZK__TUNE_BATCH) || doomed_at(link)->swept_alone) {
+        return 1;
+    }
+    while (link != &client->doomed && count < DELETES_A_SWEEP &&
+           !doomed_at(link)->swept_alone) {
+        count++;
+        link = link->next;
+    }
+    return count;
+}
+
+static void delete_replied(struct uvzk__contender *contender, int status)
+{
+    if (contender->node.state == UVZK__NODE_DOOMED) {
+        uvzk__node_delete_replied(&contender->node, status);
+        uvzk__contender_follow(contender);
+    }
+}
+
+/* What the failing operation says about its own node. */
+static void delete_refused(struct uvzk__contender *contender, int status)
+{
+    if (status != UVZK_ENONODE && status != UVZK_ENOAUTH) {
+        uvzk__contender_rest(contender, REFUSED_REST_MS);
+        status = UVZK_ENOTSENT;
+    }
+    delete_replied(contender, status);
+}
+
+/* An op of a request that the server refused as a whole. */
+static void op_refused(struct sweep *sweep, size_t index, size_t failed, int status)
+{
+    struct uvzk__contender *contender = sweep->contenders[index];
+    bool culprit = index == failed;
+
+    if (sweep->ops[index].kind == UVZK__OP_CHECK) {
+        if (culprit && status == UVZK_ENONODE && !contender->ended) {
+            uvzk__contender_missing(contender);
+        } else if (status == UVZK_ENOAUTH && (culprit || failed >= sweep->op_count) &&
+                   !contender->ended) {
+            contender->queue->unreadable = true;
+        }
+        return;
+    }
+    contender->swept_alone = failed >= sweep->op_count;
+    if (culprit) {
+        delete_refused(contender, status);
+    } else {
+        delete_replied(contender, UVZK_ENOTSENT);
+    }
+}
+
+static void checked(struct uvzk__contender *contender, uint64_t stamp)
+{
+    if (!contender->ended) {
+        uvzk__contender_off_credit(contender);
+        uvzk__vouch(contender, stamp);
+        uvzk__queue_touch(contender->queue);
+    }
+}
+
+static void swept(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct sweep *sweep = UVZK__CONTAINER_OF(rpc, struct sweep, rpc);
+    bool refused = reply->status != 0 && uvzk__is_answer(reply->status);
+    size_t failed = rpc->kind == UVZK__RPC_DELETE ? 0 : reply->failed_op;
+
+    sweep->client->sweeps_under_way--;
+    uvzk__answered(sweep->client, rpc, reply->status, true);
+    for (size_t i = 0; i < sweep->op_count; i++) {
+        if (refused) {
+            op_refused(sweep, i, failed, reply->status);
+        } else if (sweep->ops[i].kind == UVZK__OP_DELETE) {
+            delete_replied(sweep->contenders[i], reply->status);
+        } else if (reply->status == 0) {
+            checked(sweep->contenders[i], sweep->stamp);
+        }
+    }
+    for (size_t i = 0; i < sweep->op_count; i++) {
+        uvzk__contender_unpin(sweep->contenders[i]);
+    }
+    uvzk__wake(sweep->client);
+    free_sweep(sweep);
+}
+
+static bool send_one(struct uvzk__client *client)
+{
+    size_t count = batch_size(client);
+    struct sweep *sweep = new_sweep(client, count);
+
+    if (sweep == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count && has_room(sweep, doomed_at(client->doomed.next));
+         i++) {
+        add_delete(sweep, doomed_at(client->doomed.next));
+    }
+    if (sweep->op_count == 1) {
+        uvzk__rpc_prepare(&sweep->rpc, UVZK__RPC_DELETE, sweep->ops[0].path, swept);
+    } else {
+        uvzk__rpc_prepare(&sweep->rpc, UVZK__RPC_MULTI, NULL, swept);
+        sweep->rpc.ops = sweep->ops;
+        sweep->rpc.op_count = sweep->op_count;
+    }
+    client->sweeps_under_way++;
+    uvzk__submit(client, &sweep->rpc);
+    sweep->stamp = client->stamp;
+    return true;
+}
+
+static void try_again(struct uvzk__timed *timed)
+{
+    (void)timed; /* the turn that runs this sweeps at its end */
+}
+
+void uvzk__sweep(struct uvzk__client *client)
+{
+    while (uvzk__may_send(client) && client->sweeps_under_way < SWEEPS_UNDER_WAY &&
+           !uvzk__list_empty(&client->doomed)) {
+        if (!send_one(client)) {
+            client->sweep_retry.due = try_again;
+            uvzk__timed_set(client, &client->sweep_retry, uvzk__now(client) + RETRY_MS);
+            return;
+        }
+    }
+}

@@ -1,0 +1,370 @@
+#include "directory/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/node_name.h"
+#include "directory/contender.h"
+#include "directory/foreigners.h"
+#include "directory/queue.h"
+#include "directory/vouching.h"
+
+/* A listing's name that is a contender's. */
+struct sighting {
+    struct uvzk__node_name parsed;
+    bool shared;
+    const char *name;                  /* the listing's own */
+    struct uvzk__contender *contender; /* NULL: a foreigner */
+};
+
+/* What an update works on, until it is all there and nothing can fail. */
+struct scan {
+    struct sighting *sightings; /* by sequence */
+    size_t sighting_count;
+    uint64_t foreign_children;
+    struct uvzk__contender **placed;  /* by sequence */
+    struct uvzk__contender **unknown; /* by UUID */
+    size_t placed_count, unknown_count;
+    struct uvzk__foreigner *foreigners;
+    size_t foreigner_count;
+};
+
+static int by_sequence(const void *left, const void *right)
+{
+    int32_t a = ((const struct sighting *)left)->parsed.sequence;
+    int32_t b = ((const struct sighting *)right)->parsed.sequence;
+
+    return (a > b) - (a < b);
+}
+
+static int contenders_by_place(const void *left, const void *right)
+{
+    const struct uvzk__contender *a = *(struct uvzk__contender *const *)left;
+    const struct uvzk__contender *b = *(struct uvzk__contender *const *)right;
+
+    return uvzk__place_compare(a->node.place, b->node.place);
+}
+
+static int contenders_by_uuid(const void *left, const void *right)
+{
+    const struct uvzk__contender *a = *(struct uvzk__contender *const *)left;
+    const struct uvzk__contender *b = *(struct uvzk__contender *const *)right;
+
+    return memcmp(a->uuid, b->uuid, sizeof(a->uuid));
+}
+
+static size_t gather(struct uvzk__link *head, bool unknown_only,
+                     struct uvzk__contender **into)
+{
+    size_t count = 0;
+
+    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        if (unknown_only && contender->node.state != UVZK__NODE_UNKNOWN) {
+            continue;
+        }
+        if (into != NULL) {
+            into[count] = contender;
+        }
+        count++;
+    }
+    return count;
+}
+
+static void *room_for(size_t count, size_t size)
+{
+    return uvzk__calloc(count == 0 ? 1 : count, size);
+}
+
+static int gather_locals(struct uvzk__queue *queue, struct scan *scan)
+{
+    struct uvzk__contender **into;
+
+    scan->placed_count = gather(&queue->holders, false, NULL) +
+                         gather(&queue->members, false, NULL) +
+                         gather(&queue->leaving, false, NULL);
+    scan->unknown_count = gather(&queue->strangers, true, NULL);
+    scan->placed = room_for(scan->placed_count, sizeof(struct uvzk__contender *));
+    scan->unknown = room_for(scan->unknown_count, sizeof(struct uvzk__contender *));
+    if (scan->placed == NULL || scan->unknown == NULL) {
+        return UV_ENOMEM;
+    }
+    into = scan->placed;
+    into += gather(&queue->holders, false, into);
+    into += gather(&queue->members, false, into);
+    (void)gather(&queue->leaving, false, into);
+    (void)gather(&queue->strangers, true, scan->unknown);
+    qsort(scan->placed, scan->placed_count, sizeof(struct uvzk__contender *),
+          contenders_by_place);
+    qsort(scan->unknown, scan->unknown_count, sizeof(struct uvzk__contender *),
+          contenders_by_uuid);
+    return 0;
+}
+
+static struct uvzk__contender *placed_at(const struct scan *scan,
+                                         const struct uvzk__node_name *parsed)
+{
+    size_t low = 0, high = scan->placed_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (scan->placed[middle]->node.place.sequence < parsed->sequence) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < scan->placed_count &&
+           scan->placed[low]->node.place.sequence == parsed->sequence;
+         low++) {
+        if (memcmp(scan->placed[low]->uuid, parsed->uuid, sizeof(parsed->uuid)) == 0) {
+            return scan->placed[low];
+        }
+    }
+    return NULL;
+}
+
+static struct uvzk__contender *unknown_of(const struct scan *scan,
+                                          const struct uvzk__node_name *parsed)
+{
+    size_t low = 0, high = scan->unknown_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order =
+            memcmp(scan->unknown[middle]->uuid, parsed->uuid, sizeof(parsed->uuid));
+        if (order == 0) {
+            return scan->unknown[middle];
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+/* Ours, whatever its number, or NULL. */
+static struct uvzk__contender *local_of(const struct scan *scan,
+                                        const struct uvzk__node_name *parsed)
+{
+    struct uvzk__contender *contender = NULL;
+
+    if (parsed->is_contender && parsed->has_uuid) {
+        contender = placed_at(scan, parsed);
+        if (contender == NULL) {
+            contender = unknown_of(scan, parsed);
+        }
+    }
+    return contender;
+}
+
+/* A worn-out sequence orders nobody: its owner must not contend. */
+static bool contends(const struct uvzk__queue *queue,
+                     const struct uvzk__node_name *parsed)
+{
+    return parsed->is_contender && (queue->kind->discipline == UVZK__COUNTED ||
+                                    !uvzk__sequence_worn_out(parsed->sequence));
+}
+
+static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const *names,
+                 size_t count)
+{
+    scan->sightings = room_for(count, sizeof(struct sighting));
+    if (scan->sightings == NULL) {
+        return UV_ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct sighting *sighting = &scan->sightings[scan->sighting_count];
+        uvzk__discipline_parse(queue->kind->discipline, names[i], &sighting->parsed,
+                               &sighting->shared);
+        sighting->name = names[i];
+        sighting->contender = local_of(scan, &sighting->parsed);
+        if (sighting->contender != NULL || contends(queue, &sighting->parsed)) {
+            scan->sighting_count++;
+        } else {
+            scan->foreign_children++;
+        }
+    }
+    qsort(scan->sightings, scan->sighting_count, sizeof(struct sighting), by_sequence);
+    return 0;
+}
+
+/* Who stands after the last of ours can never come before one of us. */
+static int keep_foreigners(struct scan *scan)
+{
+    size_t end = scan->sighting_count;
+
+    while (end > 0 && scan->sightings[end - 1].contender == NULL) {
+        end--;
+    }
+    while (end > 0 && end < scan->sighting_count &&
+           scan->sightings[end].parsed.sequence ==
+               scan->sightings[end - 1].parsed.sequence) {
+        end++; /* a tie with the last of ours: it may have been there first */
+    }
+    scan->foreigners = room_for(end, sizeof(struct uvzk__foreigner));
+    if (scan->foreigners == NULL) {
+        return UV_ENOMEM;
+    }
+    for (size_t i = 0; i < end; i++) {
+        if (scan->sightings[i].contender != NULL) {
+            continue;
+        }
+        struct uvzk__foreigner *foreigner = &scan->foreigners[scan->foreigner_count];
+        foreigner->sequence = scan->sightings[i].parsed.sequence;
+        foreigner->shared = scan->sightings[i].shared;
+        foreigner->name = uvzk__strdup(scan->sightings[i].name);
+        if (foreigner->name == NULL) {
+            return UV_ENOMEM;
+        }
+        scan->foreigner_count++;
+    }
+    return 0;
+}
+
+static void free_scan(struct scan *scan)
+{
+    uvzk__free(scan->sightings);
+    uvzk__free(scan->placed);
+    uvzk__free(scan->unknown);
+    if (scan->foreigners != NULL) {
+        uvzk__foreigners_free(scan->foreigners, scan->foreigner_count);
+    }
+}
+
+/* Of others; in this discipline a worn-out number is as good as any. */
+static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan *scan)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < scan->sighting_count; i++) {
+        count += scan->sightings[i].contender == NULL;
+    }
+    return queue->kind->discipline == UVZK__COUNTED ? count : 0;
+}
+
+static void take_over(struct uvzk__queue *queue, struct scan *scan)
+{
+    uvzk__foreigners_free(queue->foreigners, queue->foreigner_count);
+    queue->foreigners = scan->foreigners;
+    queue->foreigner_count = scan->foreigner_count;
+    scan->foreigners = NULL;
+    uvzk__foreign_children(queue, scan->foreign_children);
+    queue->listed_stamp = queue->asked_stamp;
+    queue->foreign_leases = count_leases(queue, scan);
+    queue->list_again = false;
+    queue->listed_count = scan->sighting_count + scan->foreign_children;
+    for (size_t i = 0; i < scan->sighting_count; i++) {
+        struct uvzk__contender *contender = scan->sightings[i].contender;
+        if (contender != NULL) {
+            contender->seen_stamp = queue->asked_stamp;
+            contender->covered = true;
+            if (contender->clear_stamp == 0 && uvzk__node_has_place(&contender->node) &&
+                uvzk__foreigners_blocker(queue, contender) == NULL) {
+                contender->clear_stamp = queue->asked_stamp;
+            }
+        }
+    }
+}
+
+/* It vouches for all that it shows, whoever it shows to have gone. */
+static void vouch(struct uvzk__queue *queue, const struct scan *scan)
+{
+    for (size_t i = 0; i < scan->sighting_count; i++) {
+        struct uvzk__contender *contender = scan->sightings[i].contender;
+        if (contender != NULL) {
+            uvzk__vouch(contender, queue->asked_stamp);
+        }
+    }
+}
+
+/* The unknown ones that are in it have a place now; those that are not were never made
+ * (listing.h). A found one may have been doomed by an earlier step. */
+static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
+{
+    for (size_t i = 0; i < scan->sighting_count; i++) {
+        struct uvzk__contender *contender = scan->sightings[i].contender;
+        if (contender != NULL && contender->node.state == UVZK__NODE_UNKNOWN) {
+            uvzk__contender_found(contender, scan->sightings[i].parsed.sequence);
+        }
+    }
+    for (size_t i = 0; i < scan->unknown_count; i++) {
+        if (scan->unknown[i]->seen_stamp != queue->asked_stamp &&
+            scan->unknown[i]->create_stamp < queue->asked_stamp) {
+            uvzk__contender_absent(scan->unknown[i]);
+        }
+    }
+}
+
+static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
+{
+    for (size_t i = 0; i < scan->placed_count; i++) {
+        struct uvzk__contender *contender = scan->placed[i];
+        if (contender->node.state == UVZK__NODE_STANDING &&
+            contender->create_stamp < queue->asked_stamp &&
+            contender->seen_stamp != queue->asked_stamp) {
+            uvzk__contender_missing(contender);
+        }
+    }
+}
+
+static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
+{
+    uvzk__contender_want_no_position(contender);
+    if (ahead > 0) {
+        contender->client->contender_user->queued(contender, ahead);
+    }
+}
+
+/* A reader that has nobody but readers before it does not wait. */
+static void tell_positions(struct uvzk__queue *queue)
+{
+    uint64_t members = 0;
+    bool writer = queue->writers_held > 0;
+
+    for (struct uvzk__link *link = queue->holders.next; link != &queue->holders;
+         link = link->next) {
+        members++;
+    }
+    for (struct uvzk__link *link = queue->members.next;
+         queue->positions_wanted > 0 && link != &queue->members; link = link->next) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        if (contender->wants_position && contender->covered) {
+            bool waits = !contender->shared || writer ||
+                         uvzk__foreigners_blocker(queue, contender) != NULL;
+            tell_position(contender,
+                          waits ? members + uvzk__foreigners_before(queue, contender)
+                                : 0);
+        }
+        writer = writer || !contender->shared;
+        members++;
+    }
+}
+
+int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_t count)
+{
+    struct scan scan;
+    int status;
+
+    memset(&scan, 0, sizeof(scan));
+    status = gather_locals(queue, &scan);
+    if (status == 0) {
+        status = sight(queue, &scan, names, count);
+    }
+    if (status == 0) {
+        status = keep_foreigners(&scan);
+    }
+    if (status == 0) {
+        take_over(queue, &scan);
+        resolve_missing(queue, &scan);
+        vouch(queue, &scan);
+        resolve_unknown(queue, &scan);
+        tell_positions(queue);
+    }
+    free_scan(&scan);
+    return status;
+}

@@ -1,0 +1,62 @@
+#include "engine/acl.h"
+
+#include <string.h>
+
+#define ENTRY_BYTES 12U
+#define BYTES_MAX 40000U /* beside the longest data a request still fits a server */
+
+static bool is_sound(const uvzk_acl_t *entry)
+{
+    return entry->scheme != NULL && entry->id != NULL && entry->perms != 0 &&
+           entry->perms <= UVZK_PERM_ALL;
+}
+
+static size_t entry_bytes(const uvzk_acl_t *entry)
+{
+    return ENTRY_BYTES + strlen(entry->scheme) + strlen(entry->id);
+}
+
+int uvzk__acl_check(const uvzk_acl_t *entries, size_t count)
+{
+    size_t bytes = 0;
+
+    if (count > 0 && entries == NULL) {
+        return UV_EINVAL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!is_sound(&entries[i])) {
+            return UV_EINVAL;
+        }
+        bytes += entry_bytes(&entries[i]);
+        if (bytes > BYTES_MAX) {
+            return UV_EINVAL;
+        }
+    }
+    return 0;
+}
+
+size_t uvzk__acl_bytes(const struct uvzk__acl *acl)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < acl->count; i++) {
+        bytes += entry_bytes(&acl->entries[i]);
+    }
+    return bytes;
+}
+
+const struct uvzk__acl *uvzk__acl_of(struct uvzk__client *client, const char *path,
+                                     struct uvzk__acl *storage)
+{
+    size_t count = 0;
+
+    if (client->acl_cb == NULL) {
+        return &client->acl;
+    }
+    storage->entries = client->acl_cb(client->shell, path, &count);
+    if (storage->entries == NULL) {
+        return &client->acl;
+    }
+    storage->count = uvzk__acl_check(storage->entries, count) == 0 ? count : 0;
+    return storage;
+}

@@ -1,0 +1,114 @@
+#include "engine/session.h"
+
+#include <string.h>
+
+/* Session timeouts without a connection. */
+#define ABANDON_AFTER 3U
+
+void uvzk__session_init(struct uvzk__session *session)
+{
+    memset(session, 0, sizeof(*session));
+    session->state = UVZK_STATE_LATENT;
+}
+
+/* The only writer of state. */
+static void move(struct uvzk__session *session, uvzk_state_t state,
+                 struct uvzk__session_news *news)
+{
+    if (session->state == state || session->state == UVZK_STATE_CLOSED) {
+        return;
+    }
+    session->state = state;
+    news->states[news->count++] = state;
+}
+
+static void connected(struct uvzk__session *session,
+                      const struct uvzk__session_event *event,
+                      struct uvzk__session_news *news)
+{
+    news->fresh = session->session_id != event->session_id;
+    news->replaced = session->session_id != 0 && news->fresh;
+    if (news->replaced) {
+        move(session, UVZK_STATE_LOST, news);
+    }
+    session->session_id = event->session_id;
+    session->timeout_ms = event->timeout_ms;
+    session->connected = true;
+    if (!session->ever_connected) {
+        session->ever_connected = true;
+        move(session, UVZK_STATE_CONNECTED, news);
+    } else if (session->state != UVZK_STATE_CONNECTED) {
+        move(session, UVZK_STATE_RECONNECTED, news);
+    }
+}
+
+static void gone(struct uvzk__session *session, struct uvzk__session_news *news)
+{
+    session->connected = false;
+    session->session_id = 0;
+    move(session, UVZK_STATE_LOST, news);
+}
+
+struct uvzk__session_news uvzk__session_step(struct uvzk__session *session,
+                                             const struct uvzk__session_event *event,
+                                             uint64_t now_ms)
+{
+    struct uvzk__session_news news = {.count = 0};
+
+    switch (event->kind) {
+    case UVZK__SESSION_CONNECTED:
+        connected(session, event, &news);
+        break;
+    case UVZK__SESSION_SUSPENDED:
+        session->connected = false;
+        if (session->state == UVZK_STATE_CONNECTED ||
+            session->state == UVZK_STATE_RECONNECTED) {
+            session->suspended_ms = now_ms;
+            move(session, UVZK_STATE_SUSPENDED, &news);
+        }
+        break;
+    case UVZK__SESSION_EXPIRED:
+    case UVZK__SESSION_AUTH_FAILED:
+        gone(session, &news);
+        break;
+    case UVZK__SESSION_OPEN_FAILED:
+        session->connected = false;
+        break;
+    }
+    return news;
+}
+
+uint64_t uvzk__session_lost_at(const struct uvzk__session *session)
+{
+    if (session->state != UVZK_STATE_SUSPENDED) {
+        return UINT64_MAX;
+    }
+    return session->suspended_ms + session->timeout_ms;
+}
+
+uint64_t uvzk__session_abandon_at(const struct uvzk__session *session)
+{
+    if (session->connected || session->session_id == 0) {
+        return UINT64_MAX;
+    }
+    return session->suspended_ms + ABANDON_AFTER * (uint64_t)session->timeout_ms;
+}
+
+struct uvzk__session_news uvzk__session_lapse(struct uvzk__session *session,
+                                              uint64_t now_ms)
+{
+    struct uvzk__session_news news = {.count = 0};
+
+    if (now_ms >= uvzk__session_lost_at(session)) {
+        move(session, UVZK_STATE_LOST, &news);
+    }
+    return news;
+}
+
+struct uvzk__session_news uvzk__session_close(struct uvzk__session *session)
+{
+    struct uvzk__session_news news = {.count = 0};
+
+    move(session, UVZK_STATE_CLOSED, &news);
+    return news;
+}

@@ -1,0 +1,60 @@
+/* What the user is told of the connection: Curator's ConnectionState, derived
+ * from the port's session events and the clock. A value: no pointers, no I/O.
+ *
+ *            CONNECTED event
+ *   LATENT ------------------> CONNECTED ----------+
+ *      |                                           | SUSPENDED event
+ *      |                       RECONNECTED ------->+-----> SUSPENDED
+ *      |                         ^      ^                   |    |
+ *      |                         |      +-- CONNECTED event +    | T passes, or the
+ *      |                         |          same session         | session is gone
+ *      +-- EXPIRED, AUTH_FAILED  +------- CONNECTED event ---- LOST
+ *          -> LOST
+ *
+ * A CONNECTED event that brings another session than the one before passes
+ * through LOST. CLOSED is final, from anywhere. The same state is never told
+ * twice in a row. LOST by the clock is a guess (Curator makes the same one): if
+ * the session turns out alive the waiters of the queue still have their places. */
+#ifndef UVZK_SESSION_H
+#define UVZK_SESSION_H
+
+#include "engine/port.h"
+
+struct uvzk__session {
+    uvzk_state_t state;
+    bool connected; /* rpcs may be submitted */
+    bool ever_connected;
+    int64_t session_id;    /* 0: none */
+    uint32_t timeout_ms;   /* negotiated; 0 before the first connection */
+    uint64_t suspended_ms; /* when the connection was lost */
+};
+
+/* At most two states to tell, in order. */
+struct uvzk__session_news {
+    uvzk_state_t states[2];
+    int count;
+    bool fresh;    /* CONNECTED to a session not known before */
+    bool replaced; /* and the one before was never said to have ended */
+};
+
+void uvzk__session_init(struct uvzk__session *);
+
+struct uvzk__session_news uvzk__session_step(struct uvzk__session *,
+                                             const struct uvzk__session_event *,
+                                             uint64_t now_ms);
+
+/* When the clock alone will make it LOST; UINT64_MAX when it will not. */
+uint64_t uvzk__session_lost_at(const struct uvzk__session *);
+
+/* When it is given up: a server that has lost its data, say, refuses the session
+ * for good without ending it, and only a new one helps. Long after LOST, so that
+ * an outage of the servers costs nobody a place while there is hope; UINT64_MAX
+ * when connected. */
+uint64_t uvzk__session_abandon_at(const struct uvzk__session *);
+
+/* The moment of LOST has come. */
+struct uvzk__session_news uvzk__session_lapse(struct uvzk__session *, uint64_t now_ms);
+
+struct uvzk__session_news uvzk__session_close(struct uvzk__session *);
+
+#endif

@@ -1,0 +1,16 @@
+#ifndef UVZK_TUNING_H
+#define UVZK_TUNING_H
+
+/* The optimisations, each to be switched off here. Without any the client runs
+ * the plain algorithm: create, list, watch, delete. */
+enum uvzk__tuning {
+    UVZK__TUNE_PIPELINE = 1,       /* the listing leaves behind the create,
+                                      without waiting for its reply */
+    UVZK__TUNE_LOCAL_HANDOVER = 2, /* the next local contender is granted while
+                                      the released node is still being deleted */
+    UVZK__TUNE_FIRST_SUFFIX = 4,   /* suffix 0: granted without a listing */
+    UVZK__TUNE_BATCH = 8,          /* deletes of many locks in one multi */
+    UVZK__TUNE_ALL = 15
+};
+
+#endif

@@ -1,0 +1,227 @@
+/* The user's multi with a check of every znode of a hold in front: all of it is done,
+ * and the hold stood at that moment, or nothing is. */
+#include <string.h>
+
+#include "base/path.h"
+#include "claim/acquisition.h"
+#include "engine/acl.h"
+#include "hold/rollcall.h"
+#include "recipes/driven.h"
+
+#define OP_BYTES 40U /* of an operation without its path, data and ACL, at most */
+
+/* What an operation behind the checks points to. */
+struct copy {
+    char *path;
+    void *data;
+    struct uvzk__acl acl;
+};
+
+struct guarded_write {
+    uvzk_guarded_write_t *shell;
+    uvzk_guarded_write_cb cb;
+    size_t count;
+    struct copy copies[];
+};
+
+static void free_write(struct guarded_write *write)
+{
+    for (size_t i = 0; i < write->count; i++) {
+        uvzk__free(write->copies[i].path);
+        uvzk__free(write->copies[i].data);
+    }
+    uvzk__free(write);
+}
+
+/* -------------------------------------------------------------------- checking */
+
+static bool has_data(const uvzk_write_op_t *op)
+{
+    return op->kind == UVZK_WRITE_CREATE || op->kind == UVZK_WRITE_SET;
+}
+
+static int check_op(const struct uvzk__client *client, const uvzk_write_op_t *op)
+{
+    if (op->kind > UVZK_WRITE_CHECK || op->path == NULL || op->version < -1 ||
+        (has_data(op) && op->data == NULL && op->data_length > 0)) {
+        return UV_EINVAL;
+    }
+    return uvzk__path_validate_below(client->ns, op->path);
+}
+
+static int check_ops(const struct uvzk__client *client, const uvzk_write_op_t *ops,
+                     size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int status = check_op(client, &ops[i]);
+        if (status != 0) {
+            return status;
+        }
+        size_t data = has_data(&ops[i]) ? ops[i].data_length : 0;
+        if (data > UVZK__DATA_MAX) {
+            return UV_EINVAL;
+        }
+        bytes += OP_BYTES + strlen(ops[i].path) + data;
+        if (bytes > UVZK__DATA_MAX) {
+            return UV_EINVAL;
+        }
+    }
+    return 0;
+}
+
+/* A check cannot tell one znode of a fixed name from the next. */
+static bool can_be_checked(const struct uvzk__rollcall *rollcall)
+{
+    for (size_t i = 0; i < rollcall->count; i++) {
+        const struct uvzk__contender *contender = rollcall->contenders[i];
+        if (contender->claim->kind == &uvzk__claim_driven &&
+            uvzk__has_fixed_name(contender)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All of it: the checks and the ACLs too. */
+static bool fits(const struct uvzk__rollcall *rollcall, size_t behind)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < rollcall->count + behind && bytes <= UVZK__DATA_MAX; i++) {
+        const struct uvzk__op *op = &rollcall->ops[i];
+        bytes += OP_BYTES + strlen(op->path) + op->data_length;
+        bytes += op->acl == NULL ? 0 : uvzk__acl_bytes(op->acl);
+    }
+    return bytes <= UVZK__DATA_MAX;
+}
+
+/* --------------------------------------------------------------------- copying */
+
+static int copy_op(struct uvzk__client *client, struct copy *copy, struct uvzk__op *to,
+                   const uvzk_write_op_t *from)
+{
+    static const enum uvzk__op_kind kinds[] = {
+        [UVZK_WRITE_CREATE] = UVZK__OP_CREATE,
+        [UVZK_WRITE_SET] = UVZK__OP_SET,
+        [UVZK_WRITE_DELETE] = UVZK__OP_DELETE,
+        [UVZK_WRITE_CHECK] = UVZK__OP_CHECK,
+    };
+
+    copy->path = uvzk__path_join(client->ns, from->path);
+    if (copy->path == NULL) {
+        return UV_ENOMEM;
+    }
+    if (has_data(from) && from->data != NULL) {
+        copy->data = uvzk__memdup(from->data, from->data_length);
+        if (copy->data == NULL) {
+            return UV_ENOMEM;
+        }
+        to->data = copy->data;
+        to->data_length = from->data_length;
+    }
+    to->kind = kinds[from->kind];
+    to->mode = UVZK__PERSISTENT;
+    to->version = from->version;
+    to->path = copy->path;
+    if (from->kind == UVZK_WRITE_CREATE) {
+        to->acl = uvzk__acl_of(client, copy->path, &copy->acl);
+    }
+    return 0;
+}
+
+static struct guarded_write *copy_ops(struct uvzk__rollcall *rollcall,
+                                      const uvzk_write_op_t *ops, size_t count)
+{
+    struct guarded_write *write =
+        uvzk__calloc(1, sizeof(*write) + count * sizeof(struct copy));
+
+    if (write == NULL) {
+        return NULL;
+    }
+    write->count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (copy_op(rollcall->client, &write->copies[i],
+                    &rollcall->ops[rollcall->count + i], &ops[i]) != 0) {
+            free_write(write);
+            return NULL;
+        }
+    }
+    return write;
+}
+
+/* --------------------------------------------------------------------- sending */
+
+static void written(struct uvzk__rollcall *rollcall, const struct uvzk__reply *reply,
+                    int status, size_t failed)
+{
+    struct guarded_write *write = rollcall->data;
+    uvzk_guarded_write_t *shell = write->shell;
+    uvzk_guarded_write_cb cb = write->cb;
+
+    (void)reply;
+    if (status == UVZK_EEXPIRED) {
+        status = UVZK_ECONNLOSS; /* it may have been done before the session ended */
+    }
+    free_write(write);
+    shell->impl = NULL;
+    cb(shell, status, failed);
+}
+
+static void discard(struct uvzk__rollcall *rollcall, struct guarded_write *write)
+{
+    if (write != NULL) {
+        free_write(write);
+    }
+    if (rollcall != NULL) {
+        uvzk__rollcall_free(rollcall);
+    }
+}
+
+static int submit(struct uvzk__claim *claim, uvzk_guarded_write_t *shell,
+                  const uvzk_write_op_t *ops, size_t count, uvzk_guarded_write_cb cb)
+{
+    struct uvzk__rollcall *rollcall = uvzk__rollcall_new(claim, count);
+    struct guarded_write *write = NULL;
+    int status = rollcall == NULL ? UV_ENOMEM : 0;
+
+    if (status == 0 && !can_be_checked(rollcall)) {
+        status = UV_ENOTSUP;
+    }
+    if (status == 0) {
+        write = copy_ops(rollcall, ops, count);
+        status = write == NULL ? UV_ENOMEM : fits(rollcall, count) ? 0 : UV_EINVAL;
+    }
+    if (status != 0) {
+        discard(rollcall, write);
+        return status;
+    }
+    write->shell = shell;
+    write->cb = cb;
+    shell->impl = write;
+    rollcall->done = written;
+    rollcall->data = write;
+    uvzk__rollcall_send(rollcall, count);
+    return 0;
+}
+
+int uvzk_guarded_write(uvzk_acquire_t *hold, uvzk_guarded_write_t *shell,
+                       const uvzk_write_op_t *ops, size_t count, uvzk_guarded_write_cb cb)
+{
+    if (hold == NULL || shell == NULL || ops == NULL || count == 0 || cb == NULL) {
+        return UV_EINVAL;
+    }
+    struct uvzk__claim *claim = uvzk__hold_of(hold);
+    if (claim == NULL) {
+        return UVZK_ENOTHELD;
+    }
+    if (shell->impl != NULL) {
+        return UV_EBUSY;
+    }
+    int status = check_ops(claim->client, ops, count);
+    if (status != 0) {
+        return status;
+    }
+    return submit(claim, shell, ops, count, cb);
+}

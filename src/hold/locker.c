@@ -1,0 +1,64 @@
+/* Curator's Locker: acquire, let the user work, release. Made of the public verbs
+ * alone, so that it works with every recipe.
+ *
+ *   asked for --> locked_cb --> uvzk_locker_done --> released --> unlocked_cb
+ *      |             |                                              ^
+ *      `- refused ---+- lost ---------------------------------------'  */
+#include "base/list.h"
+#include "base/memory.h"
+#include "uvzk.h"
+
+struct locker {
+    uvzk_locked_cb locked_cb;
+    uvzk_unlocked_cb unlocked_cb;
+};
+
+static void over(uvzk_acquire_t *hold, int status)
+{
+    uvzk_locker_t *shell = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
+    struct locker *locker = shell->impl;
+    uvzk_unlocked_cb unlocked_cb = locker->unlocked_cb;
+
+    shell->impl = NULL;
+    uvzk__free(locker);
+    unlocked_cb(shell, status);
+}
+
+static void acquired(uvzk_acquire_t *hold, int status)
+{
+    uvzk_locker_t *shell = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
+    const struct locker *locker = shell->impl;
+
+    if (status == 0) {
+        locker->locked_cb(shell);
+    } else {
+        over(hold, status);
+    }
+}
+
+int uvzk_locker_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
+                    const uvzk_acquire_options_t *options, uvzk_locked_cb locked_cb,
+                    uvzk_unlocked_cb unlocked_cb)
+{
+    if (lock == NULL || shell == NULL || locked_cb == NULL || unlocked_cb == NULL) {
+        return UV_EINVAL;
+    }
+    struct locker *locker = uvzk__calloc(1, sizeof(*locker));
+    if (locker == NULL) {
+        return UV_ENOMEM;
+    }
+    locker->locked_cb = locked_cb;
+    locker->unlocked_cb = unlocked_cb;
+    int status = uvzk_lock_acquire(lock, &shell->hold, options, acquired, over);
+    if (status != 0) {
+        uvzk__free(locker);
+        return status;
+    }
+    shell->impl = locker;
+    return 0;
+}
+
+int uvzk_locker_done(uvzk_locker_t *shell)
+{
+    return shell == NULL ? UV_EINVAL : uvzk_release(&shell->hold, over);
+}

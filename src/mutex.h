@@ -1,9 +1,0 @@
-/* InterProcessMutex, as a multi lock knows it. */
-#ifndef UVZK_MUTEX_H
-#define UVZK_MUTEX_H
-
-#include "lock.h"
-
-extern const struct uvzk__lock_kind uvzk__mutex;
-
-#endif

@@ -1,0 +1,332 @@
+#include "proof/prover.h"
+
+#include <string.h>
+
+#include "engine/barrier.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+
+/* A proof names all who wait for it, as long as the request stays well below what a server
+ * reads, and some of the nodes that hold; the others get their turn in the next ones. */
+#define CANDIDATES_A_PROOF 1000U
+#define HELD_A_PROOF 128U
+#define BYTES_A_PROOF (256U * 1024U)
+
+/* Of an op, besides its path. */
+#define OP_BYTES 20U
+
+struct inquest {
+    struct uvzk__rpc rpc;
+    struct uvzk__client *client;
+    uint64_t stamp; /* client->stamp of its submission */
+    size_t count, bytes;
+    struct uvzk__op *ops;
+    struct uvzk__witness **witnesses; /* of each op */
+};
+
+static struct uvzk__witness *witness_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__witness, link);
+}
+
+static uint64_t period(const struct uvzk__client *client)
+{
+    return uvzk__proof_period(&client->proof);
+}
+
+static void touch_at(struct uvzk__client *client, uint64_t at_ms)
+{
+    uvzk__timed_set(client, &client->touch, at_ms);
+}
+
+/* -------------------------------------------------------------- the requests */
+
+static void touch_candidates(struct uvzk__client *client)
+{
+    struct uvzk__link *link;
+
+    for (link = client->candidates.next; link != &client->candidates; link = link->next) {
+        client->witnesses->answered(witness_at(link));
+    }
+}
+
+static void free_inquest(struct inquest *inquest)
+{
+    if (inquest != NULL) {
+        uvzk__free(inquest->ops);
+        uvzk__free(inquest->witnesses);
+        uvzk__free(inquest);
+    }
+}
+
+static size_t length_of(const struct uvzk__link *head, size_t most)
+{
+    size_t length = 0;
+
+    for (const struct uvzk__link *link = head->next; link != head && length < most;
+         link = link->next) {
+        length++;
+    }
+    return length;
+}
+
+/* With room for all that it may name; NULL when out of memory. */
+static struct inquest *new_inquest(struct uvzk__client *client)
+{
+    struct inquest *inquest = uvzk__calloc(1, sizeof(*inquest));
+    size_t room = length_of(&client->candidates, CANDIDATES_A_PROOF) +
+                  length_of(&client->held, HELD_A_PROOF);
+
+    if (inquest == NULL) {
+        return NULL;
+    }
+    inquest->client = client;
+    if (room > 0) {
+        inquest->ops = uvzk__calloc(room, sizeof(inquest->ops[0]));
+        inquest->witnesses = uvzk__calloc(room, sizeof(struct uvzk__witness *));
+        if (inquest->ops == NULL || inquest->witnesses == NULL) {
+            free_inquest(inquest);
+            return NULL;
+        }
+    }
+    return inquest;
+}
+
+/* One that may not be read is left out from now on, or the checks of all others would come
+ * to nothing for ever; who waits for its proof cannot have it. */
+static void is_to_blame(struct uvzk__client *client, struct uvzk__witness *witness,
+                        int status)
+{
+    if (status == UVZK_ENONODE) {
+        client->witnesses->missing(witness);
+    } else if (witness->held) {
+        witness->unreadable = true;
+    } else {
+        client->witnesses->refused(witness, status);
+    }
+}
+
+/* The ops are looked at in their order: those before the one to blame have passed. */
+static void vouch(const struct inquest *inquest, size_t passed)
+{
+    for (size_t i = 0; i < passed; i++) {
+        inquest->client->witnesses->stands(inquest->witnesses[i], inquest->stamp);
+    }
+}
+
+static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct inquest *inquest = UVZK__CONTAINER_OF(rpc, struct inquest, rpc);
+    struct uvzk__client *client = inquest->client;
+    int status = reply->status;
+
+    client->proofs_under_way--;
+    uvzk__answered(client, rpc, status, rpc->kind == UVZK__RPC_MULTI);
+    if (status == 0) {
+        vouch(inquest, inquest->count);
+    } else if ((status == UVZK_ENONODE || status == UVZK_ENOAUTH) &&
+               reply->failed_op < inquest->count) {
+        is_to_blame(client, inquest->witnesses[reply->failed_op], status);
+        vouch(inquest, reply->failed_op);
+        touch_at(client, uvzk__now(client)); /* the others are not checked yet */
+    }
+    for (size_t i = 0; i < inquest->count; i++) {
+        client->witnesses->dismiss(inquest->witnesses[i]);
+    }
+    free_inquest(inquest);
+    touch_candidates(client);
+}
+
+static void call(struct inquest *inquest, struct uvzk__witness *witness)
+{
+    struct uvzk__op *op = &inquest->ops[inquest->count];
+
+    inquest->client->witnesses->call(witness, op);
+    witness->inquired = true;
+    inquest->witnesses[inquest->count++] = witness;
+    inquest->bytes += strlen(op->path) + OP_BYTES;
+}
+
+/* Takes so many nodes at most from the head of the list and moves them to its tail. */
+static void summon(struct inquest *inquest, struct uvzk__link *head, size_t most)
+{
+    for (size_t left = length_of(head, most); left > 0; left--) {
+        struct uvzk__witness *witness = witness_at(head->next);
+        const char *path = inquest->client->witnesses->path(witness);
+        if (inquest->bytes + strlen(path) + OP_BYTES > BYTES_A_PROOF) {
+            return;
+        }
+        uvzk__list_append(head, uvzk__list_take(head));
+        if (!witness->held || !witness->unreadable) {
+            call(inquest, witness);
+        }
+    }
+}
+
+/* A proof if there is anything to prove, else a touch: a cheap read that lets
+ * the next grant know how lately the leader has heard of us. */
+static void inquire(struct uvzk__client *client)
+{
+    struct inquest *inquest = new_inquest(client);
+
+    if (inquest == NULL) {
+        touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->proof));
+        return;
+    }
+    summon(inquest, &client->candidates, CANDIDATES_A_PROOF);
+    if (client->proof.mode == UVZK_PROOF_QUORUM) {
+        summon(inquest, &client->held, HELD_A_PROOF);
+    }
+    bool holds = client->proof.mode == UVZK_PROOF_QUORUM &&
+                 !uvzk__list_empty(&client->held); /* though none of it may be read */
+    if (inquest->count > 0 || holds) {
+        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_MULTI, NULL, inquest_replied);
+        inquest->rpc.ops = inquest->ops;
+        inquest->rpc.op_count = inquest->count;
+        client->proof_count++;
+    } else if (client->proof.mode == UVZK_PROOF_SYNC) {
+        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_SYNC, "/", inquest_replied);
+        client->proof_count++;
+    } else {
+        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_EXISTS, "/", inquest_replied);
+    }
+    client->proofs_under_way++;
+    uvzk__submit(client, &inquest->rpc);
+    inquest->stamp = client->stamp;
+}
+
+static void touch_due(struct uvzk__timed *timed)
+{
+    struct uvzk__client *client = UVZK__CONTAINER_OF(timed, struct uvzk__client, touch);
+
+    if (!client->session.connected || !uvzk__barrier_open(client) ||
+        client->port_closing) {
+        return; /* the barrier's reply begins anew */
+    }
+    bool proves = client->proof.mode != UVZK_PROOF_NONE;
+    if (proves) {
+        touch_at(client, uvzk__now(client) + period(client));
+    }
+    if (client->proofs_under_way == 0 &&
+        (proves || !uvzk__list_empty(&client->candidates))) {
+        inquire(client);
+    }
+}
+
+/* -------------------------------------------------------------- the moments */
+
+static void expiry_due(struct uvzk__timed *timed)
+{
+    struct uvzk__client *client = UVZK__CONTAINER_OF(timed, struct uvzk__client, expiry);
+
+    uvzk__prover_check(client);
+    uvzk__prover_schedule(client);
+}
+
+void uvzk__prover_init(struct uvzk__client *client)
+{
+    client->touch.due = touch_due;
+    client->expiry.due = expiry_due;
+}
+
+/* A period after the last request of the kind, but while something is held no
+ * later than a period after the last proof: touches prove nothing. */
+static void schedule_touch(struct uvzk__client *client)
+{
+    uint64_t now = uvzk__now(client), at = now + period(client);
+
+    if (!uvzk__list_empty(&client->held) && client->proofs_under_way == 0) {
+        uint64_t due = client->proof.proved_ms + period(client);
+        at = due < now ? now : due;
+    }
+    if (!client->touch.deadline.armed || client->touch.deadline.at_ms > at) {
+        touch_at(client, at);
+    }
+}
+
+void uvzk__prover_schedule(struct uvzk__client *client)
+{
+    if (client->session.connected && client->proof.mode != UVZK_PROOF_NONE) {
+        schedule_touch(client);
+    }
+    if (uvzk__list_empty(&client->held) || client->proof.valid_until == UINT64_MAX) {
+        uvzk__timed_clear(client, &client->expiry);
+    } else if (!client->expiry.deadline.armed ||
+               client->expiry.deadline.at_ms != client->proof.valid_until) {
+        uvzk__timed_set(client, &client->expiry, client->proof.valid_until);
+    }
+}
+
+void uvzk__prover_answered(struct uvzk__client *client, const struct uvzk__rpc *rpc,
+                           bool write)
+{
+    bool sync = rpc->kind == UVZK__RPC_SYNC && client->proof.mode == UVZK_PROOF_SYNC;
+
+    uvzk__proof_answered(&client->proof, rpc->sent_ms, uvzk__now(client), write || sync);
+    uvzk__prover_schedule(client);
+}
+
+void uvzk__prover_refresh(struct uvzk__client *client)
+{
+    if (!uvzk__list_empty(&client->candidates)) {
+        touch_at(client, uvzk__now(client));
+    } else if (client->proof.mode != UVZK_PROOF_NONE) {
+        /* What waits to be sent goes first, and is as good as a touch. */
+        touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->proof));
+    }
+    uvzk__prover_schedule(client);
+}
+
+/* ------------------------------------------------------------ the witnesses */
+
+void uvzk__prover_want(struct uvzk__client *client, struct uvzk__witness *witness)
+{
+    uint64_t at = uvzk__now(client);
+
+    if (uvzk__list_empty(&witness->link)) {
+        uvzk__list_append(&client->candidates, &witness->link);
+        witness->inquired = false;
+    } else if (witness->inquired) {
+        at += uvzk__proof_retry(&client->proof); /* one has just come to nothing */
+    } /* else the one that may be under way does not name it: it has the next one */
+    if (client->proofs_under_way == 0 && client->session.connected &&
+        (!client->touch.deadline.armed || client->touch.deadline.at_ms > at)) {
+        touch_at(client, at);
+    }
+}
+
+void uvzk__prover_unwant(struct uvzk__witness *witness)
+{
+    if (!witness->held) {
+        uvzk__list_remove(&witness->link);
+    }
+}
+
+void uvzk__prover_hold(struct uvzk__client *client, struct uvzk__witness *witness)
+{
+    uvzk__list_remove(&witness->link);
+    witness->held = true;
+    witness->unreadable = false;
+    uvzk__list_append(&client->held, &witness->link);
+    uvzk__prover_schedule(client);
+}
+
+void uvzk__prover_let_go(struct uvzk__client *client, struct uvzk__witness *witness)
+{
+    witness->held = false;
+    uvzk__list_remove(&witness->link);
+    uvzk__prover_schedule(client);
+}
+
+void uvzk__prover_check(struct uvzk__client *client)
+{
+    struct uvzk__link held, *link;
+
+    if (client->proof.valid_until > uvzk__now(client)) {
+        return;
+    }
+    uvzk__list_move(&client->held, &held);
+    while ((link = uvzk__list_take(&held)) != NULL) {
+        client->witnesses->lapsed(witness_at(link));
+    }
+}

@@ -1,0 +1,214 @@
+#include "recipes/bid.h"
+
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+
+#define BIT(state) (1U << (state))
+
+int uvzk__bid_new(struct uvzk__claim *claim, struct uvzk__queue *leases, uint32_t wanted,
+                  uint64_t (*max)(const struct uvzk__claim *))
+{
+    struct uvzk__bid *bid = uvzk__calloc(1, sizeof(*bid));
+
+    if (bid == NULL) {
+        return UV_ENOMEM;
+    }
+    bid->claim = claim;
+    bid->leases = leases;
+    bid->wanted = wanted;
+    bid->max = max;
+    bid->counted = true;
+    uvzk__list_init(&bid->in_line);
+    claim->extra = bid;
+    uvzk__leases(leases)->bids++;
+    return 0;
+}
+
+void uvzk__bid_free(struct uvzk__claim *claim)
+{
+    struct uvzk__bid *bid = uvzk__bid_of(claim);
+
+    if (bid != NULL) {
+        uvzk__leases(bid->leases)->bids--;
+        uvzk__list_remove(&bid->in_line);
+        uvzk__queue_touch(bid->leases);
+        uvzk__free(bid);
+    }
+}
+
+/* ---------------------------------------------------------------- its leases */
+
+/* The list's head is such a link, too. */
+static struct uvzk__contender *lease_after(const struct uvzk__claim *claim,
+                                           struct uvzk__link *link)
+{
+    for (link = link->next; link != &claim->contenders; link = link->next) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
+        if (!contender->ticket) {
+            return contender;
+        }
+    }
+    return NULL;
+}
+
+struct uvzk__contender *uvzk__first_lease(const struct uvzk__claim *claim)
+{
+    return lease_after(claim, claim->contenders.next->prev);
+}
+
+struct uvzk__contender *uvzk__next_lease(const struct uvzk__contender *lease)
+{
+    return lease_after(lease->claim, lease->in_claim.next->prev);
+}
+
+uint32_t uvzk__bid_leases(const struct uvzk__bid *bid)
+{
+    uint32_t count = 0;
+
+    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        count++;
+    }
+    return count;
+}
+
+uint32_t uvzk__bid_leases_out(const struct uvzk__bid *bid)
+{
+    uint32_t count = 0;
+
+    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        count += uvzk__node_has_place(&lease->node);
+    }
+    return count;
+}
+
+bool uvzk__bid_begun(const struct uvzk__bid *bid)
+{
+    const unsigned nothing_sent = BIT(UVZK__NODE_CREATING) | BIT(UVZK__NODE_PARENTS);
+
+    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        if (!(nothing_sent & BIT(lease->node.state)) || lease->node.in_flight) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all are in one of these states, none on its way and none given up. */
+static bool all_in_state(const struct uvzk__bid *bid, unsigned states)
+{
+    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        if (!(states & BIT(lease->node.state)) || lease->node.in_flight ||
+            lease->given_up) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool uvzk__bid_all_stand(const struct uvzk__bid *bid)
+{
+    return all_in_state(bid, BIT(UVZK__NODE_STANDING));
+}
+
+bool uvzk__bid_complete(const struct uvzk__bid *bid)
+{
+    uint32_t standing = 0;
+
+    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        if (lease->node.state != UVZK__NODE_STANDING || lease->given_up) {
+            return false;
+        }
+        standing++;
+    }
+    return standing == bid->wanted;
+}
+
+bool uvzk__bid_settled(const struct uvzk__bid *bid)
+{
+    return all_in_state(bid, BIT(UVZK__NODE_STANDING) | BIT(UVZK__NODE_CREATING));
+}
+
+/* ------------------------------------------------------------------- its turn */
+
+static struct uvzk__bid *bid_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__bid, in_line);
+}
+
+/* Those that are served together come in order, so its place is nearly always last. */
+static void line_up(struct uvzk__bid *bid)
+{
+    struct uvzk__link *head = &uvzk__leases(bid->leases)->bidding, *at = head;
+
+    uvzk__list_remove(&bid->in_line);
+    while (at->prev != head && bid_at(at->prev)->token > bid->token) {
+        at = at->prev;
+    }
+    uvzk__list_insert_before(at, &bid->in_line);
+}
+
+void uvzk__bid_begin(struct uvzk__bid *bid)
+{
+    bid->token = bid->ticket->node.place.czxid;
+    line_up(bid);
+}
+
+void uvzk__bid_granted(struct uvzk__bid *bid)
+{
+    uvzk__list_remove(&bid->in_line);
+}
+
+void uvzk__bid_ungranted(struct uvzk__bid *bid)
+{
+    line_up(bid);
+}
+
+/* -------------------------------------------------------------------- filling */
+
+int uvzk__bid_fill(struct uvzk__bid *bid)
+{
+    int status = 0;
+
+    for (uint32_t have = uvzk__bid_leases(bid); status == 0 && have < bid->wanted;
+         have++) {
+        struct uvzk__contender *lease;
+        status = uvzk__contender_new(bid->claim, bid->leases, UVZK__TOKEN_LEASE, &lease);
+        if (status == 0) {
+            lease->once = true;
+        }
+    }
+    return status;
+}
+
+/* They become those of a claim that is over at once. Their data stay what they are, and
+ * are known to be. */
+int uvzk__bid_return(struct uvzk__bid *bid, uint32_t leases, bool surplus)
+{
+    struct uvzk__claim *claim = bid->claim, *returned;
+    const uvzk_acquire_options_t options = {.node_data = claim->data,
+                                            .node_data_length = claim->data_length};
+
+    returned = uvzk__claim_new(claim->lock, claim->kind, &options);
+    if (returned == NULL) {
+        return UV_ENOMEM;
+    }
+    if (uvzk__bid_new(returned, bid->leases, leases, bid->max) != 0) {
+        uvzk__claim_free(returned);
+        return UV_ENOMEM;
+    }
+    uvzk__bid_of(returned)->surplus = surplus;
+    while (leases-- > 0) {
+        struct uvzk__contender *lease = uvzk__first_lease(claim);
+        uvzk__claim_detach(lease);
+        uvzk__claim_attach(returned, lease);
+    }
+    uvzk__claim_end(returned, 0);
+    return 0;
+}

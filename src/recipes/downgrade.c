@@ -1,0 +1,100 @@
+#include "recipes/downgrade.h"
+
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "directory/vouching.h"
+#include "engine/submission.h"
+
+struct downgrade {
+    struct uvzk__contender *writer; /* pinned */
+    struct uvzk__place writer_place;
+    struct uvzk__op ops[2];
+};
+
+static void forget(struct uvzk__claim *reading)
+{
+    struct downgrade *downgrade = reading->extra;
+
+    if (downgrade != NULL) {
+        reading->extra = NULL;
+        uvzk__contender_unpin(downgrade->writer);
+        uvzk__free(downgrade);
+    }
+}
+
+int uvzk__downgrade_prepare(struct uvzk__claim *reading, struct uvzk__claim *writing)
+{
+    struct downgrade *downgrade = uvzk__calloc(1, sizeof(*downgrade));
+
+    if (downgrade == NULL) {
+        return UV_ENOMEM;
+    }
+    downgrade->writer = uvzk__claim_first(writing);
+    downgrade->writer_place = downgrade->writer->node.place;
+    uvzk__contender_pin(downgrade->writer);
+    reading->extra = downgrade;
+    return 0;
+}
+
+/* The writer's node is gone, and the hold with it. */
+static int become_ordinary(struct uvzk__contender *reader, struct downgrade *downgrade)
+{
+    if (!downgrade->writer->ended) {
+        uvzk__contender_missing(downgrade->writer);
+    }
+    reader->writer_czxid = 0;
+    forget(reader->claim);
+    return uvzk__contender_rename(reader);
+}
+
+static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *reader = UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct downgrade *downgrade = reader->claim->extra;
+    const struct uvzk__place place = downgrade->writer_place;
+    int status = reply->status;
+
+    uvzk__answered(reader->client, rpc, status, true);
+    if (status == UVZK_ENONODE) {
+        status = become_ordinary(reader, downgrade) == 0 ? UVZK_ENOTSENT : UV_EIO;
+    } else if (status == 0) {
+        reader->covered = true;
+    }
+    uvzk__node_created(&reader->node, status, place);
+    if (status == 0) {
+        uvzk__vouch(reader, reader->create_stamp);
+    }
+    uvzk__contender_follow(reader);
+}
+
+static void create(struct uvzk__contender *reader)
+{
+    struct downgrade *downgrade = reader->claim->extra;
+
+    if (downgrade == NULL) {
+        uvzk__contender_create(reader);
+        return;
+    }
+    uvzk__contender_name(reader, downgrade->writer_place.sequence);
+    uvzk__contender_check_op(downgrade->writer, &downgrade->ops[0]);
+    downgrade->ops[1].kind = UVZK__OP_CREATE;
+    downgrade->ops[1].mode = UVZK__EPHEMERAL;
+    downgrade->ops[1].path = reader->path;
+    downgrade->ops[1].acl = uvzk__contender_acl(reader);
+    uvzk__contender_data(reader, &downgrade->ops[1].data, &downgrade->ops[1].data_length);
+    uvzk__rpc_prepare(&reader->rpc, UVZK__RPC_MULTI, NULL, created);
+    reader->rpc.ops = downgrade->ops;
+    reader->rpc.op_count = 2;
+    uvzk__node_sent(&reader->node);
+    uvzk__submit(reader->client, &reader->rpc);
+    reader->create_stamp = reader->client->stamp;
+}
+
+const struct uvzk__claim_kind uvzk__claim_reading = {
+    .granted = uvzk__claim_plain_granted,
+    .ungranted = uvzk__claim_plain_ungranted,
+    .ended = uvzk__claim_plain_ended,
+    .create = create,
+    .freed = forget,
+};

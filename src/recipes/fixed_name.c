@@ -1,0 +1,236 @@
+#include "recipes/fixed_name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "engine/acl.h"
+#include "engine/submission.h"
+#include "recipes/driven.h"
+#include "recipes/lookout.h"
+
+/* Before a znode of ours, or of another one's, is looked at again that may not be read. */
+#define LOOK_AGAIN_MS 1000U
+
+static const char *name_of(const struct uvzk__contender *contender)
+{
+    return uvzk__driven_of(contender)->driver->name;
+}
+
+/* ------------------------------------------------------------------------- creating */
+
+static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__place place = {0, reply->stat.czxid};
+    bool taken = reply->status == UVZK_ENODEEXISTS;
+
+    uvzk__answered(contender->client, rpc, reply->status, true);
+    uvzk__contender_pin(contender);
+    if (reply->status == 0) {
+        contender->queue->fresh = false;
+        uvzk__driven_gets(contender);
+    }
+    uvzk__node_created(&contender->node, taken ? UVZK_ENOTSENT : reply->status, place);
+    uvzk__contender_follow(contender);
+    if (taken && !contender->ended) {
+        uvzk__driven_waits(contender, name_of(contender), 1);
+    }
+    uvzk__contender_unpin(contender);
+}
+
+static void create(struct uvzk__contender *contender)
+{
+    struct uvzk__rpc *rpc = &contender->rpc;
+
+    uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, created);
+    (void)snprintf(contender->path,
+                   strlen(contender->queue->path) + 1 + UVZK__FIXED_NAME_MAX + 1, "%s/%s",
+                   contender->queue->path, name_of(contender));
+    rpc->mode = UVZK__EPHEMERAL;
+    rpc->acl = uvzk__acl_of(contender->client, contender->path, &contender->acl);
+    uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
+    uvzk__submit(contender->client, rpc);
+    uvzk__contender_sent(contender);
+    uvzk__driven_asks(contender);
+}
+
+/* ----------------------------------------------------------------------- inspecting */
+
+/* Nothing in the name tells whose znode stands there, but its stat does: one of our
+ * session is this contender's, because no other one of ours was let near it. */
+static void inspected(struct uvzk__contender *contender, bool ours, int64_t czxid)
+{
+    struct uvzk__node *node = &contender->node;
+
+    if (node->state == UVZK__NODE_UNKNOWN && ours) {
+        uvzk__node_found(node, 0);
+        if (node->state == UVZK__NODE_IDENTIFYING) {
+            uvzk__node_sent(node);
+            uvzk__node_identified(node, 0, czxid, true);
+            uvzk__driven_gets(contender);
+        }
+    } else if (node->state == UVZK__NODE_UNKNOWN) {
+        uvzk__node_absent(node);
+    } else if (ours) {
+        uvzk__driven_of(contender)->confirmed = true;
+    } else {
+        uvzk__node_sent(node); /* an earlier delete was carried out */
+        uvzk__node_delete_replied(node, UVZK_ENONODE);
+    }
+    uvzk__contender_follow(contender);
+}
+
+/* The server will not tell. A look is taken again after a rest, for as long as a znode
+ * of ours may stand there: nobody else would delete it. */
+static void inspection_failed(struct uvzk__contender *contender, int status)
+{
+    bool refused = uvzk__is_answer(status); /* else there will be another chance */
+
+    if (refused && contender->node.state == UVZK__NODE_DOOMED) {
+        uvzk__contender_rest(contender, LOOK_AGAIN_MS);
+    } else if (refused) {
+        uvzk__queue_rest(contender->queue);
+        uvzk__contender_end(contender, status);
+    }
+}
+
+static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    int status = reply->status;
+    int64_t czxid = contender->node.place.czxid; /* 0: it has not been told */
+    bool ours = status == 0 &&
+                reply->stat.ephemeral_owner == contender->client->session.session_id &&
+                (czxid == 0 || czxid == reply->stat.czxid);
+
+    uvzk__answered(contender->client, rpc, status, false);
+    if (!contender->ended) {
+        uvzk__driven_of(contender)->inspecting = false;
+        if (status == 0 || status == UVZK_ENONODE) {
+            inspected(contender, ours, reply->stat.czxid);
+        } else {
+            inspection_failed(contender, status);
+        }
+    }
+    uvzk__contender_unpin(contender);
+}
+
+static void inspect(struct uvzk__contender *contender)
+{
+    struct uvzk__driven *driven = uvzk__driven_of(contender);
+
+    if (driven->inspecting || !uvzk__may_send(contender->client)) {
+        return;
+    }
+    driven->inspecting = true;
+    uvzk__contender_pin(contender);
+    uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
+    uvzk__submit(contender->client, &contender->rpc);
+}
+
+/* After a delete whose outcome is not known the name may be another one's. */
+bool uvzk__fixed_name_certain(struct uvzk__contender *contender)
+{
+    struct uvzk__driven *driven = uvzk__driven_of(contender);
+
+    if (!uvzk__has_fixed_name(contender) || !contender->node.delete_unknown) {
+        return true;
+    }
+    if (driven->confirmed) {
+        driven->confirmed = false;
+        return true;
+    }
+    inspect(contender);
+    return false;
+}
+
+/* --------------------------------------------------------------------- one at a time */
+
+static struct uvzk__contender *contender_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+}
+
+/* It has, or may have, or is about to have a znode. */
+static bool engaged(const struct uvzk__contender *contender)
+{
+    switch (contender->node.state) {
+    case UVZK__NODE_CREATING:
+        return contender->node.in_flight;
+    case UVZK__NODE_PARENTS:
+    case UVZK__NODE_RESTING:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* The name, as one of ours that is engaged with it has it; NULL: none is. */
+static const char *engaged_name(struct uvzk__queue *queue, const char *name)
+{
+    struct uvzk__link *heads[] = {&queue->holders, &queue->members, &queue->leaving,
+                                  &queue->strangers};
+
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        for (struct uvzk__link *link = heads[i]->next; link != heads[i];
+             link = link->next) {
+            struct uvzk__contender *contender = contender_at(link);
+            if (uvzk__has_fixed_name(contender) && engaged(contender) &&
+                strcmp(name_of(contender), name) == 0) {
+                return name_of(contender);
+            }
+        }
+    }
+    return NULL;
+}
+
+bool uvzk__fixed_name_taken(struct uvzk__queue *queue, const char *name)
+{
+    return engaged_name(queue, name) != NULL || uvzk__lookout_exists(queue, name);
+}
+
+/* taken: a name that is known to be engaged. */
+static void start_fixed(struct uvzk__contender *contender, const char **taken)
+{
+    struct uvzk__queue *queue = contender->queue;
+    const char *name = name_of(contender);
+
+    if (*taken == NULL || strcmp(*taken, name) != 0) {
+        *taken = engaged_name(queue, name);
+    }
+    if (*taken != NULL) {
+        uvzk__driven_tell_position(contender, 1);
+        uvzk__claim_end_tries(contender->claim);
+    } else if (uvzk__lookout_exists(queue, name)) {
+        uvzk__driven_waits(contender, name, 1);
+    } else if (!queue->resting && uvzk__may_send(queue->client)) {
+        create(contender);
+        *taken = name;
+    }
+}
+
+void uvzk__fixed_names_settle(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = queue->strangers.next;
+    const char *taken = NULL;
+
+    while (link != &queue->strangers) {
+        struct uvzk__contender *contender = contender_at(link);
+        link = link->next;
+        if (!uvzk__has_fixed_name(contender)) {
+            continue;
+        }
+        if (contender->node.state == UVZK__NODE_UNKNOWN && !queue->resting) {
+            inspect(contender);
+        } else if (contender->node.state == UVZK__NODE_CREATING &&
+                   !contender->node.in_flight &&
+                   uvzk__driven_of(contender)->lookout == NULL) {
+            start_fixed(contender, &taken);
+        }
+    }
+}

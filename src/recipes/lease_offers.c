@@ -1,0 +1,98 @@
+#include "recipes/lease_offers.h"
+
+#include <string.h>
+
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "directory/succession.h"
+
+static bool same_data(const struct uvzk__claim *one, const struct uvzk__claim *other)
+{
+    return one->data == NULL || other->data == NULL
+               ? one->data == other->data
+               : one->data_length == other->data_length &&
+                     memcmp(one->data, other->data, one->data_length) == 0;
+}
+
+static struct uvzk__claim *offer_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding);
+}
+
+static bool next_is_ours(const struct uvzk__queue *queue)
+{
+    return uvzk__next_is_ours(queue->client, UVZK__EXCLUSIVE,
+                              uvzk__leases(queue)->locks_path);
+}
+
+static struct uvzk__claim *offer_for(struct uvzk__bid *bid)
+{
+    struct uvzk__link *head = &uvzk__leases(bid->leases)->offers;
+
+    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+        struct uvzk__claim *offer = offer_at(link);
+        if (uvzk__bid_all_stand(uvzk__bid_of(offer)) && same_data(offer, bid->claim)) {
+            return offer;
+        }
+    }
+    return NULL;
+}
+
+void uvzk__leases_take_offers(struct uvzk__bid *bid)
+{
+    struct uvzk__claim *offer;
+    uint32_t have = uvzk__bid_leases(bid);
+
+    while (have < bid->wanted && (offer = offer_for(bid)) != NULL) {
+        struct uvzk__contender *lease = uvzk__first_lease(offer);
+        uvzk__claim_detach(lease); /* the last one takes the offer along */
+        uvzk__claim_attach(bid->claim, lease);
+        bid->ticket->once = true; /* without it others would wait for what we have */
+        uvzk__bid_begin(bid);
+        bid->handed_on = true;
+        bid->allowed = bid->max(bid->claim);
+        have++;
+    }
+}
+
+bool uvzk__leases_offer(struct uvzk__claim *claim)
+{
+    struct uvzk__bid *bid = uvzk__bid_of(claim);
+    struct uvzk__queue *queue = bid->leases;
+
+    if (bid->ticket != NULL || bid->surplus || !bid->counted || queue->unreadable ||
+        claim->contender_count != uvzk__bid_leases(bid) || !uvzk__bid_all_stand(bid) ||
+        (uvzk__leases(queue)->taker == NULL && !next_is_ours(queue))) {
+        return false;
+    }
+    for (struct uvzk__contender *lease = uvzk__first_lease(claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        if (lease->held) {
+            uvzk__contender_ungrant(lease);
+        }
+    }
+    uvzk__list_append(&uvzk__leases(queue)->offers, &claim->unwinding);
+    uvzk__queue_touch(queue);
+    return true;
+}
+
+void uvzk__leases_withdraw_offers(struct uvzk__queue *queue, bool asking)
+{
+    struct uvzk__link offers, *link;
+
+    if (uvzk__list_empty(&uvzk__leases(queue)->offers)) {
+        return;
+    }
+    bool served = uvzk__leases(queue)->taker == NULL ||
+                  uvzk__bid_complete(uvzk__leases(queue)->taker);
+    bool awaited = asking || (served && next_is_ours(queue));
+    uvzk__list_move(&uvzk__leases(queue)->offers, &offers);
+    while ((link = uvzk__list_take(&offers)) != NULL) {
+        if (awaited && uvzk__bid_all_stand(uvzk__bid_of(offer_at(link)))) {
+            uvzk__list_append(&uvzk__leases(queue)->offers, link);
+        } else {
+            uvzk__claim_withdraw(offer_at(link));
+        }
+    }
+}

@@ -1,0 +1,416 @@
+#include "recipes/leases.h"
+
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/foreigners.h"
+#include "directory/listing.h"
+#include "directory/parents.h"
+#include "directory/predecessor.h"
+#include "directory/queue.h"
+#include "directory/view.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "proof/prover.h"
+#include "recipes/lease_making.h"
+#include "recipes/lease_offers.h"
+
+static struct uvzk__contender *contender_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+}
+
+static struct uvzk__bid *bid_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__bid, in_line);
+}
+
+/* ------------------------------------------------------------------- counting */
+
+/* Everybody's leases, those included that are being deleted, or may have been made;
+ * those are not that nothing has been sent for yet. */
+static uint64_t leases_out(const struct uvzk__queue *queue)
+{
+    uint64_t count = queue->foreign_leases + queue->contender_count;
+
+    for (struct uvzk__link *link = queue->strangers.next; link != &queue->strangers;
+         link = link->next) {
+        enum uvzk__node_needs needs = uvzk__node_needs(&contender_at(link)->node);
+        count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
+    }
+    return count;
+}
+
+/* Whether all of its leases stand, a listing behind them has come, and it has not been
+ * counted; or only when there might be more than now. */
+static bool to_count(const struct uvzk__bid *bid)
+{
+    return !bid->claim->given_up && bid->leases->listed_stamp > bid->made_stamp &&
+           (!bid->counted || bid->max(bid->claim) < bid->allowed) &&
+           uvzk__bid_complete(bid);
+}
+
+/* Whether it has leases, or may have. */
+static bool has_begun(const struct uvzk__bid *bid)
+{
+    return !bid->claim->given_up && uvzk__bid_begun(bid);
+}
+
+/* The last such one in line; or NULL. */
+static struct uvzk__bid *last_that(struct uvzk__queue *queue,
+                                   bool (*is_it)(const struct uvzk__bid *))
+{
+    for (struct uvzk__link *link = uvzk__leases(queue)->bidding.prev;
+         link != &uvzk__leases(queue)->bidding; link = link->prev) {
+        if (is_it(bid_at(link))) {
+            return bid_at(link);
+        }
+    }
+    return NULL;
+}
+
+/* It waits on, for as long as its ticket stands. */
+static void withdraw(struct uvzk__bid *bid)
+{
+    int status = bid->ticket == NULL ? UVZK_EDELETED
+                                     : uvzk__bid_return(bid, uvzk__bid_leases(bid), true);
+
+    bid->counted = true;
+    bid->handed_on = false;
+    if (status != 0) {
+        bid->surplus = true;
+        uvzk__claim_end(bid->claim, status);
+    }
+}
+
+/* Until there are no more than there may be, or it has none itself: those behind it go
+ * first, counted or not, or they would be granted before it. False: what one of them has
+ * is not known yet. */
+static bool withdraw_surplus(struct uvzk__bid *bid, uint64_t *out)
+{
+    struct uvzk__bid *last = NULL;
+
+    while (last != bid && *out > bid->max(bid->claim)) {
+        last = last_that(bid->leases, has_begun);
+        if (!uvzk__bid_settled(last)) {
+            return false;
+        }
+        *out -= uvzk__bid_leases_out(last);
+        withdraw(last);
+    }
+    return true;
+}
+
+/* Whoever else makes leases counts after that, and sees ours. So those of ours may hold
+ * that there is room for beside all that the listing has shown; the others go, and hold
+ * nothing meanwhile. */
+static void count_made(struct uvzk__queue *queue)
+{
+    struct uvzk__bid *bid = last_that(queue, to_count);
+    uint64_t out = bid == NULL ? 0 : leases_out(queue);
+
+    while (bid != NULL && withdraw_surplus(bid, &out)) {
+        bid->counted = true;
+        bid->allowed = bid->max(bid->claim);
+        bid = last_that(queue, to_count);
+    }
+}
+
+/* ------------------------------------------------------------------- granting */
+
+static void grant(struct uvzk__bid *bid, bool on_credit)
+{
+    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        if (on_credit) {
+            uvzk__contender_on_credit(lease);
+        }
+        uvzk__contender_grant(lease);
+    }
+    uvzk__bid_granted(bid);
+    uvzk__claim_grant(bid->claim, bid->token);
+    if (bid->ticket != NULL) {
+        uvzk__contender_unwanted(bid->ticket);
+    }
+}
+
+/* All stand, but it is a while since that was seen, or the session is not proved. */
+static void want_proof(struct uvzk__bid *bid)
+{
+    struct uvzk__contender *lease = uvzk__first_lease(bid->claim);
+
+    while (lease != NULL && uvzk__contender_prove(lease)) {
+        lease = uvzk__next_lease(lease);
+    }
+}
+
+static bool just_seen(const struct uvzk__bid *bid)
+{
+    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+         lease = uvzk__next_lease(lease)) {
+        if (lease->vouched != lease->client->settlings) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_credit(const struct uvzk__bid *bid)
+{
+    return bid->handed_on && bid->leases->credits + bid->wanted <= UVZK__CREDITS_MAX;
+}
+
+/* Whether a ticket's delete is under way, which will check those on credit. */
+static bool credit_comes(const struct uvzk__bid *bid)
+{
+    const struct uvzk__queue *locks = uvzk__queue_find(
+        bid->claim->client, UVZK__EXCLUSIVE, uvzk__leases(bid->leases)->locks_path);
+
+    return bid->handed_on && bid->wanted <= UVZK__CREDITS_MAX && locks != NULL &&
+           !uvzk__list_empty(&locks->leaving);
+}
+
+/* True if it could be granted. If not, and it is not only a matter of credit, or of those
+ * ahead of it, a proof is wanted. */
+static bool grant_or_prove(struct uvzk__bid *bid, bool first)
+{
+    struct uvzk__client *client = bid->claim->client;
+    bool proved = uvzk__proof_grants(&client->proof, uvzk__now(client));
+    bool seen = just_seen(bid);
+
+    if (proved && first && (seen || has_credit(bid))) {
+        grant(bid, !seen);
+        return true;
+    }
+    if (!proved || (!seen && !credit_comes(bid))) {
+        want_proof(bid);
+    }
+    return false;
+}
+
+/* Its ticket was deleted by somebody else, and it stands at the tail again, or will: others
+ * are served before it. */
+static bool lost_its_place(const struct uvzk__bid *bid)
+{
+    return bid->ticket != NULL && (bid->ticket->node.state != UVZK__NODE_STANDING ||
+                                   bid->ticket->node.place.czxid != bid->token);
+}
+
+/* In the order of their tokens: nobody is granted before another one that has begun to
+ * have leases. */
+static void grant_complete(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = uvzk__leases(queue)->bidding.next;
+    bool first = true;
+
+    while (link != &uvzk__leases(queue)->bidding) {
+        struct uvzk__bid *bid = bid_at(link);
+        link = link->next;
+        if (!has_begun(bid)) {
+            continue;
+        }
+        if (!uvzk__bid_complete(bid)) {
+            first = false;
+        } else if (lost_its_place(bid)) {
+            withdraw(bid);
+        } else {
+            first = bid->counted && grant_or_prove(bid, first) && first;
+        }
+    }
+}
+
+/* ----------------------------------------------------------------- the taker */
+
+/* Whether others' leases were listed since `locks` is ours; and, counted: nothing has
+ * been heard of any that has gone since. */
+static bool bounded(const struct uvzk__queue *queue)
+{
+    return queue->listed_stamp > uvzk__leases(queue)->taker->ticket->queue->reign_stamp;
+}
+
+static bool counted(const struct uvzk__queue *queue)
+{
+    return bounded(queue) && !queue->list_again;
+}
+
+/* The one of ours that is served next: behind that one in `locks`, with nobody else
+ * between; or NULL. */
+static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid *bid)
+{
+    struct uvzk__queue *locks = bid->ticket->queue;
+    struct uvzk__link *link = bid == uvzk__leases(queue)->taker
+                                  ? locks->members.next
+                                  : bid->ticket->in_queue.next;
+    const struct uvzk__contender *ticket = contender_at(link);
+
+    if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || link == &locks->members ||
+        ticket->beside != queue || ticket->given_up ||
+        ticket->node.state != UVZK__NODE_STANDING || !ticket->covered ||
+        uvzk__foreigners_blocker(locks, ticket) != NULL) {
+        return NULL;
+    }
+    return uvzk__bid_of(ticket->claim);
+}
+
+/* The taker has to wait: for those of ours that go, for others, or for the count. */
+static void wait_for_room(struct uvzk__queue *queue)
+{
+    queue->crowded = queue->foreign_leases > 0;
+    if (counted(queue)) {
+        uvzk__claim_end_tries(uvzk__leases(queue)->taker->claim);
+    }
+}
+
+/* With fewer leases than there were, those that are let go are not handed on. */
+static bool may_hand_on(const struct uvzk__queue *queue, const struct uvzk__bid *bid,
+                        uint64_t out)
+{
+    return bounded(queue) && out <= bid->max(bid->claim) && !queue->unreadable;
+}
+
+/* Leases are made for the taker and those that follow it, in order, for as long as there
+ * seems to be room. */
+static void serve(struct uvzk__queue *queue)
+{
+    struct uvzk__lease_making *making = NULL;
+    uint64_t out = leases_out(queue);
+    struct uvzk__bid *bid = uvzk__leases(queue)->taker;
+
+    while (bid != NULL && !bid->claim->given_up && uvzk__bid_settled(bid)) {
+        if (may_hand_on(queue, bid, out)) {
+            uvzk__leases_take_offers(bid);
+        }
+        if (!uvzk__bid_complete(bid)) {
+            uint32_t lacking = bid->wanted - uvzk__bid_leases_out(bid);
+            if (out + lacking > bid->max(bid->claim)) {
+                break;
+            }
+            if (!uvzk__may_send(queue->client) || queue->resting ||
+                !uvzk__lease_making_plan(&making, bid)) {
+                break;
+            }
+            out += lacking;
+        } else if (!bid->counted) {
+            break; /* how many there are will be known soon */
+        }
+        bid = next_served(queue, bid);
+    }
+    if (making == NULL && bid == uvzk__leases(queue)->taker && bid != NULL &&
+        !bid->claim->given_up && uvzk__bid_settled(bid) && !uvzk__bid_complete(bid)) {
+        wait_for_room(queue);
+    }
+    uvzk__lease_making_send(making);
+}
+
+void uvzk__leases_taker(struct uvzk__bid *bid)
+{
+    uvzk__leases(bid->leases)->taker = bid;
+    uvzk__queue_touch(bid->leases);
+}
+
+void uvzk__leases_no_taker(struct uvzk__bid *bid)
+{
+    if (uvzk__leases(bid->leases)->taker == bid) {
+        uvzk__leases(bid->leases)->taker = NULL;
+    }
+    uvzk__queue_touch(bid->leases);
+}
+
+/* ------------------------------------------------------------------ requests */
+
+static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct uvzk__queue, watch);
+
+    (void)event;
+    queue->list_again = true;
+    uvzk__predecessor_forget(queue);
+    uvzk__queue_touch(queue);
+}
+
+static void init(struct uvzk__queue *queue)
+{
+    uvzk__predecessor_init(queue);
+    queue->watch.watch_cb = fired;
+    uvzk__list_init(&uvzk__leases(queue)->offers);
+    uvzk__list_init(&uvzk__leases(queue)->bidding);
+}
+
+static void freed(struct uvzk__queue *queue)
+{
+    uvzk__free(uvzk__leases(queue)->locks_path);
+}
+
+static bool in_use(const struct uvzk__queue *queue)
+{
+    return uvzk__leases(queue)->bids > 0;
+}
+
+static void watches_lost(struct uvzk__queue *queue)
+{
+    if (queue->watched != NULL) {
+        queue->list_again = true; /* arming it does not tell what has gone */
+    }
+}
+
+static void refused(struct uvzk__queue *queue, int status)
+{
+    if (uvzk__leases(queue)->taker != NULL) {
+        uvzk__claim_end(uvzk__leases(queue)->taker->claim, status);
+    }
+}
+
+/* What has been made is counted, in the pipeline without waiting for the reply; and the
+ * taker that finds no room wants to know how things are. */
+static bool wants_listing(const struct uvzk__queue *queue)
+{
+    bool pipeline = queue->client->tuning & UVZK__TUNE_PIPELINE;
+    bool waits = uvzk__leases(queue)->taker != NULL &&
+                 uvzk__leases(queue)->making == NULL &&
+                 uvzk__bid_settled(uvzk__leases(queue)->taker) &&
+                 !uvzk__bid_complete(uvzk__leases(queue)->taker);
+
+    return (uvzk__leases(queue)->made_stamp > queue->listed_stamp &&
+            (uvzk__leases(queue)->making == NULL || pipeline)) ||
+           (waits && (!counted(queue) || (queue->crowded && queue->watched == NULL)));
+}
+
+static void request(struct uvzk__queue *queue)
+{
+    if (queue->doing != UVZK__QUEUE_IDLE || queue->resting ||
+        !uvzk__may_send(queue->client)) {
+        return;
+    }
+    if (!queue->crowded) {
+        uvzk__predecessor_unwatch(queue);
+    }
+    if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
+        uvzk__parents_make(queue);
+    } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) ||
+               wants_listing(queue)) {
+        uvzk__listing_start(queue);
+    }
+}
+
+static void settle(struct uvzk__queue *queue)
+{
+    queue->crowded = false;
+    count_made(queue);
+    if (uvzk__leases(queue)->taker != NULL && uvzk__leases(queue)->making == NULL) {
+        serve(queue);
+    }
+    grant_complete(queue);
+    uvzk__leases_withdraw_offers(queue,
+                                 uvzk__leases(queue)->taker != NULL && !bounded(queue));
+    request(queue);
+}
+
+const struct uvzk__directory_kind uvzk__lease_directory = {
+    .discipline = UVZK__COUNTED,
+    .extra_size = sizeof(struct uvzk__lease_directory),
+    .init = init,
+    .freed = freed,
+    .settle = settle,
+    .in_use = in_use,
+    .watches_lost = watches_lost,
+    .refused = refused,
+};

@@ -1,0 +1,61 @@
+#include "recipes/lock_driver.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/node_name.h"
+#include "base/path.h"
+
+struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settings)
+{
+    size_t size = strlen(settings->name) + 1;
+    struct uvzk__lock_driver *driver = uvzk__malloc(sizeof(*driver) + size);
+
+    if (driver == NULL) {
+        return NULL;
+    }
+    driver->settings = *settings;
+    driver->settings.name = driver->name;
+    if (settings->max_leases == 0) {
+        driver->settings.max_leases = 1;
+    }
+    driver->users = 1;
+    memcpy(driver->name, settings->name, size);
+    return driver;
+}
+
+void uvzk__lock_driver_drop(struct uvzk__lock_driver *driver)
+{
+    if (--driver->users == 0) {
+        uvzk__free(driver);
+    }
+}
+
+void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size)
+{
+    if (driver != NULL) {
+        memset(driver, 0, size);
+        driver->size = size;
+    }
+}
+
+/* A name is a part of a path, and what follows it in a sequential one is a number. */
+int uvzk__lock_driver_check(const uvzk_lock_driver_t *driver)
+{
+    char path[1 + UVZK__FIXED_NAME_MAX + 1] = "/";
+    size_t length, most;
+
+    if (driver == NULL || driver->size < sizeof(*driver) || driver->name == NULL ||
+        driver->mode > UVZK_NODE_PERSISTENT_SEQUENTIAL) {
+        return UV_EINVAL;
+    }
+    bool fixed = driver->mode == UVZK_NODE_EPHEMERAL;
+    most = fixed ? UVZK__FIXED_NAME_MAX : UVZK__TOKEN_MAX;
+    length = strnlen(driver->name, most + 1);
+    if (length == 0 || length > most || strchr(driver->name, '/') != NULL ||
+        (fixed && (driver->gets_the_lock != NULL || driver->sort_key != NULL))) {
+        return UV_EINVAL;
+    }
+    memcpy(path + 1, driver->name, length);
+    return uvzk__path_validate(path);
+}

@@ -1,0 +1,35 @@
+/* The caller's LockInternalsDriver, checked and copied. */
+#ifndef UVZK_LOCK_DRIVER_H
+#define UVZK_LOCK_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/node_name.h"
+#include "uvzk.h"
+
+/* Of a name without a number and without protection: it takes no more room. */
+#define UVZK__FIXED_NAME_MAX 64
+_Static_assert(UVZK__FIXED_NAME_MAX <= UVZK__NAME_PREFIX_SIZE + 10, "room in the path");
+
+/* A driver, copied: its lock's and that of all its claims, which may live longer. */
+struct uvzk__lock_driver {
+    uvzk_lock_driver_t settings;
+    uint32_t users;
+    char name[];
+};
+
+/* NULL when out of memory; with one user. */
+struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *);
+void uvzk__lock_driver_drop(struct uvzk__lock_driver *);
+
+/* Whether its znode has a name of its own making: no number, no protection. */
+static inline bool uvzk__lock_driver_fixed(const struct uvzk__lock_driver *driver)
+{
+    return driver->settings.mode == UVZK_NODE_EPHEMERAL;
+}
+
+/* What the init function refuses: UV_EINVAL, UVZK_EPATH; 0. */
+int uvzk__lock_driver_check(const uvzk_lock_driver_t *);
+
+#endif

@@ -1,0 +1,247 @@
+#include "recipes/lookout.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "engine/second_look.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "engine/watch_budget.h"
+#include "recipes/driven.h"
+
+enum doing { IDLE, ARMING, ARMED };
+
+struct uvzk__lookout {
+    UT_hash_handle hh; /* of the directory, by name */
+    struct uvzk__queue *queue;
+    struct uvzk__link watchers; /* struct uvzk__driven */
+    struct uvzk__rpc rpc;
+    struct uvzk__watch watch;
+    struct uvzk__timed second_look; /* ARMED */
+    int64_t mzxid;                  /* of the child, when it was last looked at; or 0 */
+    char *path;
+    const char *name; /* its end */
+    uint8_t doing;    /* enum doing */
+};
+
+static struct uvzk__driven *watcher_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__driven, in_lookout);
+}
+
+/* queue->extra of a driven directory: uthash by name. */
+static struct uvzk__lookout **lookouts_of(const struct uvzk__queue *queue)
+{
+    return queue->extra;
+}
+
+static struct uvzk__lookout *find(const struct uvzk__queue *queue, const char *name)
+{
+    struct uvzk__lookout *lookout;
+
+    HASH_FIND_STR(*lookouts_of(queue), name, lookout);
+    return lookout;
+}
+
+bool uvzk__lookout_exists(const struct uvzk__queue *queue, const char *name)
+{
+    return find(queue, name) != NULL;
+}
+
+bool uvzk__lookouts_any(const struct uvzk__queue *queue)
+{
+    return *lookouts_of(queue) != NULL;
+}
+
+/* ------------------------------------------------------------------------- its end */
+
+static void free_lookout(struct uvzk__lookout *lookout)
+{
+    struct uvzk__queue *queue = lookout->queue;
+
+    if (lookout->doing != IDLE) {
+        uvzk__watch_budget_give(queue->client, lookout->path);
+    }
+    uvzk__timed_clear(queue->client, &lookout->second_look);
+    HASH_DEL(*lookouts_of(queue), lookout);
+    uvzk__queue_touch(queue);
+    uvzk__free(lookout->path);
+    uvzk__free(lookout);
+}
+
+/* Tells everyone what has become of the child: ENONODE, it is gone; 0, that is to be
+ * found out; else why it cannot be watched. */
+static void dissolve(struct uvzk__lookout *lookout, int news)
+{
+    struct uvzk__link watchers, *link;
+
+    uvzk__list_move(&lookout->watchers, &watchers);
+    for (link = watchers.next; link != &watchers; link = link->next) {
+        watcher_at(link)->lookout = NULL;
+    }
+    free_lookout(lookout);
+    while ((link = uvzk__list_take(&watchers)) != NULL) {
+        uvzk__driven_told(watcher_at(link), news);
+    }
+}
+
+static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    dissolve(UVZK__CONTAINER_OF(watch, struct uvzk__lookout, watch),
+             event == UVZK__WATCH_DELETED ? UVZK_ENONODE : 0);
+}
+
+static void look_again(struct uvzk__timed *timed)
+{
+    struct uvzk__lookout *lookout =
+        UVZK__CONTAINER_OF(timed, struct uvzk__lookout, second_look);
+    struct uvzk__client *client = lookout->queue->client;
+
+    client->port->unwatch(client->port, &lookout->watch);
+    uvzk__watch_budget_give(client, lookout->path);
+    lookout->doing = IDLE;
+    uvzk__queue_touch(lookout->queue);
+}
+
+void uvzk__lookout_leave(struct uvzk__driven *driven)
+{
+    struct uvzk__lookout *lookout = driven->lookout;
+
+    driven->lookout = NULL;
+    uvzk__list_remove(&driven->in_lookout);
+    if (lookout == NULL || !uvzk__list_empty(&lookout->watchers) ||
+        lookout->doing == ARMING) {
+        return; /* whoever is the last while it is armed: the reply ends it */
+    }
+    struct uvzk__client *client = lookout->queue->client;
+    if (lookout->doing == ARMED && !client->port_closing) {
+        client->port->unwatch(client->port, &lookout->watch);
+    }
+    free_lookout(lookout);
+}
+
+void uvzk__lookouts_lost(struct uvzk__queue *queue)
+{
+    struct uvzk__lookout *lookout, *next;
+
+    HASH_ITER(hh, *lookouts_of(queue), lookout, next)
+    {
+        dissolve(lookout, 0);
+    }
+}
+
+/* ------------------------------------------------------------------------- its life */
+
+bool uvzk__lookout_join(struct uvzk__driven *driven, const char *name)
+{
+    struct uvzk__queue *queue = uvzk__claim_first(driven->claim)->queue;
+    struct uvzk__lookout *lookout = find(queue, name);
+
+    if (lookout == NULL) {
+        lookout = uvzk__calloc(1, sizeof(*lookout));
+        if (lookout == NULL) {
+            return false;
+        }
+        lookout->path = uvzk__path_join(queue->path, name);
+        if (lookout->path != NULL) {
+            lookout->name = uvzk__path_name(lookout->path);
+            HASH_ADD_KEYPTR(hh, *lookouts_of(queue), lookout->name, strlen(lookout->name),
+                            lookout);
+        }
+        if (lookout->hh.tbl == NULL) {
+            uvzk__free(lookout->path);
+            uvzk__free(lookout);
+            return false;
+        }
+        lookout->queue = queue;
+        lookout->watch.watch_cb = fired;
+        lookout->second_look.due = look_again;
+        uvzk__list_init(&lookout->watchers);
+    }
+    driven->lookout = lookout;
+    uvzk__list_append(&lookout->watchers, &driven->in_lookout);
+    uvzk__queue_touch(queue);
+    return true;
+}
+
+/* A fixed name may be another one's by now: who owns it there has lost its znode. */
+static void tell_owners(struct uvzk__lookout *lookout, int64_t czxid)
+{
+    struct uvzk__link *link = lookout->watchers.next;
+
+    while (link != &lookout->watchers) {
+        struct uvzk__driven *driven = watcher_at(link);
+        link = link->next;
+        if (!uvzk__driven_is(driven, czxid)) {
+            driven->lookout = NULL;
+            uvzk__list_remove(&driven->in_lookout);
+            uvzk__driven_told(driven, UVZK_ENONODE);
+        }
+    }
+}
+
+/* A watch on the child stands, which has the stat. */
+static void stands(struct uvzk__lookout *lookout, const struct uvzk__stat *stat)
+{
+    struct uvzk__client *client = lookout->queue->client;
+    bool changed = lookout->mzxid != 0 && lookout->mzxid != stat->mzxid;
+
+    lookout->doing = ARMED;
+    lookout->mzxid = stat->mzxid;
+    tell_owners(lookout, stat->czxid);
+    if (changed || uvzk__list_empty(&lookout->watchers)) {
+        client->port->unwatch(client->port, &lookout->watch);
+        dissolve(lookout, 0);
+    } else {
+        uvzk__second_look(client, &lookout->second_look);
+    }
+}
+
+static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__lookout *lookout = UVZK__CONTAINER_OF(rpc, struct uvzk__lookout, rpc);
+    struct uvzk__queue *queue = lookout->queue;
+    struct uvzk__client *client = queue->client;
+    int status = reply->status;
+
+    uvzk__answered(client, rpc, status, false);
+    if (status == 0) {
+        stands(lookout, &reply->stat);
+    } else {
+        dissolve(lookout, status == UVZK_ENONODE || !uvzk__queue_passing(queue, status)
+                              ? status
+                              : 0);
+    }
+}
+
+static void arm(struct uvzk__lookout *lookout)
+{
+    struct uvzk__client *client = lookout->queue->client;
+
+    if (!uvzk__watch_budget_take(client, lookout->path)) {
+        dissolve(lookout, UVZK_ELIMIT);
+        return;
+    }
+    uvzk__rpc_prepare(&lookout->rpc, UVZK__RPC_GET, lookout->path, armed);
+    lookout->rpc.watch = &lookout->watch;
+    lookout->doing = ARMING;
+    uvzk__submit(client, &lookout->rpc);
+}
+
+void uvzk__lookouts_arm(struct uvzk__queue *queue)
+{
+    struct uvzk__lookout *lookout, *next;
+
+    if (queue->resting || !uvzk__may_send(queue->client)) {
+        return;
+    }
+    HASH_ITER(hh, *lookouts_of(queue), lookout, next)
+    {
+        if (lookout->doing == IDLE) {
+            arm(lookout);
+        }
+    }
+}

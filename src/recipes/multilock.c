@@ -1,0 +1,236 @@
+/* InterProcessMultiLock: several locks as one. */
+#include "recipes/multilock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "engine/turn.h"
+#include "recipes/mutex.h"
+
+/* All their znodes must go into one request. */
+#define MEMBERS_MAX 100U
+
+static struct uvzk__multilock *multilock_of(const struct uvzk__lock *lock)
+{
+    return lock->extra;
+}
+
+/* -------------------------------------------------------------- telling errors */
+
+static void tell_error(struct uvzk__telling *telling)
+{
+    struct uvzk__member_error *error =
+        UVZK__CONTAINER_OF(telling, struct uvzk__member_error, telling);
+    uvzk_multilock_error_cb error_cb = error->multilock->error_cb;
+    uvzk_lock_t *shell = error->multilock->shell, *member = error->member;
+    int status = error->status;
+
+    uvzk__claim_unpin(error->claim);
+    error_cb(shell, member, status);
+}
+
+void uvzk__member_error_init(struct uvzk__member_error *error, struct uvzk__claim *claim,
+                             const struct uvzk__multilock *multilock, uvzk_lock_t *member)
+{
+    error->telling.deliver = tell_error;
+    uvzk__list_init(&error->telling.link);
+    error->claim = claim;
+    error->multilock = multilock;
+    error->member = member;
+}
+
+void uvzk__member_error_report(struct uvzk__member_error *error, int status)
+{
+    if (status != 0 && error->status == 0) {
+        error->status = status;
+        if (error->multilock->error_cb != NULL) {
+            uvzk__claim_pin(error->claim);
+            uvzk__tell_soon(error->claim->client, &error->telling);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ acquiring */
+
+static struct uvzk__lock *member_at(const struct uvzk__multilock *multilock, size_t i)
+{
+    return multilock->members[i]->impl;
+}
+
+static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    const struct uvzk__multilock *multilock = multilock_of(lock);
+
+    if (options->leases > 1 || options->revoke_cb != NULL) {
+        return UV_EINVAL;
+    }
+    for (size_t i = 0; i < multilock->count; i++) {
+        const struct uvzk__lock *member = member_at(multilock, i);
+        if (member == NULL || member->closing) {
+            return UVZK_ECLOSED;
+        }
+    }
+    return 0;
+}
+
+/* Owners that have one of the members already re-enter it. */
+static bool at_once(const struct uvzk__multilock *multilock, const void *owner)
+{
+    for (size_t i = 0; i < multilock->count; i++) {
+        const struct uvzk__lock *member = member_at(multilock, i);
+        if (multilock->in_turn || member->kind != &uvzk__mutex ||
+            uvzk__claim_of(member, owner) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    const struct uvzk__multilock *multilock = multilock_of(lock);
+    bool found = false;
+
+    for (size_t i = 0; i < multilock->count && !found; i++) {
+        struct uvzk__lock *member = member_at(multilock, i);
+        found = uvzk__claim_of(member, options->owner) == NULL &&
+                member->kind->occupied(member, options);
+    }
+    return found;
+}
+
+static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                   const uvzk_acquire_options_t *options)
+{
+    const struct uvzk__multilock *multilock = multilock_of(lock);
+
+    if (at_once(multilock, options->owner)) {
+        claim->kind = &uvzk__claim_at_once;
+        return uvzk__at_once_prepare(claim, multilock);
+    }
+    return uvzk__in_turn_prepare(claim, multilock, options);
+}
+
+static void begin(struct uvzk__claim *claim)
+{
+    if (claim->kind == &uvzk__claim_at_once) {
+        uvzk__contender_pump(uvzk__claim_first(claim));
+    } else {
+        uvzk__in_turn_begin(claim);
+    }
+}
+
+static void freed(struct uvzk__lock *lock)
+{
+    uvzk__free(multilock_of(lock)->members);
+    uvzk__free(multilock_of(lock));
+}
+
+static const struct uvzk__lock_kind multilock_kind = {
+    .claim_kind = &uvzk__claim_in_turn,
+    .check = check,
+    .occupied = occupied,
+    .prepare = prepare,
+    .begin = begin,
+    .freed = freed,
+};
+
+/* --------------------------------------------------------------------- making */
+
+static int by_path(const void *left, const void *right)
+{
+    const struct uvzk__lock *a = (*(uvzk_lock_t *const *)left)->impl;
+    const struct uvzk__lock *b = (*(uvzk_lock_t *const *)right)->impl;
+
+    return strcmp(a->path, b->path);
+}
+
+static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *members,
+                         size_t count)
+{
+    if (client == NULL || members == NULL || count == 0 || count > MEMBERS_MAX) {
+        return UV_EINVAL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct uvzk__lock *member = members[i] == NULL ? NULL : members[i]->impl;
+        if (member == NULL || member->client != client->impl) {
+            return UV_EINVAL;
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (members[i] == members[j]) {
+                return UV_EINVAL;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Two mutexes of one path would wait for each other. The members are sorted. */
+static bool waits_for_itself(const struct uvzk__multilock *multilock)
+{
+    for (size_t i = 1; i < multilock->count; i++) {
+        if (by_path(&multilock->members[i - 1], &multilock->members[i]) == 0 &&
+            member_at(multilock, i - 1)->kind == &uvzk__mutex &&
+            member_at(multilock, i)->kind == &uvzk__mutex) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct uvzk__multilock *new_multilock(uvzk_lock_t *shell,
+                                             uvzk_lock_t *const *members, size_t count)
+{
+    struct uvzk__multilock *multilock = uvzk__calloc(1, sizeof(*multilock));
+
+    if (multilock == NULL) {
+        return NULL;
+    }
+    multilock->members = uvzk__memdup(members, count * sizeof(uvzk_lock_t *));
+    if (multilock->members == NULL) {
+        uvzk__free(multilock);
+        return NULL;
+    }
+    multilock->shell = shell;
+    multilock->count = count;
+    qsort(multilock->members, count, sizeof(uvzk_lock_t *), by_path);
+    return multilock;
+}
+
+int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
+                        uvzk_lock_t *const *members, size_t count, unsigned flags,
+                        uvzk_multilock_error_cb error_cb)
+{
+    struct uvzk__multilock *multilock;
+    struct uvzk__lock *lock = NULL;
+    int status = flags > UVZK_MULTILOCK_IN_TURN ? UV_EINVAL
+                                                : check_members(client, members, count);
+
+    if (status == 0) {
+        status = uvzk__lock_check(client, shell, "/multilock"); /* it has no path */
+    }
+    if (status != 0) {
+        return status;
+    }
+    multilock = new_multilock(shell, members, count);
+    if (multilock != NULL && waits_for_itself(multilock)) {
+        status = UVZK_EDEADLOCK;
+    } else if (multilock != NULL) {
+        lock = uvzk__lock_new(client->impl, shell, "", &multilock_kind);
+    }
+    if (lock == NULL) {
+        if (multilock != NULL) {
+            uvzk__free(multilock->members);
+            uvzk__free(multilock);
+        }
+        return status != 0 ? status : UV_ENOMEM;
+    }
+    multilock->in_turn = flags & UVZK_MULTILOCK_IN_TURN;
+    multilock->error_cb = error_cb;
+    lock->extra = multilock;
+    return 0;
+}

@@ -1,0 +1,212 @@
+/* The znodes of all members in one transaction: made together or not at all.
+ *
+ *   all to be made --> multi under way --> all stand, each in its queue --> all hold
+ *        ^                |  |
+ *        | a directory is |  | outcome unknown: each is searched for, and all are
+ *        | missing: made  |  | found, or none is
+ *        +----------------+--'
+ *
+ * A member whose znode somebody deletes cannot come back by itself: it would have
+ * another place there than the others have in their queues. The claim ends. */
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "directory/contender.h"
+#include "directory/in_order.h"
+#include "directory/queue.h"
+#include "engine/submission.h"
+#include "recipes/multilock.h"
+
+struct at_once {
+    struct uvzk__claim *claim;
+    struct uvzk__lock *lock;             /* not closed before the claim is freed */
+    struct uvzk__contender **contenders; /* of each member */
+    struct uvzk__member_error *errors;   /* of each member */
+    size_t count;
+    struct uvzk__rpc rpc;
+    struct uvzk__op *ops;
+};
+
+static struct at_once *at_once_of(const struct uvzk__claim *claim)
+{
+    return claim->extra;
+}
+
+static struct uvzk__member_error *error_of(struct uvzk__contender *contender)
+{
+    struct at_once *at_once = at_once_of(contender->claim);
+    size_t i = 0;
+
+    while (at_once->contenders[i] != contender) {
+        i++;
+    }
+    return &at_once->errors[i];
+}
+
+/* ------------------------------------------------------------------ the znodes */
+
+static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct at_once *at_once = UVZK__CONTAINER_OF(rpc, struct at_once, rpc);
+    struct uvzk__claim *claim = at_once->claim;
+
+    uvzk__answered(claim->client, rpc, reply->status, true);
+    uvzk__claim_pin(claim);
+    for (size_t i = 0; i < at_once->count; i++) {
+        uvzk__contender_made_by_op(at_once->contenders[i], reply, i, at_once->count, 0);
+    }
+    uvzk__claim_unpin(claim);
+}
+
+/* Whether all of them are to be made, and none is being made. */
+static bool all_ready(const struct at_once *at_once)
+{
+    for (size_t i = 0; i < at_once->count; i++) {
+        const struct uvzk__node *node = &at_once->contenders[i]->node;
+        if (node->state != UVZK__NODE_CREATING || node->in_flight || !node->wanted) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* They were made together: one that has to be made anew was deleted by somebody. */
+static bool any_stands(const struct at_once *at_once)
+{
+    for (size_t i = 0; i < at_once->count; i++) {
+        if (uvzk__node_has_place(&at_once->contenders[i]->node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void create(struct uvzk__contender *contender)
+{
+    struct at_once *at_once = at_once_of(contender->claim);
+
+    if (contender->claim->given_up) {
+        return;
+    }
+    if (any_stands(at_once)) {
+        uvzk__claim_end(contender->claim, UVZK_EDELETED);
+        return;
+    }
+    if (!all_ready(at_once)) {
+        return; /* the last one to be ready begins */
+    }
+    uvzk__rpc_prepare(&at_once->rpc, UVZK__RPC_MULTI, NULL, replied);
+    at_once->rpc.ops = at_once->ops;
+    at_once->rpc.op_count = at_once->count;
+    for (size_t i = 0; i < at_once->count; i++) {
+        uvzk__contender_create_op(at_once->contenders[i], &at_once->ops[i]);
+    }
+    uvzk__submit(contender->client, &at_once->rpc);
+    for (size_t i = 0; i < at_once->count; i++) {
+        uvzk__contender_sent(at_once->contenders[i]);
+    }
+}
+
+/* ------------------------------------------------------------------- the claim */
+
+/* Whether one that has to be made is left behind by others that stand. */
+static bool torn(const struct at_once *at_once)
+{
+    for (size_t i = 0; i < at_once->count; i++) {
+        if (uvzk__node_needs(&at_once->contenders[i]->node) == UVZK__NEEDS_CREATE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void granted(struct uvzk__contender *contender)
+{
+    if (!contender->claim->given_up && torn(at_once_of(contender->claim))) {
+        uvzk__claim_end(contender->claim, UVZK_EDELETED);
+    } else {
+        uvzk__claim_plain_granted(contender);
+    }
+}
+
+static void ended(struct uvzk__contender *contender, int code)
+{
+    uvzk__member_error_report(error_of(contender), code);
+    uvzk__claim_end(contender->claim, code);
+}
+
+/* The znode of one that never held was not lost: it had none, or lets go of it. */
+static void retired(struct uvzk__contender *contender, int status)
+{
+    if (status != UVZK_ELOST || contender->reigned) {
+        uvzk__member_error_report(error_of(contender), status);
+    }
+}
+
+static void freed(struct uvzk__claim *claim)
+{
+    struct at_once *at_once = at_once_of(claim);
+
+    if (at_once != NULL) {
+        uvzk__lock_unpin(at_once->lock);
+        uvzk__free(at_once->contenders);
+        uvzk__free(at_once->errors);
+        uvzk__free(at_once->ops);
+        uvzk__free(at_once);
+    }
+}
+
+const struct uvzk__claim_kind uvzk__claim_at_once = {
+    .granted = granted,
+    .ungranted = uvzk__claim_plain_ungranted,
+    .ended = ended,
+    .create = create,
+    .retired = retired,
+    .freed = freed,
+};
+
+static int add_member(struct at_once *at_once, const struct uvzk__lock *member)
+{
+    struct uvzk__queue *queue =
+        uvzk__queue_of(member->client, &uvzk__exclusive, member->path);
+    struct uvzk__contender **contender = &at_once->contenders[at_once->count];
+    int status = queue == NULL ? UV_ENOMEM
+                               : uvzk__contender_new(at_once->claim, queue,
+                                                     UVZK__TOKEN_MUTEX, contender);
+
+    if (status == 0) {
+        (*contender)->once = true;
+        at_once->count++;
+    }
+    return status;
+}
+
+int uvzk__at_once_prepare(struct uvzk__claim *claim,
+                          const struct uvzk__multilock *multilock)
+{
+    struct at_once *at_once = uvzk__calloc(1, sizeof(*at_once));
+    int status = 0;
+
+    if (at_once == NULL) {
+        return UV_ENOMEM;
+    }
+    claim->extra = at_once;
+    at_once->claim = claim;
+    at_once->lock = claim->lock;
+    uvzk__lock_pin(at_once->lock);
+    at_once->contenders =
+        uvzk__calloc(multilock->count, sizeof(struct uvzk__contender *));
+    at_once->errors = uvzk__calloc(multilock->count, sizeof(at_once->errors[0]));
+    at_once->ops = uvzk__calloc(multilock->count, sizeof(at_once->ops[0]));
+    if (at_once->contenders == NULL || at_once->errors == NULL || at_once->ops == NULL) {
+        return UV_ENOMEM;
+    }
+    for (size_t i = 0; status == 0 && i < multilock->count; i++) {
+        uvzk__member_error_init(&at_once->errors[i], claim, multilock,
+                                multilock->members[i]);
+        status = add_member(at_once, multilock->members[i]->impl);
+    }
+    if (status != 0) {
+        uvzk__claim_empty(claim);
+    }
+    return status;
+}

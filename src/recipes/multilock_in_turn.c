@@ -1,0 +1,207 @@
+/* The members one after the other, each by an acquire of its own.
+ *
+ *   asks the first -- granted --> asks the next -- ... granted --> holds
+ *         |                            |                             |
+ *         `----- refused, lost, given up: whoever holds is released, the last one
+ *                first, and whoever is asked is cancelled ---> over */
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "recipes/multilock.h"
+
+struct member {
+    uvzk_acquire_t request; /* first: it is the request's own */
+    struct in_turn *in_turn;
+    struct uvzk__member_error error;
+    bool asked;   /* not over yet */
+    bool granted; /* and neither released nor lost */
+};
+
+struct in_turn {
+    struct uvzk__claim *claim; /* pinned by each member that is not over */
+    struct uvzk__lock *lock;   /* not closed before the members are over */
+    size_t count, granted;
+    bool try_once;
+    bool losing; /* a member, which has not been told */
+    struct member members[];
+};
+
+static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
+{
+    return claim->extra;
+}
+
+static void over(struct member *member)
+{
+    member->asked = false;
+    member->granted = false;
+    uvzk__claim_unpin(member->in_turn->claim);
+}
+
+static void failed(struct member *member, int status)
+{
+    uvzk__member_error_report(&member->error, status);
+    uvzk__claim_end(member->in_turn->claim, status);
+}
+
+static void member_released(uvzk_acquire_t *request, int status)
+{
+    struct member *member = request->data;
+    struct uvzk__claim *claim = member->in_turn->claim;
+
+    uvzk__member_error_report(&member->error, status);
+    if (claim->release_status == 0) {
+        claim->release_status = status;
+    }
+    over(member);
+}
+
+static bool let_go(struct uvzk__claim *claim);
+
+/* At once: what has lost a member is not held for a moment longer. The others are let
+ * go when it is told: whoever ends members may be counting on them. */
+static void member_losing(uvzk_acquire_t *request, int reason)
+{
+    struct member *member = request->data;
+
+    member->granted = false;
+    member->in_turn->losing = true;
+    failed(member, reason);
+}
+
+static void member_lost(uvzk_acquire_t *request, int reason)
+{
+    struct member *member = request->data;
+
+    (void)reason;
+    member->in_turn->losing = false;
+    (void)let_go(member->in_turn->claim);
+    over(member);
+}
+
+static void ask_next(struct in_turn *in_turn);
+
+static void member_acquired(uvzk_acquire_t *request, int status)
+{
+    struct member *member = request->data;
+    struct in_turn *in_turn = member->in_turn;
+
+    if (status != 0) {
+        if (!in_turn->claim->given_up) {
+            failed(member, status);
+        }
+        over(member);
+        return;
+    }
+    member->granted = true;
+    in_turn->granted++;
+    ((struct uvzk__acquisition *)request->impl)->losing = member_losing;
+    ask_next(in_turn);
+}
+
+static void ask(struct member *member)
+{
+    struct in_turn *in_turn = member->in_turn;
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.owner = (void *)(uintptr_t)in_turn->claim->owner;
+    options.timeout_ms = in_turn->try_once ? UVZK_TRY_ONCE : UVZK_WAIT_FOREVER;
+    options.node_data = in_turn->claim->data;
+    options.node_data_length = in_turn->claim->data_length;
+    uvzk__claim_pin(in_turn->claim);
+    member->asked = true;
+    int status = uvzk_lock_acquire(member->error.member, &member->request, &options,
+                                   member_acquired, member_lost);
+    if (status != 0) {
+        failed(member, status);
+        over(member);
+    }
+}
+
+static void ask_next(struct in_turn *in_turn)
+{
+    int64_t token = 0;
+
+    if (in_turn->granted < in_turn->count) {
+        ask(&in_turn->members[in_turn->granted]);
+        return;
+    }
+    for (size_t i = 0; i < in_turn->count; i++) {
+        int64_t one = uvzk_token(&in_turn->members[i].request);
+        token = one > token ? one : token;
+    }
+    uvzk__claim_grant(in_turn->claim, token);
+}
+
+static bool let_go(struct uvzk__claim *claim)
+{
+    struct in_turn *in_turn = in_turn_of(claim);
+
+    uvzk__claim_pin(claim);
+    for (size_t i = in_turn->losing ? 0 : in_turn->count; i > 0; i--) {
+        struct member *member = &in_turn->members[i - 1];
+        if (member->granted) {
+            (void)uvzk_release(&member->request, member_released);
+        } else if (member->asked) {
+            (void)uvzk_cancel(&member->request);
+        }
+    }
+    uvzk__claim_unpin(claim);
+    return true;
+}
+
+static const struct uvzk__claim *member_claim(const struct uvzk__claim *claim,
+                                              uint32_t index)
+{
+    const struct in_turn *in_turn = in_turn_of(claim);
+
+    return index < in_turn->count ? uvzk__hold_of(&in_turn->members[index].request)
+                                  : NULL;
+}
+
+static void freed(struct uvzk__claim *claim)
+{
+    struct in_turn *in_turn = in_turn_of(claim);
+
+    if (in_turn != NULL) {
+        uvzk__lock_unpin(in_turn->lock);
+        uvzk__free(in_turn);
+    }
+}
+
+const struct uvzk__claim_kind uvzk__claim_in_turn = {
+    .keep = let_go,
+    .member = member_claim,
+    .freed = freed,
+};
+
+int uvzk__in_turn_prepare(struct uvzk__claim *claim,
+                          const struct uvzk__multilock *multilock,
+                          const uvzk_acquire_options_t *options)
+{
+    struct in_turn *in_turn =
+        uvzk__calloc(1, sizeof(*in_turn) + multilock->count * sizeof(struct member));
+
+    if (in_turn == NULL) {
+        return UV_ENOMEM;
+    }
+    claim->extra = in_turn;
+    in_turn->claim = claim;
+    in_turn->lock = claim->lock;
+    uvzk__lock_pin(in_turn->lock);
+    in_turn->count = multilock->count;
+    in_turn->try_once = options->timeout_ms == UVZK_TRY_ONCE;
+    for (size_t i = 0; i < in_turn->count; i++) {
+        in_turn->members[i].request.data = &in_turn->members[i];
+        in_turn->members[i].in_turn = in_turn;
+        uvzk__member_error_init(&in_turn->members[i].error, claim, multilock,
+                                multilock->members[i]);
+    }
+    return 0;
+}
+
+void uvzk__in_turn_begin(struct uvzk__claim *claim)
+{
+    ask_next(in_turn_of(claim));
+}

@@ -1,0 +1,204 @@
+/* InterProcessReadWriteLock: two locks over one directory. A writer is exclusive, a
+ * reader waits for writers only, and the owner of a valid write hold reads at once,
+ * with the writer's own number (downgrade.h). Who reads and wants to write would
+ * wait for itself: refused. */
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "directory/contender.h"
+#include "directory/in_order.h"
+#include "directory/queue.h"
+#include "proof/prover.h"
+#include "recipes/downgrade.h"
+
+/* Each half knows the other, until that one is freed. */
+static struct uvzk__lock *other_half(const struct uvzk__lock *lock)
+{
+    return lock->extra;
+}
+
+static void half_freed(struct uvzk__lock *lock)
+{
+    if (other_half(lock) != NULL) {
+        other_half(lock)->extra = NULL;
+    }
+}
+
+static struct uvzk__claim *claim_on_other_half(const struct uvzk__lock *lock,
+                                               const uvzk_acquire_options_t *options)
+{
+    const struct uvzk__lock *other = other_half(lock);
+
+    return other == NULL ? NULL : uvzk__claim_of(other, options->owner);
+}
+
+/* ------------------------------------------------------------- participants */
+
+static size_t directories(const struct uvzk__lock *lock,
+                          struct uvzk__directory *directory)
+{
+    *directory = (struct uvzk__directory){lock->path, UVZK__READ_WRITE};
+    return 1;
+}
+
+/* The first number of that half; INT64_MAX if there is none. */
+static int64_t first_of(const struct uvzk__participant *participants, size_t count,
+                        bool shared)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (participants[i].shared == shared) {
+            return participants[i].place.sequence;
+        }
+    }
+    return INT64_MAX;
+}
+
+/* A downgraded reader has its writer's number: then both hold. */
+static int judge_half(struct uvzk__participant *participants, size_t count, bool shared)
+{
+    int64_t reader = first_of(participants, count, true);
+    int64_t writer = first_of(participants, count, false);
+
+    for (size_t i = 0; i < count; i++) {
+        struct uvzk__participant *participant = &participants[i];
+        int64_t number = participant->place.sequence;
+        participant->silent = participant->shared != shared;
+        participant->holds =
+            shared ? number <= writer : number == writer && number <= reader;
+    }
+    return 0;
+}
+
+static int judge_writers(const struct uvzk__lock *lock,
+                         struct uvzk__participant *participants, size_t count)
+{
+    (void)lock;
+    return judge_half(participants, count, false);
+}
+
+static int judge_readers(const struct uvzk__lock *lock,
+                         struct uvzk__participant *participants, size_t count)
+{
+    (void)lock;
+    return judge_half(participants, count, true);
+}
+
+/* -------------------------------------------------------------------- write */
+
+static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    if (options->leases > 1) {
+        return UV_EINVAL;
+    }
+    uvzk__prover_check(lock->client); /* a write hold that has run out is none */
+    if (uvzk__claim_of(lock, options->owner) == NULL &&
+        claim_on_other_half(lock, options) != NULL) {
+        return UVZK_EDEADLOCK;
+    }
+    return 0;
+}
+
+static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)options;
+    return uvzk__queue_occupied(lock->client, UVZK__READ_WRITE, lock->path, false);
+}
+
+static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                         const uvzk_acquire_options_t *options)
+{
+    struct uvzk__contender *contender;
+
+    return uvzk__claim_queue_up(claim, &uvzk__read_write, lock->path, UVZK__TOKEN_WRITE,
+                                options, &contender);
+}
+
+static const struct uvzk__lock_kind write_half = {
+    .claim_kind = &uvzk__claim_plain,
+    .check = check_write,
+    .occupied = write_occupied,
+    .prepare = prepare_write,
+    .directories = directories,
+    .judge = judge_writers,
+    .freed = half_freed,
+};
+
+/* --------------------------------------------------------------------- read */
+
+static int check_read(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)lock;
+    return options->leases > 1 ? UV_EINVAL : 0;
+}
+
+/* The write hold of this owner, if it is valid at this moment; else NULL. */
+static struct uvzk__claim *write_hold(const struct uvzk__lock *lock,
+                                      const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *writing = claim_on_other_half(lock, options);
+
+    return writing != NULL && uvzk__claim_holds(writing) ? writing : NULL;
+}
+
+static bool read_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    return write_hold(lock, options) == NULL &&
+           uvzk__queue_occupied(lock->client, UVZK__READ_WRITE, lock->path, true);
+}
+
+static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                        const uvzk_acquire_options_t *options)
+{
+    struct uvzk__claim *writing = write_hold(lock, options);
+    struct uvzk__contender *contender;
+    int status;
+
+    if (writing != NULL && uvzk__downgrade_prepare(claim, writing) != 0) {
+        return UV_ENOMEM;
+    }
+    status = uvzk__claim_queue_up(claim, &uvzk__read_write, lock->path, UVZK__TOKEN_READ,
+                                  options, &contender);
+    if (status == 0) {
+        contender->shared = true;
+        contender->writer_czxid =
+            writing == NULL ? 0 : uvzk__claim_first(writing)->node.place.czxid;
+    }
+    return status;
+}
+
+static const struct uvzk__lock_kind read_half = {
+    .claim_kind = &uvzk__claim_reading,
+    .check = check_read,
+    .occupied = read_occupied,
+    .prepare = prepare_read,
+    .directories = directories,
+    .judge = judge_readers,
+    .freed = half_freed,
+};
+
+int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *shell, const char *path)
+{
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    int status = uvzk__lock_check(client, &shell->read, path);
+    if (status == 0) {
+        status = uvzk__lock_check(client, &shell->write, path);
+    }
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__lock *read =
+        uvzk__lock_new(client->impl, &shell->read, path, &read_half);
+    struct uvzk__lock *write =
+        read == NULL ? NULL
+                     : uvzk__lock_new(client->impl, &shell->write, path, &write_half);
+    if (write == NULL) {
+        if (read != NULL) {
+            uvzk__lock_free(read);
+        }
+        return UV_ENOMEM;
+    }
+    read->extra = write;
+    write->extra = read;
+    return 0;
+}

@@ -1,0 +1,305 @@
+/* InterProcessSemaphoreV2 and InterProcessSemaphoreMutex: a mutex in P/locks, and
+ * leases in P/leases that only its holder may add (leases.h). */
+#include "base/path.h"
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "directory/contender.h"
+#include "directory/in_order.h"
+#include "directory/queue.h"
+#include "recipes/lease_offers.h"
+#include "recipes/leases.h"
+#include "value/shared_value.h"
+
+/* The multi that makes them is one request, and so is the one that checks them. */
+#define LEASES_MAX 100U
+
+struct semaphore {
+    struct uvzk__lock *lock;
+    uint32_t max; /* if count is NULL */
+    uvzk_shared_count_t *count;
+    struct uvzk__value_listener listener;
+    char *locks_path, *leases_path;
+};
+
+static struct semaphore *semaphore_of(const struct uvzk__lock *lock)
+{
+    return lock->extra;
+}
+
+/* While the count is not known there is nothing to be had. */
+static uint64_t max_of(const struct uvzk__claim *claim)
+{
+    const struct semaphore *semaphore = semaphore_of(claim->lock);
+    int32_t value;
+
+    if (semaphore->count == NULL) {
+        return semaphore->max;
+    }
+    return uvzk_shared_count_get(semaphore->count, &value, NULL) == 0 && value > 0
+               ? (uint64_t)value
+               : 0;
+}
+
+/* ------------------------------------------------------------------ its claims */
+
+static void granted(struct uvzk__contender *contender)
+{
+    if (contender->ticket) {
+        uvzk__leases_taker(uvzk__bid_of(contender->claim));
+    }
+}
+
+static void ungranted(struct uvzk__contender *contender)
+{
+    struct uvzk__bid *bid = uvzk__bid_of(contender->claim);
+
+    if (contender->ticket) {
+        uvzk__leases_no_taker(bid);
+    } else {
+        uvzk__claim_ungrant(bid->claim);
+        if (!bid->claim->given_up) {
+            uvzk__bid_ungranted(bid);
+        }
+        uvzk__queue_touch(bid->leases);
+    }
+}
+
+/* A ticket is of no use any more once the leases are held. */
+static void ended(struct uvzk__contender *contender, int code)
+{
+    struct uvzk__bid *bid = uvzk__bid_of(contender->claim);
+
+    if (contender->ticket) {
+        bid->ticket = NULL;
+        uvzk__leases_no_taker(bid);
+        if (bid->claim->held) {
+            return;
+        }
+    }
+    uvzk__claim_end(bid->claim, code);
+}
+
+static void create(struct uvzk__contender *contender)
+{
+    if (contender->ticket) {
+        uvzk__contender_create(contender);
+    } else {
+        uvzk__queue_touch(contender->queue); /* the taker makes all of them */
+    }
+}
+
+static const struct uvzk__claim_kind bid_kind = {
+    .granted = granted,
+    .ungranted = ungranted,
+    .ended = ended,
+    .create = create,
+    .keep = uvzk__leases_offer,
+    .freed = uvzk__bid_free,
+};
+
+/* -------------------------------------------------------------------- its locks */
+
+static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    const struct semaphore *semaphore = semaphore_of(lock);
+
+    if (options->leases > LEASES_MAX || options->revoke_cb != NULL ||
+        (semaphore->count == NULL && options->leases > semaphore->max)) {
+        return UV_EINVAL;
+    }
+    return 0;
+}
+
+static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
+{
+    (void)options;
+    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE,
+                                semaphore_of(lock)->locks_path, false);
+}
+
+/* The directory of the leases, which knows the one of the locks. */
+static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
+{
+    struct semaphore *semaphore = semaphore_of(lock);
+    struct uvzk__queue *queue =
+        uvzk__queue_of(lock->client, &uvzk__lease_directory, semaphore->leases_path);
+
+    if (queue == NULL) {
+        return NULL;
+    }
+    uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
+    if (uvzk__leases(queue)->locks_path == NULL) {
+        uvzk__leases(queue)->locks_path = uvzk__strdup(semaphore->locks_path);
+    }
+    return uvzk__leases(queue)->locks_path == NULL ? NULL : queue;
+}
+
+static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                   const uvzk_acquire_options_t *options)
+{
+    struct uvzk__queue *leases = leases_of(lock);
+    struct uvzk__contender *ticket;
+    int status = leases == NULL ? UV_ENOMEM : 0;
+
+    if (status == 0) {
+        status = uvzk__bid_new(claim, leases, options->leases == 0 ? 1 : options->leases,
+                               max_of);
+    }
+    if (status == 0) {
+        status =
+            uvzk__claim_queue_up(claim, &uvzk__exclusive, semaphore_of(lock)->locks_path,
+                                 UVZK__TOKEN_MUTEX, options, &ticket);
+    }
+    if (status == 0) {
+        ticket->ticket = true;
+        ticket->beside = leases;
+        uvzk__bid_of(claim)->ticket = ticket;
+    }
+    return status;
+}
+
+static void freed(struct uvzk__lock *lock)
+{
+    struct semaphore *semaphore = semaphore_of(lock);
+
+    uvzk__list_remove(&semaphore->listener.link);
+    uvzk__free(semaphore->locks_path);
+    uvzk__free(semaphore->leases_path);
+    uvzk__free(semaphore);
+}
+
+static size_t directories(const struct uvzk__lock *lock,
+                          struct uvzk__directory *directory)
+{
+    const struct semaphore *semaphore = semaphore_of(lock);
+
+    directory[0] = (struct uvzk__directory){semaphore->leases_path, UVZK__COUNTED};
+    directory[1] = (struct uvzk__directory){semaphore->locks_path, UVZK__EXCLUSIVE};
+    return 2;
+}
+
+static int judge(const struct uvzk__lock *lock, struct uvzk__participant *participants,
+                 size_t count)
+{
+    (void)lock;
+    for (size_t i = 0; i < count; i++) {
+        participants[i].holds = participants[i].directory == 0;
+    }
+    return 0;
+}
+
+static const struct uvzk__lock_kind semaphore_kind = {
+    .claim_kind = &bid_kind,
+    .ignores_owners = true,
+    .check = check,
+    .occupied = occupied,
+    .prepare = prepare,
+    .directories = directories,
+    .judge = judge,
+    .freed = freed,
+};
+
+/* --------------------------------------------------------------------- making */
+
+static void count_changed(struct uvzk__value_listener *listener)
+{
+    struct semaphore *semaphore =
+        UVZK__CONTAINER_OF(listener, struct semaphore, listener);
+    struct uvzk__queue *leases =
+        uvzk__queue_find(semaphore->lock->client, UVZK__COUNTED, semaphore->leases_path);
+
+    if (leases != NULL) {
+        uvzk__queue_touch(leases);
+    }
+}
+
+static int init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path, uint32_t max,
+                uvzk_shared_count_t *count)
+{
+    struct semaphore *semaphore;
+    struct uvzk__lock *lock;
+    int status = uvzk__lock_check(client, shell, path);
+
+    if (status != 0) {
+        return status;
+    }
+    semaphore = uvzk__calloc(1, sizeof(*semaphore));
+    if (semaphore == NULL) {
+        return UV_ENOMEM;
+    }
+    uvzk__list_init(&semaphore->listener.link);
+    semaphore->listener.changed = count_changed;
+    lock = uvzk__lock_new(client->impl, shell, path, &semaphore_kind);
+    if (lock == NULL) {
+        uvzk__free(semaphore);
+        return UV_ENOMEM;
+    }
+    lock->extra = semaphore;
+    semaphore->lock = lock;
+    semaphore->max = max;
+    semaphore->count = count;
+    semaphore->locks_path = uvzk__path_join(lock->path, "locks");
+    semaphore->leases_path = uvzk__path_join(lock->path, "leases");
+    if (semaphore->locks_path == NULL || semaphore->leases_path == NULL) {
+        uvzk__lock_free(lock);
+        return UV_ENOMEM;
+    }
+    if (count != NULL) {
+        uvzk__shared_count_listen(count, &semaphore->listener);
+    }
+    return 0;
+}
+
+int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *shell, const char *path,
+                        uint32_t max_leases, uvzk_shared_count_t *count)
+{
+    if ((count == NULL && max_leases == 0) || (count != NULL && count->impl == NULL)) {
+        return UV_EINVAL;
+    }
+    return init(client, shell, path, max_leases, count);
+}
+
+int uvzk_semaphore_mutex_init(uvzk_client_t *client, uvzk_semaphore_mutex_t *shell,
+                              const char *path)
+{
+    return init(client, shell, path, 1, NULL);
+}
+
+/* ----------------------------------------------------------- the hold's leases */
+
+uint32_t uvzk_lease_count(const uvzk_acquire_t *hold)
+{
+    const struct uvzk__claim *claim = uvzk__hold_of(hold);
+    uint32_t count = 0;
+
+    while (claim != NULL && uvzk__claim_node_path(claim, count) != NULL) {
+        count++;
+    }
+    return count;
+}
+
+const char *uvzk_lease_path(const uvzk_acquire_t *hold, uint32_t index)
+{
+    const struct uvzk__claim *claim = uvzk__hold_of(hold);
+
+    return claim == NULL ? NULL : uvzk__claim_node_path(claim, index);
+}
+
+int uvzk_return_leases(uvzk_acquire_t *hold, uint32_t leases)
+{
+    struct uvzk__claim *claim = uvzk__hold_of(hold);
+
+    if (claim == NULL) {
+        return hold == NULL ? UV_EINVAL : UVZK_ENOTHELD;
+    }
+    if (leases == 0 || claim->kind != &bid_kind || leases >= uvzk_lease_count(hold)) {
+        return UV_EINVAL;
+    }
+    struct uvzk__bid *bid = uvzk__bid_of(claim);
+    int status = uvzk__bid_return(bid, leases, false);
+    if (status == 0) {
+        bid->wanted -= leases;
+    }
+    return status;
+}

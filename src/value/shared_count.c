@@ -1,0 +1,190 @@
+/* SharedCount: a shared value that is a number, four bytes as Java's ByteBuffer writes
+ * an int: two's complement, the high byte first. */
+#include "value/shared_value.h"
+
+#define COUNT_BYTES 4U
+
+struct shared_count {
+    struct uvzk__value_listener listener; /* on the value */
+    uvzk_shared_count_t *shell;
+    uvzk_shared_count_cb cb;
+    uvzk_shared_count_close_cb close_cb;
+    uvzk_value_version_t version; /* of the last value that was a count */
+    int32_t count;
+    bool known; /* there was one */
+};
+
+static void write_count(unsigned char bytes[COUNT_BYTES], int32_t count)
+{
+    uint32_t bits = (uint32_t)count;
+
+    for (unsigned i = 0; i < COUNT_BYTES; i++) {
+        bytes[i] = (unsigned char)(bits >> (8U * (COUNT_BYTES - 1U - i)));
+    }
+}
+
+/* Curator reads the first four bytes, however many follow. */
+static int32_t read_count(const unsigned char *bytes)
+{
+    uint32_t bits = 0;
+
+    for (unsigned i = 0; i < COUNT_BYTES; i++) {
+        bits = bits << 8U | bytes[i];
+    }
+    return bits <= INT32_MAX ? (int32_t)bits : -1 - (int32_t)(UINT32_MAX - bits);
+}
+
+/* 0, UVZK_ENONODE: no value is known; UVZK_EDATA: the one that is known is no count. */
+static int learn(struct shared_count *count)
+{
+    const void *bytes;
+    size_t length;
+    uvzk_value_version_t version;
+    int status = uvzk_shared_value_get(&count->shell->value, &bytes, &length, &version);
+
+    if (status == 0 && length < COUNT_BYTES) {
+        return UVZK_EDATA;
+    }
+    if (status == 0) {
+        count->count = read_count(bytes);
+        count->version = version;
+        count->known = true;
+    }
+    return status;
+}
+
+static void changed(struct uvzk__value_listener *listener)
+{
+    (void)learn(UVZK__CONTAINER_OF(listener, struct shared_count, listener));
+}
+
+static uvzk_shared_count_t *shell_of(uvzk_shared_value_t *value)
+{
+    return UVZK__CONTAINER_OF(value, uvzk_shared_count_t, value);
+}
+
+static void value_told(uvzk_shared_value_t *value, int status)
+{
+    uvzk_shared_count_t *shell = shell_of(value);
+    struct shared_count *count = shell->impl;
+
+    if (count->cb != NULL) {
+        count->cb(shell, status == 0 ? learn(count) : status, count->count);
+    }
+}
+
+static void free_count(uvzk_shared_value_t *value)
+{
+    uvzk_shared_count_t *shell = shell_of(value);
+
+    uvzk__free(shell->impl);
+    shell->impl = NULL;
+}
+
+static void value_closed(uvzk_shared_value_t *value)
+{
+    uvzk_shared_count_t *shell = shell_of(value);
+    const struct shared_count *count = shell->impl;
+    uvzk_shared_count_close_cb close_cb = count->close_cb;
+
+    free_count(value);
+    if (close_cb != NULL) {
+        close_cb(shell);
+    }
+}
+
+void uvzk__shared_count_listen(uvzk_shared_count_t *shell,
+                               struct uvzk__value_listener *listener)
+{
+    uvzk__shared_value_listen(shell->value.impl, listener);
+}
+
+int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *shell,
+                           const char *path, int32_t seed, uvzk_shared_count_cb cb)
+{
+    unsigned char bytes[COUNT_BYTES];
+
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    if (shell->impl != NULL) {
+        return UV_EBUSY;
+    }
+    struct shared_count *count = uvzk__calloc(1, sizeof(*count));
+    if (count == NULL) {
+        return UV_ENOMEM;
+    }
+    write_count(bytes, seed);
+    int status = uvzk_shared_value_init(client, &shell->value, path, bytes, COUNT_BYTES,
+                                        value_told);
+    if (status != 0) {
+        uvzk__free(count);
+        return status;
+    }
+    struct uvzk__shared_value *value = shell->value.impl;
+    value->dropped = free_count;
+    count->shell = shell;
+    count->cb = cb;
+    count->listener.changed = changed;
+    uvzk__shared_value_listen(value, &count->listener);
+    shell->impl = count;
+    (void)learn(count); /* another one may have read it before */
+    return 0;
+}
+
+int uvzk_shared_count_get(const uvzk_shared_count_t *shell, int32_t *count_out,
+                          uvzk_value_version_t *version)
+{
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    const struct shared_count *count = shell->impl;
+    int status = uvzk_shared_value_get(&shell->value, NULL, NULL, NULL);
+    if (status != 0) {
+        return status;
+    }
+    if (!count->known) {
+        return UVZK_EDATA;
+    }
+    if (count_out != NULL) {
+        *count_out = count->count;
+    }
+    if (version != NULL) {
+        *version = count->version;
+    }
+    return 0;
+}
+
+int uvzk_shared_count_set(uvzk_shared_count_t *shell, uvzk_set_t *request, int32_t count,
+                          uvzk_set_cb cb)
+{
+    unsigned char bytes[COUNT_BYTES];
+
+    write_count(bytes, count);
+    return uvzk_shared_value_set(shell == NULL ? NULL : &shell->value, request, bytes,
+                                 COUNT_BYTES, cb);
+}
+
+int uvzk_shared_count_try_set(uvzk_shared_count_t *shell, uvzk_set_t *request,
+                              const uvzk_value_version_t *version, int32_t count,
+                              uvzk_set_cb cb)
+{
+    unsigned char bytes[COUNT_BYTES];
+
+    write_count(bytes, count);
+    return uvzk_shared_value_try_set(shell == NULL ? NULL : &shell->value, request,
+                                     version, bytes, COUNT_BYTES, cb);
+}
+
+int uvzk_shared_count_close(uvzk_shared_count_t *shell,
+                            uvzk_shared_count_close_cb close_cb)
+{
+    int status =
+        uvzk_shared_value_close(shell == NULL ? NULL : &shell->value, value_closed);
+
+    if (status == 0) {
+        struct shared_count *count = shell->impl;
+        count->close_cb = close_cb;
+    }
+    return status;
+}

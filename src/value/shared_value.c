@@ -1,0 +1,291 @@
+#include "value/shared_value.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "engine/turn.h"
+#include "value/value_set.h"
+
+/* ------------------------------------------------------------------- telling */
+
+static bool has_news(const struct uvzk__shared_value *value)
+{
+    const struct uvzk__replica *replica = value->replica;
+
+    if (replica->status != value->told_status) {
+        return replica->status != 0 || replica->version.mzxid != 0;
+    }
+    return replica->status == 0 && replica->version.mzxid != value->told_mzxid;
+}
+
+static void tell_news(struct uvzk__shared_value *value)
+{
+    const struct uvzk__replica *replica = value->replica;
+
+    value->told_status = replica->status;
+    value->told_mzxid = replica->version.mzxid;
+    if (value->cb != NULL) {
+        value->cb(value->shell, replica->status);
+    }
+}
+
+static void free_value(struct uvzk__shared_value *value)
+{
+    struct uvzk__replica *replica = value->replica;
+
+    value->shell->impl = NULL;
+    while (uvzk__list_take(&value->listeners) != NULL) {
+    }
+    uvzk__list_remove(&value->telling.link);
+    uvzk__list_remove(&value->siblings);
+    uvzk__free(value);
+    uvzk__replica_end_unused(replica);
+}
+
+static void tell(struct uvzk__telling *telling)
+{
+    struct uvzk__shared_value *value =
+        UVZK__CONTAINER_OF(telling, struct uvzk__shared_value, telling);
+    uvzk_shared_value_close_cb close_cb = value->close_cb;
+    uvzk_shared_value_t *shell = value->shell;
+
+    if (!value->closing) {
+        if (!value->replica->client->closing && has_news(value)) {
+            tell_news(value);
+        }
+    } else { /* its sets have been told: they were put on the list before */
+        free_value(value);
+        if (close_cb != NULL) {
+            close_cb(shell);
+        }
+    }
+}
+
+void uvzk__shared_value_tell(struct uvzk__shared_value *value)
+{
+    uvzk__tell_soon(value->replica->client, &value->telling);
+}
+
+void uvzk__shared_value_changed(struct uvzk__shared_value *value)
+{
+    struct uvzk__link *link = value->listeners.next;
+
+    while (link != &value->listeners) {
+        struct uvzk__value_listener *listener =
+            UVZK__CONTAINER_OF(link, struct uvzk__value_listener, link);
+        link = link->next;
+        listener->changed(listener);
+    }
+    uvzk__shared_value_tell(value);
+}
+
+void uvzk__shared_value_listen(struct uvzk__shared_value *value,
+                               struct uvzk__value_listener *listener)
+{
+    uvzk__list_init(&listener->link);
+    uvzk__list_append(&value->listeners, &listener->link);
+}
+
+/* ----------------------------------------------------------------- init, close */
+
+static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *shell,
+                 const char *path, const void *seed, size_t seed_length)
+{
+    if (client_shell == NULL || shell == NULL || path == NULL ||
+        (seed == NULL && seed_length > 0) || seed_length > UVZK__DATA_MAX) {
+        return UV_EINVAL;
+    }
+    const struct uvzk__client *client = client_shell->impl;
+    if (client == NULL || client->closing) {
+        return UVZK_ESTATE;
+    }
+    if (shell->impl != NULL) {
+        return UV_EBUSY;
+    }
+    return uvzk__path_validate_below(client->ns, path);
+}
+
+/* Of the path below the namespace. NULL: out of memory. */
+static struct uvzk__replica *find_replica(struct uvzk__client *client, const char *path)
+{
+    char *full = uvzk__path_join(client->ns, path);
+    struct uvzk__replica *replica = full == NULL ? NULL : uvzk__replica_of(client, full);
+
+    uvzk__free(full);
+    return replica;
+}
+
+int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
+                           const char *path, const void *seed, size_t seed_length,
+                           uvzk_shared_value_cb cb)
+{
+    int status = check(client_shell, shell, path, seed, seed_length);
+
+    if (status != 0) {
+        return status;
+    }
+    struct uvzk__shared_value *value = uvzk__calloc(1, sizeof(*value));
+    void *own_seed = uvzk__memdup(seed, seed_length);
+    struct uvzk__replica *replica =
+        value == NULL || own_seed == NULL ? NULL : find_replica(client_shell->impl, path);
+    if (replica == NULL) {
+        uvzk__free(own_seed);
+        uvzk__free(value);
+        return UV_ENOMEM;
+    }
+    value->shell = shell;
+    value->replica = replica;
+    value->cb = cb;
+    value->telling.deliver = tell;
+    uvzk__list_init(&value->telling.link);
+    uvzk__list_init(&value->sets);
+    uvzk__list_init(&value->listeners);
+    uvzk__list_append(&replica->values, &value->siblings);
+    shell->impl = value;
+    uvzk__replica_seed(replica, own_seed, seed_length);
+    if (replica->client->auth_failed) {
+        replica->status = UVZK_EAUTH;
+    }
+    uvzk__shared_value_tell(value); /* another one may have read it before */
+    uvzk__replica_pump(replica);
+    return 0;
+}
+
+int uvzk_shared_value_close(uvzk_shared_value_t *shell,
+                            uvzk_shared_value_close_cb close_cb)
+{
+    struct uvzk__shared_value *value = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    if (value == NULL || value->closing) {
+        return UVZK_ESTATE;
+    }
+    value->closing = true;
+    value->close_cb = close_cb;
+    uvzk__list_remove(&value->telling.link);
+    uvzk__shared_value_end_sets(value, UVZK_ECLOSED);
+    uvzk__shared_value_tell(value);
+    return 0;
+}
+
+void uvzk__shared_values_free(struct uvzk__client *client)
+{
+    while (client->replicas != NULL) {
+        struct uvzk__shared_value *value = UVZK__CONTAINER_OF(
+            client->replicas->values.next, struct uvzk__shared_value, siblings);
+        uvzk_shared_value_t *shell = value->shell;
+        void (*dropped)(uvzk_shared_value_t *) = value->dropped;
+
+        free_value(value); /* the last one frees the replica */
+        if (dropped != NULL) {
+            dropped(shell);
+        }
+    }
+}
+
+/* -------------------------------------------------------------------- reading */
+
+int uvzk_shared_value_get(const uvzk_shared_value_t *shell, const void **data,
+                          size_t *length, uvzk_value_version_t *version)
+{
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    const struct uvzk__shared_value *value = shell->impl;
+    if (value == NULL || value->closing) {
+        return UVZK_ECLOSED;
+    }
+    const struct uvzk__replica *replica = value->replica;
+    if (replica->version.mzxid == 0) {
+        return UVZK_ENONODE;
+    }
+    if (data != NULL) {
+        *data = replica->data;
+    }
+    if (length != NULL) {
+        *length = replica->length;
+    }
+    if (version != NULL) {
+        *version = replica->version;
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------------- setting */
+
+static struct uvzk__value_set *set_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__value_set, siblings);
+}
+
+void uvzk__shared_value_send_sets(struct uvzk__shared_value *value)
+{
+    struct uvzk__link *link;
+
+    for (link = value->sets.next; link != &value->sets; link = link->next) {
+        uvzk__value_set_send(set_at(link));
+    }
+}
+
+void uvzk__shared_value_was_read(struct uvzk__shared_value *value)
+{
+    struct uvzk__link *link;
+
+    for (link = value->sets.next; link != &value->sets; link = link->next) {
+        uvzk__value_set_was_read(set_at(link));
+    }
+}
+
+void uvzk__shared_value_end_sets(struct uvzk__shared_value *value, int code)
+{
+    struct uvzk__link *link;
+
+    for (link = value->sets.next; link != &value->sets; link = link->next) {
+        uvzk__value_set_end(set_at(link), code);
+    }
+}
+
+static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
+                     const uvzk_value_version_t *over, const void *data, size_t length,
+                     uvzk_set_cb cb)
+{
+    if (shell == NULL || request == NULL || cb == NULL || (data == NULL && length > 0) ||
+        length > UVZK__DATA_MAX) {
+        return UV_EINVAL;
+    }
+    struct uvzk__shared_value *value = shell->impl;
+    if (request->impl != NULL) {
+        return UV_EBUSY;
+    }
+    if (value == NULL || value->closing || value->replica->client->closing) {
+        return UVZK_ECLOSED;
+    }
+    struct uvzk__value_set *set =
+        uvzk__value_set_new(value, request, over, data, length, cb);
+    if (set == NULL) {
+        return UV_ENOMEM;
+    }
+    if (value->replica->client->auth_failed) {
+        uvzk__value_set_end(set, UVZK_EAUTH);
+    }
+    uvzk__replica_pump(value->replica);
+    return 0;
+}
+
+int uvzk_shared_value_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
+                          const void *data, size_t length, uvzk_set_cb cb)
+{
+    return begin_set(shell, request, NULL, data, length, cb);
+}
+
+int uvzk_shared_value_try_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
+                              const uvzk_value_version_t *version, const void *data,
+                              size_t length, uvzk_set_cb cb)
+{
+    if (version == NULL || version->version == UVZK__ANY_VERSION) {
+        return UV_EINVAL;
+    }
+    return begin_set(shell, request, version, data, length, cb);
+}

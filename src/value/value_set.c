@@ -1,0 +1,172 @@
+#include "value/value_set.h"
+
+#include "engine/submission.h"
+#include "engine/turn.h"
+
+static void free_set(struct uvzk__value_set *set)
+{
+    uvzk__free(set->data);
+    uvzk__free(set);
+}
+
+static void tell(struct uvzk__telling *telling)
+{
+    struct uvzk__value_set *set =
+        UVZK__CONTAINER_OF(telling, struct uvzk__value_set, telling);
+    uvzk_set_t *shell = set->shell;
+    uvzk_set_cb cb = set->cb;
+    int status = set->status;
+
+    uvzk__list_remove(&set->siblings);
+    set->value = NULL;
+    shell->impl = NULL;
+    if (!set->under_way) {
+        free_set(set);
+    }
+    cb(shell, status);
+}
+
+static void decide(struct uvzk__value_set *set, int status)
+{
+    set->state = UVZK__SET_DECIDED;
+    set->status = status;
+    uvzk__tell_soon(set->replica->client, &set->telling);
+}
+
+struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
+                                            uvzk_set_t *shell,
+                                            const uvzk_value_version_t *over,
+                                            const void *data, size_t length,
+                                            uvzk_set_cb cb)
+{
+    struct uvzk__value_set *set = uvzk__calloc(1, sizeof(*set));
+
+    if (set == NULL) {
+        return NULL;
+    }
+    set->data = uvzk__memdup(data, length);
+    if (set->data == NULL) {
+        uvzk__free(set);
+        return NULL;
+    }
+    set->replica = value->replica;
+    set->value = value;
+    set->shell = shell;
+    set->cb = cb;
+    set->length = length;
+    set->over.version = UVZK__ANY_VERSION;
+    if (over != NULL) {
+        set->over = *over;
+    }
+    set->telling.deliver = tell;
+    uvzk__list_init(&set->telling.link);
+    uvzk__list_append(&value->sets, &set->siblings);
+    shell->impl = set;
+    return set;
+}
+
+/* Whether another one has been sent behind it: sent again it would undo that one. */
+static bool is_overtaken(const struct uvzk__value_set *set)
+{
+    const struct uvzk__link *head = &set->value->sets;
+
+    for (const struct uvzk__link *link = set->siblings.next; link != head;
+         link = link->next) {
+        if (UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__value_set, siblings)
+                ->state == UVZK__SET_SENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *reply)
+{
+    bool throttled = reply->status == UVZK_ETHROTTLED;
+
+    if (throttled && is_overtaken(set)) {
+        decide(set, UVZK_ETHROTTLED);
+        return;
+    }
+    switch (reply->status) {
+    case 0:
+        uvzk__replica_learn(set->replica, &reply->stat, set->data, set->length);
+        set->data = NULL;
+        decide(set, 0);
+        break;
+    case UVZK_ENOTSENT:
+    case UVZK_ETHROTTLED:
+        set->state = UVZK__SET_WAITING;
+        uvzk__replica_rest(set->replica);
+        break;
+    case UVZK_EBADVERSION:
+        set->state = UVZK__SET_REREADING;
+        uvzk__replica_read_again(set->replica);
+        break;
+    case UVZK_EEXPIRED: /* the connection went with the session */
+        decide(set, UVZK_ECONNLOSS);
+        break;
+    default:
+        decide(set, reply->status);
+        break;
+    }
+}
+
+static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__value_set *set = UVZK__CONTAINER_OF(rpc, struct uvzk__value_set, rpc);
+
+    set->under_way = false;
+    uvzk__answered(set->replica->client, rpc, reply->status, true);
+    uvzk__replica_unpin(set->replica);
+    if (set->value == NULL) {
+        free_set(set);
+    } else if (set->state == UVZK__SET_SENT) {
+        conclude(set, reply);
+    }
+}
+
+/* Versions are compared by the server, but they repeat when a znode is made again;
+ * mzxids never do. */
+static bool is_outdated(const struct uvzk__value_set *set)
+{
+    const uvzk_value_version_t *known = &set->replica->version;
+
+    return set->over.version != UVZK__ANY_VERSION &&
+           (set->over.version != known->version || set->over.mzxid != known->mzxid);
+}
+
+void uvzk__value_set_send(struct uvzk__value_set *set)
+{
+    if (set->state != UVZK__SET_WAITING) {
+        return;
+    }
+    if (is_outdated(set)) {
+        decide(set, UVZK_EBADVERSION);
+        return;
+    }
+    uvzk__rpc_prepare(&set->rpc, UVZK__RPC_SET, set->replica->path, replied);
+    set->rpc.data = set->data;
+    set->rpc.data_length = set->length;
+    set->rpc.version = set->over.version;
+    set->state = UVZK__SET_SENT;
+    set->under_way = true;
+    uvzk__replica_pin(set->replica);
+    uvzk__submit(set->replica->client, &set->rpc);
+}
+
+void uvzk__value_set_was_read(struct uvzk__value_set *set)
+{
+    if (set->state == UVZK__SET_REREADING) {
+        decide(set, UVZK_EBADVERSION);
+    }
+}
+
+void uvzk__value_set_end(struct uvzk__value_set *set, int code)
+{
+    if (set->state == UVZK__SET_REREADING) {
+        decide(set, UVZK_EBADVERSION);
+    } else if (set->state != UVZK__SET_DECIDED) {
+        decide(set, code);
+    }
+}
