@@ -181,7 +181,8 @@ int uvzk_lock_is_held(const uvzk_lock_t *shell)
     const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
 
     return lock != NULL && lock->held_count > 0 &&
-           (lock->durable || lock->client->proof.valid_until > uvzk__now(lock->client));
+           (lock->durable ||
+            uvzk__prover_valid_until(lock->client) > uvzk__now(lock->client));
 }
 
 int uvzk_lock_is_held_by(const uvzk_lock_t *shell, const void *owner)

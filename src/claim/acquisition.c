@@ -157,7 +157,7 @@ static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_
                         uvzk__now(client) + (uint64_t)timeout_ms);
     } else if (timeout_ms == UVZK_TRY_ONCE) {
         acquisition->try_once = true;
-        uvzk__list_append(&client->tries, &acquisition->try_link);
+        uvzk__list_append(&client->claims->tries, &acquisition->try_link);
     }
 }
 

@@ -13,7 +13,7 @@
 #ifndef UVZK_ACQUISITION_H
 #define UVZK_ACQUISITION_H
 
-#include "state.h"
+#include "claim/claim.h"
 
 enum uvzk__told {
     UVZK__TOLD_ASKED,     /* next: GRANTING REFUSED */
@@ -24,6 +24,28 @@ enum uvzk__told {
     UVZK__TOLD_RELEASED,  /* next: FINAL */
     UVZK__TOLD_REFUSED,   /* next: FINAL */
     UVZK__TOLD_FINAL      /* final */
+};
+
+struct uvzk__acquisition {
+    uvzk_acquire_t *shell;
+    struct uvzk__claim *claim; /* NULL once it has nothing to do with it */
+    struct uvzk__lock *lock;
+    struct uvzk__link siblings; /* on claim->acquisitions */
+    struct uvzk__link try_link; /* on client->tries, if tried once */
+    struct uvzk__telling telling;
+    struct uvzk__timed timeout;
+    uvzk_acquire_cb acquire_cb;
+    uvzk_lost_cb lost_cb;
+    uvzk_queued_cb queued_cb; /* NULL once told or not wanted */
+    uvzk_release_cb release_cb;
+    uvzk_revoke_cb revoke_cb;
+    uvzk_lost_cb losing; /* called at once, not told: the hold is over; or NULL */
+    struct uvzk__telling revocation;
+    uint32_t revocations; /* to be told */
+    uint64_t ahead;       /* to be told with queued_cb; 0: nothing to tell */
+    int status;           /* of the FINAL callback */
+    uint8_t told;         /* enum uvzk__told, acquisition.h */
+    bool try_once;
 };
 
 /* A new one, in ASKED, not yet attached to anything: uvzk__free() undoes it. NULL

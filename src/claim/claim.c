@@ -1,10 +1,12 @@
 #include "claim/claim.h"
 
 #include "claim/acquisition.h"
+#include "claim/lock.h"
 #include "claim/revocation.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
+#include "proof/prover.h"
 
 static struct uvzk__acquisition *acquisition_at(struct uvzk__link *link)
 {
@@ -182,7 +184,7 @@ static void end_acquisitions(struct uvzk__claim *claim, int code)
 
 void uvzk__claim_withdraw(struct uvzk__claim *claim)
 {
-    uvzk__list_append(&claim->client->unwinding, &claim->unwinding);
+    uvzk__list_append(&claim->client->claims->unwinding, &claim->unwinding);
     uvzk__wake(claim->client);
 }
 
@@ -249,7 +251,7 @@ void uvzk__claims_unwind(struct uvzk__client *client)
 {
     struct uvzk__link *link;
 
-    while ((link = uvzk__list_take(&client->unwinding)) != NULL) {
+    while ((link = uvzk__list_take(&client->claims->unwinding)) != NULL) {
         unwind(UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding));
     }
 }
@@ -323,7 +325,7 @@ bool uvzk__claim_known(const struct uvzk__claim *claim)
 
 uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
 {
-    return claim->durable ? UINT64_MAX : claim->client->proof.valid_until;
+    return claim->durable ? UINT64_MAX : uvzk__prover_valid_until(claim->client);
 }
 
 bool uvzk__claim_holds(const struct uvzk__claim *claim)
@@ -443,6 +445,11 @@ static void queued(struct uvzk__contender *contender, uint64_t ahead)
     uvzk__claim_queued(contender->claim, ahead);
 }
 
+static bool anyone_tries(const struct uvzk__client *client)
+{
+    return !uvzk__list_empty(&client->claims->tries);
+}
+
 static void waits(struct uvzk__contender *contender)
 {
     uvzk__claim_end_tries(contender->claim);
@@ -453,6 +460,13 @@ static void data(const struct uvzk__contender *contender, const void **bytes,
 {
     *bytes = contender->claim->data;
     *length = contender->claim->data_length;
+}
+
+void uvzk__claims_init(struct uvzk__claims *claims)
+{
+    uvzk__list_init(&claims->locks);
+    uvzk__list_init(&claims->tries);
+    uvzk__list_init(&claims->unwinding);
 }
 
 const struct uvzk__contender_user uvzk__claim_contenders = {
@@ -466,6 +480,7 @@ const struct uvzk__contender_user uvzk__claim_contenders = {
     .certain = certain,
     .known = known,
     .queued = queued,
+    .anyone_tries = anyone_tries,
     .waits = waits,
     .read = uvzk__revocation_read,
     .data = data,

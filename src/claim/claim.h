@@ -15,6 +15,64 @@
 
 #include "directory/queue.h"
 
+struct uvzk__lock;
+
+/* Of a client. */
+struct uvzk__claims {
+    struct uvzk__link locks;     /* struct uvzk__lock */
+    struct uvzk__link tries;     /* acquisitions that are tried once */
+    struct uvzk__link unwinding; /* claims whose contenders are to be withdrawn */
+};
+
+/* Its memory is the client's. */
+void uvzk__claims_init(struct uvzk__claims *);
+
+/* What the contenders of a claim are to it; claim.c has the plain kind. */
+struct uvzk__claim_kind {
+    /* The contender holds its place in the directory, or no longer. */
+    void (*granted)(struct uvzk__contender *);
+    void (*ungranted)(struct uvzk__contender *);
+    /* It is not wanted any more, whoever decided that. */
+    void (*ended)(struct uvzk__contender *, int code);
+    /* It wants its znode made. NULL: by a create of its own. */
+    void (*create)(struct uvzk__contender *);
+    /* Its znode is to be deleted: whether what stands at its path is certainly its own;
+     * if not, the kind finds out, and pumps it. NULL: it is. */
+    bool (*certain)(struct uvzk__contender *);
+    /* Its node is gone for good, and this is how; it leaves the claim. May be NULL. */
+    void (*retired)(struct uvzk__contender *, int status);
+    /* Instead of contenders it has claims: the one of a member, NULL beyond the last or
+     * if it does not hold. May be NULL. */
+    const struct uvzk__claim *(*member)(const struct uvzk__claim *, uint32_t index);
+    /* The claim is given up: whether the kind sees to what it has. May be NULL. */
+    bool (*keep)(struct uvzk__claim *);
+    /* The claim is freed: what the kind has put behind `extra`. May be NULL. */
+    void (*freed)(struct uvzk__claim *);
+};
+
+struct uvzk__claim {
+    const struct uvzk__claim_kind *kind;
+    struct uvzk__client *client;
+    struct uvzk__lock *lock; /* whose owner may re-enter; NULL if nobody may */
+    const void *owner;
+    UT_hash_handle by_owner;     /* in lock->owned */
+    struct uvzk__link of_lock;   /* on lock->claims */
+    struct uvzk__link unwinding; /* on client->unwinding */
+    struct uvzk__link acquisitions;
+    struct uvzk__link contenders;
+    void *data; /* bytes of the znodes; NULL: the client's */
+    size_t data_length;
+    void *extra;              /* the kind's own */
+    int64_t token;            /* of what is held */
+    int release_status;       /* of the znodes that are gone: the first trouble */
+    uint32_t pins;            /* it is not freed yet */
+    uint32_t contender_count; /* not retired */
+    uint32_t held_count;      /* of those, how many hold */
+    bool held;                /* as a whole */
+    bool given_up;            /* its acquisitions have been told, or wait for deletes */
+    bool durable;             /* its znodes outlive the session, and so does its hold */
+};
+
 /* All contenders must hold; the end of one is the end of all. The token is the
  * greatest of theirs. */
 extern const struct uvzk__claim_kind uvzk__claim_plain;

@@ -62,7 +62,7 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__client *client, uvzk_lock_t *shel
     lock->telling.deliver = tell_closed;
     uvzk__list_init(&lock->telling.link);
     uvzk__list_init(&lock->claims);
-    uvzk__list_append(&client->locks, &lock->everyone);
+    uvzk__list_append(&client->claims->locks, &lock->everyone);
     shell->impl = lock;
     return lock;
 }

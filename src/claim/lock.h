@@ -3,7 +3,8 @@
 #ifndef UVZK_LOCK_H
 #define UVZK_LOCK_H
 
-#include "state.h"
+#include "base/order.h"
+#include "claim/claim.h"
 
 /* Those who take part in a lock, and where they stand (uvzk_lock_participants). */
 #define UVZK__DIRECTORIES_MAX 2
@@ -45,6 +46,23 @@ struct uvzk__lock_kind {
     int (*judge)(const struct uvzk__lock *, struct uvzk__participant *, size_t count);
     /* The lock is freed: what the kind has put behind `extra`. May be NULL. */
     void (*freed)(struct uvzk__lock *);
+};
+
+struct uvzk__lock {
+    const struct uvzk__lock_kind *kind; /* lock.h */
+    uvzk_lock_t *shell;
+    struct uvzk__client *client;
+    struct uvzk__link everyone;   /* on client->locks */
+    struct uvzk__link claims;     /* not given up */
+    struct uvzk__claim *owned;    /* uthash by owner */
+    struct uvzk__telling telling; /* of its close */
+    uvzk_lock_close_cb close_cb;
+    char *path;          /* namespace included */
+    void *extra;         /* the kind's own */
+    uint64_t pins;       /* its close waits for them */
+    uint64_t held_count; /* claims that hold */
+    bool durable;        /* so are its claims */
+    bool closing;
 };
 
 /* What an init function refuses: UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UVZK_EPATH; 0. */

@@ -3,7 +3,7 @@
 #ifndef UVZK_REVOCATION_H
 #define UVZK_REVOCATION_H
 
-#include "state.h"
+#include "claim/claim.h"
 
 #define UVZK__REVOKE "__REVOKE__"
 #define UVZK__REVOKE_LENGTH (sizeof(UVZK__REVOKE) - 1)

@@ -8,9 +8,9 @@
 #include "client/lifecycle.h"
 #include "directory/contender.h"
 #include "engine/acl.h"
+#include "engine/client.h"
 #include "engine/log.h"
 #include "proof/prover.h"
-#include "state.h"
 
 #define SESSION_TIMEOUT_MS 60000U /* curator-default-session-timeout */
 #define TICK_MS 2000U             /* tickTime of ZooKeeper's sample configuration */
@@ -110,7 +110,7 @@ static int copy_namespace(struct uvzk__client *client, const char *ns)
 
 static int copy_data(struct uvzk__client *client, const uvzk_options_t *options)
 {
-    client->default_data_is_address = options->default_data == NULL;
+    client->life->default_data_is_address = options->default_data == NULL;
     if (options->default_data == NULL) {
         return 0;
     }
@@ -137,18 +137,44 @@ void uvzk__client_free(struct uvzk__client *client)
     uvzk__free(client);
 }
 
-static void init_lists(struct uvzk__client *client)
+/* What the rooms keep of a client, in one piece. It owns everything behind the shells:
+ *
+ *   client --- queues by path --- contenders in order
+ *          |                          |
+ *          \-- locks --- claims --- contenders
+ *                          \------ acquisitions
+ *
+ * A claim is what one owner asks of one lock: the acquisitions (one, or several
+ * of one owner) that are granted and lost together, and the contenders that this
+ * takes. A contender is one znode of ours in a lock directory; it outlives its
+ * acquisitions for as long as the znode may exist. A queue is the one view of a
+ * lock directory that all its local contenders share. */
+struct rooms {
+    struct uvzk__client client; /* first: it is freed by its address */
+    struct uvzk__prover prover;
+    struct uvzk__directories directories;
+    struct uvzk__claims claims;
+    struct uvzk__life life;
+};
+
+static struct uvzk__client *new_client(const uvzk_options_t *options)
 {
-    uvzk__list_init(&client->contenders);
-    uvzk__list_init(&client->locks);
-    uvzk__list_init(&client->dirty);
+    struct rooms *rooms = uvzk__calloc(1, sizeof(*rooms));
+
+    if (rooms == NULL) {
+        return NULL;
+    }
+    struct uvzk__client *client = &rooms->client;
+    client->prover = &rooms->prover;
+    client->directories = &rooms->directories;
+    client->claims = &rooms->claims;
+    client->life = &rooms->life;
     uvzk__list_init(&client->tellings);
-    uvzk__list_init(&client->tries);
-    uvzk__list_init(&client->held);
-    uvzk__list_init(&client->candidates);
-    uvzk__list_init(&client->doomed);
-    uvzk__list_init(&client->unwinding);
-    uvzk__list_init(&client->behind_scout);
+    uvzk__prover_init(client, &uvzk__contender_witnesses, options->proof,
+                      options->tick_ms);
+    uvzk__directories_init(client->directories, &uvzk__claim_contenders);
+    uvzk__claims_init(client->claims);
+    return client;
 }
 
 int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
@@ -163,11 +189,10 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
     if (shell->impl != NULL) {
         return UV_EBUSY;
     }
-    struct uvzk__client *client = uvzk__calloc(1, sizeof(*client));
+    struct uvzk__client *client = new_client(&known);
     if (client == NULL) {
         return UV_ENOMEM;
     }
-    init_lists(client);
     status = copy_namespace(client, known.ns);
     if (status == 0) {
         status = copy_acl(client, &known);
@@ -182,19 +207,15 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
     client->shell = shell;
     client->port = port;
     client->tuning = tuning;
-    client->state_cb = known.state_cb;
+    client->life->state_cb = known.state_cb;
     client->log_cb = known.log_cb;
     client->acl_cb = known.acl_cb;
     client->retry = known.retry;
-    client->close_wait_ms = known.close_wait_ms;
+    client->life->close_wait_ms = known.close_wait_ms;
     client->containers = true;
     uvzk__session_init(&client->session);
-    uvzk__proof_init(&client->proof, known.proof, known.tick_ms);
     uvzk__log_init(client);
-    client->witnesses = &uvzk__contender_witnesses;
-    client->contender_user = &uvzk__claim_contenders;
     uvzk__lifecycle_init(client);
-    uvzk__prover_init(client);
     shell->impl = client;
     return 0;
 }
@@ -215,10 +236,10 @@ int uvzk_client_start(uvzk_client_t *shell)
     if (shell == NULL) {
         return UV_EINVAL;
     }
-    if (client == NULL || client->started || client->closing) {
+    if (client == NULL || client->life->started || client->closing) {
         return UVZK_ESTATE;
     }
-    client->started = true;
+    client->life->started = true;
     uvzk__open(client);
     return 0;
 }
@@ -233,7 +254,7 @@ int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
     if (client == NULL || client->closing) {
         return UVZK_ESTATE;
     }
-    client->close_cb = close_cb;
+    client->life->close_cb = close_cb;
     uvzk__close(client);
     return 0;
 }
@@ -273,10 +294,10 @@ void uvzk_client_stats(const uvzk_client_t *shell, uvzk_client_stats_t *stats)
     }
     stats->requests = client->request_count;
     stats->listings = client->listing_count;
-    stats->proofs = client->proof_count;
-    stats->contenders = client->contender_count;
+    stats->proofs = client->prover->proof_count;
+    stats->contenders = client->directories->contender_count;
     stats->watches = client->watch_count;
-    for (queue = client->queues; queue != NULL; queue = queue->hh.next) {
+    for (queue = client->directories->queues; queue != NULL; queue = queue->hh.next) {
         stats->foreign += queue->foreign_children;
     }
 }

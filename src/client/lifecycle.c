@@ -1,6 +1,5 @@
 #include "client/lifecycle.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/retry.h"
@@ -22,14 +21,14 @@
 
 static struct uvzk__client *client_of(struct uvzk__port_user *user)
 {
-    return UVZK__CONTAINER_OF(user, struct uvzk__client, user);
+    return UVZK__CONTAINER_OF(user, struct uvzk__life, user)->client;
 }
 
 static void announce(struct uvzk__client *client, struct uvzk__session_news news)
 {
     for (int i = 0; i < news.count; i++) {
-        if (client->state_cb != NULL) {
-            client->state_cb(client->shell, news.states[i]);
+        if (client->life->state_cb != NULL) {
+            client->life->state_cb(client->shell, news.states[i]);
         }
     }
 }
@@ -38,9 +37,9 @@ static void announce(struct uvzk__client *client, struct uvzk__session_news news
 static void for_each_contender(struct uvzk__client *client,
                                void (*act)(struct uvzk__contender *, int), int code)
 {
-    struct uvzk__link *link = client->contenders.next;
+    struct uvzk__link *link = client->directories->contenders.next;
 
-    while (link != &client->contenders) {
+    while (link != &client->directories->contenders) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
         link = link->next;
@@ -52,15 +51,15 @@ static void for_each_contender(struct uvzk__client *client,
 
 void uvzk__open(struct uvzk__client *client)
 {
-    client->opened_ms = uvzk__now(client);
-    client->given_up = false;
+    client->life->opened_ms = uvzk__now(client);
+    client->life->given_up = false;
     client->port->open(client->port);
 }
 
 /* The default data of lock nodes is known once the port knows our address. */
 static void learn_address(struct uvzk__client *client, const char *address)
 {
-    if (!client->default_data_is_address || client->default_data != NULL ||
+    if (!client->life->default_data_is_address || client->default_data != NULL ||
         address == NULL) {
         return;
     }
@@ -81,14 +80,14 @@ static void end_session(struct uvzk__client *client, int code, bool gone)
 {
     struct uvzk__queue *queue, *next;
 
-    uvzk__proof_ended(&client->proof);
+    uvzk__prover_ended(client);
     for_each_contender(client, gone ? uvzk__contender_session_ended : abandon, code);
-    HASH_ITER(hh, client->queues, queue, next)
+    HASH_ITER(hh, client->directories->queues, queue, next)
     {
         uvzk__directory_session_ended(queue);
     }
     uvzk__replicas_watches_lost(client);
-    uvzk__timed_clear(client, &client->lapse);
+    uvzk__timed_clear(client, &client->life->lapse);
 }
 
 static void guard_lost(struct uvzk__contender *contender, int code)
@@ -104,7 +103,7 @@ static void watches_lost(struct uvzk__client *client)
     struct uvzk__queue *queue, *next;
 
     for_each_contender(client, guard_lost, 0);
-    HASH_ITER(hh, client->queues, queue, next)
+    HASH_ITER(hh, client->directories->queues, queue, next)
     {
         uvzk__directory_watches_lost(queue);
     }
@@ -120,18 +119,12 @@ static void connected(struct uvzk__client *client,
     } else if (event->watches_lost) {
         watches_lost(client);
     }
-    client->open_attempts = 0;
+    client->life->open_attempts = 0;
     client->connected_stamp = client->stamp;
     learn_address(client, event->local_address);
-    uvzk__proof_connected(&client->proof, event->timeout_ms, news->fresh,
-                          client->opened_ms);
-    if (!uvzk__proof_possible(&client->proof)) {
-        uvzk__log(client, UVZK_LOG_ERROR,
-                  "a session of %" PRIu32 " ms is too short for a tick of %" PRIu32
-                  " ms: ownership cannot be proved",
-                  event->timeout_ms, client->proof.tick_ms);
-    }
-    uvzk__timed_clear(client, &client->lapse);
+    uvzk__prover_connected(client, event->timeout_ms, news->fresh,
+                           client->life->opened_ms);
+    uvzk__timed_clear(client, &client->life->lapse);
     uvzk__barrier_close(client);
     uvzk__prover_schedule(client);
 }
@@ -140,7 +133,7 @@ static void end_tries(struct uvzk__client *client)
 {
     struct uvzk__link tries, *link;
 
-    uvzk__list_move(&client->tries, &tries);
+    uvzk__list_move(&client->claims->tries, &tries);
     while (!uvzk__list_empty(&tries)) {
         link = tries.next;
         struct uvzk__acquisition *acquisition =
@@ -153,35 +146,35 @@ static void suspended(struct uvzk__client *client)
 {
     uint64_t lost_at = uvzk__session_lost_at(&client->session);
 
-    uvzk__proof_suspended(&client->proof, uvzk__now(client));
-    uvzk__prover_schedule(client);
+    uvzk__prover_suspended(client);
     if (lost_at != UINT64_MAX) {
-        uvzk__timed_set(client, &client->lapse, lost_at);
+        uvzk__timed_set(client, &client->life->lapse, lost_at);
     }
     end_tries(client);
 }
 
 static void lapse_due(struct uvzk__timed *timed)
 {
-    struct uvzk__client *client = UVZK__CONTAINER_OF(timed, struct uvzk__client, lapse);
+    struct uvzk__client *client =
+        UVZK__CONTAINER_OF(timed, struct uvzk__life, lapse)->client;
 
     uint64_t abandon_at = uvzk__session_abandon_at(&client->session);
     uint64_t now = uvzk__now(client);
 
     if (now >= abandon_at) {
         uvzk__log(client, UVZK_LOG_WARN, "no server in reach: the session is given up");
-        client->given_up = true;
+        client->life->given_up = true;
         client->port->abandon(client->port);
         return;
     }
-    uvzk__timed_set(client, &client->lapse, abandon_at);
+    uvzk__timed_set(client, &client->life->lapse, abandon_at);
     uvzk__prover_check(client);
     announce(client, uvzk__session_lapse(&client->session, now));
 }
 
 static void reopen_due(struct uvzk__timed *timed)
 {
-    uvzk__open(UVZK__CONTAINER_OF(timed, struct uvzk__client, reopen));
+    uvzk__open(UVZK__CONTAINER_OF(timed, struct uvzk__life, reopen)->client);
 }
 
 /* Host names that do not resolve are tried again for ever; but when the retry
@@ -191,19 +184,19 @@ static void open_failed(struct uvzk__client *client, int status)
     uint64_t now = uvzk__now(client), random = 0;
     uint64_t sleep_ms = client->retry.base_ms;
 
-    if (client->open_attempts == 0) {
-        client->open_since_ms = now;
+    if (client->life->open_attempts == 0) {
+        client->life->open_since_ms = now;
     }
     (void)client->port->random(client->port, &random, sizeof(random));
     uvzk__log(client, UVZK_LOG_ERROR, "cannot connect: %s", uvzk_strerror(status));
-    if (!uvzk__retry_allow(&client->retry, client->open_attempts++,
-                           now - client->open_since_ms, random, &sleep_ms)) {
-        client->open_attempts = 0;
+    if (!uvzk__retry_allow(&client->retry, client->life->open_attempts++,
+                           now - client->life->open_since_ms, random, &sleep_ms)) {
+        client->life->open_attempts = 0;
         sleep_ms = client->retry.base_ms;
         for_each_contender(client, uvzk__contender_end, UVZK_ECONNLOSS);
         uvzk__replicas_out_of_reach(client, UVZK_ENOTSENT);
     }
-    uvzk__timed_set(client, &client->reopen, now + (sleep_ms == 0 ? 1 : sleep_ms));
+    uvzk__timed_set(client, &client->life->reopen, now + (sleep_ms == 0 ? 1 : sleep_ms));
 }
 
 static void on_session(struct uvzk__port_user *user,
@@ -221,7 +214,7 @@ static void on_session(struct uvzk__port_user *user,
         suspended(client);
         break;
     case UVZK__SESSION_EXPIRED:
-        end_session(client, UVZK_EEXPIRED, !client->given_up);
+        end_session(client, UVZK_EEXPIRED, !client->life->given_up);
         if (!client->closing) {
             uvzk__open(client);
         }
@@ -257,9 +250,9 @@ static void on_log(struct uvzk__port_user *user, int level, const char *line)
 static void patience_over(struct uvzk__timed *timed)
 {
     struct uvzk__client *client =
-        UVZK__CONTAINER_OF(timed, struct uvzk__client, patience);
+        UVZK__CONTAINER_OF(timed, struct uvzk__life, patience)->client;
 
-    client->close_wait_ms = 0;
+    client->life->close_wait_ms = 0;
 }
 
 void uvzk__close(struct uvzk__client *client)
@@ -267,22 +260,23 @@ void uvzk__close(struct uvzk__client *client)
     client->closing = true;
     client->port->ending(client->port);
     (void)uvzk__session_close(&client->session);
-    uvzk__timed_clear(client, &client->reopen);
+    uvzk__timed_clear(client, &client->life->reopen);
     for_each_contender(client, uvzk__contender_end, UVZK_ECLOSED);
     uvzk__replicas_out_of_reach(client, UVZK_ECLOSED);
-    client->patience.due = patience_over;
-    uvzk__timed_set(client, &client->patience, uvzk__now(client) + client->close_wait_ms);
+    client->life->patience.due = patience_over;
+    uvzk__timed_set(client, &client->life->patience,
+                    uvzk__now(client) + client->life->close_wait_ms);
     uvzk__wake(client);
 }
 
 void uvzk__close_when_done(struct uvzk__client *client)
 {
     bool asking = client->session.connected && !uvzk__barrier_open(client);
-    bool may_wait = (asking || uvzk__may_send(client)) && client->close_wait_ms > 0;
+    bool may_wait = (asking || uvzk__may_send(client)) && client->life->close_wait_ms > 0;
 
     if (!client->closing || client->port_closing ||
         !uvzk__list_empty(&client->tellings) ||
-        (client->contender_count > 0 && may_wait)) {
+        (client->directories->contender_count > 0 && may_wait)) {
         return;
     }
     client->port_closing = true;
@@ -291,9 +285,9 @@ void uvzk__close_when_done(struct uvzk__client *client)
 
 static void free_client(struct uvzk__client *client)
 {
-    while (!uvzk__list_empty(&client->locks)) {
+    while (!uvzk__list_empty(&client->claims->locks)) {
         uvzk__lock_free(
-            UVZK__CONTAINER_OF(client->locks.next, struct uvzk__lock, everyone));
+            UVZK__CONTAINER_OF(client->claims->locks.next, struct uvzk__lock, everyone));
     }
     uvzk__shared_values_free(client);
     uvzk__client_free(client);
@@ -304,11 +298,11 @@ static void on_closed(struct uvzk__port_user *user)
     struct uvzk__client *client = client_of(user);
     struct uvzk__queue *queue, *next;
     uvzk_client_t *shell = client->shell;
-    uvzk_client_close_cb close_cb = client->close_cb;
+    uvzk_client_close_cb close_cb = client->life->close_cb;
 
     client->session.connected = false;
     for_each_contender(client, abandon, UVZK_ECLOSED);
-    HASH_ITER(hh, client->queues, queue, next)
+    HASH_ITER(hh, client->directories->queues, queue, next)
     {
         uvzk__directory_session_ended(queue);
         uvzk__directory_free(queue);
@@ -325,12 +319,13 @@ static void on_closed(struct uvzk__port_user *user)
 
 void uvzk__lifecycle_init(struct uvzk__client *client)
 {
-    client->user.session = on_session;
-    client->user.turn = on_turn;
-    client->user.log = on_log;
-    client->user.closed = on_closed;
-    client->lapse.due = lapse_due;
-    client->reopen.due = reopen_due;
-    client->port->user = &client->user;
+    client->life->client = client;
+    client->life->user.session = on_session;
+    client->life->user.turn = on_turn;
+    client->life->user.log = on_log;
+    client->life->user.closed = on_closed;
+    client->life->lapse.due = lapse_due;
+    client->life->reopen.due = reopen_due;
+    client->port->user = &client->life->user;
     client->above = &uvzk__round;
 }

@@ -2,7 +2,25 @@
 #ifndef UVZK_LIFECYCLE_H
 #define UVZK_LIFECYCLE_H
 
-#include "state.h"
+#include "engine/client.h"
+
+/* Of a client. */
+struct uvzk__life {
+    struct uvzk__client *client;
+    struct uvzk__port_user user;
+    uvzk_state_cb state_cb;
+    uvzk_client_close_cb close_cb;
+    uint32_t close_wait_ms;
+    bool default_data_is_address;
+    uint64_t opened_ms;
+    uint32_t open_attempts;
+    uint64_t open_since_ms;
+    struct uvzk__timed reopen;   /* after a failed open */
+    struct uvzk__timed lapse;    /* LOST by the clock */
+    struct uvzk__timed patience; /* of close */
+    bool started;
+    bool given_up; /* the session, without a word of the servers */
+};
 
 /* Connects the client to its port's events. */
 void uvzk__lifecycle_init(struct uvzk__client *);

@@ -33,7 +33,8 @@ static void work(struct uvzk__client *client)
 /* Whoever dooms a node touches its queue too. */
 static bool has_work(const struct uvzk__client *client)
 {
-    return !uvzk__list_empty(&client->dirty) || !uvzk__list_empty(&client->unwinding);
+    return !uvzk__list_empty(&client->directories->dirty) ||
+           !uvzk__list_empty(&client->claims->unwinding);
 }
 
 const struct uvzk__above uvzk__round = {

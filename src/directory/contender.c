@@ -113,7 +113,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     struct uvzk__client *client = queue->client;
 
     uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
-    if (client->node_bytes + path_size(queue) > NODE_BYTES_MAX) {
+    if (client->directories->node_bytes + path_size(queue) > NODE_BYTES_MAX) {
         return UVZK_ELIMIT;
     }
     struct uvzk__contender *contender = make(queue, token);
@@ -125,14 +125,14 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
         free_contender(contender);
         return status;
     }
-    client->node_bytes += path_size(queue);
-    client->contender_count++;
+    client->directories->node_bytes += path_size(queue);
+    client->directories->contender_count++;
     queue->contender_count++;
     contender->first_attempt_ms = uvzk__now(client);
-    uvzk__list_append(&client->contenders, &contender->everyone);
+    uvzk__list_append(&client->directories->contenders, &contender->everyone);
     uvzk__list_append(&queue->strangers, &contender->in_queue);
     contender->claim = claim;
-    client->contender_user->joined(contender);
+    client->directories->contender_user->joined(contender);
     *out = contender;
     return 0;
 }
@@ -236,7 +236,7 @@ void uvzk__contender_sent(struct uvzk__contender *contender)
 void uvzk__contender_data(const struct uvzk__contender *contender, const void **data,
                           size_t *length)
 {
-    contender->client->contender_user->data(contender, data, length);
+    contender->client->directories->contender_user->data(contender, data, length);
     if (contender->revocable) {
         *data = "";
         *length = 0;
@@ -313,8 +313,9 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
 
     if (needs == UVZK__NEEDS_DELETE) {
         if (uvzk__list_empty(&contender->doomed) && !contender->rest.deadline.armed &&
-            contender->client->contender_user->certain(contender)) {
-            uvzk__list_append(&contender->client->doomed, &contender->doomed);
+            contender->client->directories->contender_user->certain(contender)) {
+            uvzk__list_append(&contender->client->directories->doomed,
+                              &contender->doomed);
         }
         uvzk__wake(contender->client);
     } else if (needs == UVZK__NEEDS_PARENTS || needs == UVZK__NEEDS_SEARCH) {
@@ -322,7 +323,7 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     } else if (needs != UVZK__NEEDS_NOTHING && uvzk__may_send(contender->client) &&
                contender->guarding != UVZK__GUARD_ARMING) {
         if (needs == UVZK__NEEDS_CREATE) {
-            contender->client->contender_user->create(contender);
+            contender->client->directories->contender_user->create(contender);
         } else {
             submit_stat(contender);
         }
@@ -333,9 +334,9 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
 
 void uvzk__contenders_pump(struct uvzk__client *client)
 {
-    struct uvzk__link *link = client->contenders.next;
+    struct uvzk__link *link = client->directories->contenders.next;
 
-    while (link != &client->contenders) {
+    while (link != &client->directories->contenders) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
         link = link->next;
@@ -349,7 +350,7 @@ static void let_go_of_hold(struct uvzk__contender *contender)
 {
     if (contender->held) {
         contender->held = false;
-        contender->client->contender_user->let_go(contender);
+        contender->client->directories->contender_user->let_go(contender);
         contender->queue->writers_held -= !contender->shared;
         uvzk__contender_off_credit(contender);
         uvzk__prover_let_go(contender->client, &contender->witness);
@@ -365,21 +366,21 @@ static void give_up(struct uvzk__contender *contender, int code)
     uvzk__prover_unwant(&contender->witness);
     uvzk__timed_clear(contender->client, &contender->rest);
     uvzk__contender_want_no_position(contender);
-    contender->client->contender_user->ended(contender, code);
+    contender->client->directories->contender_user->ended(contender, code);
 }
 
 static void retire(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
 
-    client->contender_user->retired(contender);
+    client->directories->contender_user->retired(contender);
     uvzk__guard_end(contender);
     uvzk__timed_clear(client, &contender->rest);
     uvzk__list_remove(&contender->everyone);
     uvzk__queue_leave(contender);
     uvzk__list_remove(&contender->doomed);
-    client->node_bytes -= path_size(contender->queue);
-    client->contender_count--;
+    client->directories->node_bytes -= path_size(contender->queue);
+    client->directories->contender_count--;
     contender->queue->contender_count--;
     contender->ended = true;
     contender->queue = NULL;
@@ -432,7 +433,7 @@ void uvzk__contender_grant(struct uvzk__contender *contender)
     contender->queue->writers_held += !contender->shared;
     uvzk__queue_place(contender->queue, contender);
     uvzk__prover_hold(contender->client, &contender->witness);
-    contender->client->contender_user->granted(contender);
+    contender->client->directories->contender_user->granted(contender);
 }
 
 void uvzk__contender_ungrant(struct uvzk__contender *contender)
@@ -440,7 +441,7 @@ void uvzk__contender_ungrant(struct uvzk__contender *contender)
     let_go_of_hold(contender);
     uvzk__queue_place(contender->queue, contender);
     uvzk__queue_touch(contender->queue);
-    contender->client->contender_user->ungranted(contender);
+    contender->client->directories->contender_user->ungranted(contender);
 }
 
 void uvzk__contender_on_credit(struct uvzk__contender *contender)
@@ -605,7 +606,7 @@ static void lapsed(struct uvzk__witness *witness)
 {
     struct uvzk__contender *contender = of_witness(witness);
 
-    if (contender->client->contender_user->known(contender)) {
+    if (contender->client->directories->contender_user->known(contender)) {
         uvzk__contender_end(contender, UVZK_EPROOF);
     } else {
         uvzk__contender_ungrant(contender);
@@ -626,7 +627,7 @@ const struct uvzk__witness_kind uvzk__contender_witnesses = {
 bool uvzk__contender_prove(struct uvzk__contender *contender)
 {
     const struct uvzk__client *client = contender->client;
-    bool possible = !client->session.connected || uvzk__proof_possible(&client->proof);
+    bool possible = !client->session.connected || uvzk__prover_possible(client);
 
     if (possible) {
         uvzk__prover_want(contender->client, &contender->witness);

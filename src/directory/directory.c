@@ -5,6 +5,16 @@
 #include "directory/queue.h"
 #include "engine/turn.h"
 
+void uvzk__directories_init(struct uvzk__directories *directories,
+                            const struct uvzk__contender_user *user)
+{
+    directories->contender_user = user;
+    uvzk__list_init(&directories->behind_scout);
+    uvzk__list_init(&directories->contenders);
+    uvzk__list_init(&directories->dirty);
+    uvzk__list_init(&directories->doomed);
+}
+
 void uvzk__directory_free(struct uvzk__queue *queue)
 {
     struct uvzk__client *client = queue->client;
@@ -13,7 +23,7 @@ void uvzk__directory_free(struct uvzk__queue *queue)
     uvzk__foreigners_clear(queue);
     uvzk__timed_clear(client, &queue->rest);
     uvzk__list_remove(&queue->dirty);
-    HASH_DEL(client->queues, queue);
+    HASH_DEL(client->directories->queues, queue);
     if (queue->kind->freed != NULL) {
         queue->kind->freed(queue);
     }
@@ -59,8 +69,8 @@ void uvzk__directories_settle(struct uvzk__client *client)
 {
     struct uvzk__link dirty, *link;
 
-    client->settlings++;
-    uvzk__list_move(&client->dirty, &dirty);
+    client->directories->settlings++;
+    uvzk__list_move(&client->directories->dirty, &dirty);
     while ((link = uvzk__list_take(&dirty)) != NULL) {
         settle(UVZK__CONTAINER_OF(link, struct uvzk__queue, dirty));
     }

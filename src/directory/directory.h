@@ -2,7 +2,7 @@
 #ifndef UVZK_DIRECTORY_H
 #define UVZK_DIRECTORY_H
 
-#include "state.h"
+#include "directory/queue.h"
 
 /* For each that has been touched: decides what to ask, whom to grant, and frees the queue
  * if nobody is left. */

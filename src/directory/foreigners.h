@@ -3,7 +3,14 @@
 #ifndef UVZK_FOREIGNERS_H
 #define UVZK_FOREIGNERS_H
 
-#include "state.h"
+#include "directory/queue.h"
+
+/* A contender of another session, or of nobody we know. */
+struct uvzk__foreigner {
+    int32_t sequence;
+    bool shared;
+    char *name;
+};
 
 void uvzk__foreigners_free(struct uvzk__foreigner *, size_t count);
 

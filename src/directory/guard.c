@@ -51,7 +51,7 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
     if (contender->revocable) {
         uvzk__second_look(contender->client, &contender->second_look);
     }
-    contender->client->contender_user->read(contender, reply);
+    contender->client->directories->contender_user->read(contender, reply);
 }
 
 /* Who holds does not lose that by being deaf to pleas. */

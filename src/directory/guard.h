@@ -20,7 +20,7 @@
 #ifndef UVZK_GUARD_H
 #define UVZK_GUARD_H
 
-#include "state.h"
+#include "directory/queue.h"
 
 enum uvzk__guarding {
     UVZK__GUARD_NONE,

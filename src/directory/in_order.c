@@ -75,7 +75,8 @@ static void end_tries(struct uvzk__queue *queue)
     struct uvzk__link *link = queue->members.next;
     bool anyone = !uvzk__list_empty(&queue->holders), writer = queue->writers_held > 0;
 
-    while (!uvzk__list_empty(&queue->client->tries) && link != &queue->members) {
+    while (queue->client->directories->contender_user->anyone_tries(queue->client) &&
+           link != &queue->members) {
         struct uvzk__contender *member = member_at(link);
         bool waits = uvzk__contender_downgraded(member) ? false
                      : member->shared                   ? writer
@@ -85,7 +86,7 @@ static void end_tries(struct uvzk__queue *queue)
         writer = writer || !member->shared;
         if (waits ||
             (member->covered && uvzk__foreigners_blocker(queue, member) != NULL)) {
-            queue->client->contender_user->waits(member);
+            queue->client->directories->contender_user->waits(member);
         }
     }
 }

@@ -7,7 +7,7 @@
 #ifndef UVZK_LISTING_H
 #define UVZK_LISTING_H
 
-#include "state.h"
+#include "directory/queue.h"
 
 void uvzk__listing_start(struct uvzk__queue *);
 

@@ -51,11 +51,11 @@ static void scout_back(struct uvzk__queue *scout, bool paved)
     struct uvzk__client *client = scout->client;
     struct uvzk__link waiting, *link;
 
-    if (client->scout != scout) {
+    if (client->directories->scout != scout) {
         return;
     }
-    client->scout = NULL;
-    uvzk__list_move(&client->behind_scout, &waiting);
+    client->directories->scout = NULL;
+    uvzk__list_move(&client->directories->behind_scout, &waiting);
     while ((link = uvzk__list_take(&waiting)) != NULL) {
         struct uvzk__queue *queue =
             UVZK__CONTAINER_OF(link, struct uvzk__queue, behind_scout);
@@ -133,12 +133,13 @@ void uvzk__parents_make(struct uvzk__queue *queue)
         uvzk__queue_rest(queue);
         return;
     }
-    if (client->scout != NULL && same_parent(client->scout, queue)) {
+    if (client->directories->scout != NULL &&
+        same_parent(client->directories->scout, queue)) {
         queue->doing = UVZK__QUEUE_MAKING_PARENTS;
-        uvzk__list_append(&client->behind_scout, &queue->behind_scout);
+        uvzk__list_append(&client->directories->behind_scout, &queue->behind_scout);
         return;
     }
-    if (make_directory(queue) && client->scout == NULL) {
-        client->scout = queue;
+    if (make_directory(queue) && client->directories->scout == NULL) {
+        client->directories->scout = queue;
     }
 }

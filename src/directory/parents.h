@@ -4,7 +4,7 @@
 #ifndef UVZK_PARENTS_H
 #define UVZK_PARENTS_H
 
-#include "state.h"
+#include "directory/queue.h"
 
 /* Begins to make them, or waits for another lock that makes its own below the same
  * parent; the nodes in PARENTS are created when it is done, or ended with what stood

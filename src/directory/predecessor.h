@@ -2,7 +2,7 @@
 #ifndef UVZK_PREDECESSOR_H
 #define UVZK_PREDECESSOR_H
 
-#include "state.h"
+#include "directory/queue.h"
 
 void uvzk__predecessor_init(struct uvzk__queue *);
 

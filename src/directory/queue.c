@@ -43,7 +43,7 @@ struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client,
     char key[KEY_SIZE];
 
     write_key(key, discipline, path);
-    HASH_FIND_STR(client->queues, key, queue);
+    HASH_FIND_STR(client->directories->queues, key, queue);
     return queue;
 }
 
@@ -104,7 +104,8 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
     queue->key = uvzk__strdup(key);
     if (queue->key != NULL) {
         queue->path = queue->key + 1;
-        HASH_ADD_KEYPTR(hh, client->queues, queue->key, strlen(queue->key), queue);
+        HASH_ADD_KEYPTR(hh, client->directories->queues, queue->key, strlen(queue->key),
+                        queue);
     }
     if (queue->key == NULL || queue->hh.tbl == NULL) {
         uvzk__free(queue->key);
@@ -117,7 +118,7 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
 void uvzk__queue_touch(struct uvzk__queue *queue)
 {
     if (uvzk__list_empty(&queue->dirty)) {
-        uvzk__list_append(&queue->client->dirty, &queue->dirty);
+        uvzk__list_append(&queue->client->directories->dirty, &queue->dirty);
         uvzk__wake(queue->client);
     }
 }
@@ -126,7 +127,7 @@ void uvzk__queues_touch(struct uvzk__client *client)
 {
     struct uvzk__queue *queue, *next;
 
-    HASH_ITER(hh, client->queues, queue, next)
+    HASH_ITER(hh, client->directories->queues, queue, next)
     {
         uvzk__queue_touch(queue);
     }

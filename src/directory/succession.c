@@ -217,7 +217,7 @@ bool uvzk__grant_front(struct uvzk__queue *queue)
     }
     if (uvzk__foreigners_blocker(queue, front) != NULL) {
         uvzk__guard(front);
-    } else if (!uvzk__proof_grants(&queue->client->proof, uvzk__now(queue->client))) {
+    } else if (!uvzk__prover_grants(queue->client)) {
         want_proof(queue, front);
     } else if (front->shared || !downgrade_pending(queue)) {
         return grant_if_vouched(queue, front);

@@ -10,7 +10,7 @@
 #ifndef UVZK_SUCCESSION_H
 #define UVZK_SUCCESSION_H
 
-#include "state.h"
+#include "directory/queue.h"
 
 /* The first of those that stand and wait, or NULL. */
 struct uvzk__contender *uvzk__next_in_line(struct uvzk__queue *);

@@ -129,13 +129,13 @@ static bool has_room(const struct sweep *sweep, const struct uvzk__contender *co
 /* How many of the doomed may share the next request. */
 static size_t batch_size(struct uvzk__client *client)
 {
-    struct uvzk__link *link = client->doomed.next;
+    struct uvzk__link *link = client->directories->doomed.next;
     size_t count = 0;
 
     if (!(client->tuning & UVZK__TUNE_BATCH) || doomed_at(link)->swept_alone) {
         return 1;
     }
-    while (link != &client->doomed && count < DELETES_A_SWEEP &&
+    while (link != &client->directories->doomed && count < DELETES_A_SWEEP &&
            !doomed_at(link)->swept_alone) {
         count++;
         link = link->next;
@@ -199,7 +199,7 @@ static void swept(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool refused = reply->status != 0 && uvzk__is_answer(reply->status);
     size_t failed = rpc->kind == UVZK__RPC_DELETE ? 0 : reply->failed_op;
 
-    sweep->client->sweeps_under_way--;
+    sweep->client->directories->sweeps_under_way--;
     uvzk__answered(sweep->client, rpc, reply->status, true);
     for (size_t i = 0; i < sweep->op_count; i++) {
         if (refused) {
@@ -225,9 +225,9 @@ static bool send_one(struct uvzk__client *client)
     if (sweep == NULL) {
         return false;
     }
-    for (size_t i = 0; i < count && has_room(sweep, doomed_at(client->doomed.next));
-         i++) {
-        add_delete(sweep, doomed_at(client->doomed.next));
+    for (size_t i = 0;
+         i < count && has_room(sweep, doomed_at(client->directories->doomed.next)); i++) {
+        add_delete(sweep, doomed_at(client->directories->doomed.next));
     }
     if (sweep->op_count == 1) {
         uvzk__rpc_prepare(&sweep->rpc, UVZK__RPC_DELETE, sweep->ops[0].path, swept);
@@ -236,7 +236,7 @@ static bool send_one(struct uvzk__client *client)
         sweep->rpc.ops = sweep->ops;
         sweep->rpc.op_count = sweep->op_count;
     }
-    client->sweeps_under_way++;
+    client->directories->sweeps_under_way++;
     uvzk__submit(client, &sweep->rpc);
     sweep->stamp = client->stamp;
     return true;
@@ -249,11 +249,13 @@ static void try_again(struct uvzk__timed *timed)
 
 void uvzk__sweep(struct uvzk__client *client)
 {
-    while (uvzk__may_send(client) && client->sweeps_under_way < SWEEPS_UNDER_WAY &&
-           !uvzk__list_empty(&client->doomed)) {
+    while (uvzk__may_send(client) &&
+           client->directories->sweeps_under_way < SWEEPS_UNDER_WAY &&
+           !uvzk__list_empty(&client->directories->doomed)) {
         if (!send_one(client)) {
-            client->sweep_retry.due = try_again;
-            uvzk__timed_set(client, &client->sweep_retry, uvzk__now(client) + RETRY_MS);
+            client->directories->sweep_retry.due = try_again;
+            uvzk__timed_set(client, &client->directories->sweep_retry,
+                            uvzk__now(client) + RETRY_MS);
             return;
         }
     }

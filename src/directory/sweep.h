@@ -8,9 +8,9 @@
 #ifndef UVZK_SWEEP_H
 #define UVZK_SWEEP_H
 
-#include "state.h"
+#include "directory/queue.h"
 
-/* Sends what is on client->doomed, as far as it may be sent. */
+/* Sends what is on client->directories->doomed, as far as it may be sent. */
 void uvzk__sweep(struct uvzk__client *);
 
 #endif

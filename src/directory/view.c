@@ -315,7 +315,7 @@ static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     uvzk__contender_want_no_position(contender);
     if (ahead > 0) {
-        contender->client->contender_user->queued(contender, ahead);
+        contender->client->directories->contender_user->queued(contender, ahead);
     }
 }
 

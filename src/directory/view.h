@@ -2,7 +2,7 @@
 #ifndef UVZK_VIEW_H
 #define UVZK_VIEW_H
 
-#include "state.h"
+#include "directory/queue.h"
 
 /* Takes a listing over: finds the local contenders in it, keeps the foreigners
  * that stand before the last of ours, marks who is covered, and tells the

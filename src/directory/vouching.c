@@ -4,7 +4,7 @@
 
 void uvzk__vouch(struct uvzk__contender *contender, uint64_t stamp)
 {
-    contender->vouched = contender->client->settlings + 1;
+    contender->vouched = contender->client->directories->settlings + 1;
     contender->vouched_stamp = stamp;
     contender->departures = contender->queue->departures;
     uvzk__wake(contender->client); /* what is seen counts in one settling only */
@@ -25,7 +25,7 @@ bool uvzk__is_vouched_for(const struct uvzk__contender *front)
 {
     const struct uvzk__queue *queue = front->queue;
 
-    return front->vouched == queue->client->settlings &&
+    return front->vouched == queue->client->directories->settlings &&
            front->departures == queue->departures &&
            front->vouched_stamp >=
                (front->shared ? front->exclusive_delete_stamp : front->delete_stamp);

@@ -6,7 +6,7 @@
 #ifndef UVZK_VOUCHING_H
 #define UVZK_VOUCHING_H
 
-#include "state.h"
+#include "directory/queue.h"
 
 /* The request with this stamp has just shown that its node stands; good for the
  * next settle(), unless we hear before it that somebody else's node has gone. */

@@ -3,7 +3,7 @@
 #ifndef UVZK_ACL_H
 #define UVZK_ACL_H
 
-#include "state.h"
+#include "engine/client.h"
 
 /* 0, or UV_EINVAL: an entry that is none, or more than a request has room for. */
 int uvzk__acl_check(const uvzk_acl_t *entries, size_t count);

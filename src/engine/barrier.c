@@ -1,5 +1,6 @@
 #include "engine/barrier.h"
 
+#include "engine/client.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 
@@ -36,6 +37,11 @@ void uvzk__barrier_ask(struct uvzk__client *client)
     uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, replied);
     uvzk__submit(client, &barrier->rpc);
     barrier->stamp = client->stamp;
+}
+
+bool uvzk__barrier_open(const struct uvzk__client *client)
+{
+    return client->barrier.open;
 }
 
 void uvzk__barrier_close(struct uvzk__client *client)

@@ -18,7 +18,17 @@
 #ifndef UVZK_BARRIER_H
 #define UVZK_BARRIER_H
 
-#include "state.h"
+#include "engine/port.h"
+
+struct uvzk__client;
+
+/* Nobody else touches it. */
+struct uvzk__barrier {
+    struct uvzk__rpc rpc;
+    uint64_t stamp; /* client->stamp of its submission */
+    bool under_way;
+    bool open;
+};
 
 /* A connection has come about: asks. */
 void uvzk__barrier_close(struct uvzk__client *);
@@ -28,9 +38,6 @@ void uvzk__barrier_close(struct uvzk__client *);
 void uvzk__barrier_ask(struct uvzk__client *);
 
 /* Whether it has been answered on this connection. */
-static inline bool uvzk__barrier_open(const struct uvzk__client *client)
-{
-    return client->barrier.open;
-}
+bool uvzk__barrier_open(const struct uvzk__client *);
 
 #endif

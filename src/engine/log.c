@@ -1,5 +1,7 @@
 #include "engine/log.h"
 
+#include "engine/client.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

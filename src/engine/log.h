@@ -3,7 +3,14 @@
 #ifndef UVZK_LOG_H
 #define UVZK_LOG_H
 
-#include "state.h"
+#include "engine/turn.h"
+
+struct uvzk__log {
+    struct uvzk__telling telling;
+    struct uvzk__link lines; /* that wait */
+    size_t count, bytes;     /* of them */
+    uint64_t dropped;        /* and not told of */
+};
 
 /* So many lines and bytes of text wait at most; what comes then is dropped, and so is
  * what finds no memory. How many were dropped is told behind those that were not. */

@@ -6,7 +6,7 @@
 #ifndef UVZK_SECOND_LOOK_H
 #define UVZK_SECOND_LOOK_H
 
-#include "state.h"
+#include "engine/client.h"
 
 /* Now that a watch stands: due() in one session timeout, a quarter of it more or less
  * at random, so that those whose watches were set together do not look together. */

@@ -2,7 +2,7 @@
 #ifndef UVZK_SUBMISSION_H
 #define UVZK_SUBMISSION_H
 
-#include "state.h"
+#include "engine/client.h"
 
 /* Whether requests may leave now: connected, behind the barrier (barrier.h), not held
  * back, not closing down. */

@@ -1,5 +1,7 @@
 #include "engine/turn.h"
 
+#include "engine/client.h"
+
 /* A turn repeats itself while callbacks make new work, but not for ever: the
  * loop's other handles want to be served. */
 #define ROUNDS_A_TURN 64

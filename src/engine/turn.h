@@ -3,7 +3,24 @@
 #ifndef UVZK_TURN_H
 #define UVZK_TURN_H
 
-#include "state.h"
+#include "base/deadline.h"
+#include "base/list.h"
+#include "engine/port.h"
+
+struct uvzk__client;
+
+/* Something to be done at a moment; due() runs inside a turn. */
+struct uvzk__timed {
+    struct uvzk__deadline deadline;
+    void (*due)(struct uvzk__timed *);
+};
+
+/* Something to be told to the user at the end of a turn, and nowhere else.
+ * deliver() may free what contains it. */
+struct uvzk__telling {
+    struct uvzk__link link;
+    void (*deliver)(struct uvzk__telling *);
+};
 
 /* What the rooms above do in a client's turns (round.h). */
 struct uvzk__above {

@@ -4,7 +4,7 @@
 #ifndef UVZK_WATCH_BUDGET_H
 #define UVZK_WATCH_BUDGET_H
 
-#include "state.h"
+#include "engine/client.h"
 
 #define UVZK__WATCH_BYTES_MAX 900000U
 

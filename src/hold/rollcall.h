@@ -10,7 +10,7 @@
 #ifndef UVZK_ROLLCALL_H
 #define UVZK_ROLLCALL_H
 
-#include "state.h"
+#include "claim/claim.h"
 
 struct uvzk__rollcall {
     struct uvzk__rpc rpc;

@@ -1,8 +1,10 @@
 #include "proof/prover.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "engine/barrier.h"
+#include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 
@@ -31,12 +33,52 @@ static struct uvzk__witness *witness_at(struct uvzk__link *link)
 
 static uint64_t period(const struct uvzk__client *client)
 {
-    return uvzk__proof_period(&client->proof);
+    return uvzk__proof_period(&client->prover->proof);
 }
 
 static void touch_at(struct uvzk__client *client, uint64_t at_ms)
 {
-    uvzk__timed_set(client, &client->touch, at_ms);
+    uvzk__timed_set(client, &client->prover->touch, at_ms);
+}
+
+uint64_t uvzk__prover_valid_until(const struct uvzk__client *client)
+{
+    return client->prover->proof.valid_until;
+}
+
+bool uvzk__prover_grants(struct uvzk__client *client)
+{
+    return uvzk__proof_grants(&client->prover->proof, uvzk__now(client));
+}
+
+bool uvzk__prover_possible(const struct uvzk__client *client)
+{
+    return uvzk__proof_possible(&client->prover->proof);
+}
+
+void uvzk__prover_connected(struct uvzk__client *client, uint32_t timeout_ms, bool fresh,
+                            uint64_t opened_ms)
+{
+    struct uvzk__proof *proof = &client->prover->proof;
+
+    uvzk__proof_connected(proof, timeout_ms, fresh, opened_ms);
+    if (!uvzk__proof_possible(proof)) {
+        uvzk__log(client, UVZK_LOG_ERROR,
+                  "a session of %" PRIu32 " ms is too short for a tick of %" PRIu32
+                  " ms: ownership cannot be proved",
+                  timeout_ms, proof->tick_ms);
+    }
+}
+
+void uvzk__prover_suspended(struct uvzk__client *client)
+{
+    uvzk__proof_suspended(&client->prover->proof, uvzk__now(client));
+    uvzk__prover_schedule(client);
+}
+
+void uvzk__prover_ended(struct uvzk__client *client)
+{
+    uvzk__proof_ended(&client->prover->proof);
 }
 
 /* -------------------------------------------------------------- the requests */
@@ -45,8 +87,9 @@ static void touch_candidates(struct uvzk__client *client)
 {
     struct uvzk__link *link;
 
-    for (link = client->candidates.next; link != &client->candidates; link = link->next) {
-        client->witnesses->answered(witness_at(link));
+    for (link = client->prover->candidates.next; link != &client->prover->candidates;
+         link = link->next) {
+        client->prover->witnesses->answered(witness_at(link));
     }
 }
 
@@ -74,8 +117,8 @@ static size_t length_of(const struct uvzk__link *head, size_t most)
 static struct inquest *new_inquest(struct uvzk__client *client)
 {
     struct inquest *inquest = uvzk__calloc(1, sizeof(*inquest));
-    size_t room = length_of(&client->candidates, CANDIDATES_A_PROOF) +
-                  length_of(&client->held, HELD_A_PROOF);
+    size_t room = length_of(&client->prover->candidates, CANDIDATES_A_PROOF) +
+                  length_of(&client->prover->held, HELD_A_PROOF);
 
     if (inquest == NULL) {
         return NULL;
@@ -98,11 +141,11 @@ static void is_to_blame(struct uvzk__client *client, struct uvzk__witness *witne
                         int status)
 {
     if (status == UVZK_ENONODE) {
-        client->witnesses->missing(witness);
+        client->prover->witnesses->missing(witness);
     } else if (witness->held) {
         witness->unreadable = true;
     } else {
-        client->witnesses->refused(witness, status);
+        client->prover->witnesses->refused(witness, status);
     }
 }
 
@@ -110,7 +153,7 @@ static void is_to_blame(struct uvzk__client *client, struct uvzk__witness *witne
 static void vouch(const struct inquest *inquest, size_t passed)
 {
     for (size_t i = 0; i < passed; i++) {
-        inquest->client->witnesses->stands(inquest->witnesses[i], inquest->stamp);
+        inquest->client->prover->witnesses->stands(inquest->witnesses[i], inquest->stamp);
     }
 }
 
@@ -120,7 +163,7 @@ static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
     struct uvzk__client *client = inquest->client;
     int status = reply->status;
 
-    client->proofs_under_way--;
+    client->prover->proofs_under_way--;
     uvzk__answered(client, rpc, status, rpc->kind == UVZK__RPC_MULTI);
     if (status == 0) {
         vouch(inquest, inquest->count);
@@ -131,7 +174,7 @@ static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
         touch_at(client, uvzk__now(client)); /* the others are not checked yet */
     }
     for (size_t i = 0; i < inquest->count; i++) {
-        client->witnesses->dismiss(inquest->witnesses[i]);
+        client->prover->witnesses->dismiss(inquest->witnesses[i]);
     }
     free_inquest(inquest);
     touch_candidates(client);
@@ -141,7 +184,7 @@ static void call(struct inquest *inquest, struct uvzk__witness *witness)
 {
     struct uvzk__op *op = &inquest->ops[inquest->count];
 
-    inquest->client->witnesses->call(witness, op);
+    inquest->client->prover->witnesses->call(witness, op);
     witness->inquired = true;
     inquest->witnesses[inquest->count++] = witness;
     inquest->bytes += strlen(op->path) + OP_BYTES;
@@ -152,7 +195,7 @@ static void summon(struct inquest *inquest, struct uvzk__link *head, size_t most
 {
     for (size_t left = length_of(head, most); left > 0; left--) {
         struct uvzk__witness *witness = witness_at(head->next);
-        const char *path = inquest->client->witnesses->path(witness);
+        const char *path = inquest->client->prover->witnesses->path(witness);
         if (inquest->bytes + strlen(path) + OP_BYTES > BYTES_A_PROOF) {
             return;
         }
@@ -170,45 +213,47 @@ static void inquire(struct uvzk__client *client)
     struct inquest *inquest = new_inquest(client);
 
     if (inquest == NULL) {
-        touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->proof));
+        touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->prover->proof));
         return;
     }
-    summon(inquest, &client->candidates, CANDIDATES_A_PROOF);
-    if (client->proof.mode == UVZK_PROOF_QUORUM) {
-        summon(inquest, &client->held, HELD_A_PROOF);
+    summon(inquest, &client->prover->candidates, CANDIDATES_A_PROOF);
+    if (client->prover->proof.mode == UVZK_PROOF_QUORUM) {
+        summon(inquest, &client->prover->held, HELD_A_PROOF);
     }
-    bool holds = client->proof.mode == UVZK_PROOF_QUORUM &&
-                 !uvzk__list_empty(&client->held); /* though none of it may be read */
+    bool holds =
+        client->prover->proof.mode == UVZK_PROOF_QUORUM &&
+        !uvzk__list_empty(&client->prover->held); /* though none of it may be read */
     if (inquest->count > 0 || holds) {
         uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_MULTI, NULL, inquest_replied);
         inquest->rpc.ops = inquest->ops;
         inquest->rpc.op_count = inquest->count;
-        client->proof_count++;
-    } else if (client->proof.mode == UVZK_PROOF_SYNC) {
+        client->prover->proof_count++;
+    } else if (client->prover->proof.mode == UVZK_PROOF_SYNC) {
         uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_SYNC, "/", inquest_replied);
-        client->proof_count++;
+        client->prover->proof_count++;
     } else {
         uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_EXISTS, "/", inquest_replied);
     }
-    client->proofs_under_way++;
+    client->prover->proofs_under_way++;
     uvzk__submit(client, &inquest->rpc);
     inquest->stamp = client->stamp;
 }
 
 static void touch_due(struct uvzk__timed *timed)
 {
-    struct uvzk__client *client = UVZK__CONTAINER_OF(timed, struct uvzk__client, touch);
+    struct uvzk__client *client =
+        UVZK__CONTAINER_OF(timed, struct uvzk__prover, touch)->client;
 
     if (!client->session.connected || !uvzk__barrier_open(client) ||
         client->port_closing) {
         return; /* the barrier's reply begins anew */
     }
-    bool proves = client->proof.mode != UVZK_PROOF_NONE;
+    bool proves = client->prover->proof.mode != UVZK_PROOF_NONE;
     if (proves) {
         touch_at(client, uvzk__now(client) + period(client));
     }
-    if (client->proofs_under_way == 0 &&
-        (proves || !uvzk__list_empty(&client->candidates))) {
+    if (client->prover->proofs_under_way == 0 &&
+        (proves || !uvzk__list_empty(&client->prover->candidates))) {
         inquire(client);
     }
 }
@@ -217,16 +262,23 @@ static void touch_due(struct uvzk__timed *timed)
 
 static void expiry_due(struct uvzk__timed *timed)
 {
-    struct uvzk__client *client = UVZK__CONTAINER_OF(timed, struct uvzk__client, expiry);
+    struct uvzk__client *client =
+        UVZK__CONTAINER_OF(timed, struct uvzk__prover, expiry)->client;
 
     uvzk__prover_check(client);
     uvzk__prover_schedule(client);
 }
 
-void uvzk__prover_init(struct uvzk__client *client)
+void uvzk__prover_init(struct uvzk__client *client, const struct uvzk__witness_kind *kind,
+                       uint32_t mode, uint32_t tick_ms)
 {
-    client->touch.due = touch_due;
-    client->expiry.due = expiry_due;
+    client->prover->client = client;
+    client->prover->witnesses = kind;
+    uvzk__proof_init(&client->prover->proof, mode, tick_ms);
+    uvzk__list_init(&client->prover->held);
+    uvzk__list_init(&client->prover->candidates);
+    client->prover->touch.due = touch_due;
+    client->prover->expiry.due = expiry_due;
 }
 
 /* A period after the last request of the kind, but while something is held no
@@ -235,44 +287,51 @@ static void schedule_touch(struct uvzk__client *client)
 {
     uint64_t now = uvzk__now(client), at = now + period(client);
 
-    if (!uvzk__list_empty(&client->held) && client->proofs_under_way == 0) {
-        uint64_t due = client->proof.proved_ms + period(client);
+    if (!uvzk__list_empty(&client->prover->held) &&
+        client->prover->proofs_under_way == 0) {
+        uint64_t due = client->prover->proof.proved_ms + period(client);
         at = due < now ? now : due;
     }
-    if (!client->touch.deadline.armed || client->touch.deadline.at_ms > at) {
+    if (!client->prover->touch.deadline.armed ||
+        client->prover->touch.deadline.at_ms > at) {
         touch_at(client, at);
     }
 }
 
 void uvzk__prover_schedule(struct uvzk__client *client)
 {
-    if (client->session.connected && client->proof.mode != UVZK_PROOF_NONE) {
+    if (client->session.connected && client->prover->proof.mode != UVZK_PROOF_NONE) {
         schedule_touch(client);
     }
-    if (uvzk__list_empty(&client->held) || client->proof.valid_until == UINT64_MAX) {
-        uvzk__timed_clear(client, &client->expiry);
-    } else if (!client->expiry.deadline.armed ||
-               client->expiry.deadline.at_ms != client->proof.valid_until) {
-        uvzk__timed_set(client, &client->expiry, client->proof.valid_until);
+    if (uvzk__list_empty(&client->prover->held) ||
+        client->prover->proof.valid_until == UINT64_MAX) {
+        uvzk__timed_clear(client, &client->prover->expiry);
+    } else if (!client->prover->expiry.deadline.armed ||
+               client->prover->expiry.deadline.at_ms !=
+                   client->prover->proof.valid_until) {
+        uvzk__timed_set(client, &client->prover->expiry,
+                        client->prover->proof.valid_until);
     }
 }
 
 void uvzk__prover_answered(struct uvzk__client *client, const struct uvzk__rpc *rpc,
                            bool write)
 {
-    bool sync = rpc->kind == UVZK__RPC_SYNC && client->proof.mode == UVZK_PROOF_SYNC;
+    bool sync =
+        rpc->kind == UVZK__RPC_SYNC && client->prover->proof.mode == UVZK_PROOF_SYNC;
 
-    uvzk__proof_answered(&client->proof, rpc->sent_ms, uvzk__now(client), write || sync);
+    uvzk__proof_answered(&client->prover->proof, rpc->sent_ms, uvzk__now(client),
+                         write || sync);
     uvzk__prover_schedule(client);
 }
 
 void uvzk__prover_refresh(struct uvzk__client *client)
 {
-    if (!uvzk__list_empty(&client->candidates)) {
+    if (!uvzk__list_empty(&client->prover->candidates)) {
         touch_at(client, uvzk__now(client));
-    } else if (client->proof.mode != UVZK_PROOF_NONE) {
+    } else if (client->prover->proof.mode != UVZK_PROOF_NONE) {
         /* What waits to be sent goes first, and is as good as a touch. */
-        touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->proof));
+        touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->prover->proof));
     }
     uvzk__prover_schedule(client);
 }
@@ -284,13 +343,15 @@ void uvzk__prover_want(struct uvzk__client *client, struct uvzk__witness *witnes
     uint64_t at = uvzk__now(client);
 
     if (uvzk__list_empty(&witness->link)) {
-        uvzk__list_append(&client->candidates, &witness->link);
+        uvzk__list_append(&client->prover->candidates, &witness->link);
         witness->inquired = false;
     } else if (witness->inquired) {
-        at += uvzk__proof_retry(&client->proof); /* one has just come to nothing */
+        at +=
+            uvzk__proof_retry(&client->prover->proof); /* one has just come to nothing */
     } /* else the one that may be under way does not name it: it has the next one */
-    if (client->proofs_under_way == 0 && client->session.connected &&
-        (!client->touch.deadline.armed || client->touch.deadline.at_ms > at)) {
+    if (client->prover->proofs_under_way == 0 && client->session.connected &&
+        (!client->prover->touch.deadline.armed ||
+         client->prover->touch.deadline.at_ms > at)) {
         touch_at(client, at);
     }
 }
@@ -307,7 +368,7 @@ void uvzk__prover_hold(struct uvzk__client *client, struct uvzk__witness *witnes
     uvzk__list_remove(&witness->link);
     witness->held = true;
     witness->unreadable = false;
-    uvzk__list_append(&client->held, &witness->link);
+    uvzk__list_append(&client->prover->held, &witness->link);
     uvzk__prover_schedule(client);
 }
 
@@ -322,11 +383,11 @@ void uvzk__prover_check(struct uvzk__client *client)
 {
     struct uvzk__link held, *link;
 
-    if (client->proof.valid_until > uvzk__now(client)) {
+    if (client->prover->proof.valid_until > uvzk__now(client)) {
         return;
     }
-    uvzk__list_move(&client->held, &held);
+    uvzk__list_move(&client->prover->held, &held);
     while ((link = uvzk__list_take(&held)) != NULL) {
-        client->witnesses->lapsed(witness_at(link));
+        client->prover->witnesses->lapsed(witness_at(link));
     }
 }

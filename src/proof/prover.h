@@ -2,10 +2,37 @@
 #ifndef UVZK_PROVER_H
 #define UVZK_PROVER_H
 
+#include "engine/client.h"
+#include "proof/proof.h"
 #include "proof/witness.h"
-#include "state.h"
 
-void uvzk__prover_init(struct uvzk__client *);
+/* Of a client. */
+struct uvzk__prover {
+    struct uvzk__client *client;
+    struct uvzk__proof proof;
+    const struct uvzk__witness_kind *witnesses;
+    struct uvzk__link held;       /* told or about to be told that they hold */
+    struct uvzk__link candidates; /* first in line, waiting for a proof */
+    struct uvzk__timed expiry;    /* valid_until of what is held */
+    struct uvzk__timed touch;     /* next proof, or touch of the session */
+    uint64_t proof_count;
+    unsigned proofs_under_way;
+};
+
+void uvzk__prover_init(struct uvzk__client *, const struct uvzk__witness_kind *,
+                       uint32_t mode, uint32_t tick_ms);
+
+/* Until when what is held is known to be ours; whether something may be granted now; and
+ * whether it ever may, in a session of this length (proof.h). */
+uint64_t uvzk__prover_valid_until(const struct uvzk__client *);
+bool uvzk__prover_grants(struct uvzk__client *);
+bool uvzk__prover_possible(const struct uvzk__client *);
+
+/* The session's events (proof.h). */
+void uvzk__prover_connected(struct uvzk__client *, uint32_t timeout_ms, bool fresh,
+                            uint64_t opened_ms);
+void uvzk__prover_suspended(struct uvzk__client *);
+void uvzk__prover_ended(struct uvzk__client *);
 
 /* (Re)arms the moments of the next proof and of the end of validity. */
 void uvzk__prover_schedule(struct uvzk__client *);

@@ -7,7 +7,7 @@
 
 /* One znode that proofs are about: of somebody who holds, or who waits for a proof. */
 struct uvzk__witness {
-    struct uvzk__link link; /* on client->held or ->candidates */
+    struct uvzk__link link; /* on client->prover->held or ->candidates */
     bool held;
     bool inquired;   /* a candidate: a proof has been sent that names it */
     bool unreadable; /* held: a check of it was refused, so that it is left out */

@@ -13,7 +13,7 @@
 #ifndef UVZK_BID_H
 #define UVZK_BID_H
 
-#include "state.h"
+#include "claim/lock.h"
 
 /* What a directory of leases has that others have not: queue->extra. */
 struct uvzk__lease_directory {

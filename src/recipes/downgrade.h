@@ -10,7 +10,7 @@
 #ifndef UVZK_DOWNGRADE_H
 #define UVZK_DOWNGRADE_H
 
-#include "state.h"
+#include "claim/lock.h"
 
 /* A reader's claim: plain, but for the create of a downgraded one. */
 extern const struct uvzk__claim_kind uvzk__claim_reading;

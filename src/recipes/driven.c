@@ -40,7 +40,7 @@ void uvzk__driven_gets(struct uvzk__contender *contender)
     struct uvzk__driven *driven = uvzk__driven_of(contender);
 
     driven->verdict = UVZK__GETS;
-    driven->shown = contender->client->settlings + 1;
+    driven->shown = contender->client->directories->settlings + 1;
     uvzk__queue_touch(contender->queue);
 }
 
@@ -287,12 +287,11 @@ static void request(struct uvzk__queue *queue)
 static void grant_if_shown(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
-    uint32_t settling = client->settlings;
+    uint32_t settling = client->directories->settlings;
     bool shown =
         uvzk__driven_of(contender)->shown == settling || contender->vouched == settling;
 
-    if (!contender->claim->durable &&
-        !uvzk__proof_grants(&client->proof, uvzk__now(client))) {
+    if (!contender->claim->durable && !uvzk__prover_grants(client)) {
         uvzk__contender_prove(contender);
     } else if (shown) {
         uvzk__contender_grant(contender);

@@ -20,9 +20,9 @@
 #ifndef UVZK_DRIVEN_H
 #define UVZK_DRIVEN_H
 
+#include "claim/lock.h"
 #include "recipes/lock_driver.h"
 #include "recipes/ranking.h"
-#include "state.h"
 
 /* What a claim has for its one contender: claim->extra. */
 struct uvzk__driven {
@@ -30,7 +30,7 @@ struct uvzk__driven {
     struct uvzk__lock_driver *driver;
     struct uvzk__lookout *lookout; /* on whom it waits for; GETS: on its own znode */
     struct uvzk__link in_lookout;
-    uint32_t shown;  /* client->settlings in which its verdict is fresh */
+    uint32_t shown;  /* client->directories->settlings in which its verdict is fresh */
     uint8_t verdict; /* enum uvzk__verdict */
     bool inspecting; /* a look at its fixed name is under way */
     bool confirmed;  /* what stands there is its own */

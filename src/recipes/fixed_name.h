@@ -11,7 +11,7 @@
 #ifndef UVZK_FIXED_NAME_H
 #define UVZK_FIXED_NAME_H
 
-#include "state.h"
+#include "claim/lock.h"
 
 /* Whether one of ours may have the znode of this fixed name, or another's is known to
  * stand. */

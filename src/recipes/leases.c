@@ -147,7 +147,7 @@ static bool just_seen(const struct uvzk__bid *bid)
 {
     for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (lease->vouched != lease->client->settlings) {
+        if (lease->vouched != lease->client->directories->settlings) {
             return false;
         }
     }
@@ -174,7 +174,7 @@ static bool credit_comes(const struct uvzk__bid *bid)
 static bool grant_or_prove(struct uvzk__bid *bid, bool first)
 {
     struct uvzk__client *client = bid->claim->client;
-    bool proved = uvzk__proof_grants(&client->proof, uvzk__now(client));
+    bool proved = uvzk__prover_grants(client);
     bool seen = just_seen(bid);
 
     if (proved && first && (seen || has_credit(bid))) {

@@ -11,7 +11,7 @@
 #ifndef UVZK_LOOKOUT_H
 #define UVZK_LOOKOUT_H
 
-#include "state.h"
+#include "claim/lock.h"
 
 struct uvzk__driven;
 

@@ -9,7 +9,7 @@
 #ifndef UVZK_MULTILOCK_H
 #define UVZK_MULTILOCK_H
 
-#include "state.h"
+#include "claim/lock.h"
 
 struct uvzk__multilock {
     uvzk_lock_t *shell;

@@ -20,7 +20,8 @@
 #ifndef UVZK_REPLICA_H
 #define UVZK_REPLICA_H
 
-#include "state.h"
+#include "base/table.h"
+#include "engine/client.h"
 
 enum uvzk__replica_doing {
     UVZK__REPLICA_IDLE,

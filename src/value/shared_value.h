@@ -4,7 +4,7 @@
 #ifndef UVZK_SHARED_VALUE_H
 #define UVZK_SHARED_VALUE_H
 
-#include "state.h"
+#include "engine/client.h"
 #include "value/replica.h"
 
 /* Inside the library: told at once of each new value, before the user is. It may

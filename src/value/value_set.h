@@ -11,7 +11,7 @@
 #ifndef UVZK_VALUE_SET_H
 #define UVZK_VALUE_SET_H
 
-#include "state.h"
+#include "engine/client.h"
 #include "value/shared_value.h"
 
 #define UVZK__ANY_VERSION (-1) /* to ZooKeeper */

@@ -9,10 +9,10 @@
 
 #include "attempt.h"
 #include "client/client.h"
+#include "engine/client.h"
 #include "engine/log.h"
 #include "scarce.h"
 #include "sim.h"
-#include "state.h"
 
 #define LOCK "/locks/a"
 #define PATIENCE_MS 600000U

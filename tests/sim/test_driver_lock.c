@@ -13,12 +13,12 @@
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
+#include "directory/queue.h"
 #include "drivers.h"
 #include "metronome.h"
 #include "recipes/driven.h"
 #include "scarce.h"
 #include "stage.h"
-#include "state.h"
 
 #define CLAIMS 8
 #define SECOND 1000U
@@ -165,8 +165,9 @@ static unsigned states_now(const struct seat *seat)
     const struct uvzk__client *client = seat->client.impl;
     unsigned states = 0;
 
-    for (const struct uvzk__link *link = client == NULL ? NULL : client->contenders.next;
-         link != NULL && link != &client->contenders; link = link->next) {
+    for (const struct uvzk__link *link =
+             client == NULL ? NULL : client->directories->contenders.next;
+         link != NULL && link != &client->directories->contenders; link = link->next) {
         states |= 1U << state_of(UVZK__CONTAINER_OF((struct uvzk__link *)(uintptr_t)link,
                                                     struct uvzk__contender, everyone));
     }

@@ -18,10 +18,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "claim/acquisition.h"
+#include "claim/lock.h"
 #include "client/client.h"
+#include "directory/queue.h"
 #include "metronome.h"
+#include "proof/prover.h"
 #include "sim.h"
-#include "state.h"
 
 #define SCENE_LOCKS 5
 #define SCENE_PARTS 8

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/lifecycle.h"
 #include "scarce.h"
 #include "sim_inside.h"
 
@@ -140,7 +141,7 @@ static bool client_at_rest(const struct scene *scene)
     }
     uvzk_client_stats(&scene->client, &stats);
     return stats.contenders == 0 && stats.watches == watches_expected(scene) &&
-           client->queues == NULL && client->session.connected &&
+           client->directories->queues == NULL && client->session.connected &&
            sim_outstanding(scene->port) == 0 &&
            sim_watch_count(scene->sim) == watches_expected(scene);
 }
@@ -201,15 +202,19 @@ static void check_client(struct scene *scene)
         scene_fail(scene, "%" PRIu64 " contenders, %" PRIu64 " watches left",
                    stats.contenders, stats.watches);
     }
-    if (client->queues != NULL) {
-        scene_fail(scene, "the queue of %s is left", client->queues->path);
+    if (client->directories->queues != NULL) {
+        scene_fail(scene, "the queue of %s is left", client->directories->queues->path);
     }
-    if (!uvzk__list_empty(&client->contenders) || !uvzk__list_empty(&client->held) ||
-        !uvzk__list_empty(&client->candidates) || !uvzk__list_empty(&client->doomed) ||
-        !uvzk__list_empty(&client->unwinding) || !uvzk__list_empty(&client->tries) ||
-        !uvzk__list_empty(&client->tellings) || !uvzk__list_empty(&client->dirty) ||
-        !uvzk__list_empty(&client->behind_scout) || client->scout != NULL ||
-        client->node_bytes != 0) {
+    if (!uvzk__list_empty(&client->directories->contenders) ||
+        !uvzk__list_empty(&client->prover->held) ||
+        !uvzk__list_empty(&client->prover->candidates) ||
+        !uvzk__list_empty(&client->directories->doomed) ||
+        !uvzk__list_empty(&client->claims->unwinding) ||
+        !uvzk__list_empty(&client->claims->tries) ||
+        !uvzk__list_empty(&client->tellings) ||
+        !uvzk__list_empty(&client->directories->dirty) ||
+        !uvzk__list_empty(&client->directories->behind_scout) ||
+        client->directories->scout != NULL || client->directories->node_bytes != 0) {
         scene_fail(scene, "the client has something left");
     }
     if (!client->session.connected) {
@@ -369,7 +374,7 @@ static void come_to_rest(struct scene *scene)
 {
     const struct uvzk__client *client = scene_client(scene);
 
-    if (client != NULL && !client->started && !client->closing) {
+    if (client != NULL && !client->life->started && !client->closing) {
         assert_int_equal(uvzk_client_start(&scene->client), 0);
     }
     run_to_rest(scene);

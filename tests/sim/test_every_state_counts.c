@@ -16,8 +16,8 @@ static struct counts count_queue(struct uvzk__client *client,
 {
     struct counts counts = {0, 0, 0, 0};
 
-    for (struct uvzk__link *link = client->contenders.next; link != &client->contenders;
-         link = link->next) {
+    for (struct uvzk__link *link = client->directories->contenders.next;
+         link != &client->directories->contenders; link = link->next) {
         const struct uvzk__contender *contender = contender_at(link);
         if (contender->queue == queue) {
             counts.contenders++;
@@ -49,7 +49,7 @@ const char *scene_miscount(const struct scene *scene)
     if (client == NULL) {
         return NULL;
     }
-    HASH_ITER(hh, client->queues, queue, next)
+    HASH_ITER(hh, client->directories->queues, queue, next)
     {
         struct counts counts = count_queue(client, queue);
         if (counts.contenders != queue->contender_count ||
@@ -58,8 +58,8 @@ const char *scene_miscount(const struct scene *scene)
             return queue->path;
         }
     }
-    for (struct uvzk__link *link = client->contenders.next; link != &client->contenders;
-         link = link->next) {
+    for (struct uvzk__link *link = client->directories->contenders.next;
+         link != &client->directories->contenders; link = link->next) {
         if (!claim_counts(contender_at(link)->claim)) {
             return contender_at(link)->path;
         }

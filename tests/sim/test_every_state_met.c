@@ -131,7 +131,8 @@ static void count_contender(struct uvzk__contender *contender, size_t ending)
 
     met(row_of_node(&contender->node), ending);
     met(ROW_GUARD_NONE + contender->guarding, ending);
-    met_if(is_on(&client->candidates, &contender->witness.link), ROW_NOT_PROVED, ending);
+    met_if(is_on(&client->prover->candidates, &contender->witness.link), ROW_NOT_PROVED,
+           ending);
     met_if(contender->on_credit, ROW_ON_CREDIT, ending);
 }
 
@@ -187,8 +188,8 @@ static void count_part(const struct scene *scene, int part, size_t ending)
 /* Those of the members of a multi lock, and of others, are claims like any. */
 static void count_claims(struct uvzk__client *client, size_t ending)
 {
-    for (struct uvzk__link *link = client->contenders.next; link != &client->contenders;
-         link = link->next) {
+    for (struct uvzk__link *link = client->directories->contenders.next;
+         link != &client->directories->contenders; link = link->next) {
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
         const struct uvzk__claim *claim = contender->claim;
@@ -214,16 +215,16 @@ static void count_around(struct uvzk__client *client, size_t ending)
 {
     struct uvzk__queue *queue, *next;
 
-    for (struct uvzk__link *link = client->contenders.next; link != &client->contenders;
-         link = link->next) {
+    for (struct uvzk__link *link = client->directories->contenders.next;
+         link != &client->directories->contenders; link = link->next) {
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
         met_if(contender->claim->given_up, ROW_CLAIM_GIVEN_UP, ending);
     }
-    met_if(!uvzk__list_empty(&client->unwinding), ROW_CLAIM_UNWINDING, ending);
+    met_if(!uvzk__list_empty(&client->claims->unwinding), ROW_CLAIM_UNWINDING, ending);
     met_if(client->holding_back, ROW_HELD_BACK, ending);
     met_if(!client->session.connected, ROW_DISCONNECTED, ending);
-    HASH_ITER(hh, client->queues, queue, next)
+    HASH_ITER(hh, client->directories->queues, queue, next)
     {
         met(ROW_QUEUE_IDLE + queue->doing, ending);
         met_if(queue->watched != NULL, ROW_QUEUE_WATCH, ending);

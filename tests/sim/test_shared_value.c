@@ -9,7 +9,6 @@
 #include "engine/barrier.h"
 #include "engine/watch_budget.h"
 #include "sharer.h"
-#include "state.h"
 #include "value/replica.h"
 #include "value/value_set.h"
 

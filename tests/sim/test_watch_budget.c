@@ -9,7 +9,6 @@
 #include "client/client.h"
 #include "engine/watch_budget.h"
 #include "sim.h"
-#include "state.h"
 
 #define WAITERS 10000
 #define LONG_NAME "/l/a-directory-whose-name-is-longer-than-that-of-others-"

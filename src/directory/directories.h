@@ -1,0 +1,26 @@
+/* All lock directories of a client, and the contenders in them. */
+#ifndef UVZK_DIRECTORIES_H
+#define UVZK_DIRECTORIES_H
+
+#include "engine/client.h"
+
+struct uvzk__directories {
+    const struct uvzk__contender_user *contender_user; /* contender.h */
+    struct uvzk__queue *queues;                        /* uthash by path */
+    struct uvzk__queue *scout; /* goes ahead in a new place, parents.c */
+    struct uvzk__link behind_scout;
+    struct uvzk__link contenders;
+    struct uvzk__link dirty;        /* queues in which something has changed */
+    struct uvzk__link doomed;       /* contenders to be deleted, sweep.h */
+    struct uvzk__timed sweep_retry; /* after deletes found no memory */
+    unsigned sweeps_under_way;
+    uint32_t settlings; /* how often all touched queues have been settled */
+    uint64_t node_bytes;
+    uint64_t contender_count;
+};
+
+/* Its memory is the client's. */
+void uvzk__directories_init(struct uvzk__directories *,
+                            const struct uvzk__contender_user *);
+
+#endif
