@@ -1,7 +1,6 @@
 /* A run of many_locks: set up, connect, be watched over, taken down. */
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,51 +11,6 @@
 
 enum { CONNECT_SECONDS = 15, STALL_SECONDS = 60 };
 
-void run_begin_phase(struct run *run, enum phase phase)
-{
-    run->phase = phase;
-    run->events++;
-    run->phase_began_ns = uv_hrtime();
-    run->phase_began_requests = run_requests(run);
-}
-
-uint64_t run_requests(const struct run *run)
-{
-    uint64_t requests = 0;
-
-    if (run->phase != QUEUEING && run->phase != DRAINING) {
-        return 0;
-    }
-    for (size_t c = 0; c < run->options->clients; c++) {
-        uvzk_client_stats_t stats;
-        uvzk_client_stats(&run->clients[c], &stats);
-        requests += stats.requests - stats.proofs;
-    }
-    return requests;
-}
-
-/* Gives the run up: from any phase to closing the clients, unless that is where
- * it is already or a check is under way, which goes there itself. */
-static void give_up(struct run *run)
-{
-    if (run->phase < CHECKING_LIVE) {
-        ending_close_clients(run);
-    }
-}
-
-void run_fail(struct run *run, const char *format, ...)
-{
-    struct many_locks_result *result = run->result;
-    va_list arguments;
-
-    if (result->failure[0] == '\0') {
-        va_start(arguments, format);
-        vsnprintf(result->failure, sizeof(result->failure), format, arguments);
-        va_end(arguments);
-        give_up(run);
-    }
-}
-
 static void on_interrupt(uv_signal_t *handle, int number)
 {
     struct run *run = handle->data;
@@ -64,7 +18,7 @@ static void on_interrupt(uv_signal_t *handle, int number)
     (void)number;
     uv_signal_stop(handle); /* a second one kills, as without us */
     run->result->interrupted = true;
-    give_up(run);
+    run_give_up(run);
 }
 
 /* Once a second. */

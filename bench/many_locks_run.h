@@ -86,9 +86,10 @@ struct run {
     struct progress progress;
 };
 
-/* many_locks_run.c */
+/* many_locks_phases.c */
 void run_fail(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void run_give_up(struct run *run);
 void run_begin_phase(struct run *run, enum phase phase);
 uint64_t run_requests(const struct run *run); /* so far, without proofs */
 

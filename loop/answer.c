@@ -1,5 +1,7 @@
 /* The completions. They run on the client's thread, where what they are handed
  * lives only until they return: they copy it into the request and hop. */
+#include "answer.h"
+
 #include <string.h>
 
 #include "base/memory.h"
@@ -16,7 +18,7 @@ static struct uvzk__request *request_of(const void *data)
 static void hop(struct uvzk__request *request, int code)
 {
     request->code = code;
-    uvzk__hop_push(&request->handle->port->hop, &request->landing, uvzk__request_arrive);
+    uvzk__hop_push(&request->handle->port->hop, &request->landing, request->arrive);
 }
 
 static void copy_stat(struct uvzk__request *request, const struct Stat *stat)

@@ -1,18 +1,10 @@
-/* The public client over the real port, and the clock. */
+/* The public client over the real port. */
 #include "client/client.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "hosts.h"
 #include "zk_port.h"
-
-uint64_t uvzk_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                      const uvzk_options_t *options)

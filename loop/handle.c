@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "error_map.h"
-#include "reach.h"
 #include "registration.h"
 #include "request.h"
 #include "zk_port.h"
@@ -23,15 +22,15 @@ static void read_news(struct uvzk__handle *handle)
 
     struct uvzk__zk_port *port = handle->port;
     if (news.suspended && handle->connected && port->handle == handle) {
-        uvzk__zk_port_suspended(handle);
+        port->handle_user->suspended(handle);
     }
     /* The user may have closed the port in each of these. */
     if (news.ended && port->handle == handle) {
-        uvzk__zk_port_ended(handle, news.end, news.end_status);
+        port->handle_user->ended(handle, news.end, news.end_status);
     } else if (news.misled && port->handle == handle) {
-        uvzk__reach_misled(port, news.server);
+        port->handle_user->misled(handle, news.server);
     } else if (news.connected && port->handle == handle) {
-        uvzk__zk_port_connected(handle, &news);
+        port->handle_user->connected(handle, &news);
     }
 }
 
@@ -164,7 +163,7 @@ static void free_handle(struct uvzk__handle *handle)
     uvzk__free(handle->servers);
     uvzk__free(handle);
     port->handles--;
-    uvzk__zk_port_finish(port);
+    port->handle_user->freed(port);
 }
 
 static void close_work(uv_work_t *work)
@@ -185,7 +184,7 @@ static void close_done(uv_work_t *work, int status)
     struct uvzk__handle *handle = work->data;
     (void)status;
     uvzk__hop_drain(&handle->port->hop);
-    uvzk__reach_left(handle->port, handle);
+    handle->port->handle_user->closed(handle);
     free_handle(handle);
 }
 
@@ -282,11 +281,12 @@ static void open_done(uv_work_t *work, int status)
         begin_close(handle);
     } else if (handle->zh == NULL && handle->inherits) {
         handle->stage = UVZK__HANDLE_SEEKING;
-        uvzk__reach_again(handle->port);
+        handle->port->handle_user->unopened(handle);
     } else if (handle->zh == NULL) {
-        uvzk__zk_port_ended(handle, UVZK__SESSION_OPEN_FAILED, handle->open_status);
+        handle->port->handle_user->ended(handle, UVZK__SESSION_OPEN_FAILED,
+                                         handle->open_status);
     } else {
-        uvzk__reach_lost(handle->port);
+        handle->port->handle_user->opened(handle);
         read_news(handle);
     }
 }

@@ -20,7 +20,26 @@
 #include "hop.h"
 #include "log_route.h"
 
+struct uvzk__handle;
+struct uvzk__news;
 struct uvzk__zk_port;
+
+/* What a handle tells its port, on the loop. */
+struct uvzk__handle_user {
+    void (*connected)(struct uvzk__handle *, const struct uvzk__news *);
+    void (*suspended)(struct uvzk__handle *);
+    /* Its session is over, or has never been. */
+    void (*ended)(struct uvzk__handle *, enum uvzk__session_event_kind, int status);
+    /* What it has reached is no server. */
+    void (*misled)(struct uvzk__handle *, const char *server);
+    /* It is open; or it could not be, and goes on with a session from before: it seeks
+     * again. */
+    void (*opened)(struct uvzk__handle *);
+    void (*unopened)(struct uvzk__handle *);
+    /* It has been closed, and is freed behind this; then: it is. */
+    void (*closed)(struct uvzk__handle *);
+    void (*freed)(struct uvzk__zk_port *);
+};
 
 /* What the client's thread has to tell of the session, gathered until the loop
  * looks: no memory is needed, however fast it goes up and down. */
@@ -85,11 +104,5 @@ void uvzk__handle_abandon(struct uvzk__handle *handle);
 
 /* A request has come back. */
 void uvzk__handle_drained(struct uvzk__handle *handle);
-
-/* In zk_port.c: what a handle tells its port. */
-void uvzk__zk_port_connected(struct uvzk__handle *handle, const struct uvzk__news *news);
-void uvzk__zk_port_suspended(struct uvzk__handle *handle);
-void uvzk__zk_port_ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
-                         int status);
 
 #endif

@@ -1,5 +1,6 @@
 #include "outstanding.h"
 
+#include "registration.h"
 #include "request.h"
 
 enum state { PENDING, SETTLED };
@@ -30,10 +31,28 @@ void uvzk__outstanding_settle(struct uvzk__rpc *rpc, int status,
     rpc->port.state = SETTLED;
 }
 
+/* The rpc will be replied without it: takes the request off if it still waits, else leaves
+ * it to its completion. Whether it had been sent. */
+static bool abandon_request(struct uvzk__request *request)
+{
+    bool sent = request->sent;
+    request->rpc = NULL;
+    if (request->watching != NULL) {
+        uvzk__registration_sever(request->watching);
+    }
+    if (!sent || uvzk__list_empty(&request->link)) {
+        if (request->watching != NULL) {
+            uvzk__registration_answered(request, false);
+        }
+        uvzk__request_free(request);
+    }
+    return sent;
+}
+
 static void abandon(struct uvzk__rpc *rpc, int sent, int unsent)
 {
     struct uvzk__request *request = rpc->port.answer;
-    bool was_sent = request != NULL && uvzk__request_abandon(request);
+    bool was_sent = request != NULL && abandon_request(request);
     uvzk__outstanding_settle(rpc, was_sent ? sent : unsent, NULL);
 }
 

@@ -76,7 +76,7 @@ static void done(struct uvzk__search_user *user, int status)
     if (handle->stage == UVZK__HANDLE_SEEKING && status == 0) {
         go(port);
     } else if (handle->stage == UVZK__HANDLE_SEEKING && port->session.client_id == 0) {
-        uvzk__zk_port_ended(handle, UVZK__SESSION_OPEN_FAILED, status);
+        port->handle_user->ended(handle, UVZK__SESSION_OPEN_FAILED, status);
     } else if (status < 0 || uvzk__search_finds_known(reach->search)) {
         reach->strangers = false;
         uvzk__reach_again(port);
@@ -100,7 +100,7 @@ static void closed(struct uvzk__search_user *user)
 {
     struct uvzk__zk_port *port = port_of(user);
     port->reach.search = NULL;
-    uvzk__zk_port_finish(port);
+    port->handle_user->freed(port);
 }
 
 int uvzk__reach_open(struct uvzk__zk_port *port)

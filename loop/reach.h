@@ -37,7 +37,7 @@ void uvzk__reach_misled(struct uvzk__zk_port *port, const char *server);
 void uvzk__reach_left(struct uvzk__zk_port *port, const struct uvzk__handle *handle);
 /* No handle wants anything any more until the next uvzk__reach_open. */
 void uvzk__reach_rest(struct uvzk__zk_port *port);
-/* The port is closing. uvzk__zk_port_finish is called once the search is gone. */
+/* The port is closing. It is told (handle_user->freed) once the search is gone. */
 void uvzk__reach_close(struct uvzk__zk_port *port);
 
 #endif

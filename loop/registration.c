@@ -59,11 +59,24 @@ void uvzk__registration_answered(struct uvzk__request *request, bool armed)
     release(registration);
 }
 
+/* A request by which the server forgets the watch. */
+static bool add_removal(struct uvzk__registration *watching)
+{
+    struct uvzk__request *request = uvzk__request_new(watching->handle, 0);
+    if (request == NULL) {
+        return false;
+    }
+    request->removal = true;
+    request->watching = watching;
+    watching->removals++;
+    return true;
+}
+
 /* Without memory it is never asked for: later it would take the path's next watch with
  * it. */
 static void ask_removal(struct uvzk__registration *registration)
 {
-    if (!uvzk__request_add_removal(registration)) {
+    if (!add_removal(registration)) {
         registration->abandoned = true;
     }
 }
@@ -78,7 +91,6 @@ void uvzk__registration_unwatch(struct uvzk__registration *registration)
         uvzk__registration_answered(request, false);
     } else if (handle->connected) {
         ask_removal(registration);
-        uvzk__request_pump(handle);
     }
 }
 

@@ -46,7 +46,7 @@ bool uvzk__registration_new(struct uvzk__request *request, struct uvzk__watch *w
 void uvzk__registration_sever(struct uvzk__registration *registration);
 /* The request that was to arm it has an answer, or was never sent. */
 void uvzk__registration_answered(struct uvzk__request *request, bool armed);
-/* Severs it and has the server forget it. */
+/* Severs it and has the server forget it, by a request that waits to be sent. */
 void uvzk__registration_unwatch(struct uvzk__registration *registration);
 /* A removal was answered with ZooKeeper's code. */
 void uvzk__registration_removed(struct uvzk__registration *registration, int code);

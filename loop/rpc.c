@@ -3,11 +3,13 @@
 #include <limits.h>
 #include <string.h>
 
+#include "answer.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "handle.h"
 #include "registration.h"
 #include "request.h"
+#include "rpc.h"
 
 #define ACL_ON_STACK 8U
 
@@ -209,7 +211,7 @@ static void fill_op(struct multi *multi, size_t i, const struct uvzk__op *op)
  * is not called unless the client, which may know more than the loop, is connected. To
  * end after this look the session takes a reset and a new connection, some round trips
  * in which this thread would have to stand still; refused credentials, which end it
- * without, have been answered by now (request.c). No ops at all are a transaction too. */
+ * without, have been answered by now (window.c). No ops at all are a transaction too. */
 static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc,
                       zhandle_t *zh)
 {
@@ -258,7 +260,7 @@ static int send_probe(struct uvzk__request *request, zhandle_t *zh)
     return zoo_awexists(zh, "/", NULL, NULL, uvzk__answer_stat, request);
 }
 
-int uvzk__request_send(struct uvzk__request *request)
+int uvzk__rpc_send(struct uvzk__request *request)
 {
     static const send_fn sends[] = {
         [UVZK__RPC_CREATE] = send_create, [UVZK__RPC_DELETE] = send_delete,

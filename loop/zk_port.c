@@ -8,9 +8,10 @@
 
 #include "base/memory.h"
 #include "handle.h"
+#include "kick.h"
 #include "registration.h"
-#include "request.h"
 #include "stand.h"
+#include "window.h"
 
 /* A timer of libuv's stands still while the machine is suspended, an alarm does
  * not: the clock is looked at this often. */
@@ -57,7 +58,8 @@ static void on_all_closed(uv_handle_t *uv)
     close_last(uv->data, on_closed);
 }
 
-void uvzk__zk_port_finish(struct uvzk__zk_port *port)
+/* Something has been closed: ends the port if it was the last. */
+static void finish(struct uvzk__zk_port *port)
 {
     if (port->closing && !port->finishing && port->handles == 0 &&
         port->reach.search == NULL && port->outstanding.first == NULL) {
@@ -68,13 +70,6 @@ void uvzk__zk_port_finish(struct uvzk__zk_port *port)
 }
 
 /* -------------------------------------------------------- the loop's turns */
-
-void uvzk__zk_port_kick(struct uvzk__zk_port *port)
-{
-    if (!port->finishing && port->hop.async != NULL) {
-        uv_async_send(&port->stand->async);
-    }
-}
 
 static void tell_open_failure(struct uvzk__zk_port *port)
 {
@@ -100,7 +95,7 @@ static void on_async(uv_async_t *async)
         port->turn_wanted = false;
         port->port.user->turn(port->port.user);
     }
-    uvzk__zk_port_finish(port);
+    finish(port);
 }
 
 static void wake(struct uvzk__port *public_port)
@@ -108,7 +103,7 @@ static void wake(struct uvzk__port *public_port)
     struct uvzk__zk_port *port = self_of(public_port);
     if (!port->closing) {
         port->turn_wanted = true;
-        uvzk__zk_port_kick(port);
+        uvzk__kick(port);
     }
 }
 
@@ -153,7 +148,7 @@ static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
 
 /* ---------------------------------------------------------- session events */
 
-void uvzk__zk_port_connected(struct uvzk__handle *handle, const struct uvzk__news *news)
+static void connected(struct uvzk__handle *handle, const struct uvzk__news *news)
 {
     struct uvzk__zk_port *port = handle->port;
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
@@ -175,12 +170,12 @@ void uvzk__zk_port_connected(struct uvzk__handle *handle, const struct uvzk__new
         port->session = news->session;
         uvzk__reach_connected(port);
         uvzk__registration_remove_severed(handle);
-        uvzk__request_pump(handle);
+        uvzk__window_pump(handle);
     }
     tell(port, &event);
 }
 
-void uvzk__zk_port_suspended(struct uvzk__handle *handle)
+static void suspended(struct uvzk__handle *handle)
 {
     struct uvzk__zk_port *port = handle->port;
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
@@ -192,8 +187,8 @@ void uvzk__zk_port_suspended(struct uvzk__handle *handle)
     uvzk__outstanding_deliver(&port->outstanding);
 }
 
-void uvzk__zk_port_ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
-                         int status)
+static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
+                  int status)
 {
     struct uvzk__zk_port *port = handle->port;
     const struct uvzk__session_event event = {
@@ -218,8 +213,39 @@ void uvzk__zk_port_ended(struct uvzk__handle *handle, enum uvzk__session_event_k
     uvzk__handle_end(handle, false);
     tell(port, &event);
     port->handles--;
-    uvzk__zk_port_kick(port);
+    uvzk__kick(port);
 }
+
+static void misled(struct uvzk__handle *handle, const char *server)
+{
+    uvzk__reach_misled(handle->port, server);
+}
+
+static void opened(struct uvzk__handle *handle)
+{
+    uvzk__reach_lost(handle->port);
+}
+
+static void unopened(struct uvzk__handle *handle)
+{
+    uvzk__reach_again(handle->port);
+}
+
+static void handle_closed(struct uvzk__handle *handle)
+{
+    uvzk__reach_left(handle->port, handle);
+}
+
+static const struct uvzk__handle_user handle_user = {
+    .connected = connected,
+    .suspended = suspended,
+    .ended = ended,
+    .misled = misled,
+    .opened = opened,
+    .unopened = unopened,
+    .closed = handle_closed,
+    .freed = finish,
+};
 
 /* --------------------------------------------------------- the port's calls */
 
@@ -234,7 +260,7 @@ static void open_handle(struct uvzk__port *public_port)
     }
     if (status < 0) {
         port->open_failure = status;
-        uvzk__zk_port_kick(port);
+        uvzk__kick(port);
     }
 }
 
@@ -345,7 +371,7 @@ static void close_port(struct uvzk__port *public_port)
     if (port->draining != NULL) {
         start_draining(port);
     }
-    uvzk__zk_port_kick(port);
+    uvzk__kick(port);
 }
 
 static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
@@ -359,20 +385,23 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
     } else if (handle == NULL || !handle->connected) {
         bool ends = handle != NULL && handle->end_status != 0;
         uvzk__outstanding_settle(rpc, ends ? handle->end_status : UVZK_ENOTSENT, NULL);
-    } else if (!uvzk__request_add(handle, rpc)) {
+    } else if (!uvzk__window_add(handle, rpc)) {
         uvzk__outstanding_settle(rpc, UV_ENOMEM, NULL);
     } else {
-        uvzk__request_pump(handle);
+        uvzk__window_pump(handle);
         return;
     }
-    uvzk__zk_port_kick(port);
+    uvzk__kick(port);
 }
 
 static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
 {
     (void)public_port;
-    if (watch->armed != NULL) {
-        uvzk__registration_unwatch(watch->armed);
+    struct uvzk__registration *armed = watch->armed;
+    if (armed != NULL) {
+        struct uvzk__handle *handle = armed->handle;
+        uvzk__registration_unwatch(armed);
+        uvzk__window_pump(handle);
     }
 }
 
@@ -437,6 +466,7 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop, const uvzk_options_t *o
         return NULL;
     }
     port->port = calls;
+    port->handle_user = &handle_user;
     port->loop = loop;
     port->alarm_at = UINT64_MAX;
     port->stand = uvzk__stand_new(NULL);

@@ -26,6 +26,8 @@ struct uvzk__zk_port {
     struct uvzk__port port; /* first: a port is a pointer to it */
     uv_loop_t *loop;
 
+    const struct uvzk__handle_user *handle_user; /* handle.h */
+
     char *hosts; /* as the user gave them */
     uint32_t session_timeout_ms;
     char *auth_scheme; /* NULL: none */
@@ -61,10 +63,5 @@ void uvzk__zk_port_start(struct uvzk__zk_port *port);
 void uvzk__zk_port_keep(struct uvzk__zk_port *port, bool keep);
 /* Only of one that was never started. */
 void uvzk__zk_port_free(struct uvzk__zk_port *port);
-
-/* Has the loop's next turn look at what can be replied or told. */
-void uvzk__zk_port_kick(struct uvzk__zk_port *port);
-/* Something has been closed: ends the port if it was the last. */
-void uvzk__zk_port_finish(struct uvzk__zk_port *port);
 
 #endif

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request.h"
 #include "run_loop.h"
 #include "user.h"
+#include "window.h"
 #include "world_real.h"
 
 /* ------------------------------------------------------------------- memory */

@@ -1,0 +1,17 @@
+/* The completions, which copy and hop. `data` is the request. */
+#ifndef UVZK_ANSWER_H
+#define UVZK_ANSWER_H
+
+#include <zookeeper/zookeeper.h>
+
+void uvzk__answer_void(int rc, const void *data);
+void uvzk__answer_multi(int rc, const void *data);
+void uvzk__answer_stat(int rc, const struct Stat *stat, const void *data);
+void uvzk__answer_data(int rc, const char *value, int length, const struct Stat *stat,
+                       const void *data);
+void uvzk__answer_names(int rc, const struct String_vector *names, const void *data);
+void uvzk__answer_path(int rc, const char *path, const void *data);
+void uvzk__answer_created(int rc, const char *path, const struct Stat *stat,
+                          const void *data);
+
+#endif

@@ -1,0 +1,11 @@
+/* The clock of everything: it runs while the machine is suspended, too. */
+#include <time.h>
+
+#include "uvzk.h"
+
+uint64_t uvzk_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}

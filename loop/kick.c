@@ -1,0 +1,11 @@
+#include "kick.h"
+
+#include "stand.h"
+#include "zk_port.h"
+
+void uvzk__kick(struct uvzk__zk_port *port)
+{
+    if (!port->finishing && port->hop.async != NULL) {
+        uv_async_send(&port->stand->async);
+    }
+}

@@ -1,0 +1,23 @@
+/* What the C client has been given, and what waits for that. */
+#ifndef UVZK_WINDOW_H
+#define UVZK_WINDOW_H
+
+#include <stdbool.h>
+
+struct uvzk__handle;
+struct uvzk__rpc;
+
+/* At most this many are with the C client: above 65,536 its wake-up pipe
+ * overflows and it drops the connection, above 1,000 the server stops reading. */
+#define UVZK__WINDOW 1000
+
+/* Puts the rpc behind those that wait; its watch counts as being armed. False:
+ * out of memory, nothing has happened. */
+bool uvzk__window_add(struct uvzk__handle *handle, struct uvzk__rpc *rpc);
+
+/* Gives waiting requests to the C client, as far as the window allows. With credentials
+ * no multi is given to it before something sent on this connection has been answered;
+ * if nothing has been sent, a request of our own is. */
+void uvzk__window_pump(struct uvzk__handle *handle);
+
+#endif
