@@ -1,13 +1,11 @@
 #include "claim/acquisition.h"
 
-#include <assert.h>
-
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
 
-#define BIT(told) (1U << (told))
+#define BIT(told) UVZK__BIT(told)
 #define ASKED UVZK__TOLD_ASKED
 #define GRANTING UVZK__TOLD_GRANTING
 #define GRANTED UVZK__TOLD_GRANTED
@@ -28,11 +26,20 @@ static const unsigned moves[] = {
     [FINAL] = 0,
 };
 
+static const char *const names[] = {
+    [ASKED] = "ASKED",         [GRANTING] = "GRANTING", [GRANTED] = "GRANTED",
+    [RELEASING] = "RELEASING", [LOSING] = "LOSING",     [RELEASED] = "RELEASED",
+    [REFUSED] = "REFUSED",     [FINAL] = "FINAL",
+};
+
+const struct uvzk__machine uvzk__acquisition_machine =
+    UVZK__MACHINE("acquisition", names, moves);
+
 /* The only writer of told. */
 static void move(struct uvzk__acquisition *acquisition, enum uvzk__told told)
 {
-    assert(moves[acquisition->told] & BIT(told));
-    acquisition->told = (uint8_t)told;
+    acquisition->told =
+        (uint8_t)uvzk__machine_move(&uvzk__acquisition_machine, acquisition->told, told);
 }
 
 static struct uvzk__client *client_of(const struct uvzk__acquisition *acquisition)

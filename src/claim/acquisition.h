@@ -13,6 +13,7 @@
 #ifndef UVZK_ACQUISITION_H
 #define UVZK_ACQUISITION_H
 
+#include "base/machine.h"
 #include "claim/claim.h"
 
 enum uvzk__told {
@@ -25,6 +26,8 @@ enum uvzk__told {
     UVZK__TOLD_REFUSED,   /* next: FINAL */
     UVZK__TOLD_FINAL      /* final */
 };
+
+extern const struct uvzk__machine uvzk__acquisition_machine;
 
 struct uvzk__acquisition {
     uvzk_acquire_t *shell;

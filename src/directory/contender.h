@@ -11,6 +11,15 @@
 struct uvzk__claim;
 struct uvzk__queue;
 
+/* Where it stands, which is on one of its queue's lists (queue.h). */
+enum uvzk__standing {
+    UVZK__STRANGER, /* its place is not known */
+    UVZK__MEMBER,   /* it stands and waits */
+    UVZK__HOLDER,
+    UVZK__LEAVING, /* it is being deleted */
+    UVZK__GONE
+};
+
 struct uvzk__contender {
     struct uvzk__node node;
     struct uvzk__client *client;
@@ -49,6 +58,7 @@ struct uvzk__contender {
      * far as they matter to it, vouching.h. */
     uint64_t delete_stamp, exclusive_delete_stamp;
     uint8_t guarding; /* enum uvzk__guarding, guard.h */
+    uint8_t standing; /* enum uvzk__standing, queue.c */
     bool durable;     /* its node outlives the session */
     bool revocable;   /* its guard is always armed */
     bool ticket;      /* of a semaphore's claim: what it gets is not the hold */
@@ -56,7 +66,6 @@ struct uvzk__contender {
     bool shared;      /* a reader: it waits for nobody but writers */
     bool reigned;     /* it has held */
     bool covered;     /* everyone before it is in the queue's view */
-    bool in_line;     /* it is on queue->members */
     bool held;
     bool on_credit;      /* granted while a writer of ours before it still stands */
     bool given_up;       /* its claim knows that it is not wanted */

@@ -43,7 +43,9 @@ void uvzk__directory_watches_lost(struct uvzk__queue *queue)
 
 void uvzk__directory_session_ended(struct uvzk__queue *queue)
 {
-    queue->doing = UVZK__QUEUE_IDLE;
+    if (queue->doing != UVZK__QUEUE_IDLE) {
+        uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
+    }
     uvzk__directory_watches_lost(queue);
     uvzk__foreigners_clear(queue);
     queue->list_again = false;

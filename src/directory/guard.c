@@ -7,14 +7,39 @@
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
 
+#define NONE UVZK__GUARD_NONE
+#define ARMING UVZK__GUARD_ARMING
+#define ARMED UVZK__GUARD_ARMED
+#define RESTING UVZK__GUARD_RESTING
+
+static const unsigned moves[] = {
+    [NONE] = UVZK__BIT(ARMING) | UVZK__BIT(RESTING),
+    [ARMING] = UVZK__BIT(ARMED) | UVZK__BIT(NONE),
+    [ARMED] = UVZK__BIT(NONE),
+    [RESTING] = UVZK__BIT(NONE),
+};
+
+static const char *const names[] = {
+    [NONE] = "NONE", [ARMING] = "ARMING", [ARMED] = "ARMED", [RESTING] = "RESTING"};
+
+const struct uvzk__machine uvzk__guard_machine = UVZK__MACHINE("guard", names, moves);
+
+/* The only writer of guarding. */
+static void move(struct uvzk__contender *contender, enum uvzk__guarding guarding)
+{
+    contender->guarding =
+        (uint8_t)uvzk__machine_move(&uvzk__guard_machine, contender->guarding, guarding);
+}
+
 static void disarm(struct uvzk__contender *contender)
 {
     uvzk__timed_clear(contender->client, &contender->second_look);
-    if (contender->guarding == UVZK__GUARD_ARMING ||
-        contender->guarding == UVZK__GUARD_ARMED) {
+    if (contender->guarding == ARMING || contender->guarding == ARMED) {
         uvzk__watch_budget_give(contender->client, contender->path);
     }
-    contender->guarding = UVZK__GUARD_NONE;
+    if (contender->guarding != NONE) {
+        move(contender, NONE);
+    }
 }
 
 static void look_again(struct uvzk__timed *timed)
@@ -43,7 +68,7 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 /* A plea may be lost. Nobody's turn is: who has waited for long is proved. */
 static void stands(struct uvzk__contender *contender, const struct uvzk__reply *reply)
 {
-    contender->guarding = UVZK__GUARD_ARMED;
+    move(contender, ARMED);
     if (contender->node.state == UVZK__NODE_RESTING) {
         uvzk__guard_missed(contender);
         return;
@@ -58,7 +83,7 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
 static void may_not_be_read(struct uvzk__contender *contender)
 {
     if (contender->held) {
-        contender->guarding = UVZK__GUARD_RESTING;
+        move(contender, RESTING);
         uvzk__second_look(contender->client, &contender->second_look);
     } else {
         uvzk__contender_end(contender, UVZK_ENOAUTH);
@@ -99,7 +124,7 @@ void uvzk__guard_init(struct uvzk__contender *contender)
 {
     contender->guard.watch_cb = fired;
     contender->second_look.due = look_again;
-    contender->guarding = UVZK__GUARD_NONE;
+    contender->guarding = NONE;
 }
 
 bool uvzk__may_guard(const struct uvzk__contender *contender)
@@ -120,7 +145,7 @@ void uvzk__guard(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
 
-    if (contender->guarding != UVZK__GUARD_NONE || !uvzk__may_send(client) ||
+    if (contender->guarding != NONE || !uvzk__may_send(client) ||
         contender->node.state != UVZK__NODE_STANDING || !uvzk__may_guard(contender)) {
         return;
     }
@@ -128,7 +153,7 @@ void uvzk__guard(struct uvzk__contender *contender)
         uvzk__contender_end(contender, UVZK_ELIMIT);
         return;
     }
-    contender->guarding = UVZK__GUARD_ARMING;
+    move(contender, ARMING);
     uvzk__contender_pin(contender);
     uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_GET, contender->path, armed);
     contender->rpc.watch = &contender->guard;
@@ -140,7 +165,7 @@ void uvzk__guard_end(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
 
-    if (contender->guarding == UVZK__GUARD_ARMED && !client->port_closing) {
+    if (contender->guarding == ARMED && !client->port_closing) {
         client->port->unwatch(client->port, &contender->guard);
     }
     disarm(contender);
@@ -148,7 +173,7 @@ void uvzk__guard_end(struct uvzk__contender *contender)
 
 void uvzk__guard_missed(struct uvzk__contender *contender)
 {
-    if (contender->guarding != UVZK__GUARD_ARMING) {
+    if (contender->guarding != ARMING) {
         uvzk__guard_end(contender);
     }
 }

@@ -29,6 +29,8 @@ enum uvzk__guarding {
     UVZK__GUARD_RESTING
 };
 
+extern const struct uvzk__machine uvzk__guard_machine;
+
 void uvzk__guard_init(struct uvzk__contender *);
 
 /* Whether there is room for it, or must be. */

@@ -13,7 +13,7 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
     int status = reply->status;
 
-    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
     uvzk__answered(queue->client, rpc, status, false);
     if (status != 0 && rpc->watch != NULL) {
         uvzk__predecessor_forget(queue); /* it has not been armed */
@@ -64,7 +64,7 @@ void uvzk__listing_start(struct uvzk__queue *queue)
     if (queue->crowded && queue->watched == NULL) {
         watch_children(queue);
     }
-    queue->doing = UVZK__QUEUE_LISTING;
+    uvzk__queue_does(queue, UVZK__QUEUE_LISTING);
     uvzk__submit(client, &queue->rpc);
     queue->asked_stamp = client->stamp;
 }

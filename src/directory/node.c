@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define BIT(state) (1U << (state))
+#define BIT(state) UVZK__BIT(state)
 #define CREATING UVZK__NODE_CREATING
 #define PARENTS UVZK__NODE_PARENTS
 #define UNKNOWN UVZK__NODE_UNKNOWN
@@ -24,6 +24,14 @@ static const unsigned moves[] = {
     [DOOMED] = BIT(GONE),
     [GONE] = 0,
 };
+
+static const char *const names[] = {
+    [CREATING] = "CREATING",       [PARENTS] = "PARENTS",   [UNKNOWN] = "UNKNOWN",
+    [IDENTIFYING] = "IDENTIFYING", [STANDING] = "STANDING", [RESTING] = "RESTING",
+    [DOOMED] = "DOOMED",           [GONE] = "GONE",
+};
+
+const struct uvzk__machine uvzk__node_machine = UVZK__MACHINE("znode", names, moves);
 
 static bool sound(const struct uvzk__node *node)
 {
@@ -47,8 +55,7 @@ static bool sound(const struct uvzk__node *node)
 /* The only writer of state. */
 static void move(struct uvzk__node *node, enum uvzk__node_state state)
 {
-    assert(moves[node->state] & BIT(state));
-    node->state = (uint8_t)state;
+    node->state = (uint8_t)uvzk__machine_move(&uvzk__node_machine, node->state, state);
     assert(sound(node));
 }
 

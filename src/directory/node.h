@@ -30,6 +30,7 @@
 #ifndef UVZK_NODE_H
 #define UVZK_NODE_H
 
+#include "base/machine.h"
 #include "base/order.h"
 #include "engine/port.h"
 
@@ -53,6 +54,8 @@ enum uvzk__node_needs {
     UVZK__NEEDS_STAT,
     UVZK__NEEDS_DELETE
 };
+
+extern const struct uvzk__machine uvzk__node_machine;
 
 struct uvzk__node {
     uint8_t state; /* enum uvzk__node_state */

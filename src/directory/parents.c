@@ -59,7 +59,7 @@ static void scout_back(struct uvzk__queue *scout, bool paved)
     while ((link = uvzk__list_take(&waiting)) != NULL) {
         struct uvzk__queue *queue =
             UVZK__CONTAINER_OF(link, struct uvzk__queue, behind_scout);
-        queue->doing = UVZK__QUEUE_IDLE;
+        uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
         if (!paved || !uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS) ||
             !make_directory(queue)) {
             uvzk__queue_touch(queue);
@@ -80,7 +80,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     bool stands = status == 0 || status == UVZK_ENODEEXISTS;
     bool going_on = false;
 
-    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
     uvzk__answered(client, rpc, status, true);
     if (stands && length >= uvzk__path_parent_length(queue->path)) {
         scout_back(queue, true);
@@ -117,7 +117,7 @@ static bool make_parent(struct uvzk__queue *queue, size_t length)
     queue->rpc.mode = client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
     queue->rpc.acl = uvzk__acl_of(client, queue->parent, &queue->parent_acl);
     queue->rpc.data = "";
-    queue->doing = UVZK__QUEUE_MAKING_PARENTS;
+    uvzk__queue_does(queue, UVZK__QUEUE_MAKING_PARENTS);
     uvzk__submit(client, &queue->rpc);
     return true;
 }
@@ -135,7 +135,7 @@ void uvzk__parents_make(struct uvzk__queue *queue)
     }
     if (client->directories->scout != NULL &&
         same_parent(client->directories->scout, queue)) {
-        queue->doing = UVZK__QUEUE_MAKING_PARENTS;
+        uvzk__queue_does(queue, UVZK__QUEUE_MAKING_PARENTS);
         uvzk__list_append(&client->directories->behind_scout, &queue->behind_scout);
         return;
     }

@@ -93,7 +93,7 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
     int status = reply->status;
 
-    queue->doing = UVZK__QUEUE_IDLE;
+    uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
     uvzk__answered(queue->client, rpc, status, false);
     if (status == 0) {
         uvzk__second_look(queue->client, &queue->second_look);
@@ -130,7 +130,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
     /* get, not exists: on a missing node it leaves no watch behind. */
     uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_GET, path, watch_replied);
     queue->rpc.watch = &queue->watch;
-    queue->doing = UVZK__QUEUE_WATCHING;
+    uvzk__queue_does(queue, UVZK__QUEUE_WATCHING);
     uvzk__submit(client, &queue->rpc);
 }
 

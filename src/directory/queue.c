@@ -19,6 +19,60 @@ static struct uvzk__contender *member_at(struct uvzk__link *link)
 
 /* ------------------------------------------------------------------ its life */
 
+#define IDLE UVZK__QUEUE_IDLE
+#define MAKING_PARENTS UVZK__QUEUE_MAKING_PARENTS
+#define LISTING UVZK__QUEUE_LISTING
+#define WATCHING UVZK__QUEUE_WATCHING
+
+static const unsigned moves[] = {
+    [IDLE] = UVZK__BIT(MAKING_PARENTS) | UVZK__BIT(LISTING) | UVZK__BIT(WATCHING),
+    [MAKING_PARENTS] = UVZK__BIT(IDLE),
+    [LISTING] = UVZK__BIT(IDLE),
+    [WATCHING] = UVZK__BIT(IDLE),
+};
+
+static const char *const names[] = {[IDLE] = "IDLE",
+                                    [MAKING_PARENTS] = "MAKING_PARENTS",
+                                    [LISTING] = "LISTING",
+                                    [WATCHING] = "WATCHING"};
+
+const struct uvzk__machine uvzk__queue_machine =
+    UVZK__MACHINE("directory's request", names, moves);
+
+void uvzk__queue_does(struct uvzk__queue *queue, enum uvzk__queue_doing doing)
+{
+    queue->doing = (uint8_t)uvzk__machine_move(&uvzk__queue_machine, queue->doing, doing);
+}
+
+static const unsigned standing_moves[] = {
+    [UVZK__STRANGER] =
+        UVZK__BIT(UVZK__MEMBER) | UVZK__BIT(UVZK__LEAVING) | UVZK__BIT(UVZK__GONE),
+    [UVZK__MEMBER] = UVZK__BIT(UVZK__HOLDER) | UVZK__BIT(UVZK__LEAVING) |
+                     UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE),
+    [UVZK__HOLDER] = UVZK__BIT(UVZK__MEMBER) | UVZK__BIT(UVZK__LEAVING) |
+                     UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE),
+    [UVZK__LEAVING] = UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE),
+    [UVZK__GONE] = 0,
+};
+
+static const char *const standing_names[] = {[UVZK__STRANGER] = "STRANGER",
+                                             [UVZK__MEMBER] = "MEMBER",
+                                             [UVZK__HOLDER] = "HOLDER",
+                                             [UVZK__LEAVING] = "LEAVING",
+                                             [UVZK__GONE] = "GONE"};
+
+const struct uvzk__machine uvzk__standing_machine =
+    UVZK__MACHINE("contender's standing", standing_names, standing_moves);
+
+/* The only writer of standing. */
+static void stand(struct uvzk__contender *contender, enum uvzk__standing standing)
+{
+    if (contender->standing != standing) {
+        contender->standing = (uint8_t)uvzk__machine_move(&uvzk__standing_machine,
+                                                          contender->standing, standing);
+    }
+}
+
 static void rested(struct uvzk__timed *timed)
 {
     struct uvzk__queue *queue = UVZK__CONTAINER_OF(timed, struct uvzk__queue, rest);
@@ -181,16 +235,22 @@ void uvzk__queue_deletes(struct uvzk__contender *leaving, uint64_t stamp)
     }
 }
 
-void uvzk__queue_leave(struct uvzk__contender *contender)
+/* Off the list on which it is. */
+static void step_out(struct uvzk__contender *contender)
 {
     struct uvzk__link *behind = contender->in_queue.next;
 
-    if (contender->in_line && behind != &contender->queue->members) {
+    if (contender->standing == UVZK__MEMBER && behind != &contender->queue->members) {
         uvzk__deletes_matter(member_at(behind), contender->delete_stamp,
                              contender->exclusive_delete_stamp);
     }
-    contender->in_line = false;
     uvzk__list_remove(&contender->in_queue);
+}
+
+void uvzk__queue_leave(struct uvzk__contender *contender)
+{
+    step_out(contender);
+    stand(contender, UVZK__GONE);
 }
 
 /* Creates are answered in order, so the place is nearly always at the tail. */
@@ -205,23 +265,20 @@ static void insert(struct uvzk__link *head, struct uvzk__contender *contender)
     uvzk__list_insert_before(at, &contender->in_queue);
 }
 
-void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *contender)
+static enum uvzk__standing standing_of(const struct uvzk__contender *contender)
 {
-    uvzk__queue_leave(contender);
     if (!uvzk__node_has_place(&contender->node)) {
-        uvzk__list_append(&queue->strangers, &contender->in_queue);
-        return;
+        return UVZK__STRANGER;
     }
     if (contender->node.state == UVZK__NODE_DOOMED) {
-        insert(&queue->leaving, contender);
-        return;
+        return UVZK__LEAVING;
     }
-    if (contender->held) {
-        uvzk__list_append(&queue->holders, &contender->in_queue);
-        return;
-    }
+    return contender->held ? UVZK__HOLDER : UVZK__MEMBER;
+}
+
+static void join_members(struct uvzk__queue *queue, struct uvzk__contender *contender)
+{
     insert(&queue->members, contender);
-    contender->in_line = true;
     uvzk__deletes_matter(contender, queue->delete_stamp, queue->exclusive_delete_stamp);
     if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX && !contender->covered &&
         contender->node.place.sequence == 0) {
@@ -231,6 +288,26 @@ void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *conten
     }
     if (!contender->covered && contender->create_stamp > queue->newest_stamp) {
         queue->newest_stamp = contender->create_stamp;
+    }
+}
+
+void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *contender)
+{
+    step_out(contender);
+    stand(contender, standing_of(contender));
+    switch (contender->standing) {
+    case UVZK__STRANGER:
+        uvzk__list_append(&queue->strangers, &contender->in_queue);
+        break;
+    case UVZK__MEMBER:
+        join_members(queue, contender);
+        break;
+    case UVZK__HOLDER:
+        uvzk__list_append(&queue->holders, &contender->in_queue);
+        break;
+    default:
+        insert(&queue->leaving, contender);
+        break;
     }
 }
 

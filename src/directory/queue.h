@@ -97,6 +97,12 @@ enum uvzk__queue_doing {
     UVZK__QUEUE_WATCHING
 };
 
+/* Of its request, and of where its contenders stand. */
+extern const struct uvzk__machine uvzk__queue_machine, uvzk__standing_machine;
+
+/* The only writer of doing. */
+void uvzk__queue_does(struct uvzk__queue *, enum uvzk__queue_doing);
+
 /* The queue of this path, made if need be; NULL when out of memory. */
 struct uvzk__queue *uvzk__queue_of(struct uvzk__client *,
                                    const struct uvzk__directory_kind *, const char *path);

@@ -4,6 +4,28 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
+#define CLOSED UVZK__BARRIER_CLOSED
+#define ASKING UVZK__BARRIER_ASKING
+#define OPEN UVZK__BARRIER_OPEN
+
+static const unsigned moves[] = {
+    [CLOSED] = UVZK__BIT(ASKING),
+    [ASKING] = UVZK__BIT(OPEN) | UVZK__BIT(CLOSED),
+    [OPEN] = UVZK__BIT(CLOSED),
+};
+
+static const char *const names[] = {
+    [CLOSED] = "CLOSED", [ASKING] = "ASKING", [OPEN] = "OPEN"};
+
+const struct uvzk__machine uvzk__barrier_machine = UVZK__MACHINE("barrier", names, moves);
+
+/* The only writer of state. */
+static void move(struct uvzk__barrier *barrier, enum uvzk__barrier_state state)
+{
+    barrier->state =
+        (uint8_t)uvzk__machine_move(&uvzk__barrier_machine, barrier->state, state);
+}
+
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__client *client =
@@ -11,11 +33,11 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__barrier *barrier = &client->barrier;
     /* Of an earlier connection's nobody knows who answered it. */
     bool current = barrier->stamp > client->connected_stamp;
+    bool opens = reply->status == 0 && current;
 
-    barrier->under_way = false;
     uvzk__answered(client, rpc, reply->status, true);
-    if (reply->status == 0 && current) {
-        barrier->open = true;
+    move(barrier, opens ? OPEN : CLOSED);
+    if (opens) {
         client->above->reached(client);
     } else if (!current) {
         uvzk__barrier_ask(client);
@@ -29,11 +51,11 @@ void uvzk__barrier_ask(struct uvzk__client *client)
 {
     struct uvzk__barrier *barrier = &client->barrier;
 
-    if (barrier->open || barrier->under_way || !client->session.connected ||
-        client->holding_back || client->port_closing) {
+    if (barrier->state != CLOSED || !client->session.connected || client->holding_back ||
+        client->port_closing) {
         return;
     }
-    barrier->under_way = true;
+    move(barrier, ASKING);
     uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, replied);
     uvzk__submit(client, &barrier->rpc);
     barrier->stamp = client->stamp;
@@ -41,11 +63,13 @@ void uvzk__barrier_ask(struct uvzk__client *client)
 
 bool uvzk__barrier_open(const struct uvzk__client *client)
 {
-    return client->barrier.open;
+    return client->barrier.state == OPEN;
 }
 
 void uvzk__barrier_close(struct uvzk__client *client)
 {
-    client->barrier.open = false;
+    if (client->barrier.state == OPEN) {
+        move(&client->barrier, CLOSED);
+    }
     uvzk__barrier_ask(client);
 }

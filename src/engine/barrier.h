@@ -18,16 +18,24 @@
 #ifndef UVZK_BARRIER_H
 #define UVZK_BARRIER_H
 
+#include "base/machine.h"
 #include "engine/port.h"
 
 struct uvzk__client;
+
+enum uvzk__barrier_state {
+    UVZK__BARRIER_CLOSED,
+    UVZK__BARRIER_ASKING,
+    UVZK__BARRIER_OPEN
+};
+
+extern const struct uvzk__machine uvzk__barrier_machine;
 
 /* Nobody else touches it. */
 struct uvzk__barrier {
     struct uvzk__rpc rpc;
     uint64_t stamp; /* client->stamp of its submission */
-    bool under_way;
-    bool open;
+    uint8_t state;  /* enum uvzk__barrier_state */
 };
 
 /* A connection has come about: asks. */

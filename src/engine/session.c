@@ -5,6 +5,29 @@
 /* Session timeouts without a connection. */
 #define ABANDON_AFTER 3U
 
+#define LATENT UVZK_STATE_LATENT
+#define CONNECTED UVZK_STATE_CONNECTED
+#define SUSPENDED UVZK_STATE_SUSPENDED
+#define RECONNECTED UVZK_STATE_RECONNECTED
+#define LOST UVZK_STATE_LOST
+#define CLOSED UVZK_STATE_CLOSED
+
+static const unsigned moves[] = {
+    [LATENT] = UVZK__BIT(CONNECTED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED),
+    [CONNECTED] = UVZK__BIT(SUSPENDED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED),
+    [SUSPENDED] = UVZK__BIT(RECONNECTED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED),
+    [RECONNECTED] = UVZK__BIT(SUSPENDED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED),
+    [LOST] = UVZK__BIT(CONNECTED) | UVZK__BIT(RECONNECTED) | UVZK__BIT(CLOSED),
+    [CLOSED] = 0,
+};
+
+static const char *const names[] = {
+    [LATENT] = "LATENT",           [CONNECTED] = "CONNECTED", [SUSPENDED] = "SUSPENDED",
+    [RECONNECTED] = "RECONNECTED", [LOST] = "LOST",           [CLOSED] = "CLOSED",
+};
+
+const struct uvzk__machine uvzk__session_machine = UVZK__MACHINE("session", names, moves);
+
 void uvzk__session_init(struct uvzk__session *session)
 {
     memset(session, 0, sizeof(*session));
@@ -18,7 +41,8 @@ static void move(struct uvzk__session *session, uvzk_state_t state,
     if (session->state == state || session->state == UVZK_STATE_CLOSED) {
         return;
     }
-    session->state = state;
+    session->state =
+        (uvzk_state_t)uvzk__machine_move(&uvzk__session_machine, session->state, state);
     news->states[news->count++] = state;
 }
 

@@ -18,7 +18,10 @@
 #ifndef UVZK_SESSION_H
 #define UVZK_SESSION_H
 
+#include "base/machine.h"
 #include "engine/port.h"
+
+extern const struct uvzk__machine uvzk__session_machine;
 
 struct uvzk__session {
     uvzk_state_t state;

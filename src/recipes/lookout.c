@@ -27,6 +27,24 @@ struct uvzk__lookout {
     uint8_t doing;    /* enum doing */
 };
 
+static const unsigned moves[] = {
+    [IDLE] = UVZK__BIT(ARMING),
+    [ARMING] = UVZK__BIT(ARMED),
+    [ARMED] = UVZK__BIT(IDLE),
+};
+
+static const char *const names[] = {
+    [IDLE] = "IDLE", [ARMING] = "ARMING", [ARMED] = "ARMED"};
+
+const struct uvzk__machine uvzk__lookout_machine = UVZK__MACHINE("lookout", names, moves);
+
+/* The only writer of doing. */
+static void does(struct uvzk__lookout *lookout, enum doing doing)
+{
+    lookout->doing =
+        (uint8_t)uvzk__machine_move(&uvzk__lookout_machine, lookout->doing, doing);
+}
+
 static struct uvzk__driven *watcher_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__driven, in_lookout);
@@ -102,7 +120,7 @@ static void look_again(struct uvzk__timed *timed)
 
     client->port->unwatch(client->port, &lookout->watch);
     uvzk__watch_budget_give(client, lookout->path);
-    lookout->doing = IDLE;
+    does(lookout, IDLE);
     uvzk__queue_touch(lookout->queue);
 }
 
@@ -189,7 +207,7 @@ static void stands(struct uvzk__lookout *lookout, const struct uvzk__stat *stat)
     struct uvzk__client *client = lookout->queue->client;
     bool changed = lookout->mzxid != 0 && lookout->mzxid != stat->mzxid;
 
-    lookout->doing = ARMED;
+    does(lookout, ARMED);
     lookout->mzxid = stat->mzxid;
     tell_owners(lookout, stat->czxid);
     if (changed || uvzk__list_empty(&lookout->watchers)) {
@@ -227,7 +245,7 @@ static void arm(struct uvzk__lookout *lookout)
     }
     uvzk__rpc_prepare(&lookout->rpc, UVZK__RPC_GET, lookout->path, armed);
     lookout->rpc.watch = &lookout->watch;
-    lookout->doing = ARMING;
+    does(lookout, ARMING);
     uvzk__submit(client, &lookout->rpc);
 }
 

@@ -15,6 +15,8 @@
 
 struct uvzk__driven;
 
+extern const struct uvzk__machine uvzk__lookout_machine;
+
 /* Wants to know of the child of this name. false: out of memory. */
 bool uvzk__lookout_join(struct uvzk__driven *, const char *name);
 /* Wants to know no longer, if it did. */

@@ -251,9 +251,33 @@ static void no_answer(struct uvzk__replica *replica, int status)
     }
 }
 
+static const unsigned moves[] = {
+    [UVZK__REPLICA_IDLE] = UVZK__BIT(UVZK__REPLICA_READING) |
+                           UVZK__BIT(UVZK__REPLICA_SEEDING) |
+                           UVZK__BIT(UVZK__REPLICA_LOOKING),
+    [UVZK__REPLICA_READING] = UVZK__BIT(UVZK__REPLICA_IDLE),
+    [UVZK__REPLICA_SEEDING] = UVZK__BIT(UVZK__REPLICA_IDLE),
+    [UVZK__REPLICA_LOOKING] = UVZK__BIT(UVZK__REPLICA_IDLE),
+};
+
+static const char *const names[] = {[UVZK__REPLICA_IDLE] = "IDLE",
+                                    [UVZK__REPLICA_READING] = "READING",
+                                    [UVZK__REPLICA_SEEDING] = "SEEDING",
+                                    [UVZK__REPLICA_LOOKING] = "LOOKING"};
+
+const struct uvzk__machine uvzk__replica_machine =
+    UVZK__MACHINE("replica's request", names, moves);
+
+/* The only writer of doing. */
+static void does(struct uvzk__replica *replica, enum uvzk__replica_doing doing)
+{
+    replica->doing =
+        (uint8_t)uvzk__machine_move(&uvzk__replica_machine, replica->doing, doing);
+}
+
 static void submit(struct uvzk__replica *replica, enum uvzk__replica_doing doing)
 {
-    replica->doing = (uint8_t)doing;
+    does(replica, doing);
     uvzk__replica_pin(replica);
     uvzk__submit(replica->client, &replica->rpc);
 }
@@ -264,7 +288,7 @@ static struct uvzk__replica *reply_begins(struct uvzk__rpc *rpc, int status, boo
     struct uvzk__replica *replica = UVZK__CONTAINER_OF(rpc, struct uvzk__replica, rpc);
 
     uvzk__answered(replica->client, rpc, status, rpc->kind == UVZK__RPC_CREATE);
-    replica->doing = UVZK__REPLICA_IDLE;
+    does(replica, UVZK__REPLICA_IDLE);
     if (replica->ended) {
         uvzk__replica_unpin(replica);
         return NULL;

@@ -20,6 +20,7 @@
 #ifndef UVZK_REPLICA_H
 #define UVZK_REPLICA_H
 
+#include "base/machine.h"
 #include "base/table.h"
 #include "engine/client.h"
 
@@ -35,6 +36,8 @@ enum uvzk__replica_watching {
     UVZK__REPLICA_ARMING,
     UVZK__REPLICA_ARMED
 };
+
+extern const struct uvzk__machine uvzk__replica_machine;
 
 struct uvzk__replica {
     struct uvzk__client *client;

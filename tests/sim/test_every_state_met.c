@@ -230,7 +230,9 @@ static void count_around(struct uvzk__client *client, size_t ending)
         met_if(queue->watched != NULL, ROW_QUEUE_WATCH, ending);
         met_if(queue->resting, ROW_QUEUE_RESTING, ending);
         met_if(queue->crowded, ROW_CROWDED, ending);
-        met_if(!uvzk__list_empty(&uvzk__leases(queue)->offers), ROW_OFFERED, ending);
+        met_if(queue->kind->discipline == UVZK__COUNTED &&
+                   !uvzk__list_empty(&uvzk__leases(queue)->offers),
+               ROW_OFFERED, ending);
     }
 }
 

@@ -1,0 +1,58 @@
+/* Writes docs/machines.md from the machines' own tables. */
+#include <stdio.h>
+
+#include "base/machine.h"
+#include "claim/acquisition.h"
+#include "directory/guard.h"
+#include "directory/node.h"
+#include "directory/queue.h"
+#include "engine/barrier.h"
+#include "engine/session.h"
+#include "recipes/lookout.h"
+#include "value/replica.h"
+
+static const struct {
+    const struct uvzk__machine *machine;
+    const char *header;
+} machines[] = {
+    {&uvzk__session_machine, "src/engine/session.h"},
+    {&uvzk__barrier_machine, "src/engine/barrier.h"},
+    {&uvzk__replica_machine, "src/value/replica.h"},
+    {&uvzk__node_machine, "src/directory/node.h"},
+    {&uvzk__standing_machine, "src/directory/contender.h"},
+    {&uvzk__guard_machine, "src/directory/guard.h"},
+    {&uvzk__queue_machine, "src/directory/queue.h"},
+    {&uvzk__acquisition_machine, "src/claim/acquisition.h"},
+    {&uvzk__lookout_machine, "src/recipes/lookout.h"},
+};
+
+static void draw(const struct uvzk__machine *machine, const char *header)
+{
+    printf("\n## %s\n\n`%s` says what moves it.\n\n```mermaid\nstateDiagram-v2\n",
+           machine->name, header);
+    printf("    [*] --> %s\n", machine->states[0]);
+    for (size_t from = 0; from < machine->count; from++) {
+        for (size_t to = 0; to < machine->count; to++) {
+            if (machine->moves[from] & UVZK__BIT(to)) {
+                printf("    %s --> %s\n", machine->states[from], machine->states[to]);
+            }
+        }
+        if (machine->moves[from] == 0 && machine->states[from] != NULL) {
+            printf("    %s --> [*]\n", machine->states[from]);
+        }
+    }
+    printf("```\n");
+}
+
+int main(void)
+{
+    printf(
+        "# The state machines\n\n"
+        "Written by `tests/machines/draw_machines.c` from the tables by which they move\n"
+        "(`src/base/machine.h`); a test fails when this page is out of date:\n\n"
+        "    build/tests/draw_machines >docs/machines.md\n");
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        draw(machines[i].machine, machines[i].header);
+    }
+    return 0;
+}
