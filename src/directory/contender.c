@@ -321,7 +321,7 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     } else if (needs == UVZK__NEEDS_PARENTS || needs == UVZK__NEEDS_SEARCH) {
         uvzk__queue_touch(contender->queue);
     } else if (needs != UVZK__NEEDS_NOTHING && uvzk__may_send(contender->client) &&
-               contender->guarding != UVZK__GUARD_ARMING) {
+               !uvzk__guard_is_arming(contender)) {
         if (needs == UVZK__NEEDS_CREATE) {
             contender->client->directories->contender_user->create(contender);
         } else {
@@ -469,7 +469,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     if (contender->node.state != UVZK__NODE_STANDING) {
         return;
     }
-    uvzk__queue_departed(contender->queue);
+    uvzk__departed(contender->queue);
     (void)client->port->random(client->port, &random, sizeof(random));
     bool waits = !contender->held || contender->ticket;
     bool again = waits && !contender->once &&

@@ -5,7 +5,9 @@
 
 #include "base/node_name.h"
 #include "directory/directories.h"
+#include "directory/guard.h"
 #include "directory/node.h"
+#include "directory/vouching.h"
 #include "proof/witness.h"
 
 struct uvzk__claim;
@@ -24,40 +26,33 @@ struct uvzk__contender {
     struct uvzk__node node;
     struct uvzk__client *client;
     struct uvzk__queue *queue;
-    struct uvzk__claim *claim;      /* NULL once it is over */
-    struct uvzk__link in_claim;     /* on claim->contenders */
-    struct uvzk__link everyone;     /* on client->contenders */
-    struct uvzk__link in_queue;     /* on one of the queue's four lists */
-    struct uvzk__witness witness;   /* of proofs, prover.h */
-    struct uvzk__link doomed;       /* on client->doomed */
-    struct uvzk__rpc rpc;           /* create, exists, the guard's get */
-    struct uvzk__watch guard;       /* on its own node, guard.h */
-    struct uvzk__timed second_look; /* at what the guard reads */
-    struct uvzk__timed rest;        /* before a new node after a deletion by others,
- or a refused delete */
-    const char *token;              /* of its name: "lock-", ... */
-    char *path;                     /* prefix to create, then the node's full path */
-    int64_t writer_czxid;   /* of its writer, whose number it has, downgrade.h; else 0 */
-    uint64_t create_stamp;  /* client->stamp when the create was submitted */
-    uint64_t seen_stamp;    /* of the last listing that shows the node */
-    uint64_t vouched_stamp; /* of the request that has last shown it, guard.h */
-    uint64_t departures;    /* queue->departures at that moment */
-    uint64_t clear_stamp;   /* of the first listing that shows no foreigner before it
+    struct uvzk__claim *claim;    /* NULL once it is over */
+    struct uvzk__link in_claim;   /* on claim->contenders */
+    struct uvzk__link everyone;   /* on client->contenders */
+    struct uvzk__link in_queue;   /* on one of the queue's four lists */
+    struct uvzk__witness witness; /* of proofs, prover.h */
+    struct uvzk__link doomed;     /* on client->doomed */
+    struct uvzk__rpc rpc;         /* create, exists, the guard's get */
+    struct uvzk__guard guard;     /* a watch on its own node */
+    struct uvzk__timed rest;      /* before a new node after a deletion by others, or a
+                                       refused delete */
+    const char *token;            /* of its name: "lock-", ... */
+    char *path;                   /* prefix to create, then the node's full path */
+    int64_t writer_czxid;  /* of its writer, whose number it has, downgrade.h; else 0 */
+    uint64_t create_stamp; /* client->stamp when the create was submitted */
+    uint64_t seen_stamp;   /* of the last listing that shows the node */
+    uint64_t clear_stamp;  /* of the first listing that shows no foreigner before it
                                whom it has to wait for; 0: none has yet */
-    uint64_t look_stamp;    /* of the last exists of the node, or guard's get */
-    struct uvzk__acl acl;   /* of its create, acl.h */
+    uint64_t look_stamp;   /* of the last exists of the node, or guard's get */
+    struct uvzk__acl acl;  /* of its create, acl.h */
     struct uvzk__queue *beside; /* a ticket's leases: they hear of it, and its delete
                                    checks what is on credit there; else NULL */
     uint64_t first_attempt_ms;  /* for the retry policy */
     uint32_t attempts;
     uint32_t pins;         /* requests under way that point here */
-    uint32_t vouched;      /* client->settlings in which its node is known to stand */
     int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
     uint8_t uuid[UVZK__UUID_BYTES];
-    /* Our own last deletes of nodes before it, and of such as readers wait for, too, as
-     * far as they matter to it, vouching.h. */
-    uint64_t delete_stamp, exclusive_delete_stamp;
-    uint8_t guarding; /* enum uvzk__guarding, guard.h */
+    struct uvzk__vouching vouching;
     uint8_t standing; /* enum uvzk__standing, queue.c */
     bool durable;     /* its node outlives the session */
     bool revocable;   /* its guard is always armed */

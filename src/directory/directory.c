@@ -1,6 +1,7 @@
 #include "directory/directory.h"
 
 #include "directory/foreigners.h"
+#include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
@@ -27,7 +28,7 @@ void uvzk__directory_free(struct uvzk__queue *queue)
     if (queue->kind->freed != NULL) {
         queue->kind->freed(queue);
     }
-    uvzk__free(queue->parent);
+    uvzk__parents_free(queue);
     uvzk__free(queue->key);
     uvzk__free(queue);
 }

@@ -24,20 +24,20 @@ static const char *const names[] = {
 
 const struct uvzk__machine uvzk__guard_machine = UVZK__MACHINE("guard", names, moves);
 
-/* The only writer of guarding. */
+/* The only writer of its state. */
 static void move(struct uvzk__contender *contender, enum uvzk__guarding guarding)
 {
-    contender->guarding =
-        (uint8_t)uvzk__machine_move(&uvzk__guard_machine, contender->guarding, guarding);
+    contender->guard.state = (uint8_t)uvzk__machine_move(
+        &uvzk__guard_machine, contender->guard.state, guarding);
 }
 
 static void disarm(struct uvzk__contender *contender)
 {
-    uvzk__timed_clear(contender->client, &contender->second_look);
-    if (contender->guarding == ARMING || contender->guarding == ARMED) {
+    uvzk__timed_clear(contender->client, &contender->guard.second_look);
+    if (contender->guard.state == ARMING || contender->guard.state == ARMED) {
         uvzk__watch_budget_give(contender->client, contender->path);
     }
-    if (contender->guarding != NONE) {
+    if (contender->guard.state != NONE) {
         move(contender, NONE);
     }
 }
@@ -45,7 +45,7 @@ static void disarm(struct uvzk__contender *contender)
 static void look_again(struct uvzk__timed *timed)
 {
     struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(timed, struct uvzk__contender, second_look);
+        UVZK__CONTAINER_OF(timed, struct uvzk__contender, guard.second_look);
 
     uvzk__guard_end(contender);
     uvzk__contender_pump(contender);
@@ -54,7 +54,7 @@ static void look_again(struct uvzk__timed *timed)
 static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(watch, struct uvzk__contender, guard);
+        UVZK__CONTAINER_OF(watch, struct uvzk__contender, guard.watch);
 
     disarm(contender);
     if (event == UVZK__WATCH_DELETED) {
@@ -74,7 +74,7 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
         return;
     }
     if (contender->revocable) {
-        uvzk__second_look(contender->client, &contender->second_look);
+        uvzk__second_look(contender->client, &contender->guard.second_look);
     }
     contender->client->directories->contender_user->read(contender, reply);
 }
@@ -84,7 +84,7 @@ static void may_not_be_read(struct uvzk__contender *contender)
 {
     if (contender->held) {
         move(contender, RESTING);
-        uvzk__second_look(contender->client, &contender->second_look);
+        uvzk__second_look(contender->client, &contender->guard.second_look);
     } else {
         uvzk__contender_end(contender, UVZK_ENOAUTH);
     }
@@ -99,7 +99,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(client, rpc, status, false);
     if (status == 0 && contender->ended) {
-        client->port->unwatch(client->port, &contender->guard);
+        client->port->unwatch(client->port, &contender->guard.watch);
     }
     if (!contender->ended) {
         if (status == 0) {
@@ -122,9 +122,19 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 void uvzk__guard_init(struct uvzk__contender *contender)
 {
-    contender->guard.watch_cb = fired;
-    contender->second_look.due = look_again;
-    contender->guarding = NONE;
+    contender->guard.watch.watch_cb = fired;
+    contender->guard.second_look.due = look_again;
+    contender->guard.state = NONE;
+}
+
+bool uvzk__guard_is_arming(const struct uvzk__contender *contender)
+{
+    return contender->guard.state == ARMING;
+}
+
+bool uvzk__guard_is_armed(const struct uvzk__contender *contender)
+{
+    return contender->guard.state == ARMED;
 }
 
 bool uvzk__may_guard(const struct uvzk__contender *contender)
@@ -145,7 +155,7 @@ void uvzk__guard(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
 
-    if (contender->guarding != NONE || !uvzk__may_send(client) ||
+    if (contender->guard.state != NONE || !uvzk__may_send(client) ||
         contender->node.state != UVZK__NODE_STANDING || !uvzk__may_guard(contender)) {
         return;
     }
@@ -156,7 +166,7 @@ void uvzk__guard(struct uvzk__contender *contender)
     move(contender, ARMING);
     uvzk__contender_pin(contender);
     uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_GET, contender->path, armed);
-    contender->rpc.watch = &contender->guard;
+    contender->rpc.watch = &contender->guard.watch;
     uvzk__submit(client, &contender->rpc);
     contender->look_stamp = client->stamp;
 }
@@ -165,15 +175,15 @@ void uvzk__guard_end(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
 
-    if (contender->guarding == ARMED && !client->port_closing) {
-        client->port->unwatch(client->port, &contender->guard);
+    if (contender->guard.state == ARMED && !client->port_closing) {
+        client->port->unwatch(client->port, &contender->guard.watch);
     }
     disarm(contender);
 }
 
 void uvzk__guard_missed(struct uvzk__contender *contender)
 {
-    if (contender->guarding != ARMING) {
+    if (contender->guard.state != ARMING) {
         uvzk__guard_end(contender);
     }
 }

@@ -20,7 +20,11 @@
 #ifndef UVZK_GUARD_H
 #define UVZK_GUARD_H
 
-#include "directory/queue.h"
+#include "base/machine.h"
+#include "engine/port.h"
+#include "engine/turn.h"
+
+struct uvzk__contender;
 
 enum uvzk__guarding {
     UVZK__GUARD_NONE,
@@ -31,10 +35,21 @@ enum uvzk__guarding {
 
 extern const struct uvzk__machine uvzk__guard_machine;
 
+/* Of a contender. */
+struct uvzk__guard {
+    struct uvzk__watch watch;
+    struct uvzk__timed second_look; /* at what it reads */
+    uint8_t state;                  /* enum uvzk__guarding */
+};
+
 void uvzk__guard_init(struct uvzk__contender *);
 
 /* Whether there is room for it, or must be. */
 bool uvzk__may_guard(const struct uvzk__contender *);
+
+/* Its request is under way: nothing else is asked of the node. */
+bool uvzk__guard_is_arming(const struct uvzk__contender *);
+bool uvzk__guard_is_armed(const struct uvzk__contender *);
 
 /* ARMED: whether its silence says that the node stands. */
 bool uvzk__guard_vouches(const struct uvzk__contender *);

@@ -54,9 +54,9 @@ static void request(struct uvzk__queue *queue)
         return;
     }
     predecessor = predecessor_of(queue);
-    if (queue->watched != NULL &&
-        (predecessor == NULL ||
-         strcmp(uvzk__path_name(queue->watched), predecessor->name) != 0)) {
+    const char *watched = uvzk__predecessor_watched(queue);
+    if (watched != NULL && (predecessor == NULL ||
+                            strcmp(uvzk__path_name(watched), predecessor->name) != 0)) {
         uvzk__predecessor_unwatch(queue);
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
@@ -64,7 +64,7 @@ static void request(struct uvzk__queue *queue)
     } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) ||
                wants_listing(queue)) {
         uvzk__listing_start(queue);
-    } else if (predecessor != NULL && queue->watched == NULL) {
+    } else if (predecessor != NULL && uvzk__predecessor_watched(queue) == NULL) {
         uvzk__predecessor_watch(queue, predecessor);
     }
 }

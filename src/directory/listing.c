@@ -4,7 +4,6 @@
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/view.h"
-#include "engine/second_look.h"
 #include "engine/submission.h"
 #include "engine/watch_budget.h"
 
@@ -18,7 +17,7 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status != 0 && rpc->watch != NULL) {
         uvzk__predecessor_forget(queue); /* it has not been armed */
     } else if (rpc->watch != NULL) {
-        uvzk__second_look(queue->client, &queue->second_look);
+        uvzk__predecessor_armed(queue);
     }
     if (queue->kind->listed != NULL) {
         queue->kind->listed(queue, reply);
@@ -51,8 +50,7 @@ static void watch_children(struct uvzk__queue *queue)
         uvzk__free(path);
         queue->kind->refused(queue, UVZK_ELIMIT);
     } else {
-        queue->watched = path;
-        queue->rpc.watch = &queue->watch;
+        queue->rpc.watch = uvzk__predecessor_watch_children(queue, path);
     }
 }
 
@@ -61,7 +59,7 @@ void uvzk__listing_start(struct uvzk__queue *queue)
     struct uvzk__client *client = queue->client;
 
     uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, list_replied);
-    if (queue->crowded && queue->watched == NULL) {
+    if (queue->crowded && uvzk__predecessor_watched(queue) == NULL) {
         watch_children(queue);
     }
     uvzk__queue_does(queue, UVZK__QUEUE_LISTING);

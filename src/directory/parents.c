@@ -8,6 +8,11 @@
 #include "engine/acl.h"
 #include "engine/submission.h"
 
+void uvzk__parents_free(struct uvzk__queue *queue)
+{
+    uvzk__free(queue->parents.path);
+}
+
 static void parents_made(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = queue->strangers.next;
@@ -58,7 +63,7 @@ static void scout_back(struct uvzk__queue *scout, bool paved)
     uvzk__list_move(&client->directories->behind_scout, &waiting);
     while ((link = uvzk__list_take(&waiting)) != NULL) {
         struct uvzk__queue *queue =
-            UVZK__CONTAINER_OF(link, struct uvzk__queue, behind_scout);
+            UVZK__CONTAINER_OF(link, struct uvzk__queue, parents.behind_scout);
         uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
         if (!paved || !uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS) ||
             !make_directory(queue)) {
@@ -74,8 +79,8 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
 {
     struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
     struct uvzk__client *client = queue->client;
-    size_t length = strlen(queue->parent);
-    size_t above = uvzk__path_parent_length(queue->parent);
+    size_t length = strlen(queue->parents.path);
+    size_t above = uvzk__path_parent_length(queue->parents.path);
     int status = reply->status;
     bool stands = status == 0 || status == UVZK_ENODEEXISTS;
     bool going_on = false;
@@ -111,11 +116,11 @@ static bool make_parent(struct uvzk__queue *queue, size_t length)
     if (!uvzk__may_send(client)) {
         return false; /* settle() begins anew */
     }
-    memcpy(queue->parent, queue->path, length);
-    queue->parent[length] = '\0';
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CREATE, queue->parent, parent_replied);
+    memcpy(queue->parents.path, queue->path, length);
+    queue->parents.path[length] = '\0';
+    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CREATE, queue->parents.path, parent_replied);
     queue->rpc.mode = client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
-    queue->rpc.acl = uvzk__acl_of(client, queue->parent, &queue->parent_acl);
+    queue->rpc.acl = uvzk__acl_of(client, queue->parents.path, &queue->parents.acl);
     queue->rpc.data = "";
     uvzk__queue_does(queue, UVZK__QUEUE_MAKING_PARENTS);
     uvzk__submit(client, &queue->rpc);
@@ -126,17 +131,18 @@ void uvzk__parents_make(struct uvzk__queue *queue)
 {
     struct uvzk__client *client = queue->client;
 
-    if (queue->parent == NULL) {
-        queue->parent = uvzk__malloc(strlen(queue->path) + 1);
+    if (queue->parents.path == NULL) {
+        queue->parents.path = uvzk__malloc(strlen(queue->path) + 1);
     }
-    if (queue->parent == NULL) {
+    if (queue->parents.path == NULL) {
         uvzk__queue_rest(queue);
         return;
     }
     if (client->directories->scout != NULL &&
         same_parent(client->directories->scout, queue)) {
         uvzk__queue_does(queue, UVZK__QUEUE_MAKING_PARENTS);
-        uvzk__list_append(&client->directories->behind_scout, &queue->behind_scout);
+        uvzk__list_append(&client->directories->behind_scout,
+                          &queue->parents.behind_scout);
         return;
     }
     if (make_directory(queue) && client->directories->scout == NULL) {

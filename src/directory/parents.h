@@ -4,7 +4,19 @@
 #ifndef UVZK_PARENTS_H
 #define UVZK_PARENTS_H
 
-#include "directory/queue.h"
+#include "base/list.h"
+#include "engine/port.h"
+
+struct uvzk__queue;
+
+/* Of a directory. */
+struct uvzk__parents {
+    char *path;           /* being made; NULL: none has been */
+    struct uvzk__acl acl; /* of that, acl.h */
+    struct uvzk__link behind_scout;
+};
+
+void uvzk__parents_free(struct uvzk__queue *);
 
 /* Begins to make them, or waits for another lock that makes its own below the same
  * parent; the nodes in PARENTS are created when it is done, or ended with what stood

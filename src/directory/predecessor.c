@@ -5,6 +5,7 @@
 #include "directory/foreigners.h"
 #include "directory/queue.h"
 #include "directory/view.h"
+#include "directory/vouching.h"
 #include "engine/second_look.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -15,19 +16,19 @@
 
 void uvzk__predecessor_forget(struct uvzk__queue *queue)
 {
-    if (queue->watched != NULL) {
-        uvzk__timed_clear(queue->client, &queue->second_look);
-        uvzk__watch_budget_give(queue->client, queue->watched);
-        uvzk__free(queue->watched);
-        queue->watched = NULL;
+    if (queue->predecessor.path != NULL) {
+        uvzk__timed_clear(queue->client, &queue->predecessor.second_look);
+        uvzk__watch_budget_give(queue->client, queue->predecessor.path);
+        uvzk__free(queue->predecessor.path);
+        queue->predecessor.path = NULL;
     }
 }
 
 /* Not while the watch is being armed: its request still needs the path. */
 void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
 {
-    if (queue->watched != NULL && queue->doing != UVZK__QUEUE_WATCHING) {
-        queue->client->port->unwatch(queue->client->port, &queue->watch);
+    if (queue->predecessor.path != NULL && queue->doing != UVZK__QUEUE_WATCHING) {
+        queue->client->port->unwatch(queue->client->port, &queue->predecessor.watch);
         uvzk__predecessor_forget(queue);
     }
 }
@@ -40,7 +41,8 @@ static void writer_gone(struct uvzk__queue *queue)
          link = link->next) {
         struct uvzk__contender *member =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (!member->shared && member->node.place.sequence > queue->watched_sequence) {
+        if (!member->shared &&
+            member->node.place.sequence > queue->predecessor.sequence) {
             member->covered = false;
         }
     }
@@ -53,20 +55,21 @@ static void predecessor_gone(struct uvzk__queue *queue)
 {
     size_t walk_back = queue->listed_count / NAMES_A_GET;
 
-    uvzk__queue_departed(queue);
-    uvzk__foreigners_forget(queue, uvzk__path_name(queue->watched));
+    uvzk__departed(queue);
+    uvzk__foreigners_forget(queue, uvzk__path_name(queue->predecessor.path));
     if (queue->foreigner_count > walk_back &&
-        queue->foreigners[walk_back].sequence < queue->watched_sequence) {
+        queue->foreigners[walk_back].sequence < queue->predecessor.sequence) {
         queue->list_again = true;
     }
-    if (queue->kind->discipline == UVZK__READ_WRITE && !queue->watched_shared) {
+    if (queue->kind->discipline == UVZK__READ_WRITE && !queue->predecessor.shared) {
         writer_gone(queue);
     }
 }
 
 static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct uvzk__queue, watch);
+    struct uvzk__queue *queue =
+        UVZK__CONTAINER_OF(watch, struct uvzk__queue, predecessor.watch);
 
     if (event == UVZK__WATCH_DELETED) {
         predecessor_gone(queue);
@@ -79,7 +82,7 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 static void look_again(struct uvzk__timed *timed)
 {
     struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(timed, struct uvzk__queue, second_look);
+        UVZK__CONTAINER_OF(timed, struct uvzk__queue, predecessor.second_look);
 
     uvzk__predecessor_unwatch(queue);
     if (queue->kind->discipline == UVZK__COUNTED) {
@@ -96,7 +99,7 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
     uvzk__answered(queue->client, rpc, status, false);
     if (status == 0) {
-        uvzk__second_look(queue->client, &queue->second_look);
+        uvzk__predecessor_armed(queue);
     } else {
         if (status == UVZK_ENONODE) {
             predecessor_gone(queue);
@@ -124,18 +127,35 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
         uvzk__end_members(queue, UVZK_ELIMIT);
         return;
     }
-    queue->watched = path;
-    queue->watched_sequence = predecessor->sequence;
-    queue->watched_shared = predecessor->shared;
+    queue->predecessor.path = path;
+    queue->predecessor.sequence = predecessor->sequence;
+    queue->predecessor.shared = predecessor->shared;
     /* get, not exists: on a missing node it leaves no watch behind. */
     uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_GET, path, watch_replied);
-    queue->rpc.watch = &queue->watch;
+    queue->rpc.watch = &queue->predecessor.watch;
     uvzk__queue_does(queue, UVZK__QUEUE_WATCHING);
     uvzk__submit(client, &queue->rpc);
 }
 
+struct uvzk__watch *uvzk__predecessor_watch_children(struct uvzk__queue *queue,
+                                                     char *path)
+{
+    queue->predecessor.path = path;
+    return &queue->predecessor.watch;
+}
+
+void uvzk__predecessor_armed(struct uvzk__queue *queue)
+{
+    uvzk__second_look(queue->client, &queue->predecessor.second_look);
+}
+
+const char *uvzk__predecessor_watched(const struct uvzk__queue *queue)
+{
+    return queue->predecessor.path;
+}
+
 void uvzk__predecessor_init(struct uvzk__queue *queue)
 {
-    queue->watch.watch_cb = watch_fired;
-    queue->second_look.due = look_again;
+    queue->predecessor.watch.watch_cb = watch_fired;
+    queue->predecessor.second_look.due = look_again;
 }

@@ -2,11 +2,32 @@
 #ifndef UVZK_PREDECESSOR_H
 #define UVZK_PREDECESSOR_H
 
-#include "directory/queue.h"
+#include "engine/port.h"
+#include "engine/turn.h"
+
+struct uvzk__foreigner;
+struct uvzk__queue;
+
+/* Of a directory: what it has under watch, which for leases is the directory itself. */
+struct uvzk__predecessor {
+    struct uvzk__watch watch;
+    struct uvzk__timed second_look; /* while the watch stands */
+    char *path;                     /* NULL: none, nor is it being armed */
+    int32_t sequence;
+    bool shared;
+};
 
 void uvzk__predecessor_init(struct uvzk__queue *);
 
 void uvzk__predecessor_watch(struct uvzk__queue *, const struct uvzk__foreigner *);
+
+/* For the children of this path, which is its own from now on: what a listing is to arm;
+ * and it has done so. */
+struct uvzk__watch *uvzk__predecessor_watch_children(struct uvzk__queue *, char *path);
+void uvzk__predecessor_armed(struct uvzk__queue *);
+
+/* What is under watch, or being put under it; or NULL. */
+const char *uvzk__predecessor_watched(const struct uvzk__queue *);
 
 /* Takes the watch off. Nothing while it is being armed: its request still needs
  * the path, and the queue is settled again when it is answered. */

@@ -129,7 +129,7 @@ static void init_lists(struct uvzk__queue *queue)
     uvzk__list_init(&queue->leaving);
     uvzk__list_init(&queue->strangers);
     uvzk__list_init(&queue->dirty);
-    uvzk__list_init(&queue->behind_scout);
+    uvzk__list_init(&queue->parents.behind_scout);
 }
 
 struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
@@ -187,11 +187,6 @@ void uvzk__queues_touch(struct uvzk__client *client)
     }
 }
 
-void uvzk__queue_departed(struct uvzk__queue *queue)
-{
-    queue->departures++;
-}
-
 void uvzk__queue_rest(struct uvzk__queue *queue)
 {
     queue->resting = true;
@@ -219,20 +214,12 @@ static struct uvzk__link *first_behind(struct uvzk__queue *queue, int32_t sequen
     return is_before(queue, early, sequence) ? late->next : early;
 }
 
-/* Only the next one behind it is told: the others are when they come to stand in its
- * place. Who has no place yet, and may be behind it, asks the queue. */
 void uvzk__queue_deletes(struct uvzk__contender *leaving, uint64_t stamp)
 {
     struct uvzk__queue *queue = leaving->queue;
     struct uvzk__link *behind = first_behind(queue, leaving->node.place.sequence);
 
-    queue->delete_stamp = stamp;
-    if (!leaving->shared) {
-        queue->exclusive_delete_stamp = stamp;
-    }
-    if (behind != &queue->members) {
-        uvzk__deletes_matter(member_at(behind), stamp, leaving->shared ? 0 : stamp);
-    }
+    uvzk__deleting(leaving, behind == &queue->members ? NULL : member_at(behind), stamp);
 }
 
 /* Off the list on which it is. */
@@ -241,8 +228,7 @@ static void step_out(struct uvzk__contender *contender)
     struct uvzk__link *behind = contender->in_queue.next;
 
     if (contender->standing == UVZK__MEMBER && behind != &contender->queue->members) {
-        uvzk__deletes_matter(member_at(behind), contender->delete_stamp,
-                             contender->exclusive_delete_stamp);
+        uvzk__deletes_inherited(member_at(behind), contender);
     }
     uvzk__list_remove(&contender->in_queue);
 }
@@ -279,7 +265,7 @@ static enum uvzk__standing standing_of(const struct uvzk__contender *contender)
 static void join_members(struct uvzk__queue *queue, struct uvzk__contender *contender)
 {
     insert(&queue->members, contender);
-    uvzk__deletes_matter(contender, queue->delete_stamp, queue->exclusive_delete_stamp);
+    uvzk__deletes_so_far(contender);
     if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX && !contender->covered &&
         contender->node.place.sequence == 0) {
         contender->covered = true; /* nobody was ever there before */

@@ -18,6 +18,8 @@
 #include "base/discipline.h"
 #include "base/table.h"
 #include "directory/contender.h"
+#include "directory/parents.h"
+#include "directory/predecessor.h"
 
 struct uvzk__foreigner;
 
@@ -29,43 +31,35 @@ struct uvzk__queue {
     const struct uvzk__directory_kind *kind; /* queue.h */
     void *extra;                             /* the kind's own */
     struct uvzk__link holders;               /* contenders that hold */
-    struct uvzk__link members;      /* contenders that stand and wait, in order */
-    struct uvzk__link leaving;      /* contenders to be deleted, in order */
-    struct uvzk__link strangers;    /* contenders whose place is not known */
-    struct uvzk__link dirty;        /* on client->dirty */
-    struct uvzk__link behind_scout; /* on client->behind_scout, parents.c */
-    struct uvzk__rpc rpc;           /* one request at a time, whatever it is */
-    struct uvzk__watch watch;
-    struct uvzk__timed rest;        /* before a failed request is repeated */
-    struct uvzk__timed second_look; /* while the watch stands */
-    char *watched;                  /* full path under watch, or being put under it */
-    int32_t watched_sequence;
-    bool watched_shared;
-    char *parent;                       /* the path being made, while making parents */
-    struct uvzk__acl parent_acl;        /* of that, acl.h */
+    struct uvzk__link members;   /* contenders that stand and wait, in order */
+    struct uvzk__link leaving;   /* contenders to be deleted, in order */
+    struct uvzk__link strangers; /* contenders whose place is not known */
+    struct uvzk__link dirty;     /* on client->dirty */
+    struct uvzk__rpc rpc;        /* one request at a time, whatever it is */
+    struct uvzk__predecessor predecessor;
+    struct uvzk__timed rest; /* before a failed request is repeated */
+    struct uvzk__parents parents;
     uint64_t newest_stamp;              /* of the latest create that asks for a listing */
     uint64_t asked_stamp;               /* client->stamp when the listing was submitted */
     uint64_t listed_stamp;              /* asked_stamp of the last listing that arrived */
     struct uvzk__foreigner *foreigners; /* up to the last member, in order */
     size_t foreigner_count;
-    uint64_t foreign_children;       /* no contenders, in the last listing */
-    size_t listed_count;             /* all children, in the last listing */
-    uint64_t sweep_stamp;            /* the last sweep that guards this queue */
-    uint64_t delete_stamp;           /* the last delete of a node of ours */
-    uint64_t exclusive_delete_stamp; /* the last one that others had to wait for */
-    uint64_t departures;             /* told of nodes that went by no delete of ours */
-    uint64_t reign_stamp;            /* client->stamp when it came to be ours, leases.h */
-    uint32_t contender_count;        /* not retired */
-    uint32_t credits;                /* contenders on credit */
-    uint32_t writers_held;           /* holders that are not shared */
-    uint32_t positions_wanted;       /* contenders to be told their position */
-    uint8_t doing;                   /* enum uvzk__queue_doing, queue.h */
-    uint64_t foreign_leases;         /* in the last listing */
-    bool crowded;                    /* the taker waits for others' leases to go */
-    bool list_again;                 /* somebody in the view may have gone */
-    bool fresh;      /* we have just made the directory: nobody is in it */
-    bool unreadable; /* its nodes' ACL forbids to check that they stand */
-    bool resting;    /* after a failed request */
+    uint64_t foreign_children; /* no contenders, in the last listing */
+    size_t listed_count;       /* all children, in the last listing */
+    uint64_t sweep_stamp;      /* the last sweep that guards this queue */
+    struct uvzk__departures departures;
+    uint64_t reign_stamp;      /* client->stamp when it came to be ours, leases.h */
+    uint32_t contender_count;  /* not retired */
+    uint32_t credits;          /* contenders on credit */
+    uint32_t writers_held;     /* holders that are not shared */
+    uint32_t positions_wanted; /* contenders to be told their position */
+    uint8_t doing;             /* enum uvzk__queue_doing, queue.h */
+    uint64_t foreign_leases;   /* in the last listing */
+    bool crowded;              /* the taker waits for others' leases to go */
+    bool list_again;           /* somebody in the view may have gone */
+    bool fresh;                /* we have just made the directory: nobody is in it */
+    bool unreadable;           /* its nodes' ACL forbids to check that they stand */
+    bool resting;              /* after a failed request */
 };
 
 /* What a directory is to the rooms above that look after it. */
@@ -130,10 +124,6 @@ void uvzk__queue_leave(struct uvzk__contender *);
 
 /* The request with this stamp is going to delete its node. */
 void uvzk__queue_deletes(struct uvzk__contender *, uint64_t stamp);
-
-/* Somebody's node has gone, and not by a delete of ours: what the server had shown before
- * it told us so vouches for nobody. */
-void uvzk__queue_departed(struct uvzk__queue *);
 
 /* Whether one of the strangers is in this state. */
 bool uvzk__queue_has_stranger(struct uvzk__queue *, enum uvzk__node_state);

@@ -130,7 +130,7 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
     if (uvzk__is_vouched_for(front)) {
         return VOUCHED;
     }
-    if (front->guarding == UVZK__GUARD_ARMED) {
+    if (uvzk__guard_is_armed(front)) {
         return uvzk__guard_vouches(front) ? VOUCHED : ASK_PROOF;
     }
     return front->shared || !uvzk__may_guard(front) ? ASK_PROOF : ASK_GUARD;

@@ -6,18 +6,48 @@
 #ifndef UVZK_VOUCHING_H
 #define UVZK_VOUCHING_H
 
-#include "directory/queue.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct uvzk__contender;
+struct uvzk__queue;
+
+/* Of a directory: which nodes have gone. */
+struct uvzk__departures {
+    uint64_t unasked;                /* told of nodes that went by no delete of ours */
+    uint64_t delete_stamp;           /* the last delete of a node of ours */
+    uint64_t exclusive_delete_stamp; /* the last one that readers had to wait for, too */
+};
+
+/* Of a contender: when it was seen, and what has gone since. */
+struct uvzk__vouching {
+    uint64_t stamp;    /* of the request that has last shown its node */
+    uint64_t unasked;  /* of its directory, at that moment */
+    uint32_t settling; /* in which that counts */
+    /* Of our own deletes of nodes before it, as far as they matter to it. */
+    uint64_t delete_stamp, exclusive_delete_stamp;
+};
 
 /* The request with this stamp has just shown that its node stands; good for the
- * next settle(), unless we hear before it that somebody else's node has gone. */
+ * next settling, unless we hear before it that somebody else's node has gone. */
 void uvzk__vouch(struct uvzk__contender *, uint64_t stamp);
-
-/* The last request that deletes a node of ours before it; and the last one that deletes one
- * of those that readers wait for, too. */
-void uvzk__deletes_matter(struct uvzk__contender *, uint64_t last,
-                          uint64_t last_exclusive);
-
-/* Whether its node has been seen since the last node went that it had to wait for. */
+/* Whether it has been seen so for this settling; and, of those that wait in order, since the
+ * last node went that it had to wait for. */
+bool uvzk__is_just_seen(const struct uvzk__contender *);
 bool uvzk__is_vouched_for(const struct uvzk__contender *);
+
+/* Somebody's node has gone, and not by a delete of ours: what the server had shown before
+ * it told us so vouches for nobody. */
+void uvzk__departed(struct uvzk__queue *);
+
+/* The request with this stamp is going to delete the node of one of ours. Only the next one
+ * behind it is told, NULL if nobody is: the others are when they come to stand in its place
+ * (uvzk__deletes_inherited). Who has no place yet, and may be behind it, asks the directory
+ * when it has (uvzk__deletes_so_far). */
+void uvzk__deleting(const struct uvzk__contender *leaving, struct uvzk__contender *behind,
+                    uint64_t stamp);
+void uvzk__deletes_inherited(struct uvzk__contender *behind,
+                             const struct uvzk__contender *leaving);
+void uvzk__deletes_so_far(struct uvzk__contender *);
 
 #endif

@@ -289,7 +289,7 @@ static void grant_if_shown(struct uvzk__contender *contender)
     struct uvzk__client *client = contender->client;
     uint32_t settling = client->directories->settlings;
     bool shown =
-        uvzk__driven_of(contender)->shown == settling || contender->vouched == settling;
+        uvzk__driven_of(contender)->shown == settling || uvzk__is_just_seen(contender);
 
     if (!contender->claim->durable && !uvzk__prover_grants(client)) {
         uvzk__contender_prove(contender);

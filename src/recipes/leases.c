@@ -147,7 +147,7 @@ static bool just_seen(const struct uvzk__bid *bid)
 {
     for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (lease->vouched != lease->client->directories->settlings) {
+        if (!uvzk__is_just_seen(lease)) {
             return false;
         }
     }
@@ -319,7 +319,8 @@ void uvzk__leases_no_taker(struct uvzk__bid *bid)
 
 static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct uvzk__queue, watch);
+    struct uvzk__queue *queue =
+        UVZK__CONTAINER_OF(watch, struct uvzk__queue, predecessor.watch);
 
     (void)event;
     queue->list_again = true;
@@ -330,7 +331,7 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 static void init(struct uvzk__queue *queue)
 {
     uvzk__predecessor_init(queue);
-    queue->watch.watch_cb = fired;
+    queue->predecessor.watch.watch_cb = fired;
     uvzk__list_init(&uvzk__leases(queue)->offers);
     uvzk__list_init(&uvzk__leases(queue)->bidding);
 }
@@ -347,7 +348,7 @@ static bool in_use(const struct uvzk__queue *queue)
 
 static void watches_lost(struct uvzk__queue *queue)
 {
-    if (queue->watched != NULL) {
+    if (uvzk__predecessor_watched(queue) != NULL) {
         queue->list_again = true; /* arming it does not tell what has gone */
     }
 }
@@ -371,7 +372,8 @@ static bool wants_listing(const struct uvzk__queue *queue)
 
     return (uvzk__leases(queue)->made_stamp > queue->listed_stamp &&
             (uvzk__leases(queue)->making == NULL || pipeline)) ||
-           (waits && (!counted(queue) || (queue->crowded && queue->watched == NULL)));
+           (waits && (!counted(queue) ||
+                      (queue->crowded && uvzk__predecessor_watched(queue) == NULL)));
 }
 
 static void request(struct uvzk__queue *queue)

@@ -168,7 +168,8 @@ static bool has_znode(const struct scene *scene,
     }
     const struct uvzk__contender *first = uvzk__claim_first(claim);
     return first->node.state == UVZK__NODE_UNKNOWN ||
-           (first->guarding == UVZK__GUARD_NONE && sim_exists(scene->sim, first->path));
+           (first->guard.state == UVZK__GUARD_NONE &&
+            sim_exists(scene->sim, first->path));
 }
 
 static void note_parts(struct scene *scene)

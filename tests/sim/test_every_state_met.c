@@ -130,7 +130,7 @@ static void count_contender(struct uvzk__contender *contender, size_t ending)
     const struct uvzk__client *client = contender->client;
 
     met(row_of_node(&contender->node), ending);
-    met(ROW_GUARD_NONE + contender->guarding, ending);
+    met(ROW_GUARD_NONE + contender->guard.state, ending);
     met_if(is_on(&client->prover->candidates, &contender->witness.link), ROW_NOT_PROVED,
            ending);
     met_if(contender->on_credit, ROW_ON_CREDIT, ending);
@@ -227,7 +227,7 @@ static void count_around(struct uvzk__client *client, size_t ending)
     HASH_ITER(hh, client->directories->queues, queue, next)
     {
         met(ROW_QUEUE_IDLE + queue->doing, ending);
-        met_if(queue->watched != NULL, ROW_QUEUE_WATCH, ending);
+        met_if(queue->predecessor.path != NULL, ROW_QUEUE_WATCH, ending);
         met_if(queue->resting, ROW_QUEUE_RESTING, ending);
         met_if(queue->crowded, ROW_CROWDED, ending);
         met_if(queue->kind->discipline == UVZK__COUNTED &&
