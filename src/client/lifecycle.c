@@ -271,7 +271,7 @@ void uvzk__close(struct uvzk__client *client)
 
 void uvzk__close_when_done(struct uvzk__client *client)
 {
-    bool asking = client->session.connected && !uvzk__barrier_open(client);
+    bool asking = client->session.connected && !uvzk__barrier_is_open(&client->barrier);
     bool may_wait = (asking || uvzk__may_send(client)) && client->life->close_wait_ms > 0;
 
     if (!client->closing || client->port_closing ||

@@ -75,8 +75,8 @@ static void end_tries(struct uvzk__queue *queue)
     struct uvzk__link *link = queue->members.next;
     bool anyone = !uvzk__list_empty(&queue->holders), writer = queue->writers_held > 0;
 
-    while (queue->client->directories->contender_user->anyone_tries(queue->client) &&
-           link != &queue->members) {
+    while (link != &queue->members &&
+           queue->client->directories->contender_user->anyone_tries(queue->client)) {
         struct uvzk__contender *member = member_at(link);
         bool waits = uvzk__contender_downgraded(member) ? false
                      : member->shared                   ? writer

@@ -307,7 +307,8 @@ bool uvzk__queue_passing(struct uvzk__queue *queue, int status)
     return uvzk__is_passing(status);
 }
 
-bool uvzk__queue_has_stranger(struct uvzk__queue *queue, enum uvzk__node_state state)
+bool uvzk__queue_finds_stranger(const struct uvzk__queue *queue,
+                                enum uvzk__node_state state)
 {
     struct uvzk__link *link;
 

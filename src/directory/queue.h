@@ -126,7 +126,13 @@ void uvzk__queue_leave(struct uvzk__contender *);
 void uvzk__queue_deletes(struct uvzk__contender *, uint64_t stamp);
 
 /* Whether one of the strangers is in this state. */
-bool uvzk__queue_has_stranger(struct uvzk__queue *, enum uvzk__node_state);
+bool uvzk__queue_finds_stranger(const struct uvzk__queue *, enum uvzk__node_state);
+static inline bool uvzk__queue_has_stranger(const struct uvzk__queue *queue,
+                                            enum uvzk__node_state state)
+{
+    return !uvzk__list_empty(&queue->strangers) &&
+           uvzk__queue_finds_stranger(queue, state); /* mostly there are none */
+}
 
 /* Whether a request that failed like this is worth repeating: at once when the
  * connection is back, after a rest when the trouble is the server's. */

@@ -61,11 +61,6 @@ void uvzk__barrier_ask(struct uvzk__client *client)
     barrier->stamp = client->stamp;
 }
 
-bool uvzk__barrier_open(const struct uvzk__client *client)
-{
-    return client->barrier.state == OPEN;
-}
-
 void uvzk__barrier_close(struct uvzk__client *client)
 {
     if (client->barrier.state == OPEN) {

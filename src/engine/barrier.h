@@ -46,6 +46,9 @@ void uvzk__barrier_close(struct uvzk__client *);
 void uvzk__barrier_ask(struct uvzk__client *);
 
 /* Whether it has been answered on this connection. */
-bool uvzk__barrier_open(const struct uvzk__client *);
+static inline bool uvzk__barrier_is_open(const struct uvzk__barrier *barrier)
+{
+    return barrier->state == UVZK__BARRIER_OPEN;
+}
 
 #endif

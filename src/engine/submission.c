@@ -9,7 +9,7 @@
 
 bool uvzk__may_send(const struct uvzk__client *client)
 {
-    return client->session.connected && uvzk__barrier_open(client) &&
+    return client->session.connected && uvzk__barrier_is_open(&client->barrier) &&
            !client->holding_back && !client->port_closing;
 }
 

@@ -74,13 +74,15 @@ static bool has_work(const struct uvzk__client *client)
 void uvzk__turn(struct uvzk__client *client)
 {
     int rounds = 0;
+    bool more;
 
     do {
         run_due(client);
         client->above->work(client);
         uvzk__tell_all(client);
-    } while (has_work(client) && ++rounds < ROUNDS_A_TURN);
-    if (has_work(client)) {
+        more = has_work(client);
+    } while (more && ++rounds < ROUNDS_A_TURN);
+    if (more) {
         uvzk__wake(client);
     }
     if (!client->port_closing) {

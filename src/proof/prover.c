@@ -244,7 +244,7 @@ static void touch_due(struct uvzk__timed *timed)
     struct uvzk__client *client =
         UVZK__CONTAINER_OF(timed, struct uvzk__prover, touch)->client;
 
-    if (!client->session.connected || !uvzk__barrier_open(client) ||
+    if (!client->session.connected || !uvzk__barrier_is_open(&client->barrier) ||
         client->port_closing) {
         return; /* the barrier's reply begins anew */
     }

@@ -220,8 +220,9 @@ static void a_read_that_was_cut_off_is_repeated_at_once(void **state)
     while (sharer_replica(&sharer)->doing == UVZK__REPLICA_READING) {
         assert_true(sim_step(sim));
     }
-    while (uvzk_client_state(&sharer.client) != UVZK_STATE_RECONNECTED ||
-           !uvzk__barrier_open(sharer.client.impl)) {
+    while (
+        uvzk_client_state(&sharer.client) != UVZK_STATE_RECONNECTED ||
+        !uvzk__barrier_is_open(&((struct uvzk__client *)sharer.client.impl)->barrier)) {
         assert_true(sim_step(sim));
     }
     assert_int_equal(sharer_replica(&sharer)->doing, UVZK__REPLICA_READING);
