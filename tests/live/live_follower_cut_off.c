@@ -148,6 +148,12 @@ static bool has_been_sampled(void *context)
     return scene->valid_until != 0;
 }
 
+static bool has_been_witnessed(void *context)
+{
+    (void)context;
+    return deleted_at != 0;
+}
+
 /* Cuts right after a proof, if there are any: the leader knows of it, and has not
  * heard of the session since. Returns when the other side has the lock. */
 static void cut(struct scene *scene, enum ensemble_cut what, bool proofs)
@@ -160,7 +166,8 @@ static void cut(struct scene *scene, enum ensemble_cut what, bool proofs)
     assert_true(attempt_holds(&scene->holding));
     ensemble_cut(ensemble, scene->follower, what);
     assert_true(attempt_wait_granted(&scene->loop, &scene->contending));
-    assert_int_not_equal(deleted_at, 0);
+    /* The witness hears of it on a thread of its own, perhaps a little later. */
+    assert_true(run_until(&scene->loop, has_been_witnessed, scene, PATIENCE_MS));
 }
 
 static void scene_end(struct scene *scene)
