@@ -34,7 +34,7 @@ struct uvzk__acquisition {
     struct uvzk__claim *claim; /* NULL once it has nothing to do with it */
     struct uvzk__lock *lock;
     struct uvzk__link siblings; /* on claim->acquisitions */
-    struct uvzk__link try_link; /* on client->tries, if tried once */
+    struct uvzk__link try_link; /* on client->claims->tries, if tried once */
     struct uvzk__telling telling;
     struct uvzk__timed timeout;
     uvzk_acquire_cb acquire_cb;

@@ -57,7 +57,7 @@ struct uvzk__claim {
     const void *owner;
     UT_hash_handle by_owner;     /* in lock->owned */
     struct uvzk__link of_lock;   /* on lock->claims */
-    struct uvzk__link unwinding; /* on client->unwinding */
+    struct uvzk__link unwinding; /* on client->claims->unwinding */
     struct uvzk__link acquisitions;
     struct uvzk__link contenders;
     void *data; /* bytes of the znodes; NULL: the client's */

@@ -49,10 +49,10 @@ struct uvzk__lock_kind {
 };
 
 struct uvzk__lock {
-    const struct uvzk__lock_kind *kind; /* lock.h */
+    const struct uvzk__lock_kind *kind;
     uvzk_lock_t *shell;
     struct uvzk__client *client;
-    struct uvzk__link everyone;   /* on client->locks */
+    struct uvzk__link everyone;   /* on client->claims->locks */
     struct uvzk__link claims;     /* not given up */
     struct uvzk__claim *owned;    /* uthash by owner */
     struct uvzk__telling telling; /* of its close */

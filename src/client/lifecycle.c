@@ -10,7 +10,6 @@
 #include "directory/contender.h"
 #include "directory/directory.h"
 #include "directory/guard.h"
-#include "directory/queue.h"
 #include "engine/barrier.h"
 #include "engine/log.h"
 #include "engine/submission.h"
@@ -30,20 +29,6 @@ static void announce(struct uvzk__client *client, struct uvzk__session_news news
         if (client->life->state_cb != NULL) {
             client->life->state_cb(client->shell, news.states[i]);
         }
-    }
-}
-
-/* For each contender; the one at hand may be freed by it. */
-static void for_each_contender(struct uvzk__client *client,
-                               void (*act)(struct uvzk__contender *, int), int code)
-{
-    struct uvzk__link *link = client->directories->contenders.next;
-
-    while (link != &client->directories->contenders) {
-        struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
-        link = link->next;
-        act(contender, code);
     }
 }
 
@@ -78,14 +63,10 @@ static void abandon(struct uvzk__contender *contender, int code)
 /* gone: the server says so; else it may live on there. */
 static void end_session(struct uvzk__client *client, int code, bool gone)
 {
-    struct uvzk__queue *queue, *next;
-
     uvzk__prover_ended(client);
-    for_each_contender(client, gone ? uvzk__contender_session_ended : abandon, code);
-    HASH_ITER(hh, client->directories->queues, queue, next)
-    {
-        uvzk__directory_session_ended(queue);
-    }
+    uvzk__for_each_contender(client, gone ? uvzk__contender_session_ended : abandon,
+                             code);
+    uvzk__directories_session_ended(client);
     uvzk__replicas_watches_lost(client);
     uvzk__timed_clear(client, &client->life->lapse);
 }
@@ -100,13 +81,8 @@ static void guard_lost(struct uvzk__contender *contender, int code)
  * when they are armed again: all that waits is settled when sending may begin. */
 static void watches_lost(struct uvzk__client *client)
 {
-    struct uvzk__queue *queue, *next;
-
-    for_each_contender(client, guard_lost, 0);
-    HASH_ITER(hh, client->directories->queues, queue, next)
-    {
-        uvzk__directory_watches_lost(queue);
-    }
+    uvzk__for_each_contender(client, guard_lost, 0);
+    uvzk__directories_watches_lost(client);
     uvzk__replicas_watches_lost(client);
 }
 
@@ -193,7 +169,7 @@ static void open_failed(struct uvzk__client *client, int status)
                            now - client->life->open_since_ms, random, &sleep_ms)) {
         client->life->open_attempts = 0;
         sleep_ms = client->retry.base_ms;
-        for_each_contender(client, uvzk__contender_end, UVZK_ECONNLOSS);
+        uvzk__for_each_contender(client, uvzk__contender_end, UVZK_ECONNLOSS);
         uvzk__replicas_out_of_reach(client, UVZK_ENOTSENT);
     }
     uvzk__timed_set(client, &client->life->reopen, now + (sleep_ms == 0 ? 1 : sleep_ms));
@@ -222,7 +198,7 @@ static void on_session(struct uvzk__port_user *user,
     case UVZK__SESSION_AUTH_FAILED:
         client->auth_failed = true;
         end_session(client, UVZK_EAUTH, false);
-        for_each_contender(client, uvzk__contender_end, UVZK_EAUTH);
+        uvzk__for_each_contender(client, uvzk__contender_end, UVZK_EAUTH);
         uvzk__replicas_out_of_reach(client, UVZK_EAUTH);
         break;
     case UVZK__SESSION_OPEN_FAILED:
@@ -261,7 +237,7 @@ void uvzk__close(struct uvzk__client *client)
     client->port->ending(client->port);
     (void)uvzk__session_close(&client->session);
     uvzk__timed_clear(client, &client->life->reopen);
-    for_each_contender(client, uvzk__contender_end, UVZK_ECLOSED);
+    uvzk__for_each_contender(client, uvzk__contender_end, UVZK_ECLOSED);
     uvzk__replicas_out_of_reach(client, UVZK_ECLOSED);
     client->life->patience.due = patience_over;
     uvzk__timed_set(client, &client->life->patience,
@@ -296,17 +272,12 @@ static void free_client(struct uvzk__client *client)
 static void on_closed(struct uvzk__port_user *user)
 {
     struct uvzk__client *client = client_of(user);
-    struct uvzk__queue *queue, *next;
     uvzk_client_t *shell = client->shell;
     uvzk_client_close_cb close_cb = client->life->close_cb;
 
     client->session.connected = false;
-    for_each_contender(client, abandon, UVZK_ECLOSED);
-    HASH_ITER(hh, client->directories->queues, queue, next)
-    {
-        uvzk__directory_session_ended(queue);
-        uvzk__directory_free(queue);
-    }
+    uvzk__for_each_contender(client, abandon, UVZK_ECLOSED);
+    uvzk__directories_free(client);
     while (!uvzk__list_empty(&client->tellings)) {
         uvzk__tell_all(client);
     }

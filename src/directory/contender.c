@@ -332,7 +332,8 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     }
 }
 
-void uvzk__contenders_pump(struct uvzk__client *client)
+void uvzk__for_each_contender(struct uvzk__client *client,
+                              void (*act)(struct uvzk__contender *, int), int code)
 {
     struct uvzk__link *link = client->directories->contenders.next;
 
@@ -340,8 +341,19 @@ void uvzk__contenders_pump(struct uvzk__client *client)
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
         link = link->next;
-        uvzk__contender_pump(contender);
+        act(contender, code);
     }
+}
+
+static void pump(struct uvzk__contender *contender, int code)
+{
+    (void)code;
+    uvzk__contender_pump(contender);
+}
+
+void uvzk__contenders_pump(struct uvzk__client *client)
+{
+    uvzk__for_each_contender(client, pump, 0);
 }
 
 /* --------------------------------------------------------------- the outcome */

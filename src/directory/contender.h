@@ -28,10 +28,10 @@ struct uvzk__contender {
     struct uvzk__queue *queue;
     struct uvzk__claim *claim;    /* NULL once it is over */
     struct uvzk__link in_claim;   /* on claim->contenders */
-    struct uvzk__link everyone;   /* on client->contenders */
+    struct uvzk__link everyone;   /* of the client's contenders */
     struct uvzk__link in_queue;   /* on one of the queue's four lists */
     struct uvzk__witness witness; /* of proofs, prover.h */
-    struct uvzk__link doomed;     /* on client->doomed */
+    struct uvzk__link doomed;     /* of those to be deleted, sweep.h */
     struct uvzk__rpc rpc;         /* create, exists, the guard's get */
     struct uvzk__guard guard;     /* a watch on its own node */
     struct uvzk__timed rest;      /* before a new node after a deletion by others, or a
@@ -151,6 +151,10 @@ static inline bool uvzk__contender_downgraded(const struct uvzk__contender *cont
 /* Submits what its node needs, if it can be submitted now. */
 void uvzk__contender_pump(struct uvzk__contender *);
 void uvzk__contenders_pump(struct uvzk__client *);
+
+/* For each of the client's; the one at hand may be freed by it. */
+void uvzk__for_each_contender(struct uvzk__client *,
+                              void (*act)(struct uvzk__contender *, int), int code);
 
 /* Nobody is before it that it has to wait for, and the session is proved. */
 void uvzk__contender_grant(struct uvzk__contender *);

@@ -16,7 +16,7 @@ void uvzk__directories_init(struct uvzk__directories *directories,
     uvzk__list_init(&directories->doomed);
 }
 
-void uvzk__directory_free(struct uvzk__queue *queue)
+static void free_directory(struct uvzk__queue *queue)
 {
     struct uvzk__client *client = queue->client;
 
@@ -33,7 +33,7 @@ void uvzk__directory_free(struct uvzk__queue *queue)
     uvzk__free(queue);
 }
 
-void uvzk__directory_watches_lost(struct uvzk__queue *queue)
+static void watches_lost(struct uvzk__queue *queue)
 {
     if (queue->kind->watches_lost != NULL) {
         queue->kind->watches_lost(queue);
@@ -42,17 +42,47 @@ void uvzk__directory_watches_lost(struct uvzk__queue *queue)
     uvzk__queue_touch(queue);
 }
 
-void uvzk__directory_session_ended(struct uvzk__queue *queue)
+static void session_ended(struct uvzk__queue *queue)
 {
     if (queue->doing != UVZK__QUEUE_IDLE) {
         uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
     }
-    uvzk__directory_watches_lost(queue);
+    watches_lost(queue);
     uvzk__foreigners_clear(queue);
     queue->list_again = false;
     queue->fresh = false;
     queue->newest_stamp = queue->listed_stamp;
-    uvzk__queue_touch(queue);
+}
+
+void uvzk__directories_watches_lost(struct uvzk__client *client)
+{
+    struct uvzk__queue *queue, *next;
+
+    HASH_ITER(hh, client->directories->queues, queue, next)
+    {
+        watches_lost(queue);
+    }
+}
+
+void uvzk__directories_session_ended(struct uvzk__client *client)
+{
+    struct uvzk__queue *queue, *next;
+
+    HASH_ITER(hh, client->directories->queues, queue, next)
+    {
+        session_ended(queue);
+    }
+}
+
+void uvzk__directories_free(struct uvzk__client *client)
+{
+    struct uvzk__queue *queue, *next;
+
+    HASH_ITER(hh, client->directories->queues, queue, next)
+    {
+        session_ended(queue);
+        free_directory(queue);
+    }
 }
 
 static void settle(struct uvzk__queue *queue)
@@ -64,7 +94,7 @@ static void settle(struct uvzk__queue *queue)
         uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->leaving) &&
         uvzk__list_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
         uvzk__predecessor_unwatch(queue);
-        uvzk__directory_free(queue);
+        free_directory(queue);
     }
 }
 

@@ -9,10 +9,10 @@
 void uvzk__directories_settle(struct uvzk__client *);
 
 /* The session goes on, its watches are gone: nothing is under way. */
-void uvzk__directory_watches_lost(struct uvzk__queue *);
-/* The session has ended: requests and watch are gone, the view is void. */
-void uvzk__directory_session_ended(struct uvzk__queue *);
-
-void uvzk__directory_free(struct uvzk__queue *);
+void uvzk__directories_watches_lost(struct uvzk__client *);
+/* The session has ended: requests and watches are gone, the views are void. */
+void uvzk__directories_session_ended(struct uvzk__client *);
+/* It has ended for good, and so have the contenders. */
+void uvzk__directories_free(struct uvzk__client *);
 
 #endif

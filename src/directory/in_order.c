@@ -49,8 +49,7 @@ static void request(struct uvzk__queue *queue)
 {
     const struct uvzk__foreigner *predecessor;
 
-    if (queue->doing != UVZK__QUEUE_IDLE || queue->resting ||
-        !uvzk__may_send(queue->client)) {
+    if (!uvzk__queue_may_ask(queue)) {
         return;
     }
     predecessor = predecessor_of(queue);

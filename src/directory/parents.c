@@ -114,7 +114,7 @@ static bool make_parent(struct uvzk__queue *queue, size_t length)
     struct uvzk__client *client = queue->client;
 
     if (!uvzk__may_send(client)) {
-        return false; /* settle() begins anew */
+        return false; /* settling begins anew */
     }
     memcpy(queue->parents.path, queue->path, length);
     queue->parents.path[length] = '\0';

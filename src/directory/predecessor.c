@@ -74,11 +74,11 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
     if (event == UVZK__WATCH_DELETED) {
         predecessor_gone(queue);
     }
-    uvzk__predecessor_forget(queue); /* data changes: settle() arms it again */
+    uvzk__predecessor_forget(queue); /* data changes: settling arms it again */
     uvzk__queue_touch(queue);
 }
 
-/* settle() arms it again; the view of leases is drawn by the listing that does so. */
+/* Settling arms it again; the view of leases is drawn by the listing that does so. */
 static void look_again(struct uvzk__timed *timed)
 {
     struct uvzk__queue *queue =

@@ -17,7 +17,7 @@ static struct uvzk__contender *member_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-/* ------------------------------------------------------------------ its life */
+/* -------------------------------------------------------------- its machines */
 
 #define IDLE UVZK__QUEUE_IDLE
 #define MAKING_PARENTS UVZK__QUEUE_MAKING_PARENTS
@@ -42,6 +42,11 @@ const struct uvzk__machine uvzk__queue_machine =
 void uvzk__queue_does(struct uvzk__queue *queue, enum uvzk__queue_doing doing)
 {
     queue->doing = (uint8_t)uvzk__machine_move(&uvzk__queue_machine, queue->doing, doing);
+}
+
+bool uvzk__queue_may_ask(const struct uvzk__queue *queue)
+{
+    return queue->doing == IDLE && !queue->resting && uvzk__may_send(queue->client);
 }
 
 static const unsigned standing_moves[] = {
@@ -72,6 +77,8 @@ static void stand(struct uvzk__contender *contender, enum uvzk__standing standin
                                                           contender->standing, standing);
     }
 }
+
+/* ------------------------------------------------------------------ its life */
 
 static void rested(struct uvzk__timed *timed)
 {

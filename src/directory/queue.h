@@ -8,10 +8,10 @@
  *                                        in line is not covered yet
  *   IDLE --> WATCHING --> IDLE           the first in line waits for a foreigner
  *
- * settle() decides which, and who is granted. The view stays valid from above:
- * contenders with a lower number can only disappear, so a contender that one
- * listing has covered needs no other; only the first in line watches, and only
- * its nearest foreign predecessor. */
+ * What settles it (uvzk__directory_kind) decides which, and who is granted. The
+ * view stays valid from above: contenders with a lower number can only disappear,
+ * so a contender that one listing has covered needs no other; only the first in
+ * line watches, and only its nearest foreign predecessor. */
 #ifndef UVZK_QUEUE_H
 #define UVZK_QUEUE_H
 
@@ -25,16 +25,16 @@ struct uvzk__foreigner;
 
 struct uvzk__queue {
     struct uvzk__client *client;
-    UT_hash_handle hh; /* in client->queues, by key */
+    UT_hash_handle hh; /* in client->directories->queues, by key */
     char *key;         /* a letter for the discipline, then the path */
     const char *path;  /* of the lock directory, namespace included */
-    const struct uvzk__directory_kind *kind; /* queue.h */
-    void *extra;                             /* the kind's own */
-    struct uvzk__link holders;               /* contenders that hold */
+    const struct uvzk__directory_kind *kind;
+    void *extra;                 /* the kind's own */
+    struct uvzk__link holders;   /* contenders that hold */
     struct uvzk__link members;   /* contenders that stand and wait, in order */
     struct uvzk__link leaving;   /* contenders to be deleted, in order */
     struct uvzk__link strangers; /* contenders whose place is not known */
-    struct uvzk__link dirty;     /* on client->dirty */
+    struct uvzk__link dirty;     /* of those in which something has changed */
     struct uvzk__rpc rpc;        /* one request at a time, whatever it is */
     struct uvzk__predecessor predecessor;
     struct uvzk__timed rest; /* before a failed request is repeated */
@@ -96,6 +96,9 @@ extern const struct uvzk__machine uvzk__queue_machine, uvzk__standing_machine;
 
 /* The only writer of doing. */
 void uvzk__queue_does(struct uvzk__queue *, enum uvzk__queue_doing);
+
+/* Whether it may submit a request now. */
+bool uvzk__queue_may_ask(const struct uvzk__queue *);
 
 /* The queue of this path, made if need be; NULL when out of memory. */
 struct uvzk__queue *uvzk__queue_of(struct uvzk__client *,

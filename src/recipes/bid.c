@@ -4,8 +4,6 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 
-#define BIT(state) (1U << (state))
-
 int uvzk__bid_new(struct uvzk__claim *claim, struct uvzk__queue *leases, uint32_t wanted,
                   uint64_t (*max)(const struct uvzk__claim *))
 {
@@ -87,11 +85,12 @@ uint32_t uvzk__bid_leases_out(const struct uvzk__bid *bid)
 
 bool uvzk__bid_begun(const struct uvzk__bid *bid)
 {
-    const unsigned nothing_sent = BIT(UVZK__NODE_CREATING) | BIT(UVZK__NODE_PARENTS);
+    const unsigned nothing_sent =
+        UVZK__BIT(UVZK__NODE_CREATING) | UVZK__BIT(UVZK__NODE_PARENTS);
 
     for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (!(nothing_sent & BIT(lease->node.state)) || lease->node.in_flight) {
+        if (!(nothing_sent & UVZK__BIT(lease->node.state)) || lease->node.in_flight) {
             return true;
         }
     }
@@ -103,7 +102,7 @@ static bool all_in_state(const struct uvzk__bid *bid, unsigned states)
 {
     for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (!(states & BIT(lease->node.state)) || lease->node.in_flight ||
+        if (!(states & UVZK__BIT(lease->node.state)) || lease->node.in_flight ||
             lease->given_up) {
             return false;
         }
@@ -113,7 +112,7 @@ static bool all_in_state(const struct uvzk__bid *bid, unsigned states)
 
 bool uvzk__bid_all_stand(const struct uvzk__bid *bid)
 {
-    return all_in_state(bid, BIT(UVZK__NODE_STANDING));
+    return all_in_state(bid, UVZK__BIT(UVZK__NODE_STANDING));
 }
 
 bool uvzk__bid_complete(const struct uvzk__bid *bid)
@@ -132,7 +131,8 @@ bool uvzk__bid_complete(const struct uvzk__bid *bid)
 
 bool uvzk__bid_settled(const struct uvzk__bid *bid)
 {
-    return all_in_state(bid, BIT(UVZK__NODE_STANDING) | BIT(UVZK__NODE_CREATING));
+    return all_in_state(bid,
+                        UVZK__BIT(UVZK__NODE_STANDING) | UVZK__BIT(UVZK__NODE_CREATING));
 }
 
 /* ------------------------------------------------------------------- its turn */

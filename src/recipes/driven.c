@@ -271,8 +271,7 @@ static bool any(struct uvzk__link *head, bool (*which)(const struct uvzk__conten
 
 static void request(struct uvzk__queue *queue)
 {
-    if (queue->doing != UVZK__QUEUE_IDLE || queue->resting ||
-        !uvzk__may_send(queue->client)) {
+    if (!uvzk__queue_may_ask(queue)) {
         return;
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
@@ -287,9 +286,8 @@ static void request(struct uvzk__queue *queue)
 static void grant_if_shown(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
-    uint32_t settling = client->directories->settlings;
-    bool shown =
-        uvzk__driven_of(contender)->shown == settling || uvzk__is_just_seen(contender);
+    bool shown = uvzk__driven_of(contender)->shown == client->directories->settlings ||
+                 uvzk__is_just_seen(contender);
 
     if (!contender->claim->durable && !uvzk__prover_grants(client)) {
         uvzk__contender_prove(contender);

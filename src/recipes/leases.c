@@ -378,8 +378,7 @@ static bool wants_listing(const struct uvzk__queue *queue)
 
 static void request(struct uvzk__queue *queue)
 {
-    if (queue->doing != UVZK__QUEUE_IDLE || queue->resting ||
-        !uvzk__may_send(queue->client)) {
+    if (!uvzk__queue_may_ask(queue)) {
         return;
     }
     if (!queue->crowded) {
