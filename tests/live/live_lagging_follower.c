@@ -56,14 +56,13 @@ static bool listing_is_lost(void *context)
     return scene->at_leader.lost_listings == 1;
 }
 
-/* And what it has asked has arrived: the restored watches, and a listing, or what has
- * to be answered before it. */
+/* And what it has asked has arrived: a listing, or what has to be answered before it. */
 static bool asks_the_follower(void *context)
 {
     const struct scene *scene = context;
     const int *requests = scene->at_follower.requests;
     return requests[PROXY_CHILDREN] + requests[PROXY_MULTI] > 0 &&
-           ensemble_outstanding_count(ensemble, scene->follower) >= 2;
+           ensemble_outstanding_count(ensemble, scene->follower) >= 1;
 }
 
 /* Granted by a wrong count; or it has listed, is asking for nothing more, and has
