@@ -5,9 +5,9 @@
 
 #include "many_locks_run.h"
 
-static struct contender *of(uvzk_acquire_t *request)
+static struct contender *of(uvzk_hold_t *hold)
 {
-    return (struct contender *)(void *)request;
+    return (struct contender *)(void *)hold;
 }
 
 static struct lock *lock_of(struct run *run, const struct contender *contender)
@@ -49,7 +49,7 @@ static void end(struct run *run, struct contender *contender)
     round_contender_ended(run);
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     struct run *run = hold->data;
     struct contender *contender = of(hold);
@@ -66,7 +66,7 @@ static void on_released(uvzk_acquire_t *hold, int status)
     end(run, contender);
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     struct run *run = hold->data;
     struct contender *contender = of(hold);
@@ -85,7 +85,7 @@ static void give_back(struct run *run, struct contender *contender)
     uint64_t now = uv_hrtime();
 
     /* Refused only if the hold is lost already; then on_lost is on its way. */
-    if (uvzk_release(&contender->request, on_released) == 0) {
+    if (uvzk_hold_release(&contender->request, on_released) == 0) {
         contender->state = RELEASING;
         lock->freed_ns = now;
         if (lock->holder == contender) {
@@ -146,13 +146,13 @@ static int64_t sequence_of(const char *path)
 static void check_grant(struct run *run, struct contender *contender)
 {
     struct lock *lock = lock_of(run, contender);
-    const uvzk_acquire_t *hold = &contender->request;
-    int64_t token = uvzk_token(hold);
-    int64_t sequence = sequence_of(uvzk_node_path(hold));
+    const uvzk_hold_t *hold = &contender->request;
+    int64_t token = uvzk_hold_token(hold);
+    int64_t sequence = sequence_of(uvzk_hold_path(hold));
 
-    if (!uvzk_is_held(hold)) {
+    if (!uvzk_hold_is_valid(hold)) {
         run->result->invalid_grants++;
-    } else if (lock->holder != NULL && uvzk_is_held(&lock->holder->request)) {
+    } else if (lock->holder != NULL && uvzk_hold_is_valid(&lock->holder->request)) {
         run->result->overlaps++;
     }
     if (token <= lock->last_token || sequence <= lock->last_sequence) {
@@ -163,10 +163,10 @@ static void check_grant(struct run *run, struct contender *contender)
     lock->holder = contender;
 }
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct run *run = request->data;
-    struct contender *contender = of(request);
+    struct run *run = hold->data;
+    struct contender *contender = of(hold);
     struct lock *lock = lock_of(run, contender);
     uint64_t now = uv_hrtime();
 
@@ -197,10 +197,10 @@ static void on_acquired(uvzk_acquire_t *request, int status)
     }
 }
 
-static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
-    struct run *run = request->data;
-    struct contender *contender = of(request);
+    struct run *run = hold->data;
+    struct contender *contender = of(hold);
 
     (void)ahead;
     run->events++;

@@ -56,9 +56,8 @@ static struct figures figures_of(const struct many_locks_options *options,
         .drain_requests = ratio((double)result->drain_requests, (double)result->released),
         .bytes = ratio((double)result->bytes_pending - before, count),
         .peak_bytes = ratio((double)result->bytes_peak - before, count),
-        .shells = (double)sizeof(uvzk_acquire_t) + (double)(options->locks * per_lock) *
-                                                       (double)sizeof(uvzk_mutex_t) /
-                                                       count,
+        .shells = (double)sizeof(uvzk_hold_t) + (double)(options->locks * per_lock) *
+                                                    (double)sizeof(uvzk_mutex_t) / count,
         .requests = result->first_queue_requests + result->later_queue_requests +
                     result->drain_requests,
     };

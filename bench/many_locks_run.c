@@ -48,7 +48,7 @@ static void on_watchdog(uv_timer_t *timer)
     }
 }
 
-static void on_state(uvzk_client_t *client, uvzk_state_t state)
+static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
     struct run *run = client->data;
 
@@ -66,9 +66,9 @@ static void on_log(uvzk_client_t *client, int level, const char *line)
 
 static void start_clients(struct run *run)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = run->options->hosts;
     options.state_cb = on_state;
     options.log_cb = run->options->verbose ? on_log : NULL;

@@ -30,7 +30,7 @@ struct run;
 
 /* One request: an attempt, then a hold, once a round. */
 struct contender {
-    uvzk_acquire_t request; /* first; its data is the run */
+    uvzk_hold_t request; /* first; its data is the run */
     struct contender *next_due;
     uint64_t due_ms;   /* when the hold is to be given back (uv_now) */
     uint64_t asked_ns; /* when it was acquired */

@@ -17,7 +17,7 @@
 
 static uvzk_client_t client;
 static uvzk_mutex_t mutex;
-static uvzk_acquire_t alice, bob, carol; /* all zeros, as they must be */
+static uvzk_hold_t alice, bob, carol; /* all zeros, as they must be */
 
 static bool bob_timed_out, carol_was_cancelled, alice_lost_it;
 static int still_waiting = 2; /* bob and carol */
@@ -41,13 +41,13 @@ static void on_mutex_closed(uvzk_mutex_t *closed)
  *   UVZK_EAUTH     ZooKeeper refused the credentials;
  *   UVZK_ECLOSED   the client or the mutex was closed by ourselves: the one
  *                  that a small program can show. */
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     printf("alice: lost, %s (%s)\n", uvzk_err_name(reason), uvzk_strerror(reason));
     alice_lost_it = hold == &alice && reason == UVZK_ECLOSED;
 }
 
-static void on_waited(uvzk_acquire_t *request, int status)
+static void on_waited(uvzk_hold_t *request, int status)
 {
     printf("%s: %s\n", request == &bob ? "bob" : "carol",
            status == 0 ? "granted" : uvzk_err_name(status));
@@ -59,18 +59,18 @@ static void on_waited(uvzk_acquire_t *request, int status)
     if (--still_waiting == 0) {
         /* alice still holds: is_held() reads the clock, it can be asked at any
          * moment, and is false as soon as the hold cannot be proved any more. */
-        printf("alice: %s\n", uvzk_is_held(&alice) ? "still held" : "not held");
+        printf("alice: %s\n", uvzk_hold_is_valid(&alice) ? "still held" : "not held");
         uvzk_lock_close(&mutex, on_mutex_closed);
     }
 }
 
-static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
     printf("carol: queued, %" PRIu64 " ahead; cancelled\n", ahead);
-    uvzk_cancel(request);
+    uvzk_hold_cancel(hold);
 }
 
-static void on_alice(uvzk_acquire_t *hold, int status)
+static void on_alice(uvzk_hold_t *hold, int status)
 {
     uvzk_acquire_options_t options;
 
@@ -79,7 +79,7 @@ static void on_alice(uvzk_acquire_t *hold, int status)
         uvzk_client_close(&client, NULL);
         return;
     }
-    printf("alice: granted, token %" PRId64 "\n", uvzk_token(hold));
+    printf("alice: granted, token %" PRId64 "\n", uvzk_hold_token(hold));
 
     /* The timeout covers everything, the talk with the server included. */
     uvzk_acquire_options_init(&options);
@@ -94,10 +94,10 @@ static void on_alice(uvzk_acquire_t *hold, int status)
 int main(int argc, char **argv)
 {
     uv_loop_t *loop = uv_default_loop();
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     uvzk_acquire_options_t patience;
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = argc > 1 ? argv[1] : "127.0.0.1:2181";
     int rc = uvzk_client_init(loop, &client, &options);
     if (rc < 0) {

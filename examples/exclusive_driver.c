@@ -17,7 +17,7 @@
 
 static uvzk_client_t client;
 static uvzk_lock_t lock;
-static uvzk_acquire_t request;
+static uvzk_hold_t request;
 static uv_timer_t work;
 
 static int exit_code = 1;
@@ -28,7 +28,7 @@ static void finish(void)
     uvzk_client_close(&client, NULL);
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     (void)hold;
     printf("released: %s\n", status == 0 ? "yes" : uvzk_strerror(status));
@@ -36,7 +36,7 @@ static void on_released(uvzk_acquire_t *hold, int status)
     finish();
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
     fprintf(stderr, "lost: %s\n", uvzk_strerror(reason));
@@ -46,25 +46,26 @@ static void on_lost(uvzk_acquire_t *hold, int reason)
 static void on_worked(uv_timer_t *timer)
 {
     (void)timer;
-    (void)uvzk_release(&request, on_released); /* refused: on_lost is on its way */
+    (void)uvzk_hold_release(&request, on_released); /* refused: on_lost is on its way */
 }
 
 /* Somebody else has created the znode. */
-static void on_queued(uvzk_acquire_t *hold, uint64_t ahead)
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
     (void)hold;
     (void)ahead;
     printf("waiting for whoever has it\n");
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
     if (status < 0) {
         fprintf(stderr, "not granted: %s\n", uvzk_strerror(status));
         finish();
         return;
     }
-    printf("granted: %s, token %" PRId64 "\n", uvzk_node_path(hold), uvzk_token(hold));
+    printf("granted: %s, token %" PRId64 "\n", uvzk_hold_path(hold),
+           uvzk_hold_token(hold));
     uv_timer_start(&work, on_worked, WORK_MS, 0);
 }
 
@@ -88,14 +89,14 @@ static int begin(void)
 int main(int argc, char **argv)
 {
     uv_loop_t *loop = uv_default_loop();
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     int rc;
 
     if (argc != 2) {
         fprintf(stderr, "usage: %s HOSTS\n", argv[0]);
         return 2;
     }
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = argv[1];
     if ((rc = uvzk_client_init(loop, &client, &options)) < 0) {
         fprintf(stderr, "%s: %s\n", argv[1], uvzk_strerror(rc));

@@ -12,9 +12,9 @@
 
 /* These are yours: uvzk keeps pointers to them until their last callback.
  * Static memory is filled with zeros, as they must be before the first use. */
-static uvzk_client_t client;   /* one ZooKeeper session, for any number of locks */
-static uvzk_mutex_t mutex;     /* one lock, by its path */
-static uvzk_acquire_t request; /* one attempt to take it; once granted, the hold */
+static uvzk_client_t client; /* one ZooKeeper session, for any number of locks */
+static uvzk_mutex_t mutex;   /* one lock, by its path */
+static uvzk_hold_t request;  /* one attempt to take it; once granted, the hold */
 
 static int exit_code = 1;
 
@@ -26,7 +26,7 @@ static void finish(void)
 }
 
 /* The znode is gone, the lock is free. */
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     (void)hold;
     printf("released: %s\n", status == 0 ? "yes" : uvzk_strerror(status));
@@ -36,14 +36,14 @@ static void on_released(uvzk_acquire_t *hold, int status)
 
 /* The lock stopped being ours before we released it: the session ended, or it
  * could not be proved in time that it had not. Stop what needs the lock. */
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
     fprintf(stderr, "lost: %s\n", uvzk_strerror(reason));
     finish();
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
     if (status < 0) {
         fprintf(stderr, "not granted: %s\n", uvzk_strerror(status));
@@ -52,17 +52,18 @@ static void on_acquired(uvzk_acquire_t *hold, int status)
     }
     /* Send the token along with whatever you write under the lock: it grows
      * with every grant, so the other side can refuse writes of former holders. */
-    printf("granted: %s, token %" PRId64 "\n", uvzk_node_path(hold), uvzk_token(hold));
-    uvzk_release(hold, on_released);
+    printf("granted: %s, token %" PRId64 "\n", uvzk_hold_path(hold),
+           uvzk_hold_token(hold));
+    uvzk_hold_release(hold, on_released);
 }
 
 int main(int argc, char **argv)
 {
     uv_loop_t *loop = uv_default_loop();
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     uvzk_acquire_options_t acquire_options;
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = argc > 1 ? argv[1] : "127.0.0.1:2181";
     int rc = uvzk_client_init(loop, &client, &options);
     if (rc < 0) {

@@ -18,7 +18,7 @@
 #define WORK_MS 100
 
 struct contender {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     uv_timer_t work;
     int number;
 };
@@ -37,7 +37,7 @@ static void leave(struct contender *contender)
     }
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     struct contender *contender = hold->data;
 
@@ -45,7 +45,7 @@ static void on_released(uvzk_acquire_t *hold, int status)
     leave(contender);
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     struct contender *contender = hold->data;
 
@@ -58,12 +58,12 @@ static void on_worked(uv_timer_t *timer)
 {
     struct contender *contender = timer->data;
 
-    if (uvzk_release(&contender->request, on_released) == 0) {
+    if (uvzk_hold_release(&contender->request, on_released) == 0) {
         holding--;
     }
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
     struct contender *contender = hold->data;
 
@@ -75,7 +75,7 @@ static void on_acquired(uvzk_acquire_t *hold, int status)
     }
     holding++;
     printf("%d: granted, token %" PRId64 ", %d of %d leases are out\n", contender->number,
-           uvzk_token(hold), holding, LEASES);
+           uvzk_hold_token(hold), holding, LEASES);
     uv_timer_start(&contender->work, on_worked, WORK_MS, 0);
 }
 
@@ -106,14 +106,14 @@ static int begin(uv_loop_t *loop)
 int main(int argc, char **argv)
 {
     uv_loop_t *loop = uv_default_loop();
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     int rc;
 
     if (argc != 2) {
         fprintf(stderr, "usage: %s HOSTS\n", argv[0]);
         return 2;
     }
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = argv[1];
     if ((rc = uvzk_client_init(loop, &client, &options)) < 0) {
         fprintf(stderr, "%s: %s\n", argv[1], uvzk_strerror(rc));

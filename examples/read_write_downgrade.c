@@ -12,7 +12,7 @@
 
 static uvzk_client_t client;
 static uvzk_rwlock_t report; /* two locks on one path: report.read and report.write */
-static uvzk_acquire_t ann, ben, eve_writes, eve_reads, joe;
+static uvzk_hold_t ann, ben, eve_writes, eve_reads, joe;
 static char eve; /* who acquires: nothing but its address counts */
 static uv_timer_t reading;
 static int readers;
@@ -27,21 +27,21 @@ static bool failed(int status)
     return status < 0;
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
     failed(reason);
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     if (!failed(status) && hold == &joe) {
         uvzk_client_close(&client, NULL);
     }
 }
 
-static void acquire(uvzk_lock_t *half, uvzk_acquire_t *request, void *owner,
-                    uvzk_acquire_cb acquire_cb, uvzk_queued_cb queued_cb)
+static void acquire(uvzk_lock_t *half, uvzk_hold_t *hold, void *owner,
+                    uvzk_hold_acquire_cb acquire_cb, uvzk_hold_queued_cb queued_cb)
 {
     uvzk_acquire_options_t options;
 
@@ -49,64 +49,65 @@ static void acquire(uvzk_lock_t *half, uvzk_acquire_t *request, void *owner,
     options.owner = owner;
     options.queued_cb = queued_cb;
     options.timeout_ms = 15000;
-    failed(uvzk_lock_acquire(half, request, &options, acquire_cb, on_lost));
+    failed(uvzk_lock_acquire(half, hold, &options, acquire_cb, on_lost));
 }
 
-static void on_joe_writes(uvzk_acquire_t *hold, int status)
+static void on_joe_writes(uvzk_hold_t *hold, int status)
 {
     if (!failed(status)) {
-        printf("joe writes, token %" PRId64 "\n", uvzk_token(hold));
+        printf("joe writes, token %" PRId64 "\n", uvzk_hold_token(hold));
         as_told = eve_read_on && readers == 0;
-        uvzk_release(hold, on_released);
+        uvzk_hold_release(hold, on_released);
     }
 }
 
 static void on_read_enough(uv_timer_t *timer)
 {
     uv_close((uv_handle_t *)timer, NULL);
-    eve_read_on = uvzk_is_held(&eve_reads) != 0;
+    eve_read_on = uvzk_hold_is_valid(&eve_reads) != 0;
     readers--;
     puts("eve stops reading");
-    uvzk_release(&eve_reads, on_released);
+    uvzk_hold_release(&eve_reads, on_released);
 }
 
 /* Eve has both halves now. Had she released the first before, it would be joe's turn. */
-static void on_eve_reads(uvzk_acquire_t *hold, int status)
+static void on_eve_reads(uvzk_hold_t *hold, int status)
 {
     if (!failed(status)) {
         readers++;
-        printf("eve reads too, token %" PRId64 ", and stops writing\n", uvzk_token(hold));
-        uvzk_release(&eve_writes, on_released);
+        printf("eve reads too, token %" PRId64 ", and stops writing\n",
+               uvzk_hold_token(hold));
+        uvzk_hold_release(&eve_writes, on_released);
         uv_timer_init(uv_default_loop(), &reading);
         uv_timer_start(&reading, on_read_enough, 200, 0);
     }
 }
 
-static void on_joe_waits(uvzk_acquire_t *request, uint64_t ahead)
+static void on_joe_waits(uvzk_hold_t *hold, uint64_t ahead)
 {
-    (void)request;
+    (void)hold;
     printf("joe wants to write, behind %" PRIu64 "\n", ahead);
     acquire(&report.read, &eve_reads, &eve, on_eve_reads, NULL);
 }
 
-static void on_eve_writes(uvzk_acquire_t *hold, int status)
+static void on_eve_writes(uvzk_hold_t *hold, int status)
 {
     if (!failed(status)) {
-        printf("eve writes, token %" PRId64 "\n", uvzk_token(hold));
+        printf("eve writes, token %" PRId64 "\n", uvzk_hold_token(hold));
         acquire(&report.write, &joe, NULL, on_joe_writes, on_joe_waits);
     }
 }
 
-static void on_eve_waits(uvzk_acquire_t *request, uint64_t ahead)
+static void on_eve_waits(uvzk_hold_t *hold, uint64_t ahead)
 {
-    (void)request;
+    (void)hold;
     printf("eve wants to write, behind %" PRIu64 "; ann and ben stop\n", ahead);
     readers = 0;
-    uvzk_release(&ann, on_released);
-    uvzk_release(&ben, on_released);
+    uvzk_hold_release(&ann, on_released);
+    uvzk_hold_release(&ben, on_released);
 }
 
-static void on_read(uvzk_acquire_t *hold, int status)
+static void on_read(uvzk_hold_t *hold, int status)
 {
     if (!failed(status)) {
         printf("%s reads\n", hold == &ann ? "ann" : "ben");
@@ -118,9 +119,9 @@ static void on_read(uvzk_acquire_t *hold, int status)
 
 int main(int argc, char **argv)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = argc > 1 ? argv[1] : "127.0.0.1:2181";
     if (failed(uvzk_client_init(uv_default_loop(), &client, &options))) {
         return 1;

@@ -14,7 +14,7 @@
 struct party {
     uvzk_client_t client;
     uvzk_mutex_t mutex;
-    uvzk_acquire_t hold;
+    uvzk_hold_t hold;
 };
 static struct party batch, admin;
 
@@ -32,13 +32,13 @@ static bool failed(int status)
     return status < 0;
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
     failed(reason);
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     if (!failed(status)) {
         uvzk_client_close(hold == &batch.hold ? &batch.client : &admin.client, NULL);
@@ -47,11 +47,11 @@ static void on_released(uvzk_acquire_t *hold, int status)
 
 /* Once for each plea. Whether and when to release is the holder's choice: it may first
  * bring its work to a good place. */
-static void on_revoke(uvzk_acquire_t *hold)
+static void on_revoke(uvzk_hold_t *hold)
 {
     puts("batch: somebody asks for the lock; released");
     plea_was_heard = true;
-    uvzk_release(hold, on_released);
+    uvzk_hold_release(hold, on_released);
 }
 
 static void on_plea(uvzk_revoke_t *request, int status)
@@ -67,32 +67,32 @@ static void on_participants(uvzk_participants_t *request, int status,
     (void)request;
     if (!failed(status) && !failed(count == 0 ? UVZK_ENONODE : 0)) {
         printf("admin: asks %s\n", paths[0]);
-        failed(uvzk_revoke(&admin.client, &plea, paths[0], on_plea));
+        failed(uvzk_client_revoke(&admin.client, &plea, paths[0], on_plea));
     }
 }
 
-static void on_admin_waits(uvzk_acquire_t *request, uint64_t ahead)
+static void on_admin_waits(uvzk_hold_t *hold, uint64_t ahead)
 {
-    (void)request;
+    (void)hold;
     printf("admin: waits behind %" PRIu64 "\n", ahead);
     failed(uvzk_lock_participants(&admin.mutex, &listing, on_participants));
 }
 
-static void on_admin(uvzk_acquire_t *hold, int status)
+static void on_admin(uvzk_hold_t *hold, int status)
 {
     if (!failed(status)) {
-        printf("admin: granted, token %" PRId64 "\n", uvzk_token(hold));
+        printf("admin: granted, token %" PRId64 "\n", uvzk_hold_token(hold));
         admin_got_it = true;
-        uvzk_release(hold, on_released);
+        uvzk_hold_release(hold, on_released);
     }
 }
 
-static void on_batch(uvzk_acquire_t *hold, int status)
+static void on_batch(uvzk_hold_t *hold, int status)
 {
     uvzk_acquire_options_t options;
 
     if (!failed(status)) {
-        printf("batch: granted, token %" PRId64 "\n", uvzk_token(hold));
+        printf("batch: granted, token %" PRId64 "\n", uvzk_hold_token(hold));
         uvzk_acquire_options_init(&options);
         options.timeout_ms = 15000;
         options.queued_cb = on_admin_waits;
@@ -100,7 +100,7 @@ static void on_batch(uvzk_acquire_t *hold, int status)
     }
 }
 
-static bool joined(struct party *party, const uvzk_options_t *options)
+static bool joined(struct party *party, const uvzk_client_options_t *options)
 {
     return !failed(uvzk_client_init(uv_default_loop(), &party->client, options)) &&
            !failed(uvzk_client_start(&party->client)) &&
@@ -109,10 +109,10 @@ static bool joined(struct party *party, const uvzk_options_t *options)
 
 int main(int argc, char **argv)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     uvzk_acquire_options_t how;
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = argc > 1 ? argv[1] : "127.0.0.1:2181";
     uvzk_acquire_options_init(&how);
     how.timeout_ms = 15000;

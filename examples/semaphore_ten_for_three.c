@@ -11,7 +11,7 @@
 enum { SEATS = 3, GUESTS = 10, MEAL_MS = 50 };
 
 static struct guest {
-    uvzk_acquire_t seat;
+    uvzk_hold_t seat;
     uv_timer_t meal;
     int number;
 } guests[GUESTS];
@@ -33,7 +33,7 @@ static void leave(struct guest *guest)
     uv_close((uv_handle_t *)&guest->meal, on_gone);
 }
 
-static void on_released(uvzk_acquire_t *seat, int status)
+static void on_released(uvzk_hold_t *seat, int status)
 {
     struct guest *guest = seat->data;
 
@@ -51,11 +51,11 @@ static void on_eaten(uv_timer_t *meal)
 
     sitting--;
     printf("guest %d gets up\n", guest->number);
-    uvzk_release(&guest->seat, on_released); /* one lease is free for the next */
+    uvzk_hold_release(&guest->seat, on_released); /* one lease is free for the next */
 }
 
 /* The seat is not ours any more, somebody else may be told to take it. */
-static void on_lost(uvzk_acquire_t *seat, int reason)
+static void on_lost(uvzk_hold_t *seat, int reason)
 {
     struct guest *guest = seat->data;
 
@@ -64,7 +64,7 @@ static void on_lost(uvzk_acquire_t *seat, int reason)
     leave(guest); /* which stops the timer */
 }
 
-static void on_seat(uvzk_acquire_t *seat, int status)
+static void on_seat(uvzk_hold_t *seat, int status)
 {
     struct guest *guest = seat->data;
 
@@ -99,9 +99,9 @@ static void arrive(uv_loop_t *loop, struct guest *guest, int number)
 int main(int argc, char **argv)
 {
     uv_loop_t *loop = uv_default_loop();
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = argc > 1 ? argv[1] : "127.0.0.1:2181";
     int rc = uvzk_client_init(loop, &client, &options);
     if (rc < 0) {

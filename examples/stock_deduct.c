@@ -20,7 +20,7 @@ struct order {
     uvzk_locker_t locker; /* acquires the lock, calls us, releases the lock */
     uvzk_read_t read;
     uv_timer_t payment; /* in real life a request to somebody else */
-    uvzk_guarded_write_t write;
+    uvzk_write_t write;
     int stock;  /* as read under the lock */
     bool first; /* no stock was written down yet */
 };
@@ -44,7 +44,7 @@ static bool failed(int status)
     return status < 0;
 }
 
-static void on_written(uvzk_guarded_write_t *write, int status, size_t op)
+static void on_written(uvzk_write_t *write, int status, size_t op)
 {
     struct order *order = write->data;
 
@@ -64,7 +64,7 @@ static void write_stock(struct order *order, uvzk_write_kind_t kind, int stock)
     uvzk_write_op_t op = {kind, -1, order->product->stock_path, text, length};
 
     order->write.data = order;
-    failed(uvzk_guarded_write(&order->locker.hold, &order->write, &op, 1, on_written));
+    failed(uvzk_hold_write(&order->locker.hold, &order->write, &op, 1, on_written));
 }
 
 static void on_paid(uv_timer_t *payment)
@@ -109,7 +109,7 @@ static void on_locked(uvzk_locker_t *locker)
     struct order *order = locker->data;
 
     order->read.data = order;
-    failed(uvzk_read_node(&client, &order->read, order->product->stock_path, on_stock));
+    failed(uvzk_client_read(&client, &order->read, order->product->stock_path, on_stock));
 }
 
 static void on_unlocked(uvzk_locker_t *locker, int status);
@@ -122,8 +122,8 @@ static void handle(struct product *product, struct order *order)
     options.timeout_ms = 15000;
     order->product = product;
     order->locker.data = order;
-    failed(uvzk_locker_run(&product->mutex, &order->locker, &options, on_locked,
-                           on_unlocked));
+    failed(
+        uvzk_lock_run(&product->mutex, &order->locker, &options, on_locked, on_unlocked));
 }
 
 /* After all orders for a product somebody looks what is left, and tidies up. */
@@ -157,10 +157,10 @@ static void sell(struct product *product, int id)
 
 int main(int argc, char **argv)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     int right = 0;
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = argc > 1 ? argv[1] : "127.0.0.1:2181";
     if (failed(uvzk_client_init(uv_default_loop(), &client, &options))) {
         return 1;

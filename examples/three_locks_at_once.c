@@ -24,7 +24,7 @@ struct diner {
     uvzk_client_t client;
     uvzk_mutex_t things[THINGS];
     uvzk_multilock_t cover; /* all of them */
-    uvzk_acquire_t hold;
+    uvzk_hold_t hold;
     uv_timer_t meal;
     int meals;
 };
@@ -50,13 +50,13 @@ static bool failed(struct diner *diner, int status)
 }
 
 /* One of the three was lost, and with it all: the others are given back. */
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     eating--;
     failed(hold->data, reason);
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status);
+static void on_acquired(uvzk_hold_t *hold, int status);
 
 static void get_hungry(struct diner *diner)
 {
@@ -68,7 +68,7 @@ static void get_hungry(struct diner *diner)
                                     on_lost));
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     struct diner *diner = hold->data;
 
@@ -86,10 +86,10 @@ static void on_eaten(uv_timer_t *meal)
     struct diner *diner = meal->data;
 
     eating--;
-    uvzk_release(&diner->hold, on_released); /* all three */
+    uvzk_hold_release(&diner->hold, on_released); /* all three */
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
     struct diner *diner = hold->data;
 
@@ -97,7 +97,7 @@ static void on_acquired(uvzk_acquire_t *hold, int status)
         eating++;
         most_eating = eating > most_eating ? eating : most_eating;
         printf("%s eats with %" PRIu32 " things, token %" PRId64 "\n", diner->name,
-               uvzk_lease_count(hold), uvzk_token(hold));
+               uvzk_hold_lease_count(hold), uvzk_hold_token(hold));
         uv_timer_start(&diner->meal, on_eaten, MEAL_MS, 0);
     }
 }
@@ -105,9 +105,9 @@ static void on_acquired(uvzk_acquire_t *hold, int status)
 static void sit_down(struct diner *diner, const char *hosts)
 {
     uvzk_lock_t *members[THINGS];
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = hosts;
     uv_timer_init(uv_default_loop(), &diner->meal);
     diner->meal.data = diner->hold.data = diner;

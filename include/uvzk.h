@@ -7,15 +7,23 @@
  *            inside the call.
  * Re-entry   Any callback may start, cancel, release or close anything,
  *            its own object included.
- * Memory     The caller allocates clients, mutexes and requests, fills them
- *            with zeros before their first use, and neither moves nor frees
- *            them before their last callback has begun (marked FINAL below).
+ * Memory     The caller allocates clients, locks, holds and requests, fills
+ *            them with zeros before their first use, and neither moves nor
+ *            frees them before their last callback has begun (marked FINAL
+ *            below).
  *            Strings and bytes handed in are copied before the call returns;
  *            what a callback is handed is valid until that callback returns.
  * Errors     0 or a negative code: libuv's own (UV_ECANCELED, UV_ETIMEDOUT,
  *            UV_EINVAL, UV_ENOMEM, UV_EBUSY), else one of UVZK_E*.
  * Time       Milliseconds. Moments are on CLOCK_BOOTTIME, which also runs
- *            while the machine is suspended. */
+ *            while the machine is suspended.
+ * Names      uvzk_<noun>_<verb>, the noun's object first, as in uvzk_lock_acquire;
+ *            an init has its parent first, as libuv's. Then what takes the
+ *            answer (a hold, a request), then what is asked, then the
+ *            callbacks. uvzk_<noun>_<event>_cb is called with that noun; a
+ *            request's only callback is uvzk_<request>_cb.
+ *
+ * Each group below begins with an example; all of them together are one program. */
 #ifndef UVZK_H
 #define UVZK_H
 
@@ -34,13 +42,18 @@ extern "C" {
 #endif
 
 #define UVZK_VERSION_MAJOR 0
-#define UVZK_VERSION_MINOR 1
+#define UVZK_VERSION_MINOR 2
 #define UVZK_VERSION_PATCH 0
 
 /* The version of the library that runs, "major.minor.patch"; static text. */
 UVZK_EXTERN const char *uvzk_version(void);
 
-/* ------------------------------------------------------------------ errors */
+/* -------------------------------------------------------------------- errors
+ *
+ *     static void report(const char *what, int status)
+ *     {
+ *         printf("%s: %s\n", what, status == 0 ? "done" : uvzk_strerror(status));
+ *     } */
 
 /* Codes of uvzk's own, clear of libuv's and of the ZooKeeper client's. Their
  * values never change; new ones are appended. */
@@ -97,46 +110,25 @@ UVZK_EXTERN int uvzk_replace_allocator(uvzk_malloc_fn malloc_fn,
                                        uvzk_realloc_fn realloc_fn,
                                        uvzk_calloc_fn calloc_fn, uvzk_free_fn free_fn);
 
-/* ------------------------------------------------------------- retry policy */
-
-/* Curator's retry policies (org.apache.curator.retry). */
-typedef enum {
-    UVZK_RETRY_EXPONENTIAL = 0, /* ExponentialBackoffRetry: base_ms *
-                                   max(1, random in [0, 2^(k+1) - 1]), at most
-                                   max_sleep_ms, at most max_retries (<= 29) */
-    UVZK_RETRY_N_TIMES,         /* RetryNTimes: base_ms, max_retries times */
-    UVZK_RETRY_UNTIL_ELAPSED,   /* RetryUntilElapsed: base_ms, until
-                                   max_elapsed_ms have passed */
-    UVZK_RETRY_FOREVER          /* RetryForever: base_ms, without end */
-} uvzk_retry_kind_t;
-
-typedef struct uvzk_retry_policy_s {
-    uint32_t kind;           /* uvzk_retry_kind_t */
-    uint32_t base_ms;        /* 0 only in UVZK_RETRY_N_TIMES */
-    uint32_t max_sleep_ms;   /* 0 = 2147483647, Curator's default */
-    uint32_t max_retries;    /* RetryOneTime is N_TIMES with 1 */
-    uint64_t max_elapsed_ms; /* UVZK_RETRY_UNTIL_ELAPSED only */
-} uvzk_retry_policy_t;
-
 /* -------------------------------------------------------------------- types */
 
-typedef struct uvzk_client_s uvzk_client_t;               /* CuratorFramework */
-typedef struct uvzk_lock_s uvzk_lock_t;                   /* any recipe below */
-typedef uvzk_lock_t uvzk_mutex_t;                         /* InterProcessMutex */
-typedef uvzk_lock_t uvzk_semaphore_t;                     /* InterProcessSemaphoreV2 */
-typedef uvzk_lock_t uvzk_semaphore_mutex_t;               /* InterProcessSemaphoreMutex */
-typedef uvzk_lock_t uvzk_multilock_t;                     /* InterProcessMultiLock */
-typedef struct uvzk_rwlock_s uvzk_rwlock_t;               /* InterProcessReadWriteLock */
-typedef struct uvzk_acquire_s uvzk_acquire_t;             /* attempt, then hold */
-typedef struct uvzk_revoke_s uvzk_revoke_t;               /* one plea */
-typedef struct uvzk_verify_s uvzk_verify_t;               /* one question */
-typedef struct uvzk_participants_s uvzk_participants_t;   /* one listing */
-typedef struct uvzk_shared_value_s uvzk_shared_value_t;   /* SharedValue */
-typedef struct uvzk_shared_count_s uvzk_shared_count_t;   /* SharedCount */
-typedef struct uvzk_set_s uvzk_set_t;                     /* one set of either */
-typedef struct uvzk_read_s uvzk_read_t;                   /* one look at a znode */
-typedef struct uvzk_guarded_write_s uvzk_guarded_write_t; /* one of them */
-typedef struct uvzk_locker_s uvzk_locker_t;               /* Locker */
+typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
+typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
+typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
+typedef uvzk_lock_t uvzk_semaphore_t;                   /* InterProcessSemaphoreV2 */
+typedef uvzk_lock_t uvzk_semaphore_mutex_t;             /* InterProcessSemaphoreMutex */
+typedef uvzk_lock_t uvzk_multilock_t;                   /* InterProcessMultiLock */
+typedef struct uvzk_rwlock_s uvzk_rwlock_t;             /* InterProcessReadWriteLock */
+typedef struct uvzk_hold_s uvzk_hold_t;                 /* attempt, then hold */
+typedef struct uvzk_locker_s uvzk_locker_t;             /* Locker */
+typedef struct uvzk_verify_s uvzk_verify_t;             /* one question */
+typedef struct uvzk_write_s uvzk_write_t;               /* one guarded write */
+typedef struct uvzk_participants_s uvzk_participants_t; /* one listing */
+typedef struct uvzk_revoke_s uvzk_revoke_t;             /* one plea */
+typedef struct uvzk_read_s uvzk_read_t;                 /* one look at a znode */
+typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
+typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
+typedef struct uvzk_set_s uvzk_set_t;                   /* one set of either */
 
 /* Shells: small, frozen, their state behind impl. */
 #define UVZK_SHELL_FIELDS                                                        \
@@ -154,7 +146,7 @@ struct uvzk_rwlock_s { /* two locks */
     uvzk_lock_t read;
     uvzk_lock_t write;
 };
-struct uvzk_acquire_s {
+struct uvzk_hold_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_revoke_s {
@@ -179,16 +171,47 @@ struct uvzk_set_s {
 struct uvzk_read_s {
     UVZK_SHELL_FIELDS;
 };
-struct uvzk_guarded_write_s {
+struct uvzk_write_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_locker_s {
     UVZK_SHELL_FIELDS;
-    uvzk_acquire_t hold; /* for its token, its path, to cancel it, ...; it is released
+    uvzk_hold_t hold; /* for its token, its path, to cancel it, ...; it is released
                             by uvzk_locker_done alone */
 };
 
-/* ------------------------------------------------------------------- client */
+/* -------------------------------------------------------------------- client
+ *
+ *     static uvzk_client_t client;
+ *
+ *     static int start(uv_loop_t *loop)
+ *     {
+ *         uvzk_client_options_t options;
+ *
+ *         uvzk_client_options_init(&options);
+ *         options.hosts = "10.0.0.1:2181,10.0.0.2:2181,10.0.0.3:2181";
+ *         int status = uvzk_client_init(loop, &client, &options);
+ *         return status < 0 ? status : uvzk_client_start(&client);
+ *     } */
+
+/* Curator's retry policies (org.apache.curator.retry). */
+typedef enum {
+    UVZK_RETRY_EXPONENTIAL = 0, /* ExponentialBackoffRetry: base_ms *
+                                   max(1, random in [0, 2^(k+1) - 1]), at most
+                                   max_sleep_ms, at most max_retries (<= 29) */
+    UVZK_RETRY_N_TIMES,         /* RetryNTimes: base_ms, max_retries times */
+    UVZK_RETRY_UNTIL_ELAPSED,   /* RetryUntilElapsed: base_ms, until
+                                   max_elapsed_ms have passed */
+    UVZK_RETRY_FOREVER          /* RetryForever: base_ms, without end */
+} uvzk_retry_kind_t;
+
+typedef struct uvzk_retry_policy_s {
+    uint32_t kind;           /* uvzk_retry_kind_t */
+    uint32_t base_ms;        /* 0 only in UVZK_RETRY_N_TIMES */
+    uint32_t max_sleep_ms;   /* 0 = 2147483647, Curator's default */
+    uint32_t max_retries;    /* RetryOneTime is N_TIMES with 1 */
+    uint64_t max_elapsed_ms; /* UVZK_RETRY_UNTIL_ELAPSED only */
+} uvzk_retry_policy_t;
 
 /* What a client tells of its connection (Curator's ConnectionState). */
 typedef enum {
@@ -202,7 +225,7 @@ typedef enum {
     UVZK_STATE_READ_ONLY,   /* never told: read-only connections are not used,
                                the C client answers wrongly on them */
     UVZK_STATE_CLOSED       /* closing or closed */
-} uvzk_state_t;
+} uvzk_client_state_t;
 
 /* How ownership is proved while something is held. */
 typedef enum {
@@ -226,8 +249,8 @@ typedef struct uvzk_acl_s {
     const char *id;     /* "anyone", ... */
 } uvzk_acl_t;
 
-/* Whoever waits behind a contender's znode must be allowed to READ it, and so must its own
- * client: it is read, checked and watched, and from ZooKeeper 3.8.4 and 3.9.2 on even
+/* Whoever waits behind a contender's znode must be allowed to READ it, and so must its
+ * own client: it is read, checked and watched, and from ZooKeeper 3.8.4 and 3.9.2 on even
  * exists needs READ. Who may not ends with UVZK_ENOAUTH, or is told of what has happened
  * there a session timeout late. */
 
@@ -237,8 +260,8 @@ typedef struct uvzk_acl_s {
  * ends before the number. What is returned must stay as it is until the client is
  * closed. It may be called from inside any function of uvzk and must call none. If it
  * is no ACL, whoever needs the znode ends with UVZK_EINVALIDACL. */
-typedef const uvzk_acl_t *(*uvzk_acl_cb)(uvzk_client_t *client, const char *path,
-                                         size_t *count);
+typedef const uvzk_acl_t *(*uvzk_client_acl_cb)(uvzk_client_t *client, const char *path,
+                                                size_t *count);
 
 typedef enum {
     UVZK_LOG_ERROR = 1,
@@ -248,20 +271,20 @@ typedef enum {
 } uvzk_log_level_t;
 
 /* Called after every change of state. */
-typedef void (*uvzk_state_cb)(uvzk_client_t *client, uvzk_state_t state);
+typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t state);
 
 /* One line without a newline, bytes below 0x20 and 0x7f escaped. Lines are told soon,
  * in order, none after the client's close; 256 lines and 65536 bytes wait at most, and
  * when some were dropped a line says how many. */
-typedef void (*uvzk_log_cb)(uvzk_client_t *client, int level, const char *line);
+typedef void (*uvzk_client_log_cb)(uvzk_client_t *client, int level, const char *line);
 
 /* FINAL for the client. */
 typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
 
 /* The one struct that may grow, at its end. Begin with
- * uvzk_options_init(&options); zero in any field means the default. */
-typedef struct uvzk_options_s {
-    size_t size;                 /* set by uvzk_options_init */
+ * uvzk_client_options_init(&options); zero in any field means the default. */
+typedef struct uvzk_client_options_s {
+    size_t size;                 /* set by uvzk_client_options_init */
     const char *hosts;           /* "host:port,host:port/chroot"; required */
     uint32_t session_timeout_ms; /* asked of the server, which may clamp it;
                                     500 to 86400000; 60000, Curator's default */
@@ -285,19 +308,21 @@ typedef struct uvzk_options_s {
     uint32_t proof;             /* uvzk_proof_t */
     uint32_t close_wait_ms;     /* how long close waits for releases under way
                                    before it ends the session; 1000 */
-    uvzk_state_cb state_cb;
-    uvzk_log_cb log_cb; /* silent by default */
-    uvzk_acl_cb acl_cb; /* `acl` for all by default */
-} uvzk_options_t;
+    uvzk_client_state_cb state_cb;
+    uvzk_client_log_cb log_cb; /* silent by default */
+    uvzk_client_acl_cb acl_cb; /* `acl` for all by default */
+} uvzk_client_options_t;
 
-#define uvzk_options_init(options) uvzk_options_init_size((options), sizeof(*(options)))
-UVZK_EXTERN void uvzk_options_init_size(uvzk_options_t *options, size_t size);
+#define uvzk_client_options_init(options) \
+    uvzk_client_options_init_size((options), sizeof(*(options)))
+UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
+                                               size_t size);
 
 /* Copies the options; sends nothing. Once it returns 0, a close is owed.
- * UV_EINVAL: NULL, no hosts, unknown values, times out of bounds. UVZK_EPATH: malformed chroot or
- * namespace. UV_ENOMEM. UV_EBUSY: the client is in use. */
+ * UV_EINVAL: NULL, no hosts, unknown values, times out of bounds. UVZK_EPATH: malformed
+ * chroot or namespace. UV_ENOMEM. UV_EBUSY: the client is in use. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
-                                 const uvzk_options_t *options);
+                                 const uvzk_client_options_t *options);
 
 /* Begins to connect. Names are looked up in /etc/hosts and at the name servers of
  * /etc/resolv.conf, not by the plugins of /etc/nsswitch.conf, and again while there
@@ -327,7 +352,7 @@ UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb
 UVZK_EXTERN void uvzk_client_ref(uvzk_client_t *client);
 UVZK_EXTERN void uvzk_client_unref(uvzk_client_t *client);
 
-UVZK_EXTERN uvzk_state_t uvzk_client_state(const uvzk_client_t *client);
+UVZK_EXTERN uvzk_client_state_t uvzk_client_state(const uvzk_client_t *client);
 
 /* The session's id as ZooKeeper's ephemeralOwner shows it; 0 without one. */
 UVZK_EXTERN int64_t uvzk_client_session_id(const uvzk_client_t *client);
@@ -348,14 +373,30 @@ typedef struct uvzk_client_stats_s {
 UVZK_EXTERN void uvzk_client_stats(const uvzk_client_t *client,
                                    uvzk_client_stats_t *stats);
 
-/* -------------------------------------------------------------------- mutex */
+/* ----------------------------------------------------------- locks and holds
+ *
+ *     static uvzk_hold_t hold;
+ *
+ *     static void lost(uvzk_hold_t *of, int reason) { report("lost", reason); }
+ *     static void released(uvzk_hold_t *of, int status) { report("released", status); }
+ *     static void acquired(uvzk_hold_t *granted, int status)
+ *     {
+ *         report("acquired", status);
+ *         if (status == 0) {
+ *             uvzk_hold_release(granted, released); // when the work is done
+ *         }
+ *     }
+ *     static int acquire(uvzk_lock_t *lock)
+ *     {
+ *         return uvzk_lock_acquire(lock, &hold, NULL, acquired, lost);
+ *     } */
 
 /* FINAL for the mutex. */
 typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
 
 /* status 0: granted; the request is now the hold and lives until it is
  * released or lost. status < 0: FINAL. UV_ETIMEDOUT: not granted in time, or
- * not free when tried once. UV_ECANCELED: uvzk_cancel. UVZK_ECLOSED.
+ * not free when tried once. UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED.
  * UVZK_EEXPIRED: the session in which it was queued is gone, or was given up
  * after three session timeouts without a connection.
  * UVZK_ECONNLOSS: tried once, without a connection. UVZK_EDELETED: the znode
@@ -367,20 +408,20 @@ typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
  * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. After each of
  * them no znode is left: what cannot be deleted now is deleted as soon as the
  * connection is back, or dies with the session. */
-typedef void (*uvzk_acquire_cb)(uvzk_acquire_t *hold, int status);
+typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
 
 /* FINAL. The hold ended without a release: UVZK_EEXPIRED, UVZK_EPROOF,
  * UVZK_EDELETED, UVZK_EAUTH or UVZK_ECLOSED. */
-typedef void (*uvzk_lost_cb)(uvzk_acquire_t *hold, int reason);
+typedef void (*uvzk_hold_lost_cb)(uvzk_hold_t *hold, int reason);
 
 /* A place in the queue is taken and kept: `ahead` contenders stand before this
  * one, at least 1. At most once for each znode made. */
-typedef void (*uvzk_queued_cb)(uvzk_acquire_t *request, uint64_t ahead);
+typedef void (*uvzk_hold_queued_cb)(uvzk_hold_t *hold, uint64_t ahead);
 
-/* Somebody asks for this acquisition, pending or held, to be given up: __REVOKE__ was
- * written into its znode (Curator's Revoker, uvzk_revoke). Once for each such write
- * that is seen; whether to release is yours to decide. */
-typedef void (*uvzk_revoke_cb)(uvzk_acquire_t *request);
+/* Somebody asks for this hold, or pending attempt, to be given up: __REVOKE__ was written
+ * into its znode (Curator's Revoker, uvzk_client_revoke). Once for each such write that
+ * is seen; whether to release is yours to decide. */
+typedef void (*uvzk_hold_revoke_cb)(uvzk_hold_t *hold);
 
 /* FINAL. 0: the znode is known to be gone (or a re-entry was counted down).
  * UVZK_ELOST: the hold had been lost before its release was carried out.
@@ -389,27 +430,27 @@ typedef void (*uvzk_revoke_cb)(uvzk_acquire_t *request);
  * was answered; its end at the servers frees the lock.
  * UVZK_ECLOSED: the client was closed first; the session's end frees the
  * lock. */
-typedef void (*uvzk_release_cb)(uvzk_acquire_t *hold, int status);
+typedef void (*uvzk_hold_release_cb)(uvzk_hold_t *hold, int status);
 
 #define UVZK_WAIT_FOREVER (-1)
 #define UVZK_TRY_ONCE 0
 
 typedef struct uvzk_acquire_options_s {
-    size_t size;              /* set by uvzk_acquire_options_init */
-    void *owner;              /* who acquires: any pointer but NULL, compared and
-                                 never followed. The same owner acquiring again on
-                                 the same mutex counts up without I/O, as a thread
-                                 does in Java. NULL is never reentrant. */
-    int64_t timeout_ms;       /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE or ms from now;
-                                 it covers everything, I/O included */
-    const void *node_data;    /* bytes of the lock znode; NULL: the client's */
-    size_t node_data_length;  /* <= 1000000 */
-    uvzk_queued_cb queued_cb; /* may be NULL; not called for a re-entry */
-    uint32_t leases;          /* of a semaphore: how many, taken as one unit; 0 is 1.
-                                 More than 1 of any other lock: UV_EINVAL */
-    uvzk_revoke_cb revoke_cb; /* may be NULL; mutexes and read-write locks only, else
-                                 UV_EINVAL. With it the znode has no data, as Curator
-                                 makes revocable ones */
+    size_t size;                   /* set by uvzk_acquire_options_init */
+    void *owner;                   /* who acquires: any pointer but NULL, compared and
+                                      never followed. The same owner acquiring again on
+                                      the same lock counts up without I/O, as a thread
+                                      does in Java. NULL is never reentrant. */
+    int64_t timeout_ms;            /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE or ms from now;
+                                      it covers everything, I/O included */
+    const void *node_data;         /* bytes of the lock znode; NULL: the client's */
+    size_t node_data_length;       /* <= 1000000 */
+    uvzk_hold_queued_cb queued_cb; /* may be NULL; not called for a re-entry */
+    uint32_t leases;               /* of a semaphore: how many, taken as one unit; 0 is 1.
+                                      More than 1 of any other lock: UV_EINVAL */
+    uvzk_hold_revoke_cb revoke_cb; /* may be NULL; mutexes and read-write locks only, else
+                                      UV_EINVAL. With it the znode has no data, as Curator
+                                      makes revocable ones */
 } uvzk_acquire_options_t;
 
 /* Sets size, no owner, UVZK_WAIT_FOREVER, default data, no queued_cb. */
@@ -418,13 +459,6 @@ typedef struct uvzk_acquire_options_s {
 UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
                                                 size_t size);
 
-/* Copies the path, which must follow ZooKeeper's rules (PathUtils of the Java
- * client, and at most 1024 bytes, and not "/"); sends nothing. Two mutexes on
- * one path are two locks in this process too, as in Curator.
- * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE (client closing), UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
-                                const char *path);
-
 /* Begins to acquire. options may be NULL for the defaults; acquire_cb and
  * lost_cb are required. Grants come strictly in the order in which ZooKeeper
  * created the contenders' znodes, whoever they belong to.
@@ -432,46 +466,79 @@ UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
  * UVZK_ELIMIT (the session would hold too many znodes),
  * UVZK_EDEADLOCK (the owner would wait for itself),
  * UV_EBUSY (the request is pending or held), UV_EIO (no random bytes). */
-UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_acquire_t *request,
+UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
                                   const uvzk_acquire_options_t *options,
-                                  uvzk_acquire_cb acquire_cb, uvzk_lost_cb lost_cb);
+                                  uvzk_hold_acquire_cb acquire_cb,
+                                  uvzk_hold_lost_cb lost_cb);
 
 /* Whether anyone holds the lock through this mutex now, or this owner does.
  * Both read the clock: false as soon as the hold can no longer be proved. */
 UVZK_EXTERN int uvzk_lock_is_held(const uvzk_lock_t *lock);
 UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner);
 
-/* FINAL. status < 0: UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH,
- * UVZK_ECLOSED, UVZK_ENOAUTH, UV_ENOMEM. Else the full paths of the contenders' znodes,
- * in queue order, without those of other children; none if the lock path does not
- * exist. Of a lock with a driver: those that get the lock, then the others, both in the
- * order of the driver, which is asked; with a fixed name the holder's alone. */
-typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
-                                     const char *const *paths, size_t count);
-
-/* Who holds the lock or waits for it, in any process. A half of a read-write lock tells
- * its own contenders alone. A semaphore tells the znodes of all leases, by number, then
- * those that stand in line for some: whoever is granted some at that very moment may be
- * told twice, once as each.
- * UV_ENOTSUP: a multi lock (ask its members). UV_EINVAL, UVZK_ECLOSED (lock or client
- * closing), UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
-                                       uvzk_participants_cb cb);
-
-/* How many of the paths, always the first ones, are holders': asked in the callback or
- * later, until the request is used again. Goes by the order alone: who is first counts
- * as a holder although its client may not have seen it yet. A waiting Curator semaphore
- * has a lease's znode already, and a reader that Curator before 5.5 has made under its
- * own write lock stands behind waiting writers: these two are taken for what they look
- * like. */
-UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request);
-
 /* Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED,
  * their znodes are withdrawn in the background, participants asked for are told; cb (may
  * be NULL) comes last. UVZK_ESTATE: closing, or not initialised. */
 UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 
-/* ---------------------------------------------------------- read-write lock */
+/* Gives the hold back. While a release is under way it cannot be lost: its
+ * outcome is release_cb's, which is required.
+ * UVZK_ENOTHELD: not granted, released, or lost already. UV_EINVAL. */
+UVZK_EXTERN int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb);
+
+/* Gives a pending acquire up, at any moment before it is granted: its callback
+ * comes with UV_ECANCELED on the loop's next turn, the znode is withdrawn in
+ * the background. UVZK_ESTATE: not pending; if granted, release it. */
+UVZK_EXTERN int uvzk_hold_cancel(uvzk_hold_t *hold);
+
+/* Whether the hold is valid at this moment, by the clock. */
+UVZK_EXTERN int uvzk_hold_is_valid(const uvzk_hold_t *hold);
+
+/* The fencing token: the czxid of the lock's znode. It grows with every grant
+ * on a path, for as long as the ensemble lives, also when the directory is
+ * removed and made again. 0 if not held. */
+UVZK_EXTERN int64_t uvzk_hold_token(const uvzk_hold_t *hold);
+
+/* Full path of the lock's znode, namespace included and chroot not; NULL if not
+ * held. Valid until the hold is released or lost. */
+UVZK_EXTERN const char *uvzk_hold_path(const uvzk_hold_t *hold);
+
+/* The moment (CLOCK_BOOTTIME, ms) until which nobody else can have been
+ * granted this lock; it moves on with every proof. 0 if not held. With
+ * UVZK_PROOF_NONE: UINT64_MAX while connected. */
+UVZK_EXTERN uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold);
+
+/* CLOCK_BOOTTIME now, ms. */
+UVZK_EXTERN uint64_t uvzk_now(void);
+
+/* ------------------------------------------------------------------- recipes
+ *
+ *     static uvzk_mutex_t from, to;
+ *     static uvzk_rwlock_t prices;
+ *     static uvzk_semaphore_t printers;
+ *     static uvzk_multilock_t transfer;
+ *
+ *     static int make_locks(void) // 0: all are made
+ *     {
+ *         uvzk_lock_t *both[] = {&from, &to};
+ *
+ *         return uvzk_mutex_init(&client, &from, "/account/17") ||
+ *                uvzk_mutex_init(&client, &to, "/account/42") ||
+ *                uvzk_rwlock_init(&client, &prices, "/prices") ||
+ *                uvzk_semaphore_init(&client, &printers, "/print", 3, NULL) ||
+ *                uvzk_multilock_init(&client, &transfer, both, 2, 0, NULL);
+ *     } */
+
+/* ------------------------------------------------------- mutex */
+
+/* Copies the path, which must follow ZooKeeper's rules (PathUtils of the Java
+ * client, and at most 1024 bytes, and not "/"); sends nothing. Two mutexes on
+ * one path are two locks in this process too, as in Curator.
+ * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE (client closing), UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
+                                const char *path);
+
+/* --------------------------------------------- read-write lock */
 
 /* Two locks on one path, one for readers and one for writers; each is acquired and
  * closed by itself (uvzk_lock_acquire(&lock->read, ...)). Readers hold together,
@@ -490,7 +557,7 @@ UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
                                  const char *path);
 
-/* ---------------------------------------------------------------- semaphores */
+/* -------------------------------------------------- semaphores */
 
 /* As many leases as max_leases, for everybody together; who asks for several
  * (options.leases, at most 100) gets all of them at once or none. All clients of a
@@ -517,16 +584,16 @@ UVZK_EXTERN int uvzk_semaphore_mutex_init(uvzk_client_t *client,
                                           uvzk_semaphore_mutex_t *lock, const char *path);
 
 /* How many znodes a hold has: leases of a semaphore's, members of a multi lock's, 1 of
- * any other; 0 if not held. And the full path of one of them, as uvzk_node_path, which
+ * any other; 0 if not held. And the full path of one of them, as uvzk_hold_path, which
  * tells the first; NULL beyond the last. */
-UVZK_EXTERN uint32_t uvzk_lease_count(const uvzk_acquire_t *hold);
-UVZK_EXTERN const char *uvzk_lease_path(const uvzk_acquire_t *hold, uint32_t index);
+UVZK_EXTERN uint32_t uvzk_hold_lease_count(const uvzk_hold_t *hold);
+UVZK_EXTERN const char *uvzk_hold_lease_path(const uvzk_hold_t *hold, uint32_t index);
 
 /* Gives some leases of a semaphore's hold back, in the background, and goes on holding
  * the others: fewer than it has, else UV_EINVAL. UVZK_ENOTHELD, UV_ENOMEM. */
-UVZK_EXTERN int uvzk_return_leases(uvzk_acquire_t *hold, uint32_t leases);
+UVZK_EXTERN int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases);
 
-/* --------------------------------------------------------------- multi lock */
+/* -------------------------------------------------- multi lock */
 
 /* One of the members failed: to be acquired, to be kept, to be released. */
 typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *member,
@@ -551,7 +618,7 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
  * in turn; one that has the multi lock re-enters that, not a member.
  *
  * The hold's token is the greatest of its members' (of mutexes: that of all of
- * them). queued_cb is not called. uvzk_lease_path tells the members' paths, in the
+ * them). queued_cb is not called. uvzk_hold_lease_path tells the members' paths, in the
  * order of the locks' paths.
  *
  * members: 1 to 100 locks, each once; the array is copied. They are not closed with
@@ -564,7 +631,7 @@ UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *loc
                                     uvzk_lock_t *const *members, size_t count,
                                     unsigned flags, uvzk_multilock_error_cb error_cb);
 
-/* -------------------------------------------------------------- lock driver */
+/* ------------------------------------------------- lock driver */
 
 /* What znodes a lock with a driver makes. */
 typedef enum {
@@ -630,52 +697,22 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
 UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
                                       const char *path, const uvzk_lock_driver_t *driver);
 
-/* --------------------------------------------------------------- revocation */
+/* -------------------------------------- asked about a hold, and done with it
+ *
+ *     static uvzk_write_t write_request;
+ *
+ *     static void written(uvzk_write_t *request, int status, size_t failed)
+ *     {
+ *         report("written", status);
+ *     }
+ *     static int write_stock(const char *text) // if nobody else can hold the lock by now
+ *     {
+ *         uvzk_write_op_t op = {UVZK_WRITE_SET, -1, "/stock", text, strlen(text)};
+ *
+ *         return uvzk_hold_write(&hold, &write_request, &op, 1, written);
+ *     } */
 
-/* FINAL. 0: the message is written; whether its reader listens, and what it does, is
- * not known. UVZK_ENONODE: nobody stands there. UVZK_ENOAUTH, UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UV_ENOMEM. */
-typedef void (*uvzk_revoked_cb)(uvzk_revoke_t *request, int status);
-
-/* Asks whoever has this znode to give it up: writes __REVOKE__ into it, as
- * Curator's Revoker does. node_path: in full, as uvzk_node_path and the
- * participants have it, at most 2048 bytes. The path is copied. Whoever took a lock with
- * options.revoke_cb, or a Curator lock that was made revocable, hears of it.
- * UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_EBUSY, UV_ENOMEM. */
-UVZK_EXTERN int uvzk_revoke(uvzk_client_t *client, uvzk_revoke_t *request,
-                            const char *node_path, uvzk_revoked_cb cb);
-
-/* --------------------------------------------------------- attempt and hold */
-
-/* Gives the hold back. While a release is under way it cannot be lost: its
- * outcome is release_cb's, which is required.
- * UVZK_ENOTHELD: not granted, released, or lost already. UV_EINVAL. */
-UVZK_EXTERN int uvzk_release(uvzk_acquire_t *hold, uvzk_release_cb release_cb);
-
-/* Gives a pending acquire up, at any moment before it is granted: its callback
- * comes with UV_ECANCELED on the loop's next turn, the znode is withdrawn in
- * the background. UVZK_ESTATE: not pending; if granted, release it. */
-UVZK_EXTERN int uvzk_cancel(uvzk_acquire_t *request);
-
-/* Whether the hold is valid at this moment, by the clock. */
-UVZK_EXTERN int uvzk_is_held(const uvzk_acquire_t *hold);
-
-/* The fencing token: the czxid of the lock's znode. It grows with every grant
- * on a path, for as long as the ensemble lives, also when the directory is
- * removed and made again. 0 if not held. */
-UVZK_EXTERN int64_t uvzk_token(const uvzk_acquire_t *hold);
-
-/* Full path of the lock's znode, namespace included and chroot not; NULL if not
- * held. Valid until the hold is released or lost. */
-UVZK_EXTERN const char *uvzk_node_path(const uvzk_acquire_t *hold);
-
-/* The moment (CLOCK_BOOTTIME, ms) until which nobody else can have been
- * granted this lock; it moves on with every proof. 0 if not held. With
- * UVZK_PROOF_NONE: UINT64_MAX while connected. */
-UVZK_EXTERN uint64_t uvzk_valid_until(const uvzk_acquire_t *hold);
-
-/* CLOCK_BOOTTIME now, ms. */
-UVZK_EXTERN uint64_t uvzk_now(void);
+/* ------------------------------------------------------ verify */
 
 /* status 0: when the question was asked, or later, a quorum agreed that the
  * lock's znode stands and its session lives. UVZK_ELOST, UVZK_EDELETED,
@@ -684,33 +721,10 @@ typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
 
 /* One round trip; of a hold with many znodes one for every 256.
  * UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_verify(uvzk_acquire_t *hold, uvzk_verify_t *request,
-                            uvzk_verify_cb cb);
+UVZK_EXTERN int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *request,
+                                 uvzk_verify_cb cb);
 
-/* ------------------------------------------------------------------- locker */
-
-/* The lock is held: work, now or later, then call uvzk_locker_done. */
-typedef void (*uvzk_locked_cb)(uvzk_locker_t *locker);
-
-/* FINAL. 0: locked_cb was called, and the lock was released after uvzk_locker_done. Else,
- * if locked_cb was not called, why it was not granted, as in uvzk_acquire_cb; if it was,
- * how the hold ended before uvzk_locker_done, as in uvzk_lost_cb, or what became of the
- * release, as in uvzk_release_cb. */
-typedef void (*uvzk_unlocked_cb)(uvzk_locker_t *locker, int status);
-
-/* Acquires the lock, whatever recipe it is, calls locked_cb, and releases it when the
- * work is done (Locker). The options' callbacks are handed &locker->hold, whose `data`
- * is yours too; uvzk_cancel(&locker->hold) gives up waiting. Errors as
- * uvzk_lock_acquire. */
-UVZK_EXTERN int uvzk_locker_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
-                                const uvzk_acquire_options_t *options,
-                                uvzk_locked_cb locked_cb, uvzk_unlocked_cb unlocked_cb);
-
-/* The work is done: releases. UVZK_ENOTHELD: not granted yet, lost, or done before; then
- * unlocked_cb has come or will come without it. UV_EINVAL. */
-UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
-
-/* ------------------------------------------------------------- guarded write */
+/* ----------------------------------------------- guarded write */
 
 typedef enum {
     UVZK_WRITE_CREATE = 0, /* a persistent znode with the client's ACL */
@@ -736,8 +750,7 @@ typedef struct uvzk_write_op_s {
  * not be read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED,
  * UVZK_ETHROTTLED. All is done or nothing, it is not known which: UVZK_ECONNLOSS (the
  * connection was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED, UV_ENOMEM. */
-typedef void (*uvzk_guarded_write_cb)(uvzk_guarded_write_t *request, int status,
-                                      size_t failed);
+typedef void (*uvzk_write_cb)(uvzk_write_t *request, int status, size_t failed);
 
 /* Writes to ZooKeeper only if the hold stands: one transaction, in which checks of all
  * znodes of the hold come before the operations, all or none of which are done. A
@@ -747,11 +760,53 @@ typedef void (*uvzk_guarded_write_cb)(uvzk_guarded_write_t *request, int status,
  * UV_ENOTSUP: a hold by a znode of a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
  * tell it from its successor's. UV_EINVAL (also: no operations, more than 1000000 bytes
  * of paths, data and ACLs), UVZK_EPATH, UVZK_ENOTHELD, UV_ENOMEM, UV_EBUSY. */
-UVZK_EXTERN int uvzk_guarded_write(uvzk_acquire_t *hold, uvzk_guarded_write_t *request,
-                                   const uvzk_write_op_t *ops, size_t count,
-                                   uvzk_guarded_write_cb cb);
+UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *request,
+                                const uvzk_write_op_t *ops, size_t count,
+                                uvzk_write_cb cb);
 
-/* ------------------------------------------------------------- a znode's data */
+/* ------------------------------------------------ participants */
+
+/* FINAL. status < 0: UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH,
+ * UVZK_ECLOSED, UVZK_ENOAUTH, UV_ENOMEM. Else the full paths of the contenders' znodes,
+ * in queue order, without those of other children; none if the lock path does not
+ * exist. Of a lock with a driver: those that get the lock, then the others, both in the
+ * order of the driver, which is asked; with a fixed name the holder's alone. */
+typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
+                                     const char *const *paths, size_t count);
+
+/* Who holds the lock or waits for it, in any process. A half of a read-write lock tells
+ * its own contenders alone. A semaphore tells the znodes of all leases, by number, then
+ * those that stand in line for some: whoever is granted some at that very moment may be
+ * told twice, once as each.
+ * UV_ENOTSUP: a multi lock (ask its members). UV_EINVAL, UVZK_ECLOSED (lock or client
+ * closing), UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
+                                       uvzk_participants_cb cb);
+
+/* How many of the paths, always the first ones, are holders': asked in the callback or
+ * later, until the request is used again. Goes by the order alone: who is first counts
+ * as a holder although its client may not have seen it yet. A waiting Curator semaphore
+ * has a lease's znode already, and a reader that Curator before 5.5 has made under its
+ * own write lock stands behind waiting writers: these two are taken for what they look
+ * like. */
+UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request);
+
+/* -------------------------------------------------- revocation */
+
+/* FINAL. 0: the message is written; whether its reader listens, and what it does, is
+ * not known. UVZK_ENONODE: nobody stands there. UVZK_ENOAUTH, UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UV_ENOMEM. */
+typedef void (*uvzk_revoke_cb)(uvzk_revoke_t *request, int status);
+
+/* Asks whoever has this znode to give it up: writes __REVOKE__ into it, as
+ * Curator's Revoker does. node_path: in full, as uvzk_hold_path and the
+ * participants have it, at most 2048 bytes. The path is copied. Whoever took a lock with
+ * options.revoke_cb, or a Curator lock that was made revocable, hears of it.
+ * UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_EBUSY, UV_ENOMEM. */
+UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_revoke_t *request,
+                                   const char *node_path, uvzk_revoke_cb cb);
+
+/* ---------------------------------------------- a znode's data */
 
 /* FINAL. 0: the data, which may be none (length 0). UVZK_ENONODE: there is no such znode.
  * UVZK_ENOAUTH, UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED,
@@ -760,19 +815,55 @@ typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const void *data,
                              size_t length);
 
 /* Reads a znode once: of a hold, of a lease (Lease.getData), of a participant.
- * node_path is a full path as uvzk_node_path, uvzk_lease_path and participants tell it,
- * namespace included, at most 2048 bytes. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM,
- * UV_EBUSY. */
-UVZK_EXTERN int uvzk_read_node(uvzk_client_t *client, uvzk_read_t *request,
-                               const char *node_path, uvzk_read_cb cb);
+ * node_path is a full path as uvzk_hold_path, uvzk_hold_lease_path and participants tell
+ * it, namespace included, at most 2048 bytes. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
+ * UV_ENOMEM, UV_EBUSY. */
+UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
+                                 const char *node_path, uvzk_read_cb cb);
 
-/* ------------------------------------------- shared value and shared count */
+/* ------------------------------------------------------ locker */
+
+/* The lock is held: work, now or later, then call uvzk_locker_done. */
+typedef void (*uvzk_locker_locked_cb)(uvzk_locker_t *locker);
+
+/* FINAL. 0: locked_cb was called, and the lock was released after uvzk_locker_done. Else,
+ * if locked_cb was not called, why it was not granted, as in uvzk_hold_acquire_cb; if it
+ * was, how the hold ended before uvzk_locker_done, as in uvzk_hold_lost_cb, or what
+ * became of the release, as in uvzk_hold_release_cb. */
+typedef void (*uvzk_locker_unlocked_cb)(uvzk_locker_t *locker, int status);
+
+/* Acquires the lock, whatever recipe it is, calls locked_cb, and releases it when the
+ * work is done (Locker). The options' callbacks are handed &locker->hold, whose `data`
+ * is yours too; uvzk_hold_cancel(&locker->hold) gives up waiting. Errors as
+ * uvzk_lock_acquire. */
+UVZK_EXTERN int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
+                              const uvzk_acquire_options_t *options,
+                              uvzk_locker_locked_cb locked_cb,
+                              uvzk_locker_unlocked_cb unlocked_cb);
+
+/* The work is done: releases. UVZK_ENOTHELD: not granted yet, lost, or done before; then
+ * unlocked_cb has come or will come without it. UV_EINVAL. */
+UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
+
+/* --------------------------------------------- shared value and shared count
+ *
+ *     static uvzk_shared_count_t workers;
+ *
+ *     static void changed(uvzk_shared_count_t *count, int status, int32_t value)
+ *     {
+ *         printf("%d workers\n", (int)value);
+ *     }
+ *     static int follow(void)
+ *     {
+ *         return uvzk_shared_count_init(&client, &workers, "/workers", 4, changed);
+ *     } */
 
 /* The data of one znode, known to all who share it: each change is told to each of
  * them, across reconnections, new sessions, and the deletion and new making of the
  * znode. Everybody may set it. A shared count is such a value that is a number: four
  * bytes, the high byte first. Values are ordered by mzxid, the number of the
- * transaction that set them; it never goes back, not even when the znode is made again. */
+ * transaction that set them; it never goes back, not even when the znode is made
+ * again. */
 
 /* A value as it was read: the transaction that has set it, and how often the znode
  * had been set by then. */
@@ -791,7 +882,7 @@ typedef struct uvzk_value_version_s {
  * UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: the
  * znode is missing and could not be made. That there is no connection is told by
  * state_cb alone. */
-typedef void (*uvzk_shared_value_cb)(uvzk_shared_value_t *value, int status);
+typedef void (*uvzk_shared_value_change_cb)(uvzk_shared_value_t *value, int status);
 
 /* FINAL for the value. */
 typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
@@ -814,7 +905,8 @@ typedef void (*uvzk_set_cb)(uvzk_set_t *request, int status);
  * UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_shared_value_init(uvzk_client_t *client, uvzk_shared_value_t *value,
                                        const char *path, const void *seed,
-                                       size_t seed_length, uvzk_shared_value_cb cb);
+                                       size_t seed_length,
+                                       uvzk_shared_value_change_cb cb);
 
 /* The last value known, and its version; each pointer may be NULL. The data are lent
  * until you return to the loop. UVZK_ENONODE: none is known yet.
@@ -845,11 +937,11 @@ UVZK_EXTERN int uvzk_shared_value_try_set(uvzk_shared_value_t *value, uvzk_set_t
 UVZK_EXTERN int uvzk_shared_value_close(uvzk_shared_value_t *value,
                                         uvzk_shared_value_close_cb cb);
 
-/* As uvzk_shared_value_cb; value: the last count known, 0 before the first.
+/* As uvzk_shared_value_change_cb; value: the last count known, 0 before the first.
  * UVZK_EDATA: the data are fewer than four bytes; the count stays what it was. Of more
  * than four the first four count. */
-typedef void (*uvzk_shared_count_cb)(uvzk_shared_count_t *count, int status,
-                                     int32_t value);
+typedef void (*uvzk_shared_count_change_cb)(uvzk_shared_count_t *count, int status,
+                                            int32_t value);
 
 /* FINAL for the count. */
 typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
@@ -859,7 +951,7 @@ typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
  * that of the count it tells. */
 UVZK_EXTERN int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *count,
                                        const char *path, int32_t seed,
-                                       uvzk_shared_count_cb cb);
+                                       uvzk_shared_count_change_cb cb);
 UVZK_EXTERN int uvzk_shared_count_get(const uvzk_shared_count_t *count, int32_t *value,
                                       uvzk_value_version_t *version);
 UVZK_EXTERN int uvzk_shared_count_set(uvzk_shared_count_t *count, uvzk_set_t *request,

@@ -7,15 +7,16 @@
 #include "zk_port.h"
 
 int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
-                     const uvzk_options_t *options)
+                     const uvzk_client_options_t *options)
 {
-    uvzk_options_t given, known; /* a caller built against another version has other
+    uvzk_client_options_t given,
+        known; /* a caller built against another version has other
                                     fields at the end */
     if (loop == NULL || client == NULL || options == NULL ||
-        options->size < offsetof(uvzk_options_t, hosts) + sizeof(options->hosts)) {
+        options->size < offsetof(uvzk_client_options_t, hosts) + sizeof(options->hosts)) {
         return UV_EINVAL;
     }
-    uvzk_options_init(&given);
+    uvzk_client_options_init(&given);
     memcpy(&given, options,
            options->size < sizeof(given) ? options->size : sizeof(given));
     given.size = sizeof(given);

@@ -431,7 +431,7 @@ static int random_bytes(struct uvzk__port *public_port, void *bytes, size_t leng
 
 /* -------------------------------------------------------------- its making */
 
-static bool copy_options(struct uvzk__zk_port *port, const uvzk_options_t *options)
+static bool copy_options(struct uvzk__zk_port *port, const uvzk_client_options_t *options)
 {
     port->session_timeout_ms = options->session_timeout_ms;
     port->hosts = uvzk__strdup(options->hosts);
@@ -445,7 +445,8 @@ static bool copy_options(struct uvzk__zk_port *port, const uvzk_options_t *optio
     return port->hosts != NULL && port->auth_scheme != NULL && port->auth != NULL;
 }
 
-struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop, const uvzk_options_t *options)
+struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
+                                        const uvzk_client_options_t *options)
 {
     static const struct uvzk__port calls = {.open = open_handle,
                                             .abandon = abandon_handle,

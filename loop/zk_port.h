@@ -56,7 +56,8 @@ struct uvzk__zk_port {
 
 /* NULL when out of memory. The options have been read (client.h). Its functions may be
  * called, but nothing calls back before uvzk__zk_port_start. */
-struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop, const uvzk_options_t *options);
+struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
+                                        const uvzk_client_options_t *options);
 /* Puts it onto its loop, which it keeps alive until it is closed. */
 void uvzk__zk_port_start(struct uvzk__zk_port *port);
 /* Whether it does keep its loop alive. Once it is ending it does. */

@@ -115,18 +115,18 @@ static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
     return 0;
 }
 
-int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_acquire_t *request,
-                      const uvzk_acquire_options_t *options, uvzk_acquire_cb acquire_cb,
-                      uvzk_lost_cb lost_cb)
+int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
+                      const uvzk_acquire_options_t *options,
+                      uvzk_hold_acquire_cb acquire_cb, uvzk_hold_lost_cb lost_cb)
 {
     uvzk_acquire_options_t known;
 
-    if (shell == NULL || request == NULL || acquire_cb == NULL || lost_cb == NULL ||
+    if (shell == NULL || hold == NULL || acquire_cb == NULL || lost_cb == NULL ||
         read_options(&known, options) != 0) {
         return UV_EINVAL;
     }
     struct uvzk__lock *lock = shell->impl;
-    if (request->impl != NULL) {
+    if (hold->impl != NULL) {
         return UV_EBUSY;
     }
     if (lock == NULL || lock->closing || lock->client->closing) {
@@ -140,7 +140,7 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_acquire_t *request,
         return status;
     }
     struct uvzk__acquisition *acquisition =
-        uvzk__acquisition_new(lock, request, &known, acquire_cb, lost_cb);
+        uvzk__acquisition_new(lock, hold, &known, acquire_cb, lost_cb);
     if (acquisition == NULL) {
         return UV_ENOMEM;
     }

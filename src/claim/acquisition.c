@@ -63,9 +63,9 @@ static void detach(struct uvzk__acquisition *acquisition)
 }
 
 /* FINAL: from here on the shell is the caller's. */
-static uvzk_acquire_t *finish(struct uvzk__acquisition *acquisition)
+static uvzk_hold_t *finish(struct uvzk__acquisition *acquisition)
 {
-    uvzk_acquire_t *shell = acquisition->shell;
+    uvzk_hold_t *shell = acquisition->shell;
     struct uvzk__lock *lock = acquisition->lock;
 
     move(acquisition, FINAL);
@@ -91,10 +91,10 @@ static void deliver(struct uvzk__telling *telling)
 {
     struct uvzk__acquisition *acquisition =
         UVZK__CONTAINER_OF(telling, struct uvzk__acquisition, telling);
-    uvzk_acquire_cb acquire_cb = acquisition->acquire_cb;
-    uvzk_release_cb release_cb = acquisition->release_cb;
-    uvzk_lost_cb lost_cb = acquisition->lost_cb;
-    uvzk_queued_cb queued_cb = acquisition->queued_cb;
+    uvzk_hold_acquire_cb acquire_cb = acquisition->acquire_cb;
+    uvzk_hold_release_cb release_cb = acquisition->release_cb;
+    uvzk_hold_lost_cb lost_cb = acquisition->lost_cb;
+    uvzk_hold_queued_cb queued_cb = acquisition->queued_cb;
     int status = acquisition->status;
 
     switch (acquisition->told) {
@@ -168,10 +168,10 @@ static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_
 }
 
 struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
-                                                uvzk_acquire_t *shell,
+                                                uvzk_hold_t *shell,
                                                 const uvzk_acquire_options_t *options,
-                                                uvzk_acquire_cb acquire_cb,
-                                                uvzk_lost_cb lost_cb)
+                                                uvzk_hold_acquire_cb acquire_cb,
+                                                uvzk_hold_lost_cb lost_cb)
 {
     struct uvzk__acquisition *acquisition = uvzk__calloc(1, sizeof(*acquisition));
 
@@ -276,7 +276,7 @@ void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ah
 
 /* --------------------------------------------------------- the public verbs */
 
-int uvzk_release(uvzk_acquire_t *hold, uvzk_release_cb release_cb)
+int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
 {
     if (hold == NULL || release_cb == NULL) {
         return UV_EINVAL;
@@ -302,13 +302,13 @@ int uvzk_release(uvzk_acquire_t *hold, uvzk_release_cb release_cb)
     return 0;
 }
 
-int uvzk_cancel(uvzk_acquire_t *request)
+int uvzk_hold_cancel(uvzk_hold_t *hold)
 {
-    if (request == NULL) {
+    if (hold == NULL) {
         return UV_EINVAL;
     }
-    struct uvzk__acquisition *acquisition = request->impl;
-    if (acquisition == NULL || acquisition->shell != request ||
+    struct uvzk__acquisition *acquisition = hold->impl;
+    if (acquisition == NULL || acquisition->shell != hold ||
         (acquisition->told != ASKED && acquisition->told != GRANTING)) {
         return UVZK_ESTATE;
     }
@@ -316,7 +316,7 @@ int uvzk_cancel(uvzk_acquire_t *request)
     return 0;
 }
 
-struct uvzk__claim *uvzk__hold_of(const uvzk_acquire_t *hold)
+struct uvzk__claim *uvzk__hold_of(const uvzk_hold_t *hold)
 {
     const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
 
@@ -327,28 +327,28 @@ struct uvzk__claim *uvzk__hold_of(const uvzk_acquire_t *hold)
     return acquisition->claim;
 }
 
-int uvzk_is_held(const uvzk_acquire_t *hold)
+int uvzk_hold_is_valid(const uvzk_hold_t *hold)
 {
     const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
     return claim != NULL && uvzk__claim_holds(claim);
 }
 
-int64_t uvzk_token(const uvzk_acquire_t *hold)
+int64_t uvzk_hold_token(const uvzk_hold_t *hold)
 {
     const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
     return claim == NULL ? 0 : claim->token;
 }
 
-const char *uvzk_node_path(const uvzk_acquire_t *hold)
+const char *uvzk_hold_path(const uvzk_hold_t *hold)
 {
     const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
     return claim == NULL ? NULL : uvzk__claim_node_path(claim, 0);
 }
 
-uint64_t uvzk_valid_until(const uvzk_acquire_t *hold)
+uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold)
 {
     const struct uvzk__claim *claim = uvzk__hold_of(hold);
 

@@ -30,19 +30,19 @@ enum uvzk__told {
 extern const struct uvzk__machine uvzk__acquisition_machine;
 
 struct uvzk__acquisition {
-    uvzk_acquire_t *shell;
+    uvzk_hold_t *shell;
     struct uvzk__claim *claim; /* NULL once it has nothing to do with it */
     struct uvzk__lock *lock;
     struct uvzk__link siblings; /* on claim->acquisitions */
     struct uvzk__link try_link; /* on client->claims->tries, if tried once */
     struct uvzk__telling telling;
     struct uvzk__timed timeout;
-    uvzk_acquire_cb acquire_cb;
-    uvzk_lost_cb lost_cb;
-    uvzk_queued_cb queued_cb; /* NULL once told or not wanted */
-    uvzk_release_cb release_cb;
-    uvzk_revoke_cb revoke_cb;
-    uvzk_lost_cb losing; /* called at once, not told: the hold is over; or NULL */
+    uvzk_hold_acquire_cb acquire_cb;
+    uvzk_hold_lost_cb lost_cb;
+    uvzk_hold_queued_cb queued_cb; /* NULL once told or not wanted */
+    uvzk_hold_release_cb release_cb;
+    uvzk_hold_revoke_cb revoke_cb;
+    uvzk_hold_lost_cb losing; /* called at once, not told: the hold is over; or NULL */
     struct uvzk__telling revocation;
     uint32_t revocations; /* to be told */
     uint64_t ahead;       /* to be told with queued_cb; 0: nothing to tell */
@@ -53,10 +53,9 @@ struct uvzk__acquisition {
 
 /* A new one, in ASKED, not yet attached to anything: uvzk__free() undoes it. NULL
  * when out of memory. */
-struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *,
-                                                uvzk_acquire_t *shell,
+struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *, uvzk_hold_t *shell,
                                                 const uvzk_acquire_options_t *,
-                                                uvzk_acquire_cb, uvzk_lost_cb);
+                                                uvzk_hold_acquire_cb, uvzk_hold_lost_cb);
 
 /* It begins: from here on the shell is ours until FINAL. claim may be NULL for one
  * that is ended at once. */
@@ -81,6 +80,6 @@ void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
 
 /* The claim of a hold that the user has been told of and that has neither
  * been released nor lost, the clock not looked at; else NULL. */
-struct uvzk__claim *uvzk__hold_of(const uvzk_acquire_t *hold);
+struct uvzk__claim *uvzk__hold_of(const uvzk_hold_t *hold);
 
 #endif

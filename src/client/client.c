@@ -24,7 +24,7 @@
 #define SESSION_TIMEOUT_MAX_MS 86400000U
 #define TICK_MIN_MS 10U /* a proof that comes too early is asked for again in a quarter */
 
-void uvzk_options_init_size(uvzk_options_t *options, size_t size)
+void uvzk_client_options_init_size(uvzk_client_options_t *options, size_t size)
 {
     if (options == NULL) {
         return;
@@ -33,7 +33,7 @@ void uvzk_options_init_size(uvzk_options_t *options, size_t size)
     options->size = size;
 }
 
-int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from)
+int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t *from)
 {
     if (from == NULL || from->size < sizeof(*into)) {
         return UV_EINVAL;
@@ -66,7 +66,7 @@ int uvzk__options_read(uvzk_options_t *into, const uvzk_options_t *from)
 
 /* ------------------------------------------------------------ what it is made of */
 
-static int copy_acl(struct uvzk__client *client, const uvzk_options_t *options)
+static int copy_acl(struct uvzk__client *client, const uvzk_client_options_t *options)
 {
     static const uvzk_acl_t open = {UVZK_PERM_ALL, "world", "anyone"};
     const uvzk_acl_t *from = options->acl_count > 0 ? options->acl : &open;
@@ -108,7 +108,7 @@ static int copy_namespace(struct uvzk__client *client, const char *ns)
     return status;
 }
 
-static int copy_data(struct uvzk__client *client, const uvzk_options_t *options)
+static int copy_data(struct uvzk__client *client, const uvzk_client_options_t *options)
 {
     client->life->default_data_is_address = options->default_data == NULL;
     if (options->default_data == NULL) {
@@ -157,7 +157,7 @@ struct rooms {
     struct uvzk__life life;
 };
 
-static struct uvzk__client *new_client(const uvzk_options_t *options)
+static struct uvzk__client *new_client(const uvzk_client_options_t *options)
 {
     struct rooms *rooms = uvzk__calloc(1, sizeof(*rooms));
 
@@ -178,9 +178,9 @@ static struct uvzk__client *new_client(const uvzk_options_t *options)
 }
 
 int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
-                        const uvzk_options_t *options, unsigned tuning)
+                        const uvzk_client_options_t *options, unsigned tuning)
 {
-    uvzk_options_t known;
+    uvzk_client_options_t known;
     int status = uvzk__options_read(&known, options);
 
     if (status != 0) {
@@ -259,7 +259,7 @@ int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
     return 0;
 }
 
-uvzk_state_t uvzk_client_state(const uvzk_client_t *shell)
+uvzk_client_state_t uvzk_client_state(const uvzk_client_t *shell)
 {
     const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
 

@@ -8,7 +8,7 @@
 struct uvzk__life {
     struct uvzk__client *client;
     struct uvzk__port_user user;
-    uvzk_state_cb state_cb;
+    uvzk_client_state_cb state_cb;
     uvzk_client_close_cb close_cb;
     uint32_t close_wait_ms;
     bool default_data_is_address;

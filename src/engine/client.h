@@ -23,12 +23,12 @@ struct uvzk__client {
     struct uvzk__claims *claims;           /* claim/claim.h */
     struct uvzk__life *life;               /* client/lifecycle.h */
 
-    uvzk_log_cb log_cb;
+    uvzk_client_log_cb log_cb;
     uvzk_retry_policy_t retry;
     char *ns; /* "" or "/ns" */
     void *default_data;
     size_t default_data_length;
-    uvzk_acl_cb acl_cb;
+    uvzk_client_acl_cb acl_cb;
     uvzk_acl_t *acl_entries;
     struct uvzk__acl acl;
 

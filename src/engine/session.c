@@ -35,14 +35,14 @@ void uvzk__session_init(struct uvzk__session *session)
 }
 
 /* The only writer of state. */
-static void move(struct uvzk__session *session, uvzk_state_t state,
+static void move(struct uvzk__session *session, uvzk_client_state_t state,
                  struct uvzk__session_news *news)
 {
     if (session->state == state || session->state == UVZK_STATE_CLOSED) {
         return;
     }
-    session->state =
-        (uvzk_state_t)uvzk__machine_move(&uvzk__session_machine, session->state, state);
+    session->state = (uvzk_client_state_t)uvzk__machine_move(&uvzk__session_machine,
+                                                             session->state, state);
     news->states[news->count++] = state;
 }
 

@@ -24,7 +24,7 @@
 extern const struct uvzk__machine uvzk__session_machine;
 
 struct uvzk__session {
-    uvzk_state_t state;
+    uvzk_client_state_t state;
     bool connected; /* rpcs may be submitted */
     bool ever_connected;
     int64_t session_id;    /* 0: none */
@@ -34,7 +34,7 @@ struct uvzk__session {
 
 /* At most two states to tell, in order. */
 struct uvzk__session_news {
-    uvzk_state_t states[2];
+    uvzk_client_state_t states[2];
     int count;
     bool fresh;    /* CONNECTED to a session not known before */
     bool replaced; /* and the one before was never said to have ended */

@@ -18,8 +18,8 @@ struct copy {
 };
 
 struct guarded_write {
-    uvzk_guarded_write_t *shell;
-    uvzk_guarded_write_cb cb;
+    uvzk_write_t *shell;
+    uvzk_write_cb cb;
     size_t count;
     struct copy copies[];
 };
@@ -157,8 +157,8 @@ static void written(struct uvzk__rollcall *rollcall, const struct uvzk__reply *r
                     int status, size_t failed)
 {
     struct guarded_write *write = rollcall->data;
-    uvzk_guarded_write_t *shell = write->shell;
-    uvzk_guarded_write_cb cb = write->cb;
+    uvzk_write_t *shell = write->shell;
+    uvzk_write_cb cb = write->cb;
 
     (void)reply;
     if (status == UVZK_EEXPIRED) {
@@ -179,8 +179,8 @@ static void discard(struct uvzk__rollcall *rollcall, struct guarded_write *write
     }
 }
 
-static int submit(struct uvzk__claim *claim, uvzk_guarded_write_t *shell,
-                  const uvzk_write_op_t *ops, size_t count, uvzk_guarded_write_cb cb)
+static int submit(struct uvzk__claim *claim, uvzk_write_t *shell,
+                  const uvzk_write_op_t *ops, size_t count, uvzk_write_cb cb)
 {
     struct uvzk__rollcall *rollcall = uvzk__rollcall_new(claim, count);
     struct guarded_write *write = NULL;
@@ -206,8 +206,8 @@ static int submit(struct uvzk__claim *claim, uvzk_guarded_write_t *shell,
     return 0;
 }
 
-int uvzk_guarded_write(uvzk_acquire_t *hold, uvzk_guarded_write_t *shell,
-                       const uvzk_write_op_t *ops, size_t count, uvzk_guarded_write_cb cb)
+int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *shell, const uvzk_write_op_t *ops,
+                    size_t count, uvzk_write_cb cb)
 {
     if (hold == NULL || shell == NULL || ops == NULL || count == 0 || cb == NULL) {
         return UV_EINVAL;

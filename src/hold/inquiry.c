@@ -40,7 +40,7 @@ static void verified(struct uvzk__rollcall *rollcall, const struct uvzk__reply *
     question.cb(question.shell, status);
 }
 
-int uvzk_verify(uvzk_acquire_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
+int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
 {
     if (hold == NULL || shell == NULL || cb == NULL) {
         return UV_EINVAL;
@@ -94,8 +94,8 @@ static void have_read(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
 }
 
-int uvzk_read_node(uvzk_client_t *client_shell, uvzk_read_t *shell, const char *node_path,
-                   uvzk_read_cb cb)
+int uvzk_client_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
+                     const char *node_path, uvzk_read_cb cb)
 {
     if (client_shell == NULL || shell == NULL || node_path == NULL || cb == NULL) {
         return UV_EINVAL;

@@ -9,22 +9,22 @@
 #include "uvzk.h"
 
 struct locker {
-    uvzk_locked_cb locked_cb;
-    uvzk_unlocked_cb unlocked_cb;
+    uvzk_locker_locked_cb locked_cb;
+    uvzk_locker_unlocked_cb unlocked_cb;
 };
 
-static void over(uvzk_acquire_t *hold, int status)
+static void over(uvzk_hold_t *hold, int status)
 {
     uvzk_locker_t *shell = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
     struct locker *locker = shell->impl;
-    uvzk_unlocked_cb unlocked_cb = locker->unlocked_cb;
+    uvzk_locker_unlocked_cb unlocked_cb = locker->unlocked_cb;
 
     shell->impl = NULL;
     uvzk__free(locker);
     unlocked_cb(shell, status);
 }
 
-static void acquired(uvzk_acquire_t *hold, int status)
+static void acquired(uvzk_hold_t *hold, int status)
 {
     uvzk_locker_t *shell = UVZK__CONTAINER_OF(hold, uvzk_locker_t, hold);
     const struct locker *locker = shell->impl;
@@ -36,9 +36,9 @@ static void acquired(uvzk_acquire_t *hold, int status)
     }
 }
 
-int uvzk_locker_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
-                    const uvzk_acquire_options_t *options, uvzk_locked_cb locked_cb,
-                    uvzk_unlocked_cb unlocked_cb)
+int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
+                  const uvzk_acquire_options_t *options, uvzk_locker_locked_cb locked_cb,
+                  uvzk_locker_unlocked_cb unlocked_cb)
 {
     if (lock == NULL || shell == NULL || locked_cb == NULL || unlocked_cb == NULL) {
         return UV_EINVAL;
@@ -60,5 +60,5 @@ int uvzk_locker_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
 
 int uvzk_locker_done(uvzk_locker_t *shell)
 {
-    return shell == NULL ? UV_EINVAL : uvzk_release(&shell->hold, over);
+    return shell == NULL ? UV_EINVAL : uvzk_hold_release(&shell->hold, over);
 }

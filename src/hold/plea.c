@@ -8,7 +8,7 @@ struct plea {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
     uvzk_revoke_t *shell;
-    uvzk_revoked_cb cb;
+    uvzk_revoke_cb cb;
     char *path;
 };
 
@@ -16,7 +16,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct plea *plea = UVZK__CONTAINER_OF(rpc, struct plea, rpc);
     uvzk_revoke_t *shell = plea->shell;
-    uvzk_revoked_cb cb = plea->cb;
+    uvzk_revoke_cb cb = plea->cb;
     int status = reply->status;
 
     uvzk__answered(plea->client, rpc, status, true);
@@ -40,8 +40,8 @@ static int check(const uvzk_client_t *client_shell, const uvzk_revoke_t *shell,
     return uvzk__path_validate_znode(node_path);
 }
 
-int uvzk_revoke(uvzk_client_t *client_shell, uvzk_revoke_t *shell, const char *node_path,
-                uvzk_revoked_cb cb)
+int uvzk_client_revoke(uvzk_client_t *client_shell, uvzk_revoke_t *shell,
+                       const char *node_path, uvzk_revoke_cb cb)
 {
     if (client_shell == NULL || shell == NULL || node_path == NULL || cb == NULL) {
         return UV_EINVAL;

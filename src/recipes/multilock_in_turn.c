@@ -10,7 +10,7 @@
 #include "recipes/multilock.h"
 
 struct member {
-    uvzk_acquire_t request; /* first: it is the request's own */
+    uvzk_hold_t request; /* first: it is the request's own */
     struct in_turn *in_turn;
     struct uvzk__member_error error;
     bool asked;   /* not over yet */
@@ -44,9 +44,9 @@ static void failed(struct member *member, int status)
     uvzk__claim_end(member->in_turn->claim, status);
 }
 
-static void member_released(uvzk_acquire_t *request, int status)
+static void member_released(uvzk_hold_t *hold, int status)
 {
-    struct member *member = request->data;
+    struct member *member = hold->data;
     struct uvzk__claim *claim = member->in_turn->claim;
 
     uvzk__member_error_report(&member->error, status);
@@ -60,18 +60,18 @@ static bool let_go(struct uvzk__claim *claim);
 
 /* At once: what has lost a member is not held for a moment longer. The others are let
  * go when it is told: whoever ends members may be counting on them. */
-static void member_losing(uvzk_acquire_t *request, int reason)
+static void member_losing(uvzk_hold_t *hold, int reason)
 {
-    struct member *member = request->data;
+    struct member *member = hold->data;
 
     member->granted = false;
     member->in_turn->losing = true;
     failed(member, reason);
 }
 
-static void member_lost(uvzk_acquire_t *request, int reason)
+static void member_lost(uvzk_hold_t *hold, int reason)
 {
-    struct member *member = request->data;
+    struct member *member = hold->data;
 
     (void)reason;
     member->in_turn->losing = false;
@@ -81,9 +81,9 @@ static void member_lost(uvzk_acquire_t *request, int reason)
 
 static void ask_next(struct in_turn *in_turn);
 
-static void member_acquired(uvzk_acquire_t *request, int status)
+static void member_acquired(uvzk_hold_t *hold, int status)
 {
-    struct member *member = request->data;
+    struct member *member = hold->data;
     struct in_turn *in_turn = member->in_turn;
 
     if (status != 0) {
@@ -95,7 +95,7 @@ static void member_acquired(uvzk_acquire_t *request, int status)
     }
     member->granted = true;
     in_turn->granted++;
-    ((struct uvzk__acquisition *)request->impl)->losing = member_losing;
+    ((struct uvzk__acquisition *)hold->impl)->losing = member_losing;
     ask_next(in_turn);
 }
 
@@ -128,7 +128,7 @@ static void ask_next(struct in_turn *in_turn)
         return;
     }
     for (size_t i = 0; i < in_turn->count; i++) {
-        int64_t one = uvzk_token(&in_turn->members[i].request);
+        int64_t one = uvzk_hold_token(&in_turn->members[i].request);
         token = one > token ? one : token;
     }
     uvzk__claim_grant(in_turn->claim, token);
@@ -142,9 +142,9 @@ static bool let_go(struct uvzk__claim *claim)
     for (size_t i = in_turn->losing ? 0 : in_turn->count; i > 0; i--) {
         struct member *member = &in_turn->members[i - 1];
         if (member->granted) {
-            (void)uvzk_release(&member->request, member_released);
+            (void)uvzk_hold_release(&member->request, member_released);
         } else if (member->asked) {
-            (void)uvzk_cancel(&member->request);
+            (void)uvzk_hold_cancel(&member->request);
         }
     }
     uvzk__claim_unpin(claim);

@@ -268,7 +268,7 @@ int uvzk_semaphore_mutex_init(uvzk_client_t *client, uvzk_semaphore_mutex_t *she
 
 /* ----------------------------------------------------------- the hold's leases */
 
-uint32_t uvzk_lease_count(const uvzk_acquire_t *hold)
+uint32_t uvzk_hold_lease_count(const uvzk_hold_t *hold)
 {
     const struct uvzk__claim *claim = uvzk__hold_of(hold);
     uint32_t count = 0;
@@ -279,21 +279,22 @@ uint32_t uvzk_lease_count(const uvzk_acquire_t *hold)
     return count;
 }
 
-const char *uvzk_lease_path(const uvzk_acquire_t *hold, uint32_t index)
+const char *uvzk_hold_lease_path(const uvzk_hold_t *hold, uint32_t index)
 {
     const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
     return claim == NULL ? NULL : uvzk__claim_node_path(claim, index);
 }
 
-int uvzk_return_leases(uvzk_acquire_t *hold, uint32_t leases)
+int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases)
 {
     struct uvzk__claim *claim = uvzk__hold_of(hold);
 
     if (claim == NULL) {
         return hold == NULL ? UV_EINVAL : UVZK_ENOTHELD;
     }
-    if (leases == 0 || claim->kind != &bid_kind || leases >= uvzk_lease_count(hold)) {
+    if (leases == 0 || claim->kind != &bid_kind ||
+        leases >= uvzk_hold_lease_count(hold)) {
         return UV_EINVAL;
     }
     struct uvzk__bid *bid = uvzk__bid_of(claim);

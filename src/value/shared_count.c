@@ -7,7 +7,7 @@
 struct shared_count {
     struct uvzk__value_listener listener; /* on the value */
     uvzk_shared_count_t *shell;
-    uvzk_shared_count_cb cb;
+    uvzk_shared_count_change_cb cb;
     uvzk_shared_count_close_cb close_cb;
     uvzk_value_version_t version; /* of the last value that was a count */
     int32_t count;
@@ -100,7 +100,7 @@ void uvzk__shared_count_listen(uvzk_shared_count_t *shell,
 }
 
 int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *shell,
-                           const char *path, int32_t seed, uvzk_shared_count_cb cb)
+                           const char *path, int32_t seed, uvzk_shared_count_change_cb cb)
 {
     unsigned char bytes[COUNT_BYTES];
 

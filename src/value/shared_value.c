@@ -117,7 +117,7 @@ static struct uvzk__replica *find_replica(struct uvzk__client *client, const cha
 
 int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
                            const char *path, const void *seed, size_t seed_length,
-                           uvzk_shared_value_cb cb)
+                           uvzk_shared_value_change_cb cb)
 {
     int status = check(client_shell, shell, path, seed, seed_length);
 

@@ -21,7 +21,7 @@ struct uvzk__shared_value {
     struct uvzk__link sets;      /* their callbacks are to come, value_set.h */
     struct uvzk__link listeners; /* struct uvzk__value_listener */
     struct uvzk__telling telling;
-    uvzk_shared_value_cb cb;
+    uvzk_shared_value_change_cb cb;
     uvzk_shared_value_close_cb close_cb;
     void (*dropped)(uvzk_shared_value_t *); /* freed with its client; may be NULL */
     int64_t told_mzxid;

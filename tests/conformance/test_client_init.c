@@ -12,7 +12,7 @@
 
 #include "uvzk.h"
 
-static int init_with(const uvzk_options_t *options)
+static int init_with(const uvzk_client_options_t *options)
 {
     uv_loop_t loop;
     uvzk_client_t client;
@@ -27,8 +27,8 @@ static int init_with(const uvzk_options_t *options)
 
 static int init_with_hosts(const char *hosts)
 {
-    uvzk_options_t options;
-    uvzk_options_init(&options);
+    uvzk_client_options_t options;
+    uvzk_client_options_init(&options);
     options.hosts = hosts;
     return init_with(&options);
 }
@@ -46,9 +46,9 @@ static void bad_hosts_are_refused(void **state)
 
 static void bad_options_are_refused(void **state)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     (void)state;
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "localhost:2181";
     options.proof = 99;
     assert_int_equal(init_with(&options), UV_EINVAL);
@@ -57,7 +57,7 @@ static void bad_options_are_refused(void **state)
     assert_int_equal(init_with(&options), UV_EINVAL);
 }
 
-static void init_and_close(const uvzk_options_t *options)
+static void init_and_close(const uvzk_client_options_t *options)
 {
     uv_loop_t loop;
     uvzk_client_t client;
@@ -74,9 +74,9 @@ static void times_out_of_bounds_are_refused(void **state)
 {
     static const uint32_t bad[] = {1, 499, 86400001, 1100000000, INT32_MAX, UINT32_MAX};
     static const uint32_t bad_ticks[] = {1, 9, 86400001, INT32_MAX, UINT32_MAX};
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     (void)state;
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "localhost:2181";
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         options.session_timeout_ms = bad[i];
@@ -104,12 +104,12 @@ static void an_unstarted_client_closes(void **state)
 {
     uv_loop_t loop;
     uvzk_client_t client;
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     int closed = 0;
     (void)state;
     memset(&client, 0, sizeof(client));
     client.data = &closed;
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "localhost:2181";
     assert_int_equal(uv_loop_init(&loop), 0);
     assert_int_equal(uvzk_client_init(&loop, &client, &options), 0);
@@ -140,10 +140,10 @@ struct walked {
 
 static void begin_walked(struct walked *walked, bool start)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     memset(walked, 0, sizeof(*walked));
     walked->client.data = &walked->closed;
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "127.0.0.1:1";
     assert_int_equal(uv_loop_init(&walked->loop), 0);
     assert_int_equal(uvzk_client_init(&walked->loop, &walked->client, &options), 0);

@@ -55,7 +55,7 @@ void world_end(void)
 struct world *world_new(void)
 {
     struct world *world = calloc(1, sizeof(*world));
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     uv_loop_init(&world->loop);
     assert(proxy_open(&world->loop, &world->proxy, server_port(server)) == 0);
     assert(proxy_open(&world->loop, &world->elsewhere, server_port(server)) == 0);
@@ -69,7 +69,7 @@ struct world *world_new(void)
              world_settings.no_proxy ? "" : world->elsewhere.hosts,
              world_settings.no_chroot ? "" : directory);
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts =
         world_settings.only_hosts != NULL ? world_settings.only_hosts : world->hosts;
     options.auth_scheme = world_settings.auth_scheme;

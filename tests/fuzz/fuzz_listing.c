@@ -16,7 +16,7 @@ struct stand {
     struct sim *sim;
     uvzk_client_t client;
     uvzk_rwlock_t lock; /* both halves, or the first one as a mutex */
-    uvzk_acquire_t hold;
+    uvzk_hold_t hold;
     enum uvzk__discipline discipline;
     bool shared; /* ours is a reader */
     int told;    /* callbacks of the acquire */
@@ -24,27 +24,27 @@ struct stand {
     bool held, released, closed;
 };
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct stand *stand = request->data;
+    struct stand *stand = hold->data;
 
     PROMISE(stand->told++ == 0);
     stand->status = status;
     stand->held = status == 0;
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct stand *stand = request->data;
+    struct stand *stand = hold->data;
 
     (void)reason;
     PROMISE(stand->held);
     stand->held = false;
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
-    struct stand *stand = request->data;
+    struct stand *stand = hold->data;
 
     (void)status;
     stand->released = true;
@@ -71,9 +71,10 @@ static bool comes_before(const struct stand *stand, const char *child, const cha
 static void check_grant(const struct stand *stand)
 {
     const char *names[CHILDREN_MAX];
-    const char *path = uvzk_node_path(&stand->hold);
+    const char *path = uvzk_hold_path(&stand->hold);
 
-    if (!stand->held || !uvzk_is_held(&stand->hold) || !sim_exists(stand->sim, path)) {
+    if (!stand->held || !uvzk_hold_is_valid(&stand->hold) ||
+        !sim_exists(stand->sim, path)) {
         return;
     }
     size_t count = sim_children(stand->sim, DIRECTORY, names, CHILDREN_MAX);
@@ -108,7 +109,7 @@ static void add_child(struct stand *stand, const char *name)
 static void remove_children(struct stand *stand, bool all)
 {
     const char *names[CHILDREN_MAX];
-    const char *own = stand->held ? uvzk__path_name(uvzk_node_path(&stand->hold)) : "";
+    const char *own = stand->held ? uvzk__path_name(uvzk_hold_path(&stand->hold)) : "";
     size_t count = sim_children(stand->sim, DIRECTORY, names, CHILDREN_MAX);
 
     for (size_t i = 0; i < count && i < CHILDREN_MAX; i++) {
@@ -130,7 +131,7 @@ static void remove_children(struct stand *stand, bool all)
 static void begin(struct stand *stand, uint8_t how)
 {
     struct sim_options sim_options;
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     sim_options_init(&sim_options);
     sim_options.trace = getenv("UVZK_VERBOSE") != NULL;
@@ -139,7 +140,7 @@ static void begin(struct stand *stand, uint8_t how)
     sim_options.latency_max_ms = 3;
     stand->sim = sim_new(how, &sim_options);
     (void)sim_create_by_hand(stand->sim, DIRECTORY, UVZK__PERSISTENT);
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = TIMEOUT_MS;
     stand->client.data = stand;
@@ -171,7 +172,7 @@ static void end(struct stand *stand)
     remove_children(stand, true);
     run_for(stand, 2000);
     PROMISE(stand->told == 1 && stand->status == 0 && stand->held);
-    PROMISE(uvzk_release(&stand->hold, on_released) == 0);
+    PROMISE(uvzk_hold_release(&stand->hold, on_released) == 0);
     run_for(stand, 500);
     PROMISE(stand->released);
     PROMISE(sim_children(stand->sim, DIRECTORY, NULL, 0) == 0);

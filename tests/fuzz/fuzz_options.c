@@ -9,7 +9,7 @@
 
 /* Everything that an input says, for as long as it is used. */
 struct settings {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     uvzk_acl_t acl;
     uvzk_acquire_options_t acquire;
     char *texts[TEXTS];
@@ -17,10 +17,10 @@ struct settings {
 
 static void read_settings(struct settings *settings, struct input *input)
 {
-    uvzk_options_t *options = &settings->options;
+    uvzk_client_options_t *options = &settings->options;
     uint8_t has = take_byte(input);
 
-    uvzk_options_init(options);
+    uvzk_client_options_init(options);
     options->session_timeout_ms = take_number(input);
     options->tick_ms = take_number(input);
     options->proof = take_byte(input) % 5;
@@ -53,16 +53,16 @@ static void free_settings(struct settings *settings)
     }
 }
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    int *told = request->data;
+    int *told = hold->data;
 
     *told = status == 0 ? 1 : status;
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    (void)request;
+    (void)hold;
     (void)reason;
 }
 
@@ -72,12 +72,12 @@ static void on_closed(uvzk_client_t *client)
 }
 
 /* The znode of a hold has the acquire's data, else the client's. */
-static void check_data(const struct sim *sim, const uvzk_acquire_t *hold,
+static void check_data(const struct sim *sim, const uvzk_hold_t *hold,
                        const struct settings *settings)
 {
     size_t length, expected = settings->acquire.node_data_length;
     const void *wanted = settings->acquire.node_data;
-    const void *data = sim_data(sim, uvzk_node_path(hold), &length);
+    const void *data = sim_data(sim, uvzk_hold_path(hold), &length);
 
     if (wanted == NULL) {
         wanted = settings->options.default_data;
@@ -91,7 +91,7 @@ static void check_data(const struct sim *sim, const uvzk_acquire_t *hold,
 static void use(struct sim *sim, uvzk_client_t *client, const struct settings *settings)
 {
     uvzk_mutex_t mutex = {0};
-    uvzk_acquire_t hold = {0};
+    uvzk_hold_t hold = {0};
     int told = 0, status = uvzk_mutex_init(client, &mutex, PATH);
     bool closed = false;
 
@@ -104,7 +104,7 @@ static void use(struct sim *sim, uvzk_client_t *client, const struct settings *s
         PROMISE(status == 0);
         sim_run_for(sim, 500);
     }
-    if (told == 1 && uvzk_node_path(&hold) != NULL) {
+    if (told == 1 && uvzk_hold_path(&hold) != NULL) {
         check_data(sim, &hold, settings);
     }
     PROMISE(uvzk_client_close(client, on_closed) == 0);
@@ -124,7 +124,7 @@ static void create(uvzk_client_t *client, struct uvzk__port *port,
 {
     if (uvzk__client_create(client, port, &settings->options, UVZK__TUNE_ALL) != 0) {
         PROMISE(client->impl == NULL);
-        uvzk_options_init(&settings->options);
+        uvzk_client_options_init(&settings->options);
         settings->options.hosts = "simulated:1";
         PROMISE(uvzk__client_create(client, port, &settings->options, 0) == 0);
     }

@@ -23,7 +23,7 @@ enum state { IDLE, ASKING, HOLDING, RELEASING };
 
 struct claim {
     struct seat *seat;
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     enum state state;
     bool reads;
 };
@@ -50,7 +50,7 @@ static bool holds(const struct claim *claim)
 {
     const struct seat *seat = claim->seat;
 
-    return claim->state == HOLDING && uvzk_is_held(&claim->request) &&
+    return claim->state == HOLDING && uvzk_hold_is_valid(&claim->request) &&
            sim_session_alive(seat->script->sim, uvzk_client_session_id(&seat->client));
 }
 
@@ -89,26 +89,26 @@ static void run_for(struct script *script, uint64_t ms)
     }
 }
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct claim *claim = request->data;
+    struct claim *claim = hold->data;
 
     PROMISE(claim->state == ASKING);
     claim->state = status == 0 ? HOLDING : IDLE;
-    PROMISE(status != 0 || uvzk_is_held(request));
+    PROMISE(status != 0 || uvzk_hold_is_valid(hold));
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct claim *claim = request->data;
+    struct claim *claim = hold->data;
 
     PROMISE(claim->state == HOLDING && reason < 0);
     claim->state = IDLE;
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
-    struct claim *claim = request->data;
+    struct claim *claim = hold->data;
 
     PROMISE(claim->state == RELEASING && status <= 0);
     claim->state = IDLE;
@@ -141,7 +141,7 @@ static void ask(struct claim *claim, bool reads, int64_t timeout_ms)
 static void let_go(struct claim *claim)
 {
     if (claim->state == HOLDING) {
-        PROMISE(uvzk_release(&claim->request, on_released) == 0);
+        PROMISE(uvzk_hold_release(&claim->request, on_released) == 0);
         claim->state = RELEASING;
     }
 }
@@ -149,7 +149,7 @@ static void let_go(struct claim *claim)
 static void cancel(struct claim *claim)
 {
     if (claim->state == ASKING) {
-        (void)uvzk_cancel(&claim->request); /* refused when the end is on its way */
+        (void)uvzk_hold_cancel(&claim->request); /* refused when the end is on its way */
     }
 }
 
@@ -157,7 +157,7 @@ static bool held_by_anybody(const struct script *script, const char *path)
 {
     for (int i = 0; i < SEATS; i++) {
         for (int j = 0; j < CLAIMS; j++) {
-            const char *held = uvzk_node_path(&script->seats[i].claims[j].request);
+            const char *held = uvzk_hold_path(&script->seats[i].claims[j].request);
             if (held != NULL && strcmp(held, path) == 0) {
                 return true;
             }
@@ -271,10 +271,10 @@ static void act(struct script *script, uint8_t byte, struct input *input)
 
 static void open_seat(struct seat *seat, struct script *script, unsigned tuning)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     int status;
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = TIMEOUT_MS;
     options.retry.kind = UVZK_RETRY_N_TIMES;
@@ -325,7 +325,7 @@ static bool all_idle(struct script *script)
 
     for (int i = 0; i < SEATS; i++) {
         struct seat *seat = &script->seats[i];
-        uvzk_state_t state = uvzk_client_state(&seat->client);
+        uvzk_client_state_t state = uvzk_client_state(&seat->client);
         for (int j = 0; j < CLAIMS; j++) {
             let_go(&seat->claims[j]);
             idle = idle && seat->claims[j].state == IDLE;

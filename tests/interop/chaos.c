@@ -70,20 +70,20 @@ static void on_granted(struct contestant *contestant)
 {
     struct ours *ours = (struct ours *)contestant;
     ours->since = uvzk_now();
-    ours->valid_until = uvzk_valid_until(&contestant->request);
+    ours->valid_until = uvzk_hold_valid_until(&contestant->request);
 }
 
 static void on_ended(struct contestant *contestant)
 {
     struct ours *ours = (struct ours *)contestant;
     uint64_t now = uvzk_now();
-    bool valid = uvzk_is_held(&contestant->request) != 0 || now < ours->valid_until;
+    bool valid = uvzk_hold_is_valid(&contestant->request) != 0 || now < ours->valid_until;
     holds_add(ours->holds, HOLDER_OURS, ours->since, valid ? now : ours->valid_until);
 }
 
 static void sample_ours(struct ours *ours)
 {
-    uint64_t valid_until = uvzk_valid_until(&ours->contestant.request);
+    uint64_t valid_until = uvzk_hold_valid_until(&ours->contestant.request);
     if (valid_until != 0) {
         ours->valid_until = valid_until;
     }
@@ -290,7 +290,7 @@ static void begin(char **command, int words)
     }
     lay_wires(&chaos.to_curator);
     lay_wires(&chaos.to_ours);
-    uvzk_options_t options = side_options(ensemble_hosts(ensemble), SESSION_MS);
+    uvzk_client_options_t options = side_options(ensemble_hosts(ensemble), SESSION_MS);
     for (int i = 0; i < SIDES; i++) {
         options.hosts = i == 0 ? chaos.to_ours.hosts : ensemble_hosts(ensemble);
         side_open(&chaos.sides[i], &chaos.loop, &options, paths[0]);

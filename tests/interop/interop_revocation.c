@@ -36,9 +36,9 @@ static void end(void)
     live_end(&live);
 }
 
-static void on_revoked(uvzk_acquire_t *request)
+static void on_revoked(uvzk_hold_t *hold)
 {
-    assert_ptr_equal(request, &ours.request);
+    assert_ptr_equal(hold, &ours.request);
     revoked++;
 }
 
@@ -86,7 +86,7 @@ static int we_ask(const char *node)
 {
     static uvzk_revoke_t request;
     asked = 0;
-    assert_int_equal(uvzk_revoke(&live.client, &request, node, on_asked), 0);
+    assert_int_equal(uvzk_client_revoke(&live.client, &request, node, on_asked), 0);
     assert_true(run_until_count(live.loop, &asked, 1));
     return asked_status;
 }
@@ -99,7 +99,7 @@ static void assert_curator_revokes(uvzk_lock_t *lock)
     begin();
     we_start_revocable(lock);
     assert_true(attempt_wait_granted(live.loop, &ours));
-    snprintf(node, sizeof(node), "%s", uvzk_node_path(&ours.request));
+    snprintf(node, sizeof(node), "%s", uvzk_hold_path(&ours.request));
     assert_bytes(node, "");
     /* Other data are read, the answer to a later request has come, and nothing was
      * said of them. */
@@ -146,7 +146,7 @@ static void test_curator_revokes_our_waiter(void **state)
     assert_non_null(peer_ask(&curator, "asked ", "revoke %s", node_at("/interop/m", 1)));
     assert_true(run_until_count(live.loop, &revoked, 1));
     assert_int_equal(ours.acquired, 0);
-    assert_int_equal(uvzk_cancel(&ours.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&ours.request), 0);
     assert_true(attempt_wait_told(live.loop, &ours));
     assert_int_equal(ours.status, UV_ECANCELED);
     assert_non_null(peer_ask(&curator, "released j", "release j M"));
@@ -197,7 +197,7 @@ static void test_we_revoke_curators_waiter(void **state)
     assert_true(attempt_wait_granted(live.loop, &ours));
     assert_non_null(peer_ask(&curator, "made M", "revocable M"));
     peer_say(&curator, "acquire j M");
-    assert_true(other_side_wait_watches(&live, uvzk_node_path(&ours.request)));
+    assert_true(other_side_wait_watches(&live, uvzk_hold_path(&ours.request)));
     assert_int_equal(we_ask(node_at("/interop/m", 1)), 0);
     assert_non_null(peer_expect(&curator, "revoked M"));
     assert_null(peer_heard(&curator, "granted j"));

@@ -240,12 +240,12 @@ static void test_our_downgrade_keeps_curators_writer_out(void **state)
     we_acquire(&ours, &lock.write, &ours);
     curator_queues(path, "write", 0);
     we_acquire(&more, &lock.read, &ours);
-    assert_int_equal(sequence_of(uvzk_node_path(&more.request)),
-                     sequence_of(uvzk_node_path(&ours.request)));
+    assert_int_equal(sequence_of(uvzk_hold_path(&more.request)),
+                     sequence_of(uvzk_hold_path(&ours.request)));
     assert_int_equal(more.token, ours.token);
     assert_true(attempt_release_and_wait(live.loop, &ours));
     /* Curator is woken by that, looks again, and then watches our reader. */
-    assert_true(other_side_wait_watches(&live, uvzk_node_path(&more.request)));
+    assert_true(other_side_wait_watches(&live, uvzk_hold_path(&more.request)));
     assert_null(peer_heard(&curator, "granted j"));
     assert_true(attempt_release_and_wait(live.loop, &more));
     curator_is_granted("write");

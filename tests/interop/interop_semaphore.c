@@ -56,7 +56,7 @@ static void we_take(struct attempt *attempt, uint32_t leases)
 {
     we_ask_for(attempt, leases, UVZK_WAIT_FOREVER);
     assert_true(attempt_wait_granted(live.loop, attempt));
-    assert_int_equal(uvzk_lease_count(&attempt->request), leases);
+    assert_int_equal(uvzk_hold_lease_count(&attempt->request), leases);
 }
 
 static void we_try_in_vain(uint32_t leases)
@@ -96,7 +96,7 @@ static void test_curator_waits_for_our_leases(void **state)
     /* Its first lease stands; when there is room for it, it makes the second one. */
     struct creations second = {"/interop/a/leases",
                                1 + raw_creation_count(live.raw, "/interop/a/leases")};
-    assert_int_equal(uvzk_return_leases(&ours.request, 1), 0);
+    assert_int_equal(uvzk_hold_return_leases(&ours.request, 1), 0);
     assert_true(run_until(live.loop, has_created, &second, PATIENCE_MS));
     assert_null(peer_heard(&curator, "granted k"));
     assert_true(attempt_release_and_wait(live.loop, &ours));
@@ -127,7 +127,7 @@ static void test_we_wait_for_curators_leases(void **state)
     assert_int_equal(raw_children_count(live.raw, "/interop/b/leases"), 1);
     assert_non_null(peer_ask(&curator, "released j", "release j S"));
     assert_true(attempt_wait_granted(live.loop, &ours));
-    assert_int_equal(uvzk_lease_count(&ours.request), 3);
+    assert_int_equal(uvzk_hold_lease_count(&ours.request), 3);
     assert_true(attempt_release_and_wait(live.loop, &ours));
     end("/interop/b");
 }
@@ -391,8 +391,8 @@ static void test_both_see_the_same_leases(void **state)
         assert_non_null(strstr(theirs, name));
     }
     assert_name_survives(strrchr(listing.paths[3], '/') + 1, "lock-");
-    assert_string_equal(uvzk_lease_path(&ours.request, 0), listing.paths[0]);
-    assert_string_equal(uvzk_lease_path(&ours.request, 1), listing.paths[1]);
+    assert_string_equal(uvzk_hold_lease_path(&ours.request, 0), listing.paths[0]);
+    assert_string_equal(uvzk_hold_lease_path(&ours.request, 1), listing.paths[1]);
     assert_true(attempt_release_and_wait(live.loop, &ours));
     assert_true(attempt_wait_granted(live.loop, &more));
     assert_true(attempt_release_and_wait(live.loop, &more));

@@ -10,7 +10,7 @@
 
 static void go_in(struct mix_member *member);
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     struct mix_member *member = hold->data;
     assert_int_equal(status, 0);
@@ -25,7 +25,7 @@ static void on_released(uvzk_acquire_t *hold, int status)
 }
 
 /* What a member holds at last: a writer that has downgraded, its read lock. */
-static uvzk_acquire_t *last_hold(struct mix_member *member)
+static uvzk_hold_t *last_hold(struct mix_member *member)
 {
     return member->read_lock == NULL ? &member->request : &member->reading;
 }
@@ -34,57 +34,57 @@ static uvzk_acquire_t *last_hold(struct mix_member *member)
 static void on_proved(uvzk_verify_t *proof, int status)
 {
     struct mix_member *member = proof->data;
-    uvzk_acquire_t *hold = last_hold(member);
+    uvzk_hold_t *hold = last_hold(member);
     assert_int_equal(status, 0);
     if (--member->round_trips > 0) {
-        assert_int_equal(uvzk_verify(hold, proof, on_proved), 0);
+        assert_int_equal(uvzk_hold_verify(hold, proof, on_proved), 0);
         return;
     }
-    assert_true(journal_leave(member->mix->journal, member->who, uvzk_token(hold)));
-    assert_int_equal(uvzk_release(hold, on_released), 0);
+    assert_true(journal_leave(member->mix->journal, member->who, uvzk_hold_token(hold)));
+    assert_int_equal(uvzk_hold_release(hold, on_released), 0);
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
     fail_msg("lost: %s", uvzk_strerror(reason));
 }
 
 /* The write lock goes: from here on readers may come in. */
-static void on_downgraded(uvzk_acquire_t *reading, int status)
+static void on_downgraded(uvzk_hold_t *reading, int status)
 {
     struct mix_member *member = reading->data;
     assert_int_equal(status, 0);
-    assert_int_equal(uvzk_token(reading), uvzk_token(&member->request));
-    assert_true(journal_give_back(member->mix->journal, member->who, uvzk_token(reading),
-                                  member->permits - 1));
-    assert_int_equal(uvzk_release(&member->request, on_released), 0);
-    assert_int_equal(uvzk_verify(reading, &member->proof, on_proved), 0);
+    assert_int_equal(uvzk_hold_token(reading), uvzk_hold_token(&member->request));
+    assert_true(journal_give_back(member->mix->journal, member->who,
+                                  uvzk_hold_token(reading), member->permits - 1));
+    assert_int_equal(uvzk_hold_release(&member->request, on_released), 0);
+    assert_int_equal(uvzk_hold_verify(reading, &member->proof, on_proved), 0);
 }
 
-static void acquire(struct mix_member *member, uvzk_lock_t *lock, uvzk_acquire_t *request,
-                    uvzk_acquire_cb acquire_cb)
+static void acquire(struct mix_member *member, uvzk_lock_t *lock, uvzk_hold_t *hold,
+                    uvzk_hold_acquire_cb acquire_cb)
 {
     uvzk_acquire_options_t options;
     uvzk_acquire_options_init(&options);
     options.leases = member->mix->permits_are_leases ? member->permits : 1;
     options.owner = member;
-    request->data = member;
-    assert_int_equal(uvzk_lock_acquire(lock, request, &options, acquire_cb, on_lost), 0);
+    hold->data = member;
+    assert_int_equal(uvzk_lock_acquire(lock, hold, &options, acquire_cb, on_lost), 0);
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
     struct mix_member *member = hold->data;
     assert_int_equal(status, 0);
-    assert_true(journal_take(member->mix->journal, member->who, uvzk_token(hold),
+    assert_true(journal_take(member->mix->journal, member->who, uvzk_hold_token(hold),
                              member->permits));
     if (member->mix->permits_are_leases) { /* readers may be told in any order */
-        assert_true(uvzk_token(hold) > member->mix->last_token);
-        member->mix->last_token = uvzk_token(hold);
+        assert_true(uvzk_hold_token(hold) > member->mix->last_token);
+        member->mix->last_token = uvzk_hold_token(hold);
     }
     if (member->read_lock == NULL) {
-        assert_int_equal(uvzk_verify(hold, &member->proof, on_proved), 0);
+        assert_int_equal(uvzk_hold_verify(hold, &member->proof, on_proved), 0);
     } else {
         acquire(member, member->read_lock, &member->reading, on_downgraded);
     }

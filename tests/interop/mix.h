@@ -17,8 +17,8 @@
 #define MIX_MAX 12
 
 struct mix_member {
-    uvzk_acquire_t request; /* ours, with its proof; theirs have a peer */
-    uvzk_acquire_t reading; /* what a downgrading writer goes on with */
+    uvzk_hold_t request; /* ours, with its proof; theirs have a peer */
+    uvzk_hold_t reading; /* what a downgrading writer goes on with */
     uvzk_verify_t proof;
     struct peer *peer;
     struct mix *mix;

@@ -7,12 +7,12 @@
 
 static atomic_int grants, ends; /* of all loops of the process */
 
-static struct attempt *attempt_of(uvzk_acquire_t *request)
+static struct attempt *attempt_of(uvzk_hold_t *hold)
 {
-    return request->data;
+    return hold->data;
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     struct attempt *attempt = attempt_of(hold);
     attempt->released++;
@@ -20,7 +20,7 @@ static void on_released(uvzk_acquire_t *hold, int status)
     attempt->ended_turn = ++ends;
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     struct attempt *attempt = attempt_of(hold);
     attempt->lost++;
@@ -28,14 +28,14 @@ static void on_lost(uvzk_acquire_t *hold, int reason)
     attempt->ended_turn = ++ends;
 }
 
-static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
-    struct attempt *attempt = attempt_of(request);
+    struct attempt *attempt = attempt_of(hold);
     attempt->queued++;
     attempt->ahead = ahead;
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
     struct attempt *attempt = attempt_of(hold);
     attempt->acquired++;
@@ -45,7 +45,7 @@ static void on_acquired(uvzk_acquire_t *hold, int status)
         return;
     }
     attempt->granted_turn = ++grants;
-    attempt->token = uvzk_token(hold);
+    attempt->token = uvzk_hold_token(hold);
     if (attempt->release_at_once) {
         attempt_release(attempt);
     }
@@ -89,7 +89,7 @@ int attempt_start_within(struct attempt *attempt, uvzk_mutex_t *mutex, int64_t t
 
 int attempt_release(struct attempt *attempt)
 {
-    return uvzk_release(&attempt->request, on_released);
+    return uvzk_hold_release(&attempt->request, on_released);
 }
 
 bool attempt_wait_granted(uv_loop_t *loop, struct attempt *attempt)

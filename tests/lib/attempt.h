@@ -11,7 +11,7 @@
 #define ATTEMPT_UNTOLD 9999 /* a status nobody has told yet */
 
 struct attempt {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     int queued, acquired, lost, released; /* callbacks so far */
     uint64_t ahead;                       /* told when queued */
     int status, lost_reason, release_status;

@@ -14,7 +14,7 @@ static void take_again(uv_timer_t *timer)
     take(timer->data);
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     (void)status;
     take(hold->data);
@@ -31,10 +31,10 @@ static void give_back(uv_timer_t *timer)
 {
     struct contestant *contestant = timer->data;
     end(contestant);
-    uvzk_release(&contestant->request, on_released);
+    uvzk_hold_release(&contestant->request, on_released);
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     struct contestant *contestant = hold->data;
     (void)reason;
@@ -49,21 +49,21 @@ static unsigned valid_holds(const struct contest *contest)
     unsigned count = 0;
     for (const struct contestant *one = contest->contestants; one != NULL;
          one = one->next) {
-        count += uvzk_is_held(&one->request) ? 1 : 0;
+        count += uvzk_hold_is_valid(&one->request) ? 1 : 0;
     }
     return count;
 }
 
 static void judge(struct contest *contest, const struct contestant *granted)
 {
-    int64_t token = uvzk_token(&granted->request);
+    int64_t token = uvzk_hold_token(&granted->request);
     contest->grants++;
     contest->excesses += valid_holds(contest) > contest->permits;
     contest->regressions += contest->permits == 1 && token <= contest->token;
     contest->token = token;
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
     struct contestant *contestant = hold->data;
     struct contest *contest = contestant->contest;

@@ -27,7 +27,7 @@ struct contestant {
     struct contest *contest;
     struct contestant *next;
     uvzk_lock_t *lock;
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     uv_timer_t timer;
     int grants, grants_before; /* so far, and when contest_mark was called */
     bool over;

@@ -7,7 +7,7 @@
 #include "cmocka_test.h"
 #include "run_loop.h"
 
-static void on_state(uvzk_client_t *shell, uvzk_state_t state)
+static void on_state(uvzk_client_t *shell, uvzk_client_state_t state)
 {
     struct curator_client *client = shell->data;
     client->connected += state == UVZK_STATE_CONNECTED;
@@ -30,11 +30,11 @@ static void on_closed(uvzk_client_t *shell)
 void curator_client_open(struct curator_client *client, uv_loop_t *loop,
                          const char *hosts, uint32_t session_ms, uint32_t tick_ms)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     memset(client, 0, sizeof(*client));
     client->loop = loop;
     client->client.data = client;
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = hosts;
     options.session_timeout_ms = session_ms;
     options.tick_ms = tick_ms;

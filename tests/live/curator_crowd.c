@@ -30,7 +30,7 @@ void crowd_close(struct crowd *crowd)
 
 bool worker_holds(const struct worker *worker)
 {
-    return worker->busy && uvzk_is_held(&worker->attempt.request);
+    return worker->busy && uvzk_hold_is_valid(&worker->attempt.request);
 }
 
 int crowd_holders(const struct crowd *crowd)

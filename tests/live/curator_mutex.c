@@ -14,9 +14,9 @@ static uvzk_mutex_t mutex, other_mutex;
 static struct attempt first, second;
 static int pleas;
 
-static void on_revoked(uvzk_acquire_t *request)
+static void on_revoked(uvzk_hold_t *hold)
 {
-    assert_ptr_equal(request, &first.request);
+    assert_ptr_equal(hold, &first.request);
     pleas++;
     assert_int_equal(attempt_release(&first), 0);
 }
@@ -63,9 +63,9 @@ static void ask_for_it(void)
                      0);
     assert_true(run_until_count(live.loop, &listing.told, 1));
     assert_int_equal(listing.count, 1);
-    assert_string_equal(listing.only, uvzk_node_path(&first.request));
-    assert_int_equal(uvzk_revoke(&other.client, &asking.request, listing.only, on_asked),
-                     0);
+    assert_string_equal(listing.only, uvzk_hold_path(&first.request));
+    assert_int_equal(
+        uvzk_client_revoke(&other.client, &asking.request, listing.only, on_asked), 0);
     assert_true(run_until_count(live.loop, &asking.told, 1));
     assert_int_equal(asking.status, 0);
 }

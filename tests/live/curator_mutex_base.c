@@ -132,7 +132,7 @@ static void on_locked(uvzk_locker_t *locker)
 {
     locked++;
     assert_int_equal(unlocked, 0);
-    assert_true(uvzk_is_held(&locker->hold));
+    assert_true(uvzk_hold_is_valid(&locker->hold));
     assert_true(uvzk_lock_is_held(&subjects[0].lock));
     assert_int_equal(uvzk_locker_done(locker), 0);
 }
@@ -155,7 +155,7 @@ static void test_locker(void **state)
     memset(&locker, 0, sizeof(locker));
     locked = unlocked = 0;
     assert_int_equal(
-        uvzk_locker_run(&subjects[0].lock, &locker, NULL, on_locked, on_unlocked), 0);
+        uvzk_lock_run(&subjects[0].lock, &locker, NULL, on_locked, on_unlocked), 0);
     assert_int_equal(locked, 0);
     assert_true(run_until_count(live.loop, &unlocked, 1));
     assert_int_equal(raw_children_count(live.raw, kind->holders), 0);

@@ -114,7 +114,7 @@ static void test_downgrading(void **state)
     assert_int_equal(reading.token, writing.token);
     assert_true(attempt_release_and_wait(live.loop, &writing));
     assert_true(attempt_holds(&reading));
-    assert_true(uvzk_is_held(&reading.request));
+    assert_true(uvzk_hold_is_valid(&reading.request));
     assert_false(uvzk_lock_is_held(&lock.write));
     assert_true(attempt_release_and_wait(live.loop, &reading));
     end();
@@ -139,7 +139,7 @@ static void test_contending_downgrading(void **state)
     take(&reading, &lock.read, &owner);
     assert_true(attempt_release_and_wait(live.loop, &writing));
     assert_false(run_until(live.loop, writer_got_in, NULL, 1000));
-    assert_true(uvzk_is_held(&reading.request));
+    assert_true(uvzk_hold_is_valid(&reading.request));
     assert_true(attempt_release_and_wait(live.loop, &reading));
     assert_true(attempt_wait_granted(live.loop, &contending));
     assert_true(contending.token > writing.token);
@@ -219,7 +219,7 @@ static void check_data(struct attempt *attempt, uvzk_lock_t *half, char *data)
     memset(data, 'x', strlen(data)); /* it has been copied */
     assert_true(attempt_wait_granted(live.loop, attempt));
     assert_int_equal(
-        raw_get(live.raw, uvzk_node_path(&attempt->request), text, sizeof(text)), ZOK);
+        raw_get(live.raw, uvzk_hold_path(&attempt->request), text, sizeof(text)), ZOK);
     assert_string_equal(text, "by this one");
     assert_true(attempt_release_and_wait(live.loop, attempt));
 }
@@ -244,9 +244,9 @@ static void test_lock_path(void **state)
     live_start(&live);
     make(&live.client, &lock);
     open_other();
-    assert_null(uvzk_node_path(&writing.request));
+    assert_null(uvzk_hold_path(&writing.request));
     take(&writing, &lock.write, NULL);
-    snprintf(path, sizeof(path), "%s", uvzk_node_path(&writing.request));
+    snprintf(path, sizeof(path), "%s", uvzk_hold_path(&writing.request));
     assert_int_equal(strncmp(path, LOCK "/_c_", strlen(LOCK "/_c_")), 0);
     assert_non_null(strstr(path, "-__WRIT__"));
     assert_int_equal(raw_exists(live.raw, path, NULL), ZOK);
@@ -257,9 +257,9 @@ static void test_lock_path(void **state)
                      0);
     assert_int_equal(raw_exists(live.raw, path, NULL), ZNONODE);
     assert_true(attempt_wait_granted(live.loop, &reading));
-    assert_non_null(strstr(uvzk_node_path(&reading.request), "-__READ__"));
+    assert_non_null(strstr(uvzk_hold_path(&reading.request), "-__READ__"));
     assert_true(attempt_wait_lost(live.loop, &writing));
-    assert_null(uvzk_node_path(&writing.request));
+    assert_null(uvzk_hold_path(&writing.request));
     assert_true(attempt_release_and_wait(live.loop, &reading));
     close_other();
     end();

@@ -148,7 +148,7 @@ static void test_interrupt_acquire(void **state)
     open_semaphore(1);
     take(&first, &semaphore, 1);
     wait_in_queue(&second, &semaphore);
-    assert_int_equal(uvzk_cancel(&second.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&second.request), 0);
     assert_true(attempt_wait_told(live.loop, &second));
     assert_int_equal(second.status, UV_ECANCELED);
     assert_true(live_wait_children(&live, LOCKS, 0));
@@ -326,7 +326,7 @@ static bool is_reached(void *context)
     tally->granted = tally->holding = 0;
     for (int i = 0; i < tally->count; i++) {
         tally->granted += attempts[i].acquired > 0 && attempts[i].status == 0;
-        tally->holding += uvzk_is_held(&attempts[i].request);
+        tally->holding += uvzk_hold_is_valid(&attempts[i].request);
     }
     assert_in_range(tally->holding, 0, tally->most);
     return tally->granted >= tally->wanted;
@@ -347,7 +347,7 @@ static void fill(struct tally *tally)
 static void release_some(struct tally *tally, int chunk)
 {
     for (int i = 0; i < tally->count && chunk > 0; i++) {
-        if (uvzk_is_held(&attempts[i].request)) {
+        if (uvzk_hold_is_valid(&attempts[i].request)) {
             assert_int_equal(attempt_release(&attempts[i]), 0);
             tally->holding--;
             chunk--;

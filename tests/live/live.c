@@ -27,7 +27,7 @@ int live_server_stop(void **state)
     return 0;
 }
 
-static void on_state(uvzk_client_t *client, uvzk_state_t state)
+static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
     struct live *live = client->data;
     if (live->state_count < LIVE_STATES_MAX) {
@@ -104,7 +104,7 @@ void live_begin(struct live *live)
     count_threads(live);
     live->raw = raw_open(server_hosts(live_server));
     assert_non_null(live->raw);
-    uvzk_options_init(&live->options);
+    uvzk_client_options_init(&live->options);
     live->options.hosts = server_hosts(live_server);
     live->options.session_timeout_ms = SESSION_MS;
     live->options.tick_ms = server_tick_ms(live_server);
@@ -136,7 +136,7 @@ void live_open(struct live *live)
 struct state_wait {
     const struct live *live;
     int from;
-    uvzk_state_t state;
+    uvzk_client_state_t state;
 };
 
 static bool was_told(void *context)
@@ -150,7 +150,7 @@ static bool was_told(void *context)
     return false;
 }
 
-bool live_wait_state(struct live *live, int from, uvzk_state_t state)
+bool live_wait_state(struct live *live, int from, uvzk_client_state_t state)
 {
     struct state_wait wait = {live, from, state};
     return run_until(live->loop, was_told, &wait, PATIENCE_MS);

@@ -25,10 +25,10 @@ struct live {
     uv_loop_t *loop;
     struct proxy proxy; /* used if options.hosts is its hosts */
     uvzk_client_t client;
-    uvzk_options_t options; /* yours to change between begin and start */
+    uvzk_client_options_t options; /* yours to change between begin and start */
     zhandle_t *raw;
-    int threads;                          /* of the process, without a client */
-    uvzk_state_t states[LIVE_STATES_MAX]; /* told so far */
+    int threads;                                 /* of the process, without a client */
+    uvzk_client_state_t states[LIVE_STATES_MAX]; /* told so far */
     int state_count;
     int closed; /* close callbacks so far */
     bool proxied, started;
@@ -53,7 +53,7 @@ void live_start(struct live *live);
 void live_open(struct live *live);
 
 /* Whether the state was told, after the first `from` ones, in time. */
-bool live_wait_state(struct live *live, int from, uvzk_state_t state);
+bool live_wait_state(struct live *live, int from, uvzk_client_state_t state);
 
 /* Asserts that nothing is left of the client (contenders, watches), and nothing
  * on the server (watches, ephemeral znodes); then closes the client if it is

@@ -113,8 +113,8 @@ static void test_lock_acls(void **state)
     expect_entry("/acl/parent", 0, 1, of_parents[0].perms, "world");
     expect_entry("/acl/parent/lock", 0, 2, UVZK_PERM_READ, "world");
     expect_entry("/acl/parent/lock", 1, 2, UVZK_PERM_ALL, "digest");
-    expect_contender(uvzk_node_path(&first.request));
-    (void)snprintf(asked_for, sizeof(asked_for), "%s", uvzk_node_path(&first.request));
+    expect_contender(uvzk_hold_path(&first.request));
+    (void)snprintf(asked_for, sizeof(asked_for), "%s", uvzk_hold_path(&first.request));
     asked_for[strlen(asked_for) - 10] = '\0'; /* without the number */
     assert_true(was_asked(asked_for));
     assert_true(attempt_release_and_wait(live.loop, &first));
@@ -150,7 +150,7 @@ static void test_acls_of_leases_and_downgraded_readers(void **state)
     assert_int_equal(uvzk_semaphore_init(&live.client, &semaphore, "/s", 2, NULL), 0);
     assert_int_equal(attempt_start(&first, &semaphore, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
-    expect_contender(uvzk_node_path(&first.request));
+    expect_contender(uvzk_hold_path(&first.request));
     assert_true(attempt_release_and_wait(live.loop, &first));
 
     assert_int_equal(uvzk_rwlock_init(&live.client, &rwlock, "/rw"), 0);
@@ -158,8 +158,8 @@ static void test_acls_of_leases_and_downgraded_readers(void **state)
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_int_equal(attempt_start_for(&second, &rwlock.read, &owner), 0);
     assert_true(attempt_wait_granted(live.loop, &second));
-    expect_contender(uvzk_node_path(&first.request));
-    expect_contender(uvzk_node_path(&second.request));
+    expect_contender(uvzk_hold_path(&first.request));
+    expect_contender(uvzk_hold_path(&second.request));
     assert_true(attempt_release_and_wait(live.loop, &first));
     assert_true(attempt_release_and_wait(live.loop, &second));
     for (size_t i = 0; i < asked_count; i++) {
@@ -197,7 +197,7 @@ static void test_acl_of_a_shared_value(void **state)
 static int written, write_status;
 static size_t write_failed;
 
-static void on_written(uvzk_guarded_write_t *request, int status, size_t failed)
+static void on_written(uvzk_write_t *request, int status, size_t failed)
 {
     (void)request;
     written++;
@@ -209,7 +209,7 @@ static void test_acl_of_what_is_written(void **state)
 {
     const uvzk_write_op_t good = {UVZK_WRITE_CREATE, -1, "/written", NULL, 0};
     const uvzk_write_op_t bad = {UVZK_WRITE_CREATE, -1, "/invalid", NULL, 0};
-    uvzk_guarded_write_t request = {0};
+    uvzk_write_t request = {0};
     uvzk_mutex_t mutex = {0};
     (void)state;
 
@@ -220,13 +220,11 @@ static void test_acl_of_what_is_written(void **state)
     assert_int_equal(uvzk_mutex_init(&live.client, &mutex, "/parent/lock"), 0);
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
-    assert_int_equal(uvzk_guarded_write(&first.request, &request, &good, 1, on_written),
-                     0);
+    assert_int_equal(uvzk_hold_write(&first.request, &request, &good, 1, on_written), 0);
     assert_true(run_until_count(live.loop, &written, 1));
     assert_int_equal(write_status, 0);
     expect_entry("/acl/written", 0, 1, of_parents[0].perms, "world");
-    assert_int_equal(uvzk_guarded_write(&first.request, &request, &bad, 1, on_written),
-                     0);
+    assert_int_equal(uvzk_hold_write(&first.request, &request, &bad, 1, on_written), 0);
     assert_true(run_until_count(live.loop, &written, 2));
     assert_int_equal(write_status, UVZK_EINVALIDACL);
     assert_int_equal(write_failed, 0);
@@ -274,7 +272,7 @@ static void test_older_options_have_no_provider(void **state)
     memset(&first, 0, sizeof(first));
     live_begin(&live);
     live.options.acl_cb = provide;
-    live.options.size = offsetof(uvzk_options_t, acl_cb);
+    live.options.size = offsetof(uvzk_client_options_t, acl_cb);
     live_start(&live);
     assert_int_equal(uvzk_mutex_init(&live.client, &mutex, "/older"), 0);
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);

@@ -65,7 +65,7 @@ static void serve(void)
 {
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
-    assert_true(uvzk_is_held(&first.request));
+    assert_true(uvzk_hold_is_valid(&first.request));
     assert_true(attempt_release_and_wait(live.loop, &first));
 }
 
@@ -76,7 +76,7 @@ static int put(const char *path, int mode)
 
 /* -------------------------------------------------------------- client init */
 
-static int init_and_close(const uvzk_options_t *options)
+static int init_and_close(const uvzk_client_options_t *options)
 {
     uv_loop_t loop;
     uvzk_client_t client;
@@ -94,8 +94,8 @@ static int init_and_close(const uvzk_options_t *options)
 
 static int init_with_hosts(const char *hosts)
 {
-    uvzk_options_t options;
-    uvzk_options_init(&options);
+    uvzk_client_options_t options;
+    uvzk_client_options_init(&options);
     options.hosts = hosts;
     return init_and_close(&options);
 }
@@ -176,11 +176,11 @@ static void test_refuses_long_hosts(void **state)
 
 static void test_refuses_options(void **state)
 {
-    uvzk_options_t options, good;
+    uvzk_client_options_t options, good;
     uvzk_client_t client = {.data = NULL};
     uv_loop_t loop;
     (void)state;
-    uvzk_options_init(&good);
+    uvzk_client_options_init(&good);
     good.hosts = "a:1";
     assert_int_equal(uv_loop_init(&loop), 0);
     assert_int_equal(uvzk_client_init(NULL, &client, &good), UV_EINVAL);
@@ -194,7 +194,7 @@ static void test_refuses_options(void **state)
         assert_int_equal(init_and_close(&options), (status)); \
     } while (0)
     REFUSED(UV_EINVAL, size, 0);
-    REFUSED(UV_EINVAL, size, offsetof(uvzk_options_t, session_timeout_ms) - 1);
+    REFUSED(UV_EINVAL, size, offsetof(uvzk_client_options_t, session_timeout_ms) - 1);
     REFUSED(UV_EINVAL, tick_ms, UINT32_MAX);
     REFUSED(UV_EINVAL, retry.kind, 99);
     REFUSED(UV_EINVAL, acl_count, 1);
@@ -443,7 +443,7 @@ static void test_the_longest_path_and_data(void **state)
     assert_int_equal(attempt_start(&second, &mutex, &options), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_true(attempt_wait_queued(live.loop, &second));
-    assert_int_equal(raw_exists(live.raw, uvzk_node_path(&first.request), &stat), ZOK);
+    assert_int_equal(raw_exists(live.raw, uvzk_hold_path(&first.request), &stat), ZOK);
     assert_int_equal(stat.dataLength, sizeof(bytes));
     run_for(live.loop, 300);
     assert_int_equal(second.acquired, 0); /* INT64_MAX is no time in the past */
@@ -589,12 +589,12 @@ static void test_reports_an_acl_without_delete(void **state)
 static void test_refuses_an_acl_that_is_too_large(void **state)
 {
     static char id[600001];
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     (void)state;
     memset(id, 'x', sizeof(id) - 1);
     const uvzk_acl_t acl[] = {{UVZK_PERM_ALL, "digest", id},
                               {UVZK_PERM_ALL, "digest", id}};
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = server_hosts(live_server);
     options.acl = acl;
     options.acl_count = LENGTH(acl);
@@ -740,7 +740,7 @@ static void test_a_counter_at_its_limit(void **state)
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
-    snprintf(path, sizeof(path), "%s", uvzk_node_path(&first.request));
+    snprintf(path, sizeof(path), "%s", uvzk_hold_path(&first.request));
     assert_string_equal(path + strlen(path) - 10, "2146435071");
     assert_true(attempt_wait_told(live.loop, &second));
     assert_int_equal(second.status, UVZK_EEXHAUSTED);

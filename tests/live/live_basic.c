@@ -88,13 +88,13 @@ static void test_acquires_and_releases(void **state)
     open_lock();
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
     assert_int_equal(first.acquired, 0); /* never from inside the call */
-    assert_int_equal(uvzk_token(&first.request), 0);
-    assert_null(uvzk_node_path(&first.request));
+    assert_int_equal(uvzk_hold_token(&first.request), 0);
+    assert_null(uvzk_hold_path(&first.request));
     assert_true(attempt_wait_granted(live.loop, &first));
-    assert_true(uvzk_is_held(&first.request));
+    assert_true(uvzk_hold_is_valid(&first.request));
     assert_true(uvzk_lock_is_held(&mutex));
-    assert_int_equal(raw_exists(live.raw, uvzk_node_path(&first.request), &stat), ZOK);
-    assert_int_equal(stat.czxid, uvzk_token(&first.request));
+    assert_int_equal(raw_exists(live.raw, uvzk_hold_path(&first.request), &stat), ZOK);
+    assert_int_equal(stat.czxid, uvzk_hold_token(&first.request));
     assert_int_equal(stat.ephemeralOwner, uvzk_client_session_id(&live.client));
     assert_int_equal(attempt_release(&first), 0);
     assert_int_equal(first.released, 0);
@@ -209,10 +209,10 @@ static void test_cancels_in_the_queue(void **state)
     open_lock();
     start_three();
     assert_true(attempt_wait_queued(live.loop, &third));
-    assert_int_equal(uvzk_cancel(&second.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&second.request), 0);
     assert_int_equal(second.acquired, 0);
     wait_refused(&second, UV_ECANCELED);
-    assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
     assert_true(live_wait_children(&live, LOCK, 2));
     assert_int_equal(third.acquired, 0); /* the first one still holds */
     hand_over(&first, &third);
@@ -232,7 +232,7 @@ static void test_cancels_behind_a_stranger(void **state)
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_queued(live.loop, &second));
     assert_true(run_until(live.loop, has_watches, NULL, PATIENCE_MS));
-    assert_int_equal(uvzk_cancel(&second.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&second.request), 0);
     wait_refused(&second, UV_ECANCELED);
     assert_true(run_until(live.loop, has_no_watches, NULL, PATIENCE_MS));
     assert_true(live_wait_children(&live, LOCK, 1));
@@ -247,7 +247,7 @@ static void test_cancels_at_once(void **state)
     open_lock();
     assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
     assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_int_equal(uvzk_cancel(&first.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&first.request), 0);
     wait_refused(&first, UV_ECANCELED);
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &second));
@@ -260,7 +260,7 @@ static void test_loses_a_deleted_znode(void **state)
     (void)state;
     open_lock();
     take_first();
-    assert_int_equal(raw_delete(live.raw, uvzk_node_path(&first.request)), ZOK);
+    assert_int_equal(raw_delete(live.raw, uvzk_hold_path(&first.request)), ZOK);
     assert_true(attempt_wait_lost(live.loop, &first));
     assert_int_equal(first.lost_reason, UVZK_EDELETED);
     assert_false(uvzk_lock_is_held(&mutex));
@@ -294,8 +294,8 @@ static void test_queues_again_after_its_znode_was_deleted(void **state)
     assert_int_equal(raw_delete(live.raw, made), ZOK);
     assert_true(attempt_wait_granted(live.loop, &second));
     assert_true(attempt_holds(&second));
-    assert_string_not_equal(uvzk_node_path(&second.request), path);
-    assert_int_equal(raw_exists(live.raw, uvzk_node_path(&second.request), NULL), ZOK);
+    assert_string_not_equal(uvzk_hold_path(&second.request), path);
+    assert_int_equal(raw_exists(live.raw, uvzk_hold_path(&second.request), NULL), ZOK);
     assert_true(second.token > first.token);
     assert_true(attempt_release_and_wait(live.loop, &second));
     end_without_children(LOCK);
@@ -318,10 +318,10 @@ static bool second_is_decided(void *context)
         snprintf(front, sizeof(front), "%s/%s", LOCK, names.names[0]);
     }
     raw_names_free(&names);
-    bool held = uvzk_is_held(&second.request);
+    bool held = uvzk_hold_is_valid(&second.request);
     exclusion->violations += held && strcmp(front, exclusion->stranger) == 0;
     return second.lost > 0 ||
-           (held && raw_exists(live.raw, uvzk_node_path(&second.request), NULL) == ZOK);
+           (held && raw_exists(live.raw, uvzk_hold_path(&second.request), NULL) == ZOK);
 }
 
 /* The same next to a holder of the same client, who hands over without asking
@@ -400,12 +400,12 @@ static void test_lists_participants(void **state)
     list(&listing);
     assert_int_equal(listing.status, 0);
     assert_int_equal(listing.count, 3);
-    assert_string_equal(listing.paths[0], uvzk_node_path(&first.request));
+    assert_string_equal(listing.paths[0], uvzk_hold_path(&first.request));
     assert_string_equal(listing.paths[1], made);
     assert_int_equal(live_stats(&live).foreign, 1);
     assert_int_equal(raw_delete(live.raw, made), ZOK);
     hand_over(&first, &second);
-    assert_string_equal(listing.paths[2], uvzk_node_path(&second.request));
+    assert_string_equal(listing.paths[2], uvzk_hold_path(&second.request));
     assert_true(attempt_release_and_wait(live.loop, &second));
     assert_int_equal(raw_delete(live.raw, LOCK "/no-contender"), ZOK);
     end_without_children(LOCK);
@@ -431,22 +431,22 @@ static void test_verifies_a_hold(void **state)
     memset(&question, 0, sizeof(question));
     question.request.data = &question;
     take_first();
-    assert_int_equal(uvzk_verify(&first.request, &question.request, on_verified), 0);
+    assert_int_equal(uvzk_hold_verify(&first.request, &question.request, on_verified), 0);
     assert_true(run_until_count(live.loop, &question.told, 1));
     assert_int_equal(question.status, 0);
-    assert_int_equal(raw_delete(live.raw, uvzk_node_path(&first.request)), ZOK);
-    assert_int_equal(uvzk_verify(&first.request, &question.request, on_verified), 0);
+    assert_int_equal(raw_delete(live.raw, uvzk_hold_path(&first.request)), ZOK);
+    assert_int_equal(uvzk_hold_verify(&first.request, &question.request, on_verified), 0);
     assert_true(run_until_count(live.loop, &question.told, 2));
     assert_true(question.status == UVZK_EDELETED || question.status == UVZK_ELOST);
     assert_true(attempt_wait_lost(live.loop, &first));
-    assert_int_equal(uvzk_verify(&first.request, &question.request, on_verified),
+    assert_int_equal(uvzk_hold_verify(&first.request, &question.request, on_verified),
                      UVZK_ENOTHELD);
     end_without_children(LOCK);
 }
 
 static bool was_extended(void *context)
 {
-    return uvzk_valid_until(&first.request) > *(uint64_t *)context;
+    return uvzk_hold_valid_until(&first.request) > *(uint64_t *)context;
 }
 
 static void test_proofs_extend_the_hold(void **state)
@@ -458,7 +458,7 @@ static void test_proofs_extend_the_hold(void **state)
     take_first();
     assert_int_equal(uvzk_client_session_timeout(&live.client), 3000);
     for (int i = 0; i < 3; i++) {
-        uint64_t until = uvzk_valid_until(&first.request);
+        uint64_t until = uvzk_hold_valid_until(&first.request);
         assert_true(until > uvzk_now());
         assert_true(until <= uvzk_now() + 3000);
         assert_true(run_until(live.loop, was_extended, &until, PATIENCE_MS));
@@ -478,7 +478,7 @@ static void test_puts_everything_below_the_namespace(void **state)
     start_with_lock("/ns/lock");
     take_first();
     assert_int_equal(raw_children_count(live.raw, "/app/ns/lock"), 1);
-    assert_int_equal(strncmp(uvzk_node_path(&first.request), "/app/ns/lock/_c_", 16), 0);
+    assert_int_equal(strncmp(uvzk_hold_path(&first.request), "/app/ns/lock/_c_", 16), 0);
     assert_true(attempt_release_and_wait(live.loop, &first));
     end_without_children("/app/ns/lock");
 }
@@ -496,7 +496,7 @@ static void test_chroot_must_exist_and_is_not_told(void **state)
     assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
     assert_int_equal(
-        strncmp(uvzk_node_path(&first.request), LOCK "/_c_", strlen(LOCK "/_c_")), 0);
+        strncmp(uvzk_hold_path(&first.request), LOCK "/_c_", strlen(LOCK "/_c_")), 0);
     assert_true(live_wait_children(&live, "/root" LOCK, 2));
     hand_over(&first, &second);
     assert_true(attempt_release_and_wait(live.loop, &second));
@@ -516,7 +516,7 @@ static void test_protects_znodes_by_acl(void **state)
     live.options.acl_count = 1;
     start_with_lock("/secret/lock");
     take_first();
-    const char *node = uvzk_node_path(&first.request);
+    const char *node = uvzk_hold_path(&first.request);
     assert_int_equal(raw_get(live.raw, node, text, sizeof(text)), ZNOAUTH);
     assert_int_equal(raw_delete(live.raw, node), ZNOAUTH);
     assert_int_equal(raw_create(live.raw, "/secret/lock/other"), ZNOAUTH);

@@ -99,7 +99,7 @@ static bool has_met_the_old_leader(void *context)
 static bool is_settled(void *context)
 {
     const struct scene *scene = context;
-    uvzk_state_t state = uvzk_client_state(&scene->side.client);
+    uvzk_client_state_t state = uvzk_client_state(&scene->side.client);
     return is_forgotten(scene) && state == UVZK_STATE_RECONNECTED;
 }
 
@@ -132,7 +132,7 @@ static struct scene *scene_open(void)
     }
     snprintf(hosts, sizeof(hosts), "%s,%s,%s", scene->proxies[0].hosts,
              scene->proxies[1].hosts, scene->proxies[2].hosts);
-    uvzk_options_t options = side_options(hosts, SESSION_MS);
+    uvzk_client_options_t options = side_options(hosts, SESSION_MS);
     side_open(&scene->side, &scene->loop, &options, LOCK);
     assert_int_equal(attempt_start(&scene->attempt, &scene->side.mutex, NULL), 0);
     assert_true(attempt_wait_granted(&scene->loop, &scene->attempt));
@@ -199,7 +199,7 @@ static void test_leaves_no_orphan(void **state)
     struct scene *scene = scene_open();
     elect_another(scene);
     lose_the_create(scene);
-    assert_int_equal(uvzk_cancel(&scene->attempt.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&scene->attempt.request), 0);
     assert_true(attempt_wait_told(&scene->loop, &scene->attempt));
     assert_int_equal(scene->attempt.status, UV_ECANCELED);
 

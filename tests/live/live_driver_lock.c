@@ -19,7 +19,7 @@ static struct curator_client other;
 /* ----------------------------------------------------------------------- the crowd */
 
 struct contender {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     uvzk_lock_t *lock;
     uv_timer_t work;
     int rounds;
@@ -30,7 +30,7 @@ static int holding, most, left, failures;
 
 static void begin_round(struct contender *contender);
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     struct contender *contender = hold->data;
 
@@ -43,7 +43,7 @@ static void on_released(uvzk_acquire_t *hold, int status)
     }
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
     (void)reason;
@@ -55,10 +55,10 @@ static void on_worked(uv_timer_t *timer)
     struct contender *contender = timer->data;
 
     holding--; /* from the release on it may be another's */
-    failures += uvzk_release(&contender->request, on_released) != 0;
+    failures += uvzk_hold_release(&contender->request, on_released) != 0;
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
     struct contender *contender = hold->data;
 
@@ -134,7 +134,7 @@ static void test_one_znode_for_everybody(void **state)
     open_locks("/exclusive_lock", &driver);
     assert_int_equal(attempt_start(&first, &mine, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &first));
-    assert_string_equal(uvzk_node_path(&first.request), "/exclusive_lock/lock");
+    assert_string_equal(uvzk_hold_path(&first.request), "/exclusive_lock/lock");
     assert_int_equal(raw_exists(live.raw, "/exclusive_lock/lock", &stat), ZOK);
     assert_int_equal(stat.ephemeralOwner, uvzk_client_session_id(&live.client));
     assert_int_equal(stat.czxid, first.token);
@@ -222,7 +222,7 @@ static void test_persistent_lock(void **state)
     assert_true(attempt_wait_granted(live.loop, &holds));
     assert_int_equal(attempt_start(&waits, &mine, NULL), 0);
     assert_true(attempt_wait_queued(live.loop, &waits));
-    (void)snprintf(path, sizeof(path), "%s", uvzk_node_path(&holds.request));
+    (void)snprintf(path, sizeof(path), "%s", uvzk_hold_path(&holds.request));
     int told = live.state_count;
     assert_int_equal(raw_expire_session(server_hosts(live_server), live.proxy.session_id,
                                         live.proxy.session_password),
@@ -230,7 +230,7 @@ static void test_persistent_lock(void **state)
     assert_true(live_wait_state(&live, told, UVZK_STATE_LOST));
     assert_int_equal(raw_exists(live.raw, path, NULL), ZOK);
     assert_true(live_wait_state(&live, told, UVZK_STATE_RECONNECTED));
-    assert_true(attempt_holds(&holds) && uvzk_is_held(&holds.request));
+    assert_true(attempt_holds(&holds) && uvzk_hold_is_valid(&holds.request));
     assert_int_equal(waits.acquired, 0);
     assert_true(attempt_release_and_wait(live.loop, &holds));
     assert_int_equal(raw_exists(live.raw, path, NULL), ZNONODE);
@@ -251,7 +251,7 @@ static void test_durable_hold_is_lost_by_deletion(void **state)
     open_locks(PATH, &driver);
     assert_int_equal(attempt_start(&holds, &mine, NULL), 0);
     assert_true(attempt_wait_granted(live.loop, &holds));
-    assert_int_equal(raw_delete(live.raw, uvzk_node_path(&holds.request)), ZOK);
+    assert_int_equal(raw_delete(live.raw, uvzk_hold_path(&holds.request)), ZOK);
     assert_true(attempt_wait_lost(live.loop, &holds));
     assert_int_equal(holds.lost_reason, UVZK_EDELETED);
     end(PATH);

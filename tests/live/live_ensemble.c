@@ -41,7 +41,7 @@ static struct scene *scene_open(const char *first_hosts, uint32_t session_ms)
     assert_non_null(scene);
     ensemble_is_clean = false;
     assert_int_equal(uv_loop_init(&scene->loop), 0);
-    uvzk_options_t options = side_options(first_hosts, session_ms);
+    uvzk_client_options_t options = side_options(first_hosts, session_ms);
     side_open(&scene->first, &scene->loop, &options, LOCK);
     options.hosts = ensemble_hosts(ensemble);
     side_open(&scene->second, &scene->loop, &options, LOCK);
@@ -75,7 +75,7 @@ static void assert_nothing_lost(struct scene *scene)
     assert_int_equal(uvzk_client_session_id(&scene->second.client), scene->sessions[1]);
     assert_int_equal(scene->first.lost + scene->second.lost, 0);
     assert_true(attempt_holds(&scene->holder));
-    assert_true(uvzk_is_held(&scene->holder.request));
+    assert_true(uvzk_hold_is_valid(&scene->holder.request));
     for (int i = 0; i < WAITERS; i++) {
         assert_int_equal(scene->waiters[i].acquired, 0);
     }
@@ -209,7 +209,7 @@ static void run_outage(struct outage outage)
 
     outage.begin(ensemble, follower);
     outage.begin(ensemble, leader);
-    uint64_t valid_until = uvzk_valid_until(&scene->holder.request);
+    uint64_t valid_until = uvzk_hold_valid_until(&scene->holder.request);
     assert_true(attempt_wait_lost(&scene->loop, &scene->holder));
     assert_true(uvzk_now() >= valid_until);
     assert_true(scene->holder.lost_reason == UVZK_EPROOF ||

@@ -86,13 +86,13 @@ static void sample(uv_timer_t *timer)
 {
     struct scene *scene = timer->data;
     uint64_t moment = uvzk_now();
-    uint64_t valid_until = uvzk_valid_until(&scene->holding.request);
-    if (!uvzk_is_held(&scene->holding.request)) {
+    uint64_t valid_until = uvzk_hold_valid_until(&scene->holding.request);
+    if (!uvzk_hold_is_valid(&scene->holding.request)) {
         return;
     }
     scene->last_held = moment;
     scene->valid_until = valid_until;
-    if (uvzk_is_held(&scene->contending.request)) {
+    if (uvzk_hold_is_valid(&scene->contending.request)) {
         scene->both++;
     }
 }
@@ -116,7 +116,7 @@ static struct scene *scene_open(uvzk_proof_t proof)
     assert_non_null(scene->at_follower);
     assert_int_equal(uv_loop_init(&scene->loop), 0);
 
-    uvzk_options_t options =
+    uvzk_client_options_t options =
         side_options(ensemble_hosts_of(ensemble, scene->follower), SESSION_MS);
     options.proof = (uint32_t)proof;
     side_open(&scene->holder, &scene->loop, &options, LOCK);
@@ -128,7 +128,7 @@ static struct scene *scene_open(uvzk_proof_t proof)
     assert_int_equal(attempt_start(&scene->contending, &scene->contender.mutex, NULL), 0);
     assert_true(attempt_wait_queued(&scene->loop, &scene->contending));
     snprintf(scene->path, sizeof(scene->path), "%s",
-             uvzk_node_path(&scene->holding.request));
+             uvzk_hold_path(&scene->holding.request));
     witness(scene->at_leader, scene->path);
     uv_timer_init(&scene->loop, &scene->sampling);
     scene->sampling.data = scene;
@@ -139,7 +139,7 @@ static struct scene *scene_open(uvzk_proof_t proof)
 static bool proof_has_come(void *context)
 {
     const struct scene *scene = context;
-    return uvzk_valid_until(&scene->holding.request) > scene->valid_until;
+    return uvzk_hold_valid_until(&scene->holding.request) > scene->valid_until;
 }
 
 static bool has_been_sampled(void *context)
@@ -244,8 +244,8 @@ static void test_without_a_proof_there_are_two_holders(void **state)
     assert_int_equal(raw_exists(scene->at_follower, scene->path, NULL), ZOK);
     assert_int_equal(uvzk_client_state(&scene->holder.client), UVZK_STATE_CONNECTED);
     assert_true(attempt_holds(&scene->holding));
-    assert_true(uvzk_is_held(&scene->holding.request));
-    assert_true(uvzk_is_held(&scene->contending.request));
+    assert_true(uvzk_hold_is_valid(&scene->holding.request));
+    assert_true(uvzk_hold_is_valid(&scene->contending.request));
     scene_end(scene);
 }
 

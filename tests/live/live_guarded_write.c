@@ -13,12 +13,12 @@ static uvzk_mutex_t mutex;
 static struct attempt holder;
 
 static struct {
-    uvzk_guarded_write_t request;
+    uvzk_write_t request;
     int told, status;
     size_t failed;
 } writing;
 
-static void on_written(uvzk_guarded_write_t *request, int status, size_t failed)
+static void on_written(uvzk_write_t *request, int status, size_t failed)
 {
     assert_null(request->impl);
     writing.told++;
@@ -26,11 +26,11 @@ static void on_written(uvzk_guarded_write_t *request, int status, size_t failed)
     writing.failed = failed;
 }
 
-static int ask(uvzk_acquire_t *hold, const uvzk_write_op_t *ops, size_t count)
+static int ask(uvzk_hold_t *hold, const uvzk_write_op_t *ops, size_t count)
 {
     memset(&writing, 0, sizeof(writing));
     writing.status = ATTEMPT_UNTOLD;
-    return uvzk_guarded_write(hold, &writing.request, ops, count, on_written);
+    return uvzk_hold_write(hold, &writing.request, ops, count, on_written);
 }
 
 static void expect(const uvzk_write_op_t *ops, size_t count, int status, size_t failed)
@@ -143,7 +143,7 @@ static void test_writes_nothing_after_its_znode_was_deleted(void **state)
     (void)state;
     begin();
     expect(create, 1, 0, SIZE_MAX);
-    assert_int_equal(raw_delete(live.raw, uvzk_node_path(&holder.request)), ZOK);
+    assert_int_equal(raw_delete(live.raw, uvzk_hold_path(&holder.request)), ZOK);
     expect(set, 1, UVZK_EDELETED, SIZE_MAX);
     expect_data(BASE "/a", "one");
     assert_true(attempt_wait_lost(live.loop, &holder));
@@ -267,7 +267,7 @@ static void test_all_leases_are_checked(void **state)
     assert_int_equal(ask(&leases.request, create, 1), 0);
     assert_true(run_until_count(live.loop, &writing.told, 1));
     assert_int_equal(writing.status, 0);
-    assert_int_equal(raw_delete(live.raw, uvzk_lease_path(&leases.request, 2)), ZOK);
+    assert_int_equal(raw_delete(live.raw, uvzk_hold_lease_path(&leases.request, 2)), ZOK);
     assert_int_equal(ask(&leases.request, set, 1), 0);
     assert_true(run_until_count(live.loop, &writing.told, 1));
     assert_int_equal(writing.status, UVZK_EDELETED);

@@ -113,7 +113,7 @@ static struct scene *scene_open(void)
     assert_int_equal(uv_loop_init(&scene->loop), 0);
     take_the_ticket(scene);
     open_proxies(scene, hosts, sizeof(hosts));
-    uvzk_options_t options = side_options(hosts, SESSION_MS);
+    uvzk_client_options_t options = side_options(hosts, SESSION_MS);
     side_open(&scene->side, &scene->loop, &options, "/unused");
     assert_int_equal(
         uvzk_semaphore_init(&scene->side.client, &scene->semaphore, SEMAPHORE, 1, NULL),
@@ -172,7 +172,7 @@ static void test_lease_is_counted_that_a_follower_has_not_seen(void **state)
     assert_true(asked);
     assert_true(run_until(&scene->loop, has_counted, scene, PATIENCE_MS));
     run_for(&scene->loop, QUIET_MS);
-    assert_false(uvzk_is_held(&scene->attempt.request));
+    assert_false(uvzk_hold_is_valid(&scene->attempt.request));
     assert_int_equal(scene->attempt.acquired, 0);
 
     assert_int_equal(raw_delete(scene->raw, scene->lease), ZOK);

@@ -45,7 +45,7 @@ static void begin(void)
 static void on_locked(uvzk_locker_t *locker)
 {
     work.locked++;
-    work.was_held = uvzk_is_held(&locker->hold) && locker == &work.locker;
+    work.was_held = uvzk_hold_is_valid(&locker->hold) && locker == &work.locker;
 }
 
 static void on_unlocked(uvzk_locker_t *locker, int status)
@@ -59,8 +59,7 @@ static void run(uvzk_lock_t *lock)
 {
     memset(&work, 0, sizeof(work));
     work.status = ATTEMPT_UNTOLD;
-    assert_int_equal(uvzk_locker_run(lock, &work.locker, NULL, on_locked, on_unlocked),
-                     0);
+    assert_int_equal(uvzk_lock_run(lock, &work.locker, NULL, on_locked, on_unlocked), 0);
 }
 
 static void test_locker(void **state)
@@ -97,7 +96,7 @@ static void test_a_deleted_znode_ends_the_work(void **state)
     for (size_t i = 0; i < LENGTH(locks); i++) {
         run(locks[i]);
         assert_true(run_until_count(live.loop, &work.locked, 1));
-        assert_int_equal(raw_delete(live.raw, uvzk_node_path(&work.locker.hold)), ZOK);
+        assert_int_equal(raw_delete(live.raw, uvzk_hold_path(&work.locker.hold)), ZOK);
         assert_true(run_until_count(live.loop, &work.unlocked, 1));
         assert_int_equal(work.status, UVZK_EDELETED);
         assert_int_equal(uvzk_locker_done(&work.locker), UVZK_ENOTHELD);

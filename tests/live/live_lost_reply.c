@@ -52,13 +52,13 @@ static void test_finds_its_znode_again(void **state)
     assert_true(attempt_wait_granted(live.loop, &attempt));
     assert_int_equal(raw_children(live.raw, LOCK, &names), ZOK);
     assert_int_equal(names.count, 1);
-    assert_string_equal(uvzk_node_path(&attempt.request) + strlen(LOCK "/"),
+    assert_string_equal(uvzk_hold_path(&attempt.request) + strlen(LOCK "/"),
                         names.names[0]);
     raw_names_free(&names);
     assert_int_equal(raw_creation_count(live.raw, LOCK), 1);
     struct Stat stat;
-    assert_int_equal(raw_exists(live.raw, uvzk_node_path(&attempt.request), &stat), ZOK);
-    assert_int_equal(uvzk_token(&attempt.request), stat.czxid);
+    assert_int_equal(raw_exists(live.raw, uvzk_hold_path(&attempt.request), &stat), ZOK);
+    assert_int_equal(uvzk_hold_token(&attempt.request), stat.czxid);
     assert_true(attempt_release_and_wait(live.loop, &attempt));
     end();
 }
@@ -92,7 +92,7 @@ static void test_cancelled_meanwhile_leaves_no_znode(void **state)
 {
     (void)state;
     lose_a_reply(true, UVZK_WAIT_FOREVER);
-    assert_int_equal(uvzk_cancel(&attempt.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&attempt.request), 0);
     assert_true(attempt_wait_told(live.loop, &attempt));
     assert_int_equal(attempt.status, UV_ECANCELED);
     assert_int_equal(raw_children_count(live.raw, LOCK), 1); /* out of reach */

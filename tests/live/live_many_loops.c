@@ -45,11 +45,11 @@ static void on_log(uvzk_client_t *client, int level, const char *line)
 static bool begin_one(struct worker *worker, int index)
 {
     struct one *one = &worker->clients[index];
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     char path[32];
     memset(one, 0, sizeof(*one));
     one->client.data = one;
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = server_hosts(live_server);
     options.session_timeout_ms = 10000;
     options.tick_ms = server_tick_ms(live_server);

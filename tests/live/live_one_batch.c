@@ -48,7 +48,7 @@ static void open_clients(void)
         raw_contend_to_write(live->raw, LOCK, scene.stranger, sizeof(scene.stranger)),
         ZOK);
     live_start(live);
-    uvzk_options_t options = live->options;
+    uvzk_client_options_t options = live->options;
     options.state_cb = NULL;
     assert_int_equal(uvzk_client_init(live->loop, &scene.other, &options), 0);
     assert_int_equal(uvzk_client_start(&scene.other), 0);
@@ -139,8 +139,8 @@ static void test_reader_without_a_znode_is_not_granted(void **state)
     assert_true(attempt_wait_granted(scene.live.loop, &scene.readers[0]));
     assert_true(attempt_release_and_wait(scene.live.loop, &scene.readers[0]));
     assert_true(attempt_wait_granted(scene.live.loop, &scene.writer));
-    assert_true(uvzk_is_held(&scene.writer.request));
-    assert_false(uvzk_is_held(&scene.readers[1].request));
+    assert_true(uvzk_hold_is_valid(&scene.writer.request));
+    assert_false(uvzk_hold_is_valid(&scene.readers[1].request));
     assert_int_equal(scene.readers[1].acquired, 0);
 
     /* It has queued up again, behind all others. */

@@ -73,7 +73,7 @@ static void test_get_participant_nodes_of_a_mutex(void **state)
     assert_true(attempt_wait_granted(live.loop, &attempts[0]));
     assert_true(attempt_wait_queued(live.loop, &attempts[2]));
     look(&mutex, 3, 1);
-    assert_string_equal(answer.paths[0], uvzk_node_path(&attempts[0].request));
+    assert_string_equal(answer.paths[0], uvzk_hold_path(&attempts[0].request));
     release(attempts, 3);
     look(&mutex, 0, 0);
     live_end(&live);
@@ -112,7 +112,7 @@ static void test_get_participant_nodes_of_a_read_write_lock(void **state)
     release(readers, READERS);
     assert_true(attempt_wait_granted(live.loop, &writers[0]));
     look(&lock.write, WRITERS, 1);
-    assert_string_equal(answer.paths[0], uvzk_node_path(&writers[0].request));
+    assert_string_equal(answer.paths[0], uvzk_hold_path(&writers[0].request));
     look(&lock.read, 0, 0);
     release(writers, WRITERS);
     live_end(&live);
@@ -167,7 +167,7 @@ static void on_read(uvzk_read_t *request, int status, const void *data, size_t l
 static void expect_data(const char *path, int status, const char *text)
 {
     memset(&reading, 0, sizeof(reading));
-    assert_int_equal(uvzk_read_node(&live.client, &reading.request, path, on_read), 0);
+    assert_int_equal(uvzk_client_read(&live.client, &reading.request, path, on_read), 0);
     assert_int_equal(reading.told, 0);
     assert_true(run_until_count(live.loop, &reading.told, 1));
     assert_int_equal(reading.status, status);
@@ -207,8 +207,8 @@ static void test_get_participant_nodes_of_a_semaphore(void **state)
                                                   : "/space/participants/s/locks/") ==
                     answer.paths[i]);
     }
-    expect_data(uvzk_lease_path(&holders[0].request, 1), 0, "lease data");
-    expect_data(uvzk_node_path(&holders[1].request), 0, "127.0.0.1");
+    expect_data(uvzk_hold_lease_path(&holders[0].request, 1), 0, "lease data");
+    expect_data(uvzk_hold_path(&holders[1].request), 0, "127.0.0.1");
     expect_data("/space/participants", 0, "");
     expect_data("/space/participants/t", UVZK_ENONODE, "");
     release(holders, 2);

@@ -65,7 +65,7 @@ static struct scene *scene_open(void)
     scene->for_leases.permits = 2;
     scene->for_mutex.hold_ms = scene->for_leases.hold_ms = HOLD_MS;
     scene->for_mutex.pause_ms = scene->for_leases.pause_ms = HOLD_MS;
-    uvzk_options_t options = side_options(ensemble_hosts(ensemble), SESSION_MS);
+    uvzk_client_options_t options = side_options(ensemble_hosts(ensemble), SESSION_MS);
     for (int i = 0; i < SIDES; i++) {
         side_open(&scene->sides[i], &scene->loop, &options, HELD);
         join(scene, i);
@@ -124,7 +124,7 @@ static void test_nobody_notices(void **state)
         mark(scene);
         assert_true(run_until(&scene->loop, nobody_is_left_out, scene, PATIENCE_MS));
         assert_true(attempt_holds(&scene->holder));
-        assert_true(uvzk_is_held(&scene->holder.request));
+        assert_true(uvzk_hold_is_valid(&scene->holder.request));
     }
     assert_right(&scene->for_mutex);
     assert_right(&scene->for_leases);

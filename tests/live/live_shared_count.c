@@ -43,7 +43,7 @@ static void on_count(uvzk_shared_count_t *count, int status, int32_t value)
     party->seen[party->told++] = value;
 }
 
-static void on_party_state(uvzk_client_t *client, uvzk_state_t state)
+static void on_party_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
     struct party *party = client->data;
 
@@ -59,7 +59,7 @@ static void on_party_closed(uvzk_client_t *client)
 
 static void party_open(struct party *party, const char *hosts, int32_t seed)
 {
-    uvzk_options_t options = live.options;
+    uvzk_client_options_t options = live.options;
 
     memset(party, 0, sizeof(*party));
     party->client.data = party;

@@ -26,17 +26,17 @@ struct sleeper {
     uv_timer_t asking;
     uvzk_client_t client;
     uvzk_mutex_t mutex;
-    uvzk_acquire_t requests[1 + WAITERS]; /* the first one holds */
+    uvzk_hold_t requests[1 + WAITERS]; /* the first one holds */
 };
 
 static struct sleeper sleeper;
 
-static int number_of(const uvzk_acquire_t *request)
+static int number_of(const uvzk_hold_t *hold)
 {
-    return (int)(request - sleeper.requests);
+    return (int)(hold - sleeper.requests);
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
     if (status == 0) {
         printf("%" PRIu64 " granted %d\n", uvzk_now(), number_of(hold));
@@ -46,23 +46,24 @@ static void on_acquired(uvzk_acquire_t *hold, int status)
     }
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     printf("%" PRIu64 " lost %d %s\n", uvzk_now(), number_of(hold),
            uvzk_err_name(reason));
 }
 
-static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
     (void)ahead;
-    printf("%" PRIu64 " queued %d\n", uvzk_now(), number_of(request));
+    printf("%" PRIu64 " queued %d\n", uvzk_now(), number_of(hold));
 }
 
 static void ask(uv_timer_t *timer)
 {
     (void)timer;
     uint64_t moment = uvzk_now();
-    int held = uvzk_is_held(&sleeper.requests[0]) || uvzk_lock_is_held(&sleeper.mutex);
+    int held =
+        uvzk_hold_is_valid(&sleeper.requests[0]) || uvzk_lock_is_held(&sleeper.mutex);
     printf("%" PRIu64 " held %d\n", moment, held);
 }
 
@@ -83,12 +84,12 @@ static void on_input(uv_poll_t *input, int status, int events)
 
 static int sleeper_main(const char *hosts, const char *tick)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     uvzk_acquire_options_t acquire;
     uv_poll_t input;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = hosts;
     options.session_timeout_ms = (uint32_t)atoi(SESSION_MS);
     options.tick_ms = (uint32_t)atoi(tick);

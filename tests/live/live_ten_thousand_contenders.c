@@ -13,7 +13,7 @@
 #define LINGER_MS 5
 
 struct contender {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     int number;
     int64_t token;
     int granted, released;
@@ -25,7 +25,7 @@ static struct contender *contenders, *holder;
 static int granted, released, beside_another, out_of_turn;
 static uv_timer_t linger;
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     struct contender *contender = hold->data;
     assert_int_equal(status, 0);
@@ -37,7 +37,7 @@ static void release_holder(void)
 {
     struct contender *contender = holder;
     holder = NULL;
-    assert_int_equal(uvzk_release(&contender->request, on_released), 0);
+    assert_int_equal(uvzk_hold_release(&contender->request, on_released), 0);
 }
 
 static void on_linger_end(uv_timer_t *timer)
@@ -46,7 +46,7 @@ static void on_linger_end(uv_timer_t *timer)
     release_holder();
 }
 
-static void on_acquired(uvzk_acquire_t *hold, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
     struct contender *contender = hold->data;
     assert_int_equal(status, 0);
@@ -54,7 +54,7 @@ static void on_acquired(uvzk_acquire_t *hold, int status)
     out_of_turn += contender->number != granted;
     granted++;
     contender->granted++;
-    contender->token = uvzk_token(hold);
+    contender->token = uvzk_hold_token(hold);
     holder = contender;
     if (contender->number % LINGERS_EVERY == 0) {
         uv_timer_start(&linger, on_linger_end, LINGER_MS, 0);
@@ -63,7 +63,7 @@ static void on_acquired(uvzk_acquire_t *hold, int status)
     }
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
     fail_msg("lost: %s", uvzk_strerror(reason));

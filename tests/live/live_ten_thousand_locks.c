@@ -49,7 +49,7 @@ static void check_all_held_at_once(void)
 {
     for (int i = 0; i < LOCKS; i++) {
         assert_true(attempt_holds(&locks[i].attempt));
-        assert_true(uvzk_is_held(&locks[i].attempt.request));
+        assert_true(uvzk_hold_is_valid(&locks[i].attempt.request));
     }
     assert_int_equal(server_ephemeral_count(live_server), LOCKS);
     assert_int_equal(live_stats(&live).contenders, LOCKS);

@@ -31,7 +31,7 @@ struct crowd {
     uv_check_t leaving; /* a hold lasts until the loop has polled once */
     uvzk_client_t client;
     uvzk_mutex_t mutex;
-    uvzk_acquire_t requests[CONTENDERS], *holder;
+    uvzk_hold_t requests[CONTENDERS], *holder;
     const char *fence;
     char name[32];
     int journal, started, released, failures;
@@ -54,7 +54,7 @@ static void crowd_closed(uvzk_client_t *client)
 
 static void send_one(void);
 
-static void crowd_released(uvzk_acquire_t *hold, int status)
+static void crowd_released(uvzk_hold_t *hold, int status)
 {
     (void)hold;
     if (status != 0) {
@@ -71,34 +71,34 @@ static void crowd_released(uvzk_acquire_t *hold, int status)
 
 static void leave(uv_check_t *check)
 {
-    uvzk_acquire_t *hold = crowd.holder;
+    uvzk_hold_t *hold = crowd.holder;
     uv_check_stop(check);
     crowd.holder = NULL;
-    if (!journal_leave(crowd.journal, crowd.name, uvzk_token(hold))) {
+    if (!journal_leave(crowd.journal, crowd.name, uvzk_hold_token(hold))) {
         fail_crowd("cannot write the journal");
     }
-    if (uvzk_release(hold, crowd_released) != 0) {
+    if (uvzk_hold_release(hold, crowd_released) != 0) {
         fail_crowd("cannot release");
     }
 }
 
-static void crowd_acquired(uvzk_acquire_t *hold, int status)
+static void crowd_acquired(uvzk_hold_t *hold, int status)
 {
     if (status != 0 || crowd.holder != NULL) {
         fail_crowd(status != 0 ? uvzk_strerror(status) : "two at once");
         return;
     }
     crowd.holder = hold;
-    if (!journal_enter(crowd.journal, crowd.name, uvzk_token(hold))) {
+    if (!journal_enter(crowd.journal, crowd.name, uvzk_hold_token(hold))) {
         fail_crowd("cannot write the journal");
     }
-    if (!fence_present(crowd.fence, uvzk_token(hold))) {
+    if (!fence_present(crowd.fence, uvzk_hold_token(hold))) {
         fail_crowd("the token was refused");
     }
     uv_check_start(&crowd.leaving, leave);
 }
 
-static void crowd_lost(uvzk_acquire_t *hold, int reason)
+static void crowd_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
     fail_crowd(uvzk_strerror(reason));
@@ -106,13 +106,13 @@ static void crowd_lost(uvzk_acquire_t *hold, int reason)
 
 static void send_one(void)
 {
-    uvzk_acquire_t *request = &crowd.requests[crowd.started++];
-    if (uvzk_lock_acquire(&crowd.mutex, request, NULL, crowd_acquired, crowd_lost) != 0) {
+    uvzk_hold_t *hold = &crowd.requests[crowd.started++];
+    if (uvzk_lock_acquire(&crowd.mutex, hold, NULL, crowd_acquired, crowd_lost) != 0) {
         fail_crowd("cannot acquire");
     }
 }
 
-static void crowd_state(uvzk_client_t *client, uvzk_state_t state)
+static void crowd_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
     (void)client;
     if (state == UVZK_STATE_CONNECTED) {
@@ -135,7 +135,7 @@ static void begin(uv_poll_t *input, int status, int events)
 static int crowd_main(const char *hosts, const char *tick, const char *directory)
 {
     char fence[160], journal[160];
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     uv_poll_t input;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     snprintf(crowd.name, sizeof(crowd.name), "process-%d", (int)getpid());
@@ -143,7 +143,7 @@ static int crowd_main(const char *hosts, const char *tick, const char *directory
     snprintf(journal, sizeof(journal), "%s/journal", directory);
     crowd.fence = fence;
     crowd.journal = journal_open(journal);
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = hosts;
     options.session_timeout_ms = 20000;
     options.tick_ms = (uint32_t)strtoul(tick, NULL, 10);

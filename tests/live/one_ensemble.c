@@ -52,7 +52,7 @@ int one_ensemble_make_whole(void **state)
 
 /* ------------------------------------------------------------------- sides */
 
-static void on_state(uvzk_client_t *client, uvzk_state_t state)
+static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
     struct side *side = client->data;
     side->suspended += state == UVZK_STATE_SUSPENDED;
@@ -66,10 +66,10 @@ static void on_closed(uvzk_client_t *client)
     side->closed++;
 }
 
-uvzk_options_t side_options(const char *hosts, uint32_t session_ms)
+uvzk_client_options_t side_options(const char *hosts, uint32_t session_ms)
 {
-    uvzk_options_t options;
-    uvzk_options_init(&options);
+    uvzk_client_options_t options;
+    uvzk_client_options_init(&options);
     options.hosts = hosts;
     options.session_timeout_ms = session_ms;
     options.tick_ms = ensemble_tick_ms(ensemble);
@@ -77,7 +77,7 @@ uvzk_options_t side_options(const char *hosts, uint32_t session_ms)
     return options;
 }
 
-void side_open(struct side *side, uv_loop_t *loop, const uvzk_options_t *options,
+void side_open(struct side *side, uv_loop_t *loop, const uvzk_client_options_t *options,
                const char *path)
 {
     memset(side, 0, sizeof(*side));

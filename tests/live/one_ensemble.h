@@ -32,9 +32,9 @@ struct side {
 
 /* The defaults, but for these hosts (which must stay), this session and the ensemble's
  * tick. */
-uvzk_options_t side_options(const char *hosts, uint32_t session_ms);
+uvzk_client_options_t side_options(const char *hosts, uint32_t session_ms);
 /* Initialises and starts the client, with a mutex on the path. */
-void side_open(struct side *side, uv_loop_t *loop, const uvzk_options_t *options,
+void side_open(struct side *side, uv_loop_t *loop, const uvzk_client_options_t *options,
                const char *path);
 /* Closes the client and waits for the callback. */
 void side_close(struct side *side, uv_loop_t *loop);

@@ -18,20 +18,20 @@ bool acquire_holds(const struct acquire *acquire)
 static void check_znodes(const struct acquire *acquire)
 {
     const struct sim *sim = scene_of(acquire)->sim;
-    uint32_t count = uvzk_lease_count(&acquire->request);
+    uint32_t count = uvzk_hold_lease_count(&acquire->request);
 
     assert_true(count >= acquire->leases);
     for (uint32_t i = 0; i < count && !acquire->process->killed; i++) {
         struct uvzk__stat stat;
-        assert_true(sim_stat(sim, uvzk_lease_path(&acquire->request, i), &stat));
+        assert_true(sim_stat(sim, uvzk_hold_lease_path(&acquire->request, i), &stat));
         assert_true(stat.ephemeral_owner == sim_session_id(acquire->process->port));
         assert_true(sim_session_alive(sim, stat.ephemeral_owner));
     }
 }
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct acquire *acquire = request->data;
+    struct acquire *acquire = hold->data;
 
     sim_note(scene_of(acquire)->sim, "%s is told %s", acquire->process->name,
              uvzk_err_name(status));
@@ -39,9 +39,8 @@ static void on_acquired(uvzk_acquire_t *request, int status)
     acquire->status = status;
     acquire->acquired_ms = sim_now(scene_of(acquire)->sim);
     if (status == 0) {
-        acquire->token = uvzk_token(request);
-        (void)snprintf(acquire->path, sizeof(acquire->path), "%s",
-                       uvzk_node_path(request));
+        acquire->token = uvzk_hold_token(hold);
+        (void)snprintf(acquire->path, sizeof(acquire->path), "%s", uvzk_hold_path(hold));
         check_znodes(acquire);
     }
     if (acquire->hook != NULL) {
@@ -49,9 +48,9 @@ static void on_acquired(uvzk_acquire_t *request, int status)
     }
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct acquire *acquire = request->data;
+    struct acquire *acquire = hold->data;
 
     sim_note(scene_of(acquire)->sim, "%s has lost it, %s", acquire->process->name,
              uvzk_err_name(reason));
@@ -63,9 +62,9 @@ static void on_lost(uvzk_acquire_t *request, int reason)
     }
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
-    struct acquire *acquire = request->data;
+    struct acquire *acquire = hold->data;
 
     sim_note(scene_of(acquire)->sim, "%s has released, %s", acquire->process->name,
              uvzk_err_name(status));
@@ -74,9 +73,9 @@ static void on_released(uvzk_acquire_t *request, int status)
     acquire->release_status = status;
 }
 
-static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
-    struct acquire *acquire = request->data;
+    struct acquire *acquire = hold->data;
 
     assert_int_equal(acquire->acquired, 0);
     assert_true(ahead > 0);
@@ -139,7 +138,7 @@ void acquire_take(struct acquire *acquire, struct process *process, uvzk_lock_t 
 
 void acquire_release(struct acquire *acquire)
 {
-    assert_int_equal(uvzk_release(&acquire->request, on_released), 0);
+    assert_int_equal(uvzk_hold_release(&acquire->request, on_released), 0);
 }
 
 void acquire_give_back(struct acquire *acquire)

@@ -8,7 +8,7 @@
 #include "scene.h"
 
 struct acquire {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     struct process *process;
     uvzk_lock_t *lock;
     uint32_t leases;

@@ -208,8 +208,8 @@ static void check_exclusion(const struct scene *scene)
     int64_t holder = 0; /* by its token: re-entries of one hold share it */
 
     for (const struct claim *claim = scene->claims; claim != NULL; claim = claim->next) {
-        int64_t token = uvzk_token(&claim->request);
-        if (claim->process->killed || !uvzk_is_held(&claim->request)) {
+        int64_t token = uvzk_hold_token(&claim->request);
+        if (claim->process->killed || !uvzk_hold_is_valid(&claim->request)) {
             continue;
         }
         assert_true(token > 0);
@@ -279,7 +279,7 @@ size_t scene_queue_length(const struct scene *scene)
 
 /* ------------------------------------------------------------------- processes */
 
-static void on_state(uvzk_client_t *client, uvzk_state_t state)
+static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
     struct process *process = client->data;
 
@@ -289,9 +289,9 @@ static void on_state(uvzk_client_t *client, uvzk_state_t state)
     process->states[process->state_count++] = state;
 }
 
-void process_options(uvzk_options_t *options)
+void process_options(uvzk_client_options_t *options)
 {
-    uvzk_options_init(options);
+    uvzk_client_options_init(options);
     options->hosts = "simulated:1";
     options->session_timeout_ms = SCENE_TIMEOUT_MS;
     options->retry.kind = UVZK_RETRY_N_TIMES;
@@ -301,9 +301,9 @@ void process_options(uvzk_options_t *options)
 }
 
 void process_begin(struct process *process, struct scene *scene, const char *name,
-                   const uvzk_options_t *options)
+                   const uvzk_client_options_t *options)
 {
-    uvzk_options_t usual;
+    uvzk_client_options_t usual;
 
     memset(process, 0, sizeof(*process));
     process_options(&usual);
@@ -371,7 +371,7 @@ void process_spoil_reply(struct process *process)
 
 bool process_connected(const struct process *process)
 {
-    uvzk_state_t state = uvzk_client_state(&process->client);
+    uvzk_client_state_t state = uvzk_client_state(&process->client);
 
     return state == UVZK_STATE_CONNECTED || state == UVZK_STATE_RECONNECTED;
 }
@@ -384,7 +384,8 @@ bool process_await_connected(struct process *process, uint64_t ms)
     return process_connected(process);
 }
 
-bool process_was_told(const struct process *process, size_t from, uvzk_state_t state)
+bool process_was_told(const struct process *process, size_t from,
+                      uvzk_client_state_t state)
 {
     for (size_t i = from; i < process->state_count; i++) {
         if (process->states[i] == state) {
@@ -396,9 +397,9 @@ bool process_was_told(const struct process *process, size_t from, uvzk_state_t s
 
 /* ---------------------------------------------------------------------- claims */
 
-static struct claim *claim_of(uvzk_acquire_t *request)
+static struct claim *claim_of(uvzk_hold_t *hold)
 {
-    return request->data;
+    return hold->data;
 }
 
 static struct sim *sim_of(const struct claim *claim)
@@ -410,17 +411,17 @@ static void note_hold(struct claim *claim)
 {
     struct uvzk__stat stat;
 
-    claim->token = uvzk_token(&claim->request);
+    claim->token = uvzk_hold_token(&claim->request);
     (void)snprintf(claim->path, sizeof(claim->path), "%s",
-                   uvzk_node_path(&claim->request));
+                   uvzk_hold_path(&claim->request));
     claim->owner =
         sim_stat(sim_of(claim), claim->path, &stat) ? stat.ephemeral_owner : -1;
     check_exclusion(claim->process->scene);
 }
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct claim *claim = claim_of(request);
+    struct claim *claim = claim_of(hold);
 
     sim_note(sim_of(claim), "%s is told %s", claim->process->name, uvzk_err_name(status));
     assert_int_equal(claim->acquired++, 0);
@@ -434,9 +435,9 @@ static void on_acquired(uvzk_acquire_t *request, int status)
     }
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct claim *claim = claim_of(request);
+    struct claim *claim = claim_of(hold);
 
     sim_note(sim_of(claim), "%s has lost the lock, %s", claim->process->name,
              uvzk_err_name(reason));
@@ -444,7 +445,7 @@ static void on_lost(uvzk_acquire_t *request, int reason)
     assert_int_equal(claim->status, 0);
     assert_int_equal(claim->released, 0);
     assert_int_equal(claim->lost++, 0);
-    assert_false(uvzk_is_held(request));
+    assert_false(uvzk_hold_is_valid(hold));
     claim->reason = reason;
     claim->lost_ms = sim_now(sim_of(claim));
     if (claim->hook != NULL) {
@@ -452,9 +453,9 @@ static void on_lost(uvzk_acquire_t *request, int reason)
     }
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
-    struct claim *claim = claim_of(request);
+    struct claim *claim = claim_of(hold);
 
     sim_note(sim_of(claim), "%s has released, %s", claim->process->name,
              uvzk_err_name(status));
@@ -465,9 +466,9 @@ static void on_released(uvzk_acquire_t *request, int status)
     claim->stood_when_released = sim_exists(sim_of(claim), claim->path);
 }
 
-static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
-    struct claim *claim = claim_of(request);
+    struct claim *claim = claim_of(hold);
 
     assert_int_equal(claim->acquired, 0);
     assert_true(ahead > 0);
@@ -501,7 +502,7 @@ void claim_begin(struct claim *claim, struct process *process, int64_t timeout_m
 
 void claim_release(struct claim *claim)
 {
-    assert_int_equal(uvzk_release(&claim->request, on_released), 0);
+    assert_int_equal(uvzk_hold_release(&claim->request, on_released), 0);
 }
 
 void claim_await_status(struct claim *claim, uint64_t ms, int status)

@@ -37,7 +37,7 @@ extern unsigned scene_plain, scene_tuned;
 
 /* One acquire. The counters count callbacks. */
 struct claim {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     struct process *process;
     struct claim *next;
     int acquired, queued, lost, released;
@@ -69,7 +69,7 @@ struct process {
     struct uvzk__port *port;
     uvzk_client_t client;
     uvzk_mutex_t mutex; /* of SCENE_PATH */
-    uvzk_state_t states[SCENE_STATES];
+    uvzk_client_state_t states[SCENE_STATES];
     uint64_t state_ms[SCENE_STATES];
     size_t state_count;
     int closed;  /* callbacks of uvzk_client_close */
@@ -127,8 +127,8 @@ size_t scene_queue_length(const struct scene *scene);
 
 /* Begins and starts a client. options: NULL for a few quick retries. */
 void process_begin(struct process *process, struct scene *scene, const char *name,
-                   const uvzk_options_t *options);
-void process_options(uvzk_options_t *options);
+                   const uvzk_client_options_t *options);
+void process_options(uvzk_client_options_t *options);
 void process_close(struct process *process);
 void process_expire(struct process *process); /* an operator ends its session */
 /* Its mutex, yet unused, becomes a lock with this driver, of the same path. */
@@ -142,7 +142,8 @@ void process_spoil_reply(struct process *process);
 bool process_connected(const struct process *process);
 bool process_await_connected(struct process *process, uint64_t ms);
 /* Whether it was told of this state, since the states counted `from`. */
-bool process_was_told(const struct process *process, size_t from, uvzk_state_t state);
+bool process_was_told(const struct process *process, size_t from,
+                      uvzk_client_state_t state);
 
 void claim_begin(struct claim *claim, struct process *process, int64_t timeout_ms);
 void claim_begin_for(struct claim *claim, struct process *process, void *owner,

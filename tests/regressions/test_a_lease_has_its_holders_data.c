@@ -1,5 +1,5 @@
 /* A lease that is let go changes hands without a request, znode, data and all. So it goes
- * only to who asks for the same data: getParticipantNodes and uvzk_read_node would name
+ * only to who asks for the same data: getParticipantNodes and uvzk_client_read would name
  * the holder before. */
 #include "acquire.h"
 
@@ -60,11 +60,11 @@ static void one_is_given_back(void **state, const char *data, const char *expect
     ask(&couple, &couple.first, 2, "X");
     acquire_await(&couple.first, 1000);
     assert_data(&couple, &couple.first, "X");
-    (void)strcpy(path, uvzk_lease_path(&couple.first.request, 0));
+    (void)strcpy(path, uvzk_hold_lease_path(&couple.first.request, 0));
     ask(&couple, &couple.second, 1, data);
     scene_run_for(&couple.scene, 500);
     assert_int_equal(couple.second.acquired, 0);
-    assert_int_equal(uvzk_return_leases(&couple.first.request, 1), 0);
+    assert_int_equal(uvzk_hold_return_leases(&couple.first.request, 1), 0);
     acquire_await(&couple.second, 1000);
     assert_data(&couple, &couple.second, expected);
     assert_true((strcmp(couple.second.path, path) == 0) == handed_on);

@@ -30,7 +30,7 @@ static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t
 
 static void begin(struct crowd *crowd, void *const *state)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     memset(crowd, 0, sizeof(*crowd));
     scene_begin(&crowd->scene, 1, state);
@@ -96,7 +96,7 @@ static void it_stays_valid(void **state)
     }
     uint64_t before = sim_submitted(crowd.a.port);
     scene_run_for(&crowd.scene, 3 * SCENE_TIMEOUT_MS);
-    assert_true(acquire_holds(&crowd.hold) && uvzk_is_held(&crowd.hold.request));
+    assert_true(acquire_holds(&crowd.hold) && uvzk_hold_is_valid(&crowd.hold.request));
     assert_true(sim_submitted(crowd.a.port) - before < 100);
     acquire_give_back(&crowd.hold);
     scene_end(&crowd.scene);

@@ -69,8 +69,8 @@ static int ask_more(struct world *world)
 
     begin_claim(world, &world->once, NULL, UVZK_TRY_ONCE);
     world->verify.data = world;
-    if (uvzk_is_held(&world->held.request)) {
-        asked = uvzk_verify(&world->held.request, &world->verify, on_verified) == 0;
+    if (uvzk_hold_is_valid(&world->held.request)) {
+        asked = uvzk_hold_verify(&world->held.request, &world->verify, on_verified) == 0;
         claim_release(&world->reentry);
         claim_release(&world->held);
     }
@@ -186,7 +186,7 @@ static void waiters_are_told_closed_at_once(void **state)
         process_close(&b);
         claim_await_status(&waits, 2, UVZK_ECLOSED);
         assert_true(scene_await(&scene, &b.closed, 2000));
-        assert_true(uvzk_is_held(&held.request));
+        assert_true(uvzk_hold_is_valid(&held.request));
         process_close(&a);
         assert_true(scene_await(&scene, &held.lost, 2));
         assert_int_equal(held.reason, UVZK_ECLOSED);
@@ -212,9 +212,9 @@ static void a_release_under_way_is_waited_for(void **state)
     }
 }
 
-static void never_answered(uvzk_acquire_t *request, int status)
+static void never_answered(uvzk_hold_t *hold, int status)
 {
-    (void)request;
+    (void)hold;
     (void)status;
     fail();
 }
@@ -225,7 +225,7 @@ static void a_closing_client_refuses(void **state)
     struct scene scene;
     struct process a;
     struct claim claim;
-    uvzk_acquire_t request = {0};
+    uvzk_hold_t request = {0};
     uvzk_mutex_t another = {0};
 
     scene_begin_one(&scene, 1, state, &a);

@@ -17,7 +17,7 @@ struct single {
 
 static void begin(struct single *single, uint64_t seed, void *const *state)
 {
-    uvzk_options_t no_retries;
+    uvzk_client_options_t no_retries;
 
     memset(single, 0, sizeof(*single));
     process_options(&no_retries);

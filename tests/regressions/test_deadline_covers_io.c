@@ -123,7 +123,7 @@ static void told_in_time_over_new_nodes(void **state)
         struct scene scene;
         struct process a, b;
         struct claim held, claim;
-        uvzk_options_t patient;
+        uvzk_client_options_t patient;
 
         scene_begin(&scene, seed, state);
         process_options(&patient);

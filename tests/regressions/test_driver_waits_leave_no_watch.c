@@ -79,7 +79,7 @@ static void they_do_not_add_up(void **state)
         scene_run_for(&scene, 1000);
         assert_int_equal(sim_watch_count(scene.sim), usual);
         assert_int_equal(stays.acquired, 0);
-        assert_int_equal(uvzk_cancel(&stays.request), 0);
+        assert_int_equal(uvzk_hold_cancel(&stays.request), 0);
         scene_run_for(&scene, 1000);
         assert_int_equal(sim_watch_count(scene.sim), watches_of_a_holder(kind));
         assert_int_equal(sim_armed(b.port), 0);

@@ -27,7 +27,7 @@ static void check(void *const *state, uint64_t seed, enum end end, uint64_t step
         sim_disconnect(b.port, SIM_RESET, 500);
     }
     if (end == CANCEL) {
-        assert_int_equal(uvzk_cancel(&waits.request), 0);
+        assert_int_equal(uvzk_hold_cancel(&waits.request), 0);
     } else if (end == CLOSE_MUTEX) {
         assert_int_equal(uvzk_lock_close(&b.mutex, NULL), 0);
     }
@@ -71,7 +71,7 @@ static void they_do_not_add_up(void **state)
             claim_begin(&goes[i], &b, i % 3 == 0 ? UVZK_TRY_ONCE : (int64_t)(5 * i));
         }
         scene_run_for(&scene, 1000);
-        assert_int_equal(uvzk_cancel(&goes[0].request), 0); /* it set the watch */
+        assert_int_equal(uvzk_hold_cancel(&goes[0].request), 0); /* it set the watch */
         scene_run_for(&scene, 1000);
         assert_in_range(sim_watch_count(scene.sim), 1, usual);
         assert_int_equal(stays.acquired, 0);
@@ -120,7 +120,7 @@ static void no_watch_on_what_may_not_be_deleted(void **state)
         claim_begin(&waits, &b, UVZK_WAIT_FOREVER);
         scene_run_for(&scene, 1000);
         sim_refuse(scene.sim, UVZK__RPC_DELETE, UVZK_ENOAUTH, 1);
-        assert_int_equal(uvzk_cancel(&waits.request), 0);
+        assert_int_equal(uvzk_hold_cancel(&waits.request), 0);
         scene_run_for(&scene, 1000);
         assert_int_equal(scene_queue_length(&scene), 2);
         assert_int_equal(sim_armed(b.port), 0);

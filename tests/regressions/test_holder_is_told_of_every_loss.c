@@ -78,7 +78,7 @@ static void check_loss_is_told(struct scene *scene, struct claim *claim, uint64_
     uint64_t invalid_ms = 0;
 
     while (ms-- > 0 && claim->lost == 0) {
-        invalid_ms = uvzk_is_held(&claim->request) ? 0 : invalid_ms + 1;
+        invalid_ms = uvzk_hold_is_valid(&claim->request) ? 0 : invalid_ms + 1;
         assert_in_range(invalid_ms, 0, 5);
         scene_run_for(scene, 1);
     }
@@ -93,7 +93,7 @@ static void check_nothing_is_held(const struct process *process)
     }
 }
 
-static void never_released(uvzk_acquire_t *hold, int status)
+static void never_released(uvzk_hold_t *hold, int status)
 {
     (void)hold;
     (void)status;
@@ -130,7 +130,8 @@ static void the_holder_is_told(void **state)
             assert_int_equal(reentry.lost, 1);
             assert_int_equal(reentry.reason, ways[i].reason);
             check_nothing_is_held(&a);
-            assert_int_equal(uvzk_release(&first.request, never_released), UVZK_ENOTHELD);
+            assert_int_equal(uvzk_hold_release(&first.request, never_released),
+                             UVZK_ENOTHELD);
             scene_end(&scene);
         }
     }
@@ -171,7 +172,7 @@ static void a_short_interruption_is_survived(void **state)
         assert_true(process_was_told(&a, told, UVZK_STATE_RECONNECTED));
         assert_false(process_was_told(&a, told, UVZK_STATE_LOST));
         assert_int_equal(claim.lost, 0);
-        assert_true(uvzk_is_held(&claim.request));
+        assert_true(uvzk_hold_is_valid(&claim.request));
         claim_give_back(&claim);
         scene_end(&scene);
     }
@@ -218,7 +219,7 @@ static void an_invalid_hold_is_not_re_entered(void **state)
         begin_owned(&scene, seed, state, &a, &held);
         sim_stall(a.port, 2 * SCENE_TIMEOUT_MS);
         scene_run_for(&scene, 2 * SCENE_TIMEOUT_MS - 1);
-        assert_false(uvzk_is_held(&held.request));
+        assert_false(uvzk_hold_is_valid(&held.request));
         assert_false(uvzk_lock_is_held_by(&a.mutex, OWNER));
         assert_int_equal(held.lost, 0);
         claim_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);

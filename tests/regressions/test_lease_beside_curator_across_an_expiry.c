@@ -59,7 +59,8 @@ static void both_ask(struct street *street)
 
 static uint32_t held(const struct street *street)
 {
-    bool valid = acquire_holds(&street->ours) && uvzk_is_held(&street->ours.request);
+    bool valid =
+        acquire_holds(&street->ours) && uvzk_hold_is_valid(&street->ours.request);
 
     return attempt_valid(&street->theirs) + (valid ? street->limit : 0);
 }

@@ -67,7 +67,7 @@ static void after_a_ticket_was_deleted_unheard(void **state)
     for (int i = 0; i < OTHERS; i++) {
         acquire_release(&turns.others[i]);
     }
-    assert_int_equal(uvzk_cancel(&turns.first.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&turns.first.request), 0);
     assert_int_equal(sim_children(turns.scene.sim, PATH "/locks", NULL, 0), 1);
     scene_delete_child(&turns.scene, PATH "/locks", 0);
     acquire_take(&turns.between, &turns.b, &turns.of_b, LEASES_MAX - 1);

@@ -11,7 +11,7 @@
 static void begin(struct scene *scene, struct process *process, uint64_t seed,
                   void *const *state)
 {
-    uvzk_options_t no_retries;
+    uvzk_client_options_t no_retries;
 
     process_options(&no_retries);
     no_retries.retry.max_retries = 0;

@@ -51,7 +51,7 @@ static void act(void)
     if (verb == RELEASE) {
         (void)attempt_release(&holder);
     } else if (verb == CANCEL) {
-        (void)uvzk_cancel(&waiter.request);
+        (void)uvzk_hold_cancel(&waiter.request);
     } else if (verb == CLOSE_LOCK) {
         (void)uvzk_lock_close(&mutex, NULL);
     } else if (verb == CLOSE_CLIENT) {
@@ -73,7 +73,7 @@ static void on_log(uvzk_client_t *teller, int level, const char *line)
 
 static void begin(void)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     sim = sim_new(1, NULL);
     memset(&client, 0, sizeof(client));
     memset(&mutex, 0, sizeof(mutex));
@@ -83,7 +83,7 @@ static void begin(void)
     verb = NOTHING;
     cue = NULL;
     port = sim_port_new(sim, "here");
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = 10000;
     options.log_cb = on_log;

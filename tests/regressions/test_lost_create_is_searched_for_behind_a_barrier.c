@@ -91,7 +91,7 @@ static void the_clean_up_searches_behind_a_barrier_too(void **state)
             struct search search;
 
             begin(&search, seed, state, loss);
-            assert_int_equal(uvzk_cancel(&search.claim.request), 0);
+            assert_int_equal(uvzk_hold_cancel(&search.claim.request), 0);
             claim_await_status(&search.claim, 100, UV_ECANCELED);
             scene_run_for(&search.scene, 1000);
             check_barrier_precedes_search(&search.scene, search.from);

@@ -158,9 +158,9 @@ static void of_a_change_that_a_driver_waits_for(void **state)
     }
 }
 
-static void on_revoked(uvzk_acquire_t *request)
+static void on_revoked(uvzk_hold_t *hold)
 {
-    struct acquire *acquire = request->data;
+    struct acquire *acquire = hold->data;
 
     acquire->revoked++;
 }

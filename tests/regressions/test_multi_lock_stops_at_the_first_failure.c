@@ -211,10 +211,10 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
             acquire_await(&side->bid, 1000);
             ask(&couple.sides[1], UVZK_WAIT_FOREVER);
             scene_run_for(&couple.scene, 500);
-            assert_int_equal(
-                sim_delete_by_hand(couple.scene.sim,
-                                   uvzk_lease_path(&side->bid.request, (uint32_t)member)),
-                0);
+            assert_int_equal(sim_delete_by_hand(couple.scene.sim,
+                                                uvzk_hold_lease_path(&side->bid.request,
+                                                                     (uint32_t)member)),
+                             0);
             assert_true(scene_await(&couple.scene, &side->bid.lost, 5000));
             assert_int_equal(side->bid.reason, UVZK_EDELETED);
             assert_int_equal(errors, 1);

@@ -41,7 +41,7 @@ static void writers_come_and_go(struct stage *stage, uint64_t ms)
         struct acquire *writer = &stage->writers[i % WRITERS];
         if (i >= WRITERS) {
             assert_int_equal(writer->acquired, 0);
-            assert_int_equal(uvzk_cancel(&writer->request), 0);
+            assert_int_equal(uvzk_hold_cancel(&writer->request), 0);
             assert_true(scene_await(&stage->scene, &writer->acquired, 1));
         }
         acquire_begin_for(writer, &stage->a, &stage->of_a.write, NULL);
@@ -52,7 +52,7 @@ static void writers_come_and_go(struct stage *stage, uint64_t ms)
 static void end_writers(struct stage *stage)
 {
     for (size_t i = 0; i < WRITERS; i++) {
-        assert_int_equal(uvzk_cancel(&stage->writers[i].request), 0);
+        assert_int_equal(uvzk_hold_cancel(&stage->writers[i].request), 0);
         assert_true(scene_await(&stage->scene, &stage->writers[i].acquired, 1));
     }
 }

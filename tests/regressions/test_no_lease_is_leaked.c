@@ -56,7 +56,7 @@ static void stop(struct couple *couple, enum end end)
         return;
     }
     if (end == CANCEL) {
-        assert_int_equal(uvzk_cancel(&couple->bid.request), 0);
+        assert_int_equal(uvzk_hold_cancel(&couple->bid.request), 0);
     } else if (end == CLOSE_LOCK) {
         assert_int_equal(uvzk_lock_close(&couple->of_a, NULL), 0);
     } else {

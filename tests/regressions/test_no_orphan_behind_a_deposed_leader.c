@@ -46,7 +46,7 @@ static void lose_create(struct orphan *orphan)
     sim_connect_to(orphan->a.port, OLD_LEADER);
     sim_disconnect(orphan->a.port, SIM_RESET, 0);
     scene_steps(scene, 1);
-    assert_int_equal(uvzk_cancel(&orphan->claim.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&orphan->claim.request), 0);
     claim_await_status(&orphan->claim, 1000, UV_ECANCELED);
 }
 

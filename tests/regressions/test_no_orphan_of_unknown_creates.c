@@ -54,7 +54,7 @@ static void check(void *const *state, uint64_t seed, enum end end, size_t troubl
     troubles[trouble](&a);
     scene_steps(&scene, steps % 3);
     if (end == CANCEL && claim.acquired == 0) {
-        assert_int_equal(uvzk_cancel(&claim.request), 0);
+        assert_int_equal(uvzk_hold_cancel(&claim.request), 0);
     } else if (end == CLOSE_MUTEX) {
         assert_int_equal(uvzk_lock_close(&a.mutex, NULL), 0);
     }
@@ -97,7 +97,7 @@ static void the_clean_up_survives_interruptions(void **state)
         sim_lose_reply(a.port);
         scene_steps(&scene, 4);
         for (size_t i = 0; i < 5; i++) {
-            assert_int_equal(uvzk_cancel(&claims[i].request), 0);
+            assert_int_equal(uvzk_hold_cancel(&claims[i].request), 0);
         }
         for (unsigned i = 0; i < 8; i++) {
             assert_true(process_await_connected(&a, 2000));

@@ -32,19 +32,19 @@ static void a_stopped_holder_is_valid_no_longer(void **state)
         scene_begin_queued(&scene, seed, state, &a, &stopped, &b, &next);
         scene_run_for(&scene, 1000 + sim_random(scene.sim, 5000));
         stop(&a, (unsigned)seed);
-        uint64_t until = uvzk_valid_until(&stopped.request);
+        uint64_t until = uvzk_hold_valid_until(&stopped.request);
         assert_true(until > sim_now(scene.sim));
         assert_true(until <= sim_now(scene.sim) + SCENE_TIMEOUT_MS);
 
         /* Nobody else before that moment, somebody else soon after. */
         claim_await(&next, 2 * SCENE_TIMEOUT_MS);
         assert_true(next.acquired_ms >= until);
-        assert_true(uvzk_valid_until(&stopped.request) == until);
+        assert_true(uvzk_hold_valid_until(&stopped.request) == until);
         assert_true(next.token > stopped.token);
 
         /* It wakes up, and knows before anything has reached it. */
         assert_int_equal(stopped.lost, 0);
-        assert_false(uvzk_is_held(&stopped.request));
+        assert_false(uvzk_hold_is_valid(&stopped.request));
         assert_false(uvzk_lock_is_held(&a.mutex));
         sim_resume(a.port);
         assert_true(scene_await(&scene, &stopped.lost, 100));

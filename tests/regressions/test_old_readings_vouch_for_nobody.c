@@ -149,7 +149,7 @@ static void a_reader_behind_one_that_gave_up(uint64_t seed, void *const *state)
     assert_true(scene_await_line(&stage.scene, from, "a", "children", 500));
     acquire_release(&stage.writing);
     assert_true(scene_await_line(&stage.scene, from, "a", "delete", 10));
-    assert_int_equal(uvzk_cancel(&stage.first.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&stage.first.request), 0);
     assert_true(scene_await(&stage.scene, &stage.first.acquired, 1));
     stall_between(&stage, from);
     scene_delete_child(&stage.scene, PATH, 2); /* the second one's */

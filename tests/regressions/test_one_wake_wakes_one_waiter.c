@@ -21,7 +21,7 @@ struct crowd {
 /* Sessions so long that no proof or touch falls due while requests are counted. */
 static void begin_process(struct crowd *crowd, size_t i, const char *name)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     process_options(&options);
     options.session_timeout_ms = 600000;
@@ -134,7 +134,7 @@ static void giving_up_disturbs_nobody(void **state)
             ask(crowd, i, 1);
         }
         uint64_t before = submitted(crowd, 1);
-        assert_int_equal(uvzk_cancel(&crowd->claims[4].request), 0);
+        assert_int_equal(uvzk_hold_cancel(&crowd->claims[4].request), 0);
         assert_true(scene_await(&crowd->scene, &crowd->claims[4].acquired, 10));
         scene_run_for(&crowd->scene, 500);
         assert_int_equal(submitted(crowd, 1) - before, 1); /* its delete */

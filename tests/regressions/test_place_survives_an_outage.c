@@ -20,7 +20,7 @@ struct line {
 
 static void begin(struct line *line, uint64_t seed, void *const *state)
 {
-    uvzk_options_t no_retries;
+    uvzk_client_options_t no_retries;
 
     process_options(&no_retries);
     no_retries.retry.max_retries = 0;
@@ -143,7 +143,7 @@ static void deadline_and_cancel_still_end_it(void **state)
         scene_run_for(&line.scene, 500);
         sim_disconnect(line.a.port, SIM_RESET, OUTAGE_MS);
         claim_await_status(&timed, 1600, UV_ETIMEDOUT);
-        assert_int_equal(uvzk_cancel(&line.claim.request), 0);
+        assert_int_equal(uvzk_hold_cancel(&line.claim.request), 0);
         claim_await_status(&line.claim, 10, UV_ECANCELED);
         scene_run_for(&line.scene, OUTAGE_MS + 1000);
         assert_int_equal(scene_queue_length(&line.scene), 1);

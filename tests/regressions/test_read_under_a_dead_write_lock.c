@@ -15,8 +15,8 @@ static void begin(struct writers *writers, uint64_t seed, void *const *state)
 
 static bool both_hold(const struct writers *writers)
 {
-    return uvzk_is_held(&writers->reading.request) &&
-           uvzk_is_held(&writers->next.request);
+    return uvzk_hold_is_valid(&writers->reading.request) &&
+           uvzk_hold_is_valid(&writers->next.request);
 }
 
 static void run_for(struct writers *writers, uint64_t ms)

@@ -20,7 +20,7 @@ struct couple {
 static void begin(struct couple *couple, uint64_t seed, void *const *state,
                   uint32_t retries)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     memset(couple, 0, sizeof(*couple));
     process_options(&options);

@@ -25,7 +25,7 @@ struct crowd {
 /* Sessions so long that no other proof falls due while they are counted. */
 static void begin(struct crowd *crowd, void *const *state, const char *path, size_t count)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     memset(crowd, 0, sizeof(*crowd));
     crowd->count = count;

@@ -31,7 +31,7 @@ static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t
 
 static void begin(struct client *client, void *const *state)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     memset(client, 0, sizeof(*client));
     scene_begin(&client->scene, 1, state);
@@ -79,7 +79,7 @@ static void leases_are_not_checked_in_vain(void **state)
     acquire_release(first);
     acquire_await(next, 1000);
     scene_run_for(&client.scene, 1000);
-    assert_true(uvzk_is_held(&next->request));
+    assert_true(uvzk_hold_is_valid(&next->request));
     assert_int_equal(sim_children(client.scene.sim, PATH "/locks", NULL, 0), 0);
     assert_true(sim_submitted(client.a.port) < 40);
     acquire_give_back(next);

@@ -56,7 +56,7 @@ static void check(void *const *state, size_t trouble, uint64_t before, uint64_t 
         scene_steps(&scene, before);
     }
     claim_release(&held);
-    assert_false(uvzk_is_held(&held.request));
+    assert_false(uvzk_hold_is_valid(&held.request));
     claim_begin(&again, &a, UVZK_WAIT_FOREVER);
     if (before == 0) {
         scene_steps(&scene, after);
@@ -114,14 +114,14 @@ static void the_same_process_comes_after_it(void **state)
             assert_true(scene_await(&scene, &held.released, 500));
             assert_int_equal(held.release_status, 0);
             assert_false(held.stood_when_released);
-            assert_true(uvzk_is_held(&again.request));
+            assert_true(uvzk_hold_is_valid(&again.request));
             claim_give_back(&again);
             scene_end(&scene);
         }
     }
 }
 
-static void never_told(uvzk_acquire_t *hold, int status)
+static void never_told(uvzk_hold_t *hold, int status)
 {
     (void)hold;
     (void)status;
@@ -142,10 +142,10 @@ static void a_release_under_way_is_visible(void **state)
         cut(&a);
         claim_release(&held);
         for (unsigned i = 0; i < OUTAGE_MS; i += 100) {
-            assert_false(uvzk_is_held(&held.request));
+            assert_false(uvzk_hold_is_valid(&held.request));
             assert_false(uvzk_lock_is_held(&a.mutex));
-            assert_int_equal(uvzk_release(&held.request, never_told), UVZK_ENOTHELD);
-            assert_int_equal(uvzk_cancel(&held.request), UVZK_ESTATE);
+            assert_int_equal(uvzk_hold_release(&held.request, never_told), UVZK_ENOTHELD);
+            assert_int_equal(uvzk_hold_cancel(&held.request), UVZK_ESTATE);
             uvzk_client_stats(&a.client, &stats);
             assert_int_equal(stats.contenders, 1);
             assert_int_equal(held.released, 0);

@@ -18,9 +18,9 @@ struct couple {
 /* The one whose pleas are counted; there is but one at a time. */
 static struct acquire *listening;
 
-static void on_revoked(uvzk_acquire_t *request)
+static void on_revoked(uvzk_hold_t *hold)
 {
-    assert_ptr_equal(request, &listening->request);
+    assert_ptr_equal(hold, &listening->request);
     assert_int_equal(listening->lost + listening->released, 0);
     listening->revoked++;
 }

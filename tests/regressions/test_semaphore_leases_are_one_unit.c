@@ -134,7 +134,7 @@ static void no_part_of_it_is_ever_there(void **state)
         assert_int_equal(all.acquired, 0);
         assert_int_equal(leases(&pair), 1);
         if (seed % 2 == 1) {
-            assert_int_equal(uvzk_cancel(&all.request), 0);
+            assert_int_equal(uvzk_hold_cancel(&all.request), 0);
         }
         assert_true(scene_await(&pair.scene, &all.acquired, 600));
         assert_int_equal(all.status, seed % 2 == 0 ? UV_ETIMEDOUT : UV_ECANCELED);

@@ -47,7 +47,7 @@ static void newcomers_are_refused(void **state)
                 check_refused(&scene, &refused[j]);
             }
             assert_int_equal(scene_queue_length(&scene), 2);
-            assert_true(uvzk_is_held(&last.request));
+            assert_true(uvzk_hold_is_valid(&last.request));
             assert_int_equal(waiting.acquired, 0);
             claim_give_back(&last);
             claim_await(&waiting, 1000);

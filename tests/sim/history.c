@@ -177,7 +177,7 @@ static void step_until(struct world *world, uint64_t until,
 
 static bool seat_at_rest(const struct seat *seat)
 {
-    uvzk_state_t state;
+    uvzk_client_state_t state;
 
     if (seat->client == NULL) {
         return true;

@@ -111,14 +111,14 @@ static void note(const struct ticket *ticket, const char *what, const char *how)
 }
 
 /* Every callback comes here first. */
-static struct ticket *told(uvzk_acquire_t *request, enum ticket_state expected,
+static struct ticket *told(uvzk_hold_t *hold, enum ticket_state expected,
                            const char *what, int status)
 {
-    struct ticket *ticket = request->data;
+    struct ticket *ticket = hold->data;
     struct world *world = ticket->actor->world;
 
     note(ticket, what, status == 0 ? "done" : uvzk_err_name(status));
-    if (ticket->state != expected || request != ticket->request) {
+    if (ticket->state != expected || hold != ticket->request) {
         history_fail(world, "%s callback out of order", what);
     }
     return ticket;
@@ -138,7 +138,7 @@ static void take_tokens(struct ticket *ticket)
     struct world *world = ticket->actor->world;
 
     for (int i = 0; i < ticket->share_count; i++) {
-        ticket->shares[i].token = uvzk_token(ticket->request);
+        ticket->shares[i].token = uvzk_hold_token(ticket->request);
     }
     if (world->recipe->granted != NULL) {
         world->recipe->granted(ticket);
@@ -149,9 +149,9 @@ static void take_tokens(struct ticket *ticket)
     world->result->beside += beside(&ticket->shares[0]);
 }
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct ticket *ticket = told(request, ASKING, "acquire", status);
+    struct ticket *ticket = told(hold, ASKING, "acquire", status);
     struct world *world = ticket->actor->world;
 
     if (status < 0) {
@@ -166,7 +166,7 @@ static void on_acquired(uvzk_acquire_t *request, int status)
     world->result->grants++;
     take_tokens(ticket);
     ticket->state = HOLDING;
-    if (!uvzk_is_held(request)) {
+    if (!uvzk_hold_is_valid(hold)) {
         history_fail(world, "granted, but not valid");
     }
     if (is_first(ticket)) {
@@ -176,17 +176,17 @@ static void on_acquired(uvzk_acquire_t *request, int status)
     }
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct ticket *ticket = told(request, HOLDING, "lost", reason);
+    struct ticket *ticket = told(hold, HOLDING, "lost", reason);
 
     ticket->actor->world->result->losses++;
     over(ticket);
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
-    struct ticket *ticket = told(request, RELEASING, "release", status);
+    struct ticket *ticket = told(hold, RELEASING, "release", status);
 
     if (status != 0 && status != UVZK_ELOST && status != UVZK_ECLOSED &&
         status != UVZK_EEXPIRED &&
@@ -203,9 +203,9 @@ static void on_released(uvzk_acquire_t *request, int status)
     over(ticket);
 }
 
-static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
-    struct ticket *ticket = told(request, ASKING, "queued", 0);
+    struct ticket *ticket = told(hold, ASKING, "queued", 0);
 
     if (ahead == 0) {
         history_fail(ticket->actor->world, "queued behind nobody");
@@ -306,7 +306,7 @@ static void ask(struct ticket *ticket)
 static void let_go(struct ticket *ticket)
 {
     vandal_sees_release(ticket->actor->world, ticket->path);
-    if (uvzk_release(ticket->request, on_released) == 0) {
+    if (uvzk_hold_release(ticket->request, on_released) == 0) {
         ticket->state = RELEASING;
     } else {
         history_fail(ticket->actor->world, "release refused");
@@ -335,7 +335,7 @@ static void act(struct ticket *ticket)
         break;
     case ASKING:
         if (now_of(ticket->actor) < world->end_ms && chance(world, 4) == 0 &&
-            uvzk_cancel(ticket->request) == 0) {
+            uvzk_hold_cancel(ticket->request) == 0) {
             ticket->cancelled = true;
             ticket->next_ms = UINT64_MAX;
         } else {

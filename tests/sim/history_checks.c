@@ -18,7 +18,7 @@ bool ticket_killed(const struct ticket *ticket)
 static bool holds(const struct ticket *ticket)
 {
     return ticket->actor->world->proof != UVZK_PROOF_NONE && ticket->state == HOLDING &&
-           uvzk_is_held(ticket->request) && !ticket_killed(ticket);
+           uvzk_hold_is_valid(ticket->request) && !ticket_killed(ticket);
 }
 
 /* A hold that is not valid is told to be lost, as soon as its process runs. */
@@ -27,12 +27,12 @@ static void check_told(struct ticket *ticket)
     struct world *world = ticket->actor->world;
     uint64_t now = sim_clock(ticket->actor->seat->port);
 
-    if (ticket->state != HOLDING || uvzk_is_held(ticket->request)) {
+    if (ticket->state != HOLDING || uvzk_hold_is_valid(ticket->request)) {
         ticket->ended_ms = UINT64_MAX;
         return;
     }
     if (ticket->ended_ms == UINT64_MAX) {
-        uint64_t until = uvzk_valid_until(ticket->request);
+        uint64_t until = uvzk_hold_valid_until(ticket->request);
         ticket->ended_ms = until == 0 ? now : until;
     }
     if (ticket->ended_ms > now) {

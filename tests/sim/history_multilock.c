@@ -178,7 +178,7 @@ static int64_t czxid_of(const struct ticket *ticket, const struct share *share)
     struct uvzk__stat stat;
     const char *path;
 
-    for (uint32_t i = 0; (path = uvzk_lease_path(ticket->request, i)) != NULL; i++) {
+    for (uint32_t i = 0; (path = uvzk_hold_lease_path(ticket->request, i)) != NULL; i++) {
         if (strncmp(path, history_paths[share->path], length) == 0 &&
             path[length] == '/') {
             return sim_stat(world->sim, path, &stat) ? stat.czxid : 0;
@@ -198,7 +198,7 @@ static int64_t token_of(const struct ticket *ticket, const struct share *share)
     }
     int64_t token = czxid_of(ticket, share);
     int64_t unseen =
-        ticket->actor->world->in_turn ? share->joined : uvzk_token(ticket->request);
+        ticket->actor->world->in_turn ? share->joined : uvzk_hold_token(ticket->request);
     return token != 0 ? token : unseen;
 }
 
@@ -210,19 +210,19 @@ static void granted(struct ticket *ticket)
     if (ticket->lock < FIRST_MULTI) {
         return;
     }
-    if (uvzk_lease_count(ticket->request) != (uint32_t)ticket->share_count) {
+    if (uvzk_hold_lease_count(ticket->request) != (uint32_t)ticket->share_count) {
         history_fail(world, "a multi lock is held in part");
     }
     for (int i = 0; i < ticket->share_count; i++) {
         struct share *share = &ticket->shares[i];
         share->token = token_of(ticket, share);
         if (!world->in_turn && share->token != 0 &&
-            share->token != uvzk_token(ticket->request)) {
+            share->token != uvzk_hold_token(ticket->request)) {
             history_fail(world, "not made at once: %s", history_paths[share->path]);
         }
         greatest = share->token > greatest ? share->token : greatest;
     }
-    if (uvzk_token(ticket->request) < greatest) {
+    if (uvzk_hold_token(ticket->request) < greatest) {
         history_fail(world, "the token is not the greatest");
     }
     world->result->several++;

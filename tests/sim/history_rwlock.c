@@ -45,7 +45,7 @@ static bool engaged(const struct actor *actor, int half)
         const struct ticket *ticket = &actor->tickets[i];
         if (ticket->owner != NULL && ticket->lock == half &&
             (ticket->state == ASKING ||
-             (ticket->state == HOLDING && uvzk_is_held(ticket->request)))) {
+             (ticket->state == HOLDING && uvzk_hold_is_valid(ticket->request)))) {
             return true;
         }
     }
@@ -67,12 +67,12 @@ static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
     return ticket->lock == READ || !engaged(ticket->actor, READ);
 }
 
-static void on_upgraded(uvzk_acquire_t *request, int status)
+static void on_upgraded(uvzk_hold_t *hold, int status)
 {
     if (status == 0) {
-        history_fail(request->data, "an upgrade was granted");
+        history_fail(hold->data, "an upgrade was granted");
     }
-    free(request);
+    free(hold);
 }
 
 /* The read was lost or refused just before, and that is still to be told. */
@@ -89,15 +89,15 @@ static void upgrade(struct actor *actor, uvzk_lock_t *lock)
 {
     struct world *world = actor->world;
     uvzk_acquire_options_t options;
-    uvzk_acquire_t *request = calloc(1, sizeof(*request));
+    uvzk_hold_t *hold = calloc(1, sizeof(*hold));
 
     uvzk_acquire_options_init(&options);
     options.owner = actor;
-    request->data = world;
-    int status = uvzk_lock_acquire(lock, request, &options, on_upgraded, on_upgraded);
+    hold->data = world;
+    int status = uvzk_lock_acquire(lock, hold, &options, on_upgraded, on_upgraded);
     if (status == 0) {
         expect_end_of_reads(actor);
-        (void)uvzk_cancel(request);
+        (void)uvzk_hold_cancel(hold);
         return;
     }
     if (status == UVZK_EDEADLOCK) {
@@ -105,7 +105,7 @@ static void upgrade(struct actor *actor, uvzk_lock_t *lock)
     } else if (status != UV_EIO) {
         history_fail(world, "an upgrade says %s", uvzk_err_name(status));
     }
-    free(request);
+    free(hold);
 }
 
 /* Who reads, or waits for it, and asks to write would wait for itself. */

@@ -24,9 +24,9 @@ static void open_place(struct seat *seat, int path)
 static int create_client(struct seat *seat)
 {
     const struct world *world = seat->world;
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = world->timeout_ms;
     options.proof = world->proof;

@@ -158,10 +158,10 @@ static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
     return chance(ticket->actor->world, 2) == 0;
 }
 
-static void never_acquired(uvzk_acquire_t *request, int status)
+static void never_acquired(uvzk_hold_t *hold, int status)
 {
     (void)status;
-    history_fail(request->data, "asked for more leases than there are");
+    history_fail(hold->data, "asked for more leases than there are");
 }
 
 static void provoke(struct actor *actor)
@@ -170,7 +170,7 @@ static void provoke(struct actor *actor)
     int path = (int)chance(world, (uint64_t)world->path_count);
     struct place *place = &actor->seat->places[path];
     uvzk_acquire_options_t options;
-    uvzk_acquire_t request = {.data = world};
+    uvzk_hold_t request = {.data = world};
 
     if (world->max_leases[path] == 0 || place->closing[0] || chance(world, 50) != 0) {
         return;
@@ -188,16 +188,17 @@ static bool return_some(struct ticket *ticket)
     struct world *world = ticket->actor->world;
     struct share *share = &ticket->shares[0];
 
-    if (share->leases == 1 || !uvzk_is_held(ticket->request) || chance(world, 3) != 0) {
+    if (share->leases == 1 || !uvzk_hold_is_valid(ticket->request) ||
+        chance(world, 3) != 0) {
         return false;
     }
     uint32_t back = 1 + (uint32_t)chance(world, share->leases - 1);
-    int status = uvzk_return_leases(ticket->request, back);
+    int status = uvzk_hold_return_leases(ticket->request, back);
     if (status != 0) {
         history_fail(world, "return of leases: %s", uvzk_err_name(status));
     }
     share->leases -= back;
-    if (uvzk_lease_count(ticket->request) != share->leases) {
+    if (uvzk_hold_lease_count(ticket->request) != share->leases) {
         history_fail(world, "wrong number of leases after a return");
     }
     return true;
@@ -241,7 +242,7 @@ static void granted(struct ticket *ticket)
     struct world *world = ticket->actor->world;
     const struct share *share = &ticket->shares[0];
 
-    if (uvzk_lease_count(ticket->request) != share->leases) {
+    if (uvzk_hold_lease_count(ticket->request) != share->leases) {
         history_fail(world, "wrong number of leases");
     }
     if (world->max_leases[share->path] == 0) {

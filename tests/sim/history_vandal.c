@@ -40,7 +40,7 @@ static bool holds_node(const struct ticket *ticket, const char *node_path)
 {
     const char *held;
 
-    for (uint32_t i = 0; (held = uvzk_lease_path(ticket->request, i)) != NULL; i++) {
+    for (uint32_t i = 0; (held = uvzk_hold_lease_path(ticket->request, i)) != NULL; i++) {
         if (strcmp(held, node_path) == 0) {
             return true;
         }

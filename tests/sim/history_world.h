@@ -47,7 +47,7 @@ struct share {
 
 struct ticket {
     struct actor *actor;
-    uvzk_acquire_t *request; /* freed and made anew for each acquire */
+    uvzk_hold_t *request; /* freed and made anew for each acquire */
     enum ticket_state state;
     int path, lock; /* which lock of which place */
     void *owner;    /* the actor, or NULL */

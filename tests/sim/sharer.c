@@ -35,9 +35,9 @@ struct sim *sharer_sim(uint64_t seed)
 
 /* ------------------------------------------------------------------ the process */
 
-void sharer_options(uvzk_options_t *options)
+void sharer_options(uvzk_client_options_t *options)
 {
-    uvzk_options_init(options);
+    uvzk_client_options_init(options);
     options->hosts = "simulated:1";
     options->session_timeout_ms = SHARER_TIMEOUT_MS;
     options->retry.kind = UVZK_RETRY_N_TIMES;
@@ -46,9 +46,9 @@ void sharer_options(uvzk_options_t *options)
 }
 
 void sharer_begin(struct sharer *sharer, struct sim *sim, const char *name,
-                  const uvzk_options_t *options)
+                  const uvzk_client_options_t *options)
 {
-    uvzk_options_t usual;
+    uvzk_client_options_t usual;
 
     sharer_options(&usual);
     memset(sharer, 0, sizeof(*sharer));

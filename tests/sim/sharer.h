@@ -47,10 +47,10 @@ struct sharer_set {
 /* A simulation in which every message takes one ms. */
 struct sim *sharer_sim(uint64_t seed);
 
-void sharer_options(uvzk_options_t *options);
+void sharer_options(uvzk_client_options_t *options);
 /* options: NULL for those above. The client is made and not started. */
 void sharer_begin(struct sharer *sharer, struct sim *sim, const char *name,
-                  const uvzk_options_t *options);
+                  const uvzk_client_options_t *options);
 void sharer_start(struct sharer *sharer);
 /* Text as the seed. What uvzk_shared_value_init says. */
 int sharer_share(struct sharer *sharer, const char *seed);

@@ -41,13 +41,13 @@ static void on_mutex_closed(uvzk_mutex_t *mutex)
 static void take_seat(struct seat *seat, const char *name,
                       const struct stage_options *options)
 {
-    uvzk_options_t settings;
+    uvzk_client_options_t settings;
 
     seat->port = sim_port_new(seat->stage->sim, name);
     seat->client.data = seat;
     seat->mutex.data = seat;
     sim_set_timeout(seat->port, STAGE_TIMEOUT_MS);
-    uvzk_options_init(&settings);
+    uvzk_client_options_init(&settings);
     settings.hosts = "simulated:1";
     settings.session_timeout_ms = STAGE_TIMEOUT_MS;
     settings.proof = options->proof;
@@ -112,9 +112,9 @@ bool claim_over(const struct claim *claim)
     return !claim->accepted || claim->refused + claim->lost + claim->released == 1;
 }
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct claim *claim = request->data;
+    struct claim *claim = hold->data;
 
     if (!claim_pending(claim)) {
         stage_fail(claim->seat->stage, "an acquire callback out of order");
@@ -123,39 +123,39 @@ static void on_acquired(uvzk_acquire_t *request, int status)
     claim->granted += status == 0;
     claim->turn = status == 0 ? ++claim->seat->stage->grants : 0;
     claim->refused += status != 0;
-    if (status == 0 && !uvzk_is_held(request)) {
+    if (status == 0 && !uvzk_hold_is_valid(hold)) {
         stage_fail(claim->seat->stage, "granted, but not valid");
     }
-    if (status > 0 || (status != 0 && request->impl != NULL)) {
+    if (status > 0 || (status != 0 && hold->impl != NULL)) {
         stage_fail(claim->seat->stage, "the refusal is not final");
     }
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct claim *claim = request->data;
+    struct claim *claim = hold->data;
 
-    if (!claim_holds(claim) || claim->releasing || request->impl != NULL) {
+    if (!claim_holds(claim) || claim->releasing || hold->impl != NULL) {
         stage_fail(claim->seat->stage, "a lost callback out of order");
     }
     claim->lost++;
     claim->reason = reason;
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
-    struct claim *claim = request->data;
+    struct claim *claim = hold->data;
 
-    if (!claim_holds(claim) || !claim->releasing || request->impl != NULL) {
+    if (!claim_holds(claim) || !claim->releasing || hold->impl != NULL) {
         stage_fail(claim->seat->stage, "a release callback out of order");
     }
     claim->released++;
     claim->release_status = status;
 }
 
-static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
-    struct claim *claim = request->data;
+    struct claim *claim = hold->data;
 
     if (!claim_pending(claim) || ahead == 0) {
         stage_fail(claim->seat->stage, "a queued callback out of order");
@@ -197,7 +197,7 @@ void claim_release(struct claim *claim)
 {
     if (claim_holds(claim) && !claim->releasing) {
         claim->releasing = true;
-        assert_int_equal(uvzk_release(&claim->request, on_released), 0);
+        assert_int_equal(uvzk_hold_release(&claim->request, on_released), 0);
     }
 }
 
@@ -255,7 +255,7 @@ static void check_exclusion(struct stage *stage)
     for (const struct claim *claim = stage->meddled ? NULL : stage->claims; claim != NULL;
          claim = claim->next) {
         if (!claim->accepted || claim->releasing || !claim_holds(claim) ||
-            !uvzk_is_held(&claim->request)) {
+            !uvzk_hold_is_valid(&claim->request)) {
             continue;
         }
         if (holder != NULL && !same_hold(holder, claim)) {

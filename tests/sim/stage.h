@@ -33,7 +33,7 @@ struct seat {
 struct claim {
     struct seat *seat;
     struct claim *next; /* of all claims ever made on the stage */
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     void *owner;
     bool accepted, releasing;
     int granted, refused, queued, lost, released; /* callbacks */

@@ -71,14 +71,14 @@ static bool was_asked(const char *pattern)
 
 static void begin(void)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     memset(&provider, 0, sizeof(provider));
     memset(&client, 0, sizeof(client));
     closed = 0;
     sim = sim_new(1, NULL);
     port = sim_port_new(sim, "c");
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.ns = "app";
     options.acl_cb = provide;
@@ -111,22 +111,22 @@ static void end(void)
 /* -------------------------------------------------------------------------- a hold */
 
 static struct hold {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     int status, lost, released;
 } one, other;
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *request, int status)
 {
     ((struct hold *)request->data)->status = status;
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *request, int reason)
 {
     (void)reason;
     ((struct hold *)request->data)->lost++;
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *request, int status)
 {
     assert_int_equal(status, 0);
     ((struct hold *)request->data)->released++;
@@ -152,7 +152,7 @@ static int acquire(struct hold *hold, uvzk_lock_t *lock, void *owner, uint32_t l
 
 static void release(struct hold *hold)
 {
-    assert_int_equal(uvzk_release(&hold->request, on_released), 0);
+    assert_int_equal(uvzk_hold_release(&hold->request, on_released), 0);
     for (int ms = 0; ms < 60000 && hold->released == 0; ms++) {
         sim_run_for(sim, 1);
     }
@@ -247,12 +247,12 @@ static void test_it_is_asked_for_a_shared_value(void **state)
 }
 
 static struct {
-    uvzk_guarded_write_t request;
+    uvzk_write_t request;
     int status;
     size_t failed;
 } writing;
 
-static void on_written(uvzk_guarded_write_t *request, int status, size_t failed)
+static void on_written(uvzk_write_t *request, int status, size_t failed)
 {
     (void)request;
     writing.status = status;
@@ -266,8 +266,8 @@ static void write_guarded(const char *path)
 
     memset(&writing, 0, sizeof(writing));
     writing.status = UNTOLD;
-    assert_int_equal(
-        uvzk_guarded_write(&one.request, &writing.request, ops, 2, on_written), 0);
+    assert_int_equal(uvzk_hold_write(&one.request, &writing.request, ops, 2, on_written),
+                     0);
     sim_run_for(sim, 1000);
 }
 
@@ -389,7 +389,7 @@ static void test_nonsense_of_a_downgrade(void **state)
     provider.bad = open_acl;
     assert_int_equal(acquire(&other, &rwlock.read, &owner, 0), UVZK_EINVALIDACL);
     assert_int_equal(one.lost, 0);
-    assert_true(uvzk_is_held(&one.request));
+    assert_true(uvzk_hold_is_valid(&one.request));
     release(&one);
     end();
 }

@@ -59,10 +59,10 @@ static void on_closed(uvzk_client_t *client)
     ((struct seat *)client->data)->closed++;
 }
 
-static uvzk_options_t usual_options(void)
+static uvzk_client_options_t usual_options(void)
 {
-    uvzk_options_t options;
-    uvzk_options_init(&options);
+    uvzk_client_options_t options;
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = 10000;
     options.log_cb = on_log;
@@ -72,7 +72,8 @@ static uvzk_options_t usual_options(void)
     return options;
 }
 
-static int sit_with(struct seat *seat, const char *name, const uvzk_options_t *options)
+static int sit_with(struct seat *seat, const char *name,
+                    const uvzk_client_options_t *options)
 {
     memset(seat, 0, sizeof(*seat));
     seat->client.data = seat;
@@ -82,7 +83,7 @@ static int sit_with(struct seat *seat, const char *name, const uvzk_options_t *o
 
 static void sit(struct seat *seat, const char *name)
 {
-    uvzk_options_t options = usual_options();
+    uvzk_client_options_t options = usual_options();
     assert_int_equal(sit_with(seat, name, &options), 0);
 }
 
@@ -239,7 +240,7 @@ static void test_refuses_malformed_paths(void **state)
 
 static void test_counts_the_namespace_into_the_length(void **state)
 {
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     (void)state;
     begin_quiet();
     options = usual_options();
@@ -265,9 +266,9 @@ static void test_serves_the_longest_and_the_deepest_path(void **state)
     assert_int_equal(uvzk_mutex_init(&here.client, &other, deep), 0);
     grant(&first, &mutex);
     grant(&second, &other);
-    assert_true(sim_exists(sim, uvzk_node_path(&first.request)));
-    assert_true(sim_exists(sim, uvzk_node_path(&second.request)));
-    assert_int_equal(strncmp(uvzk_node_path(&second.request), deep, 1024), 0);
+    assert_true(sim_exists(sim, uvzk_hold_path(&first.request)));
+    assert_true(sim_exists(sim, uvzk_hold_path(&second.request)));
+    assert_int_equal(strncmp(uvzk_hold_path(&second.request), deep, 1024), 0);
     let_go(&first);
     let_go(&second);
     assert_int_equal(sim_children(sim, deep, NULL, 0), 0);
@@ -302,7 +303,7 @@ static struct uvzk__port_user nobody = {.session = ignore_session,
                                         .closed = ignore_turn};
 
 /* What a client is told that is made with these; it is closed again. */
-static int sit_briefly(const uvzk_options_t *options)
+static int sit_briefly(const uvzk_client_options_t *options)
 {
     sim = sim_new(1, NULL);
     memset(&there, 0, sizeof(there));
@@ -321,7 +322,7 @@ static int sit_briefly(const uvzk_options_t *options)
 
 #define REFUSED(status, field, value)                              \
     do {                                                           \
-        uvzk_options_t refused_options = usual_options();          \
+        uvzk_client_options_t refused_options = usual_options();   \
         refused_options.field = (value);                           \
         assert_int_equal(sit_briefly(&refused_options), (status)); \
     } while (0)
@@ -332,8 +333,8 @@ static void test_refuses_options(void **state)
     assert_int_equal(sit_briefly(NULL), UV_EINVAL);
     REFUSED(UV_EINVAL, size, 0);
     REFUSED(UV_EINVAL, size, sizeof(size_t));
-    REFUSED(UV_EINVAL, size, sizeof(uvzk_options_t) - 1);
-    REFUSED(0, size, sizeof(uvzk_options_t) + 1); /* of a later version */
+    REFUSED(UV_EINVAL, size, sizeof(uvzk_client_options_t) - 1);
+    REFUSED(0, size, sizeof(uvzk_client_options_t) + 1); /* of a later version */
     REFUSED(UV_EINVAL, hosts, NULL);
     REFUSED(UV_EINVAL, hosts, "");
     REFUSED(UV_EINVAL, session_timeout_ms, (uint32_t)INT32_MAX + 1);
@@ -352,7 +353,7 @@ static void test_refuses_options(void **state)
 static void test_refuses_options_that_go_together(void **state)
 {
     static char bytes[1000001];
-    uvzk_options_t options = usual_options();
+    uvzk_client_options_t options = usual_options();
     (void)state;
     options.auth_scheme = "digest";
     options.auth_length = 1;
@@ -382,7 +383,7 @@ static void test_refuses_options_that_go_together(void **state)
 
 static int sit_with_acl(const uvzk_acl_t *acl, size_t count)
 {
-    uvzk_options_t options = usual_options();
+    uvzk_client_options_t options = usual_options();
     options.acl = acl;
     options.acl_count = count;
     return sit_briefly(&options);
@@ -468,7 +469,7 @@ static void test_takes_options_at_their_limits(void **state)
     assert_int_equal(attempt_start(&first, &mutex, &options), 0);
     UNTIL(is_told(&first));
     assert_int_equal(first.status, 0);
-    assert_non_null(sim_data(sim, uvzk_node_path(&first.request), &length));
+    assert_non_null(sim_data(sim, uvzk_hold_path(&first.request), &length));
     assert_int_equal(length, sizeof(bytes));
     options.node_data_length = 0;
     assert_int_equal(attempt_start(&second, &mutex, &options), 0);
@@ -477,7 +478,7 @@ static void test_takes_options_at_their_limits(void **state)
     assert_int_equal(second.acquired, 0); /* INT64_MAX is no time in the past */
     let_go(&first);
     UNTIL(is_told(&second));
-    assert_non_null(sim_data(sim, uvzk_node_path(&second.request), &length));
+    assert_non_null(sim_data(sim, uvzk_hold_path(&second.request), &length));
     assert_int_equal(length, 0);
     let_go(&second);
     end();
@@ -485,19 +486,19 @@ static void test_takes_options_at_their_limits(void **state)
 
 /* ---------------------------------------------------------------------- NULL */
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    (void)request;
+    (void)hold;
     (void)status;
     fail_msg("told of a call that was refused");
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     on_acquired(hold, status);
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     on_acquired(hold, reason);
 }
@@ -517,7 +518,7 @@ static void on_participants(uvzk_participants_t *request, int status,
 
 static void test_refuses_null(void **state)
 {
-    uvzk_acquire_t request = {.data = NULL};
+    uvzk_hold_t request = {.data = NULL};
     uvzk_verify_t question = {.data = NULL};
     uvzk_participants_t listing = {.data = NULL};
     (void)state;
@@ -539,17 +540,17 @@ static void test_refuses_null(void **state)
     assert_int_equal(uvzk_lock_participants(NULL, &listing, on_participants), UV_EINVAL);
     assert_int_equal(uvzk_lock_participants(&mutex, NULL, on_participants), UV_EINVAL);
     assert_int_equal(uvzk_lock_participants(&mutex, &listing, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_release(NULL, on_released), UV_EINVAL);
-    assert_int_equal(uvzk_release(&first.request, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_cancel(NULL), UV_EINVAL);
-    assert_int_equal(uvzk_verify(NULL, &question, on_verified), UV_EINVAL);
-    assert_int_equal(uvzk_verify(&first.request, NULL, on_verified), UV_EINVAL);
-    assert_int_equal(uvzk_verify(&first.request, &question, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_hold_release(NULL, on_released), UV_EINVAL);
+    assert_int_equal(uvzk_hold_release(&first.request, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_hold_cancel(NULL), UV_EINVAL);
+    assert_int_equal(uvzk_hold_verify(NULL, &question, on_verified), UV_EINVAL);
+    assert_int_equal(uvzk_hold_verify(&first.request, NULL, on_verified), UV_EINVAL);
+    assert_int_equal(uvzk_hold_verify(&first.request, &question, NULL), UV_EINVAL);
     sim_run_for(sim, 60000);
     assert_null(request.impl);
     assert_null(question.impl);
     assert_null(listing.impl);
-    assert_true(attempt_holds(&first) && uvzk_is_held(&first.request));
+    assert_true(attempt_holds(&first) && uvzk_hold_is_valid(&first.request));
     let_go(&first);
     end();
 }
@@ -581,14 +582,14 @@ static void test_answers_about_nothing(void **state)
 {
     static uvzk_client_t client;
     static uvzk_mutex_t unused;
-    static uvzk_acquire_t request;
+    static uvzk_hold_t request;
     uvzk_client_stats_t stats, zeros;
     (void)state;
     memset(&zeros, 0, sizeof(zeros));
     for (int fresh = 0; fresh < 2; fresh++) {
         const uvzk_client_t *c = fresh ? &client : NULL;
         const uvzk_mutex_t *m = fresh ? &unused : NULL;
-        const uvzk_acquire_t *r = fresh ? &request : NULL;
+        const uvzk_hold_t *r = fresh ? &request : NULL;
         memset(&stats, 0xff, sizeof(stats));
         assert_int_equal(uvzk_client_state(c), UVZK_STATE_CLOSED);
         assert_int_equal(uvzk_client_session_id(c), 0);
@@ -598,10 +599,10 @@ static void test_answers_about_nothing(void **state)
         assert_int_equal(uvzk_lock_is_held(m), 0);
         assert_int_equal(uvzk_lock_is_held_by(m, &stats), 0);
         assert_int_equal(uvzk_lock_is_held_by(m, NULL), 0);
-        assert_int_equal(uvzk_is_held(r), 0);
-        assert_int_equal(uvzk_token(r), 0);
-        assert_null(uvzk_node_path(r));
-        assert_int_equal(uvzk_valid_until(r), 0);
+        assert_int_equal(uvzk_hold_is_valid(r), 0);
+        assert_int_equal(uvzk_hold_token(r), 0);
+        assert_null(uvzk_hold_path(r));
+        assert_int_equal(uvzk_hold_valid_until(r), 0);
     }
     assert_int_equal(uvzk_replace_allocator(NULL, realloc, calloc, free), UV_EINVAL);
     assert_int_equal(uvzk_replace_allocator(malloc, NULL, calloc, free), UV_EINVAL);
@@ -620,7 +621,7 @@ static void test_writes_nothing_to_null(void **state)
     (void)state;
     begin_on(LOCK);
     uvzk_client_stats(&here.client, NULL);
-    uvzk_options_init_size(NULL, sizeof(uvzk_options_t));
+    uvzk_client_options_init_size(NULL, sizeof(uvzk_client_options_t));
     uvzk_acquire_options_init_size(NULL, sizeof(uvzk_acquire_options_t));
     end();
 }
@@ -668,7 +669,7 @@ static void test_client_states(void **state)
 /* uvzk.h: UV_EBUSY: the client is in use. */
 static void test_a_client_in_use_is_not_made_anew(void **state)
 {
-    uvzk_options_t options = usual_options();
+    uvzk_client_options_t options = usual_options();
     (void)state;
     begin_on(LOCK);
     void *impl = here.client.impl;
@@ -734,43 +735,43 @@ static void test_request_states(void **state)
     (void)state;
     begin_on(LOCK);
     memset(&first, 0, sizeof(first));
-#define NOT_HELD(attempt)                                                         \
-    do {                                                                          \
-        assert_int_equal(attempt_release(&(attempt)), UVZK_ENOTHELD);             \
-        assert_int_equal(uvzk_verify(&(attempt).request, &question, on_verified), \
-                         UVZK_ENOTHELD);                                          \
-        assert_int_equal(uvzk_token(&(attempt).request), 0);                      \
-        assert_null(uvzk_node_path(&(attempt).request));                          \
-        assert_int_equal(uvzk_valid_until(&(attempt).request), 0);                \
+#define NOT_HELD(attempt)                                                              \
+    do {                                                                               \
+        assert_int_equal(attempt_release(&(attempt)), UVZK_ENOTHELD);                  \
+        assert_int_equal(uvzk_hold_verify(&(attempt).request, &question, on_verified), \
+                         UVZK_ENOTHELD);                                               \
+        assert_int_equal(uvzk_hold_token(&(attempt).request), 0);                      \
+        assert_null(uvzk_hold_path(&(attempt).request));                               \
+        assert_int_equal(uvzk_hold_valid_until(&(attempt).request), 0);                \
     } while (0)
 #define BUSY(attempt)                                                              \
     assert_int_equal(                                                              \
         uvzk_lock_acquire(&mutex, &(attempt).request, NULL, on_acquired, on_lost), \
         UV_EBUSY)
     NOT_HELD(first); /* idle */
-    assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
     start(&first, &mutex); /* pending */
     NOT_HELD(first);
     BUSY(first);
     UNTIL(is_told(&first)); /* held */
     BUSY(first);
-    assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
-    assert_true(uvzk_is_held(&first.request));
+    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
+    assert_true(uvzk_hold_is_valid(&first.request));
     assert_int_equal(attempt_release(&first), 0); /* being released */
     BUSY(first);
     NOT_HELD(first);
-    assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
     UNTIL(first.released == 1); /* released */
     NOT_HELD(first);
-    assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
     start(&first, &mutex);
-    assert_int_equal(uvzk_cancel(&first.request), 0); /* being cancelled */
+    assert_int_equal(uvzk_hold_cancel(&first.request), 0); /* being cancelled */
     NOT_HELD(first);
     BUSY(first);
-    assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
     UNTIL(is_told(&first)); /* cancelled */
     NOT_HELD(first);
-    assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
     assert_true(attempt_is_over(&first));
     end();
 }
@@ -786,7 +787,7 @@ static void test_a_lost_request_is_idle(void **state)
     assert_int_equal(first.lost_reason, UVZK_EEXPIRED);
     assert_null(first.request.impl);
     NOT_HELD(first);
-    assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
+    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
     assert_int_equal(first.released, 0);
     grant(&first, &mutex);
     let_go(&first);
@@ -796,21 +797,21 @@ static void test_a_lost_request_is_idle(void **state)
 /* Inside its FINAL callback a request is over already. */
 static int final_cancel, final_release;
 
-static void probe_final(uvzk_acquire_t *request, int status)
+static void probe_final(uvzk_hold_t *hold, int status)
 {
     (void)status;
-    final_cancel = uvzk_cancel(request);
-    final_release = uvzk_release(request, on_released);
+    final_cancel = uvzk_hold_cancel(hold);
+    final_release = uvzk_hold_release(hold, on_released);
 }
 
 static void test_a_final_callback_finds_its_request_idle(void **state)
 {
-    uvzk_acquire_t request = {.data = NULL};
+    uvzk_hold_t request = {.data = NULL};
     (void)state;
     begin_on(LOCK);
     final_cancel = final_release = 0;
     assert_int_equal(uvzk_lock_acquire(&mutex, &request, NULL, probe_final, on_lost), 0);
-    assert_int_equal(uvzk_cancel(&request), 0);
+    assert_int_equal(uvzk_hold_cancel(&request), 0);
     UNTIL(final_cancel != 0);
     assert_int_equal(final_cancel, UVZK_ESTATE);
     assert_int_equal(final_release, UVZK_ENOTHELD);
@@ -825,8 +826,8 @@ static void test_questions_are_asked_one_at_a_time(void **state)
     (void)state;
     begin_on(LOCK);
     grant(&first, &mutex);
-    assert_int_equal(uvzk_verify(&first.request, &question, on_verified), 0);
-    assert_int_equal(uvzk_verify(&first.request, &question, on_verified), UV_EBUSY);
+    assert_int_equal(uvzk_hold_verify(&first.request, &question, on_verified), 0);
+    assert_int_equal(uvzk_hold_verify(&first.request, &question, on_verified), UV_EBUSY);
     assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
     assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), UV_EBUSY);
     UNTIL(status != ATTEMPT_UNTOLD && count >= 0);
@@ -834,7 +835,8 @@ static void test_questions_are_asked_one_at_a_time(void **state)
     assert_int_equal(count, 1);
     let_go(&first);
     status = ATTEMPT_UNTOLD;
-    assert_int_equal(uvzk_verify(&first.request, &question, on_verified), UVZK_ENOTHELD);
+    assert_int_equal(uvzk_hold_verify(&first.request, &question, on_verified),
+                     UVZK_ENOTHELD);
     sim_run_for(sim, 10000);
     assert_int_equal(status, ATTEMPT_UNTOLD);
     end();
@@ -858,8 +860,8 @@ static void test_only_the_holding_request_releases(void **state)
     assert_true(uvzk_lock_is_held_by(&mutex, &alice));
     assert_false(uvzk_lock_is_held_by(&mutex, &bob));
     assert_false(uvzk_lock_is_held_by(&other, &alice));
-    assert_int_equal(uvzk_cancel(&first.request), UVZK_ESTATE);
-    assert_true(attempt_holds(&first) && uvzk_is_held(&first.request));
+    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
+    assert_true(attempt_holds(&first) && uvzk_hold_is_valid(&first.request));
     let_go(&first);
     UNTIL(is_told(&second));
     assert_int_equal(third.acquired, 0);
@@ -874,21 +876,21 @@ static void test_only_the_holding_request_releases(void **state)
 static void test_a_copy_of_a_request_is_no_hold(void **state)
 {
     uvzk_verify_t question = {.data = NULL};
-    uvzk_acquire_t copy;
+    uvzk_hold_t copy;
     (void)state;
     begin_on(LOCK);
     start(&first, &mutex);
     copy = first.request;
-    int cancelled = uvzk_cancel(&copy);
+    int cancelled = uvzk_hold_cancel(&copy);
     UNTIL(is_told(&first));
     int pending_status = first.status;
     if (pending_status != 0) {
         grant(&first, &mutex);
     }
     copy = first.request;
-    int verified = uvzk_verify(&copy, &question, NULL);
-    int held = uvzk_is_held(&copy);
-    int released = uvzk_release(&copy, on_released);
+    int verified = uvzk_hold_verify(&copy, &question, NULL);
+    int held = uvzk_hold_is_valid(&copy);
+    int released = uvzk_hold_release(&copy, on_released);
     copy.impl = NULL;
     if (released == 0) {
         here.port = NULL; /* the test has failed; do not be told of it */
@@ -898,7 +900,7 @@ static void test_a_copy_of_a_request_is_no_hold(void **state)
     assert_int_equal(verified, UV_EINVAL);
     assert_int_equal(released, UVZK_ENOTHELD);
     assert_int_equal(held, 0);
-    assert_true(uvzk_is_held(&first.request));
+    assert_true(uvzk_hold_is_valid(&first.request));
     let_go(&first);
     end();
 }
@@ -1078,7 +1080,8 @@ static void test_a_lock_inside_a_lock(void **state)
     grant(&first, &other);
     grant(&second, &mutex);
     assert_int_equal(stats_of(&here).foreign, 1);
-    assert_true(uvzk_is_held(&first.request) && uvzk_is_held(&second.request));
+    assert_true(uvzk_hold_is_valid(&first.request) &&
+                uvzk_hold_is_valid(&second.request));
     let_go(&second);
     let_go(&first);
     end();
@@ -1125,14 +1128,14 @@ static void test_serves_up_to_the_last_suffix(void **state)
     (void)state;
     begin_near(LIMIT - 1);
     grant(&first, &mutex);
-    assert_non_null(strstr(uvzk_node_path(&first.request), "-lock-2146435070"));
+    assert_non_null(strstr(uvzk_hold_path(&first.request), "-lock-2146435070"));
     start(&second, &mutex); /* the last one */
     start(&third, &mutex);
     UNTIL(is_told(&third));
     assert_int_equal(third.status, UVZK_EEXHAUSTED);
     UNTIL(second.queued == 1);
     UNTIL(sim_children(sim, LOCK, NULL, 0) == 2);
-    assert_true(uvzk_is_held(&first.request));
+    assert_true(uvzk_hold_is_valid(&first.request));
     let_go(&first);
     UNTIL(is_told(&second));
     assert_int_equal(second.status, 0);
@@ -1184,7 +1187,7 @@ static void test_gives_up_on_a_worn_out_suffix(void **state)
     begin_near(-7);
     assert_int_equal(attempt_start_within(&first, &mutex, UVZK_TRY_ONCE), 0);
     start(&second, &mutex);
-    assert_int_equal(uvzk_cancel(&second.request), 0);
+    assert_int_equal(uvzk_hold_cancel(&second.request), 0);
     UNTIL(is_told(&first) && is_told(&second));
     assert_int_equal(first.status, UVZK_EEXHAUSTED);
     assert_int_equal(second.status, UV_ECANCELED);
@@ -1284,7 +1287,7 @@ static void test_participants_without_worn_out_ones(void **state)
     UNTIL(count >= 0);
     uint64_t after = stats_of(&here).foreign;
     char holder[256];
-    snprintf(holder, sizeof(holder), "%s", uvzk_node_path(&first.request));
+    snprintf(holder, sizeof(holder), "%s", uvzk_hold_path(&first.request));
     let_go(&first);
     end();
     assert_int_equal(before, LENGTH(worn_out_names));
@@ -1332,11 +1335,11 @@ static void test_a_lock_on_a_hold(void **state)
     begin_on(LOCK);
     grant(&first, &mutex);
     assert_int_equal(
-        uvzk_mutex_init(&here.client, &other, uvzk_node_path(&first.request)), 0);
+        uvzk_mutex_init(&here.client, &other, uvzk_hold_path(&first.request)), 0);
     start(&third, &other);
     UNTIL(is_told(&third));
     assert_int_equal(third.status, UVZK_ENOCHILDREN);
-    assert_true(uvzk_is_held(&first.request));
+    assert_true(uvzk_hold_is_valid(&first.request));
     let_go(&first);
     end();
 }
@@ -1366,7 +1369,7 @@ static void test_a_missing_chroot(void **state)
  * has asked not to. */
 static void test_a_session_too_short_to_be_proved(void **state)
 {
-    uvzk_options_t options = usual_options();
+    uvzk_client_options_t options = usual_options();
     (void)state;
     begin_quiet();
     options.tick_ms = 60000;
@@ -1383,7 +1386,7 @@ static void test_a_session_too_short_to_be_proved(void **state)
     sim_run_for(sim, HOUR_MS);
     int told = second.acquired, status = second.status;
     if (told == 0) {
-        assert_int_equal(uvzk_cancel(&second.request), 0);
+        assert_int_equal(uvzk_hold_cancel(&second.request), 0);
     }
     UNTIL(is_told(&second));
     end();

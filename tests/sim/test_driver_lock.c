@@ -294,7 +294,7 @@ static void cancel_all(struct play *play)
     for (int i = 0; i < CLAIMS; i++) {
         struct claim *claim = &play->claims[i];
         if (claim->accepted && claim->seat == first_seat(play) && claim_pending(claim)) {
-            (void)uvzk_cancel(&claim->request);
+            (void)uvzk_hold_cancel(&claim->request);
         }
     }
 }
@@ -711,11 +711,11 @@ static void test_persistent_lock(void **state)
     begin_held(&stage, DURABLE, &holds);
     char path[256];
     (void)snprintf(path, sizeof(path), "%s", node_of(&stage));
-    assert_string_equal(path, uvzk_node_path(&holds.request));
+    assert_string_equal(path, uvzk_hold_path(&holds.request));
     assert_true(sim_stat(stage.sim, path, &stat));
     assert_int_equal(stat.ephemeral_owner, 0);
-    assert_int_equal(stat.czxid, uvzk_token(&holds.request));
-    assert_true(uvzk_valid_until(&holds.request) == UINT64_MAX);
+    assert_int_equal(stat.czxid, uvzk_hold_token(&holds.request));
+    assert_true(uvzk_hold_valid_until(&holds.request) == UINT64_MAX);
     (void)claim_simply(&waits, &stage.seats[1], NULL, UVZK_WAIT_FOREVER);
     (void)claim_simply(&waits_too, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
     stage_run(&stage, 100);
@@ -723,11 +723,11 @@ static void test_persistent_lock(void **state)
         assert_true(sim_expire(stage.seats[i].port));
         stage_run(&stage, 3 * STAGE_TIMEOUT_MS);
     }
-    assert_true(uvzk_is_held(&holds.request) && claim_holds(&holds));
+    assert_true(uvzk_hold_is_valid(&holds.request) && claim_holds(&holds));
     assert_true(uvzk_lock_is_held(&stage.seats[0].mutex));
     sim_disconnect(stage.seats[0].port, SIM_RESET, 5 * STAGE_TIMEOUT_MS);
     stage_run(&stage, 4 * STAGE_TIMEOUT_MS); /* given up: there is no session at all */
-    assert_true(uvzk_is_held(&holds.request) && claim_pending(&waits));
+    assert_true(uvzk_hold_is_valid(&holds.request) && claim_pending(&waits));
     claim_release(&holds);
     claim_wait_answer(&waits); /* they have kept their places */
     assert_int_equal(waits.status, 0);
@@ -776,7 +776,7 @@ static void waiter_deleted_by_hand(void **state)
     claim_release(&holds);
     claim_wait_answer(&waits);
     assert_int_equal(waits.status, 0);
-    assert_string_not_equal(uvzk_node_path(&waits.request), path);
+    assert_string_not_equal(uvzk_hold_path(&waits.request), path);
     claim_finish(&waits);
     end_stage(&stage);
 }
@@ -824,7 +824,7 @@ static void lost_delete_spares_the_next_holder(void **state)
         assert_int_equal(waits.status, 0);
         stage_run(&stage, STAGE_TIMEOUT_MS);
         assert_int_equal(holds.release_status, 0);
-        assert_true(claim_holds(&waits) && uvzk_is_held(&waits.request));
+        assert_true(claim_holds(&waits) && uvzk_hold_is_valid(&waits.request));
         claim_finish(&waits);
         end_stage(&stage);
     }

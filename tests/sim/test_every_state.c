@@ -40,7 +40,8 @@ static void cancel(struct scene *scene, int part)
 {
     bool decided = !undecided(scene_acquisition(scene, part));
 
-    assert_int_equal(uvzk_cancel(&scene->parts[part].request), decided ? UVZK_ESTATE : 0);
+    assert_int_equal(uvzk_hold_cancel(&scene->parts[part].request),
+                     decided ? UVZK_ESTATE : 0);
 }
 
 /* As if it had been asked for with just that much time. */
@@ -133,7 +134,7 @@ static void note_chances(struct scene *scene)
     chances->count++;
 }
 
-static void never_told(uvzk_acquire_t *hold, int status)
+static void never_told(uvzk_hold_t *hold, int status)
 {
     (void)status;
     scene_fail(((struct part *)hold->data)->scene, "a refused release calls back");
@@ -144,14 +145,14 @@ static void check_refusals(struct scene *scene)
 {
     for (int i = 0; i < SCENE_PARTS; i++) {
         const struct uvzk__acquisition *acquisition = scene_acquisition(scene, i);
-        uvzk_acquire_t *request = &scene->parts[i].request;
+        uvzk_hold_t *hold = &scene->parts[i].request;
         bool held = acquisition != NULL && (acquisition->told == UVZK__TOLD_GRANTED ||
                                             acquisition->told == UVZK__TOLD_LOSING);
         if (acquisition == NULL || !undecided(acquisition)) {
-            assert_int_equal(uvzk_cancel(request), UVZK_ESTATE);
+            assert_int_equal(uvzk_hold_cancel(hold), UVZK_ESTATE);
         }
         if (!held) {
-            assert_int_equal(uvzk_release(request, never_told), UVZK_ENOTHELD);
+            assert_int_equal(uvzk_hold_release(hold, never_told), UVZK_ENOTHELD);
         }
     }
 }

@@ -78,7 +78,7 @@ struct cue {
 /* One request. */
 struct part {
     struct scene *scene;
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     int lock;
     bool once;
     bool accepted, releasing;

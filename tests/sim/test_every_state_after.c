@@ -240,29 +240,29 @@ static void check_server(struct scene *scene, size_t watches)
 /* ------------------------------------------------------------ the lock can be had */
 
 struct probe {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     int granted, over;
 };
 
-static void on_probe(uvzk_acquire_t *request, int status)
+static void on_probe(uvzk_hold_t *hold, int status)
 {
-    struct probe *probe = request->data;
+    struct probe *probe = hold->data;
 
     probe->granted += status == 0;
     probe->over += status != 0;
 }
 
-static void on_probe_lost(uvzk_acquire_t *request, int reason)
+static void on_probe_lost(uvzk_hold_t *hold, int reason)
 {
-    struct probe *probe = request->data;
+    struct probe *probe = hold->data;
 
     (void)reason;
     probe->over++;
 }
 
-static void on_probe_released(uvzk_acquire_t *request, int status)
+static void on_probe_released(uvzk_hold_t *hold, int status)
 {
-    struct probe *probe = request->data;
+    struct probe *probe = hold->data;
 
     (void)status;
     probe->over++;
@@ -294,7 +294,7 @@ static void probe_lock(struct scene *scene, struct lock_set *set, uint64_t patie
                                        &options, on_probe, on_probe_lost),
                      0);
     await(scene, &probe.granted, patience_ms, what);
-    assert_int_equal(uvzk_release(&probe.request, on_probe_released), 0);
+    assert_int_equal(uvzk_hold_release(&probe.request, on_probe_released), 0);
     await(scene, &probe.over, patience_ms, what);
 }
 

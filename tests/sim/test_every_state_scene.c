@@ -65,11 +65,11 @@ static void a_moment(struct scene *scene)
     }
 }
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct part *part = request->data;
+    struct part *part = hold->data;
 
-    if (!part_pending(part) || status > 0 || (status == 0) != (request->impl != NULL)) {
+    if (!part_pending(part) || status > 0 || (status == 0) != (hold->impl != NULL)) {
         scene_fail(part->scene, "an acquire callback out of order");
     }
     part->status = status;
@@ -78,11 +78,11 @@ static void on_acquired(uvzk_acquire_t *request, int status)
     a_moment(part->scene);
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct part *part = request->data;
+    struct part *part = hold->data;
 
-    if (!part_held(part) || request->impl != NULL) {
+    if (!part_held(part) || hold->impl != NULL) {
         scene_fail(part->scene, "a lost callback out of order");
     }
     part->lost++;
@@ -90,9 +90,9 @@ static void on_lost(uvzk_acquire_t *request, int reason)
     a_moment(part->scene);
 }
 
-static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
-    struct part *part = request->data;
+    struct part *part = hold->data;
 
     if (!part_pending(part) || ahead == 0) {
         scene_fail(part->scene, "a queued callback out of order");
@@ -101,11 +101,11 @@ static void on_queued(uvzk_acquire_t *request, uint64_t ahead)
     a_moment(part->scene);
 }
 
-static void on_revoked(uvzk_acquire_t *request)
+static void on_revoked(uvzk_hold_t *hold)
 {
-    struct part *part = request->data;
+    struct part *part = hold->data;
 
-    if (part_over(part) || part->releasing || request->impl == NULL) {
+    if (part_over(part) || part->releasing || hold->impl == NULL) {
         scene_fail(part->scene, "a revoke callback out of order");
     }
     part->revoked++;
@@ -140,11 +140,11 @@ void part_ask(struct scene *scene, const struct cue *cue)
     part->accepted = true;
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
-    struct part *part = request->data;
+    struct part *part = hold->data;
 
-    if (!part->releasing || part_over(part) || request->impl != NULL) {
+    if (!part->releasing || part_over(part) || hold->impl != NULL) {
         scene_fail(part->scene, "a release callback out of order");
     }
     part->released++;
@@ -154,7 +154,7 @@ static void on_released(uvzk_acquire_t *request, int status)
 
 void part_release(struct part *part)
 {
-    int status = uvzk_release(&part->request, on_released);
+    int status = uvzk_hold_release(&part->request, on_released);
 
     if (status != 0) {
         scene_fail(part->scene, "release says %s", uvzk_err_name(status));
@@ -200,10 +200,10 @@ struct uvzk__port *scene_make_client(uvzk_client_t *client, struct sim *sim,
                                      const char *name, unsigned tuning)
 {
     struct uvzk__port *port = sim_port_new(sim, name);
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     sim_set_timeout(port, SCENE_TIMEOUT_MS);
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = SCENE_TIMEOUT_MS;
     options.retry.kind = UVZK_RETRY_N_TIMES;

@@ -43,12 +43,13 @@ static void release(struct scene *scene, const struct cue *cue)
 static void give_back(struct scene *scene, const struct cue *cue)
 {
     assert_int_equal(
-        uvzk_return_leases(&scene->parts[cue->part].request, (uint32_t)cue->number), 0);
+        uvzk_hold_return_leases(&scene->parts[cue->part].request, (uint32_t)cue->number),
+        0);
 }
 
 static void cancel(struct scene *scene, const struct cue *cue)
 {
-    assert_int_equal(uvzk_cancel(&scene->parts[cue->part].request), 0);
+    assert_int_equal(uvzk_hold_cancel(&scene->parts[cue->part].request), 0);
 }
 
 static void foreigner(struct scene *scene, const struct cue *cue)
@@ -112,7 +113,7 @@ static void delete_first_child(struct scene *scene, const struct cue *cue)
 static void delete_node(struct scene *scene, const struct cue *cue)
 {
     const struct uvzk__acquisition *acquisition = scene_acquisition(scene, cue->part);
-    const char *path = uvzk_node_path(&scene->parts[cue->part].request);
+    const char *path = uvzk_hold_path(&scene->parts[cue->part].request);
 
     if (path == NULL) {
         path = uvzk__claim_first(acquisition->claim)->path;

@@ -13,7 +13,7 @@
 #define SECOND "/app/second"
 
 struct write {
-    uvzk_guarded_write_t request;
+    uvzk_write_t request;
     int told, status;
     size_t failed;
 };
@@ -21,7 +21,7 @@ struct write {
 static struct stage stage;
 static struct claim claim;
 
-static void on_written(uvzk_guarded_write_t *request, int status, size_t failed)
+static void on_written(uvzk_write_t *request, int status, size_t failed)
 {
     struct write *write = request->data;
 
@@ -31,13 +31,13 @@ static void on_written(uvzk_guarded_write_t *request, int status, size_t failed)
     write->failed = failed;
 }
 
-static int ask(struct write *write, uvzk_acquire_t *hold, const uvzk_write_op_t *ops,
+static int ask(struct write *write, uvzk_hold_t *hold, const uvzk_write_op_t *ops,
                size_t count)
 {
     memset(write, 0, sizeof(*write));
     write->request.data = write;
     write->status = STAGE_UNTOLD;
-    return uvzk_guarded_write(hold, &write->request, ops, count, on_written);
+    return uvzk_hold_write(hold, &write->request, ops, count, on_written);
 }
 
 static void wait_told(struct write *write)
@@ -141,7 +141,7 @@ static void test_nothing_is_written_without_the_znode(void **state)
 
     begin();
     stage.meddled = true;
-    assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_node_path(&claim.request)), 0);
+    assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_hold_path(&claim.request)), 0);
     assert_int_equal(ask(&write, &claim.request, &create, 1), 0);
     wait_told(&write);
     assert_int_equal(write.status, UVZK_EDELETED);
@@ -332,25 +332,25 @@ static void test_disturbed_at_every_step(void **state)
 /* ------------------------------------------------------------ holds of other kinds */
 
 static struct {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     int acquired, status, lost, released;
 } hold;
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *request, int status)
 {
     (void)request;
     hold.acquired++;
     hold.status = status;
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *request, int reason)
 {
     (void)request;
     (void)reason;
     hold.lost++;
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *request, int status)
 {
     (void)request;
     (void)status;
@@ -359,7 +359,7 @@ static void on_released(uvzk_acquire_t *request, int status)
 
 static void let_go(void)
 {
-    assert_int_equal(uvzk_release(&hold.request, on_released), 0);
+    assert_int_equal(uvzk_hold_release(&hold.request, on_released), 0);
     assert_true(stage_until(&stage, &hold.released, 1, 60000));
 }
 
@@ -381,8 +381,8 @@ static void check_znode(uint32_t index)
 {
     struct write write;
 
-    assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_lease_path(&hold.request, index)),
-                     0);
+    assert_int_equal(
+        sim_delete_by_hand(stage.sim, uvzk_hold_lease_path(&hold.request, index)), 0);
     assert_int_equal(ask(&write, &hold.request, &create, 1), 0);
     wait_told(&write);
     assert_int_equal(write.status, UVZK_EDELETED);
@@ -399,7 +399,7 @@ static void check_each_znode(uvzk_lock_t *lock, uint32_t leases)
 
     for (uint32_t i = 0; i < leases; i++) {
         acquire(lock, leases);
-        assert_int_equal(uvzk_lease_count(&hold.request), leases);
+        assert_int_equal(uvzk_hold_lease_count(&hold.request), leases);
         assert_int_equal(ask(&write, &hold.request, &set, 1), 0);
         wait_told(&write);
         assert_int_equal(write.status, 0);
@@ -437,7 +437,7 @@ static int verify(void)
     uvzk_verify_t question = {0};
 
     verified = 0;
-    assert_int_equal(uvzk_verify(&hold.request, &question, on_verified), 0);
+    assert_int_equal(uvzk_hold_verify(&hold.request, &question, on_verified), 0);
     assert_true(stage_until(&stage, &verified, 1, 60000));
     return verify_status;
 }
@@ -453,7 +453,7 @@ static void test_a_hold_that_is_released_is_not_verified(void **state)
     assert_int_equal(uvzk_rwlock_init(&stage.seats[0].client, &rwlock, "/app/rw"), 0);
     acquire(&rwlock.read, 0);
     verified = 0;
-    assert_int_equal(uvzk_verify(&hold.request, &question, on_verified), 0);
+    assert_int_equal(uvzk_hold_verify(&hold.request, &question, on_verified), 0);
     let_go();
     assert_true(stage_until(&stage, &verified, 1, 60000));
     assert_int_equal(verify_status, UVZK_ELOST);
@@ -463,7 +463,7 @@ static void test_a_hold_that_is_released_is_not_verified(void **state)
 static void check_member(uvzk_lock_t *lock, uint32_t index)
 {
     acquire(lock, 0);
-    assert_int_equal(uvzk_lease_count(&hold.request), 2);
+    assert_int_equal(uvzk_hold_lease_count(&hold.request), 2);
     assert_int_equal(verify(), 0);
     check_znode(index);
 }
@@ -612,7 +612,7 @@ static void test_refuses_nothing_and_too_many(void **state)
     const size_t many = 30000;
     uvzk_write_op_t *ops = calloc(many, sizeof(*ops));
     struct write write;
-    uvzk_acquire_t none = {0}, copy;
+    uvzk_hold_t none = {0}, copy;
     (void)state;
 
     assert_non_null(ops);
@@ -625,15 +625,15 @@ static void test_refuses_nothing_and_too_many(void **state)
     assert_int_equal(ask(&write, &claim.request, &create, 0), UV_EINVAL);
     assert_int_equal(ask(&write, &claim.request, ops, many), UV_EINVAL);
     assert_int_equal(ask(&write, &none, &create, 1), UVZK_ENOTHELD);
-    assert_int_equal(uvzk_guarded_write(&claim.request, NULL, &create, 1, on_written),
+    assert_int_equal(uvzk_hold_write(&claim.request, NULL, &create, 1, on_written),
                      UV_EINVAL);
-    assert_int_equal(uvzk_guarded_write(&claim.request, &write.request, &create, 1, NULL),
+    assert_int_equal(uvzk_hold_write(&claim.request, &write.request, &create, 1, NULL),
                      UV_EINVAL);
     copy = claim.request;
     assert_int_equal(ask(&write, &copy, &create, 1), UVZK_ENOTHELD);
     assert_int_equal(ask(&write, &claim.request, ops, 1000), 0);
     assert_int_equal(
-        uvzk_guarded_write(&claim.request, &write.request, &create, 1, on_written),
+        uvzk_hold_write(&claim.request, &write.request, &create, 1, on_written),
         UV_EBUSY);
     wait_told(&write);
     assert_int_equal(write.status, 0);

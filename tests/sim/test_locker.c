@@ -69,7 +69,8 @@ static void on_locked(uvzk_locker_t *locker)
 {
     struct worker *worker = locker->data;
 
-    if (worker->locked++ > 0 || worker->unlocked > 0 || !uvzk_is_held(&locker->hold)) {
+    if (worker->locked++ > 0 || worker->unlocked > 0 ||
+        !uvzk_hold_is_valid(&locker->hold)) {
         stage_fail(&stage, "locked out of order");
     }
     if (worker->at_once) {
@@ -95,7 +96,7 @@ static int run(struct worker *worker, uvzk_lock_t *lock,
     memset(worker, 0, sizeof(*worker));
     worker->locker.data = worker;
     worker->status = STAGE_UNTOLD;
-    return uvzk_locker_run(lock, &worker->locker, options, on_locked, on_unlocked);
+    return uvzk_lock_run(lock, &worker->locker, options, on_locked, on_unlocked);
 }
 
 static void wait_unlocked(struct worker *worker)
@@ -117,7 +118,7 @@ static void test_locker(void **state)
         assert_int_equal(uvzk_locker_done(&worker.locker), UVZK_ENOTHELD); /* not yet */
         assert_true(stage_until(&stage, &worker.locked, 1, 60000));
         assert_true(uvzk_lock_is_held(locks[i]));
-        assert_true(uvzk_token(&worker.locker.hold) > 0);
+        assert_true(uvzk_hold_token(&worker.locker.hold) > 0);
         assert_int_equal(run(&next, locks[i], NULL), 0);
         next.at_once = true;
         stage_run(&stage, 200);
@@ -153,7 +154,7 @@ static void test_who_is_not_granted_never_works(void **state)
     wait_unlocked(&late);
     assert_int_equal(late.status, UV_ETIMEDOUT);
     assert_int_equal(run(&late, &mutex, NULL), 0);
-    assert_int_equal(uvzk_cancel(&late.locker.hold), 0);
+    assert_int_equal(uvzk_hold_cancel(&late.locker.hold), 0);
     wait_unlocked(&late);
     assert_int_equal(late.status, UV_ECANCELED);
     assert_int_equal(late.locked, 0);
@@ -172,7 +173,7 @@ static void test_a_lost_hold_ends_the_work(void **state)
     stage.meddled = true;
     assert_int_equal(run(&worker, &mutex, NULL), 0);
     assert_true(stage_until(&stage, &worker.locked, 1, 60000));
-    assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_node_path(&worker.locker.hold)),
+    assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_hold_path(&worker.locker.hold)),
                      0);
     wait_unlocked(&worker);
     assert_int_equal(worker.status, UVZK_EDELETED);
@@ -190,11 +191,11 @@ static void test_refuses_bad_input(void **state)
 
     begin();
     assert_int_equal(run(&worker, NULL, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_locker_run(&mutex, NULL, NULL, on_locked, on_unlocked),
+    assert_int_equal(uvzk_lock_run(&mutex, NULL, NULL, on_locked, on_unlocked),
                      UV_EINVAL);
-    assert_int_equal(uvzk_locker_run(&mutex, &worker.locker, NULL, NULL, on_unlocked),
+    assert_int_equal(uvzk_lock_run(&mutex, &worker.locker, NULL, NULL, on_unlocked),
                      UV_EINVAL);
-    assert_int_equal(uvzk_locker_run(&mutex, &worker.locker, NULL, on_locked, NULL),
+    assert_int_equal(uvzk_lock_run(&mutex, &worker.locker, NULL, on_locked, NULL),
                      UV_EINVAL);
     assert_int_equal(run(&worker, &closed, NULL), UVZK_ECLOSED);
     uvzk_acquire_options_init(&options);
@@ -204,8 +205,8 @@ static void test_refuses_bad_input(void **state)
     assert_int_equal(uvzk_locker_done(NULL), UV_EINVAL);
     assert_int_equal(uvzk_locker_done(&worker.locker), UVZK_ENOTHELD);
     assert_int_equal(run(&worker, &mutex, NULL), 0);
-    assert_int_equal(
-        uvzk_locker_run(&mutex, &worker.locker, NULL, on_locked, on_unlocked), UV_EBUSY);
+    assert_int_equal(uvzk_lock_run(&mutex, &worker.locker, NULL, on_locked, on_unlocked),
+                     UV_EBUSY);
     assert_true(stage_until(&stage, &worker.locked, 1, 60000));
     copy = worker.locker;
     assert_int_equal(uvzk_locker_done(&copy), UVZK_ENOTHELD); /* a copy is no locker */
@@ -234,7 +235,7 @@ static void cancel(uvzk_lock_t *lock)
 {
     (void)lock;
     for (int i = 0; i < 2; i++) {
-        (void)uvzk_cancel(&workers[i].locker.hold);
+        (void)uvzk_hold_cancel(&workers[i].locker.hold);
     }
 }
 

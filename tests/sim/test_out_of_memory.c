@@ -27,7 +27,7 @@ struct play {
     size_t list_count, list_holding;
     uvzk_locker_t locker;
     int locked, unlocked, unlock_status;
-    uvzk_guarded_write_t write;
+    uvzk_write_t write;
     int written, write_status;
     uvzk_read_t read;
     int was_read, read_status;
@@ -122,7 +122,7 @@ static void an_owner_enters_again(struct play *play)
 static void cancel(struct claim *claim)
 {
     if (claim_pending(claim)) {
-        assert_int_equal(uvzk_cancel(&claim->request), 0);
+        assert_int_equal(uvzk_hold_cancel(&claim->request), 0);
     }
 }
 
@@ -289,8 +289,8 @@ static void on_unlocked(uvzk_locker_t *locker, int status)
 
 static void a_locker_runs(struct play *play)
 {
-    int status = uvzk_locker_run(&seat(play, 0)->mutex, &play->locker, NULL, on_locked,
-                                 on_unlocked);
+    int status =
+        uvzk_lock_run(&seat(play, 0)->mutex, &play->locker, NULL, on_locked, on_unlocked);
 
     assert_true(status == 0 || status == UV_ENOMEM);
     assert_true(status == 0 || play->locker.impl == NULL);
@@ -304,7 +304,7 @@ static void a_locker_runs(struct play *play)
     assert_int_equal(play->unlocked, status == 0);
 }
 
-static void on_written(uvzk_guarded_write_t *request, int status, size_t failed)
+static void on_written(uvzk_write_t *request, int status, size_t failed)
 {
     assert_null(request->impl);
     assert_int_equal(failed, SIZE_MAX);
@@ -320,8 +320,8 @@ static void a_write_is_guarded(struct play *play)
     ask_for(play, 0, 0);
     claim_wait_answer(&play->claims[0]);
     if (claim_holds(&play->claims[0])) {
-        int status = uvzk_guarded_write(&play->claims[0].request, &play->write, ops, 2,
-                                        on_written);
+        int status =
+            uvzk_hold_write(&play->claims[0].request, &play->write, ops, 2, on_written);
         assert_true(status == 0 || status == UV_ENOMEM);
         assert_true(status == 0 || play->write.impl == NULL);
         EXPECT(status == 0);
@@ -345,7 +345,7 @@ static void a_znode_is_read(struct play *play)
 {
     assert_non_null(sim_create_by_hand(play->stage.sim, "/r", UVZK__PERSISTENT));
     run(play, 500);
-    int status = uvzk_read_node(&seat(play, 0)->client, &play->read, "/r", on_read);
+    int status = uvzk_client_read(&seat(play, 0)->client, &play->read, "/r", on_read);
     assert_true(status == 0 || status == UV_ENOMEM);
     assert_true(status == 0 || play->read.impl == NULL);
     EXPECT(status == 0);
@@ -369,7 +369,8 @@ static void a_hold_is_verified(struct play *play)
     claim_wait_answer(&play->claims[0]);
     play->verify_status = STAGE_UNTOLD;
     if (claim_holds(&play->claims[0])) {
-        int status = uvzk_verify(&play->claims[0].request, &play->verify, on_verified);
+        int status =
+            uvzk_hold_verify(&play->claims[0].request, &play->verify, on_verified);
         assert_true(status == 0 || status == UV_ENOMEM);
         run(play, 1000);
         assert_int_equal(play->verified, status == 0);
@@ -627,12 +628,12 @@ static void forty_in_a_row_fail(void **state)
 
 /* ------------------------------------------------------------------ making clients */
 
-static void fill(uvzk_options_t *options)
+static void fill(uvzk_client_options_t *options)
 {
     static const uvzk_acl_t acl[] = {{UVZK_PERM_ALL, "digest", "a:b"},
                                      {UVZK_PERM_READ, "world", "anyone"}};
 
-    uvzk_options_init(options);
+    uvzk_client_options_init(options);
     options->hosts = "simulated:1";
     options->ns = "app";
     options->acl = acl;
@@ -647,7 +648,7 @@ static bool make_and_close(struct sim *sim, uint64_t first)
     struct uvzk__port *port = sim_port_new(sim, "c");
     uvzk_client_t client = {0};
     uvzk_mutex_t mutex = {0};
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     int64_t live = scarce_live();
 
     fill(&options);

@@ -43,31 +43,31 @@ struct scene {
     uvzk_rwlock_t rwlock;
     uvzk_semaphore_t semaphore;
     uvzk_multilock_t multi;
-    uvzk_acquire_t requests[CLAIMS];
+    uvzk_hold_t requests[CLAIMS];
     bool told[CLAIMS], held[CLAIMS];
     bool closed;
     uint64_t most; /* requests in a second */
 };
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct scene *scene = request->data;
+    struct scene *scene = hold->data;
 
-    scene->told[request - scene->requests] = true;
-    scene->held[request - scene->requests] = status == 0;
+    scene->told[hold - scene->requests] = true;
+    scene->held[hold - scene->requests] = status == 0;
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct scene *scene = request->data;
+    struct scene *scene = hold->data;
 
     (void)reason;
-    scene->held[request - scene->requests] = false;
+    scene->held[hold - scene->requests] = false;
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
-    on_lost(request, status);
+    on_lost(hold, status);
 }
 
 static void on_closed(uvzk_client_t *client)
@@ -165,7 +165,7 @@ static void make_locks(struct scene *scene, enum recipe recipe)
 static void begin(struct scene *scene, unsigned tuning, enum recipe recipe)
 {
     struct sim_options settings;
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     memset(scene, 0, sizeof(*scene));
     sim_options_init(&settings);
@@ -176,7 +176,7 @@ static void begin(struct scene *scene, unsigned tuning, enum recipe recipe)
     submit_to_sim = scene->port->submit;
     scene->port->submit = submit;
     scene->client.data = scene;
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     assert_int_equal(uvzk__client_create(&scene->client, scene->port, &options, tuning),
                      0);
@@ -201,9 +201,9 @@ static void ask(struct scene *scene, int number, uvzk_lock_t *lock)
 static void let_go(struct scene *scene, int number)
 {
     if (scene->held[number]) {
-        assert_int_equal(uvzk_release(&scene->requests[number], on_released), 0);
+        assert_int_equal(uvzk_hold_release(&scene->requests[number], on_released), 0);
     } else if (!scene->told[number]) {
-        (void)uvzk_cancel(&scene->requests[number]);
+        (void)uvzk_hold_cancel(&scene->requests[number]);
     }
 }
 

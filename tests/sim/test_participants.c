@@ -291,19 +291,19 @@ static void test_a_driver_that_turns_all_around(void **state)
 
 static int granted;
 
-static void on_granted(uvzk_acquire_t *request, int status)
+static void on_granted(uvzk_hold_t *hold, int status)
 {
-    (void)request;
+    (void)hold;
     granted += status == 0;
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
     (void)reason;
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     (void)hold;
     assert_int_equal(status, 0);
@@ -312,7 +312,7 @@ static void on_released(uvzk_acquire_t *hold, int status)
 static void test_a_lock_with_a_fixed_name(void **state)
 {
     uvzk_lock_t lock = {0};
-    uvzk_acquire_t holder = {0}, waiter = {0};
+    uvzk_hold_t holder = {0}, waiter = {0};
     uvzk_lock_driver_t driver;
     (void)state;
 
@@ -329,8 +329,8 @@ static void test_a_lock_with_a_fixed_name(void **state)
     assert_true(stage_until(&stage, &granted, 1, 60000));
     stage_run(&stage, 1000);
     EXPECT(&lock, 1, "x/lock");
-    assert_int_equal(uvzk_cancel(&waiter), 0);
-    assert_int_equal(uvzk_release(&holder, on_released), 0);
+    assert_int_equal(uvzk_hold_cancel(&waiter), 0);
+    assert_int_equal(uvzk_hold_release(&holder, on_released), 0);
     end();
 }
 
@@ -348,7 +348,7 @@ static void test_real_ones(void **state)
     }
     EXPECT(&stage.seats[1].mutex, 1, "lock-0000000000", "lock-0000000001",
            "lock-0000000002");
-    assert_string_equal(answer.paths[0], uvzk_node_path(&claims[0].request));
+    assert_string_equal(answer.paths[0], uvzk_hold_path(&claims[0].request));
     claim_finish(&claims[0]);
     EXPECT(&stage.seats[0].mutex, 1, "lock-0000000001", "lock-0000000002");
     end();
@@ -467,7 +467,7 @@ static int read_node(const char *path)
 {
     memset(&reading, 0, sizeof(reading));
     reading.status = STAGE_UNTOLD;
-    return uvzk_read_node(&stage.seats[0].client, &reading.request, path, on_read);
+    return uvzk_client_read(&stage.seats[0].client, &reading.request, path, on_read);
 }
 
 static void read_as(const char *path, int status, const char *text)
@@ -524,20 +524,21 @@ static void test_reading_refuses_bad_input(void **state)
         assert_int_equal(read_node(malformed[i]), UVZK_EPATH);
     }
     assert_int_equal(read_node(longest), UVZK_EPATH);
-    assert_int_equal(uvzk_revoke(&stage.seats[0].client, &plea, longest, on_revoked),
-                     UVZK_EPATH);
+    assert_int_equal(
+        uvzk_client_revoke(&stage.seats[0].client, &plea, longest, on_revoked),
+        UVZK_EPATH);
     assert_null(plea.impl);
     assert_int_equal(read_node(NULL), UV_EINVAL);
     assert_null(reading.request.impl);
-    assert_int_equal(uvzk_read_node(NULL, &reading.request, "/a", on_read), UV_EINVAL);
-    assert_int_equal(uvzk_read_node(&nobody, &reading.request, "/a", on_read),
+    assert_int_equal(uvzk_client_read(NULL, &reading.request, "/a", on_read), UV_EINVAL);
+    assert_int_equal(uvzk_client_read(&nobody, &reading.request, "/a", on_read),
                      UVZK_ECLOSED);
     uvzk_client_t *client = &stage.seats[0].client;
-    assert_int_equal(uvzk_read_node(client, NULL, "/a", on_read), UV_EINVAL);
-    assert_int_equal(uvzk_read_node(client, &reading.request, "/a", NULL), UV_EINVAL);
+    assert_int_equal(uvzk_client_read(client, NULL, "/a", on_read), UV_EINVAL);
+    assert_int_equal(uvzk_client_read(client, &reading.request, "/a", NULL), UV_EINVAL);
     longest[2048] = '\0';
     assert_int_equal(read_node(longest), 0);
-    assert_int_equal(uvzk_read_node(client, &reading.request, "/a", on_read), UV_EBUSY);
+    assert_int_equal(uvzk_client_read(client, &reading.request, "/a", on_read), UV_EBUSY);
     assert_true(stage_until(&stage, &reading.told, 1, 60000));
     assert_int_equal(reading.status, UVZK_ENONODE);
     end();

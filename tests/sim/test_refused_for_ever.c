@@ -40,7 +40,7 @@ struct play {
     uvzk_lock_t lock, members[2];
     uvzk_rwlock_t rwlock;
     uvzk_shared_value_t value;
-    uvzk_acquire_t request, downgraded;
+    uvzk_hold_t request, downgraded;
     uvzk_set_t set;
     char obstacle[128]; /* somebody else's znode, to be waited for */
     int owner;
@@ -59,33 +59,33 @@ struct recipe {
 
 /* --------------------------------------------------------------------- callbacks */
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct play *play = request->data;
+    struct play *play = hold->data;
 
     play->answered++;
     play->granted += status == 0;
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct play *play = request->data;
+    struct play *play = hold->data;
 
     (void)reason;
     play->lost++;
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
-    struct play *play = request->data;
+    struct play *play = hold->data;
 
     (void)status;
     play->released++;
 }
 
-static void on_revoked(uvzk_acquire_t *request)
+static void on_revoked(uvzk_hold_t *hold)
 {
-    (void)request;
+    (void)hold;
 }
 
 static void on_set(uvzk_set_t *request, int status)
@@ -242,7 +242,7 @@ static void put_obstacle(struct play *play, const struct recipe *recipe)
 static void begin(struct play *play, const struct recipe *recipe, unsigned tuning)
 {
     struct sim_options options;
-    uvzk_options_t client_options;
+    uvzk_client_options_t client_options;
 
     memset(play, 0, sizeof(*play));
     sim_options_init(&options);
@@ -252,7 +252,7 @@ static void begin(struct play *play, const struct recipe *recipe, unsigned tunin
     play->sim = sim_new(1, &options);
     play->port = sim_port_new(play->sim, "c");
     play->client.data = play;
-    uvzk_options_init(&client_options);
+    uvzk_client_options_init(&client_options);
     client_options.hosts = "simulated:1";
     client_options.session_timeout_ms = TIMEOUT_MS;
     assert_int_equal(
@@ -262,7 +262,7 @@ static void begin(struct play *play, const struct recipe *recipe, unsigned tunin
     recipe->init(play);
 }
 
-static void ask(struct play *play, uvzk_lock_t *lock, uvzk_acquire_t *request,
+static void ask(struct play *play, uvzk_lock_t *lock, uvzk_hold_t *hold,
                 const struct recipe *recipe)
 {
     uvzk_acquire_options_t options;
@@ -271,8 +271,8 @@ static void ask(struct play *play, uvzk_lock_t *lock, uvzk_acquire_t *request,
     options.owner = recipe->downgrades ? &play->owner : NULL;
     options.leases = recipe->leases;
     options.revoke_cb = recipe->revocable ? on_revoked : NULL;
-    request->data = play;
-    play->asked += uvzk_lock_acquire(lock, request, &options, on_acquired, on_lost) == 0;
+    hold->data = play;
+    play->asked += uvzk_lock_acquire(lock, hold, &options, on_acquired, on_lost) == 0;
 }
 
 /* The moment has come: refused from here on. */
@@ -311,7 +311,7 @@ static uint64_t act_with_a_lock(struct play *play, const struct recipe *recipe,
             ask(play, &play->rwlock.read, &play->downgraded, recipe);
         }
         if (trouble->moment == RELEASE) {
-            (void)uvzk_release(&play->request, on_released);
+            (void)uvzk_hold_release(&play->request, on_released);
         }
     }
     return before;

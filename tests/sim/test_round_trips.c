@@ -14,7 +14,7 @@
 #define LOCK "/lock"
 
 struct wait {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     int status;
     bool told, released;
     uint64_t at_ms;
@@ -27,27 +27,27 @@ static uvzk_mutex_t mutexes[2];
 static struct wait waits[8];
 static int closed;
 
-static struct wait *wait_of(uvzk_acquire_t *request)
+static struct wait *wait_of(uvzk_hold_t *hold)
 {
-    return request->data;
+    return hold->data;
 }
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct wait *wait = wait_of(request);
+    struct wait *wait = wait_of(hold);
     wait->told = true;
     wait->status = status;
     wait->at_ms = sim_now(sim);
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    wait_of(request)->status = reason;
+    wait_of(hold)->status = reason;
 }
 
-static void on_released(uvzk_acquire_t *request, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
-    struct wait *wait = wait_of(request);
+    struct wait *wait = wait_of(hold);
     wait->released = true;
     wait->status = status;
     wait->at_ms = sim_now(sim);
@@ -62,7 +62,7 @@ static void on_closed(uvzk_client_t *client)
 static void begin(unsigned tuning)
 {
     struct sim_options in;
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     sim_options_init(&in);
     in.latency_min_ms = LATENCY;
@@ -74,7 +74,7 @@ static void begin(unsigned tuning)
     memset(mutexes, 0, sizeof(mutexes));
     memset(waits, 0, sizeof(waits));
     closed = 0;
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     for (int i = 0; i < 2; i++) {
         ports[i] = sim_port_new(sim, i == 0 ? "a" : "b");
@@ -131,7 +131,7 @@ static void ask(int number, int client)
 
 static void let_go(int number)
 {
-    assert_int_equal(uvzk_release(&waits[number].request, on_released), 0);
+    assert_int_equal(uvzk_hold_release(&waits[number].request, on_released), 0);
 }
 
 /* Acquires, and tells how long it took. */

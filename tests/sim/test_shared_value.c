@@ -844,7 +844,7 @@ static void the_namespace_goes_before_the_path(void **state)
 {
     struct sim *sim = sharer_sim(1);
     struct sharer sharer;
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     (void)state;
     sharer_options(&options);

@@ -1,4 +1,4 @@
-/* uvzk_verify of a hold with more znodes than one request should name. */
+/* uvzk_hold_verify of a hold with more znodes than one request should name. */
 #include "cmocka_test.h"
 
 #include <stdio.h>
@@ -18,19 +18,19 @@ static struct uvzk__port *port;
 static uvzk_client_t client;
 static uvzk_mutex_t mutexes[GROUPS][MEMBERS];
 static uvzk_multilock_t groups[GROUPS], lock;
-static uvzk_acquire_t hold;
+static uvzk_hold_t hold;
 static int granted, lost, verified, verdict, closed;
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *of, int status)
 {
-    (void)request;
+    (void)of;
     assert_int_equal(status, 0);
     granted++;
 }
 
-static void on_lost(uvzk_acquire_t *request, int reason)
+static void on_lost(uvzk_hold_t *of, int reason)
 {
-    (void)request;
+    (void)of;
     (void)reason;
     lost++;
 }
@@ -74,7 +74,7 @@ static void init_group(unsigned number)
 static void begin(void)
 {
     uvzk_lock_t *members[GROUPS];
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     memset(mutexes, 0, sizeof(mutexes));
     memset(groups, 0, sizeof(groups));
@@ -84,7 +84,7 @@ static void begin(void)
     verdict = UNTOLD;
     sim = sim_new(1, NULL);
     port = sim_port_new(sim, "c");
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     assert_int_equal(uvzk__client_create(&client, port, &options, UVZK__TUNE_ALL), 0);
     assert_int_equal(uvzk_client_start(&client), 0);
@@ -111,7 +111,7 @@ static void many_znodes_are_asked_for_in_parts(void **state)
     (void)state;
     begin();
     uint64_t before = sim_submitted(port), asked_ms = sim_now(sim);
-    assert_int_equal(uvzk_verify(&hold, &question, on_verified), 0);
+    assert_int_equal(uvzk_hold_verify(&hold, &question, on_verified), 0);
     await(&verified);
     assert_int_equal(verdict, 0);
     assert_in_range(sim_submitted(port) - before,
@@ -128,8 +128,8 @@ static void one_that_is_missing_is_told(void **state)
         uvzk_verify_t question = {.data = NULL};
 
         begin();
-        assert_int_equal(sim_delete_by_hand(sim, uvzk_lease_path(&hold, i)), 0);
-        assert_int_equal(uvzk_verify(&hold, &question, on_verified), 0);
+        assert_int_equal(sim_delete_by_hand(sim, uvzk_hold_lease_path(&hold, i)), 0);
+        assert_int_equal(uvzk_hold_verify(&hold, &question, on_verified), 0);
         await(&verified);
         assert_int_equal(verdict, UVZK_EDELETED);
         sim_run_for(sim, 1000);

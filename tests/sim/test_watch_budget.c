@@ -18,7 +18,7 @@
 
 struct waiter {
     uvzk_mutex_t mutex;
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     char foreigner[96]; /* path of who stands before it */
 };
 
@@ -30,20 +30,20 @@ static struct {
     int granted, refused, released, closed;
 } crowd;
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    (void)request;
+    (void)hold;
     crowd.granted += status == 0;
     crowd.refused += status != 0;
 }
 
-static void on_lost(uvzk_acquire_t *hold, int reason)
+static void on_lost(uvzk_hold_t *hold, int reason)
 {
     (void)hold;
     fail_msg("lost: %s", uvzk_err_name(reason));
 }
 
-static void on_released(uvzk_acquire_t *hold, int status)
+static void on_released(uvzk_hold_t *hold, int status)
 {
     (void)hold;
     assert_int_equal(status, 0);
@@ -67,7 +67,7 @@ static void await(const int *counter, int value, uint64_t ms)
 static void begin(void)
 {
     struct sim_options options;
-    uvzk_options_t client_options;
+    uvzk_client_options_t client_options;
 
     sim_options_init(&options);
     options.session_timeout_ms = TIMEOUT_MS;
@@ -77,7 +77,7 @@ static void begin(void)
     crowd.granted = crowd.refused = crowd.released = crowd.closed = 0;
     crowd.waiters = calloc(WAITERS, sizeof(struct waiter));
     assert_non_null(crowd.waiters);
-    uvzk_options_init(&client_options);
+    uvzk_client_options_init(&client_options);
     client_options.hosts = "simulated:1";
     client_options.session_timeout_ms = TIMEOUT_MS;
     assert_int_equal(
@@ -137,7 +137,8 @@ static void let_go(void)
 {
     for (int i = 0; i < WAITERS; i++) {
         if (crowd.waiters[i].request.impl != NULL) {
-            assert_int_equal(uvzk_release(&crowd.waiters[i].request, on_released), 0);
+            assert_int_equal(uvzk_hold_release(&crowd.waiters[i].request, on_released),
+                             0);
         }
     }
     await(&crowd.released, crowd.granted, ABOUT_A_MINUTE);
@@ -169,9 +170,9 @@ static void ten_thousand_wait_and_are_granted(void **state)
     end();
 }
 
-static void on_revoked(uvzk_acquire_t *request)
+static void on_revoked(uvzk_hold_t *hold)
 {
-    (void)request;
+    (void)hold;
 }
 
 static void begin_revocable(uvzk_acquire_options_t *options)

@@ -267,11 +267,11 @@ static void on_client_closed(uvzk_client_t *client)
 static void open_seat(struct seat *seat)
 {
     struct world *world = seat->world;
-    uvzk_options_t options;
+    uvzk_client_options_t options;
     char name[8];
 
     (void)snprintf(name, sizeof(name), "c%d", seat->number);
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = world->timeout_ms;
     options.retry.kind = UVZK_RETRY_FOREVER;

@@ -32,7 +32,7 @@ void world_begin(struct world *world, unsigned tuning, const char *const *paths)
 {
     static const char *const names[CLIENTS] = {"a", "b"};
     struct sim_options settings;
-    uvzk_options_t options;
+    uvzk_client_options_t options;
 
     memset(world, 0, sizeof(*world));
     sim_options_init(&settings);
@@ -44,7 +44,7 @@ void world_begin(struct world *world, unsigned tuning, const char *const *paths)
     for (; *paths != NULL; paths++) {
         make_directory(world, *paths);
     }
-    uvzk_options_init(&options);
+    uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = SESSION_MS;
     for (int i = 0; i < CLIENTS; i++) {
@@ -77,9 +77,9 @@ void world_end(struct world *world)
 
 /* ------------------------------------------------------------------- the waiters */
 
-static void on_acquired(uvzk_acquire_t *request, int status)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct waiter *waiter = request->data;
+    struct waiter *waiter = hold->data;
 
     waiter->told = true;
     waiter->status = status;
@@ -90,9 +90,9 @@ static void on_acquired(uvzk_acquire_t *request, int status)
     }
 }
 
-static void on_over(uvzk_acquire_t *request, int status)
+static void on_over(uvzk_hold_t *hold, int status)
 {
-    struct waiter *waiter = request->data;
+    struct waiter *waiter = hold->data;
 
     (void)status;
     waiter->holds = false;
@@ -125,9 +125,9 @@ void waiter_ask(struct waiter *waiter, struct world *world, uvzk_lock_t *lock,
 void waiter_let_go(struct waiter *waiter)
 {
     if (waiter->holds) {
-        assert_int_equal(uvzk_release(&waiter->request, on_over), 0);
+        assert_int_equal(uvzk_hold_release(&waiter->request, on_over), 0);
     } else if (!waiter->told) {
-        assert_int_equal(uvzk_cancel(&waiter->request), 0);
+        assert_int_equal(uvzk_hold_cancel(&waiter->request), 0);
     }
 }
 

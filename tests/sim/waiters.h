@@ -16,7 +16,7 @@
 #define CLIENTS 2
 
 struct waiter {
-    uvzk_acquire_t request;
+    uvzk_hold_t request;
     struct sim *sim;
     bool told, holds;
     int status; /* of the acquire */

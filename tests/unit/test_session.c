@@ -48,7 +48,7 @@ static struct uvzk__session_news feed(struct uvzk__session *session, enum event 
         now_ms);
 }
 
-static char letter(uvzk_state_t state)
+static char letter(uvzk_client_state_t state)
 {
     switch (state) {
     case UVZK_STATE_LATENT:
@@ -89,7 +89,7 @@ static const struct row {
     const char *name;
     enum event way[3];
     int way_length;
-    uvzk_state_t state;
+    uvzk_client_state_t state;
     int64_t session_id;
     const char *news[EVENTS];
 } rows[] = {
@@ -199,12 +199,12 @@ static void every_event_in_every_state(void **state)
 
 /* What a user knows who only listens. */
 struct listener {
-    uvzk_state_t last;
+    uvzk_client_state_t last;
     bool connected_before;
     int64_t known; /* the session told last; 0 when it is known to be gone */
 };
 
-static void hear(struct listener *listener, uvzk_state_t told)
+static void hear(struct listener *listener, uvzk_client_state_t told)
 {
     assert_int_not_equal(told, listener->last);
     assert_int_not_equal(listener->last, UVZK_STATE_CLOSED);
@@ -231,7 +231,7 @@ static void check_news(struct listener *listener, const struct uvzk__session *se
 {
     bool up = event == SAME || event == OTHER;
     int64_t id = event == SAME ? 1 : 2;
-    uvzk_state_t before = listener->last;
+    uvzk_client_state_t before = listener->last;
 
     assert_in_range(news->count, 0, 2);
     assert_int_equal(news->fresh, up && listener->known != id);
