@@ -10,7 +10,7 @@
  * Memory     The caller allocates clients, locks, holds and requests, fills
  *            them with zeros before their first use, and neither moves nor
  *            frees them before their last callback has begun (marked FINAL
- *            below).
+ *            below), a future before it is dropped.
  *            Strings and bytes handed in are copied before the call returns;
  *            what a callback is handed is valid until that callback returns.
  * Errors     0 or a negative code: libuv's own (UV_ECANCELED, UV_ETIMEDOUT,
@@ -19,7 +19,7 @@
  *            while the machine is suspended.
  * Names      uvzk_<noun>_<verb>, the noun's object first, as in uvzk_lock_acquire;
  *            an init has its parent first, as libuv's. Then what takes the
- *            answer (a hold, a request), then what is asked, then the
+ *            answer (a hold, a request, a future), then what is asked, then the
  *            callbacks. uvzk_<noun>_<event>_cb is called with that noun; a
  *            request's only callback is uvzk_<request>_cb.
  *
@@ -129,6 +129,7 @@ typedef struct uvzk_read_s uvzk_read_t;                 /* one look at a znode *
 typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
 typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
 typedef struct uvzk_set_s uvzk_set_t;                   /* one set of either */
+typedef struct uvzk_future_s uvzk_future_t;             /* what becomes of one call */
 
 /* Shells: small, frozen, their state behind impl. */
 #define UVZK_SHELL_FIELDS                                                        \
@@ -172,6 +173,9 @@ struct uvzk_read_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_write_s {
+    UVZK_SHELL_FIELDS;
+};
+struct uvzk_future_s {
     UVZK_SHELL_FIELDS;
 };
 struct uvzk_locker_s {
@@ -961,6 +965,168 @@ UVZK_EXTERN int uvzk_shared_count_try_set(uvzk_shared_count_t *count, uvzk_set_t
                                           int32_t value, uvzk_set_cb cb);
 UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
                                         uvzk_shared_count_close_cb cb);
+
+/* ------------------------------------------------------------------- futures
+ *
+ *     static uvzk_mutex_t replicas[5];
+ *     static uvzk_future_t parts[5], three;
+ *
+ *     static void have_three(uvzk_future_t *future, int status, void *context)
+ *     {
+ *         report("three of five", status); // the others have been given up
+ *     }
+ *     static int acquire_three(void)
+ *     {
+ *         uvzk_future_t *five[5];
+ *         int status = 0;
+ *
+ *         for (int i = 0; i < 5 && status == 0; i++) {
+ *             five[i] = &parts[i]; // to be dropped when all is over: uvzk_future_drop
+ *             status = uvzk_lock_acquire_future(&replicas[i], &parts[i], NULL, lost);
+ *         }
+ *         if (status == 0) {
+ *             status = uvzk_future_n_of(&three, five, 5, 3);
+ *         }
+ *         return status < 0 ? status : uvzk_future_then(&three, have_three, NULL);
+ *     } */
+
+/* What becomes of one asynchronous call, instead of its callback: something to be looked
+ * at whenever one likes, waited for by several, given up, combined with others.
+ *
+ *     pending ---> done, with the status that the callback would have been told
+ *
+ * Each uvzk_..._future does what its namesake does, with a future in the place of request
+ * and callback, and returns what that returns; UV_EBUSY also if the future is in use. A
+ * future that was made must be dropped, once: pending or done, before or after its client
+ * is closed, in any callback, and in any order with others. */
+
+/* The future is done. Several may wait; they are called once each, in the order in which
+ * they came, never from inside a call. The future may be dropped here. */
+typedef void (*uvzk_future_cb)(uvzk_future_t *future, int status, void *context);
+
+/* Calls back when the future is done; soon, if it is. UV_EINVAL, UVZK_ESTATE (not in
+ * use), UV_ENOMEM, UVZK_ECLOSED: it is done and its client has gone, nobody is left who
+ * could call. */
+UVZK_EXTERN int uvzk_future_then(uvzk_future_t *future, uvzk_future_cb cb, void *context);
+
+/* UV_EAGAIN: it is pending. Else its status: 0, or how it failed. UV_EINVAL, UVZK_ESTATE
+ * (not in use). */
+UVZK_EXTERN int uvzk_future_status(const uvzk_future_t *future);
+
+/* Gives it up: it is done, with UV_ECANCELED, and its callbacks are called. A pending
+ * acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be taken back, their
+ * outcome is only not waited for any more. UV_EINVAL, UVZK_ESTATE (done, or not in
+ * use). */
+UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
+
+/* Gives it up with UV_ETIMEDOUT if it is still pending so many ms from now; replaces an
+ * earlier deadline. UV_EINVAL, UVZK_ESTATE (done, or not in use). */
+UVZK_EXTERN int uvzk_future_deadline(uvzk_future_t *future, uint64_t timeout_ms);
+
+/* Takes leave of it: none of its callbacks is called any more. If it is pending it is
+ * given up; if it has a hold, that is released in the background and lost_cb not called
+ * any more. Its memory is the caller's at once. Nothing happens if it is not in use. */
+UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
+
+/* ------------------------------------------------- of several */
+
+/* All parts, any one of them, n of them. Done with 0 as soon as so many parts are done
+ * with 0: the other parts are given up then, their locks not acquired. Done with the
+ * status of the first part that failed as soon as too many have failed: then all parts
+ * are given up, and what they have acquired is released. The same happens if it is
+ * cancelled, runs out of time, or is dropped while it is pending.
+ *
+ * The parts are futures of one client, pending or done, combinations among them, each in
+ * one pending combination at most. The array is copied. Parts are dropped by their owner,
+ * as ever; one that is dropped before the combination is done counts as failed, with
+ * UV_ECANCELED.
+ *
+ * UV_EINVAL (also: no parts, n is 0 or more than count, parts of several clients or of
+ * uvzk_client_close_future, more than 64 combinations inside one another), UVZK_ESTATE (a
+ * part is not in use), UV_EBUSY (the future is in use, a part belongs to another
+ * combination, or is named twice), UVZK_ECLOSED (the parts' client has gone), UV_ENOMEM. */
+UVZK_EXTERN int uvzk_future_all_of(uvzk_future_t *future, uvzk_future_t *const *parts,
+                                   size_t count);
+UVZK_EXTERN int uvzk_future_any_of(uvzk_future_t *future, uvzk_future_t *const *parts,
+                                   size_t count);
+UVZK_EXTERN int uvzk_future_n_of(uvzk_future_t *future, uvzk_future_t *const *parts,
+                                 size_t count, size_t n);
+
+/* Of a combination that is done with 0: the index of the part that was done as the
+ * place-th, from 0 on. SIZE_MAX beyond the last, and of any other future. */
+UVZK_EXTERN size_t uvzk_future_winner(const uvzk_future_t *future, size_t place);
+
+/* -------------------------------------------- of locks and holds */
+
+/* The hold is the future's; its data is the future. lost_cb (required) is called if it is
+ * lost, and is not FINAL for the future. */
+UVZK_EXTERN int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *future,
+                                         const uvzk_acquire_options_t *options,
+                                         uvzk_hold_lost_cb lost_cb);
+
+/* The hold of such a future, for all that can be done with a hold; it must not be used
+ * once the future has been dropped. NULL: not granted, released, lost, given up. */
+UVZK_EXTERN uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *future);
+
+/* Of a hold of the caller's own the future must not be dropped before it is done: until
+ * then the hold's memory is needed. */
+UVZK_EXTERN int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *future);
+UVZK_EXTERN int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *future);
+UVZK_EXTERN int uvzk_hold_write_future(uvzk_hold_t *hold, uvzk_future_t *future,
+                                       const uvzk_write_op_t *ops, size_t count);
+
+/* Of a write that is done: the index of the operation that was refused, as in
+ * uvzk_write_cb; SIZE_MAX of any other future. */
+UVZK_EXTERN size_t uvzk_future_refused(const uvzk_future_t *future);
+
+/* locked_cb is handed a locker of the future's, whose data is the future; it is over when
+ * the work is done, uvzk_locker_done. Given up while the work goes on, the lock is held
+ * until then all the same. */
+UVZK_EXTERN int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *future,
+                                     const uvzk_acquire_options_t *options,
+                                     uvzk_locker_locked_cb locked_cb);
+
+/* The paths, and how many of them are holders'. They are lent until the future is
+ * dropped; each pointer may be NULL. UVZK_ESTATE: no future of participants that is done
+ * with 0. */
+UVZK_EXTERN int uvzk_lock_participants_future(uvzk_lock_t *lock, uvzk_future_t *future);
+UVZK_EXTERN int uvzk_future_participants(const uvzk_future_t *future,
+                                         const char *const **paths, size_t *count,
+                                         size_t *holding);
+
+/* What is closed is needed until the future is done: it must not be dropped before. */
+UVZK_EXTERN int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *future);
+
+/* ----------------------------------------- of clients and values */
+
+/* The data are lent until the future is dropped; each pointer may be NULL. UVZK_ESTATE:
+ * no future of a read that is done with 0. */
+UVZK_EXTERN int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *future,
+                                        const char *node_path);
+UVZK_EXTERN int uvzk_future_data(const uvzk_future_t *future, const void **data,
+                                 size_t *length);
+UVZK_EXTERN int uvzk_client_revoke_future(uvzk_client_t *client, uvzk_future_t *future,
+                                          const char *node_path);
+UVZK_EXTERN int uvzk_shared_value_set_future(uvzk_shared_value_t *value,
+                                             uvzk_future_t *future, const void *data,
+                                             size_t length);
+UVZK_EXTERN int uvzk_shared_value_try_set_future(uvzk_shared_value_t *value,
+                                                 uvzk_future_t *future,
+                                                 const uvzk_value_version_t *version,
+                                                 const void *data, size_t length);
+UVZK_EXTERN int uvzk_shared_count_set_future(uvzk_shared_count_t *count,
+                                             uvzk_future_t *future, int32_t value);
+UVZK_EXTERN int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count,
+                                                 uvzk_future_t *future,
+                                                 const uvzk_value_version_t *version,
+                                                 int32_t value);
+
+/* As uvzk_lock_close_future. */
+UVZK_EXTERN int uvzk_shared_value_close_future(uvzk_shared_value_t *value,
+                                               uvzk_future_t *future);
+UVZK_EXTERN int uvzk_shared_count_close_future(uvzk_shared_count_t *count,
+                                               uvzk_future_t *future);
+UVZK_EXTERN int uvzk_client_close_future(uvzk_client_t *client, uvzk_future_t *future);
 
 #ifdef __cplusplus
 }

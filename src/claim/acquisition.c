@@ -316,6 +316,27 @@ int uvzk_hold_cancel(uvzk_hold_t *hold)
     return 0;
 }
 
+struct uvzk__client *uvzk__hold_client(const uvzk_hold_t *hold)
+{
+    const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
+
+    return acquisition == NULL ? NULL : client_of(acquisition);
+}
+
+uvzk_hold_release_cb uvzk__release_overhear(const uvzk_hold_t *hold,
+                                            uvzk_hold_release_cb cb)
+{
+    struct uvzk__acquisition *acquisition = hold->impl;
+
+    if (acquisition == NULL ||
+        (acquisition->told != RELEASING && acquisition->told != RELEASED)) {
+        return NULL;
+    }
+    uvzk_hold_release_cb before = acquisition->release_cb;
+    acquisition->release_cb = cb;
+    return before;
+}
+
 struct uvzk__claim *uvzk__hold_of(const uvzk_hold_t *hold)
 {
     const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;

@@ -78,6 +78,14 @@ void uvzk__acquisition_revoked(struct uvzk__acquisition *);
 /* Its place in the queue is known. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
 
+/* The client of one that is pending or held; of any other NULL. */
+struct uvzk__client *uvzk__hold_client(const uvzk_hold_t *hold);
+
+/* cb takes the place of the callback with which a release was begun that has not been told
+ * yet; returns that one. NULL: there is no such release. */
+uvzk_hold_release_cb uvzk__release_overhear(const uvzk_hold_t *hold,
+                                            uvzk_hold_release_cb cb);
+
 /* The claim of a hold that the user has been told of and that has neither
  * been released nor lost, the clock not looked at; else NULL. */
 struct uvzk__claim *uvzk__hold_of(const uvzk_hold_t *hold);

@@ -67,6 +67,13 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__client *client, uvzk_lock_t *shel
     return lock;
 }
 
+struct uvzk__client *uvzk__lock_client(const uvzk_lock_t *shell)
+{
+    const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
+
+    return lock == NULL ? NULL : lock->client;
+}
+
 void uvzk__lock_pin(struct uvzk__lock *lock)
 {
     lock->pins++;

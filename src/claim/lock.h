@@ -72,6 +72,9 @@ int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *pat
 struct uvzk__lock *uvzk__lock_new(struct uvzk__client *, uvzk_lock_t *, const char *path,
                                   const struct uvzk__lock_kind *);
 
+/* Of one that is initialised; else NULL. */
+struct uvzk__client *uvzk__lock_client(const uvzk_lock_t *);
+
 /* Its close is told when all that pins it is over. */
 void uvzk__lock_pin(struct uvzk__lock *);
 void uvzk__lock_unpin(struct uvzk__lock *);

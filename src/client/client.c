@@ -10,6 +10,7 @@
 #include "engine/acl.h"
 #include "engine/client.h"
 #include "engine/log.h"
+#include "future/future.h"
 #include "proof/prover.h"
 
 #define SESSION_TIMEOUT_MS 60000U /* curator-default-session-timeout */
@@ -154,6 +155,7 @@ struct rooms {
     struct uvzk__prover prover;
     struct uvzk__directories directories;
     struct uvzk__claims claims;
+    struct uvzk__futures futures;
     struct uvzk__life life;
 };
 
@@ -168,12 +170,14 @@ static struct uvzk__client *new_client(const uvzk_client_options_t *options)
     client->prover = &rooms->prover;
     client->directories = &rooms->directories;
     client->claims = &rooms->claims;
+    client->futures = &rooms->futures;
     client->life = &rooms->life;
     uvzk__list_init(&client->tellings);
     uvzk__prover_init(client, &uvzk__contender_witnesses, options->proof,
                       options->tick_ms);
     uvzk__directories_init(client->directories, &uvzk__claim_contenders);
     uvzk__claims_init(client->claims);
+    uvzk__futures_init(client->futures);
     return client;
 }
 

@@ -14,6 +14,7 @@
 #include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
+#include "future/future.h"
 #include "proof/prover.h"
 #include "value/replica.h"
 #include "value/shared_value.h"
@@ -266,6 +267,7 @@ static void free_client(struct uvzk__client *client)
             UVZK__CONTAINER_OF(client->claims->locks.next, struct uvzk__lock, everyone));
     }
     uvzk__shared_values_free(client);
+    uvzk__futures_client_gone(client);
     uvzk__client_free(client);
 }
 

@@ -21,6 +21,7 @@ struct uvzk__client {
     struct uvzk__replica *replicas;        /* of shared values; uthash by path */
     struct uvzk__directories *directories; /* directory/directories.h */
     struct uvzk__claims *claims;           /* claim/claim.h */
+    struct uvzk__futures *futures;         /* future/future.h */
     struct uvzk__life *life;               /* client/lifecycle.h */
 
     uvzk_client_log_cb log_cb;

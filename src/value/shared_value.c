@@ -79,6 +79,13 @@ void uvzk__shared_value_changed(struct uvzk__shared_value *value)
     uvzk__shared_value_tell(value);
 }
 
+struct uvzk__client *uvzk__shared_value_client(const uvzk_shared_value_t *shell)
+{
+    const struct uvzk__shared_value *value = shell == NULL ? NULL : shell->impl;
+
+    return value == NULL ? NULL : value->replica->client;
+}
+
 void uvzk__shared_value_listen(struct uvzk__shared_value *value,
                                struct uvzk__value_listener *listener)
 {

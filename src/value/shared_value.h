@@ -29,6 +29,9 @@ struct uvzk__shared_value {
     bool closing;
 };
 
+/* Of one that is initialised; else NULL. */
+struct uvzk__client *uvzk__shared_value_client(const uvzk_shared_value_t *);
+
 void uvzk__shared_value_listen(struct uvzk__shared_value *,
                                struct uvzk__value_listener *);
 

@@ -8,6 +8,7 @@
 #include "directory/queue.h"
 #include "engine/barrier.h"
 #include "engine/session.h"
+#include "future/future.h"
 #include "recipes/lookout.h"
 #include "value/replica.h"
 
@@ -24,6 +25,7 @@ static const struct {
     {&uvzk__queue_machine, "src/directory/queue.h"},
     {&uvzk__acquisition_machine, "src/claim/acquisition.h"},
     {&uvzk__lookout_machine, "src/recipes/lookout.h"},
+    {&uvzk__future_machine, "src/future/future.h"},
 };
 
 static void draw(const struct uvzk__machine *machine, const char *header)

@@ -18,6 +18,7 @@
  *   history_sim.h     the ensemble, as the seed has it
  *   history_seat.c    processes: opened, closed, opened anew
  *   history_actor.c   what actors do, and what they are told
+ *   history_future.c  the same by futures
  *   history_checks.c  what must hold whatever the recipe
  *   history_neighbour.c  other libraries' clients beside ours
  *   history_vandal.c  somebody who deletes znodes by hand

@@ -89,12 +89,16 @@ void actor_stop(struct actor *actor)
 
 /* ------------------------------------------------------------ what they are told */
 
-static void over(struct ticket *ticket)
+void ticket_over(struct ticket *ticket)
 {
-    if (ticket->request->impl != NULL) {
-        history_fail(ticket->actor->world, "impl is set after the last callback");
+    if (ticket->by_future != NULL) {
+        by_future_free(ticket);
+    } else {
+        if (ticket->request->impl != NULL) {
+            history_fail(ticket->actor->world, "impl is set after the last callback");
+        }
+        free(ticket->request);
     }
-    free(ticket->request);
     ticket->request = NULL;
     ticket->state = IDLE;
     rest(ticket, 1000);
@@ -111,15 +115,21 @@ static void note(const struct ticket *ticket, const char *what, const char *how)
 }
 
 /* Every callback comes here first. */
-static struct ticket *told(uvzk_hold_t *hold, enum ticket_state expected,
-                           const char *what, int status)
+static void told(struct ticket *ticket, enum ticket_state expected, const char *what,
+                 int status)
+{
+    note(ticket, what, status == 0 ? "done" : uvzk_err_name(status));
+    if (ticket->state != expected) {
+        history_fail(ticket->actor->world, "%s callback out of order", what);
+    }
+}
+
+static struct ticket *ticket_of(const uvzk_hold_t *hold)
 {
     struct ticket *ticket = hold->data;
-    struct world *world = ticket->actor->world;
 
-    note(ticket, what, status == 0 ? "done" : uvzk_err_name(status));
-    if (ticket->state != expected || hold != ticket->request) {
-        history_fail(world, "%s callback out of order", what);
+    if (hold != ticket->request) {
+        history_fail(ticket->actor->world, "a callback of another hold");
     }
     return ticket;
 }
@@ -149,15 +159,15 @@ static void take_tokens(struct ticket *ticket)
     world->result->beside += beside(&ticket->shares[0]);
 }
 
-static void on_acquired(uvzk_hold_t *hold, int status)
+void ticket_answered(struct ticket *ticket, int status)
 {
-    struct ticket *ticket = told(hold, ASKING, "acquire", status);
     struct world *world = ticket->actor->world;
 
+    told(ticket, ASKING, "acquire", status);
     if (status < 0) {
         world->result->refusals++;
         check_refusal(ticket, status);
-        over(ticket);
+        ticket_over(ticket);
         return;
     }
     if (ticket->cancelled || ticket->doomed) {
@@ -166,7 +176,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     world->result->grants++;
     take_tokens(ticket);
     ticket->state = HOLDING;
-    if (!uvzk_hold_is_valid(hold)) {
+    if (!uvzk_hold_is_valid(ticket->request)) {
         history_fail(world, "granted, but not valid");
     }
     if (is_first(ticket)) {
@@ -176,18 +186,26 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     }
 }
 
-static void on_lost(uvzk_hold_t *hold, int reason)
+static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct ticket *ticket = told(hold, HOLDING, "lost", reason);
-
-    ticket->actor->world->result->losses++;
-    over(ticket);
+    ticket_answered(ticket_of(hold), status);
 }
 
-static void on_released(uvzk_hold_t *hold, int status)
+void ticket_lost(struct ticket *ticket, int reason)
 {
-    struct ticket *ticket = told(hold, RELEASING, "release", status);
+    told(ticket, HOLDING, "lost", reason);
+    ticket->actor->world->result->losses++;
+    ticket_over(ticket);
+}
 
+static void on_lost(uvzk_hold_t *hold, int reason)
+{
+    ticket_lost(ticket_of(hold), reason);
+}
+
+void ticket_released(struct ticket *ticket, int status)
+{
+    told(ticket, RELEASING, "release", status);
     if (status != 0 && status != UVZK_ELOST && status != UVZK_ECLOSED &&
         status != UVZK_EEXPIRED &&
         !(status == UVZK_EAUTH && sim_auth_failed(ticket->actor->seat->port))) {
@@ -200,13 +218,19 @@ static void on_released(uvzk_hold_t *hold, int status)
     if (ticket->actor->world->recipe->released != NULL) {
         ticket->actor->world->recipe->released(ticket);
     }
-    over(ticket);
+    ticket_over(ticket);
+}
+
+static void on_released(uvzk_hold_t *hold, int status)
+{
+    ticket_released(ticket_of(hold), status);
 }
 
 static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 {
-    struct ticket *ticket = told(hold, ASKING, "queued", 0);
+    struct ticket *ticket = ticket_of(hold);
 
+    told(ticket, ASKING, "queued", 0);
     if (ahead == 0) {
         history_fail(ticket->actor->world, "queued behind nobody");
     }
@@ -262,6 +286,20 @@ static void some_timeout(struct ticket *ticket, uvzk_acquire_options_t *options)
     }
 }
 
+static int acquire(struct ticket *ticket, uvzk_acquire_options_t *options)
+{
+    struct world *world = ticket->actor->world;
+
+    if ((world->kinds & HISTORY_FUTURES) != 0 && chance(world, 2) == 0) {
+        options->queued_cb = NULL;
+        return by_future_acquire(ticket, options);
+    }
+    ticket->request = calloc(1, sizeof(*ticket->request));
+    ticket->request->data = ticket;
+    return uvzk_lock_acquire(lock_of(ticket), ticket->request, options, on_acquired,
+                             on_lost);
+}
+
 static void ask(struct ticket *ticket)
 {
     struct world *world = ticket->actor->world;
@@ -286,10 +324,7 @@ static void ask(struct ticket *ticket)
     }
     ticket->cancelled = false;
     ticket->doomed = false;
-    ticket->request = calloc(1, sizeof(*ticket->request));
-    ticket->request->data = ticket;
-    int status = uvzk_lock_acquire(lock_of(ticket), ticket->request, &options,
-                                   on_acquired, on_lost);
+    int status = acquire(ticket, &options);
     note(ticket, "asks", ticket->owner == NULL ? "as nobody" : "as owner");
     if (status == 0) {
         ticket->state = ASKING;
@@ -300,18 +335,30 @@ static void ask(struct ticket *ticket)
     if (status != UV_EIO && !refused) { /* no random bytes: one of the faults */
         history_fail(world, "acquire refused: %s", uvzk_err_name(status));
     }
-    over(ticket);
+    ticket_over(ticket);
 }
 
 static void let_go(struct ticket *ticket)
 {
     vandal_sees_release(ticket->actor->world, ticket->path);
-    if (uvzk_hold_release(ticket->request, on_released) == 0) {
+    ticket->next_ms = UINT64_MAX;
+    if (ticket->by_future != NULL) {
+        by_future_release(ticket);
+    } else if (uvzk_hold_release(ticket->request, on_released) == 0) {
         ticket->state = RELEASING;
     } else {
         history_fail(ticket->actor->world, "release refused");
     }
-    ticket->next_ms = UINT64_MAX;
+}
+
+/* Whether it will be answered so; or it is over. */
+static bool give_up(struct ticket *ticket)
+{
+    if (ticket->by_future == NULL) {
+        return uvzk_hold_cancel(ticket->request) == 0;
+    }
+    by_future_give_up(ticket);
+    return true;
 }
 
 static bool may_ask(const struct ticket *ticket)
@@ -335,9 +382,11 @@ static void act(struct ticket *ticket)
         break;
     case ASKING:
         if (now_of(ticket->actor) < world->end_ms && chance(world, 4) == 0 &&
-            uvzk_hold_cancel(ticket->request) == 0) {
+            give_up(ticket)) {
             ticket->cancelled = true;
-            ticket->next_ms = UINT64_MAX;
+            if (ticket->state == ASKING) {
+                ticket->next_ms = UINT64_MAX;
+            }
         } else {
             rest(ticket, 4000);
         }

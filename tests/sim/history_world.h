@@ -47,7 +47,8 @@ struct share {
 
 struct ticket {
     struct actor *actor;
-    uvzk_hold_t *request; /* freed and made anew for each acquire */
+    uvzk_hold_t *request;        /* freed and made anew for each acquire */
+    struct by_future *by_future; /* it acquires so, and the hold is there; or NULL */
     enum ticket_state state;
     int path, lock; /* which lock of which place */
     void *owner;    /* the actor, or NULL */
@@ -222,6 +223,12 @@ void actor_act(struct actor *actor);
 /* Its client closes: it does nothing more. */
 void actor_stop(struct actor *actor);
 bool actor_idle(const struct actor *actor);
+/* What a ticket is told of its acquire, by whatever way. */
+void ticket_answered(struct ticket *ticket, int status);
+void ticket_lost(struct ticket *ticket, int reason);
+void ticket_released(struct ticket *ticket, int status);
+/* Nothing more is told of it. */
+void ticket_over(struct ticket *ticket);
 
 /* Another ticket of the actor, and owned by it, in one of these states (BIT_OF); or
  * NULL. */
@@ -230,6 +237,16 @@ struct ticket *actor_other(struct ticket *ticket, unsigned states);
 /* The token of a hold of its owner that the share may be one with: of any, or with
  * this very token. 0: there is none. */
 int64_t actor_joins(const struct share *share, int64_t token);
+
+/* ---------------------------------------------------------- history_future.c */
+
+/* What uvzk_lock_acquire says. The ticket's by_future is there if that is 0. */
+int by_future_acquire(struct ticket *ticket, const uvzk_acquire_options_t *options);
+/* Gives up: the ticket will be answered, or it is over. */
+void by_future_give_up(struct ticket *ticket);
+/* Releases: the ticket will be told, or it is over. */
+void by_future_release(struct ticket *ticket);
+void by_future_free(struct ticket *ticket);
 
 /* ---------------------------------------------------------- history_checks.c */
 

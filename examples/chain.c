@@ -1,0 +1,178 @@
+/* chain [HOSTS]: acquire, work, write, read, release, one after the other, as futures.
+ *
+ * The work is a slow computation off the loop, and what comes out of it is written to
+ * ZooKeeper only if the lock is still held by then: a write that a process would make
+ * too late, after it was stopped or cut off, is not made. Each step begins in the
+ * callback of the one before it; whatever goes wrong, dropping the futures gives back
+ * what they have. */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <uv.h>
+#include <uvzk.h>
+
+static uvzk_client_t client;
+static uvzk_mutex_t mutex;
+static uvzk_future_t acquired, written, reading, deleted, released;
+static uv_work_t work;
+static char sum[32];
+static bool all_done;
+
+static void finish(void)
+{
+    uvzk_future_drop(&acquired); /* the lock too, if it is held */
+    uvzk_future_drop(&written);
+    uvzk_future_drop(&reading);
+    uvzk_future_drop(&deleted);
+    uvzk_future_drop(&released);
+    uvzk_client_close(&client, NULL);
+}
+
+static bool failed(const char *step, int status)
+{
+    if (status < 0) {
+        fprintf(stderr, "%s: %s\n", step, uvzk_strerror(status));
+        finish();
+        return true;
+    }
+    printf("%s\n", step);
+    return false;
+}
+
+/* The next step has begun, with this status: then cb when it is done. */
+static void next(const char *step, int status, uvzk_future_t *future, uvzk_future_cb cb)
+{
+    if (status == 0) {
+        status = uvzk_future_then(future, cb, NULL);
+    }
+    if (status < 0) {
+        failed(step, status);
+    }
+}
+
+static void on_released(uvzk_future_t *future, int status, void *context)
+{
+    (void)future;
+    (void)context;
+    if (!failed("released", status)) {
+        all_done = true;
+        finish();
+    }
+}
+
+/* What the lock was needed for is done. */
+static void on_deleted(uvzk_future_t *future, int status, void *context)
+{
+    (void)future;
+    (void)context;
+    if (!failed("deleted, too", status)) {
+        uvzk_hold_t *hold = uvzk_future_hold(&acquired);
+        next("to be released", uvzk_hold_release_future(hold, &released), &released,
+             on_released);
+    }
+}
+
+static void on_read(uvzk_future_t *future, int status, void *context)
+{
+    const uvzk_write_op_t remove = {
+        .kind = UVZK_WRITE_DELETE, .version = -1, .path = "/examples/sum"};
+    uvzk_hold_t *hold = uvzk_future_hold(&acquired);
+    const void *data;
+    size_t length;
+
+    (void)context;
+    if (!failed("read", status) && uvzk_future_data(future, &data, &length) == 0) {
+        printf("the sum is %.*s\n", (int)length, (const char *)data);
+        next("to be deleted", uvzk_hold_write_future(hold, &deleted, &remove, 1),
+             &deleted, on_deleted);
+    }
+}
+
+static void on_written(uvzk_future_t *future, int status, void *context)
+{
+    (void)future;
+    (void)context;
+    if (!failed("written, while the lock was held", status)) {
+        next("to be read", uvzk_client_read_future(&client, &reading, "/examples/sum"),
+             &reading, on_read);
+    }
+}
+
+static void compute(uv_work_t *request)
+{
+    uint64_t total = 0;
+
+    (void)request;
+    for (uint64_t i = 1; i <= 1000000; i++) {
+        total += i;
+    }
+    snprintf(sum, sizeof(sum), "%" PRIu64, total);
+}
+
+static void on_computed(uv_work_t *request, int status)
+{
+    const uvzk_write_op_t create = {.kind = UVZK_WRITE_CREATE,
+                                    .path = "/examples/sum",
+                                    .data = sum,
+                                    .data_length = strlen(sum)};
+    uvzk_hold_t *hold = uvzk_future_hold(&acquired);
+
+    (void)request;
+    if (!failed("computed", status)) {
+        next("to be written", uvzk_hold_write_future(hold, &written, &create, 1),
+             &written, on_written);
+    }
+}
+
+static void on_acquired(uvzk_future_t *future, int status, void *context)
+{
+    (void)future;
+    (void)context;
+    if (!failed("acquired", status)) {
+        status = uv_queue_work(uv_default_loop(), &work, compute, on_computed);
+        if (status < 0) {
+            failed("to be computed", status);
+        }
+    }
+}
+
+/* The next step finds no hold any more, and fails. */
+static void on_lost(uvzk_hold_t *hold, int reason)
+{
+    (void)hold;
+    fprintf(stderr, "lost: %s\n", uvzk_strerror(reason));
+}
+
+static int begin(const char *hosts)
+{
+    uvzk_client_options_t options;
+
+    uvzk_client_options_init(&options);
+    options.hosts = hosts;
+    int status = uvzk_client_init(uv_default_loop(), &client, &options);
+    if (status == 0) {
+        status = uvzk_client_start(&client);
+    }
+    if (status == 0) {
+        status = uvzk_mutex_init(&client, &mutex, "/examples/chain");
+    }
+    if (status == 0) {
+        status = uvzk_lock_acquire_future(&mutex, &acquired, NULL, on_lost);
+    }
+    if (status == 0) {
+        status = uvzk_future_deadline(&acquired, 15000);
+    }
+    return status < 0 ? status : uvzk_future_then(&acquired, on_acquired, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int status = begin(argc > 1 ? argv[1] : "127.0.0.1:2181");
+
+    if (status < 0) {
+        failed("to begin", status);
+    }
+    uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+    return uv_loop_close(uv_default_loop()) == 0 && all_done ? 0 : 1;
+}

@@ -1,0 +1,310 @@
+/* All of several futures, any of them, n of them.
+ *
+ * It is PENDING until enough parts are done with 0, or too many have failed. Done with 0
+ * it is HOLDING: its winners stay its parts, because a combination that it is itself a
+ * part of may still fail, and then gives them up with it. */
+#include <stdint.h>
+
+#include "future/future.h"
+
+#define DEPTH_MAX 64
+
+struct part {
+    struct uvzk__future *future; /* NULL: it has gone */
+    size_t winner;               /* of the place-th place: the index of its part */
+    int status;                  /* as it is counted; UV_EAGAIN: not yet */
+};
+
+struct combination {
+    struct uvzk__future future;
+    struct part *parts;
+    size_t count, needed;
+    size_t done, failed; /* how many parts are */
+    int first_failure;
+};
+
+static struct combination *of(struct uvzk__future *future)
+{
+    return UVZK__CONTAINER_OF(future, struct combination, future);
+}
+
+static void detach(struct combination *combination, size_t index)
+{
+    struct uvzk__future *part = combination->parts[index].future;
+
+    if (part != NULL) {
+        part->whole = NULL;
+        combination->parts[index].future = NULL;
+    }
+}
+
+/* Those that are not wanted, in the order of the parts; winners: them as well. */
+static void give_up_parts(struct combination *combination, bool winners)
+{
+    for (size_t i = 0; i < combination->count; i++) {
+        struct part *part = &combination->parts[i];
+        if (part->future != NULL && (winners || part->status != 0)) {
+            struct uvzk__future *future = part->future;
+            detach(combination, i);
+            uvzk__future_give_up(future, UV_ECANCELED);
+        }
+    }
+}
+
+static void detach_parts(struct uvzk__future *future)
+{
+    for (size_t i = 0; i < of(future)->count; i++) {
+        detach(of(future), i);
+    }
+}
+
+static bool withdraw(struct uvzk__future *future)
+{
+    give_up_parts(of(future), true);
+    return true;
+}
+
+static void free_parts(struct uvzk__future *future)
+{
+    detach_parts(future);
+    uvzk__free(of(future)->parts);
+}
+
+/* ------------------------------------------------------------------- counting */
+
+static void decide(struct combination *combination)
+{
+    struct uvzk__future *future = &combination->future;
+
+    if (future->state != UVZK__FUTURE_PENDING) {
+        return;
+    }
+    if (combination->done == combination->needed) {
+        give_up_parts(combination, false);
+        uvzk__future_holding(future);
+    } else if (combination->count - combination->failed < combination->needed) {
+        uvzk__future_give_up(future, combination->first_failure);
+    }
+}
+
+static void count_failure(struct combination *combination, size_t index, int status)
+{
+    combination->parts[index].status = status;
+    if (combination->failed++ == 0) {
+        combination->first_failure = status;
+    }
+}
+
+static void count(struct combination *combination, size_t index, int status)
+{
+    if (status == 0) {
+        combination->parts[index].status = 0;
+        combination->parts[combination->done++].winner = index;
+    } else {
+        count_failure(combination, index, status);
+    }
+}
+
+static void part_done(struct uvzk__future *future, struct uvzk__future *part)
+{
+    if (future->state == UVZK__FUTURE_PENDING) {
+        count(of(future), part->index, part->status);
+        decide(of(future));
+    }
+}
+
+static void take_back(struct combination *combination, size_t index)
+{
+    size_t place = 0;
+
+    while (combination->parts[place].winner != index) {
+        place++;
+    }
+    combination->done--;
+    for (; place < combination->done; place++) {
+        combination->parts[place].winner = combination->parts[place + 1].winner;
+    }
+}
+
+static void part_lost(struct uvzk__future *future, struct uvzk__future *part, int reason)
+{
+    struct combination *combination = of(future);
+
+    if (future->state == UVZK__FUTURE_PENDING &&
+        combination->parts[part->index].status == 0) {
+        take_back(combination, part->index);
+        count_failure(combination, part->index, reason);
+        decide(combination);
+    } else if (future->state == UVZK__FUTURE_HOLDING && future->whole != NULL) {
+        future->whole->kind->part_lost(future->whole, future, reason);
+    }
+}
+
+static void part_gone(struct uvzk__future *future, struct uvzk__future *part)
+{
+    struct combination *combination = of(future);
+
+    if (future->state == UVZK__FUTURE_PENDING &&
+        combination->parts[part->index].status == UV_EAGAIN) {
+        count_failure(combination, part->index, UV_ECANCELED);
+        decide(combination);
+    } else {
+        part_lost(future, part, UV_ECANCELED);
+    }
+    if (part->whole == future) {
+        detach(combination, part->index);
+    }
+}
+
+static bool holds(const struct uvzk__future *future)
+{
+    return future->state == UVZK__FUTURE_HOLDING;
+}
+
+static const struct uvzk__future_kind kind = {
+    .withdraw = withdraw,
+    .leave = detach_parts,
+    .freed = free_parts,
+    .part_done = part_done,
+    .part_lost = part_lost,
+    .part_gone = part_gone,
+    .holds = holds,
+};
+
+/* -------------------------------------------------------------------- combining */
+
+static bool belongs_to_pending(const struct uvzk__future *part)
+{
+    const struct uvzk__future *whole = part->whole;
+
+    while (whole != NULL && whole->state != UVZK__FUTURE_PENDING) {
+        whole = whole->whole;
+    }
+    return whole != NULL;
+}
+
+/* 0, UVZK_ESTATE, UV_EINVAL, UV_EBUSY. A part that is alright is named. */
+static int name(const uvzk_future_t *shell, const struct uvzk__client *client)
+{
+    struct uvzk__future *part = uvzk__future_of(shell);
+
+    if (part == NULL) {
+        return shell == NULL ? UV_EINVAL : UVZK_ESTATE;
+    }
+    if (part->client != client || part->kind->outlives || part->depth >= DEPTH_MAX) {
+        return UV_EINVAL;
+    }
+    if (part->named || belongs_to_pending(part)) {
+        return UV_EBUSY;
+    }
+    part->named = true;
+    return 0;
+}
+
+static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
+                 struct uvzk__client **client)
+{
+    if (parts == NULL || needed == 0 || needed > count) {
+        return UV_EINVAL;
+    }
+    const struct uvzk__future *first = uvzk__future_of(parts[0]);
+    size_t named = 0;
+    int status = 0;
+
+    *client = first == NULL ? NULL : first->client;
+    if (first != NULL && *client == NULL) {
+        return UVZK_ECLOSED;
+    }
+    while (named < count && status == 0) {
+        status = name(parts[named], *client);
+        named += status == 0;
+    }
+    while (named > 0) {
+        uvzk__future_of(parts[--named])->named = false;
+    }
+    return status;
+}
+
+static void attach(struct combination *combination, size_t index,
+                   struct uvzk__future *part)
+{
+    if (part->whole != NULL) {
+        part->whole->kind->part_gone(part->whole, part);
+    }
+    part->whole = &combination->future;
+    part->index = index;
+    combination->parts[index].future = part;
+    combination->parts[index].status = UV_EAGAIN;
+    if (part->depth >= combination->future.depth) {
+        combination->future.depth = (uint8_t)(part->depth + 1);
+    }
+}
+
+/* What is done already is counted in the order of the parts. */
+static void count_done(struct combination *combination)
+{
+    for (size_t i = 0; i < combination->count; i++) {
+        const struct uvzk__future *part = combination->parts[i].future;
+        bool gone = part->kind->holds != NULL && !part->kind->holds(part);
+        if (part->status != UV_EAGAIN && combination->done < combination->needed) {
+            count(combination, i,
+                  part->status == 0 && gone ? UVZK_ENOTHELD : part->status);
+        }
+    }
+}
+
+static int combine(uvzk_future_t *shell, uvzk_future_t *const *parts, size_t count,
+                   size_t needed)
+{
+    struct uvzk__future *future;
+    struct uvzk__client *client;
+    int status = check(parts, count, needed, &client);
+
+    if (status != 0) {
+        return shell == NULL ? UV_EINVAL : status;
+    }
+    status = uvzk__future_new(shell, &kind, sizeof(struct combination), &future);
+    if (status != 0) {
+        return status;
+    }
+    struct combination *combination = of(future);
+    combination->parts = uvzk__calloc(count, sizeof(combination->parts[0]));
+    if (combination->parts == NULL) {
+        return uvzk__future_begun(future, client, UV_ENOMEM);
+    }
+    combination->count = count;
+    combination->needed = needed;
+    for (size_t i = 0; i < count; i++) {
+        attach(combination, i, uvzk__future_of(parts[i]));
+    }
+    (void)uvzk__future_begun(future, client, 0);
+    count_done(combination);
+    decide(combination);
+    return 0;
+}
+
+/* ------------------------------------------------------------- the public verbs */
+
+int uvzk_future_n_of(uvzk_future_t *future, uvzk_future_t *const *parts, size_t count,
+                     size_t n)
+{
+    return combine(future, parts, count, n);
+}
+
+int uvzk_future_all_of(uvzk_future_t *future, uvzk_future_t *const *parts, size_t count)
+{
+    return combine(future, parts, count, count);
+}
+
+int uvzk_future_any_of(uvzk_future_t *future, uvzk_future_t *const *parts, size_t count)
+{
+    return combine(future, parts, count, 1);
+}
+
+size_t uvzk_future_winner(const uvzk_future_t *shell, size_t place)
+{
+    struct uvzk__future *future = uvzk__future_done(shell, &kind);
+
+    return future != NULL && place < of(future)->done ? of(future)->parts[place].winner
+                                                      : SIZE_MAX;
+}

@@ -1,0 +1,330 @@
+#include "future/future.h"
+
+#define PENDING UVZK__FUTURE_PENDING
+#define HOLDING UVZK__FUTURE_HOLDING
+#define LEAVING UVZK__FUTURE_LEAVING
+#define OVER UVZK__FUTURE_OVER
+
+static const unsigned moves[] = {
+    [PENDING] = UVZK__BIT(HOLDING) | UVZK__BIT(LEAVING) | UVZK__BIT(OVER),
+    [HOLDING] = UVZK__BIT(LEAVING) | UVZK__BIT(OVER),
+    [LEAVING] = UVZK__BIT(OVER),
+    [OVER] = 0,
+};
+
+static const char *const names[] = {
+    [PENDING] = "PENDING", [HOLDING] = "HOLDING", [LEAVING] = "LEAVING", [OVER] = "OVER"};
+
+const struct uvzk__machine uvzk__future_machine = UVZK__MACHINE("future", names, moves);
+
+/* One who waits. */
+struct then {
+    struct uvzk__link link;
+    uvzk_future_cb cb;
+    void *context;
+};
+
+/* The only writer of state. */
+static void move(struct uvzk__future *future, enum uvzk__future_state state)
+{
+    future->state =
+        (uint8_t)uvzk__machine_move(&uvzk__future_machine, future->state, state);
+}
+
+/* ------------------------------------------------------------------ its memory */
+
+static void forget_thens(struct uvzk__link *thens)
+{
+    struct uvzk__link *link;
+
+    while ((link = uvzk__list_take(thens)) != NULL) {
+        uvzk__free(UVZK__CONTAINER_OF(link, struct then, link));
+    }
+}
+
+static void free_future(struct uvzk__future *future)
+{
+    uvzk__list_remove(&future->of_client);
+    uvzk__list_remove(&future->telling.link);
+    if (future->kind->freed != NULL) {
+        future->kind->freed(future);
+    }
+    uvzk__free(future);
+}
+
+void uvzk__future_pin(struct uvzk__future *future)
+{
+    future->pins++;
+}
+
+void uvzk__future_unpin(struct uvzk__future *future)
+{
+    future->pins--;
+    if (future->shell == NULL && future->state == OVER && future->pins == 0) {
+        free_future(future);
+    }
+}
+
+/* --------------------------------------------------------------------- telling */
+
+/* Those who come while others are called are called next time. */
+static void deliver(struct uvzk__telling *telling)
+{
+    struct uvzk__future *future =
+        UVZK__CONTAINER_OF(telling, struct uvzk__future, telling);
+    struct uvzk__link thens, *link;
+
+    uvzk__list_move(&future->thens, &thens);
+    uvzk__future_pin(future);
+    while (future->shell != NULL && (link = uvzk__list_take(&thens)) != NULL) {
+        struct then then = *UVZK__CONTAINER_OF(link, struct then, link);
+        uvzk__free(UVZK__CONTAINER_OF(link, struct then, link));
+        then.cb(future->shell, future->status, then.context);
+    }
+    forget_thens(&thens);
+    uvzk__future_unpin(future);
+}
+
+static void stop_waiting(struct uvzk__future *future)
+{
+    if (future->client != NULL) {
+        uvzk__timed_clear(future->client, &future->deadline);
+    }
+}
+
+/* What the user sees of it from now on. What a callback has brought is told in it, while
+ * it is true, to those who wait for this one and then to those who wait for its whole;
+ * what a call has, soon. */
+static void settle(struct uvzk__future *future, int status, bool in_callback)
+{
+    future->status = status;
+    stop_waiting(future);
+    if (in_callback) {
+        deliver(&future->telling);
+    } else if (!uvzk__list_empty(&future->thens)) {
+        uvzk__tell_soon(future->client, &future->telling);
+    }
+    if (future->whole != NULL) {
+        future->whole->kind->part_done(future->whole, future);
+    }
+}
+
+/* ---------------------------------------------------------------- what moves it */
+
+void uvzk__future_holding(struct uvzk__future *future)
+{
+    move(future, HOLDING);
+    uvzk__future_pin(future);
+    settle(future, 0, true);
+    uvzk__future_unpin(future);
+}
+
+void uvzk__future_over(struct uvzk__future *future, int status)
+{
+    unsigned before = future->state;
+
+    move(future, OVER);
+    uvzk__future_pin(future);
+    if (before == PENDING) {
+        settle(future, status, true);
+    } else if (before == HOLDING && future->whole != NULL) {
+        future->whole->kind->part_lost(future->whole, future, status);
+    }
+    uvzk__future_unpin(future);
+}
+
+void uvzk__future_give_up(struct uvzk__future *future, int status)
+{
+    if (future->state != PENDING && future->state != HOLDING) {
+        return;
+    }
+    bool pending = future->state == PENDING;
+
+    move(future, LEAVING);
+    if (pending) {
+        settle(future, status, false);
+    }
+    if (future->kind->withdraw != NULL && future->kind->withdraw(future)) {
+        move(future, OVER);
+    }
+}
+
+static void deadline_due(struct uvzk__timed *timed)
+{
+    uvzk__future_give_up(UVZK__CONTAINER_OF(timed, struct uvzk__future, deadline),
+                         UV_ETIMEDOUT);
+}
+
+/* --------------------------------------------------------------- begin and end */
+
+int uvzk__future_new(uvzk_future_t *shell, const struct uvzk__future_kind *kind,
+                     size_t size, struct uvzk__future **made)
+{
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    if (shell->impl != NULL) {
+        return UV_EBUSY;
+    }
+    struct uvzk__future *future = uvzk__calloc(1, size);
+    if (future == NULL) {
+        return UV_ENOMEM;
+    }
+    future->shell = shell;
+    future->kind = kind;
+    future->status = UV_EAGAIN;
+    future->telling.deliver = deliver;
+    future->deadline.due = deadline_due;
+    uvzk__list_init(&future->of_client);
+    uvzk__list_init(&future->thens);
+    uvzk__list_init(&future->telling.link);
+    *made = future;
+    return 0;
+}
+
+int uvzk__future_begun(struct uvzk__future *future, struct uvzk__client *client,
+                       int status)
+{
+    if (status != 0) {
+        free_future(future);
+        return status;
+    }
+    future->client = client;
+    uvzk__list_append(&client->futures->all, &future->of_client);
+    future->shell->impl = future;
+    return 0;
+}
+
+void uvzk__futures_init(struct uvzk__futures *futures)
+{
+    uvzk__list_init(&futures->all);
+}
+
+/* Whoever still waits waits for the client's own end. */
+void uvzk__futures_client_gone(struct uvzk__client *client)
+{
+    struct uvzk__link *link;
+
+    while ((link = uvzk__list_take(&client->futures->all)) != NULL) {
+        struct uvzk__future *future =
+            UVZK__CONTAINER_OF(link, struct uvzk__future, of_client);
+        stop_waiting(future);
+        future->client = NULL;
+    }
+}
+
+struct uvzk__future *uvzk__future_of(const uvzk_future_t *shell)
+{
+    struct uvzk__future *future = shell == NULL ? NULL : shell->impl;
+
+    return future == NULL || future->shell != shell ? NULL : future;
+}
+
+struct uvzk__future *uvzk__future_done(const uvzk_future_t *shell,
+                                       const struct uvzk__future_kind *kind)
+{
+    struct uvzk__future *future = uvzk__future_of(shell);
+
+    return future == NULL || future->kind != kind || future->status != 0 ? NULL : future;
+}
+
+/* ------------------------------------------------------------ the public verbs */
+
+int uvzk_future_status(const uvzk_future_t *shell)
+{
+    const struct uvzk__future *future = uvzk__future_of(shell);
+
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    return future == NULL ? UVZK_ESTATE : future->status;
+}
+
+int uvzk_future_then(uvzk_future_t *shell, uvzk_future_cb cb, void *context)
+{
+    struct uvzk__future *future = uvzk__future_of(shell);
+
+    if (shell == NULL || cb == NULL) {
+        return UV_EINVAL;
+    }
+    if (future == NULL) {
+        return UVZK_ESTATE;
+    }
+    bool done = future->status != UV_EAGAIN;
+    if (done && future->client == NULL) {
+        return UVZK_ECLOSED;
+    }
+    struct then *then = uvzk__calloc(1, sizeof(*then));
+    if (then == NULL) {
+        return UV_ENOMEM;
+    }
+    then->cb = cb;
+    then->context = context;
+    uvzk__list_init(&then->link);
+    uvzk__list_append(&future->thens, &then->link);
+    if (done) {
+        uvzk__tell_soon(future->client, &future->telling);
+    }
+    return 0;
+}
+
+/* 0 of a pending one; else what is told to who would change it. */
+static int check_pending(const uvzk_future_t *shell)
+{
+    const struct uvzk__future *future = uvzk__future_of(shell);
+
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    return future == NULL || future->state != PENDING ? UVZK_ESTATE : 0;
+}
+
+int uvzk_future_cancel(uvzk_future_t *shell)
+{
+    int status = check_pending(shell);
+
+    if (status == 0) {
+        uvzk__future_give_up(uvzk__future_of(shell), UV_ECANCELED);
+    }
+    return status;
+}
+
+int uvzk_future_deadline(uvzk_future_t *shell, uint64_t timeout_ms)
+{
+    struct uvzk__future *future = uvzk__future_of(shell);
+    int status = check_pending(shell);
+
+    if (status == 0 && future->client == NULL) {
+        return UVZK_ECLOSED;
+    }
+    if (status == 0) {
+        uint64_t now = uvzk__now(future->client);
+        uvzk__timed_set(future->client, &future->deadline,
+                        timeout_ms > UINT64_MAX - now ? UINT64_MAX : now + timeout_ms);
+    }
+    return status;
+}
+
+void uvzk_future_drop(uvzk_future_t *shell)
+{
+    struct uvzk__future *future = uvzk__future_of(shell);
+
+    if (future == NULL) {
+        return;
+    }
+    shell->impl = NULL;
+    future->shell = NULL;
+    forget_thens(&future->thens);
+    uvzk__list_remove(&future->telling.link);
+    uvzk__future_pin(future);
+    if (future->state == HOLDING && future->kind->leave != NULL) {
+        future->kind->leave(future);
+        move(future, OVER);
+    } else {
+        uvzk__future_give_up(future, UV_ECANCELED);
+    }
+    if (future->whole != NULL) {
+        future->whole->kind->part_gone(future->whole, future);
+    }
+    uvzk__future_unpin(future);
+}

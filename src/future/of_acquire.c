@@ -1,0 +1,98 @@
+/* The future of an acquire, which keeps the hold. */
+#include "claim/acquisition.h"
+#include "claim/lock.h"
+#include "future/future.h"
+
+struct acquiring {
+    struct uvzk__future future;
+    uvzk_hold_t hold;
+    uvzk_hold_lost_cb lost_cb;
+    uvzk_hold_release_cb release_cb; /* of the user's release, if that is overheard */
+};
+
+static struct acquiring *of(uvzk_hold_t *hold)
+{
+    return UVZK__CONTAINER_OF(hold, struct acquiring, hold);
+}
+
+static void acquired(uvzk_hold_t *hold, int status)
+{
+    if (status == 0) {
+        uvzk__future_holding(&of(hold)->future);
+    } else {
+        uvzk__future_over(&of(hold)->future, status);
+    }
+}
+
+static void lost(uvzk_hold_t *hold, int reason)
+{
+    struct acquiring *acquiring = of(hold);
+
+    uvzk__future_pin(&acquiring->future);
+    uvzk__future_over(&acquiring->future, reason);
+    acquiring->lost_cb(hold, reason);
+    uvzk__future_unpin(&acquiring->future);
+}
+
+static void released(uvzk_hold_t *hold, int status)
+{
+    uvzk__future_over(&of(hold)->future, status);
+}
+
+/* The user has begun the release, and knows the hold until its callback. */
+static void overheard(uvzk_hold_t *hold, int status)
+{
+    of(hold)->release_cb(hold, status);
+    released(hold, status);
+}
+
+static bool withdraw(struct uvzk__future *future)
+{
+    struct acquiring *acquiring = UVZK__CONTAINER_OF(future, struct acquiring, future);
+    uvzk_hold_t *hold = &acquiring->hold;
+
+    if (uvzk_hold_cancel(hold) == 0 || uvzk_hold_release(hold, released) == 0) {
+        return false;
+    }
+    acquiring->release_cb = uvzk__release_overhear(hold, overheard);
+    return hold->impl == NULL;
+}
+
+static bool holds(const struct uvzk__future *future)
+{
+    const struct acquiring *acquiring =
+        UVZK__CONTAINER_OF((uintptr_t)future, struct acquiring, future);
+
+    return future->state == UVZK__FUTURE_HOLDING &&
+           uvzk__hold_of(&acquiring->hold) != NULL;
+}
+
+static const struct uvzk__future_kind kind = {.withdraw = withdraw, .holds = holds};
+
+int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *shell,
+                             const uvzk_acquire_options_t *options,
+                             uvzk_hold_lost_cb lost_cb)
+{
+    struct uvzk__future *future;
+    int status = lost_cb == NULL
+                     ? UV_EINVAL
+                     : uvzk__future_new(shell, &kind, sizeof(struct acquiring), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    struct acquiring *acquiring = UVZK__CONTAINER_OF(future, struct acquiring, future);
+    acquiring->hold.data = shell;
+    acquiring->lost_cb = lost_cb;
+    status = uvzk_lock_acquire(lock, &acquiring->hold, options, acquired, lost);
+    return uvzk__future_begun(future, uvzk__lock_client(lock), status);
+}
+
+uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *shell)
+{
+    struct uvzk__future *future = uvzk__future_done(shell, &kind);
+
+    return future != NULL && holds(future)
+               ? &UVZK__CONTAINER_OF(future, struct acquiring, future)->hold
+               : NULL;
+}

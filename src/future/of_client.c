@@ -1,0 +1,103 @@
+/* The futures of what can be asked of a client. */
+#include "base/memory.h"
+#include "future/future.h"
+
+static struct uvzk__client *client_of(const uvzk_client_t *shell)
+{
+    return shell == NULL ? NULL : shell->impl;
+}
+
+/* ----------------------------------------------------------------------- read */
+
+struct reading {
+    struct uvzk__future future;
+    uvzk_read_t request;
+    void *data;
+    size_t length;
+};
+
+static struct reading *reading_of(struct uvzk__future *future)
+{
+    return UVZK__CONTAINER_OF(future, struct reading, future);
+}
+
+static void free_data(struct uvzk__future *future)
+{
+    uvzk__free(reading_of(future)->data);
+}
+
+static const struct uvzk__future_kind reading = {.freed = free_data};
+
+static void was_read(uvzk_read_t *request, int status, const void *data, size_t length)
+{
+    struct reading *read = UVZK__CONTAINER_OF(request, struct reading, request);
+
+    if (status == 0) {
+        read->data = uvzk__memdup(data, length);
+        read->length = length;
+        status = read->data == NULL ? UV_ENOMEM : 0;
+    }
+    uvzk__future_over(&read->future, status);
+}
+
+int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *shell,
+                            const char *node_path)
+{
+    struct uvzk__future *future;
+    int status = uvzk__future_new(shell, &reading, sizeof(struct reading), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    status = uvzk_client_read(client, &reading_of(future)->request, node_path, was_read);
+    return uvzk__future_begun(future, client_of(client), status);
+}
+
+int uvzk_future_data(const uvzk_future_t *shell, const void **data, size_t *length)
+{
+    struct uvzk__future *future = uvzk__future_done(shell, &reading);
+
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    if (future == NULL) {
+        return UVZK_ESTATE;
+    }
+    if (data != NULL) {
+        *data = reading_of(future)->data;
+    }
+    if (length != NULL) {
+        *length = reading_of(future)->length;
+    }
+    return 0;
+}
+
+/* --------------------------------------------------------------------- revoke */
+
+struct revoking {
+    struct uvzk__future future;
+    uvzk_revoke_t request;
+};
+
+static const struct uvzk__future_kind revoking = {0};
+
+static void revoked(uvzk_revoke_t *request, int status)
+{
+    uvzk__future_over(&UVZK__CONTAINER_OF(request, struct revoking, request)->future,
+                      status);
+}
+
+int uvzk_client_revoke_future(uvzk_client_t *client, uvzk_future_t *shell,
+                              const char *node_path)
+{
+    struct uvzk__future *future;
+    int status = uvzk__future_new(shell, &revoking, sizeof(struct revoking), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    status = uvzk_client_revoke(
+        client, &UVZK__CONTAINER_OF(future, struct revoking, future)->request, node_path,
+        revoked);
+    return uvzk__future_begun(future, client_of(client), status);
+}

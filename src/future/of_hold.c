@@ -1,0 +1,100 @@
+/* The futures of what can be done with a hold. */
+#include <stdint.h>
+
+#include "claim/acquisition.h"
+#include "future/future.h"
+
+/* ------------------------------------------------------------------- release */
+
+static const struct uvzk__future_kind releasing = {0};
+
+/* A hold that is being released knows the future of that. */
+static void released(uvzk_hold_t *hold, int status)
+{
+    uvzk__future_over(hold->reserved[0], status);
+}
+
+int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *shell)
+{
+    struct uvzk__future *future;
+    int status = uvzk__future_new(shell, &releasing, sizeof(*future), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    status = uvzk_hold_release(hold, released);
+    if (status == 0) {
+        hold->reserved[0] = future;
+    }
+    return uvzk__future_begun(future, uvzk__hold_client(hold), status);
+}
+
+/* -------------------------------------------------------------------- verify */
+
+struct verifying {
+    struct uvzk__future future;
+    uvzk_verify_t request;
+};
+
+static const struct uvzk__future_kind verifying = {0};
+
+static void verified(uvzk_verify_t *request, int status)
+{
+    uvzk__future_over(&UVZK__CONTAINER_OF(request, struct verifying, request)->future,
+                      status);
+}
+
+int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *shell)
+{
+    struct uvzk__future *future;
+    int status = uvzk__future_new(shell, &verifying, sizeof(struct verifying), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    status = uvzk_hold_verify(
+        hold, &UVZK__CONTAINER_OF(future, struct verifying, future)->request, verified);
+    return uvzk__future_begun(future, uvzk__hold_client(hold), status);
+}
+
+/* ------------------------------------------------------------- guarded write */
+
+struct writing {
+    struct uvzk__future future;
+    uvzk_write_t request;
+    size_t refused;
+};
+
+static const struct uvzk__future_kind writing = {0};
+
+static void written(uvzk_write_t *request, int status, size_t failed)
+{
+    struct writing *write = UVZK__CONTAINER_OF(request, struct writing, request);
+
+    write->refused = status == 0 ? SIZE_MAX : failed;
+    uvzk__future_over(&write->future, status);
+}
+
+int uvzk_hold_write_future(uvzk_hold_t *hold, uvzk_future_t *shell,
+                           const uvzk_write_op_t *ops, size_t count)
+{
+    struct uvzk__future *future;
+    int status = uvzk__future_new(shell, &writing, sizeof(struct writing), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    struct writing *write = UVZK__CONTAINER_OF(future, struct writing, future);
+    write->refused = SIZE_MAX;
+    status = uvzk_hold_write(hold, &write->request, ops, count, written);
+    return uvzk__future_begun(future, uvzk__hold_client(hold), status);
+}
+
+size_t uvzk_future_refused(const uvzk_future_t *shell)
+{
+    struct uvzk__future *future = uvzk__future_of(shell);
+
+    return future == NULL || future->kind != &writing
+               ? SIZE_MAX
+               : UVZK__CONTAINER_OF(future, struct writing, future)->refused;
+}

@@ -1,0 +1,156 @@
+/* The futures of what can be asked of a lock, acquiring apart. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "claim/lock.h"
+#include "future/future.h"
+
+/* --------------------------------------------------------------- participants */
+
+struct roll {
+    struct uvzk__future future;
+    uvzk_participants_t request;
+    const char **paths; /* the texts stand behind them, in one piece */
+    size_t count, holding;
+};
+
+static struct roll *roll_of(struct uvzk__future *future)
+{
+    return UVZK__CONTAINER_OF(future, struct roll, future);
+}
+
+static void free_paths(struct uvzk__future *future)
+{
+    uvzk__free(roll_of(future)->paths);
+}
+
+static const struct uvzk__future_kind participants = {.freed = free_paths};
+
+/* NULL: out of memory. */
+static const char **copy_paths(const char *const *paths, size_t count)
+{
+    size_t size = count * sizeof(paths[0]) + 1; /* never nothing at all */
+
+    for (size_t i = 0; i < count; i++) {
+        size += strlen(paths[i]) + 1;
+    }
+    const char **copy = uvzk__malloc(size);
+    char *text = copy == NULL ? NULL : (char *)(copy + count);
+    for (size_t i = 0; copy != NULL && i < count; i++) {
+        size_t length = strlen(paths[i]) + 1;
+        copy[i] = memcpy(text, paths[i], length);
+        text += length;
+    }
+    return copy;
+}
+
+static void told(uvzk_participants_t *request, int status, const char *const *paths,
+                 size_t count)
+{
+    struct roll *roll = UVZK__CONTAINER_OF(request, struct roll, request);
+
+    if (status == 0) {
+        roll->paths = copy_paths(paths, count);
+        roll->count = count;
+        roll->holding = uvzk_participants_holding(request);
+        status = roll->paths == NULL ? UV_ENOMEM : 0;
+    }
+    uvzk__future_over(&roll->future, status);
+}
+
+int uvzk_lock_participants_future(uvzk_lock_t *lock, uvzk_future_t *shell)
+{
+    struct uvzk__future *future;
+    int status = uvzk__future_new(shell, &participants, sizeof(struct roll), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    status = uvzk_lock_participants(lock, &roll_of(future)->request, told);
+    return uvzk__future_begun(future, uvzk__lock_client(lock), status);
+}
+
+int uvzk_future_participants(const uvzk_future_t *shell, const char *const **paths,
+                             size_t *count, size_t *holding)
+{
+    struct uvzk__future *future = uvzk__future_done(shell, &participants);
+
+    if (shell == NULL) {
+        return UV_EINVAL;
+    }
+    if (future == NULL) {
+        return UVZK_ESTATE;
+    }
+    if (paths != NULL) {
+        *paths = roll_of(future)->paths;
+    }
+    if (count != NULL) {
+        *count = roll_of(future)->count;
+    }
+    if (holding != NULL) {
+        *holding = roll_of(future)->holding;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------ run */
+
+struct run {
+    struct uvzk__future future;
+    uvzk_locker_t locker;
+};
+
+/* Work that goes on ends when it likes. */
+static bool withdraw(struct uvzk__future *future)
+{
+    (void)uvzk_hold_cancel(&UVZK__CONTAINER_OF(future, struct run, future)->locker.hold);
+    return false;
+}
+
+static const struct uvzk__future_kind running = {.withdraw = withdraw};
+
+static void unlocked(uvzk_locker_t *locker, int status)
+{
+    uvzk__future_over(&UVZK__CONTAINER_OF(locker, struct run, locker)->future, status);
+}
+
+int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *shell,
+                         const uvzk_acquire_options_t *options,
+                         uvzk_locker_locked_cb locked_cb)
+{
+    struct uvzk__future *future;
+    int status = uvzk__future_new(shell, &running, sizeof(struct run), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    struct run *run = UVZK__CONTAINER_OF(future, struct run, future);
+    run->locker.data = shell;
+    status = uvzk_lock_run(lock, &run->locker, options, locked_cb, unlocked);
+    return uvzk__future_begun(future, uvzk__lock_client(lock), status);
+}
+
+/* ---------------------------------------------------------------------- close */
+
+static const struct uvzk__future_kind closing = {0};
+
+/* A lock that is closing knows the future of that. */
+static void closed(uvzk_lock_t *lock)
+{
+    uvzk__future_over(lock->reserved[0], 0);
+}
+
+int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *shell)
+{
+    struct uvzk__future *future;
+    int status = uvzk__future_new(shell, &closing, sizeof(*future), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    status = uvzk_lock_close(lock, closed);
+    if (status == 0) {
+        lock->reserved[0] = future;
+    }
+    return uvzk__future_begun(future, uvzk__lock_client(lock), status);
+}

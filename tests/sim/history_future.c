@@ -1,0 +1,107 @@
+/* Actors who acquire by futures: they wait for the acquire itself, or for a combination of
+ * it; they release, give up or only drop what they have. */
+#include <stdlib.h>
+
+#include "history_world.h"
+
+struct by_future {
+    uvzk_future_t acquired, whole, released;
+    bool combined;
+};
+
+static uvzk_future_t *awaited(struct by_future *by)
+{
+    return by->combined ? &by->whole : &by->acquired;
+}
+
+static void on_acquired(uvzk_future_t *future, int status, void *context)
+{
+    struct ticket *ticket = context;
+
+    if (future != awaited(ticket->by_future) || uvzk_future_status(future) != status) {
+        history_fail(ticket->actor->world, "told of another future");
+    }
+    ticket->request = uvzk_future_hold(&ticket->by_future->acquired);
+    ticket_answered(ticket, status);
+}
+
+static void on_lost(uvzk_hold_t *hold, int reason)
+{
+    uvzk_future_t *future = hold->data;
+
+    ticket_lost(future->data, reason);
+}
+
+static void on_released(uvzk_future_t *future, int status, void *context)
+{
+    (void)future;
+    ticket_released(context, status);
+}
+
+int by_future_acquire(struct ticket *ticket, const uvzk_acquire_options_t *options)
+{
+    struct world *world = ticket->actor->world;
+    struct by_future *by = calloc(1, sizeof(*by));
+    uvzk_future_t *const parts[] = {&by->acquired};
+    int status =
+        uvzk_lock_acquire_future(lock_of(ticket), &by->acquired, options, on_lost);
+
+    ticket->by_future = by;
+    by->acquired.data = ticket;
+    if (status != 0) {
+        return status;
+    }
+    if (chance(world, 3) == 0) {
+        by->combined = true;
+        if (uvzk_future_any_of(&by->whole, parts, 1) != 0) {
+            history_fail(world, "a combination is refused");
+        }
+    }
+    if (uvzk_future_then(awaited(by), on_acquired, ticket) != 0) {
+        history_fail(world, "nobody may wait for a future");
+    }
+    return 0;
+}
+
+void by_future_give_up(struct ticket *ticket)
+{
+    struct by_future *by = ticket->by_future;
+
+    switch (chance(ticket->actor->world, 4)) {
+    case 0:
+        ticket_over(ticket); /* drops them */
+        break;
+    case 1: /* the combination fails with its part */
+        (void)uvzk_future_cancel(&by->acquired);
+        break;
+    default:
+        (void)uvzk_future_cancel(awaited(by));
+        break;
+    }
+}
+
+void by_future_release(struct ticket *ticket)
+{
+    struct by_future *by = ticket->by_future;
+
+    if (chance(ticket->actor->world, 3) == 0) {
+        ticket_over(ticket);
+        return;
+    }
+    ticket->state = RELEASING;
+    if (uvzk_hold_release_future(ticket->request, &by->released) != 0 ||
+        uvzk_future_then(&by->released, on_released, ticket) != 0) {
+        history_fail(ticket->actor->world, "release refused");
+    }
+}
+
+void by_future_free(struct ticket *ticket)
+{
+    struct by_future *by = ticket->by_future;
+
+    uvzk_future_drop(&by->acquired);
+    uvzk_future_drop(&by->whole);
+    uvzk_future_drop(&by->released);
+    free(by);
+    ticket->by_future = NULL;
+}

@@ -1,0 +1,878 @@
+/* Futures over the simulator: what becomes of each call, and of several together; given
+ * up, out of time and dropped in any order, they leave nothing behind. */
+#include "cmocka_test.h"
+
+#include <string.h>
+
+#include "scarce.h"
+#include "stage.h"
+
+#define LOCKS 5
+#define PATIENCE 60000
+
+/* One who waits for a future. */
+struct waiter {
+    int calls, status, turn;
+    uvzk_future_t *future;
+    bool drops; /* the future, in its callback */
+};
+
+static struct stage stage;
+static uvzk_client_t *client;
+static uvzk_mutex_t ours[LOCKS], theirs[LOCKS];
+static uvzk_future_t parts[LOCKS], whole, other;
+static int turns, lost, lost_reason;
+
+/* ---------------------------------------------------------------------- scene */
+
+static void begin(void)
+{
+    const struct stage_options options = {.tuning = UVZK__TUNE_ALL};
+    char path[16];
+
+    memset(ours, 0, sizeof(ours));
+    memset(theirs, 0, sizeof(theirs));
+    memset(parts, 0, sizeof(parts));
+    memset(&whole, 0, sizeof(whole));
+    memset(&other, 0, sizeof(other));
+    turns = lost = 0;
+    stage_open(&stage, &options);
+    client = &stage.seats[0].client;
+    for (int i = 0; i < LOCKS; i++) {
+        (void)snprintf(path, sizeof(path), "/f/%d", i);
+        assert_int_equal(uvzk_mutex_init(client, &ours[i], path), 0);
+        assert_int_equal(uvzk_mutex_init(&stage.seats[1].client, &theirs[i], path), 0);
+    }
+    stage_start(&stage);
+    stage_run(&stage, 100);
+}
+
+static uint64_t contenders(void)
+{
+    uvzk_client_stats_t stats;
+
+    uvzk_client_stats(client, &stats);
+    return stats.contenders;
+}
+
+static size_t znodes(int lock)
+{
+    char path[16];
+
+    (void)snprintf(path, sizeof(path), "/f/%d", lock);
+    return sim_children(stage.sim, path, NULL, 0);
+}
+
+/* All futures have been dropped, or are here; nothing is left of them. */
+static void end(void)
+{
+    for (int i = 0; i < LOCKS; i++) {
+        uvzk_future_drop(&parts[i]);
+    }
+    uvzk_future_drop(&whole);
+    uvzk_future_drop(&other);
+    stage_let_go(&stage);
+    for (int i = 0; i < LOCKS; i++) {
+        assert_int_equal(znodes(i), 0);
+    }
+    stage_end(&stage);
+    assert_int_equal(scarce_live(), 0);
+}
+
+static void on_done(uvzk_future_t *future, int status, void *context)
+{
+    struct waiter *waiter = context;
+
+    assert_ptr_equal(future, waiter->future);
+    assert_int_equal(uvzk_future_status(future), status);
+    waiter->calls++;
+    waiter->status = status;
+    waiter->turn = ++turns;
+    if (waiter->drops) {
+        uvzk_future_drop(future);
+    }
+}
+
+static void wait_for(struct waiter *waiter, uvzk_future_t *future)
+{
+    memset(waiter, 0, sizeof(*waiter));
+    waiter->future = future;
+    waiter->status = STAGE_UNTOLD;
+    assert_int_equal(uvzk_future_then(future, on_done, waiter), 0);
+    assert_int_equal(waiter->calls, 0); /* never from inside the call */
+}
+
+/* Runs until it is done; with which status. */
+static int outcome(uvzk_future_t *future)
+{
+    struct waiter waiter;
+
+    wait_for(&waiter, future);
+    assert_true(stage_until(&stage, &waiter.calls, 1, PATIENCE));
+    stage_run(&stage, 5);
+    assert_int_equal(waiter.calls, 1);
+    return waiter.status;
+}
+
+static void on_lost(uvzk_hold_t *hold, int reason)
+{
+    (void)hold;
+    lost++;
+    lost_reason = reason;
+}
+
+static void acquire(int lock)
+{
+    assert_int_equal(uvzk_lock_acquire_future(&ours[lock], &parts[lock], NULL, on_lost),
+                     0);
+}
+
+/* Somebody else's hold of a lock. */
+static void others_take(uvzk_future_t *future, int lock)
+{
+    assert_int_equal(uvzk_lock_acquire_future(&theirs[lock], future, NULL, on_lost), 0);
+    assert_int_equal(outcome(future), 0);
+}
+
+static void acquire_all(void)
+{
+    for (int i = 0; i < LOCKS; i++) {
+        acquire(i);
+    }
+}
+
+/* of the futures of all locks */
+static int combine(size_t n)
+{
+    uvzk_future_t *all[LOCKS];
+
+    for (int i = 0; i < LOCKS; i++) {
+        all[i] = &parts[i];
+    }
+    return uvzk_future_n_of(&whole, all, LOCKS, n);
+}
+
+/* ----------------------------------------------------------------- one acquire */
+
+static void test_an_acquire(void **state)
+{
+    struct waiter waiters[3], late;
+    (void)state;
+
+    begin();
+    acquire(0);
+    assert_int_equal(uvzk_future_status(&parts[0]), UV_EAGAIN);
+    assert_null(uvzk_future_hold(&parts[0]));
+    for (int i = 0; i < 3; i++) {
+        wait_for(&waiters[i], &parts[0]);
+    }
+    assert_int_equal(uvzk_future_deadline(&parts[0], 500), 0);
+    assert_true(stage_until(&stage, &waiters[2].calls, 1, PATIENCE));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(waiters[i].calls, 1);
+        assert_int_equal(waiters[i].status, 0);
+        assert_int_equal(waiters[i].turn, i + 1);
+    }
+    uvzk_hold_t *hold = uvzk_future_hold(&parts[0]);
+    assert_non_null(hold);
+    assert_ptr_equal(hold->data, &parts[0]);
+    assert_true(uvzk_hold_is_valid(hold));
+    assert_int_equal(uvzk_future_cancel(&parts[0]), UVZK_ESTATE); /* done */
+    stage_run(&stage, 1000); /* the deadline was that of the wait */
+    assert_true(uvzk_hold_is_valid(hold));
+    wait_for(&late, &parts[0]);
+    assert_true(stage_until(&stage, &late.calls, 1, PATIENCE));
+    assert_int_equal(uvzk_hold_release_future(hold, &other), 0);
+    assert_null(uvzk_future_hold(&parts[0]));
+    assert_int_equal(outcome(&other), 0);
+    assert_int_equal(znodes(0), 0);
+    assert_int_equal(uvzk_future_status(&parts[0]), 0);
+    end();
+}
+
+static void test_given_up(void **state)
+{
+    struct waiter waiter, second;
+    (void)state;
+
+    begin();
+    others_take(&other, 0);
+    acquire(0);
+    wait_for(&waiter, &parts[0]);
+    stage_run(&stage, 100);
+    assert_int_equal(znodes(0), 2);
+    assert_int_equal(uvzk_future_cancel(&parts[0]), 0);
+    assert_int_equal(uvzk_future_status(&parts[0]), UV_ECANCELED);
+    assert_int_equal(waiter.calls, 0);
+    assert_int_equal(uvzk_future_cancel(&parts[0]), UVZK_ESTATE);
+    assert_true(stage_until(&stage, &waiter.calls, 1, PATIENCE));
+    assert_int_equal(waiter.status, UV_ECANCELED);
+    stage_run(&stage, 100);
+    assert_int_equal(znodes(0), 1);
+    uvzk_future_drop(&parts[0]);
+
+    acquire(0); /* the same memory */
+    wait_for(&waiter, &parts[0]);
+    assert_int_equal(uvzk_future_deadline(&parts[0], 5), 0);
+    assert_int_equal(uvzk_future_deadline(&parts[0], 200), 0); /* instead */
+    stage_run(&stage, 150);
+    assert_int_equal(waiter.calls, 0);
+    assert_true(stage_until(&stage, &waiter.calls, 1, 100));
+    assert_int_equal(waiter.status, UV_ETIMEDOUT);
+    assert_int_equal(uvzk_future_deadline(&parts[0], 5), UVZK_ESTATE);
+
+    acquire(1);
+    wait_for(&second, &parts[1]);
+    uvzk_future_drop(&parts[1]);
+    assert_int_equal(uvzk_future_status(&parts[1]), UVZK_ESTATE);
+    stage_run(&stage, 500);
+    assert_int_equal(second.calls, 0);
+    assert_int_equal(znodes(1), 0);
+    end();
+}
+
+/* Granted, and told in the same turn: a hold nobody has seen is given back. */
+static void test_dropped_at_every_step(void **state)
+{
+    struct waiter waiter;
+    bool told = false;
+    (void)state;
+
+    for (int steps = 0; !told; steps++) {
+        begin();
+        acquire(0);
+        wait_for(&waiter, &parts[0]);
+        for (int i = 0; i < steps; i++) {
+            (void)sim_step(stage.sim);
+        }
+        told = waiter.calls > 0;
+        uvzk_future_drop(&parts[0]);
+        stage_run(&stage, 1000);
+        assert_int_equal(waiter.calls, told);
+        assert_int_equal(znodes(0), 0);
+        assert_int_equal(contenders(), 0);
+        assert_int_equal(lost, 0);
+        end();
+    }
+}
+
+static int released_calls, released_status;
+
+static void on_released(uvzk_hold_t *hold, int status)
+{
+    assert_null(hold->impl);
+    released_calls++;
+    released_status = status;
+}
+
+/* Whoever has begun a release knows the hold until it is told. */
+static void test_dropped_while_it_is_released(void **state)
+{
+    (void)state;
+
+    begin();
+    released_calls = 0;
+    acquire(0);
+    acquire(1);
+    assert_int_equal(outcome(&parts[0]), 0);
+    assert_int_equal(outcome(&parts[1]), 0);
+    assert_int_equal(uvzk_hold_release(uvzk_future_hold(&parts[0]), on_released), 0);
+    uvzk_future_drop(&parts[0]);
+    assert_true(stage_until(&stage, &released_calls, 1, PATIENCE));
+    assert_int_equal(released_status, 0);
+    assert_int_equal(uvzk_hold_release_future(uvzk_future_hold(&parts[1]), &other), 0);
+    uvzk_future_drop(&parts[1]);
+    assert_int_equal(outcome(&other), 0);
+    acquire(2);
+    assert_int_equal(outcome(&parts[2]), 0);
+    assert_int_equal(uvzk_hold_release(uvzk_future_hold(&parts[2]), on_released), 0);
+    assert_true(stage_until(&stage, &released_calls, 2, PATIENCE));
+    uvzk_future_drop(&parts[2]); /* nothing is left to give back */
+    end();
+}
+
+static void test_dropped_in_its_callback(void **state)
+{
+    struct waiter first, second;
+    (void)state;
+
+    begin();
+    acquire(0);
+    wait_for(&first, &parts[0]);
+    first.drops = true;
+    wait_for(&second, &parts[0]);
+    assert_true(stage_until(&stage, &first.calls, 1, PATIENCE));
+    stage_run(&stage, 100);
+    assert_int_equal(second.calls, 0);
+    assert_int_equal(znodes(0), 0);
+    end();
+}
+
+static void test_a_lost_hold(void **state)
+{
+    (void)state;
+
+    begin();
+    stage.meddled = true;
+    acquire(0);
+    assert_int_equal(outcome(&parts[0]), 0);
+    assert_int_equal(
+        sim_delete_by_hand(stage.sim, uvzk_hold_path(uvzk_future_hold(&parts[0]))), 0);
+    assert_true(stage_until(&stage, &lost, 1, PATIENCE));
+    assert_int_equal(lost_reason, UVZK_EDELETED);
+    assert_null(uvzk_future_hold(&parts[0]));
+    assert_int_equal(uvzk_future_status(&parts[0]), 0);
+    end();
+}
+
+/* ------------------------------------------------------------------- of several */
+
+static void test_three_of_five(void **state)
+{
+    struct waiter waiter;
+    uvzk_future_t held[2] = {{0}, {0}};
+    (void)state;
+
+    begin();
+    others_take(&held[0], 1);
+    others_take(&held[1], 3);
+    acquire_all();
+    assert_int_equal(combine(3), 0);
+    wait_for(&waiter, &whole);
+    assert_int_equal(uvzk_future_status(&whole), UV_EAGAIN);
+    assert_int_equal(uvzk_future_winner(&whole, 0), SIZE_MAX);
+    assert_true(stage_until(&stage, &waiter.calls, 1, PATIENCE));
+    assert_int_equal(waiter.status, 0);
+    for (size_t place = 0; place < 3; place++) {
+        assert_int_equal(uvzk_future_winner(&whole, place), 2 * place); /* 0 2 4 */
+        assert_non_null(uvzk_future_hold(&parts[2 * place]));
+    }
+    assert_int_equal(uvzk_future_winner(&whole, 3), SIZE_MAX);
+    assert_int_equal(uvzk_future_status(&parts[1]), UV_ECANCELED);
+    assert_int_equal(uvzk_future_status(&parts[3]), UV_ECANCELED);
+    stage_run(&stage, 100);
+    assert_int_equal(contenders(), 3);
+    uvzk_future_drop(&whole); /* the winners stay */
+    assert_non_null(uvzk_future_hold(&parts[0]));
+    uvzk_future_drop(&held[0]);
+    uvzk_future_drop(&held[1]);
+    end();
+}
+
+static void test_all_or_nothing(void **state)
+{
+    (void)state;
+
+    begin();
+    others_take(&other, 4);
+    acquire_all();
+    assert_int_equal(uvzk_future_deadline(&parts[4], 500), 0);
+    assert_int_equal(combine(LOCKS), 0);
+    stage_run(&stage, 300);
+    assert_non_null(uvzk_future_hold(&parts[0])); /* for the time being */
+    assert_int_equal(outcome(&whole), UV_ETIMEDOUT);
+    stage_run(&stage, 100);
+    for (int i = 0; i < LOCKS; i++) {
+        assert_null(uvzk_future_hold(&parts[i]));
+        assert_int_equal(znodes(i), i == 4);
+    }
+    assert_int_equal(lost, 0);
+    end();
+}
+
+static void test_two_come_at_once(void **state)
+{
+    (void)state;
+
+    begin();
+    acquire_all();
+    for (int i = 0; i < LOCKS; i++) {
+        assert_int_equal(outcome(&parts[i]), 0);
+    }
+    assert_int_equal(combine(2), 0); /* all are done already */
+    assert_int_equal(uvzk_future_status(&whole), 0);
+    assert_int_equal(outcome(&whole), 0);
+    stage_run(&stage, 100);
+    assert_int_equal(contenders(), 2);
+    assert_int_equal(uvzk_future_winner(&whole, 1), 1);
+    end();
+}
+
+/* A combination is given up with all its parts; a part's end counts. */
+static void test_combinations_are_given_up(void **state)
+{
+    (void)state;
+
+    for (int how = 0; how < 4; how++) {
+        begin();
+        stage.meddled = true; /* in one of the four */
+        others_take(&other, 4);
+        acquire_all();
+        assert_int_equal(combine(LOCKS), 0);
+        stage_run(&stage, 200);
+        if (how == 0) {
+            assert_int_equal(uvzk_future_cancel(&whole), 0);
+            assert_int_equal(outcome(&whole), UV_ECANCELED);
+        } else if (how == 1) {
+            uvzk_future_drop(&whole);
+        } else if (how == 2) {
+            uvzk_future_drop(&parts[0]); /* it was held */
+            assert_int_equal(outcome(&whole), UV_ECANCELED);
+        } else {
+            assert_int_equal(sim_delete_by_hand(
+                                 stage.sim, uvzk_hold_path(uvzk_future_hold(&parts[0]))),
+                             0);
+            assert_int_equal(outcome(&whole), UVZK_EDELETED);
+        }
+        stage_run(&stage, 200);
+        assert_int_equal(contenders(), 0);
+        assert_int_equal(lost, how == 3);
+        end();
+    }
+}
+
+/* (0 or 1) and (2 and 3); then 4 is not to be had, and all go. */
+static void test_combinations_of_combinations(void **state)
+{
+    uvzk_future_t either = {0}, both = {0}, spare = {0};
+    uvzk_future_t *const first[] = {&parts[0], &parts[1]};
+    uvzk_future_t *const second[] = {&parts[2], &parts[3]};
+    uvzk_future_t *const everything[] = {&either, &both, &parts[4]};
+    (void)state;
+
+    begin();
+    others_take(&other, 4);
+    acquire_all();
+    assert_int_equal(uvzk_future_any_of(&either, first, 2), 0);
+    assert_int_equal(uvzk_future_all_of(&both, second, 2), 0);
+    assert_int_equal(uvzk_future_all_of(&whole, everything, 3), 0);
+    assert_int_equal(outcome(&either), 0);
+    assert_int_equal(outcome(&both), 0);
+    assert_int_equal(uvzk_future_any_of(&spare, first, 2), UV_EBUSY);
+    stage_run(&stage, 100);
+    assert_int_equal(contenders(), 4);
+    assert_int_equal(uvzk_future_cancel(&parts[4]), 0);
+    assert_int_equal(outcome(&whole), UV_ECANCELED);
+    stage_run(&stage, 100);
+    assert_int_equal(contenders(), 0);
+    uvzk_future_drop(&either);
+    uvzk_future_drop(&both);
+    end();
+}
+
+/* What has been done with 0 and lost again is not what it was. */
+static void test_a_winner_may_be_combined_again(void **state)
+{
+    uvzk_future_t *const first[] = {&parts[0], &parts[1]};
+    (void)state;
+
+    begin();
+    acquire(0);
+    acquire(1);
+    assert_int_equal(uvzk_future_all_of(&whole, first, 2), 0);
+    assert_int_equal(outcome(&whole), 0);
+    assert_int_equal(uvzk_future_any_of(&other, first, 2), 0);
+    assert_int_equal(outcome(&other), 0);
+    stage_run(&stage, 100);
+    assert_int_equal(contenders(), 1);
+    uvzk_future_drop(&other);
+    assert_int_equal(uvzk_future_all_of(&other, first, 2), 0); /* 1 was given up */
+    assert_int_equal(outcome(&other), UVZK_ENOTHELD);
+    stage_run(&stage, 100);
+    assert_int_equal(contenders(), 0);
+    end();
+}
+
+static void lose(int lock)
+{
+    const uvzk_hold_t *hold = uvzk_future_hold(&parts[lock]);
+
+    stage.meddled = true;
+    assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_hold_path(hold)), 0);
+}
+
+/* 0 and 2 are there, 0 is lost; with 3 and 4 there are three. */
+static void test_a_lost_winner_has_no_place(void **state)
+{
+    uvzk_future_t held[LOCKS];
+    (void)state;
+
+    begin();
+    memset(held, 0, sizeof(held));
+    others_take(&held[1], 1);
+    others_take(&held[3], 3);
+    others_take(&held[4], 4);
+    acquire_all();
+    assert_int_equal(combine(3), 0);
+    stage_run(&stage, 200);
+    lose(0);
+    assert_true(stage_until(&stage, &lost, 1, PATIENCE));
+    uvzk_future_drop(&held[3]);
+    uvzk_future_drop(&held[4]);
+    assert_int_equal(outcome(&whole), 0);
+    for (size_t place = 0; place < 3; place++) {
+        assert_int_equal(uvzk_future_winner(&whole, place), 2 + place);
+    }
+    uvzk_future_drop(&held[1]);
+    end();
+}
+
+/* Either of 0 and 1, and 4: what the inner one had won is lost before 4 comes. */
+static void test_a_winner_is_lost_below(void **state)
+{
+    uvzk_future_t either = {0};
+    uvzk_future_t *const first[] = {&parts[0], &parts[1]};
+    uvzk_future_t *const both[] = {&either, &parts[4]};
+    (void)state;
+
+    begin();
+    others_take(&other, 4);
+    acquire(0);
+    assert_int_equal(outcome(&parts[0]), 0);
+    acquire(1);
+    acquire(4);
+    assert_int_equal(uvzk_future_any_of(&either, first, 2), 0);
+    assert_int_equal(uvzk_future_all_of(&whole, both, 2), 0);
+    stage_run(&stage, 200);
+    assert_int_equal(uvzk_future_status(&either), 0);
+    lose(0);
+    assert_int_equal(outcome(&whole), UVZK_EDELETED);
+    stage_run(&stage, 200);
+    assert_int_equal(contenders(), 0);
+    uvzk_future_drop(&either);
+    end();
+}
+
+static void test_refuses_bad_combinations(void **state)
+{
+    uvzk_future_t alien = {0}, deep[70];
+    uvzk_future_t *twice[] = {&parts[0], &parts[0]};
+    uvzk_future_t *strangers[] = {&parts[0], &alien};
+    uvzk_future_t *unused[] = {&parts[0], &parts[1]};
+    uvzk_future_t *null[] = {&parts[0], NULL};
+    uvzk_future_t *one[] = {&parts[0]};
+    (void)state;
+
+    begin();
+    memset(deep, 0, sizeof(deep));
+    acquire(0);
+    others_take(&alien, 1);
+    assert_int_equal(uvzk_future_any_of(&whole, NULL, 1), UV_EINVAL);
+    assert_int_equal(uvzk_future_all_of(&whole, one, 0), UV_EINVAL);
+    assert_int_equal(uvzk_future_n_of(&whole, one, 1, 2), UV_EINVAL);
+    assert_int_equal(uvzk_future_n_of(&whole, one, 1, 0), UV_EINVAL);
+    assert_int_equal(uvzk_future_any_of(NULL, one, 1), UV_EINVAL);
+    assert_int_equal(uvzk_future_any_of(&whole, null, 2), UV_EINVAL);
+    assert_int_equal(uvzk_future_any_of(&whole, twice, 2), UV_EBUSY);
+    assert_int_equal(uvzk_future_any_of(&whole, strangers, 2), UV_EINVAL);
+    assert_int_equal(uvzk_future_any_of(&whole, unused, 2), UVZK_ESTATE);
+    assert_int_equal(uvzk_future_any_of(&parts[0], one, 1), UV_EBUSY);
+    int depth = 0, status = 0;
+    while (status == 0) {
+        status = uvzk_future_all_of(&deep[depth], one, 1);
+        one[0] = &deep[depth];
+        depth += status == 0;
+    }
+    assert_int_equal(depth, 64);
+    assert_int_equal(status, UV_EINVAL);
+    assert_int_equal(outcome(&deep[63]), 0);
+    for (int i = 0; i < depth; i++) {
+        uvzk_future_drop(&deep[i]);
+    }
+    uvzk_future_drop(&alien);
+    end();
+}
+
+/* ---------------------------------------------------------------- other calls */
+
+static void check_bytes(const char *expected)
+{
+    const void *data;
+    size_t length;
+
+    assert_int_equal(outcome(&other), 0);
+    assert_int_equal(uvzk_future_data(&other, &data, &length), 0);
+    assert_int_equal(length, strlen(expected));
+    assert_memory_equal(data, expected, length);
+    uvzk_future_drop(&other);
+}
+
+static void test_what_is_done_with_a_hold(void **state)
+{
+    const uvzk_write_op_t ops[] = {{.kind = UVZK_WRITE_CREATE,
+                                    .version = -1,
+                                    .path = "/written",
+                                    .data = "x",
+                                    .data_length = 1}};
+    const char *const *paths;
+    size_t count, holding;
+    (void)state;
+
+    begin();
+    acquire(0);
+    assert_int_equal(outcome(&parts[0]), 0);
+    uvzk_hold_t *hold = uvzk_future_hold(&parts[0]);
+    assert_int_equal(uvzk_hold_verify_future(hold, &other), 0);
+    assert_int_equal(outcome(&other), 0);
+    uvzk_future_drop(&other);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(uvzk_hold_write_future(hold, &other, ops, 1), 0);
+        assert_int_equal(uvzk_future_refused(&other), SIZE_MAX);
+        assert_int_equal(outcome(&other), i == 0 ? 0 : UVZK_ENODEEXISTS);
+        assert_int_equal(uvzk_future_refused(&other), i == 0 ? SIZE_MAX : 0);
+        assert_int_equal(uvzk_future_data(&other, NULL, NULL), UVZK_ESTATE);
+        uvzk_future_drop(&other);
+    }
+    assert_int_equal(uvzk_client_read_future(client, &other, "/written"), 0);
+    check_bytes("x");
+    assert_int_equal(uvzk_lock_participants_future(&theirs[0], &other), 0);
+    assert_int_equal(uvzk_future_participants(&other, &paths, &count, &holding),
+                     UVZK_ESTATE);
+    assert_int_equal(outcome(&other), 0);
+    assert_int_equal(uvzk_future_participants(&other, &paths, &count, &holding), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(holding, 1);
+    assert_string_equal(paths[0], uvzk_hold_path(hold));
+    uvzk_future_drop(&other);
+    assert_int_equal(uvzk_client_revoke_future(client, &other, uvzk_hold_path(hold)), 0);
+    assert_int_equal(outcome(&other), 0);
+    uvzk_future_drop(&other);
+    assert_int_equal(uvzk_client_read_future(client, &other, uvzk_hold_path(hold)), 0);
+    check_bytes("__REVOKE__");
+    end();
+}
+
+static uvzk_locker_t *working;
+static int worked;
+
+static void on_locked(uvzk_locker_t *locker)
+{
+    assert_ptr_equal(locker->data, &other);
+    working = locker;
+    worked++;
+}
+
+static void test_a_locker(void **state)
+{
+    (void)state;
+
+    begin();
+    worked = 0;
+    assert_int_equal(uvzk_lock_run_future(&ours[0], &other, NULL, on_locked), 0);
+    assert_true(stage_until(&stage, &worked, 1, PATIENCE));
+    assert_int_equal(uvzk_future_status(&other), UV_EAGAIN);
+    assert_int_equal(uvzk_locker_done(working), 0);
+    assert_int_equal(outcome(&other), 0);
+    uvzk_future_drop(&other);
+
+    assert_int_equal(uvzk_lock_run_future(&ours[0], &other, NULL, on_locked), 0);
+    assert_true(stage_until(&stage, &worked, 2, PATIENCE));
+    uvzk_future_drop(&other); /* the work goes on */
+    stage_run(&stage, 100);
+    assert_int_equal(znodes(0), 1);
+    assert_int_equal(uvzk_locker_done(working), 0);
+    assert_int_equal(uvzk_lock_run_future(&ours[0], &other, NULL, on_locked), 0);
+    assert_int_equal(uvzk_future_cancel(&other), 0);
+    stage_run(&stage, 100);
+    assert_int_equal(worked, 2);
+    assert_int_equal(znodes(0), 0);
+    end();
+}
+
+static void test_values(void **state)
+{
+    uvzk_shared_value_t value = {0};
+    uvzk_shared_count_t count = {0};
+    uvzk_value_version_t version;
+    int32_t number;
+    (void)state;
+
+    begin();
+    assert_int_equal(uvzk_shared_value_init(client, &value, "/value", "a", 1, NULL), 0);
+    assert_int_equal(uvzk_shared_count_init(client, &count, "/count", 7, NULL), 0);
+    stage_run(&stage, 200);
+    assert_int_equal(uvzk_shared_value_get(&value, NULL, NULL, &version), 0);
+    assert_int_equal(uvzk_shared_value_set_future(&value, &parts[0], "b", 1), 0);
+    assert_int_equal(outcome(&parts[0]), 0);
+    assert_int_equal(
+        uvzk_shared_value_try_set_future(&value, &parts[1], &version, "c", 1), 0);
+    assert_int_equal(outcome(&parts[1]), UVZK_EBADVERSION);
+    assert_int_equal(uvzk_shared_count_get(&count, NULL, &version), 0);
+    assert_int_equal(uvzk_shared_count_try_set_future(&count, &parts[2], &version, 8), 0);
+    assert_int_equal(outcome(&parts[2]), 0);
+    assert_int_equal(uvzk_shared_count_set_future(&count, &parts[3], 9), 0);
+    assert_int_equal(outcome(&parts[3]), 0);
+    assert_int_equal(uvzk_shared_count_get(&count, &number, NULL), 0);
+    assert_int_equal(number, 9);
+    assert_int_equal(uvzk_shared_value_close_future(&value, &whole), 0);
+    assert_int_equal(uvzk_shared_count_close_future(&count, &other), 0);
+    assert_int_equal(outcome(&whole), 0);
+    assert_int_equal(outcome(&other), 0);
+    assert_null(value.impl);
+    assert_null(count.impl);
+    end();
+}
+
+static void test_closing(void **state)
+{
+    struct waiter closed, refused;
+    uvzk_future_t *const ends[] = {&whole};
+    (void)state;
+
+    begin();
+    others_take(&other, 0);
+    acquire(0); /* waits */
+    acquire(1);
+    assert_int_equal(outcome(&parts[1]), 0);
+    assert_int_equal(uvzk_lock_close_future(&ours[2], &parts[2]), 0);
+    assert_int_equal(outcome(&parts[2]), 0);
+    assert_null(ours[2].impl);
+    wait_for(&refused, &parts[0]);
+    assert_int_equal(uvzk_client_close_future(client, &whole), 0);
+    stage.seats[0].closing = true;
+    wait_for(&closed, &whole);
+    assert_int_equal(uvzk_future_any_of(&parts[3], ends, 1), UV_EINVAL);
+    assert_true(stage_until(&stage, &closed.calls, 1, PATIENCE));
+    stage.seats[0].closed = 1;
+    stage.seats[0].port = NULL;
+    assert_null(client->impl);
+    assert_int_equal(refused.calls, 1);
+    assert_int_equal(refused.status, UVZK_ECLOSED);
+    assert_true(refused.turn < closed.turn);
+    assert_int_equal(lost, 1); /* the one that was held */
+    assert_int_equal(uvzk_future_status(&parts[0]), UVZK_ECLOSED);
+    assert_int_equal(uvzk_future_then(&parts[0], on_done, &refused), UVZK_ECLOSED);
+    assert_int_equal(uvzk_future_any_of(&parts[3], ends, 1), UVZK_ECLOSED);
+    end();
+}
+
+/* ------------------------------------------------------------------- bad input */
+
+static void test_refuses_bad_input(void **state)
+{
+    uvzk_mutex_t closed = {0};
+    uvzk_hold_t nothing = {0};
+    uvzk_future_t copy;
+    (void)state;
+
+    begin();
+    assert_int_equal(uvzk_lock_acquire_future(&ours[0], NULL, NULL, on_lost), UV_EINVAL);
+    assert_int_equal(uvzk_lock_acquire_future(&ours[0], &other, NULL, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_lock_acquire_future(NULL, &other, NULL, on_lost), UV_EINVAL);
+    assert_int_equal(uvzk_lock_acquire_future(&closed, &other, NULL, on_lost),
+                     UVZK_ECLOSED);
+    assert_int_equal(uvzk_hold_release_future(&nothing, &other), UVZK_ENOTHELD);
+    assert_int_equal(uvzk_client_read_future(client, &other, "no path"), UVZK_EPATH);
+    assert_null(other.impl);
+    assert_int_equal(uvzk_future_status(&other), UVZK_ESTATE);
+    assert_int_equal(uvzk_future_status(NULL), UV_EINVAL);
+    assert_int_equal(uvzk_future_then(&other, on_done, NULL), UVZK_ESTATE);
+    assert_int_equal(uvzk_future_cancel(&other), UVZK_ESTATE);
+    assert_int_equal(uvzk_future_deadline(&other, 1), UVZK_ESTATE);
+    uvzk_future_drop(&other);
+    uvzk_future_drop(NULL);
+    acquire(0);
+    assert_int_equal(uvzk_lock_acquire_future(&ours[0], &parts[0], NULL, on_lost),
+                     UV_EBUSY);
+    assert_int_equal(uvzk_future_then(&parts[0], NULL, NULL), UV_EINVAL);
+    copy = parts[0]; /* a copy is no future */
+    assert_int_equal(uvzk_future_status(&copy), UVZK_ESTATE);
+    uvzk_future_drop(&copy);
+    assert_int_equal(outcome(&parts[0]), 0);
+    end();
+}
+
+/* Everything that allocates, without memory at each of its allocations. */
+static int try_all(struct waiter *waiter)
+{
+    uvzk_future_t *const all[] = {&parts[0], &parts[1]};
+    int status = uvzk_lock_acquire_future(&ours[0], &parts[0], NULL, on_lost);
+
+    if (status == 0) {
+        status = uvzk_lock_acquire_future(&ours[1], &parts[1], NULL, on_lost);
+    }
+    if (status == 0) {
+        status = uvzk_future_all_of(&whole, all, 2);
+    }
+    if (status == 0) {
+        waiter->future = &whole;
+        status = uvzk_future_then(&whole, on_done, waiter);
+    }
+    return status;
+}
+
+static void test_out_of_memory(void **state)
+{
+    int status = UV_ENOMEM;
+    (void)state;
+
+    for (uint64_t first = 1; status != 0; first++) {
+        struct waiter waiter = {0};
+        begin();
+        scarce_arm(first, 1);
+        status = try_all(&waiter);
+        scarce_arm(0, 0);
+        assert_true(status == 0 || status == UV_ENOMEM);
+        stage_run(&stage, 200);
+        assert_int_equal(waiter.calls, status == 0);
+        end();
+    }
+}
+
+/* The answer does not fit: of a read, and of a listing. */
+static void test_answers_out_of_memory(void **state)
+{
+    (void)state;
+
+    begin();
+    acquire(0);
+    assert_int_equal(outcome(&parts[0]), 0);
+    for (int i = 0; i < 2; i++) {
+        uvzk_hold_t *hold = uvzk_future_hold(&parts[0]);
+        assert_int_equal(
+            i == 0 ? uvzk_client_read_future(client, &other, uvzk_hold_path(hold))
+                   : uvzk_lock_participants_future(&ours[0], &other),
+            0);
+        scarce_arm(1, 1000);
+        while (uvzk_future_status(&other) == UV_EAGAIN) {
+            assert_true(sim_step(stage.sim));
+        }
+        scarce_arm(0, 0);
+        assert_int_equal(uvzk_future_status(&other), UV_ENOMEM);
+        uvzk_future_drop(&other);
+    }
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_acquire),
+        cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_dropped_at_every_step),
+        cmocka_unit_test(test_dropped_while_it_is_released),
+        cmocka_unit_test(test_dropped_in_its_callback),
+        cmocka_unit_test(test_a_lost_hold),
+        cmocka_unit_test(test_three_of_five),
+        cmocka_unit_test(test_all_or_nothing),
+        cmocka_unit_test(test_two_come_at_once),
+        cmocka_unit_test(test_combinations_are_given_up),
+        cmocka_unit_test(test_combinations_of_combinations),
+        cmocka_unit_test(test_a_winner_may_be_combined_again),
+        cmocka_unit_test(test_a_lost_winner_has_no_place),
+        cmocka_unit_test(test_a_winner_is_lost_below),
+        cmocka_unit_test(test_refuses_bad_combinations),
+        cmocka_unit_test(test_what_is_done_with_a_hold),
+        cmocka_unit_test(test_a_locker),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_closing),
+        cmocka_unit_test(test_refuses_bad_input),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_answers_out_of_memory),
+    };
+
+    if (scarce_install() != 0) {
+        return 1;
+    }
+    return cmocka_run_group_tests_name("futures", tests, NULL, NULL);
+}
