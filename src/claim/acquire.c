@@ -62,7 +62,7 @@ static bool join(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
     if (claim == NULL) {
         return false;
     }
-    if (claim->held && !uvzk__claim_holds(claim)) {
+    if (uvzk__claim_is_held(claim) && !uvzk__claim_holds(claim)) {
         uvzk__prover_check(lock->client);
         claim = uvzk__claim_of(lock, options->owner);
         if (claim == NULL) {
@@ -73,7 +73,7 @@ static bool join(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
     if (options->revoke_cb != NULL) {
         uvzk__revocation_wanted(claim);
     }
-    if (claim->held) {
+    if (uvzk__claim_is_held(claim)) {
         uvzk__acquisition_grant(acquisition);
     }
     return true;

@@ -8,6 +8,33 @@
 #include "engine/turn.h"
 #include "proof/prover.h"
 
+#define ASKING UVZK__CLAIM_ASKING
+#define HELD UVZK__CLAIM_HELD
+#define EMPTYING UVZK__CLAIM_EMPTYING
+#define GIVEN_UP UVZK__CLAIM_GIVEN_UP
+
+static const unsigned moves[] = {
+    [ASKING] = UVZK__BIT(HELD) | UVZK__BIT(GIVEN_UP) | UVZK__BIT(EMPTYING),
+    [HELD] = UVZK__BIT(ASKING) | UVZK__BIT(GIVEN_UP),
+    [EMPTYING] = UVZK__BIT(ASKING),
+    [GIVEN_UP] = 0,
+};
+
+static const char *const names[] = {[ASKING] = "ASKING",
+                                    [HELD] = "HELD",
+                                    [EMPTYING] = "EMPTYING",
+                                    [GIVEN_UP] = "GIVEN_UP"};
+
+const struct uvzk__machine uvzk__claim_machine = UVZK__MACHINE("claim", names, moves);
+
+/* The only writer of state; the lock counts those that hold. */
+static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)
+{
+    claim->lock->held_count -= claim->state == HELD;
+    claim->state = (uint8_t)uvzk__machine_move(&uvzk__claim_machine, claim->state, state);
+    claim->lock->held_count += state == HELD;
+}
+
 static struct uvzk__acquisition *acquisition_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
@@ -96,7 +123,8 @@ struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *ow
  * znodes. */
 static void free_if_over(struct uvzk__claim *claim)
 {
-    if (claim->contender_count > 0 || claim->pins > 0 || !claim->given_up) {
+    if (claim->contender_count > 0 || claim->pins > 0 ||
+        !uvzk__claim_is_given_up(claim)) {
         return;
     }
     while (!uvzk__list_empty(&claim->acquisitions)) {
@@ -145,26 +173,19 @@ struct uvzk__contender *uvzk__claim_first(const struct uvzk__claim *claim)
 
 void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
 {
-    claim->held = true;
+    move(claim, HELD);
     claim->token = token;
-    claim->lock->held_count++;
     for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
          link = link->next) {
         uvzk__acquisition_grant(acquisition_at(link));
     }
 }
 
-static void let_go(struct uvzk__claim *claim)
-{
-    if (claim->held) {
-        claim->held = false;
-        claim->lock->held_count--;
-    }
-}
-
 void uvzk__claim_ungrant(struct uvzk__claim *claim)
 {
-    let_go(claim);
+    if (claim->state == HELD) {
+        move(claim, ASKING);
+    }
     for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
          link = link->next) {
         uvzk__acquisition_ungrant(acquisition_at(link));
@@ -202,11 +223,10 @@ static void let_go_of_contenders(struct uvzk__claim *claim)
 
 void uvzk__claim_end(struct uvzk__claim *claim, int code)
 {
-    if (claim->given_up) {
+    if (uvzk__claim_is_given_up(claim)) {
         return;
     }
-    claim->given_up = true;
-    let_go(claim);
+    move(claim, GIVEN_UP);
     disown(claim);
     end_acquisitions(claim, code);
     let_go_of_contenders(claim);
@@ -241,9 +261,9 @@ static void unwind(struct uvzk__claim *claim)
 void uvzk__claim_empty(struct uvzk__claim *claim)
 {
     uvzk__claim_pin(claim);
-    claim->given_up = true; /* their end does not end it */
+    move(claim, EMPTYING); /* their end does not end it */
     withdraw(claim);
-    claim->given_up = false;
+    move(claim, ASKING);
     uvzk__claim_unpin(claim);
 }
 
@@ -330,7 +350,8 @@ uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
 
 bool uvzk__claim_holds(const struct uvzk__claim *claim)
 {
-    return claim->held && uvzk__claim_valid_until(claim) > uvzk__now(claim->client);
+    return claim->state == HELD &&
+           uvzk__claim_valid_until(claim) > uvzk__now(claim->client);
 }
 
 /* ------------------------------------------------------------ the plain kind */
@@ -340,7 +361,7 @@ void uvzk__claim_plain_granted(struct uvzk__contender *contender)
     struct uvzk__claim *claim = contender->claim;
     int64_t token = 0;
 
-    if (claim->given_up || claim->held || claim->held_count < claim->contender_count) {
+    if (claim->state != ASKING || claim->held_count < claim->contender_count) {
         return;
     }
     for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;

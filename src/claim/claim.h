@@ -1,11 +1,12 @@
 /* What one owner asks of one lock: acquisitions above, contenders below.
  *
- *   begun --- all its contenders hold ---> held --- release, loss ---.
- *     |  ^                                  |                         v
- *     |  +-------- proof ran out untold ----+                      given up
+ *   ASKING --- all its contenders hold ---> HELD --- release, loss ---.
+ *     |  ^                                   |                         v
+ *     |  +-------- proof ran out untold -----+                      GIVEN_UP
  *     +------------- refused, cancelled, timed out ------------------^ |
- *                                            the last contender is gone v
- *                                                                     freed
+ *     |  ^                                   the last contender is gone v
+ *     v  | could not begin: its contenders go                         freed
+ *   EMPTYING
  *
  * The contenders decide among themselves (claim_kind) when the claim as a whole
  * holds; here is the plain way: when all of them do. A contender that ends for
@@ -13,6 +14,7 @@
 #ifndef UVZK_CLAIM_H
 #define UVZK_CLAIM_H
 
+#include "base/machine.h"
 #include "directory/queue.h"
 
 struct uvzk__lock;
@@ -50,6 +52,15 @@ struct uvzk__claim_kind {
     void (*freed)(struct uvzk__claim *);
 };
 
+enum uvzk__claim_state {
+    UVZK__CLAIM_ASKING,   /* next: HELD GIVEN_UP EMPTYING */
+    UVZK__CLAIM_HELD,     /* next: ASKING GIVEN_UP */
+    UVZK__CLAIM_EMPTYING, /* next: ASKING */
+    UVZK__CLAIM_GIVEN_UP  /* final: its acquisitions are told, or wait for deletes */
+};
+
+extern const struct uvzk__machine uvzk__claim_machine;
+
 struct uvzk__claim {
     const struct uvzk__claim_kind *kind;
     struct uvzk__client *client;
@@ -68,8 +79,7 @@ struct uvzk__claim {
     uint32_t pins;            /* it is not freed yet */
     uint32_t contender_count; /* not retired */
     uint32_t held_count;      /* of those, how many hold */
-    bool held;                /* as a whole */
-    bool given_up;            /* its acquisitions have been told, or wait for deletes */
+    uint8_t state;            /* enum uvzk__claim_state */
     bool durable;             /* its znodes outlive the session, and so does its hold */
 };
 
@@ -87,6 +97,16 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *, const struct uvzk__clai
 
 /* Frees a claim that has neither contenders nor acquisitions. */
 void uvzk__claim_free(struct uvzk__claim *);
+
+/* It holds as a whole, the clock not looked at; nobody wants it any more. */
+static inline bool uvzk__claim_is_held(const struct uvzk__claim *claim)
+{
+    return claim->state == UVZK__CLAIM_HELD;
+}
+static inline bool uvzk__claim_is_given_up(const struct uvzk__claim *claim)
+{
+    return claim->state == UVZK__CLAIM_GIVEN_UP || claim->state == UVZK__CLAIM_EMPTYING;
+}
 
 /* The claim of this owner on the lock, or NULL. */
 struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *, const void *owner);

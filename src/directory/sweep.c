@@ -21,6 +21,21 @@
 /* Those on credit, in the lock's directory and in that of the leases. */
 #define CREDITS (2U * UVZK__CREDITS_MAX)
 
+#define GATHERING UVZK__SWEEP_GATHERING
+#define UNDER_WAY UVZK__SWEEP_UNDER_WAY
+#define SETTLED UVZK__SWEEP_SETTLED
+
+static const unsigned moves[] = {
+    [GATHERING] = UVZK__BIT(UNDER_WAY),
+    [UNDER_WAY] = UVZK__BIT(SETTLED),
+    [SETTLED] = 0,
+};
+
+static const char *const names[] = {
+    [GATHERING] = "GATHERING", [UNDER_WAY] = "UNDER_WAY", [SETTLED] = "SETTLED"};
+
+const struct uvzk__machine uvzk__sweep_machine = UVZK__MACHINE("sweep", names, moves);
+
 struct sweep {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
@@ -28,7 +43,18 @@ struct sweep {
     struct uvzk__contender **contenders; /* of each op */
     size_t op_count, room;
     uint64_t stamp; /* client->stamp of its submission */
+    uint8_t state;  /* enum uvzk__sweep_state */
 };
+
+/* The only writer of state; a client has a few under way at most. */
+static void move(struct sweep *sweep, enum uvzk__sweep_state state)
+{
+    struct uvzk__directories *directories = sweep->client->directories;
+
+    directories->sweeps_under_way -= sweep->state == UNDER_WAY;
+    sweep->state = (uint8_t)uvzk__machine_move(&uvzk__sweep_machine, sweep->state, state);
+    directories->sweeps_under_way += state == UNDER_WAY;
+}
 
 static struct uvzk__contender *doomed_at(struct uvzk__link *link)
 {
@@ -199,7 +225,7 @@ static void swept(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool refused = reply->status != 0 && uvzk__is_answer(reply->status);
     size_t failed = rpc->kind == UVZK__RPC_DELETE ? 0 : reply->failed_op;
 
-    sweep->client->directories->sweeps_under_way--;
+    move(sweep, SETTLED);
     uvzk__answered(sweep->client, rpc, reply->status, true);
     for (size_t i = 0; i < sweep->op_count; i++) {
         if (refused) {
@@ -236,7 +262,7 @@ static bool send_one(struct uvzk__client *client)
         sweep->rpc.ops = sweep->ops;
         sweep->rpc.op_count = sweep->op_count;
     }
-    client->directories->sweeps_under_way++;
+    move(sweep, UNDER_WAY);
     uvzk__submit(client, &sweep->rpc);
     sweep->stamp = client->stamp;
     return true;

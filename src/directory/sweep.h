@@ -4,11 +4,24 @@
  * the neighbour's node stands: the released node goes only together with that
  * certainty, so that nobody behind can be granted past a node that was deleted
  * by hand. One failing operation fails a multi as a whole; what it was about is
- * settled, and the rest is sent again. */
+ * settled, and the rest is sent again.
+ *
+ *   GATHERING --- full, or none is left ---> UNDER_WAY --- answered ---> SETTLED
+ *
+ * SETTLED: each op has gone its way, by its znode's machine (node.h); freed. */
 #ifndef UVZK_SWEEP_H
 #define UVZK_SWEEP_H
 
+#include "base/machine.h"
 #include "directory/queue.h"
+
+enum uvzk__sweep_state {
+    UVZK__SWEEP_GATHERING, /* next: UNDER_WAY */
+    UVZK__SWEEP_UNDER_WAY, /* next: SETTLED */
+    UVZK__SWEEP_SETTLED    /* final */
+};
+
+extern const struct uvzk__machine uvzk__sweep_machine;
 
 /* Sends what is on client->directories->doomed, as far as it may be sent. */
 void uvzk__sweep(struct uvzk__client *);

@@ -17,6 +17,26 @@
 /* Of an op, besides its path. */
 #define OP_BYTES 20U
 
+#define RESTING UVZK__PROOF_RESTING
+#define ASKING UVZK__PROOF_ASKING
+
+static const unsigned moves[] = {
+    [RESTING] = UVZK__BIT(ASKING),
+    [ASKING] = UVZK__BIT(RESTING),
+};
+
+static const char *const names[] = {[RESTING] = "RESTING", [ASKING] = "ASKING"};
+
+const struct uvzk__machine uvzk__proof_request_machine =
+    UVZK__MACHINE("proof request", names, moves);
+
+/* The only writer of request. */
+static void move(struct uvzk__prover *prover, enum uvzk__proof_request request)
+{
+    prover->request = (uint8_t)uvzk__machine_move(&uvzk__proof_request_machine,
+                                                  prover->request, request);
+}
+
 struct inquest {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
@@ -163,7 +183,7 @@ static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
     struct uvzk__client *client = inquest->client;
     int status = reply->status;
 
-    client->prover->proofs_under_way--;
+    move(client->prover, RESTING);
     uvzk__answered(client, rpc, status, rpc->kind == UVZK__RPC_MULTI);
     if (status == 0) {
         vouch(inquest, inquest->count);
@@ -234,7 +254,7 @@ static void inquire(struct uvzk__client *client)
     } else {
         uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_EXISTS, "/", inquest_replied);
     }
-    client->prover->proofs_under_way++;
+    move(client->prover, ASKING);
     uvzk__submit(client, &inquest->rpc);
     inquest->stamp = client->stamp;
 }
@@ -252,7 +272,7 @@ static void touch_due(struct uvzk__timed *timed)
     if (proves) {
         touch_at(client, uvzk__now(client) + period(client));
     }
-    if (client->prover->proofs_under_way == 0 &&
+    if (client->prover->request == RESTING &&
         (proves || !uvzk__list_empty(&client->prover->candidates))) {
         inquire(client);
     }
@@ -287,8 +307,7 @@ static void schedule_touch(struct uvzk__client *client)
 {
     uint64_t now = uvzk__now(client), at = now + period(client);
 
-    if (!uvzk__list_empty(&client->prover->held) &&
-        client->prover->proofs_under_way == 0) {
+    if (!uvzk__list_empty(&client->prover->held) && client->prover->request == RESTING) {
         uint64_t due = client->prover->proof.proved_ms + period(client);
         at = due < now ? now : due;
     }
@@ -349,7 +368,7 @@ void uvzk__prover_want(struct uvzk__client *client, struct uvzk__witness *witnes
         at +=
             uvzk__proof_retry(&client->prover->proof); /* one has just come to nothing */
     } /* else the one that may be under way does not name it: it has the next one */
-    if (client->prover->proofs_under_way == 0 && client->session.connected &&
+    if (client->prover->request == RESTING && client->session.connected &&
         (!client->prover->touch.deadline.armed ||
          client->prover->touch.deadline.at_ms > at)) {
         touch_at(client, at);

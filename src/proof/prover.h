@@ -1,10 +1,24 @@
-/* Sends the requests that prove ownership, and acts when proof fails. */
+/* Sends the requests that prove ownership, and acts when proof fails.
+ *
+ *   RESTING --- its moment has come: a proof, or a touch ---> ASKING
+ *      ^                                                        |
+ *      `--- answered: who was named learns what was shown ------'
+ *
+ * One at a time; whoever wants a proof meanwhile and is not named has the next one. */
 #ifndef UVZK_PROVER_H
 #define UVZK_PROVER_H
 
+#include "base/machine.h"
 #include "engine/client.h"
 #include "proof/proof.h"
 #include "proof/witness.h"
+
+enum uvzk__proof_request {
+    UVZK__PROOF_RESTING, /* next: ASKING */
+    UVZK__PROOF_ASKING   /* next: RESTING */
+};
+
+extern const struct uvzk__machine uvzk__proof_request_machine;
 
 /* Of a client. */
 struct uvzk__prover {
@@ -16,7 +30,7 @@ struct uvzk__prover {
     struct uvzk__timed expiry;    /* valid_until of what is held */
     struct uvzk__timed touch;     /* next proof, or touch of the session */
     uint64_t proof_count;
-    unsigned proofs_under_way;
+    uint8_t request; /* enum uvzk__proof_request */
 };
 
 void uvzk__prover_init(struct uvzk__client *, const struct uvzk__witness_kind *,

@@ -4,6 +4,31 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 
+#define WAITING UVZK__BID_WAITING
+#define MADE UVZK__BID_MADE
+#define COUNTED UVZK__BID_COUNTED
+#define HELD UVZK__BID_HELD
+
+static const unsigned moves[] = {
+    [WAITING] = UVZK__BIT(MADE) | UVZK__BIT(COUNTED) | UVZK__BIT(HELD),
+    [MADE] = UVZK__BIT(WAITING) | UVZK__BIT(COUNTED),
+    [COUNTED] = UVZK__BIT(WAITING) | UVZK__BIT(MADE) | UVZK__BIT(HELD),
+    [HELD] = UVZK__BIT(COUNTED),
+};
+
+static const char *const names[] = {
+    [WAITING] = "WAITING", [MADE] = "MADE", [COUNTED] = "COUNTED", [HELD] = "HELD"};
+
+const struct uvzk__machine uvzk__bid_machine = UVZK__MACHINE("bid", names, moves);
+
+/* The only writer of state. What it is already it stays. */
+static void move(struct uvzk__bid *bid, enum uvzk__bid_state state)
+{
+    if (bid->state != state) {
+        bid->state = (uint8_t)uvzk__machine_move(&uvzk__bid_machine, bid->state, state);
+    }
+}
+
 int uvzk__bid_new(struct uvzk__claim *claim, struct uvzk__queue *leases, uint32_t wanted,
                   uint64_t (*max)(const struct uvzk__claim *))
 {
@@ -16,7 +41,6 @@ int uvzk__bid_new(struct uvzk__claim *claim, struct uvzk__queue *leases, uint32_
     bid->leases = leases;
     bid->wanted = wanted;
     bid->max = max;
-    bid->counted = true;
     uvzk__list_init(&bid->in_line);
     claim->extra = bid;
     uvzk__leases(leases)->bids++;
@@ -154,19 +178,46 @@ static void line_up(struct uvzk__bid *bid)
     uvzk__list_insert_before(at, &bid->in_line);
 }
 
-void uvzk__bid_begin(struct uvzk__bid *bid)
+static void begin(struct uvzk__bid *bid)
 {
     bid->token = bid->ticket->node.place.czxid;
     line_up(bid);
 }
 
+void uvzk__bid_made(struct uvzk__bid *bid)
+{
+    begin(bid);
+    move(bid, MADE);
+}
+
+void uvzk__bid_handed_on(struct uvzk__bid *bid)
+{
+    begin(bid);
+    bid->handed_on = true;
+    bid->allowed = bid->max(bid->claim);
+}
+
+void uvzk__bid_counted(struct uvzk__bid *bid)
+{
+    move(bid, COUNTED);
+    bid->allowed = bid->max(bid->claim);
+}
+
+void uvzk__bid_emptied(struct uvzk__bid *bid)
+{
+    move(bid, WAITING);
+    bid->handed_on = false;
+}
+
 void uvzk__bid_granted(struct uvzk__bid *bid)
 {
+    move(bid, HELD);
     uvzk__list_remove(&bid->in_line);
 }
 
 void uvzk__bid_ungranted(struct uvzk__bid *bid)
 {
+    move(bid, COUNTED);
     line_up(bid);
 }
 

@@ -1,11 +1,11 @@
 /* One claim's way to its leases: claim->extra of a semaphore's claim. Its contenders are
  * the ticket, which stands in `locks`, and its leases.
  *
- *   TICKET waits --> no lease --> MADE, all in one multi --> COUNTED --> HELD
- *                      |  ^         |                           ^
- *                      |  `---------' there are too many:       |
- *                      |              withdrawn                 |
- *                      `---- handed on by one that lets go -----'
+ *   WAITING --- the ticket's turn: all in one multi ---> MADE ---> COUNTED ---> HELD
+ *    |  ^  ^                                              |          |  |       ^ |
+ *    |  |  `---------- there are too many: withdrawn -----+----------'  `-------+-'
+ *    |  |                                                            untold, ungranted
+ *    `--'---- handed on by one that lets go --------------------------> HELD
  *
  * COUNTED: a listing that was sent behind the multi has shown that there is room for
  * them. Leases that are handed on were counted when they were made. Of too many the last
@@ -13,6 +13,7 @@
 #ifndef UVZK_BID_H
 #define UVZK_BID_H
 
+#include "base/machine.h"
 #include "claim/lock.h"
 
 /* What a directory of leases has that others have not: queue->extra. */
@@ -31,6 +32,15 @@ static inline struct uvzk__lease_directory *uvzk__leases(const struct uvzk__queu
     return queue->extra;
 }
 
+enum uvzk__bid_state {
+    UVZK__BID_WAITING, /* next: MADE COUNTED HELD */
+    UVZK__BID_MADE,    /* next: WAITING COUNTED */
+    UVZK__BID_COUNTED, /* next: WAITING MADE HELD */
+    UVZK__BID_HELD     /* next: COUNTED */
+};
+
+extern const struct uvzk__machine uvzk__bid_machine;
+
 struct uvzk__bid {
     struct uvzk__claim *claim;
     struct uvzk__queue *leases;     /* the directory */
@@ -39,7 +49,7 @@ struct uvzk__bid {
     uint32_t wanted;
     int64_t token;       /* the czxid of the ticket that took the leases */
     uint64_t made_stamp; /* of the multi that made the last of its leases; 0: none did */
-    bool counted;        /* COUNTED, or nothing made yet */
+    uint8_t state;       /* enum uvzk__bid_state */
     uint64_t allowed;    /* max when it was COUNTED, or had leases handed on */
     bool handed_on;      /* some of them were somebody else's before */
     bool surplus;        /* nobody shall have what it lets go */
@@ -76,9 +86,20 @@ bool uvzk__bid_complete(const struct uvzk__bid *);
 /* Whether none of its leases is on its way: each stands, or nothing was sent for it. */
 bool uvzk__bid_settled(const struct uvzk__bid *);
 
-/* It gets leases, by its ticket: from here on until it is granted it is on the directory's bidding,
- * in the order of the tokens. */
-void uvzk__bid_begin(struct uvzk__bid *);
+/* No lease of its own making is uncounted. */
+static inline bool uvzk__bid_is_counted(const struct uvzk__bid *bid)
+{
+    return bid->state != UVZK__BID_MADE;
+}
+
+/* It gets leases, by its ticket: from here on until it is granted it is on the directory's
+ * bidding, in the order of the tokens. They are made for it; or were somebody else's. */
+void uvzk__bid_made(struct uvzk__bid *);
+void uvzk__bid_handed_on(struct uvzk__bid *);
+/* There is room for them, as it stands now. */
+void uvzk__bid_counted(struct uvzk__bid *);
+/* It has none any more, and waits on. */
+void uvzk__bid_emptied(struct uvzk__bid *);
 /* It has been granted them; or not, after all. */
 void uvzk__bid_granted(struct uvzk__bid *);
 void uvzk__bid_ungranted(struct uvzk__bid *);

@@ -109,8 +109,7 @@ bool uvzk__lease_making_plan(struct uvzk__lease_making **making, struct uvzk__bi
             (*making)->leases[i] = lease;
         }
     }
-    uvzk__bid_begin(bid);
-    bid->counted = false;
+    uvzk__bid_made(bid);
     return true;
 }
 

@@ -49,9 +49,7 @@ void uvzk__leases_take_offers(struct uvzk__bid *bid)
         uvzk__claim_detach(lease); /* the last one takes the offer along */
         uvzk__claim_attach(bid->claim, lease);
         bid->ticket->once = true; /* without it others would wait for what we have */
-        uvzk__bid_begin(bid);
-        bid->handed_on = true;
-        bid->allowed = bid->max(bid->claim);
+        uvzk__bid_handed_on(bid);
         have++;
     }
 }
@@ -61,8 +59,9 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
     struct uvzk__bid *bid = uvzk__bid_of(claim);
     struct uvzk__queue *queue = bid->leases;
 
-    if (bid->ticket != NULL || bid->surplus || !bid->counted || queue->unreadable ||
-        claim->contender_count != uvzk__bid_leases(bid) || !uvzk__bid_all_stand(bid) ||
+    if (bid->ticket != NULL || bid->surplus || !uvzk__bid_is_counted(bid) ||
+        queue->unreadable || claim->contender_count != uvzk__bid_leases(bid) ||
+        !uvzk__bid_all_stand(bid) ||
         (uvzk__leases(queue)->taker == NULL && !next_is_ours(queue))) {
         return false;
     }

@@ -44,15 +44,16 @@ static uint64_t leases_out(const struct uvzk__queue *queue)
  * counted; or only when there might be more than now. */
 static bool to_count(const struct uvzk__bid *bid)
 {
-    return !bid->claim->given_up && bid->leases->listed_stamp > bid->made_stamp &&
-           (!bid->counted || bid->max(bid->claim) < bid->allowed) &&
+    return !uvzk__claim_is_given_up(bid->claim) &&
+           bid->leases->listed_stamp > bid->made_stamp &&
+           (!uvzk__bid_is_counted(bid) || bid->max(bid->claim) < bid->allowed) &&
            uvzk__bid_complete(bid);
 }
 
 /* Whether it has leases, or may have. */
 static bool has_begun(const struct uvzk__bid *bid)
 {
-    return !bid->claim->given_up && uvzk__bid_begun(bid);
+    return !uvzk__claim_is_given_up(bid->claim) && uvzk__bid_begun(bid);
 }
 
 /* The last such one in line; or NULL. */
@@ -74,8 +75,7 @@ static void withdraw(struct uvzk__bid *bid)
     int status = bid->ticket == NULL ? UVZK_EDELETED
                                      : uvzk__bid_return(bid, uvzk__bid_leases(bid), true);
 
-    bid->counted = true;
-    bid->handed_on = false;
+    uvzk__bid_emptied(bid);
     if (status != 0) {
         bid->surplus = true;
         uvzk__claim_end(bid->claim, status);
@@ -109,8 +109,7 @@ static void count_made(struct uvzk__queue *queue)
     uint64_t out = bid == NULL ? 0 : leases_out(queue);
 
     while (bid != NULL && withdraw_surplus(bid, &out)) {
-        bid->counted = true;
-        bid->allowed = bid->max(bid->claim);
+        uvzk__bid_counted(bid);
         bid = last_that(queue, to_count);
     }
 }
@@ -213,7 +212,7 @@ static void grant_complete(struct uvzk__queue *queue)
         } else if (lost_its_place(bid)) {
             withdraw(bid);
         } else {
-            first = bid->counted && grant_or_prove(bid, first) && first;
+            first = uvzk__bid_is_counted(bid) && grant_or_prove(bid, first) && first;
         }
     }
 }
@@ -275,7 +274,8 @@ static void serve(struct uvzk__queue *queue)
     uint64_t out = leases_out(queue);
     struct uvzk__bid *bid = uvzk__leases(queue)->taker;
 
-    while (bid != NULL && !bid->claim->given_up && uvzk__bid_settled(bid)) {
+    while (bid != NULL && !uvzk__claim_is_given_up(bid->claim) &&
+           uvzk__bid_settled(bid)) {
         if (may_hand_on(queue, bid, out)) {
             uvzk__leases_take_offers(bid);
         }
@@ -289,13 +289,14 @@ static void serve(struct uvzk__queue *queue)
                 break;
             }
             out += lacking;
-        } else if (!bid->counted) {
+        } else if (!uvzk__bid_is_counted(bid)) {
             break; /* how many there are will be known soon */
         }
         bid = next_served(queue, bid);
     }
     if (making == NULL && bid == uvzk__leases(queue)->taker && bid != NULL &&
-        !bid->claim->given_up && uvzk__bid_settled(bid) && !uvzk__bid_complete(bid)) {
+        !uvzk__claim_is_given_up(bid->claim) && uvzk__bid_settled(bid) &&
+        !uvzk__bid_complete(bid)) {
         wait_for_room(queue);
     }
     uvzk__lease_making_send(making);

@@ -5,10 +5,16 @@
  * never wait for each other in a circle.
  *
  * In turn (multilock_in_turn.c): members of any kind are acquired one after the other, in
- * the order of their paths. */
+ * the order of their paths. Each of them is a machine:
+ *
+ *   IDLE ---> ASKED --- granted ---> GRANTED --- let go ---> LETTING_GO
+ *              |  `-- refused -.        `--- lost, untold --> LOSING  |
+ *              |               v                                |     |
+ *              `- cancelled -> OVER <---------- told -----------'-----' */
 #ifndef UVZK_MULTILOCK_H
 #define UVZK_MULTILOCK_H
 
+#include "base/machine.h"
 #include "claim/lock.h"
 
 struct uvzk__multilock {
@@ -33,6 +39,17 @@ void uvzk__member_error_init(struct uvzk__member_error *, struct uvzk__claim *,
                              const struct uvzk__multilock *, uvzk_lock_t *member);
 /* Nothing for status 0, or when it has been reported. */
 void uvzk__member_error_report(struct uvzk__member_error *, int status);
+
+enum uvzk__member_state {
+    UVZK__MEMBER_IDLE,       /* next: ASKED */
+    UVZK__MEMBER_ASKED,      /* next: GRANTED OVER */
+    UVZK__MEMBER_GRANTED,    /* next: LETTING_GO LOSING */
+    UVZK__MEMBER_LETTING_GO, /* next: OVER */
+    UVZK__MEMBER_LOSING,     /* next: OVER; it has not been told */
+    UVZK__MEMBER_OVER        /* final */
+};
+
+extern const struct uvzk__machine uvzk__member_machine;
 
 extern const struct uvzk__claim_kind uvzk__claim_at_once;
 int uvzk__at_once_prepare(struct uvzk__claim *, const struct uvzk__multilock *);

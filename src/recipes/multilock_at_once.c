@@ -84,7 +84,7 @@ static void create(struct uvzk__contender *contender)
 {
     struct at_once *at_once = at_once_of(contender->claim);
 
-    if (contender->claim->given_up) {
+    if (uvzk__claim_is_given_up(contender->claim)) {
         return;
     }
     if (any_stands(at_once)) {
@@ -121,7 +121,8 @@ static bool torn(const struct at_once *at_once)
 
 static void granted(struct uvzk__contender *contender)
 {
-    if (!contender->claim->given_up && torn(at_once_of(contender->claim))) {
+    if (!uvzk__claim_is_given_up(contender->claim) &&
+        torn(at_once_of(contender->claim))) {
         uvzk__claim_end(contender->claim, UVZK_EDELETED);
     } else {
         uvzk__claim_plain_granted(contender);

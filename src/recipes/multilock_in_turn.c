@@ -9,12 +9,36 @@
 #include "claim/lock.h"
 #include "recipes/multilock.h"
 
+#define IDLE UVZK__MEMBER_IDLE
+#define ASKED UVZK__MEMBER_ASKED
+#define GRANTED UVZK__MEMBER_GRANTED
+#define LETTING_GO UVZK__MEMBER_LETTING_GO
+#define LOSING UVZK__MEMBER_LOSING
+#define OVER UVZK__MEMBER_OVER
+
+static const unsigned moves[] = {
+    [IDLE] = UVZK__BIT(ASKED),
+    [ASKED] = UVZK__BIT(GRANTED) | UVZK__BIT(OVER),
+    [GRANTED] = UVZK__BIT(LETTING_GO) | UVZK__BIT(LOSING),
+    [LETTING_GO] = UVZK__BIT(OVER),
+    [LOSING] = UVZK__BIT(OVER),
+    [OVER] = 0,
+};
+
+static const char *const names[] = {
+    [IDLE] = "IDLE",       [ASKED] = "ASKED",
+    [GRANTED] = "GRANTED", [LETTING_GO] = "LETTING_GO",
+    [LOSING] = "LOSING",   [OVER] = "OVER",
+};
+
+const struct uvzk__machine uvzk__member_machine =
+    UVZK__MACHINE("multi lock's member", names, moves);
+
 struct member {
     uvzk_hold_t request; /* first: it is the request's own */
     struct in_turn *in_turn;
     struct uvzk__member_error error;
-    bool asked;   /* not over yet */
-    bool granted; /* and neither released nor lost */
+    uint8_t state; /* enum uvzk__member_state */
 };
 
 struct in_turn {
@@ -22,9 +46,15 @@ struct in_turn {
     struct uvzk__lock *lock;   /* not closed before the members are over */
     size_t count, granted;
     bool try_once;
-    bool losing; /* a member, which has not been told */
     struct member members[];
 };
+
+/* The only writer of state. */
+static void move(struct member *member, enum uvzk__member_state state)
+{
+    member->state =
+        (uint8_t)uvzk__machine_move(&uvzk__member_machine, member->state, state);
+}
 
 static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
 {
@@ -33,8 +63,7 @@ static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
 
 static void over(struct member *member)
 {
-    member->asked = false;
-    member->granted = false;
+    move(member, OVER);
     uvzk__claim_unpin(member->in_turn->claim);
 }
 
@@ -56,7 +85,7 @@ static void member_released(uvzk_hold_t *hold, int status)
     over(member);
 }
 
-static bool let_go(struct uvzk__claim *claim);
+static void let_go(struct in_turn *in_turn);
 
 /* At once: what has lost a member is not held for a moment longer. The others are let
  * go when it is told: whoever ends members may be counting on them. */
@@ -64,8 +93,7 @@ static void member_losing(uvzk_hold_t *hold, int reason)
 {
     struct member *member = hold->data;
 
-    member->granted = false;
-    member->in_turn->losing = true;
+    move(member, LOSING);
     failed(member, reason);
 }
 
@@ -74,8 +102,7 @@ static void member_lost(uvzk_hold_t *hold, int reason)
     struct member *member = hold->data;
 
     (void)reason;
-    member->in_turn->losing = false;
-    (void)let_go(member->in_turn->claim);
+    let_go(member->in_turn);
     over(member);
 }
 
@@ -87,13 +114,13 @@ static void member_acquired(uvzk_hold_t *hold, int status)
     struct in_turn *in_turn = member->in_turn;
 
     if (status != 0) {
-        if (!in_turn->claim->given_up) {
+        if (!uvzk__claim_is_given_up(in_turn->claim)) {
             failed(member, status);
         }
         over(member);
         return;
     }
-    member->granted = true;
+    move(member, GRANTED);
     in_turn->granted++;
     ((struct uvzk__acquisition *)hold->impl)->losing = member_losing;
     ask_next(in_turn);
@@ -110,7 +137,7 @@ static void ask(struct member *member)
     options.node_data = in_turn->claim->data;
     options.node_data_length = in_turn->claim->data_length;
     uvzk__claim_pin(in_turn->claim);
-    member->asked = true;
+    move(member, ASKED);
     int status = uvzk_lock_acquire(member->error.member, &member->request, &options,
                                    member_acquired, member_lost);
     if (status != 0) {
@@ -134,20 +161,38 @@ static void ask_next(struct in_turn *in_turn)
     uvzk__claim_grant(in_turn->claim, token);
 }
 
-static bool let_go(struct uvzk__claim *claim)
+static bool one_is_losing(const struct in_turn *in_turn)
 {
-    struct in_turn *in_turn = in_turn_of(claim);
+    for (size_t i = 0; i < in_turn->count; i++) {
+        if (in_turn->members[i].state == LOSING) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void let_go(struct in_turn *in_turn)
+{
+    struct uvzk__claim *claim = in_turn->claim;
 
     uvzk__claim_pin(claim);
-    for (size_t i = in_turn->losing ? 0 : in_turn->count; i > 0; i--) {
+    for (size_t i = in_turn->count; i > 0; i--) {
         struct member *member = &in_turn->members[i - 1];
-        if (member->granted) {
+        if (member->state == GRANTED) {
+            move(member, LETTING_GO);
             (void)uvzk_hold_release(&member->request, member_released);
-        } else if (member->asked) {
+        } else if (member->state == ASKED) {
             (void)uvzk_hold_cancel(&member->request);
         }
     }
     uvzk__claim_unpin(claim);
+}
+
+static bool keep(struct uvzk__claim *claim)
+{
+    if (!one_is_losing(in_turn_of(claim))) {
+        let_go(in_turn_of(claim));
+    }
     return true;
 }
 
@@ -171,7 +216,7 @@ static void freed(struct uvzk__claim *claim)
 }
 
 const struct uvzk__claim_kind uvzk__claim_in_turn = {
-    .keep = let_go,
+    .keep = keep,
     .member = member_claim,
     .freed = freed,
 };

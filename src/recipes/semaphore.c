@@ -58,7 +58,7 @@ static void ungranted(struct uvzk__contender *contender)
         uvzk__leases_no_taker(bid);
     } else {
         uvzk__claim_ungrant(bid->claim);
-        if (!bid->claim->given_up) {
+        if (!uvzk__claim_is_given_up(bid->claim)) {
             uvzk__bid_ungranted(bid);
         }
         uvzk__queue_touch(bid->leases);
@@ -73,7 +73,7 @@ static void ended(struct uvzk__contender *contender, int code)
     if (contender->ticket) {
         bid->ticket = NULL;
         uvzk__leases_no_taker(bid);
-        if (bid->claim->held) {
+        if (uvzk__claim_is_held(bid->claim)) {
             return;
         }
     }

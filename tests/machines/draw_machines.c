@@ -6,10 +6,14 @@
 #include "directory/guard.h"
 #include "directory/node.h"
 #include "directory/queue.h"
+#include "directory/sweep.h"
 #include "engine/barrier.h"
 #include "engine/session.h"
 #include "future/future.h"
+#include "proof/prover.h"
+#include "recipes/bid.h"
 #include "recipes/lookout.h"
+#include "recipes/multilock.h"
 #include "value/replica.h"
 
 static const struct {
@@ -18,12 +22,17 @@ static const struct {
 } machines[] = {
     {&uvzk__session_machine, "src/engine/session.h"},
     {&uvzk__barrier_machine, "src/engine/barrier.h"},
+    {&uvzk__proof_request_machine, "src/proof/prover.h"},
     {&uvzk__replica_machine, "src/value/replica.h"},
     {&uvzk__node_machine, "src/directory/node.h"},
     {&uvzk__standing_machine, "src/directory/contender.h"},
     {&uvzk__guard_machine, "src/directory/guard.h"},
     {&uvzk__queue_machine, "src/directory/queue.h"},
+    {&uvzk__sweep_machine, "src/directory/sweep.h"},
+    {&uvzk__claim_machine, "src/claim/claim.h"},
     {&uvzk__acquisition_machine, "src/claim/acquisition.h"},
+    {&uvzk__bid_machine, "src/recipes/bid.h"},
+    {&uvzk__member_machine, "src/recipes/multilock.h"},
     {&uvzk__lookout_machine, "src/recipes/lookout.h"},
     {&uvzk__future_machine, "src/future/future.h"},
 };

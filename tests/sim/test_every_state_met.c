@@ -155,7 +155,7 @@ static void count_bid(const struct uvzk__bid *bid, size_t ending)
     met_if(bid->ticket != NULL && !taker, ROW_BID_QUEUED, ending);
     met_if(taker && uvzk__bid_settled(bid) && !complete, ROW_BID_TAKER, ending);
     met_if(!uvzk__bid_settled(bid), ROW_BID_CREATING, ending);
-    met_if(complete && !bid->counted, ROW_BID_COUNTING, ending);
+    met_if(complete && !uvzk__bid_is_counted(bid), ROW_BID_COUNTING, ending);
     met_if(bid->handed_on, ROW_BID_HANDED_ON, ending);
     met_if(complete, ROW_BID_COMPLETE, ending);
 }
@@ -172,7 +172,7 @@ static void count_claim(const struct uvzk__claim *claim, size_t ending)
     if (bid != NULL) {
         count_bid(bid, ending);
     }
-    met_if(claim->held, ROW_CLAIM_HELD, ending);
+    met_if(uvzk__claim_is_held(claim), ROW_CLAIM_HELD, ending);
     met_if(claim->pins > 0, ROW_CLAIM_PINNED, ending);
 }
 
@@ -219,7 +219,7 @@ static void count_around(struct uvzk__client *client, size_t ending)
          link != &client->directories->contenders; link = link->next) {
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
-        met_if(contender->claim->given_up, ROW_CLAIM_GIVEN_UP, ending);
+        met_if(uvzk__claim_is_given_up(contender->claim), ROW_CLAIM_GIVEN_UP, ending);
     }
     met_if(!uvzk__list_empty(&client->claims->unwinding), ROW_CLAIM_UNWINDING, ending);
     met_if(client->holding_back, ROW_HELD_BACK, ending);
