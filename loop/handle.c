@@ -10,6 +10,54 @@
 #include "request.h"
 #include "zk_port.h"
 
+#define SEEKING UVZK__HANDLE_SEEKING
+#define OPENING UVZK__HANDLE_OPENING
+#define DOOMED UVZK__HANDLE_DOOMED
+#define OPEN UVZK__HANDLE_OPEN
+#define CONNECTED UVZK__HANDLE_CONNECTED
+#define DRAINING UVZK__HANDLE_DRAINING
+#define CLOSING UVZK__HANDLE_CLOSING
+
+static const unsigned moves[] = {
+    [SEEKING] = UVZK__BIT(OPENING) | UVZK__BIT(CLOSING),
+    [OPENING] = UVZK__BIT(OPEN) | UVZK__BIT(SEEKING) | UVZK__BIT(DOOMED),
+    [DOOMED] = UVZK__BIT(CLOSING),
+    [OPEN] = UVZK__BIT(CONNECTED) | UVZK__BIT(CLOSING),
+    [CONNECTED] = UVZK__BIT(OPEN) | UVZK__BIT(DRAINING) | UVZK__BIT(CLOSING),
+    [DRAINING] = UVZK__BIT(CLOSING),
+    [CLOSING] = 0,
+};
+
+static const char *const names[] = {
+    [SEEKING] = "SEEKING", [OPENING] = "OPENING",     [DOOMED] = "DOOMED",
+    [OPEN] = "OPEN",       [CONNECTED] = "CONNECTED", [DRAINING] = "DRAINING",
+    [CLOSING] = "CLOSING",
+};
+
+const struct uvzk__machine uvzk__handle_machine = UVZK__MACHINE("handle", names, moves);
+
+/* The only writer of state; on the loop. */
+static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)
+{
+    handle->state =
+        (uint8_t)uvzk__machine_move(&uvzk__handle_machine, handle->state, state);
+}
+
+void uvzk__handle_connect(struct uvzk__handle *handle)
+{
+    move(handle, CONNECTED);
+    handle->connection++;
+    handle->asked = handle->answered = false;
+    handle->inherits = false;
+}
+
+void uvzk__handle_disconnect(struct uvzk__handle *handle)
+{
+    if (handle->state == CONNECTED) {
+        move(handle, OPEN);
+    }
+}
+
 /* -------------------------------------------------------------------- news */
 
 static void read_news(struct uvzk__handle *handle)
@@ -21,7 +69,7 @@ static void read_news(struct uvzk__handle *handle)
     pthread_mutex_unlock(&handle->mutex);
 
     struct uvzk__zk_port *port = handle->port;
-    if (news.suspended && handle->connected && port->handle == handle) {
+    if (news.suspended && handle->state == CONNECTED && port->handle == handle) {
         port->handle_user->suspended(handle);
     }
     /* The user may have closed the port in each of these. */
@@ -41,7 +89,8 @@ static void news_arrive(struct uvzk__hop_entry *entry)
     pthread_mutex_lock(&handle->mutex);
     handle->news.on_the_hop = false; /* only here: it may be pushed again */
     pthread_mutex_unlock(&handle->mutex);
-    if (handle->stage != UVZK__HANDLE_OPENING) { /* else they are read once it is open */
+    if (handle->state != OPENING &&
+        handle->state != DOOMED) { /* else they are read once it is open */
         read_news(handle);
     }
 }
@@ -190,6 +239,7 @@ static void close_done(uv_work_t *work, int status)
 
 static void begin_close(struct uvzk__handle *handle)
 {
+    move(handle, CLOSING);
     if (handle->port->draining == handle) {
         handle->port->draining = NULL;
     }
@@ -198,12 +248,11 @@ static void begin_close(struct uvzk__handle *handle)
 
 void uvzk__handle_end(struct uvzk__handle *handle, bool drain)
 {
-    bool reachable = handle->connected;
-    handle->connected = false;
-    if (handle->stage == UVZK__HANDLE_OPENING) {
-        handle->doomed = true;
+    if (handle->state == OPENING) {
+        move(handle, DOOMED);
         uv_cancel((uv_req_t *)&handle->work);
-    } else if (drain && reachable && handle->in_flight > 0) {
+    } else if (drain && handle->state == CONNECTED && handle->in_flight > 0) {
+        move(handle, DRAINING);
         handle->port->draining = handle;
     } else {
         begin_close(handle);
@@ -217,7 +266,7 @@ void uvzk__handle_stop_draining(struct uvzk__handle *handle)
 
 void uvzk__handle_drained(struct uvzk__handle *handle)
 {
-    if (handle->port->draining == handle && handle->in_flight == 0) {
+    if (handle->state == DRAINING && handle->in_flight == 0) {
         begin_close(handle);
     }
 }
@@ -275,17 +324,18 @@ static void open_done(uv_work_t *work, int status)
 {
     struct uvzk__handle *handle = work->data;
 
-    handle->stage = UVZK__HANDLE_OPEN;
     (void)status; /* cancelled: doomed, and without a zh */
-    if (handle->doomed) {
+    if (handle->state == DOOMED) {
         begin_close(handle);
     } else if (handle->zh == NULL && handle->inherits) {
-        handle->stage = UVZK__HANDLE_SEEKING;
+        move(handle, SEEKING);
         handle->port->handle_user->unopened(handle);
     } else if (handle->zh == NULL) {
+        move(handle, OPEN);
         handle->port->handle_user->ended(handle, UVZK__SESSION_OPEN_FAILED,
                                          handle->open_status);
     } else {
+        move(handle, OPEN);
         handle->port->handle_user->opened(handle);
         read_news(handle);
     }
@@ -295,7 +345,7 @@ void uvzk__handle_start(struct uvzk__handle *handle, char *servers)
 {
     uvzk__free(handle->servers);
     handle->servers = servers;
-    handle->stage = UVZK__HANDLE_OPENING;
+    move(handle, OPENING);
     uv_queue_work(handle->port->loop, &handle->work, open_work, open_done);
 }
 
@@ -310,7 +360,6 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
         return NULL;
     }
     handle->port = port;
-    handle->stage = UVZK__HANDLE_SEEKING;
     handle->news.session = port->session;
     handle->inherits = port->session.client_id != 0;
     handle->work.data = handle;

@@ -1,6 +1,10 @@
 /* One zhandle_t from open to close: one session, or a part of it.
  *
- *   seeking -> opening -> open -> [connected <-> not] -> draining -> closing -> freed
+ *   SEEKING --> OPENING --> OPEN <--> CONNECTED --> DRAINING
+ *      | ^         |  |       |           |             |
+ *      | `---------'  v       v           v             v
+ *      |  in vain   DOOMED --------> CLOSING <----------'
+ *      `--------------------------------^   closed: freed
  *
  * It seeks until it is given the servers' addresses (reach.h). Opening and closing
  * block, if not for long, so they are done by libuv's thread pool. A handle that
@@ -16,6 +20,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "addresses.h"
+#include "base/machine.h"
 #include "engine/port.h"
 #include "hop.h"
 #include "log_route.h"
@@ -56,7 +61,17 @@ struct uvzk__news {
     uint32_t timeout_ms;
 };
 
-enum uvzk__handle_stage { UVZK__HANDLE_SEEKING, UVZK__HANDLE_OPENING, UVZK__HANDLE_OPEN };
+enum uvzk__handle_state {
+    UVZK__HANDLE_SEEKING,   /* next: OPENING CLOSING */
+    UVZK__HANDLE_OPENING,   /* next: OPEN SEEKING DOOMED */
+    UVZK__HANDLE_DOOMED,    /* opening, to be closed then; next: CLOSING */
+    UVZK__HANDLE_OPEN,      /* not connected; next: CONNECTED CLOSING */
+    UVZK__HANDLE_CONNECTED, /* as told to the user; next: OPEN DRAINING CLOSING */
+    UVZK__HANDLE_DRAINING,  /* something is in flight; next: CLOSING */
+    UVZK__HANDLE_CLOSING    /* final */
+};
+
+extern const struct uvzk__machine uvzk__handle_machine;
 
 struct uvzk__handle {
     struct uvzk__zk_port *port;
@@ -68,11 +83,9 @@ struct uvzk__handle {
     struct uvzk__hop_entry news_entry;
     bool authenticated; /* the client's thread: zoo_add_auth was accepted */
 
-    enum uvzk__handle_stage stage;
-    bool doomed;    /* to be closed as soon as it is open */
-    bool connected; /* as told to the user */
-    bool inherits;  /* a session from a handle before; not connected since */
-    char *servers;  /* to be opened with */
+    uint8_t state; /* enum uvzk__handle_state */
+    bool inherits; /* a session from a handle before; not connected since */
+    char *servers; /* to be opened with */
     int open_status;
     int end_status; /* what is submitted while its end is being told is replied */
     char local_address[UVZK__ADDRESS_TEXT];
@@ -92,6 +105,14 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port);
 /* Opens it with these servers, which are its own from now on; the port hears of
  * it by its events. */
 void uvzk__handle_start(struct uvzk__handle *handle, char *servers);
+
+static inline bool uvzk__handle_is_connected(const struct uvzk__handle *handle)
+{
+    return handle->state == UVZK__HANDLE_CONNECTED;
+}
+/* The user is about to be told. One more connection; or nothing if it has none. */
+void uvzk__handle_connect(struct uvzk__handle *handle);
+void uvzk__handle_disconnect(struct uvzk__handle *handle);
 
 /* The port has done with it: closes it when nothing is in flight, or after
  * uvzk__handle_stop_draining. Its requests must have been abandoned and its

@@ -70,12 +70,13 @@ static void done(struct uvzk__search_user *user, int status)
     struct uvzk__reach *reach = &port->reach;
     struct uvzk__handle *handle = port->handle;
 
-    if (handle == NULL || handle->connected || handle->stage == UVZK__HANDLE_OPENING) {
+    if (handle == NULL || uvzk__handle_is_connected(handle) ||
+        handle->state == UVZK__HANDLE_OPENING) {
         return;
     }
-    if (handle->stage == UVZK__HANDLE_SEEKING && status == 0) {
+    if (handle->state == UVZK__HANDLE_SEEKING && status == 0) {
         go(port);
-    } else if (handle->stage == UVZK__HANDLE_SEEKING && port->session.client_id == 0) {
+    } else if (handle->state == UVZK__HANDLE_SEEKING && port->session.client_id == 0) {
         port->handle_user->ended(handle, UVZK__SESSION_OPEN_FAILED, status);
     } else if (status < 0 || uvzk__search_finds_known(reach->search)) {
         reach->strangers = false;
@@ -154,7 +155,7 @@ void uvzk__reach_left(struct uvzk__zk_port *port, const struct uvzk__handle *han
 {
     if (port->reach.leaving == handle) {
         port->reach.leaving = NULL;
-        if (port->handle != NULL && port->handle->stage == UVZK__HANDLE_SEEKING) {
+        if (port->handle != NULL && port->handle->state == UVZK__HANDLE_SEEKING) {
             go(port);
         }
     }

@@ -89,7 +89,7 @@ void uvzk__registration_unwatch(struct uvzk__registration *registration)
     uvzk__registration_sever(registration);
     if (request != NULL && !request->sent) {
         uvzk__registration_answered(request, false);
-    } else if (handle->connected) {
+    } else if (uvzk__handle_is_connected(handle)) {
         ask_removal(registration);
     }
 }

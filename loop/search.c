@@ -30,6 +30,29 @@
 
 #define LINE_BYTES (UVZK__HOST_MAX + 200)
 
+#define RESTING UVZK__SEARCH_RESTING
+#define PLANNED UVZK__SEARCH_PLANNED
+#define SEARCHING UVZK__SEARCH_SEARCHING
+#define ANSWERED UVZK__SEARCH_ANSWERED
+#define CLOSING UVZK__SEARCH_CLOSING
+
+static const unsigned moves[] = {
+    [RESTING] = UVZK__BIT(PLANNED) | UVZK__BIT(CLOSING),
+    [PLANNED] = UVZK__BIT(SEARCHING) | UVZK__BIT(RESTING) | UVZK__BIT(CLOSING),
+    [SEARCHING] = UVZK__BIT(ANSWERED) | UVZK__BIT(RESTING) | UVZK__BIT(PLANNED) |
+                  UVZK__BIT(CLOSING),
+    [ANSWERED] = UVZK__BIT(RESTING) | UVZK__BIT(PLANNED) | UVZK__BIT(CLOSING),
+    [CLOSING] = 0,
+};
+
+static const char *const names[] = {
+    [RESTING] = "RESTING",   [PLANNED] = "PLANNED", [SEARCHING] = "SEARCHING",
+    [ANSWERED] = "ANSWERED", [CLOSING] = "CLOSING",
+};
+
+const struct uvzk__machine uvzk__search_machine =
+    UVZK__MACHINE("search for servers", names, moves);
+
 /* One name in one family, for a numeric address none. */
 struct name {
     struct uvzk__look_up look_up;
@@ -66,11 +89,25 @@ struct uvzk__search {
     size_t name_count;
     struct target *targets;
     size_t target_count, target_capacity;
-    bool searching, closing;
-    uint64_t begin_at; /* UINT64_MAX: not planned */
+    uint8_t state;     /* enum uvzk__search_state */
+    uint64_t begin_at; /* PLANNED */
     uint64_t began_at;
-    uint64_t grace_at; /* UINT64_MAX: no server has answered */
+    uint64_t grace_at; /* ANSWERED */
 };
+
+/* The only writer of state. What it is already it stays. */
+static void move(struct uvzk__search *search, enum uvzk__search_state state)
+{
+    if (search->state != state) {
+        search->state =
+            (uint8_t)uvzk__machine_move(&uvzk__search_machine, search->state, state);
+    }
+}
+
+static bool is_searching(const struct uvzk__search *search)
+{
+    return search->state == SEARCHING || search->state == ANSWERED;
+}
 
 /* ------------------------------------------------------------------ the log */
 
@@ -79,7 +116,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct uvzk__search *searc
 {
     char line[LINE_BYTES];
     va_list arguments;
-    if (search->closing) {
+    if (search->state == CLOSING) {
         return;
     }
     va_start(arguments, format);
@@ -148,7 +185,8 @@ static void settle(struct uvzk__search *search, struct target *target,
     if (verdict == UVZK__SERVER) {
         target->moment = UINT64_MAX;
         target->pause_ms = PAUSE_MIN_MS;
-        if (search->searching && search->grace_at == UINT64_MAX) {
+        if (search->state == SEARCHING) {
+            move(search, ANSWERED);
             search->grace_at = now + GRACE_MS + (now - search->began_at);
         }
     } else {
@@ -337,10 +375,8 @@ static void look_up_stale(struct uvzk__search *search, uint64_t now)
 
 static void begin(struct uvzk__search *search, uint64_t now)
 {
-    search->begin_at = UINT64_MAX;
-    search->searching = true;
+    move(search, SEARCHING);
     search->began_at = now;
-    search->grace_at = UINT64_MAX;
     for (size_t i = 0; i < search->target_count; i++) {
         struct target *target = &search->targets[i];
         target->pause_ms = PAUSE_MIN_MS;
@@ -364,7 +400,7 @@ static void probe_all(struct uvzk__search *search, uint64_t now)
         }
         if (target->probed) {
             settle(search, target, UVZK__NO_ANSWER);
-        } else if (search->searching) {
+        } else if (is_searching(search)) {
             begin_probe(search, target);
         }
     }
@@ -393,10 +429,10 @@ static bool nothing_resolves(const struct uvzk__search *search)
 
 static bool over(const struct uvzk__search *search, uint64_t now)
 {
-    if (!search->searching) {
+    if (!is_searching(search)) {
         return false;
     }
-    if (search->grace_at != UINT64_MAX) {
+    if (search->state == ANSWERED) {
         return now >= search->grace_at || settled(search);
     }
     return nothing_resolves(search);
@@ -404,8 +440,8 @@ static bool over(const struct uvzk__search *search, uint64_t now)
 
 static void finish(struct uvzk__search *search)
 {
-    bool found = search->grace_at != UINT64_MAX;
-    search->searching = false;
+    bool found = search->state == ANSWERED;
+    move(search, RESTING);
     search->user->done(search->user, found ? 0 : search->names[0].status);
 }
 
@@ -414,7 +450,7 @@ static void step_resolver(struct uvzk__search *search)
 {
     if (search->resolver != NULL) {
         uvzk__resolver_process(search->resolver);
-        if (!search->searching || !looking_up(search)) {
+        if (!is_searching(search) || !looking_up(search)) {
             uvzk__resolver_free(search->resolver);
             search->resolver = NULL;
         }
@@ -427,17 +463,17 @@ static void due(struct uvzk__sockets *sockets)
         UVZK__CONTAINER_OF(sockets, struct uvzk__search, sockets);
     uint64_t now = uvzk_now();
 
-    if (search->begin_at <= now) {
+    if (search->state == PLANNED && search->begin_at <= now) {
         begin(search, now);
     }
-    if (search->searching) {
+    if (is_searching(search)) {
         look_up_stale(search, now);
     }
     probe_all(search, now);
     if (over(search, now)) {
         finish(search);
     }
-    if (!search->closing) {
+    if (search->state != CLOSING) {
         step_resolver(search);
         plan(search);
     }
@@ -467,31 +503,32 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 static void plan(struct uvzk__search *search)
 {
-    uint64_t next = search->begin_at;
+    uint64_t next = search->state == PLANNED ? search->begin_at : UINT64_MAX;
     if (over(search, uvzk_now()) || (search->resolver != NULL && !looking_up(search))) {
         next = 0;
     } else if (search->resolver != NULL) {
         next = earlier(next, uvzk__resolver_next(search->resolver));
     }
     for (size_t i = 0; i < search->target_count; i++) {
-        if (search->searching || search->targets[i].probed) {
+        if (is_searching(search) || search->targets[i].probed) {
             next = earlier(next, search->targets[i].moment);
         }
     }
-    for (size_t i = 0; i < search->name_count && search->searching; i++) {
+    for (size_t i = 0; i < search->name_count && is_searching(search); i++) {
         if (!search->names[i].look_up.under_way) {
             next = earlier(next, search->names[i].fresh_until);
         }
     }
-    uvzk__sockets_alarm(&search->sockets,
-                        search->searching ? earlier(next, search->grace_at) : next);
+    uvzk__sockets_alarm(&search->sockets, search->state == ANSWERED
+                                              ? earlier(next, search->grace_at)
+                                              : next);
 }
 
 /* ---------------------------------------------------------------- the calls */
 
 void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms)
 {
-    search->searching = false;
+    move(search, PLANNED);
     search->begin_at = uvzk_now() + (delay_ms > 0 ? jittered(delay_ms) : 0);
     for (size_t i = 0; i < search->target_count; i++) {
         search->targets[i].verdict = UVZK__UNDER_WAY;
@@ -501,8 +538,7 @@ void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms)
 
 void uvzk__search_rest(struct uvzk__search *search)
 {
-    search->searching = false;
-    search->begin_at = UINT64_MAX;
+    move(search, RESTING);
     plan(search);
 }
 
@@ -597,8 +633,7 @@ static void closed(struct uvzk__sockets *sockets)
 
 void uvzk__search_close(struct uvzk__search *search)
 {
-    search->closing = true;
-    search->searching = false;
+    move(search, CLOSING);
     uvzk__resolver_free(search->resolver);
     search->resolver = NULL;
     for (size_t i = 0; i < search->target_count; i++) {
@@ -659,8 +694,6 @@ struct uvzk__search *uvzk__search_new(uv_loop_t *loop, const char *hosts,
     search->hosts = hosts;
     search->patience_ms =
         timeout_ms / 3 > PATIENCE_MIN_MS ? timeout_ms / 3 : PATIENCE_MIN_MS;
-    search->begin_at = UINT64_MAX;
-    search->grace_at = UINT64_MAX;
     search->sockets.ready = ready;
     search->sockets.due = due;
     search->sockets.closed = closed;

@@ -2,8 +2,12 @@
  * each address is probed, in parallel, and again at a growing distance as long
  * as the search goes on.
  *
- *   resting --begin--> searching --a server answers, and then a grace--> resting, done(0)
- *                          `--no name has an address--> resting, done(UV_EAI_*)
+ *   RESTING --begin--> PLANNED --> SEARCHING --a server answers--> ANSWERED
+ *      ^ |                ^ |          |  |                            |
+ *      | |                | |          |  | no name has an address:    | after a grace:
+ *      | |  begin, again  | |          |  v done(UV_EAI_*)             v done(0)
+ *      `-|--- rest -------+-+----------+--+----------------------------'
+ *        `-----> CLOSING <--'   from all of them, for good
  *
  * Addresses live as long as their TTL says, and for want of better ones longer.
  * Which entry is bad, and why, is told once until it changes; what is under way
@@ -17,8 +21,19 @@
 #include <uv.h>
 
 #include "addresses.h"
+#include "base/machine.h"
 
 struct uvzk__search;
+
+enum uvzk__search_state {
+    UVZK__SEARCH_RESTING,   /* next: PLANNED CLOSING */
+    UVZK__SEARCH_PLANNED,   /* next: SEARCHING RESTING CLOSING */
+    UVZK__SEARCH_SEARCHING, /* next: ANSWERED RESTING PLANNED CLOSING */
+    UVZK__SEARCH_ANSWERED,  /* next: RESTING PLANNED CLOSING */
+    UVZK__SEARCH_CLOSING    /* final */
+};
+
+extern const struct uvzk__machine uvzk__search_machine;
 
 /* Called on the loop's thread, never from inside a call. */
 struct uvzk__search_user {

@@ -169,7 +169,7 @@ static int give_probe(struct uvzk__handle *handle)
 
 void uvzk__window_pump(struct uvzk__handle *handle)
 {
-    while (handle->connected && handle->in_flight < UVZK__WINDOW &&
+    while (uvzk__handle_is_connected(handle) && handle->in_flight < UVZK__WINDOW &&
            !uvzk__list_empty(&handle->waiting)) {
         struct uvzk__request *request =
             UVZK__CONTAINER_OF(handle->waiting.next, struct uvzk__request, link);

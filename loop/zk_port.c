@@ -157,16 +157,13 @@ static void connected(struct uvzk__handle *handle, const struct uvzk__news *news
                                               .watches_lost = handle->inherits,
                                               .local_address = handle->local_address};
 
-    if (!handle->connected) {
+    if (!uvzk__handle_is_connected(handle)) {
         /* What was submitted in between comes first. */
         uvzk__outstanding_deliver(&port->outstanding);
         if (port->handle != handle) {
             return;
         }
-        handle->connected = true;
-        handle->connection++;
-        handle->asked = handle->answered = false;
-        handle->inherits = false;
+        uvzk__handle_connect(handle);
         port->session = news->session;
         uvzk__reach_connected(port);
         uvzk__registration_remove_severed(handle);
@@ -180,7 +177,7 @@ static void suspended(struct uvzk__handle *handle)
     struct uvzk__zk_port *port = handle->port;
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
                                               .local_address = ""};
-    handle->connected = false;
+    uvzk__handle_disconnect(handle);
     uvzk__reach_lost(port);
     uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
     tell(port, &event);
@@ -194,7 +191,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     const struct uvzk__session_event event = {
         .kind = kind, .status = status, .local_address = ""};
 
-    handle->connected = false;
+    uvzk__handle_disconnect(handle);
     handle->end_status = status;
     uvzk__registration_sever_all(handle);
     uvzk__outstanding_fail(&port->outstanding, status, status);
@@ -267,7 +264,7 @@ static void open_handle(struct uvzk__port *public_port)
 static void abandon_handle(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
-    if (port->handle != NULL && !port->handle->connected) {
+    if (port->handle != NULL && !uvzk__handle_is_connected(port->handle)) {
         uvzk__handle_abandon(port->handle);
     }
 }
@@ -382,7 +379,7 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
     uvzk__outstanding_add(&port->outstanding, rpc, public_port);
     if (port->closing) {
         uvzk__outstanding_settle(rpc, UVZK_ECLOSED, NULL);
-    } else if (handle == NULL || !handle->connected) {
+    } else if (handle == NULL || !uvzk__handle_is_connected(handle)) {
         bool ends = handle != NULL && handle->end_status != 0;
         uvzk__outstanding_settle(rpc, ends ? handle->end_status : UVZK_ENOTSENT, NULL);
     } else if (!uvzk__window_add(handle, rpc)) {

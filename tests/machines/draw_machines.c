@@ -10,10 +10,12 @@
 #include "engine/barrier.h"
 #include "engine/session.h"
 #include "future/future.h"
+#include "handle.h"
 #include "proof/prover.h"
 #include "recipes/bid.h"
 #include "recipes/lookout.h"
 #include "recipes/multilock.h"
+#include "search.h"
 #include "value/replica.h"
 
 static const struct {
@@ -35,6 +37,8 @@ static const struct {
     {&uvzk__member_machine, "src/recipes/multilock.h"},
     {&uvzk__lookout_machine, "src/recipes/lookout.h"},
     {&uvzk__future_machine, "src/future/future.h"},
+    {&uvzk__handle_machine, "loop/handle.h"},
+    {&uvzk__search_machine, "loop/search.h"},
 };
 
 static void draw(const struct uvzk__machine *machine, const char *header)
