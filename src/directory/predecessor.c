@@ -14,9 +14,39 @@
 /* So many names make a listing dearer by about one get (0.2 ms on loopback). */
 #define NAMES_A_GET 800U
 
+#define NONE UVZK__PREDECESSOR_NONE
+#define ARMING UVZK__PREDECESSOR_ARMING
+#define ARMED UVZK__PREDECESSOR_ARMED
+
+static const unsigned moves[] = {
+    [NONE] = UVZK__BIT(ARMING),
+    [ARMING] = UVZK__BIT(ARMED) | UVZK__BIT(NONE),
+    [ARMED] = UVZK__BIT(NONE),
+};
+
+static const char *const names[] = {
+    [NONE] = "NONE", [ARMING] = "ARMING", [ARMED] = "ARMED"};
+
+const struct uvzk__machine uvzk__predecessor_machine =
+    UVZK__MACHINE("predecessor's watch", names, moves);
+
+/* The only writer of state. */
+static void move(struct uvzk__queue *queue, enum uvzk__predecessor_state state)
+{
+    queue->predecessor.state = (uint8_t)uvzk__machine_move(
+        &uvzk__predecessor_machine, queue->predecessor.state, state);
+}
+
+static void begin(struct uvzk__queue *queue, char *path)
+{
+    move(queue, ARMING);
+    queue->predecessor.path = path;
+}
+
 void uvzk__predecessor_forget(struct uvzk__queue *queue)
 {
-    if (queue->predecessor.path != NULL) {
+    if (queue->predecessor.state != NONE) {
+        move(queue, NONE);
         uvzk__timed_clear(queue->client, &queue->predecessor.second_look);
         uvzk__watch_budget_give(queue->client, queue->predecessor.path);
         uvzk__free(queue->predecessor.path);
@@ -24,10 +54,9 @@ void uvzk__predecessor_forget(struct uvzk__queue *queue)
     }
 }
 
-/* Not while the watch is being armed: its request still needs the path. */
 void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
 {
-    if (queue->predecessor.path != NULL && queue->doing != UVZK__QUEUE_WATCHING) {
+    if (queue->predecessor.state == ARMED) {
         queue->client->port->unwatch(queue->client->port, &queue->predecessor.watch);
         uvzk__predecessor_forget(queue);
     }
@@ -127,7 +156,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
         uvzk__end_members(queue, UVZK_ELIMIT);
         return;
     }
-    queue->predecessor.path = path;
+    begin(queue, path);
     queue->predecessor.sequence = predecessor->sequence;
     queue->predecessor.shared = predecessor->shared;
     /* get, not exists: on a missing node it leaves no watch behind. */
@@ -140,12 +169,13 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
 struct uvzk__watch *uvzk__predecessor_watch_children(struct uvzk__queue *queue,
                                                      char *path)
 {
-    queue->predecessor.path = path;
+    begin(queue, path);
     return &queue->predecessor.watch;
 }
 
 void uvzk__predecessor_armed(struct uvzk__queue *queue)
 {
+    move(queue, ARMED);
     uvzk__second_look(queue->client, &queue->predecessor.second_look);
 }
 

@@ -1,19 +1,34 @@
-/* The watch on the foreign predecessor of the first in line. */
+/* The watch on the foreign predecessor of the first in line.
+ *
+ *   NONE --- asked for ---> ARMING --- answered ---> ARMED
+ *    ^ ^                      |                        |
+ *    | `--- not to be had ----'                        |
+ *    `--- fired, lost, taken off, looked at anew ------' */
 #ifndef UVZK_PREDECESSOR_H
 #define UVZK_PREDECESSOR_H
 
+#include "base/machine.h"
 #include "engine/port.h"
 #include "engine/turn.h"
 
 struct uvzk__foreigner;
 struct uvzk__queue;
 
+enum uvzk__predecessor_state {
+    UVZK__PREDECESSOR_NONE,   /* next: ARMING */
+    UVZK__PREDECESSOR_ARMING, /* next: ARMED NONE */
+    UVZK__PREDECESSOR_ARMED   /* next: NONE */
+};
+
+extern const struct uvzk__machine uvzk__predecessor_machine;
+
 /* Of a directory: what it has under watch, which for leases is the directory itself. */
 struct uvzk__predecessor {
     struct uvzk__watch watch;
     struct uvzk__timed second_look; /* while the watch stands */
-    char *path;                     /* NULL: none, nor is it being armed */
+    char *path;                     /* not in NONE */
     int32_t sequence;
+    uint8_t state; /* enum uvzk__predecessor_state */
     bool shared;
 };
 

@@ -15,11 +15,35 @@
 
 /* ---------------------------------------------------------------------- watch */
 
+#define UNWATCHED UVZK__REPLICA_UNWATCHED
+#define ARMING UVZK__REPLICA_ARMING
+#define ARMED UVZK__REPLICA_ARMED
+
+static const unsigned watch_moves[] = {
+    [UNWATCHED] = UVZK__BIT(ARMING),
+    [ARMING] = UVZK__BIT(ARMED) | UVZK__BIT(UNWATCHED),
+    [ARMED] = UVZK__BIT(UNWATCHED),
+};
+
+static const char *const watch_names[] = {
+    [UNWATCHED] = "UNWATCHED", [ARMING] = "ARMING", [ARMED] = "ARMED"};
+
+const struct uvzk__machine uvzk__replica_watch_machine =
+    UVZK__MACHINE("replica's watch", watch_names, watch_moves);
+
+/* The only writer of watching. */
+static void move_watch(struct uvzk__replica *replica,
+                       enum uvzk__replica_watching watching)
+{
+    replica->watching = (uint8_t)uvzk__machine_move(&uvzk__replica_watch_machine,
+                                                    replica->watching, watching);
+}
+
 static void disarm(struct uvzk__replica *replica)
 {
-    if (replica->watching != UVZK__REPLICA_UNWATCHED) {
+    if (replica->watching != UNWATCHED) {
         uvzk__timed_clear(replica->client, &replica->second_look);
-        replica->watching = UVZK__REPLICA_UNWATCHED;
+        move_watch(replica, UNWATCHED);
         uvzk__watch_budget_give(replica->client, replica->path);
     }
 }
@@ -28,7 +52,7 @@ static void unwatch(struct uvzk__replica *replica)
 {
     struct uvzk__client *client = replica->client;
 
-    if (replica->watching != UVZK__REPLICA_UNWATCHED && !client->port_closing) {
+    if (replica->watching != UNWATCHED && !client->port_closing) {
         client->port->unwatch(client->port, &replica->watch);
     }
     disarm(replica);
@@ -60,7 +84,7 @@ static bool arm(struct uvzk__replica *replica)
     if (!uvzk__watch_budget_take(replica->client, replica->path)) {
         return false;
     }
-    replica->watching = UVZK__REPLICA_ARMING;
+    move_watch(replica, ARMING);
     replica->rpc.watch = &replica->watch;
     return true;
 }
@@ -294,10 +318,10 @@ static struct uvzk__replica *reply_begins(struct uvzk__rpc *rpc, int status, boo
         return NULL;
     }
     replica->pins--;
-    if (replica->watching == UVZK__REPLICA_ARMING && armed) {
-        replica->watching = UVZK__REPLICA_ARMED;
+    if (replica->watching == ARMING && armed) {
+        move_watch(replica, ARMED);
         uvzk__second_look(replica->client, &replica->second_look);
-    } else if (replica->watching == UVZK__REPLICA_ARMING) {
+    } else if (replica->watching == ARMING) {
         disarm(replica);
     }
     return replica;
@@ -324,8 +348,7 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 /* Once a watch stood before the read, its answer needs no other. */
 static void look(struct uvzk__replica *replica)
 {
-    if (replica->watching != UVZK__REPLICA_UNWATCHED ||
-        !uvzk__may_send(replica->client)) {
+    if (replica->watching != UNWATCHED || !uvzk__may_send(replica->client)) {
         return;
     }
     uvzk__rpc_prepare(&replica->rpc, UVZK__RPC_EXISTS, replica->path, looked);
@@ -437,7 +460,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void read_znode(struct uvzk__replica *replica)
 {
     uvzk__rpc_prepare(&replica->rpc, UVZK__RPC_GET, replica->path, read_replied);
-    if (replica->watching == UVZK__REPLICA_UNWATCHED && !arm(replica)) {
+    if (replica->watching == UNWATCHED && !arm(replica)) {
         settle_without(replica, UVZK_ELIMIT);
         rest_for(replica, NO_ROOM_REST_MS);
         return;
@@ -449,7 +472,7 @@ static void read_znode(struct uvzk__replica *replica)
 
 static bool read_is_due(const struct uvzk__replica *replica)
 {
-    return replica->read_again || replica->watching == UVZK__REPLICA_UNWATCHED ||
+    return replica->read_again || replica->watching == UNWATCHED ||
            replica->read_stamp <= replica->client->connected_stamp;
 }
 

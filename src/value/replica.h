@@ -32,12 +32,13 @@ enum uvzk__replica_doing {
 };
 
 enum uvzk__replica_watching {
-    UVZK__REPLICA_UNWATCHED,
-    UVZK__REPLICA_ARMING,
-    UVZK__REPLICA_ARMED
+    UVZK__REPLICA_UNWATCHED, /* next: ARMING */
+    UVZK__REPLICA_ARMING,    /* next: ARMED UNWATCHED */
+    UVZK__REPLICA_ARMED      /* next: UNWATCHED */
 };
 
-extern const struct uvzk__machine uvzk__replica_machine;
+/* Of its request, and of its watch. */
+extern const struct uvzk__machine uvzk__replica_machine, uvzk__replica_watch_machine;
 
 struct uvzk__replica {
     struct uvzk__client *client;

@@ -3,6 +3,32 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
+#define WAITING UVZK__SET_WAITING
+#define SENT UVZK__SET_SENT
+#define REREADING UVZK__SET_REREADING
+#define DECIDED UVZK__SET_DECIDED
+
+static const unsigned moves[] = {
+    [WAITING] = UVZK__BIT(SENT) | UVZK__BIT(DECIDED),
+    [SENT] = UVZK__BIT(WAITING) | UVZK__BIT(REREADING) | UVZK__BIT(DECIDED),
+    [REREADING] = UVZK__BIT(DECIDED),
+    [DECIDED] = 0,
+};
+
+static const char *const names[] = {[WAITING] = "WAITING",
+                                    [SENT] = "SENT",
+                                    [REREADING] = "REREADING",
+                                    [DECIDED] = "DECIDED"};
+
+const struct uvzk__machine uvzk__value_set_machine =
+    UVZK__MACHINE("set of a shared value", names, moves);
+
+/* The only writer of state. */
+static void move(struct uvzk__value_set *set, enum uvzk__value_set_state state)
+{
+    set->state = (uint8_t)uvzk__machine_move(&uvzk__value_set_machine, set->state, state);
+}
+
 static void free_set(struct uvzk__value_set *set)
 {
     uvzk__free(set->data);
@@ -28,7 +54,7 @@ static void tell(struct uvzk__telling *telling)
 
 static void decide(struct uvzk__value_set *set, int status)
 {
-    set->state = UVZK__SET_DECIDED;
+    move(set, DECIDED);
     set->status = status;
     uvzk__tell_soon(set->replica->client, &set->telling);
 }
@@ -73,7 +99,7 @@ static bool is_overtaken(const struct uvzk__value_set *set)
     for (const struct uvzk__link *link = set->siblings.next; link != head;
          link = link->next) {
         if (UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__value_set, siblings)
-                ->state == UVZK__SET_SENT) {
+                ->state == SENT) {
             return true;
         }
     }
@@ -96,11 +122,11 @@ static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *repl
         break;
     case UVZK_ENOTSENT:
     case UVZK_ETHROTTLED:
-        set->state = UVZK__SET_WAITING;
+        move(set, WAITING);
         uvzk__replica_rest(set->replica);
         break;
     case UVZK_EBADVERSION:
-        set->state = UVZK__SET_REREADING;
+        move(set, REREADING);
         uvzk__replica_read_again(set->replica);
         break;
     case UVZK_EEXPIRED: /* the connection went with the session */
@@ -121,7 +147,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__replica_unpin(set->replica);
     if (set->value == NULL) {
         free_set(set);
-    } else if (set->state == UVZK__SET_SENT) {
+    } else if (set->state == SENT) {
         conclude(set, reply);
     }
 }
@@ -138,7 +164,7 @@ static bool is_outdated(const struct uvzk__value_set *set)
 
 void uvzk__value_set_send(struct uvzk__value_set *set)
 {
-    if (set->state != UVZK__SET_WAITING) {
+    if (set->state != WAITING) {
         return;
     }
     if (is_outdated(set)) {
@@ -149,7 +175,7 @@ void uvzk__value_set_send(struct uvzk__value_set *set)
     set->rpc.data = set->data;
     set->rpc.data_length = set->length;
     set->rpc.version = set->over.version;
-    set->state = UVZK__SET_SENT;
+    move(set, SENT);
     set->under_way = true;
     uvzk__replica_pin(set->replica);
     uvzk__submit(set->replica->client, &set->rpc);
@@ -157,16 +183,16 @@ void uvzk__value_set_send(struct uvzk__value_set *set)
 
 void uvzk__value_set_was_read(struct uvzk__value_set *set)
 {
-    if (set->state == UVZK__SET_REREADING) {
+    if (set->state == REREADING) {
         decide(set, UVZK_EBADVERSION);
     }
 }
 
 void uvzk__value_set_end(struct uvzk__value_set *set, int code)
 {
-    if (set->state == UVZK__SET_REREADING) {
+    if (set->state == REREADING) {
         decide(set, UVZK_EBADVERSION);
-    } else if (set->state != UVZK__SET_DECIDED) {
+    } else if (set->state != DECIDED) {
         decide(set, code);
     }
 }

@@ -11,17 +11,20 @@
 #ifndef UVZK_VALUE_SET_H
 #define UVZK_VALUE_SET_H
 
+#include "base/machine.h"
 #include "engine/client.h"
 #include "value/shared_value.h"
 
 #define UVZK__ANY_VERSION (-1) /* to ZooKeeper */
 
 enum uvzk__value_set_state {
-    UVZK__SET_WAITING,
-    UVZK__SET_SENT,
-    UVZK__SET_REREADING,
-    UVZK__SET_DECIDED
+    UVZK__SET_WAITING,   /* next: SENT DECIDED */
+    UVZK__SET_SENT,      /* next: WAITING REREADING DECIDED */
+    UVZK__SET_REREADING, /* next: DECIDED */
+    UVZK__SET_DECIDED    /* final */
 };
+
+extern const struct uvzk__machine uvzk__value_set_machine;
 
 struct uvzk__value_set {
     struct uvzk__rpc rpc;

@@ -5,6 +5,7 @@
 #include "claim/acquisition.h"
 #include "directory/guard.h"
 #include "directory/node.h"
+#include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/sweep.h"
 #include "engine/barrier.h"
@@ -17,6 +18,7 @@
 #include "recipes/multilock.h"
 #include "search.h"
 #include "value/replica.h"
+#include "value/value_set.h"
 
 static const struct {
     const struct uvzk__machine *machine;
@@ -26,10 +28,13 @@ static const struct {
     {&uvzk__barrier_machine, "src/engine/barrier.h"},
     {&uvzk__proof_request_machine, "src/proof/prover.h"},
     {&uvzk__replica_machine, "src/value/replica.h"},
+    {&uvzk__replica_watch_machine, "src/value/replica.h"},
+    {&uvzk__value_set_machine, "src/value/value_set.h"},
     {&uvzk__node_machine, "src/directory/node.h"},
     {&uvzk__standing_machine, "src/directory/contender.h"},
     {&uvzk__guard_machine, "src/directory/guard.h"},
     {&uvzk__queue_machine, "src/directory/queue.h"},
+    {&uvzk__predecessor_machine, "src/directory/predecessor.h"},
     {&uvzk__sweep_machine, "src/directory/sweep.h"},
     {&uvzk__claim_machine, "src/claim/claim.h"},
     {&uvzk__acquisition_machine, "src/claim/acquisition.h"},
