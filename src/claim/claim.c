@@ -30,9 +30,14 @@ const struct uvzk__machine uvzk__claim_machine = UVZK__MACHINE("claim", names, m
 /* The only writer of state; the lock counts those that hold. */
 static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)
 {
-    claim->lock->held_count -= claim->state == HELD;
+    bool held = claim->state == HELD;
+
     claim->state = (uint8_t)uvzk__machine_move(&uvzk__claim_machine, claim->state, state);
-    claim->lock->held_count += state == HELD;
+    if (held) {
+        uvzk__lock_let_go(claim->lock);
+    } else if (state == HELD) {
+        uvzk__lock_held(claim->lock);
+    }
 }
 
 static struct uvzk__acquisition *acquisition_at(struct uvzk__link *link)

@@ -74,6 +74,16 @@ struct uvzk__client *uvzk__lock_client(const uvzk_lock_t *shell)
     return lock == NULL ? NULL : lock->client;
 }
 
+void uvzk__lock_held(struct uvzk__lock *lock)
+{
+    lock->held_count++;
+}
+
+void uvzk__lock_let_go(struct uvzk__lock *lock)
+{
+    lock->held_count--;
+}
+
 void uvzk__lock_pin(struct uvzk__lock *lock)
 {
     lock->pins++;

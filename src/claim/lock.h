@@ -3,25 +3,8 @@
 #ifndef UVZK_LOCK_H
 #define UVZK_LOCK_H
 
-#include "base/order.h"
 #include "claim/claim.h"
-
-/* Those who take part in a lock, and where they stand (uvzk_lock_participants). */
-#define UVZK__DIRECTORIES_MAX 2
-
-struct uvzk__directory {
-    const char *path; /* of the lock's */
-    enum uvzk__discipline discipline;
-};
-
-struct uvzk__participant {
-    struct uvzk__place place;
-    char *path;
-    size_t directory; /* which one it stands in */
-    bool shared;      /* it is a reader */
-    bool silent;      /* judge(): it is not told */
-    bool holds;       /* judge(): likewise; holders come first */
-};
+#include "claim/participant.h"
 
 struct uvzk__lock_kind {
     const struct uvzk__claim_kind *claim_kind;
@@ -74,6 +57,10 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__client *, uvzk_lock_t *, const ch
 
 /* Of one that is initialised; else NULL. */
 struct uvzk__client *uvzk__lock_client(const uvzk_lock_t *);
+
+/* One of its claims holds, or one less. */
+void uvzk__lock_held(struct uvzk__lock *);
+void uvzk__lock_let_go(struct uvzk__lock *);
 
 /* Its close is told when all that pins it is over. */
 void uvzk__lock_pin(struct uvzk__lock *);

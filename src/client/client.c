@@ -296,12 +296,12 @@ void uvzk_client_stats(const uvzk_client_t *shell, uvzk_client_stats_t *stats)
     if (client == NULL) {
         return;
     }
-    stats->requests = client->request_count;
-    stats->listings = client->listing_count;
+    stats->requests = client->submissions.requests;
+    stats->listings = client->submissions.listings;
     stats->proofs = client->prover->proof_count;
     stats->contenders = client->directories->contender_count;
-    stats->watches = client->watch_count;
+    stats->watches = client->watches.count;
     for (queue = client->directories->queues; queue != NULL; queue = queue->hh.next) {
-        stats->foreign += queue->foreign_children;
+        stats->foreign += queue->foreigners.children;
     }
 }

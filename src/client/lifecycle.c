@@ -97,7 +97,7 @@ static void connected(struct uvzk__client *client,
         watches_lost(client);
     }
     client->life->open_attempts = 0;
-    client->connected_stamp = client->stamp;
+    client->connected_stamp = client->submissions.stamp;
     learn_address(client, event->local_address);
     uvzk__prover_connected(client, event->timeout_ms, news->fresh,
                            client->life->opened_ms);
@@ -277,7 +277,7 @@ static void on_closed(struct uvzk__port_user *user)
     uvzk_client_t *shell = client->shell;
     uvzk_client_close_cb close_cb = client->life->close_cb;
 
-    client->session.connected = false;
+    uvzk__session_silent(&client->session);
     uvzk__for_each_contender(client, abandon, UVZK_ECLOSED);
     uvzk__directories_free(client);
     while (!uvzk__list_empty(&client->tellings)) {

@@ -127,7 +127,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     }
     client->directories->node_bytes += path_size(queue);
     client->directories->contender_count++;
-    queue->contender_count++;
+    queue->tallies.contenders++;
     contender->first_attempt_ms = uvzk__now(client);
     uvzk__list_append(&client->directories->contenders, &contender->everyone);
     uvzk__list_append(&queue->strangers, &contender->in_queue);
@@ -140,14 +140,14 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
 void uvzk__contender_want_position(struct uvzk__contender *contender)
 {
     contender->wants_position = true;
-    contender->queue->positions_wanted++;
+    contender->queue->tallies.positions_wanted++;
 }
 
 void uvzk__contender_want_no_position(struct uvzk__contender *contender)
 {
     if (contender->wants_position) {
         contender->wants_position = false;
-        contender->queue->positions_wanted--;
+        contender->queue->tallies.positions_wanted--;
     }
 }
 
@@ -191,7 +191,7 @@ void uvzk__contender_made(struct uvzk__contender *contender, int status, const c
         } else {
             status = UVZK_EZOOKEEPER; /* it stands somewhere: search for it */
         }
-        contender->queue->fresh = false;
+        uvzk__queue_set_fresh(contender->queue, false);
     }
     uvzk__node_created(&contender->node, status, place);
     uvzk__contender_follow(contender);
@@ -225,10 +225,10 @@ void uvzk__contender_sent(struct uvzk__contender *contender)
     contender->covered = false;
     contender->clear_stamp = 0;
     contender->reigned = false;
-    contender->create_stamp = client->stamp;
+    contender->create_stamp = client->submissions.stamp;
     uvzk__node_sent(&contender->node);
     if (client->tuning & UVZK__TUNE_PIPELINE && !queue->fresh) {
-        queue->newest_stamp = client->stamp;
+        uvzk__freshness_wanted(queue, client->submissions.stamp);
         uvzk__queue_touch(queue);
     }
 }
@@ -304,7 +304,7 @@ static void submit_stat(struct uvzk__contender *contender)
     uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
     uvzk__node_sent(&contender->node);
     uvzk__submit(contender->client, &contender->rpc);
-    contender->look_stamp = contender->client->stamp;
+    contender->look_stamp = contender->client->submissions.stamp;
 }
 
 void uvzk__contender_pump(struct uvzk__contender *contender)
@@ -363,7 +363,7 @@ static void let_go_of_hold(struct uvzk__contender *contender)
     if (contender->held) {
         contender->held = false;
         contender->client->directories->contender_user->let_go(contender);
-        contender->queue->writers_held -= !contender->shared;
+        contender->queue->tallies.writers_held -= !contender->shared;
         uvzk__contender_off_credit(contender);
         uvzk__prover_let_go(contender->client, &contender->witness);
     }
@@ -393,7 +393,7 @@ static void retire(struct uvzk__contender *contender)
     uvzk__list_remove(&contender->doomed);
     client->directories->node_bytes -= path_size(contender->queue);
     client->directories->contender_count--;
-    contender->queue->contender_count--;
+    contender->queue->tallies.contenders--;
     contender->ended = true;
     contender->queue = NULL;
     if (contender->pins == 0) {
@@ -442,7 +442,7 @@ void uvzk__contender_grant(struct uvzk__contender *contender)
 {
     uvzk__contender_want_no_position(contender);
     contender->held = true;
-    contender->queue->writers_held += !contender->shared;
+    contender->queue->tallies.writers_held += !contender->shared;
     uvzk__queue_place(contender->queue, contender);
     uvzk__prover_hold(contender->client, &contender->witness);
     contender->client->directories->contender_user->granted(contender);
@@ -459,14 +459,14 @@ void uvzk__contender_ungrant(struct uvzk__contender *contender)
 void uvzk__contender_on_credit(struct uvzk__contender *contender)
 {
     contender->on_credit = true;
-    contender->queue->credits++;
+    contender->queue->tallies.credits++;
 }
 
 void uvzk__contender_off_credit(struct uvzk__contender *contender)
 {
     if (contender->on_credit) {
         contender->on_credit = false;
-        contender->queue->credits--;
+        contender->queue->tallies.credits--;
     }
 }
 

@@ -22,6 +22,14 @@ enum uvzk__standing {
     UVZK__GONE
 };
 
+/* Of a directory, which keeps them for its contenders. */
+struct uvzk__tallies {
+    uint32_t contenders;       /* not retired */
+    uint32_t credits;          /* contenders on credit */
+    uint32_t writers_held;     /* holders that are not shared */
+    uint32_t positions_wanted; /* contenders to be told their position */
+};
+
 struct uvzk__contender {
     struct uvzk__node node;
     struct uvzk__client *client;
@@ -39,7 +47,7 @@ struct uvzk__contender {
     const char *token;            /* of its name: "lock-", ... */
     char *path;                   /* prefix to create, then the node's full path */
     int64_t writer_czxid;  /* of its writer, whose number it has, downgrade.h; else 0 */
-    uint64_t create_stamp; /* client->stamp when the create was submitted */
+    uint64_t create_stamp; /* client->submissions.stamp when the create was submitted */
     uint64_t seen_stamp;   /* of the last listing that shows the node */
     uint64_t clear_stamp;  /* of the first listing that shows no foreigner before it
                                whom it has to wait for; 0: none has yet */
@@ -64,7 +72,7 @@ struct uvzk__contender {
     bool held;
     bool on_credit;      /* granted while a writer of ours before it still stands */
     bool given_up;       /* its claim knows that it is not wanted */
-    bool wants_position; /* counted in queue->positions_wanted */
+    bool wants_position; /* counted in queue->tallies.positions_wanted */
     bool swept_alone;    /* its delete may not share a multi */
     bool ended;          /* freed as soon as nothing points here */
 };

@@ -49,9 +49,8 @@ static void session_ended(struct uvzk__queue *queue)
     }
     watches_lost(queue);
     uvzk__foreigners_clear(queue);
-    queue->list_again = false;
-    queue->fresh = false;
-    queue->newest_stamp = queue->listed_stamp;
+    uvzk__freshness_waived(queue);
+    uvzk__queue_set_fresh(queue, false);
 }
 
 void uvzk__directories_watches_lost(struct uvzk__client *client)

@@ -3,7 +3,12 @@
 #ifndef UVZK_FOREIGNERS_H
 #define UVZK_FOREIGNERS_H
 
-#include "directory/queue.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct uvzk__contender;
+struct uvzk__queue;
 
 /* A contender of another session, or of nobody we know. */
 struct uvzk__foreigner {
@@ -11,6 +16,18 @@ struct uvzk__foreigner {
     bool shared;
     char *name;
 };
+
+/* Of a directory, as the last listing has shown it. */
+struct uvzk__foreigners {
+    struct uvzk__foreigner *list; /* up to the last member of ours, in order */
+    size_t count;
+    uint64_t children; /* that are no contenders */
+    uint64_t leases;   /* others' */
+};
+
+/* What a listing has shown; the list is the queue's from now on. */
+void uvzk__foreigners_seen(struct uvzk__queue *, struct uvzk__foreigner *list,
+                           size_t count, uint64_t leases);
 
 void uvzk__foreigners_free(struct uvzk__foreigner *, size_t count);
 

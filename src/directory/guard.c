@@ -168,7 +168,7 @@ void uvzk__guard(struct uvzk__contender *contender)
     uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_GET, contender->path, armed);
     contender->rpc.watch = &contender->guard.watch;
     uvzk__submit(client, &contender->rpc);
-    contender->look_stamp = client->stamp;
+    contender->look_stamp = client->submissions.stamp;
 }
 
 void uvzk__guard_end(struct uvzk__contender *contender)

@@ -32,17 +32,17 @@ static const struct uvzk__foreigner *predecessor_of(struct uvzk__queue *queue)
 static bool wants_listing(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = uvzk__next_in_line(queue);
-    bool news = queue->newest_stamp > queue->listed_stamp;
+    bool news = queue->freshness.newest > queue->freshness.listed;
 
     if (next != NULL && !next->covered) {
         return true;
     }
-    if (next != NULL && queue->list_again &&
+    if (next != NULL && queue->freshness.again &&
         uvzk__foreigners_blocker(queue, next) != NULL) {
         return true;
     }
-    return news && (next == NULL || queue->positions_wanted > 0) &&
-           !(uvzk__list_empty(&queue->strangers) && queue->positions_wanted == 0);
+    return news && (next == NULL || queue->tallies.positions_wanted > 0) &&
+           !(uvzk__list_empty(&queue->strangers) && queue->tallies.positions_wanted == 0);
 }
 
 static void request(struct uvzk__queue *queue)
@@ -72,7 +72,8 @@ static void request(struct uvzk__queue *queue)
 static void end_tries(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = queue->members.next;
-    bool anyone = !uvzk__list_empty(&queue->holders), writer = queue->writers_held > 0;
+    bool anyone = !uvzk__list_empty(&queue->holders),
+         writer = queue->tallies.writers_held > 0;
 
     while (link != &queue->members &&
            queue->client->directories->contender_user->anyone_tries(queue->client)) {

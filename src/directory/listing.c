@@ -64,5 +64,5 @@ void uvzk__listing_start(struct uvzk__queue *queue)
     }
     uvzk__queue_does(queue, UVZK__QUEUE_LISTING);
     uvzk__submit(client, &queue->rpc);
-    queue->asked_stamp = client->stamp;
+    uvzk__freshness_asked(queue);
 }

@@ -7,7 +7,7 @@
 #ifndef UVZK_LISTING_H
 #define UVZK_LISTING_H
 
-#include "directory/queue.h"
+struct uvzk__queue;
 
 void uvzk__listing_start(struct uvzk__queue *);
 

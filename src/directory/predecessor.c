@@ -82,13 +82,13 @@ static void writer_gone(struct uvzk__queue *queue)
  * watch that it would need anyway. */
 static void predecessor_gone(struct uvzk__queue *queue)
 {
-    size_t walk_back = queue->listed_count / NAMES_A_GET;
+    size_t walk_back = queue->freshness.children / NAMES_A_GET;
 
     uvzk__departed(queue);
     uvzk__foreigners_forget(queue, uvzk__path_name(queue->predecessor.path));
-    if (queue->foreigner_count > walk_back &&
-        queue->foreigners[walk_back].sequence < queue->predecessor.sequence) {
-        queue->list_again = true;
+    if (queue->foreigners.count > walk_back &&
+        queue->foreigners.list[walk_back].sequence < queue->predecessor.sequence) {
+        uvzk__freshness_doubted(queue);
     }
     if (queue->kind->discipline == UVZK__READ_WRITE && !queue->predecessor.shared) {
         writer_gone(queue);
@@ -115,7 +115,7 @@ static void look_again(struct uvzk__timed *timed)
 
     uvzk__predecessor_unwatch(queue);
     if (queue->kind->discipline == UVZK__COUNTED) {
-        queue->list_again = true;
+        uvzk__freshness_doubted(queue);
     }
     uvzk__queue_touch(queue);
 }

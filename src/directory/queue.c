@@ -123,7 +123,7 @@ bool uvzk__queue_occupied(struct uvzk__client *client, enum uvzk__discipline dis
 {
     struct uvzk__queue *queue = uvzk__queue_find(client, discipline, path);
 
-    return queue != NULL && ((writers_only ? queue->writers_held > 0
+    return queue != NULL && ((writers_only ? queue->tallies.writers_held > 0
                                            : !uvzk__list_empty(&queue->holders)) ||
                              anyone_wanted(&queue->members, writers_only) ||
                              anyone_wanted(&queue->strangers, writers_only));
@@ -279,8 +279,8 @@ static void join_members(struct uvzk__queue *queue, struct uvzk__contender *cont
         contender->clear_stamp = contender->create_stamp;
         uvzk__vouch(contender, contender->create_stamp);
     }
-    if (!contender->covered && contender->create_stamp > queue->newest_stamp) {
-        queue->newest_stamp = contender->create_stamp;
+    if (!contender->covered && contender->create_stamp > queue->freshness.newest) {
+        uvzk__freshness_wanted(queue, contender->create_stamp);
     }
 }
 
@@ -325,4 +325,32 @@ bool uvzk__queue_finds_stranger(const struct uvzk__queue *queue,
         }
     }
     return false;
+}
+
+void uvzk__queue_set_fresh(struct uvzk__queue *queue, bool fresh)
+{
+    queue->fresh = fresh;
+}
+
+void uvzk__queue_set_crowded(struct uvzk__queue *queue, bool crowded)
+{
+    queue->crowded = crowded;
+}
+
+void uvzk__queue_unreadable(struct uvzk__queue *queue)
+{
+    queue->unreadable = true;
+}
+
+void uvzk__queue_reigns(struct uvzk__queue *queue, uint64_t stamp)
+{
+    queue->reign_stamp = stamp;
+}
+
+bool uvzk__queue_is_first_swept(struct uvzk__queue *queue, uint64_t stamp)
+{
+    bool first = queue->sweep_stamp != stamp;
+
+    queue->sweep_stamp = stamp;
+    return first;
 }

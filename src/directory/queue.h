@@ -18,10 +18,10 @@
 #include "base/discipline.h"
 #include "base/table.h"
 #include "directory/contender.h"
+#include "directory/foreigners.h"
+#include "directory/freshness.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
-
-struct uvzk__foreigner;
 
 struct uvzk__queue {
     struct uvzk__client *client;
@@ -39,27 +39,18 @@ struct uvzk__queue {
     struct uvzk__predecessor predecessor;
     struct uvzk__timed rest; /* before a failed request is repeated */
     struct uvzk__parents parents;
-    uint64_t newest_stamp;              /* of the latest create that asks for a listing */
-    uint64_t asked_stamp;               /* client->stamp when the listing was submitted */
-    uint64_t listed_stamp;              /* asked_stamp of the last listing that arrived */
-    struct uvzk__foreigner *foreigners; /* up to the last member, in order */
-    size_t foreigner_count;
-    uint64_t foreign_children; /* no contenders, in the last listing */
-    size_t listed_count;       /* all children, in the last listing */
-    uint64_t sweep_stamp;      /* the last sweep that guards this queue */
+    struct uvzk__freshness freshness;
+    struct uvzk__foreigners foreigners;
+    uint64_t sweep_stamp; /* the last sweep that guards this queue */
     struct uvzk__departures departures;
-    uint64_t reign_stamp;      /* client->stamp when it came to be ours, leases.h */
-    uint32_t contender_count;  /* not retired */
-    uint32_t credits;          /* contenders on credit */
-    uint32_t writers_held;     /* holders that are not shared */
-    uint32_t positions_wanted; /* contenders to be told their position */
-    uint8_t doing;             /* enum uvzk__queue_doing, queue.h */
-    uint64_t foreign_leases;   /* in the last listing */
-    bool crowded;              /* the taker waits for others' leases to go */
-    bool list_again;           /* somebody in the view may have gone */
-    bool fresh;                /* we have just made the directory: nobody is in it */
-    bool unreadable;           /* its nodes' ACL forbids to check that they stand */
-    bool resting;              /* after a failed request */
+    uint64_t
+        reign_stamp; /* client->submissions.stamp when it came to be ours, leases.h */
+    struct uvzk__tallies tallies;
+    uint8_t doing;   /* enum uvzk__queue_doing, queue.h */
+    bool crowded;    /* the taker waits for others' leases to go */
+    bool fresh;      /* we have just made the directory: nobody is in it */
+    bool unreadable; /* its nodes' ACL forbids to check that they stand */
+    bool resting;    /* after a failed request */
 };
 
 /* What a directory is to the rooms above that look after it. */
@@ -136,6 +127,17 @@ static inline bool uvzk__queue_has_stranger(const struct uvzk__queue *queue,
     return !uvzk__list_empty(&queue->strangers) &&
            uvzk__queue_finds_stranger(queue, state); /* mostly there are none */
 }
+
+/* We have just made the directory, nobody is in it; or nobody knows. */
+void uvzk__queue_set_fresh(struct uvzk__queue *, bool fresh);
+/* The taker waits for others' leases to go. */
+void uvzk__queue_set_crowded(struct uvzk__queue *, bool crowded);
+/* Its nodes' ACL forbids to check that they stand. */
+void uvzk__queue_unreadable(struct uvzk__queue *);
+/* It came to be ours at this stamp. */
+void uvzk__queue_reigns(struct uvzk__queue *, uint64_t stamp);
+/* Whether the request with this stamp has not guarded it yet, which it does now. */
+bool uvzk__queue_is_first_swept(struct uvzk__queue *, uint64_t stamp);
 
 /* Whether a request that failed like this is worth repeating: at once when the
  * connection is back, after a rest when the trouble is the server's. */

@@ -29,7 +29,7 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
     if (uvzk__contender_downgraded(contender)) {
         return false;
     }
-    return contender->shared ? queue->writers_held > 0
+    return contender->shared ? queue->tallies.writers_held > 0
                              : !uvzk__list_empty(&queue->holders);
 }
 
@@ -118,10 +118,10 @@ enum voucher { VOUCHED, ON_CREDIT, ASK_GUARD, ASK_PROOF, AWAIT_DELETE };
 static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender *front,
                                struct remains remains)
 {
-    if (uvzk__contender_downgraded(front) && queue->writers_held > 0) {
+    if (uvzk__contender_downgraded(front) && queue->tallies.writers_held > 0) {
         return VOUCHED; /* created while its writer held, which holds on */
     }
-    if (remains.standing_writer && queue->credits < UVZK__CREDITS_MAX) {
+    if (remains.standing_writer && queue->tallies.credits < UVZK__CREDITS_MAX) {
         return ON_CREDIT; /* that writer goes only with a check of the front */
     }
     if (remains.any) {
@@ -164,8 +164,9 @@ static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
 static void reign(struct uvzk__contender *front, struct remains remains)
 {
     if (!remains.reigned) {
-        front->queue->reign_stamp =
-            front->clear_stamp != 0 ? front->clear_stamp : front->client->stamp;
+        uvzk__queue_reigns(front->queue, front->clear_stamp != 0
+                                             ? front->clear_stamp
+                                             : front->client->submissions.stamp);
     }
     front->reigned = true;
     uvzk__contender_grant(front);

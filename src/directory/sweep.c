@@ -42,7 +42,7 @@ struct sweep {
     struct uvzk__op *ops;
     struct uvzk__contender **contenders; /* of each op */
     size_t op_count, room;
-    uint64_t stamp; /* client->stamp of its submission */
+    uint64_t stamp; /* client->submissions.stamp of its submission */
     uint8_t state;  /* enum uvzk__sweep_state */
 };
 
@@ -106,7 +106,7 @@ static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
 {
     struct uvzk__contender *heir =
         queue->kind->discipline == UVZK__COUNTED ? NULL : uvzk__heir(queue);
-    uint32_t credits = queue->credits;
+    uint32_t credits = queue->tallies.credits;
 
     for (struct uvzk__link *link = queue->holders.next; credits > 0; link = link->next) {
         struct uvzk__contender *holder =
@@ -124,17 +124,15 @@ static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
 static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    uint64_t stamp = sweep->client->stamp + 1; /* of the request to come */
+    uint64_t stamp = sweep->client->submissions.stamp + 1; /* of the request to come */
 
     uvzk__list_remove(&contender->doomed);
     if ((contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) && !queue->unreadable &&
-        queue->sweep_stamp != stamp) {
-        queue->sweep_stamp = stamp;
+        uvzk__queue_is_first_swept(queue, stamp)) {
         add_checks(sweep, queue);
     }
     if (contender->beside != NULL && !contender->beside->unreadable &&
-        contender->beside->sweep_stamp != stamp) {
-        contender->beside->sweep_stamp = stamp;
+        uvzk__queue_is_first_swept(contender->beside, stamp)) {
         add_checks(sweep, contender->beside);
     }
     uvzk__queue_deletes(contender, stamp);
@@ -144,10 +142,10 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
 
 static bool has_room(const struct sweep *sweep, const struct uvzk__contender *contender)
 {
-    uint32_t credits = contender->queue->credits;
+    uint32_t credits = contender->queue->tallies.credits;
 
     if (contender->beside != NULL) {
-        credits += contender->beside->credits;
+        credits += contender->beside->tallies.credits;
     }
     return sweep->op_count + credits + 2 <= sweep->room;
 }
@@ -198,7 +196,7 @@ static void op_refused(struct sweep *sweep, size_t index, size_t failed, int sta
             uvzk__contender_missing(contender);
         } else if (status == UVZK_ENOAUTH && (culprit || failed >= sweep->op_count) &&
                    !contender->ended) {
-            contender->queue->unreadable = true;
+            uvzk__queue_unreadable(contender->queue);
         }
         return;
     }
@@ -264,7 +262,7 @@ static bool send_one(struct uvzk__client *client)
     }
     move(sweep, UNDER_WAY);
     uvzk__submit(client, &sweep->rpc);
-    sweep->stamp = client->stamp;
+    sweep->stamp = client->submissions.stamp;
     return true;
 }
 

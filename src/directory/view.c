@@ -248,23 +248,19 @@ static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan 
 
 static void take_over(struct uvzk__queue *queue, struct scan *scan)
 {
-    uvzk__foreigners_free(queue->foreigners, queue->foreigner_count);
-    queue->foreigners = scan->foreigners;
-    queue->foreigner_count = scan->foreigner_count;
+    uvzk__foreigners_seen(queue, scan->foreigners, scan->foreigner_count,
+                          count_leases(queue, scan));
     scan->foreigners = NULL;
     uvzk__foreign_children(queue, scan->foreign_children);
-    queue->listed_stamp = queue->asked_stamp;
-    queue->foreign_leases = count_leases(queue, scan);
-    queue->list_again = false;
-    queue->listed_count = scan->sighting_count + scan->foreign_children;
+    uvzk__freshness_taken(queue, scan->sighting_count + scan->foreign_children);
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {
-            contender->seen_stamp = queue->asked_stamp;
+            contender->seen_stamp = queue->freshness.asked;
             contender->covered = true;
             if (contender->clear_stamp == 0 && uvzk__node_has_place(&contender->node) &&
                 uvzk__foreigners_blocker(queue, contender) == NULL) {
-                contender->clear_stamp = queue->asked_stamp;
+                contender->clear_stamp = queue->freshness.asked;
             }
         }
     }
@@ -276,7 +272,7 @@ static void vouch(struct uvzk__queue *queue, const struct scan *scan)
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {
-            uvzk__vouch(contender, queue->asked_stamp);
+            uvzk__vouch(contender, queue->freshness.asked);
         }
     }
 }
@@ -292,8 +288,8 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
         }
     }
     for (size_t i = 0; i < scan->unknown_count; i++) {
-        if (scan->unknown[i]->seen_stamp != queue->asked_stamp &&
-            scan->unknown[i]->create_stamp < queue->asked_stamp) {
+        if (scan->unknown[i]->seen_stamp != queue->freshness.asked &&
+            scan->unknown[i]->create_stamp < queue->freshness.asked) {
             uvzk__contender_absent(scan->unknown[i]);
         }
     }
@@ -304,8 +300,8 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
     for (size_t i = 0; i < scan->placed_count; i++) {
         struct uvzk__contender *contender = scan->placed[i];
         if (contender->node.state == UVZK__NODE_STANDING &&
-            contender->create_stamp < queue->asked_stamp &&
-            contender->seen_stamp != queue->asked_stamp) {
+            contender->create_stamp < queue->freshness.asked &&
+            contender->seen_stamp != queue->freshness.asked) {
             uvzk__contender_missing(contender);
         }
     }
@@ -323,14 +319,15 @@ static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
 static void tell_positions(struct uvzk__queue *queue)
 {
     uint64_t members = 0;
-    bool writer = queue->writers_held > 0;
+    bool writer = queue->tallies.writers_held > 0;
 
     for (struct uvzk__link *link = queue->holders.next; link != &queue->holders;
          link = link->next) {
         members++;
     }
     for (struct uvzk__link *link = queue->members.next;
-         queue->positions_wanted > 0 && link != &queue->members; link = link->next) {
+         queue->tallies.positions_wanted > 0 && link != &queue->members;
+         link = link->next) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (contender->wants_position && contender->covered) {

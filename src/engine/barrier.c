@@ -51,14 +51,14 @@ void uvzk__barrier_ask(struct uvzk__client *client)
 {
     struct uvzk__barrier *barrier = &client->barrier;
 
-    if (barrier->state != CLOSED || !client->session.connected || client->holding_back ||
-        client->port_closing) {
+    if (barrier->state != CLOSED || !client->session.connected ||
+        client->submissions.holding_back || client->port_closing) {
         return;
     }
     move(barrier, ASKING);
     uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, replied);
     uvzk__submit(client, &barrier->rpc);
-    barrier->stamp = client->stamp;
+    barrier->stamp = client->submissions.stamp;
 }
 
 void uvzk__barrier_close(struct uvzk__client *client)

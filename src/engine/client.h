@@ -8,8 +8,10 @@
 #include "engine/barrier.h"
 #include "engine/log.h"
 #include "engine/session.h"
+#include "engine/submission.h"
 #include "engine/tuning.h"
 #include "engine/turn.h"
+#include "engine/watch_budget.h"
 
 struct uvzk__client {
     uvzk_client_t *shell;
@@ -38,14 +40,12 @@ struct uvzk__client {
     struct uvzk__barrier barrier;
     struct uvzk__deadlines deadlines;
     struct uvzk__link tellings;
-    struct uvzk__timed hold_back; /* after the server refused by overload */
+    struct uvzk__submissions submissions;
 
-    uint64_t stamp;           /* grows with each submission */
-    uint64_t connected_stamp; /* stamp at the last CONNECTED */
-    uint64_t watch_bytes, watch_count;
-    uint64_t request_count, listing_count;
+    uint64_t connected_stamp; /* submissions.stamp at the last CONNECTED */
+    struct uvzk__watch_budget watches;
     bool containers; /* until a server says that it has none */
-    bool auth_failed, holding_back;
+    bool auth_failed;
     bool closing, port_closing;
 };
 

@@ -118,6 +118,11 @@ uint64_t uvzk__session_abandon_at(const struct uvzk__session *session)
     return session->suspended_ms + ABANDON_AFTER * (uint64_t)session->timeout_ms;
 }
 
+void uvzk__session_silent(struct uvzk__session *session)
+{
+    session->connected = false;
+}
+
 struct uvzk__session_news uvzk__session_lapse(struct uvzk__session *session,
                                               uint64_t now_ms)
 {

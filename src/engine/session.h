@@ -55,6 +55,9 @@ uint64_t uvzk__session_lost_at(const struct uvzk__session *);
  * when connected. */
 uint64_t uvzk__session_abandon_at(const struct uvzk__session *);
 
+/* The session is known to be over before its event has said so: nothing is to be sent. */
+void uvzk__session_silent(struct uvzk__session *);
+
 /* The moment of LOST has come. */
 struct uvzk__session_news uvzk__session_lapse(struct uvzk__session *, uint64_t now_ms);
 

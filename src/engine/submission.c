@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/barrier.h"
+#include "engine/client.h"
 #include "engine/turn.h"
 
 #define HOLD_BACK_MS 100
@@ -10,7 +11,7 @@
 bool uvzk__may_send(const struct uvzk__client *client)
 {
     return client->session.connected && uvzk__barrier_is_open(&client->barrier) &&
-           !client->holding_back && !client->port_closing;
+           !client->submissions.holding_back && !client->port_closing;
 }
 
 void uvzk__rpc_prepare(struct uvzk__rpc *rpc, enum uvzk__rpc_kind kind, const char *path,
@@ -25,10 +26,10 @@ void uvzk__rpc_prepare(struct uvzk__rpc *rpc, enum uvzk__rpc_kind kind, const ch
 
 void uvzk__submit(struct uvzk__client *client, struct uvzk__rpc *rpc)
 {
-    client->stamp++;
-    client->request_count++;
+    client->submissions.stamp++;
+    client->submissions.requests++;
     if (rpc->kind == UVZK__RPC_CHILDREN) {
-        client->listing_count++;
+        client->submissions.listings++;
     }
     rpc->sent_ms = uvzk__now(client);
     client->port->submit(client->port, rpc);
@@ -70,9 +71,9 @@ bool uvzk__is_passing(int status)
 static void hold_back_over(struct uvzk__timed *timed)
 {
     struct uvzk__client *client =
-        UVZK__CONTAINER_OF(timed, struct uvzk__client, hold_back);
+        UVZK__CONTAINER_OF(timed, struct uvzk__client, submissions.hold_back);
 
-    client->holding_back = false;
+    client->submissions.holding_back = false;
     uvzk__barrier_ask(client);
     client->above->resume(client);
     uvzk__wake(client);
@@ -80,10 +81,11 @@ static void hold_back_over(struct uvzk__timed *timed)
 
 void uvzk__hold_back(struct uvzk__client *client)
 {
-    if (!client->holding_back) {
-        client->holding_back = true;
-        client->hold_back.due = hold_back_over;
-        uvzk__timed_set(client, &client->hold_back, uvzk__now(client) + HOLD_BACK_MS);
+    if (!client->submissions.holding_back) {
+        client->submissions.holding_back = true;
+        client->submissions.hold_back.due = hold_back_over;
+        uvzk__timed_set(client, &client->submissions.hold_back,
+                        uvzk__now(client) + HOLD_BACK_MS);
     }
 }
 
@@ -108,7 +110,7 @@ void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, in
     } else if (status == UVZK_EEXPIRED || status == UVZK_EAUTH ||
                status == UVZK_ECLOSED) {
         /* The event that says so comes behind these replies. */
-        client->session.connected = false;
+        uvzk__session_silent(&client->session);
     } else if (client->session.connected ||
                (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT)) {
         uvzk__hold_back(client);

@@ -2,7 +2,18 @@
 #ifndef UVZK_SUBMISSION_H
 #define UVZK_SUBMISSION_H
 
-#include "engine/client.h"
+#include "engine/port.h"
+#include "engine/turn.h"
+
+struct uvzk__client;
+
+/* Of a client. */
+struct uvzk__submissions {
+    uint64_t stamp;               /* grows with each */
+    uint64_t requests, listings;  /* how many there were */
+    struct uvzk__timed hold_back; /* after the server refused by overload */
+    bool holding_back;
+};
 
 /* Whether requests may leave now: connected, behind the barrier (barrier.h), not held
  * back, not closing down. */

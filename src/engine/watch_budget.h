@@ -4,9 +4,17 @@
 #ifndef UVZK_WATCH_BUDGET_H
 #define UVZK_WATCH_BUDGET_H
 
-#include "engine/client.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 #define UVZK__WATCH_BYTES_MAX 900000U
+
+struct uvzk__client;
+
+/* Of a client. */
+struct uvzk__watch_budget {
+    uint64_t bytes, count; /* of what is under watch */
+};
 
 /* false: there is no room for this path. */
 bool uvzk__watch_budget_take(struct uvzk__client *, const char *path);

@@ -121,7 +121,7 @@ static void send_next(struct uvzk__rollcall *rollcall)
     rollcall->rpc.ops = &rollcall->ops[rollcall->called];
     rollcall->rpc.op_count = count + rollcall->behind;
     uvzk__submit(rollcall->client, &rollcall->rpc);
-    rollcall->stamp = rollcall->client->stamp;
+    rollcall->stamp = rollcall->client->submissions.stamp;
 }
 
 void uvzk__rollcall_send(struct uvzk__rollcall *rollcall, size_t behind)

@@ -25,7 +25,7 @@ struct uvzk__rollcall {
     size_t count;                        /* of checks */
     size_t called;                       /* of those, answered by earlier requests */
     size_t behind;                       /* operations after the checks */
-    uint64_t stamp;                      /* client->stamp of the submission */
+    uint64_t stamp;                      /* client->submissions.stamp of the submission */
 };
 
 /* A rollcall of those of the claim's contenders that are not tickets, with room for so

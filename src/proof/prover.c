@@ -40,7 +40,7 @@ static void move(struct uvzk__prover *prover, enum uvzk__proof_request request)
 struct inquest {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
-    uint64_t stamp; /* client->stamp of its submission */
+    uint64_t stamp; /* client->submissions.stamp of its submission */
     size_t count, bytes;
     struct uvzk__op *ops;
     struct uvzk__witness **witnesses; /* of each op */
@@ -256,7 +256,7 @@ static void inquire(struct uvzk__client *client)
     }
     move(client->prover, ASKING);
     uvzk__submit(client, &inquest->rpc);
-    inquest->stamp = client->stamp;
+    inquest->stamp = client->submissions.stamp;
 }
 
 static void touch_due(struct uvzk__timed *timed)

@@ -88,7 +88,7 @@ static void create(struct uvzk__contender *reader)
     reader->rpc.op_count = 2;
     uvzk__node_sent(&reader->node);
     uvzk__submit(reader->client, &reader->rpc);
-    reader->create_stamp = reader->client->stamp;
+    reader->create_stamp = reader->client->submissions.stamp;
 }
 
 const struct uvzk__claim_kind uvzk__claim_reading = {

@@ -217,7 +217,7 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply 
         for (size_t i = 0; i < reply->name_count && !is_there; i++) {
             is_there = found(contender, reply->names[i]);
         }
-        if (!is_there && contender->create_stamp < queue->asked_stamp) {
+        if (!is_there && contender->create_stamp < queue->freshness.asked) {
             uvzk__contender_absent(contender);
         }
     }
@@ -244,7 +244,7 @@ static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 
     uvzk__queue_touch(queue);
     if (status == 0 || status == UVZK_ENONODE) {
-        queue->listed_stamp = queue->asked_stamp;
+        uvzk__freshness_seen(queue);
         resolve_unknown(queue, reply);
     }
     if (status == 0) {

@@ -128,9 +128,9 @@ void uvzk__lease_making_send(struct uvzk__lease_making *making)
     client = making->queue->client;
     uvzk__leases(making->queue)->making = making;
     uvzk__submit(client, &making->rpc);
-    uvzk__leases(making->queue)->made_stamp = client->stamp;
+    uvzk__leases(making->queue)->made_stamp = client->submissions.stamp;
     for (size_t i = 1; i < making->rpc.op_count; i++) {
         uvzk__contender_sent(making->leases[i]);
-        uvzk__bid_of(making->leases[i]->claim)->made_stamp = client->stamp;
+        uvzk__bid_of(making->leases[i]->claim)->made_stamp = client->submissions.stamp;
     }
 }

@@ -30,7 +30,7 @@ static struct uvzk__bid *bid_at(struct uvzk__link *link)
  * those are not that nothing has been sent for yet. */
 static uint64_t leases_out(const struct uvzk__queue *queue)
 {
-    uint64_t count = queue->foreign_leases + queue->contender_count;
+    uint64_t count = queue->foreigners.leases + queue->tallies.contenders;
 
     for (struct uvzk__link *link = queue->strangers.next; link != &queue->strangers;
          link = link->next) {
@@ -45,7 +45,7 @@ static uint64_t leases_out(const struct uvzk__queue *queue)
 static bool to_count(const struct uvzk__bid *bid)
 {
     return !uvzk__claim_is_given_up(bid->claim) &&
-           bid->leases->listed_stamp > bid->made_stamp &&
+           bid->leases->freshness.listed > bid->made_stamp &&
            (!uvzk__bid_is_counted(bid) || bid->max(bid->claim) < bid->allowed) &&
            uvzk__bid_complete(bid);
 }
@@ -155,7 +155,8 @@ static bool just_seen(const struct uvzk__bid *bid)
 
 static bool has_credit(const struct uvzk__bid *bid)
 {
-    return bid->handed_on && bid->leases->credits + bid->wanted <= UVZK__CREDITS_MAX;
+    return bid->handed_on &&
+           bid->leases->tallies.credits + bid->wanted <= UVZK__CREDITS_MAX;
 }
 
 /* Whether a ticket's delete is under way, which will check those on credit. */
@@ -223,12 +224,13 @@ static void grant_complete(struct uvzk__queue *queue)
  * been heard of any that has gone since. */
 static bool bounded(const struct uvzk__queue *queue)
 {
-    return queue->listed_stamp > uvzk__leases(queue)->taker->ticket->queue->reign_stamp;
+    return queue->freshness.listed >
+           uvzk__leases(queue)->taker->ticket->queue->reign_stamp;
 }
 
 static bool counted(const struct uvzk__queue *queue)
 {
-    return bounded(queue) && !queue->list_again;
+    return bounded(queue) && !queue->freshness.again;
 }
 
 /* The one of ours that is served next: behind that one in `locks`, with nobody else
@@ -253,7 +255,7 @@ static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid
 /* The taker has to wait: for those of ours that go, for others, or for the count. */
 static void wait_for_room(struct uvzk__queue *queue)
 {
-    queue->crowded = queue->foreign_leases > 0;
+    uvzk__queue_set_crowded(queue, queue->foreigners.leases > 0);
     if (counted(queue)) {
         uvzk__claim_end_tries(uvzk__leases(queue)->taker->claim);
     }
@@ -324,7 +326,7 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
         UVZK__CONTAINER_OF(watch, struct uvzk__queue, predecessor.watch);
 
     (void)event;
-    queue->list_again = true;
+    uvzk__freshness_doubted(queue);
     uvzk__predecessor_forget(queue);
     uvzk__queue_touch(queue);
 }
@@ -350,7 +352,7 @@ static bool in_use(const struct uvzk__queue *queue)
 static void watches_lost(struct uvzk__queue *queue)
 {
     if (uvzk__predecessor_watched(queue) != NULL) {
-        queue->list_again = true; /* arming it does not tell what has gone */
+        uvzk__freshness_doubted(queue); /* arming it does not tell what has gone */
     }
 }
 
@@ -371,7 +373,7 @@ static bool wants_listing(const struct uvzk__queue *queue)
                  uvzk__bid_settled(uvzk__leases(queue)->taker) &&
                  !uvzk__bid_complete(uvzk__leases(queue)->taker);
 
-    return (uvzk__leases(queue)->made_stamp > queue->listed_stamp &&
+    return (uvzk__leases(queue)->made_stamp > queue->freshness.listed &&
             (uvzk__leases(queue)->making == NULL || pipeline)) ||
            (waits && (!counted(queue) ||
                       (queue->crowded && uvzk__predecessor_watched(queue) == NULL)));
@@ -395,7 +397,7 @@ static void request(struct uvzk__queue *queue)
 
 static void settle(struct uvzk__queue *queue)
 {
-    queue->crowded = false;
+    uvzk__queue_set_crowded(queue, false);
     count_made(queue);
     if (uvzk__leases(queue)->taker != NULL && uvzk__leases(queue)->making == NULL) {
         serve(queue);

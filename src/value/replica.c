@@ -467,7 +467,7 @@ static void read_znode(struct uvzk__replica *replica)
     }
     replica->read_again = false;
     submit(replica, UVZK__REPLICA_READING);
-    replica->read_stamp = replica->client->stamp;
+    replica->read_stamp = replica->client->submissions.stamp;
 }
 
 static bool read_is_due(const struct uvzk__replica *replica)

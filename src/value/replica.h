@@ -56,14 +56,14 @@ struct uvzk__replica {
     void *data; /* the last that is known */
     size_t length;
     uvzk_value_version_t version; /* of it; its mzxid is 0 as long as there is none */
-    uint64_t read_stamp;          /* client->stamp when the last read was submitted */
-    uint64_t refused_ms;          /* how long it rests after a refusal; 0: none yet */
-    int status;                   /* why it cannot be read now; 0 */
-    int refusal;                  /* why the seed could not be written; 0 */
-    uint32_t pins;                /* requests under way that point here */
-    uint8_t doing;                /* enum uvzk__replica_doing */
-    uint8_t watching;             /* enum uvzk__replica_watching */
-    bool answered;                /* the servers have said how things are */
+    uint64_t read_stamp; /* client->submissions.stamp when the last read was submitted */
+    uint64_t refused_ms; /* how long it rests after a refusal; 0: none yet */
+    int status;          /* why it cannot be read now; 0 */
+    int refusal;         /* why the seed could not be written; 0 */
+    uint32_t pins;       /* requests under way that point here */
+    uint8_t doing;       /* enum uvzk__replica_doing */
+    uint8_t watching;    /* enum uvzk__replica_watching */
+    bool answered;       /* the servers have said how things are */
     bool read_again;
     bool resting;
     bool ended; /* freed as soon as nothing points here */

@@ -52,9 +52,10 @@ const char *scene_miscount(const struct scene *scene)
     HASH_ITER(hh, client->directories->queues, queue, next)
     {
         struct counts counts = count_queue(client, queue);
-        if (counts.contenders != queue->contender_count ||
-            counts.positions != queue->positions_wanted ||
-            counts.credits != queue->credits || counts.writers != queue->writers_held) {
+        if (counts.contenders != queue->tallies.contenders ||
+            counts.positions != queue->tallies.positions_wanted ||
+            counts.credits != queue->tallies.credits ||
+            counts.writers != queue->tallies.writers_held) {
             return queue->path;
         }
     }

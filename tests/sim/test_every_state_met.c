@@ -222,7 +222,7 @@ static void count_around(struct uvzk__client *client, size_t ending)
         met_if(uvzk__claim_is_given_up(contender->claim), ROW_CLAIM_GIVEN_UP, ending);
     }
     met_if(!uvzk__list_empty(&client->claims->unwinding), ROW_CLAIM_UNWINDING, ending);
-    met_if(client->holding_back, ROW_HELD_BACK, ending);
+    met_if(client->submissions.holding_back, ROW_HELD_BACK, ending);
     met_if(!client->session.connected, ROW_DISCONNECTED, ending);
     HASH_ITER(hh, client->directories->queues, queue, next)
     {

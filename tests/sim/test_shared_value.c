@@ -318,18 +318,18 @@ static void without_room_for_a_watch_it_waits_for_room(void **state)
     (void)state;
     sharer_begin(&sharer, sim, "c", NULL);
     struct uvzk__client *client = sharer.client.impl;
-    client->watch_bytes = UVZK__WATCH_BYTES_MAX;
+    client->watches.bytes = UVZK__WATCH_BYTES_MAX;
     assert_int_equal(sharer_share(&sharer, "seed"), 0);
     sharer_start(&sharer);
     sim_run_for(sim, 5000);
     assert_int_equal(sharer.told, 1);
     assert_int_equal(sharer.status, UVZK_ELIMIT);
-    client->watch_bytes = 0;
+    client->watches.bytes = 0;
     sharer_await(sim, &sharer.told, 2);
     assert_true(sharer_is_current(&sharer));
     sharer_close_value(&sharer);
     sharer_await(sim, &sharer.value_closed, 1);
-    assert_int_equal(client->watch_bytes, 0);
+    assert_int_equal(client->watches.bytes, 0);
     end(sim, &sharer);
 }
 
