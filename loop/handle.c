@@ -18,23 +18,18 @@
 #define DRAINING UVZK__HANDLE_DRAINING
 #define CLOSING UVZK__HANDLE_CLOSING
 
-static const unsigned moves[] = {
-    [SEEKING] = UVZK__BIT(OPENING) | UVZK__BIT(CLOSING),
-    [OPENING] = UVZK__BIT(OPEN) | UVZK__BIT(SEEKING) | UVZK__BIT(DOOMED),
-    [DOOMED] = UVZK__BIT(CLOSING),
-    [OPEN] = UVZK__BIT(CONNECTED) | UVZK__BIT(CLOSING),
-    [CONNECTED] = UVZK__BIT(OPEN) | UVZK__BIT(DRAINING) | UVZK__BIT(CLOSING),
-    [DRAINING] = UVZK__BIT(CLOSING),
-    [CLOSING] = 0,
+static const struct uvzk__state table[] = {
+    [SEEKING] = {"SEEKING", UVZK__BIT(OPENING) | UVZK__BIT(CLOSING)},
+    [OPENING] = {"OPENING", UVZK__BIT(OPEN) | UVZK__BIT(SEEKING) | UVZK__BIT(DOOMED)},
+    [DOOMED] = {"DOOMED", UVZK__BIT(CLOSING)},
+    [OPEN] = {"OPEN", UVZK__BIT(CONNECTED) | UVZK__BIT(CLOSING)},
+    [CONNECTED] = {"CONNECTED",
+                   UVZK__BIT(OPEN) | UVZK__BIT(DRAINING) | UVZK__BIT(CLOSING)},
+    [DRAINING] = {"DRAINING", UVZK__BIT(CLOSING)},
+    [CLOSING] = {"CLOSING", 0},
 };
 
-static const char *const names[] = {
-    [SEEKING] = "SEEKING", [OPENING] = "OPENING",     [DOOMED] = "DOOMED",
-    [OPEN] = "OPEN",       [CONNECTED] = "CONNECTED", [DRAINING] = "DRAINING",
-    [CLOSING] = "CLOSING",
-};
-
-const struct uvzk__machine uvzk__handle_machine = UVZK__MACHINE("handle", names, moves);
+const struct uvzk__machine uvzk__handle_machine = UVZK__MACHINE("handle", table);
 
 /* The only writer of state; on the loop. */
 static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)

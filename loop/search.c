@@ -36,22 +36,19 @@
 #define ANSWERED UVZK__SEARCH_ANSWERED
 #define CLOSING UVZK__SEARCH_CLOSING
 
-static const unsigned moves[] = {
-    [RESTING] = UVZK__BIT(PLANNED) | UVZK__BIT(CLOSING),
-    [PLANNED] = UVZK__BIT(SEARCHING) | UVZK__BIT(RESTING) | UVZK__BIT(CLOSING),
-    [SEARCHING] = UVZK__BIT(ANSWERED) | UVZK__BIT(RESTING) | UVZK__BIT(PLANNED) |
-                  UVZK__BIT(CLOSING),
-    [ANSWERED] = UVZK__BIT(RESTING) | UVZK__BIT(PLANNED) | UVZK__BIT(CLOSING),
-    [CLOSING] = 0,
-};
-
-static const char *const names[] = {
-    [RESTING] = "RESTING",   [PLANNED] = "PLANNED", [SEARCHING] = "SEARCHING",
-    [ANSWERED] = "ANSWERED", [CLOSING] = "CLOSING",
+static const struct uvzk__state table[] = {
+    [RESTING] = {"RESTING", UVZK__BIT(PLANNED) | UVZK__BIT(CLOSING)},
+    [PLANNED] = {"PLANNED",
+                 UVZK__BIT(SEARCHING) | UVZK__BIT(RESTING) | UVZK__BIT(CLOSING)},
+    [SEARCHING] = {"SEARCHING", UVZK__BIT(ANSWERED) | UVZK__BIT(RESTING) |
+                                    UVZK__BIT(PLANNED) | UVZK__BIT(CLOSING)},
+    [ANSWERED] = {"ANSWERED",
+                  UVZK__BIT(RESTING) | UVZK__BIT(PLANNED) | UVZK__BIT(CLOSING)},
+    [CLOSING] = {"CLOSING", 0},
 };
 
 const struct uvzk__machine uvzk__search_machine =
-    UVZK__MACHINE("search for servers", names, moves);
+    UVZK__MACHINE("search for servers", table);
 
 /* One name in one family, for a numeric address none. */
 struct name {

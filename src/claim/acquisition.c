@@ -14,25 +14,20 @@
 #define REFUSED UVZK__TOLD_REFUSED
 #define FINAL UVZK__TOLD_FINAL
 
-static const unsigned moves[] = {
-    [ASKED] = UVZK__BIT(GRANTING) | UVZK__BIT(REFUSED),
-    [GRANTING] = UVZK__BIT(GRANTED) | UVZK__BIT(ASKED) | UVZK__BIT(REFUSED),
-    [GRANTED] = UVZK__BIT(RELEASING) | UVZK__BIT(RELEASED) | UVZK__BIT(LOSING),
-    [RELEASING] = UVZK__BIT(RELEASED),
-    [LOSING] = UVZK__BIT(FINAL) | UVZK__BIT(RELEASED),
-    [RELEASED] = UVZK__BIT(FINAL),
-    [REFUSED] = UVZK__BIT(FINAL),
-    [FINAL] = 0,
-};
-
-static const char *const names[] = {
-    [ASKED] = "ASKED",         [GRANTING] = "GRANTING", [GRANTED] = "GRANTED",
-    [RELEASING] = "RELEASING", [LOSING] = "LOSING",     [RELEASED] = "RELEASED",
-    [REFUSED] = "REFUSED",     [FINAL] = "FINAL",
+static const struct uvzk__state table[] = {
+    [ASKED] = {"ASKED", UVZK__BIT(GRANTING) | UVZK__BIT(REFUSED)},
+    [GRANTING] = {"GRANTING", UVZK__BIT(GRANTED) | UVZK__BIT(ASKED) | UVZK__BIT(REFUSED)},
+    [GRANTED] = {"GRANTED",
+                 UVZK__BIT(RELEASING) | UVZK__BIT(RELEASED) | UVZK__BIT(LOSING)},
+    [RELEASING] = {"RELEASING", UVZK__BIT(RELEASED)},
+    [LOSING] = {"LOSING", UVZK__BIT(FINAL) | UVZK__BIT(RELEASED)},
+    [RELEASED] = {"RELEASED", UVZK__BIT(FINAL)},
+    [REFUSED] = {"REFUSED", UVZK__BIT(FINAL)},
+    [FINAL] = {"FINAL", 0},
 };
 
 const struct uvzk__machine uvzk__acquisition_machine =
-    UVZK__MACHINE("acquisition", names, moves);
+    UVZK__MACHINE("acquisition", table);
 
 /* The only writer of told. */
 static void move(struct uvzk__acquisition *acquisition, enum uvzk__told told)

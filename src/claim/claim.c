@@ -13,19 +13,14 @@
 #define EMPTYING UVZK__CLAIM_EMPTYING
 #define GIVEN_UP UVZK__CLAIM_GIVEN_UP
 
-static const unsigned moves[] = {
-    [ASKING] = UVZK__BIT(HELD) | UVZK__BIT(GIVEN_UP) | UVZK__BIT(EMPTYING),
-    [HELD] = UVZK__BIT(ASKING) | UVZK__BIT(GIVEN_UP),
-    [EMPTYING] = UVZK__BIT(ASKING),
-    [GIVEN_UP] = 0,
+static const struct uvzk__state table[] = {
+    [ASKING] = {"ASKING", UVZK__BIT(HELD) | UVZK__BIT(GIVEN_UP) | UVZK__BIT(EMPTYING)},
+    [HELD] = {"HELD", UVZK__BIT(ASKING) | UVZK__BIT(GIVEN_UP)},
+    [EMPTYING] = {"EMPTYING", UVZK__BIT(ASKING)},
+    [GIVEN_UP] = {"GIVEN_UP", 0},
 };
 
-static const char *const names[] = {[ASKING] = "ASKING",
-                                    [HELD] = "HELD",
-                                    [EMPTYING] = "EMPTYING",
-                                    [GIVEN_UP] = "GIVEN_UP"};
-
-const struct uvzk__machine uvzk__claim_machine = UVZK__MACHINE("claim", names, moves);
+const struct uvzk__machine uvzk__claim_machine = UVZK__MACHINE("claim", table);
 
 /* The only writer of state; the lock counts those that hold. */
 static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)

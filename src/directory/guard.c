@@ -12,17 +12,14 @@
 #define ARMED UVZK__GUARD_ARMED
 #define RESTING UVZK__GUARD_RESTING
 
-static const unsigned moves[] = {
-    [NONE] = UVZK__BIT(ARMING) | UVZK__BIT(RESTING),
-    [ARMING] = UVZK__BIT(ARMED) | UVZK__BIT(NONE),
-    [ARMED] = UVZK__BIT(NONE),
-    [RESTING] = UVZK__BIT(NONE),
+static const struct uvzk__state table[] = {
+    [NONE] = {"NONE", UVZK__BIT(ARMING) | UVZK__BIT(RESTING)},
+    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(NONE)},
+    [ARMED] = {"ARMED", UVZK__BIT(NONE)},
+    [RESTING] = {"RESTING", UVZK__BIT(NONE)},
 };
 
-static const char *const names[] = {
-    [NONE] = "NONE", [ARMING] = "ARMING", [ARMED] = "ARMED", [RESTING] = "RESTING"};
-
-const struct uvzk__machine uvzk__guard_machine = UVZK__MACHINE("guard", names, moves);
+const struct uvzk__machine uvzk__guard_machine = UVZK__MACHINE("guard", table);
 
 /* The only writer of its state. */
 static void move(struct uvzk__contender *contender, enum uvzk__guarding guarding)

@@ -12,27 +12,22 @@
 #define DOOMED UVZK__NODE_DOOMED
 #define GONE UVZK__NODE_GONE
 
-static const unsigned moves[] = {
-    [CREATING] = UVZK__BIT(STANDING) | UVZK__BIT(IDENTIFYING) | UVZK__BIT(PARENTS) |
-                 UVZK__BIT(UNKNOWN) | UVZK__BIT(DOOMED) | UVZK__BIT(GONE),
-    [PARENTS] = UVZK__BIT(CREATING) | UVZK__BIT(GONE),
-    [UNKNOWN] = UVZK__BIT(CREATING) | UVZK__BIT(IDENTIFYING) | UVZK__BIT(DOOMED) |
-                UVZK__BIT(GONE),
-    [IDENTIFYING] =
-        UVZK__BIT(STANDING) | UVZK__BIT(CREATING) | UVZK__BIT(DOOMED) | UVZK__BIT(GONE),
-    [STANDING] = UVZK__BIT(DOOMED) | UVZK__BIT(RESTING) | UVZK__BIT(GONE),
-    [RESTING] = UVZK__BIT(CREATING) | UVZK__BIT(GONE),
-    [DOOMED] = UVZK__BIT(GONE),
-    [GONE] = 0,
+static const struct uvzk__state table[] = {
+    [CREATING] = {"CREATING", UVZK__BIT(STANDING) | UVZK__BIT(IDENTIFYING) |
+                                  UVZK__BIT(PARENTS) | UVZK__BIT(UNKNOWN) |
+                                  UVZK__BIT(DOOMED) | UVZK__BIT(GONE)},
+    [PARENTS] = {"PARENTS", UVZK__BIT(CREATING) | UVZK__BIT(GONE)},
+    [UNKNOWN] = {"UNKNOWN", UVZK__BIT(CREATING) | UVZK__BIT(IDENTIFYING) |
+                                UVZK__BIT(DOOMED) | UVZK__BIT(GONE)},
+    [IDENTIFYING] = {"IDENTIFYING", UVZK__BIT(STANDING) | UVZK__BIT(CREATING) |
+                                        UVZK__BIT(DOOMED) | UVZK__BIT(GONE)},
+    [STANDING] = {"STANDING", UVZK__BIT(DOOMED) | UVZK__BIT(RESTING) | UVZK__BIT(GONE)},
+    [RESTING] = {"RESTING", UVZK__BIT(CREATING) | UVZK__BIT(GONE)},
+    [DOOMED] = {"DOOMED", UVZK__BIT(GONE)},
+    [GONE] = {"GONE", 0},
 };
 
-static const char *const names[] = {
-    [CREATING] = "CREATING",       [PARENTS] = "PARENTS",   [UNKNOWN] = "UNKNOWN",
-    [IDENTIFYING] = "IDENTIFYING", [STANDING] = "STANDING", [RESTING] = "RESTING",
-    [DOOMED] = "DOOMED",           [GONE] = "GONE",
-};
-
-const struct uvzk__machine uvzk__node_machine = UVZK__MACHINE("znode", names, moves);
+const struct uvzk__machine uvzk__node_machine = UVZK__MACHINE("znode", table);
 
 static bool sound(const struct uvzk__node *node)
 {

@@ -18,17 +18,14 @@
 #define ARMING UVZK__PREDECESSOR_ARMING
 #define ARMED UVZK__PREDECESSOR_ARMED
 
-static const unsigned moves[] = {
-    [NONE] = UVZK__BIT(ARMING),
-    [ARMING] = UVZK__BIT(ARMED) | UVZK__BIT(NONE),
-    [ARMED] = UVZK__BIT(NONE),
+static const struct uvzk__state table[] = {
+    [NONE] = {"NONE", UVZK__BIT(ARMING)},
+    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(NONE)},
+    [ARMED] = {"ARMED", UVZK__BIT(NONE)},
 };
 
-static const char *const names[] = {
-    [NONE] = "NONE", [ARMING] = "ARMING", [ARMED] = "ARMED"};
-
 const struct uvzk__machine uvzk__predecessor_machine =
-    UVZK__MACHINE("predecessor's watch", names, moves);
+    UVZK__MACHINE("predecessor's watch", table);
 
 /* The only writer of state. */
 static void move(struct uvzk__queue *queue, enum uvzk__predecessor_state state)

@@ -24,20 +24,16 @@ static struct uvzk__contender *member_at(struct uvzk__link *link)
 #define LISTING UVZK__QUEUE_LISTING
 #define WATCHING UVZK__QUEUE_WATCHING
 
-static const unsigned moves[] = {
-    [IDLE] = UVZK__BIT(MAKING_PARENTS) | UVZK__BIT(LISTING) | UVZK__BIT(WATCHING),
-    [MAKING_PARENTS] = UVZK__BIT(IDLE),
-    [LISTING] = UVZK__BIT(IDLE),
-    [WATCHING] = UVZK__BIT(IDLE),
+static const struct uvzk__state table[] = {
+    [IDLE] = {"IDLE",
+              UVZK__BIT(MAKING_PARENTS) | UVZK__BIT(LISTING) | UVZK__BIT(WATCHING)},
+    [MAKING_PARENTS] = {"MAKING_PARENTS", UVZK__BIT(IDLE)},
+    [LISTING] = {"LISTING", UVZK__BIT(IDLE)},
+    [WATCHING] = {"WATCHING", UVZK__BIT(IDLE)},
 };
 
-static const char *const names[] = {[IDLE] = "IDLE",
-                                    [MAKING_PARENTS] = "MAKING_PARENTS",
-                                    [LISTING] = "LISTING",
-                                    [WATCHING] = "WATCHING"};
-
 const struct uvzk__machine uvzk__queue_machine =
-    UVZK__MACHINE("directory's request", names, moves);
+    UVZK__MACHINE("directory's request", table);
 
 void uvzk__queue_does(struct uvzk__queue *queue, enum uvzk__queue_doing doing)
 {
@@ -49,25 +45,19 @@ bool uvzk__queue_may_ask(const struct uvzk__queue *queue)
     return queue->doing == IDLE && !queue->resting && uvzk__may_send(queue->client);
 }
 
-static const unsigned standing_moves[] = {
-    [UVZK__STRANGER] =
-        UVZK__BIT(UVZK__MEMBER) | UVZK__BIT(UVZK__LEAVING) | UVZK__BIT(UVZK__GONE),
-    [UVZK__MEMBER] = UVZK__BIT(UVZK__HOLDER) | UVZK__BIT(UVZK__LEAVING) |
-                     UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE),
-    [UVZK__HOLDER] = UVZK__BIT(UVZK__MEMBER) | UVZK__BIT(UVZK__LEAVING) |
-                     UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE),
-    [UVZK__LEAVING] = UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE),
-    [UVZK__GONE] = 0,
+static const struct uvzk__state standing_table[] = {
+    [UVZK__STRANGER] = {"STRANGER", UVZK__BIT(UVZK__MEMBER) | UVZK__BIT(UVZK__LEAVING) |
+                                        UVZK__BIT(UVZK__GONE)},
+    [UVZK__MEMBER] = {"MEMBER", UVZK__BIT(UVZK__HOLDER) | UVZK__BIT(UVZK__LEAVING) |
+                                    UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE)},
+    [UVZK__HOLDER] = {"HOLDER", UVZK__BIT(UVZK__MEMBER) | UVZK__BIT(UVZK__LEAVING) |
+                                    UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE)},
+    [UVZK__LEAVING] = {"LEAVING", UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE)},
+    [UVZK__GONE] = {"GONE", 0},
 };
 
-static const char *const standing_names[] = {[UVZK__STRANGER] = "STRANGER",
-                                             [UVZK__MEMBER] = "MEMBER",
-                                             [UVZK__HOLDER] = "HOLDER",
-                                             [UVZK__LEAVING] = "LEAVING",
-                                             [UVZK__GONE] = "GONE"};
-
 const struct uvzk__machine uvzk__standing_machine =
-    UVZK__MACHINE("contender's standing", standing_names, standing_moves);
+    UVZK__MACHINE("contender's standing", standing_table);
 
 /* The only writer of standing. */
 static void stand(struct uvzk__contender *contender, enum uvzk__standing standing)

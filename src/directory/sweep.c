@@ -25,16 +25,13 @@
 #define UNDER_WAY UVZK__SWEEP_UNDER_WAY
 #define SETTLED UVZK__SWEEP_SETTLED
 
-static const unsigned moves[] = {
-    [GATHERING] = UVZK__BIT(UNDER_WAY),
-    [UNDER_WAY] = UVZK__BIT(SETTLED),
-    [SETTLED] = 0,
+static const struct uvzk__state table[] = {
+    [GATHERING] = {"GATHERING", UVZK__BIT(UNDER_WAY)},
+    [UNDER_WAY] = {"UNDER_WAY", UVZK__BIT(SETTLED)},
+    [SETTLED] = {"SETTLED", 0},
 };
 
-static const char *const names[] = {
-    [GATHERING] = "GATHERING", [UNDER_WAY] = "UNDER_WAY", [SETTLED] = "SETTLED"};
-
-const struct uvzk__machine uvzk__sweep_machine = UVZK__MACHINE("sweep", names, moves);
+const struct uvzk__machine uvzk__sweep_machine = UVZK__MACHINE("sweep", table);
 
 struct sweep {
     struct uvzk__rpc rpc;

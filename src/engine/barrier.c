@@ -8,16 +8,13 @@
 #define ASKING UVZK__BARRIER_ASKING
 #define OPEN UVZK__BARRIER_OPEN
 
-static const unsigned moves[] = {
-    [CLOSED] = UVZK__BIT(ASKING),
-    [ASKING] = UVZK__BIT(OPEN) | UVZK__BIT(CLOSED),
-    [OPEN] = UVZK__BIT(CLOSED),
+static const struct uvzk__state table[] = {
+    [CLOSED] = {"CLOSED", UVZK__BIT(ASKING)},
+    [ASKING] = {"ASKING", UVZK__BIT(OPEN) | UVZK__BIT(CLOSED)},
+    [OPEN] = {"OPEN", UVZK__BIT(CLOSED)},
 };
 
-static const char *const names[] = {
-    [CLOSED] = "CLOSED", [ASKING] = "ASKING", [OPEN] = "OPEN"};
-
-const struct uvzk__machine uvzk__barrier_machine = UVZK__MACHINE("barrier", names, moves);
+const struct uvzk__machine uvzk__barrier_machine = UVZK__MACHINE("barrier", table);
 
 /* The only writer of state. */
 static void move(struct uvzk__barrier *barrier, enum uvzk__barrier_state state)

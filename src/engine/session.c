@@ -12,21 +12,19 @@
 #define LOST UVZK_STATE_LOST
 #define CLOSED UVZK_STATE_CLOSED
 
-static const unsigned moves[] = {
-    [LATENT] = UVZK__BIT(CONNECTED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED),
-    [CONNECTED] = UVZK__BIT(SUSPENDED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED),
-    [SUSPENDED] = UVZK__BIT(RECONNECTED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED),
-    [RECONNECTED] = UVZK__BIT(SUSPENDED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED),
-    [LOST] = UVZK__BIT(CONNECTED) | UVZK__BIT(RECONNECTED) | UVZK__BIT(CLOSED),
-    [CLOSED] = 0,
+static const struct uvzk__state table[] = {
+    [LATENT] = {"LATENT", UVZK__BIT(CONNECTED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED)},
+    [CONNECTED] = {"CONNECTED",
+                   UVZK__BIT(SUSPENDED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED)},
+    [SUSPENDED] = {"SUSPENDED",
+                   UVZK__BIT(RECONNECTED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED)},
+    [RECONNECTED] = {"RECONNECTED",
+                     UVZK__BIT(SUSPENDED) | UVZK__BIT(LOST) | UVZK__BIT(CLOSED)},
+    [LOST] = {"LOST", UVZK__BIT(CONNECTED) | UVZK__BIT(RECONNECTED) | UVZK__BIT(CLOSED)},
+    [CLOSED] = {"CLOSED", 0},
 };
 
-static const char *const names[] = {
-    [LATENT] = "LATENT",           [CONNECTED] = "CONNECTED", [SUSPENDED] = "SUSPENDED",
-    [RECONNECTED] = "RECONNECTED", [LOST] = "LOST",           [CLOSED] = "CLOSED",
-};
-
-const struct uvzk__machine uvzk__session_machine = UVZK__MACHINE("session", names, moves);
+const struct uvzk__machine uvzk__session_machine = UVZK__MACHINE("session", table);
 
 void uvzk__session_init(struct uvzk__session *session)
 {

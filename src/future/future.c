@@ -5,17 +5,14 @@
 #define LEAVING UVZK__FUTURE_LEAVING
 #define OVER UVZK__FUTURE_OVER
 
-static const unsigned moves[] = {
-    [PENDING] = UVZK__BIT(HOLDING) | UVZK__BIT(LEAVING) | UVZK__BIT(OVER),
-    [HOLDING] = UVZK__BIT(LEAVING) | UVZK__BIT(OVER),
-    [LEAVING] = UVZK__BIT(OVER),
-    [OVER] = 0,
+static const struct uvzk__state table[] = {
+    [PENDING] = {"PENDING", UVZK__BIT(HOLDING) | UVZK__BIT(LEAVING) | UVZK__BIT(OVER)},
+    [HOLDING] = {"HOLDING", UVZK__BIT(LEAVING) | UVZK__BIT(OVER)},
+    [LEAVING] = {"LEAVING", UVZK__BIT(OVER)},
+    [OVER] = {"OVER", 0},
 };
 
-static const char *const names[] = {
-    [PENDING] = "PENDING", [HOLDING] = "HOLDING", [LEAVING] = "LEAVING", [OVER] = "OVER"};
-
-const struct uvzk__machine uvzk__future_machine = UVZK__MACHINE("future", names, moves);
+const struct uvzk__machine uvzk__future_machine = UVZK__MACHINE("future", table);
 
 /* One who waits. */
 struct then {

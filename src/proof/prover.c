@@ -20,15 +20,13 @@
 #define RESTING UVZK__PROOF_RESTING
 #define ASKING UVZK__PROOF_ASKING
 
-static const unsigned moves[] = {
-    [RESTING] = UVZK__BIT(ASKING),
-    [ASKING] = UVZK__BIT(RESTING),
+static const struct uvzk__state table[] = {
+    [RESTING] = {"RESTING", UVZK__BIT(ASKING)},
+    [ASKING] = {"ASKING", UVZK__BIT(RESTING)},
 };
 
-static const char *const names[] = {[RESTING] = "RESTING", [ASKING] = "ASKING"};
-
 const struct uvzk__machine uvzk__proof_request_machine =
-    UVZK__MACHINE("proof request", names, moves);
+    UVZK__MACHINE("proof request", table);
 
 /* The only writer of request. */
 static void move(struct uvzk__prover *prover, enum uvzk__proof_request request)

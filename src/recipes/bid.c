@@ -9,17 +9,14 @@
 #define COUNTED UVZK__BID_COUNTED
 #define HELD UVZK__BID_HELD
 
-static const unsigned moves[] = {
-    [WAITING] = UVZK__BIT(MADE) | UVZK__BIT(COUNTED) | UVZK__BIT(HELD),
-    [MADE] = UVZK__BIT(WAITING) | UVZK__BIT(COUNTED),
-    [COUNTED] = UVZK__BIT(WAITING) | UVZK__BIT(MADE) | UVZK__BIT(HELD),
-    [HELD] = UVZK__BIT(COUNTED),
+static const struct uvzk__state table[] = {
+    [WAITING] = {"WAITING", UVZK__BIT(MADE) | UVZK__BIT(COUNTED) | UVZK__BIT(HELD)},
+    [MADE] = {"MADE", UVZK__BIT(WAITING) | UVZK__BIT(COUNTED)},
+    [COUNTED] = {"COUNTED", UVZK__BIT(WAITING) | UVZK__BIT(MADE) | UVZK__BIT(HELD)},
+    [HELD] = {"HELD", UVZK__BIT(COUNTED)},
 };
 
-static const char *const names[] = {
-    [WAITING] = "WAITING", [MADE] = "MADE", [COUNTED] = "COUNTED", [HELD] = "HELD"};
-
-const struct uvzk__machine uvzk__bid_machine = UVZK__MACHINE("bid", names, moves);
+const struct uvzk__machine uvzk__bid_machine = UVZK__MACHINE("bid", table);
 
 /* The only writer of state. What it is already it stays. */
 static void move(struct uvzk__bid *bid, enum uvzk__bid_state state)

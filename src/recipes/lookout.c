@@ -27,16 +27,13 @@ struct uvzk__lookout {
     uint8_t doing;    /* enum doing */
 };
 
-static const unsigned moves[] = {
-    [IDLE] = UVZK__BIT(ARMING),
-    [ARMING] = UVZK__BIT(ARMED),
-    [ARMED] = UVZK__BIT(IDLE),
+static const struct uvzk__state table[] = {
+    [IDLE] = {"IDLE", UVZK__BIT(ARMING)},
+    [ARMING] = {"ARMING", UVZK__BIT(ARMED)},
+    [ARMED] = {"ARMED", UVZK__BIT(IDLE)},
 };
 
-static const char *const names[] = {
-    [IDLE] = "IDLE", [ARMING] = "ARMING", [ARMED] = "ARMED"};
-
-const struct uvzk__machine uvzk__lookout_machine = UVZK__MACHINE("lookout", names, moves);
+const struct uvzk__machine uvzk__lookout_machine = UVZK__MACHINE("lookout", table);
 
 /* The only writer of doing. */
 static void does(struct uvzk__lookout *lookout, enum doing doing)

@@ -16,23 +16,17 @@
 #define LOSING UVZK__MEMBER_LOSING
 #define OVER UVZK__MEMBER_OVER
 
-static const unsigned moves[] = {
-    [IDLE] = UVZK__BIT(ASKED),
-    [ASKED] = UVZK__BIT(GRANTED) | UVZK__BIT(OVER),
-    [GRANTED] = UVZK__BIT(LETTING_GO) | UVZK__BIT(LOSING),
-    [LETTING_GO] = UVZK__BIT(OVER),
-    [LOSING] = UVZK__BIT(OVER),
-    [OVER] = 0,
-};
-
-static const char *const names[] = {
-    [IDLE] = "IDLE",       [ASKED] = "ASKED",
-    [GRANTED] = "GRANTED", [LETTING_GO] = "LETTING_GO",
-    [LOSING] = "LOSING",   [OVER] = "OVER",
+static const struct uvzk__state table[] = {
+    [IDLE] = {"IDLE", UVZK__BIT(ASKED)},
+    [ASKED] = {"ASKED", UVZK__BIT(GRANTED) | UVZK__BIT(OVER)},
+    [GRANTED] = {"GRANTED", UVZK__BIT(LETTING_GO) | UVZK__BIT(LOSING)},
+    [LETTING_GO] = {"LETTING_GO", UVZK__BIT(OVER)},
+    [LOSING] = {"LOSING", UVZK__BIT(OVER)},
+    [OVER] = {"OVER", 0},
 };
 
 const struct uvzk__machine uvzk__member_machine =
-    UVZK__MACHINE("multi lock's member", names, moves);
+    UVZK__MACHINE("multi lock's member", table);
 
 struct member {
     uvzk_hold_t request; /* first: it is the request's own */

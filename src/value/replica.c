@@ -19,17 +19,14 @@
 #define ARMING UVZK__REPLICA_ARMING
 #define ARMED UVZK__REPLICA_ARMED
 
-static const unsigned watch_moves[] = {
-    [UNWATCHED] = UVZK__BIT(ARMING),
-    [ARMING] = UVZK__BIT(ARMED) | UVZK__BIT(UNWATCHED),
-    [ARMED] = UVZK__BIT(UNWATCHED),
+static const struct uvzk__state watch_table[] = {
+    [UNWATCHED] = {"UNWATCHED", UVZK__BIT(ARMING)},
+    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(UNWATCHED)},
+    [ARMED] = {"ARMED", UVZK__BIT(UNWATCHED)},
 };
 
-static const char *const watch_names[] = {
-    [UNWATCHED] = "UNWATCHED", [ARMING] = "ARMING", [ARMED] = "ARMED"};
-
 const struct uvzk__machine uvzk__replica_watch_machine =
-    UVZK__MACHINE("replica's watch", watch_names, watch_moves);
+    UVZK__MACHINE("replica's watch", watch_table);
 
 /* The only writer of watching. */
 static void move_watch(struct uvzk__replica *replica,
@@ -275,22 +272,17 @@ static void no_answer(struct uvzk__replica *replica, int status)
     }
 }
 
-static const unsigned moves[] = {
-    [UVZK__REPLICA_IDLE] = UVZK__BIT(UVZK__REPLICA_READING) |
-                           UVZK__BIT(UVZK__REPLICA_SEEDING) |
-                           UVZK__BIT(UVZK__REPLICA_LOOKING),
-    [UVZK__REPLICA_READING] = UVZK__BIT(UVZK__REPLICA_IDLE),
-    [UVZK__REPLICA_SEEDING] = UVZK__BIT(UVZK__REPLICA_IDLE),
-    [UVZK__REPLICA_LOOKING] = UVZK__BIT(UVZK__REPLICA_IDLE),
+static const struct uvzk__state table[] = {
+    [UVZK__REPLICA_IDLE] = {"IDLE", UVZK__BIT(UVZK__REPLICA_READING) |
+                                        UVZK__BIT(UVZK__REPLICA_SEEDING) |
+                                        UVZK__BIT(UVZK__REPLICA_LOOKING)},
+    [UVZK__REPLICA_READING] = {"READING", UVZK__BIT(UVZK__REPLICA_IDLE)},
+    [UVZK__REPLICA_SEEDING] = {"SEEDING", UVZK__BIT(UVZK__REPLICA_IDLE)},
+    [UVZK__REPLICA_LOOKING] = {"LOOKING", UVZK__BIT(UVZK__REPLICA_IDLE)},
 };
 
-static const char *const names[] = {[UVZK__REPLICA_IDLE] = "IDLE",
-                                    [UVZK__REPLICA_READING] = "READING",
-                                    [UVZK__REPLICA_SEEDING] = "SEEDING",
-                                    [UVZK__REPLICA_LOOKING] = "LOOKING"};
-
 const struct uvzk__machine uvzk__replica_machine =
-    UVZK__MACHINE("replica's request", names, moves);
+    UVZK__MACHINE("replica's request", table);
 
 /* The only writer of doing. */
 static void does(struct uvzk__replica *replica, enum uvzk__replica_doing doing)

@@ -8,20 +8,15 @@
 #define REREADING UVZK__SET_REREADING
 #define DECIDED UVZK__SET_DECIDED
 
-static const unsigned moves[] = {
-    [WAITING] = UVZK__BIT(SENT) | UVZK__BIT(DECIDED),
-    [SENT] = UVZK__BIT(WAITING) | UVZK__BIT(REREADING) | UVZK__BIT(DECIDED),
-    [REREADING] = UVZK__BIT(DECIDED),
-    [DECIDED] = 0,
+static const struct uvzk__state table[] = {
+    [WAITING] = {"WAITING", UVZK__BIT(SENT) | UVZK__BIT(DECIDED)},
+    [SENT] = {"SENT", UVZK__BIT(WAITING) | UVZK__BIT(REREADING) | UVZK__BIT(DECIDED)},
+    [REREADING] = {"REREADING", UVZK__BIT(DECIDED)},
+    [DECIDED] = {"DECIDED", 0},
 };
 
-static const char *const names[] = {[WAITING] = "WAITING",
-                                    [SENT] = "SENT",
-                                    [REREADING] = "REREADING",
-                                    [DECIDED] = "DECIDED"};
-
 const struct uvzk__machine uvzk__value_set_machine =
-    UVZK__MACHINE("set of a shared value", names, moves);
+    UVZK__MACHINE("set of a shared value", table);
 
 /* The only writer of state. */
 static void move(struct uvzk__value_set *set, enum uvzk__value_set_state state)

@@ -50,15 +50,16 @@ static void draw(const struct uvzk__machine *machine, const char *header)
 {
     printf("\n## %s\n\n`%s` says what moves it.\n\n```mermaid\nstateDiagram-v2\n",
            machine->name, header);
-    printf("    [*] --> %s\n", machine->states[0]);
+    printf("    [*] --> %s\n", machine->states[0].name);
     for (size_t from = 0; from < machine->count; from++) {
         for (size_t to = 0; to < machine->count; to++) {
-            if (machine->moves[from] & UVZK__BIT(to)) {
-                printf("    %s --> %s\n", machine->states[from], machine->states[to]);
+            if (machine->states[from].moves & UVZK__BIT(to)) {
+                printf("    %s --> %s\n", machine->states[from].name,
+                       machine->states[to].name);
             }
         }
-        if (machine->moves[from] == 0 && machine->states[from] != NULL) {
-            printf("    %s --> [*]\n", machine->states[from]);
+        if (machine->states[from].moves == 0 && machine->states[from].name != NULL) {
+            printf("    %s --> [*]\n", machine->states[from].name);
         }
     }
     printf("```\n");
