@@ -14,6 +14,8 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__future_machine = UVZK__MACHINE("future", table);
 
+const struct uvzk__future_kind uvzk__future_plain = {0};
+
 /* One who waits. */
 struct then {
     struct uvzk__link link;

@@ -65,6 +65,9 @@ struct uvzk__future {
     bool named;                 /* as a part, in a call that combines */
 };
 
+/* Of a call that cannot be taken back, and of which nothing is kept but its status. */
+extern const struct uvzk__future_kind uvzk__future_plain;
+
 /* Of a client. */
 struct uvzk__futures {
     struct uvzk__link all;

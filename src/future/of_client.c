@@ -79,8 +79,6 @@ struct revoking {
     uvzk_revoke_t request;
 };
 
-static const struct uvzk__future_kind revoking = {0};
-
 static void revoked(uvzk_revoke_t *request, int status)
 {
     uvzk__future_over(&UVZK__CONTAINER_OF(request, struct revoking, request)->future,
@@ -91,7 +89,8 @@ int uvzk_client_revoke_future(uvzk_client_t *client, uvzk_future_t *shell,
                               const char *node_path)
 {
     struct uvzk__future *future;
-    int status = uvzk__future_new(shell, &revoking, sizeof(struct revoking), &future);
+    int status =
+        uvzk__future_new(shell, &uvzk__future_plain, sizeof(struct revoking), &future);
 
     if (status != 0) {
         return status;

@@ -6,8 +6,6 @@
 
 /* ------------------------------------------------------------------- release */
 
-static const struct uvzk__future_kind releasing = {0};
-
 /* A hold that is being released knows the future of that. */
 static void released(uvzk_hold_t *hold, int status)
 {
@@ -17,7 +15,7 @@ static void released(uvzk_hold_t *hold, int status)
 int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *shell)
 {
     struct uvzk__future *future;
-    int status = uvzk__future_new(shell, &releasing, sizeof(*future), &future);
+    int status = uvzk__future_new(shell, &uvzk__future_plain, sizeof(*future), &future);
 
     if (status != 0) {
         return status;
@@ -36,8 +34,6 @@ struct verifying {
     uvzk_verify_t request;
 };
 
-static const struct uvzk__future_kind verifying = {0};
-
 static void verified(uvzk_verify_t *request, int status)
 {
     uvzk__future_over(&UVZK__CONTAINER_OF(request, struct verifying, request)->future,
@@ -47,7 +43,8 @@ static void verified(uvzk_verify_t *request, int status)
 int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *shell)
 {
     struct uvzk__future *future;
-    int status = uvzk__future_new(shell, &verifying, sizeof(struct verifying), &future);
+    int status =
+        uvzk__future_new(shell, &uvzk__future_plain, sizeof(struct verifying), &future);
 
     if (status != 0) {
         return status;

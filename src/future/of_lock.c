@@ -132,8 +132,6 @@ int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *shell,
 
 /* ---------------------------------------------------------------------- close */
 
-static const struct uvzk__future_kind closing = {0};
-
 /* A lock that is closing knows the future of that. */
 static void closed(uvzk_lock_t *lock)
 {
@@ -143,7 +141,7 @@ static void closed(uvzk_lock_t *lock)
 int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *shell)
 {
     struct uvzk__future *future;
-    int status = uvzk__future_new(shell, &closing, sizeof(*future), &future);
+    int status = uvzk__future_new(shell, &uvzk__future_plain, sizeof(*future), &future);
 
     if (status != 0) {
         return status;

@@ -9,8 +9,6 @@ struct setting {
     uvzk_set_t request;
 };
 
-static const struct uvzk__future_kind setting = {0};
-
 static void was_set(uvzk_set_t *request, int status)
 {
     uvzk__future_over(&UVZK__CONTAINER_OF(request, struct setting, request)->future,
@@ -21,7 +19,8 @@ static void was_set(uvzk_set_t *request, int status)
 static int new_setting(uvzk_future_t *shell, struct uvzk__future **future,
                        uvzk_set_t **request)
 {
-    int status = uvzk__future_new(shell, &setting, sizeof(struct setting), future);
+    int status =
+        uvzk__future_new(shell, &uvzk__future_plain, sizeof(struct setting), future);
 
     if (status == 0) {
         *request = &UVZK__CONTAINER_OF(*future, struct setting, future)->request;
@@ -93,8 +92,6 @@ int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count, uvzk_future_t *
 
 /* ---------------------------------------------------------------------- close */
 
-static const struct uvzk__future_kind closing = {0};
-
 /* What is closing knows the future of that. */
 static void value_closed(uvzk_shared_value_t *value)
 {
@@ -109,7 +106,7 @@ static void count_closed(uvzk_shared_count_t *count)
 int uvzk_shared_value_close_future(uvzk_shared_value_t *value, uvzk_future_t *shell)
 {
     struct uvzk__future *future;
-    int status = uvzk__future_new(shell, &closing, sizeof(*future), &future);
+    int status = uvzk__future_new(shell, &uvzk__future_plain, sizeof(*future), &future);
 
     if (status != 0) {
         return status;
@@ -124,7 +121,7 @@ int uvzk_shared_value_close_future(uvzk_shared_value_t *value, uvzk_future_t *sh
 int uvzk_shared_count_close_future(uvzk_shared_count_t *count, uvzk_future_t *shell)
 {
     struct uvzk__future *future;
-    int status = uvzk__future_new(shell, &closing, sizeof(*future), &future);
+    int status = uvzk__future_new(shell, &uvzk__future_plain, sizeof(*future), &future);
 
     if (status != 0) {
         return status;
