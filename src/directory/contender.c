@@ -191,7 +191,7 @@ void uvzk__contender_made(struct uvzk__contender *contender, int status, const c
         } else {
             status = UVZK_EZOOKEEPER; /* it stands somewhere: search for it */
         }
-        uvzk__queue_set_fresh(contender->queue, false);
+        uvzk__queue_set_just_made(contender->queue, false);
     }
     uvzk__node_created(&contender->node, status, place);
     uvzk__contender_follow(contender);
@@ -227,7 +227,7 @@ void uvzk__contender_sent(struct uvzk__contender *contender)
     contender->reigned = false;
     contender->create_stamp = client->submissions.stamp;
     uvzk__node_sent(&contender->node);
-    if (client->tuning & UVZK__TUNE_PIPELINE && !queue->fresh) {
+    if (client->tuning & UVZK__TUNE_PIPELINE && !queue->just_made) {
         uvzk__freshness_wanted(queue, client->submissions.stamp);
         uvzk__queue_touch(queue);
     }

@@ -50,7 +50,7 @@ static void session_ended(struct uvzk__queue *queue)
     watches_lost(queue);
     uvzk__foreigners_clear(queue);
     uvzk__freshness_waived(queue);
-    uvzk__queue_set_fresh(queue, false);
+    uvzk__queue_set_just_made(queue, false);
 }
 
 void uvzk__directories_watches_lost(struct uvzk__client *client)

@@ -91,7 +91,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
         scout_back(queue, true);
     }
     if (stands && queue->path[length] == '\0') {
-        uvzk__queue_set_fresh(queue, status == 0);
+        uvzk__queue_set_just_made(queue, status == 0);
         parents_made(queue);
     } else if (stands) {
         going_on = make_parent(queue, uvzk__path_next_length(queue->path, length));

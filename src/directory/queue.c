@@ -317,9 +317,9 @@ bool uvzk__queue_finds_stranger(const struct uvzk__queue *queue,
     return false;
 }
 
-void uvzk__queue_set_fresh(struct uvzk__queue *queue, bool fresh)
+void uvzk__queue_set_just_made(struct uvzk__queue *queue, bool just_made)
 {
-    queue->fresh = fresh;
+    queue->just_made = just_made;
 }
 
 void uvzk__queue_set_crowded(struct uvzk__queue *queue, bool crowded)

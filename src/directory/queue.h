@@ -43,12 +43,11 @@ struct uvzk__queue {
     struct uvzk__foreigners foreigners;
     uint64_t sweep_stamp; /* the last sweep that guards this queue */
     struct uvzk__departures departures;
-    uint64_t
-        reign_stamp; /* client->submissions.stamp when it came to be ours, leases.h */
+    uint64_t reign_stamp; /* of submissions, when it came to be ours, leases.h */
     struct uvzk__tallies tallies;
     uint8_t doing;   /* enum uvzk__queue_doing, queue.h */
     bool crowded;    /* the taker waits for others' leases to go */
-    bool fresh;      /* we have just made the directory: nobody is in it */
+    bool just_made;  /* we have just made the directory: nobody is in it */
     bool unreadable; /* its nodes' ACL forbids to check that they stand */
     bool resting;    /* after a failed request */
 };
@@ -129,7 +128,7 @@ static inline bool uvzk__queue_has_stranger(const struct uvzk__queue *queue,
 }
 
 /* We have just made the directory, nobody is in it; or nobody knows. */
-void uvzk__queue_set_fresh(struct uvzk__queue *, bool fresh);
+void uvzk__queue_set_just_made(struct uvzk__queue *, bool just_made);
 /* The taker waits for others' leases to go. */
 void uvzk__queue_set_crowded(struct uvzk__queue *, bool crowded);
 /* Its nodes' ACL forbids to check that they stand. */

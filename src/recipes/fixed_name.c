@@ -31,7 +31,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__answered(contender->client, rpc, reply->status, true);
     uvzk__contender_pin(contender);
     if (reply->status == 0) {
-        uvzk__queue_set_fresh(contender->queue, false);
+        uvzk__queue_set_just_made(contender->queue, false);
         uvzk__driven_gets(contender);
     }
     uvzk__node_created(&contender->node, taken ? UVZK_ENOTSENT : reply->status, place);

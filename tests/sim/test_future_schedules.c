@@ -45,7 +45,7 @@ struct slot {
 
 static struct stage stage;
 static uvzk_client_t *client;
-static uvzk_mutex_t ours[LOCKS], theirs[LOCKS];
+static uvzk_mutex_t ours[LOCKS], twins[LOCKS];
 static bool is_open[LOCKS];
 static struct slot slots[FUTURES];
 static struct waiter *waiters;
@@ -197,14 +197,14 @@ static void acquire(struct slot *slot)
 {
     uvzk_acquire_options_t options;
     uint64_t lock = chance(LOCKS);
-    bool theirs_too = chance(3) == 0;
+    bool of_a_twin = chance(3) == 0;
 
     uvzk_acquire_options_init(&options);
     if (chance(4) == 0) {
         options.timeout_ms = (int64_t)chance(300);
     }
-    if (theirs_too || is_open[lock]) {
-        (void)uvzk_lock_acquire_future(theirs_too ? &theirs[lock] : &ours[lock],
+    if (of_a_twin || is_open[lock]) {
+        (void)uvzk_lock_acquire_future(of_a_twin ? &twins[lock] : &ours[lock],
                                        &slot->future, &options, on_lost);
     }
 }
@@ -340,7 +340,7 @@ static void open_stage(void)
     char path[16];
 
     memset(ours, 0, sizeof(ours));
-    memset(theirs, 0, sizeof(theirs));
+    memset(twins, 0, sizeof(twins));
     memset(slots, 0, sizeof(slots));
     stage_open(&stage, &options);
     client = &stage.seats[0].client;
@@ -348,7 +348,7 @@ static void open_stage(void)
         (void)snprintf(path, sizeof(path), "/f/%d", i);
         assert_int_equal(uvzk_mutex_init(client, &ours[i], path), 0);
         /* the same client, as two locks on one path are two locks */
-        assert_int_equal(uvzk_mutex_init(client, &theirs[i], path), 0);
+        assert_int_equal(uvzk_mutex_init(client, &twins[i], path), 0);
         is_open[i] = true;
     }
     for (int i = 0; i < FUTURES; i++) {
