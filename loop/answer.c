@@ -17,7 +17,7 @@ static struct uvzk__request *request_of(const void *data)
 
 static void hop(struct uvzk__request *request, int code)
 {
-    request->code = code;
+    uvzk__request_answered(request, code);
     uvzk__hop_push(&request->handle->port->hop, &request->landing, request->arrive);
 }
 
@@ -52,10 +52,11 @@ void uvzk__answer_multi(int rc, const void *data)
 {
     struct uvzk__request *request = request_of(data);
     if (rc == ZOK) {
+        const char **made = request->made;
         for (size_t i = 0; i < request->op_count; i++) {
-            request->made[i] = request->results[i].value;
+            made[i] = request->results[i].value;
         }
-        request->reply.made = request->made;
+        request->reply.made = made;
     } else if (uvzk__error_of_reply(rc) != UVZK_ECONNLOSS) {
         request->reply.failed_op = failed_op(request);
     }
@@ -79,11 +80,12 @@ void uvzk__answer_data(int rc, const char *value, int length, const struct Stat 
     if (rc == ZOK) {
         size_t size = length > 0 ? (size_t)length : 0;
         copy_stat(request, stat);
-        request->memory = uvzk__memdup(size > 0 ? value : "", size);
-        if (request->memory == NULL) {
+        const void *copy =
+            uvzk__request_keeps(request, uvzk__memdup(size > 0 ? value : "", size));
+        if (copy == NULL) {
             request->reply.status = UV_ENOMEM;
         } else {
-            request->reply.data = request->memory;
+            request->reply.data = copy;
             request->reply.data_length = size;
         }
     }
@@ -98,7 +100,7 @@ static int copy_names(struct uvzk__request *request, const struct String_vector 
     for (size_t i = 0; i < count; i++) {
         size += strlen(names->data[i]) + 1;
     }
-    const char **pointers = uvzk__malloc(size);
+    const char **pointers = uvzk__request_keeps(request, uvzk__malloc(size));
     if (pointers == NULL) {
         return UV_ENOMEM;
     }
@@ -109,7 +111,6 @@ static int copy_names(struct uvzk__request *request, const struct String_vector 
         pointers[i] = text;
         text += length;
     }
-    request->memory = pointers;
     request->reply.names = pointers;
     request->reply.name_count = count;
     return 0;

@@ -206,7 +206,7 @@ static void free_handle(struct uvzk__handle *handle)
     pthread_mutex_destroy(&handle->mutex);
     uvzk__free(handle->servers);
     uvzk__free(handle);
-    port->handles--;
+    uvzk__zk_port_unpin(port);
     port->handle_user->freed(port);
 }
 
@@ -236,7 +236,7 @@ static void begin_close(struct uvzk__handle *handle)
 {
     move(handle, CLOSING);
     if (handle->port->draining == handle) {
-        handle->port->draining = NULL;
+        uvzk__zk_port_drains(handle->port, NULL);
     }
     uv_queue_work(handle->port->loop, &handle->work, close_work, close_done);
 }
@@ -248,7 +248,7 @@ void uvzk__handle_end(struct uvzk__handle *handle, bool drain)
         uv_cancel((uv_req_t *)&handle->work);
     } else if (drain && handle->state == CONNECTED && handle->in_flight > 0) {
         move(handle, DRAINING);
-        handle->port->draining = handle;
+        uvzk__zk_port_drains(handle->port, handle);
     } else {
         begin_close(handle);
     }
@@ -362,6 +362,6 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
     uvzk__list_init(&handle->sent);
     uvzk__list_init(&handle->watched);
     uvzk__list_init(&handle->severed);
-    port->handles++;
+    uvzk__zk_port_pin(port);
     return handle;
 }

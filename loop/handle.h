@@ -123,6 +123,25 @@ void uvzk__handle_stop_draining(struct uvzk__handle *handle);
 /* Ends it as if its session had expired: the port hears of it later. */
 void uvzk__handle_abandon(struct uvzk__handle *handle);
 
+/* The C client has taken a request; and: one has come back, with an answer of the servers
+ * on this connection or without. */
+static inline void uvzk__handle_gave(struct uvzk__handle *handle)
+{
+    handle->in_flight++;
+    handle->asked = true;
+}
+static inline void uvzk__handle_got(struct uvzk__handle *handle, bool answered)
+{
+    handle->in_flight--;
+    handle->answered |= answered;
+}
+
+/* Its end is about to be told: what is submitted meanwhile is replied so. */
+static inline void uvzk__handle_ending(struct uvzk__handle *handle, int status)
+{
+    handle->end_status = status;
+}
+
 /* A request has come back. */
 void uvzk__handle_drained(struct uvzk__handle *handle);
 

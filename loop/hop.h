@@ -4,6 +4,7 @@
 #define UVZK_HOP_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <uv.h>
 
 #include "base/list.h"
@@ -24,6 +25,11 @@ struct uvzk__hop {
     struct uvzk__link entries;
     uv_async_t *async; /* NULL until the hop is attached to a loop */
 };
+
+static inline bool uvzk__hop_is_attached(const struct uvzk__hop *hop)
+{
+    return hop->async != NULL;
+}
 
 /* 0 or UV_ENOMEM. */
 int uvzk__hop_init(struct uvzk__hop *hop);

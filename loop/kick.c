@@ -5,7 +5,7 @@
 
 void uvzk__kick(struct uvzk__zk_port *port)
 {
-    if (!port->finishing && port->hop.async != NULL) {
+    if (!port->finishing && uvzk__hop_is_attached(&port->hop)) {
         uv_async_send(&port->stand->async);
     }
 }

@@ -36,7 +36,7 @@ void uvzk__outstanding_settle(struct uvzk__rpc *rpc, int status,
 static bool abandon_request(struct uvzk__request *request)
 {
     bool sent = request->sent;
-    request->rpc = NULL;
+    uvzk__request_outlives(request);
     if (request->watching != NULL) {
         uvzk__registration_sever(request->watching);
     }

@@ -14,6 +14,11 @@ struct uvzk__outstanding {
     size_t count;
 };
 
+static inline bool uvzk__outstanding_is_empty(const struct uvzk__outstanding *outstanding)
+{
+    return outstanding->first == NULL;
+}
+
 void uvzk__outstanding_add(struct uvzk__outstanding *outstanding, struct uvzk__rpc *rpc,
                            struct uvzk__port *port);
 

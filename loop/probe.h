@@ -27,6 +27,24 @@ struct uvzk__probe {
     unsigned char answer[41];
 };
 
+/* -1: none. */
+static inline int uvzk__probe_socket(const struct uvzk__probe *probe)
+{
+    return probe->fd;
+}
+
+/* Of OUT_OF_REACH, libuv's. */
+static inline int uvzk__probe_error(const struct uvzk__probe *probe)
+{
+    return probe->error;
+}
+
+/* It was not even begun, and why. */
+static inline void uvzk__probe_failed(struct uvzk__probe *probe, int error)
+{
+    probe->error = error;
+}
+
 /* Begins to connect. UNDER_WAY: fd is to be watched for writing. */
 enum uvzk__verdict uvzk__probe_begin(struct uvzk__probe *probe,
                                      const struct uvzk__address *address);

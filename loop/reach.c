@@ -59,7 +59,7 @@ static void replace(struct uvzk__zk_port *port)
         return;
     }
     uvzk__registration_sever_all(old);
-    port->handle = successor;
+    uvzk__zk_port_takes(port, successor);
     port->reach.leaving = old;
     uvzk__handle_end(old, false);
 }

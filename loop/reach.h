@@ -24,6 +24,12 @@ struct uvzk__reach {
     bool strangers;               /* only servers unknown to the handle answered */
 };
 
+/* A search has been begun, and is not closed. */
+static inline bool uvzk__reach_is_searching(const struct uvzk__reach *reach)
+{
+    return reach->search != NULL;
+}
+
 /* The port's handle is to be opened. 0, UV_ENOMEM, UV_EMFILE, ... */
 int uvzk__reach_open(struct uvzk__zk_port *port);
 /* It is open, or was connected, and is not connected. */

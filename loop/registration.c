@@ -24,7 +24,7 @@ bool uvzk__registration_new(struct uvzk__request *request, struct uvzk__watch *w
         request->kind == UVZK__RPC_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
     memcpy(registration->path, path, size);
     uvzk__list_append(&request->handle->watched, &registration->link);
-    request->watching = registration;
+    uvzk__request_watches(request, registration, false);
     watch->armed = registration;
     return true;
 }
@@ -53,7 +53,7 @@ void uvzk__registration_sever(struct uvzk__registration *registration)
 void uvzk__registration_answered(struct uvzk__request *request, bool armed)
 {
     struct uvzk__registration *registration = request->watching;
-    request->watching = NULL;
+    uvzk__request_watches(request, NULL, false);
     registration->request = NULL;
     registration->present = armed;
     release(registration);
@@ -62,12 +62,11 @@ void uvzk__registration_answered(struct uvzk__request *request, bool armed)
 /* A request by which the server forgets the watch. */
 static bool add_removal(struct uvzk__registration *watching)
 {
-    struct uvzk__request *request = uvzk__request_new(watching->handle, 0);
+    struct uvzk__request *request = uvzk__request_new(watching->handle, NULL, 0);
     if (request == NULL) {
         return false;
     }
-    request->removal = true;
-    request->watching = watching;
+    uvzk__request_watches(request, watching, true);
     watching->removals++;
     return true;
 }

@@ -3,11 +3,14 @@
 #include "base/memory.h"
 #include "handle.h"
 
-struct uvzk__request *uvzk__request_new(struct uvzk__handle *handle, size_t name_size)
+struct uvzk__request *uvzk__request_new(struct uvzk__handle *handle,
+                                        struct uvzk__rpc *rpc, size_t name_size)
 {
     struct uvzk__request *request = uvzk__calloc(1, sizeof(*request) + name_size);
     if (request != NULL) {
         request->handle = handle;
+        request->rpc = rpc;
+        request->kind = rpc == NULL ? 0 : rpc->kind;
         request->reply.failed_op = SIZE_MAX;
         request->name_size = name_size;
         uvzk__list_append(&handle->waiting, &request->link);

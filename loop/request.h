@@ -42,8 +42,68 @@ struct uvzk__request {
     char name[]; /* CREATE: name_size bytes, so that it cannot fail afterwards */
 };
 
-/* Behind those that wait on the handle. NULL: out of memory. */
-struct uvzk__request *uvzk__request_new(struct uvzk__handle *handle, size_t name_size);
+/* Behind those that wait on the handle. rpc: NULL for one of our own. NULL: out of
+ * memory. */
+struct uvzk__request *uvzk__request_new(struct uvzk__handle *handle,
+                                        struct uvzk__rpc *rpc, size_t name_size);
+
+/* ------------------------------------------------------------------------ on the loop */
+
+/* It arms this watch, or removes it; NULL: neither any more. */
+static inline void uvzk__request_watches(struct uvzk__request *request,
+                                         struct uvzk__registration *watching,
+                                         bool removal)
+{
+    request->watching = watching;
+    request->removal = removal;
+}
+
+/* Our own, ahead of a multi. */
+static inline void uvzk__request_is_probe(struct uvzk__request *request)
+{
+    request->probe = true;
+}
+
+/* The C client has it, on this connection; or has not taken it. */
+static inline void uvzk__request_sent(struct uvzk__request *request, unsigned connection)
+{
+    request->connection = connection;
+    request->sent = true;
+}
+static inline void uvzk__request_not_taken(struct uvzk__request *request)
+{
+    request->sent = false;
+}
+
+/* Its rpc has been replied without it. */
+static inline void uvzk__request_outlives(struct uvzk__request *request)
+{
+    request->rpc = NULL;
+}
+
+/* A multi of so many operations, with memory for its outcome. */
+static inline void uvzk__request_carries(struct uvzk__request *request,
+                                         zoo_op_result_t *results, const char **made,
+                                         size_t op_count)
+{
+    request->results = results;
+    request->made = made;
+    request->op_count = op_count;
+}
+
+/* Memory that is freed with it. */
+static inline void *uvzk__request_keeps(struct uvzk__request *request, void *memory)
+{
+    request->memory = memory;
+    return memory;
+}
+
+/* ---------------------------------------------------------------------- by a completion */
+
+static inline void uvzk__request_answered(struct uvzk__request *request, int code)
+{
+    request->code = code;
+}
 void uvzk__request_free(struct uvzk__request *request);
 
 #endif

@@ -225,16 +225,13 @@ static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc
     if (rpc->op_count > INT_MAX) {
         return ZBADARGUMENTS;
     }
-    request->memory = lay_out(&multi, rpc);
-    if (request->memory == NULL) {
+    if (uvzk__request_keeps(request, lay_out(&multi, rpc)) == NULL) {
         return ZSYSTEMERROR;
     }
     for (size_t i = 0; i < rpc->op_count; i++) {
         fill_op(&multi, i, &rpc->ops[i]);
     }
-    request->results = multi.results;
-    request->made = multi.made;
-    request->op_count = rpc->op_count;
+    uvzk__request_carries(request, multi.results, multi.made, rpc->op_count);
     if (zoo_state(zh) != ZOO_CONNECTED_STATE) {
         return ZINVALIDSTATE;
     }

@@ -126,7 +126,7 @@ static const char *reason(const struct target *target)
 {
     switch (target->verdict) {
     case UVZK__OUT_OF_REACH:
-        return uv_strerror(target->probe.error);
+        return uv_strerror(uvzk__probe_error(&target->probe));
     case UVZK__NO_ANSWER:
         return "no answer";
     case UVZK__HUNG_UP:
@@ -167,7 +167,7 @@ static uint32_t doubled(uint32_t ms, uint32_t most)
 static void end_probe(struct uvzk__search *search, struct target *target)
 {
     if (target->probed) {
-        uvzk__sockets_forget(&search->sockets, target->probe.fd);
+        uvzk__sockets_forget(&search->sockets, uvzk__probe_socket(&target->probe));
         uvzk__probe_end(&target->probe);
         target->probed = false;
     }
@@ -202,8 +202,9 @@ static void begin_probe(struct uvzk__search *search, struct target *target)
     target->probed = true;
     target->moment = uvzk_now() + target->patience_ms;
     if (verdict == UVZK__UNDER_WAY &&
-        uvzk__sockets_watch(&search->sockets, target->probe.fd, false, true) < 0) {
-        target->probe.error = UV_ENOMEM;
+        uvzk__sockets_watch(&search->sockets, uvzk__probe_socket(&target->probe), false,
+                            true) < 0) {
+        uvzk__probe_failed(&target->probe, UV_ENOMEM);
         verdict = UVZK__OUT_OF_REACH;
     }
     if (verdict != UVZK__UNDER_WAY) {
@@ -215,7 +216,8 @@ static void step_probe(struct uvzk__search *search, struct target *target)
 {
     enum uvzk__verdict verdict = uvzk__probe_step(&target->probe);
     if (verdict == UVZK__UNDER_WAY) {
-        (void)uvzk__sockets_watch(&search->sockets, target->probe.fd, true, false);
+        (void)uvzk__sockets_watch(&search->sockets, uvzk__probe_socket(&target->probe),
+                                  true, false);
     } else {
         settle(search, target, verdict);
     }
@@ -481,7 +483,8 @@ static void ready(struct uvzk__sockets *sockets, int fd, bool readable, bool wri
     struct uvzk__search *search =
         UVZK__CONTAINER_OF(sockets, struct uvzk__search, sockets);
     for (size_t i = 0; i < search->target_count; i++) {
-        if (search->targets[i].probed && search->targets[i].probe.fd == fd) {
+        if (search->targets[i].probed &&
+            uvzk__probe_socket(&search->targets[i].probe) == fd) {
             step_probe(search, &search->targets[i]);
             plan(search);
             return;

@@ -23,12 +23,10 @@ bool uvzk__window_add(struct uvzk__handle *handle, struct uvzk__rpc *rpc)
     if (rpc->kind == UVZK__RPC_CREATE) {
         name_size = strlen(rpc->path) + UVZK__SUFFIX_SIZE;
     }
-    struct uvzk__request *request = uvzk__request_new(handle, name_size);
+    struct uvzk__request *request = uvzk__request_new(handle, rpc, name_size);
     if (request == NULL) {
         return false;
     }
-    request->rpc = rpc;
-    request->kind = rpc->kind;
     if (rpc->watch != NULL && takes_watch(rpc->kind) &&
         !uvzk__registration_new(request, rpc->watch, rpc->path)) {
         uvzk__request_free(request);
@@ -111,10 +109,8 @@ static void arrive(struct uvzk__hop_entry *entry)
     int status = outcome(request);
 
     uvzk__list_remove(&request->link);
-    handle->in_flight--;
-    if (request->connection == handle->connection && is_the_servers(request->code)) {
-        handle->answered = true;
-    }
+    uvzk__handle_got(handle, request->connection == handle->connection &&
+                                 is_the_servers(request->code));
     if (request->removal) {
         uvzk__registration_removed(request->watching, request->code);
     } else if (request->watching != NULL) {
@@ -138,28 +134,26 @@ static int give(struct uvzk__request *request)
     struct uvzk__handle *handle = request->handle;
     uvzk__list_remove(&request->link);
     uvzk__log_route_enter(&handle->log_route);
-    request->connection = handle->connection;
-    request->sent = true;
+    uvzk__request_sent(request, handle->connection);
     request->arrive = arrive;
     int code = uvzk__rpc_send(request);
     uvzk__log_route_leave();
     if (code != ZOK) {
-        request->sent = false;
+        uvzk__request_not_taken(request);
         return code;
     }
     uvzk__list_append(&handle->sent, &request->link);
-    handle->in_flight++;
-    handle->asked = true;
+    uvzk__handle_gave(handle);
     return ZOK;
 }
 
 static int give_probe(struct uvzk__handle *handle)
 {
-    struct uvzk__request *probe = uvzk__request_new(handle, 0);
+    struct uvzk__request *probe = uvzk__request_new(handle, NULL, 0);
     if (probe == NULL) {
         return ZSYSTEMERROR;
     }
-    probe->probe = true;
+    uvzk__request_is_probe(probe);
     int code = give(probe);
     if (code != ZOK) {
         uvzk__request_free(probe);

@@ -36,7 +36,7 @@ static void tell(struct uvzk__zk_port *port, const struct uvzk__session_event *e
 static void on_closed(uv_handle_t *uv)
 {
     struct uvzk__zk_port *port = uv->data;
-    while (port->outstanding.first != NULL) {
+    while (!uvzk__outstanding_is_empty(&port->outstanding)) {
         uvzk__outstanding_deliver(&port->outstanding);
     }
     struct uvzk__port_user *user = port->port.user;
@@ -62,7 +62,8 @@ static void on_all_closed(uv_handle_t *uv)
 static void finish(struct uvzk__zk_port *port)
 {
     if (port->closing && !port->finishing && port->handles == 0 &&
-        port->reach.search == NULL && port->outstanding.first == NULL) {
+        !uvzk__reach_is_searching(&port->reach) &&
+        uvzk__outstanding_is_empty(&port->outstanding)) {
         port->finishing = true;
         uvzk__stand_leave(port->stand);
         close_last(port, on_all_closed);
@@ -136,7 +137,7 @@ static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
         return;
     }
     port->alarm_at = at_ms;
-    if (port->hop.async == NULL) {
+    if (!uvzk__hop_is_attached(&port->hop)) {
         return; /* started together with the port */
     }
     if (at_ms == UINT64_MAX) {
@@ -192,12 +193,12 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
         .kind = kind, .status = status, .local_address = ""};
 
     uvzk__handle_disconnect(handle);
-    handle->end_status = status;
+    uvzk__handle_ending(handle, status);
     uvzk__registration_sever_all(handle);
     uvzk__outstanding_fail(&port->outstanding, status, status);
     /* The replies may be outcomes of before, upon which the user, who has not been told
      * yet, asks anew; those have a reply before the event too. */
-    while (port->handle == handle && port->outstanding.first != NULL) {
+    while (port->handle == handle && !uvzk__outstanding_is_empty(&port->outstanding)) {
         uvzk__outstanding_deliver(&port->outstanding);
     }
     if (port->handle != handle) {
@@ -206,10 +207,10 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     port->handle = NULL;
     memset(&port->session, 0, sizeof(port->session));
     uvzk__reach_rest(port);
-    port->handles++; /* the port outlives the event */
+    uvzk__zk_port_pin(port); /* it outlives the event */
     uvzk__handle_end(handle, false);
     tell(port, &event);
-    port->handles--;
+    uvzk__zk_port_unpin(port);
     uvzk__kick(port);
 }
 

@@ -54,6 +54,30 @@ struct uvzk__zk_port {
     bool ending, closing, finishing; /* one after the other */
 };
 
+/* Its handle from now on. */
+static inline void uvzk__zk_port_takes(struct uvzk__zk_port *port,
+                                       struct uvzk__handle *handle)
+{
+    port->handle = handle;
+}
+
+/* One handle more is alive, or one less. */
+static inline void uvzk__zk_port_pin(struct uvzk__zk_port *port)
+{
+    port->handles++;
+}
+static inline void uvzk__zk_port_unpin(struct uvzk__zk_port *port)
+{
+    port->handles--;
+}
+
+/* Closed, it waits for what this one has in flight; NULL: for nothing more. */
+static inline void uvzk__zk_port_drains(struct uvzk__zk_port *port,
+                                        struct uvzk__handle *handle)
+{
+    port->draining = handle;
+}
+
 /* NULL when out of memory. The options have been read (client.h). Its functions may be
  * called, but nothing calls back before uvzk__zk_port_start. */
 struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,

@@ -16,6 +16,17 @@ struct uvzk__deadlines {
     struct uvzk__deadline *first; /* earliest, or NULL */
 };
 
+static inline bool uvzk__deadline_is_armed(const struct uvzk__deadline *deadline)
+{
+    return deadline->armed;
+}
+
+/* When, if it is armed. */
+static inline uint64_t uvzk__deadline_at(const struct uvzk__deadline *deadline)
+{
+    return deadline->at_ms;
+}
+
 /* Arms it, or moves it if it was armed. */
 void uvzk__deadline_set(struct uvzk__deadlines *, struct uvzk__deadline *,
                         uint64_t at_ms);

@@ -47,7 +47,7 @@ static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *option
     if (options->timeout_ms != UVZK_TRY_ONCE) {
         return 0;
     }
-    if (!client->session.connected) {
+    if (!uvzk__session_is_connected(&client->session)) {
         return UVZK_ECONNLOSS;
     }
     return lock->kind->occupied(lock, options) ? UV_ETIMEDOUT : 0;

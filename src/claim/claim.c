@@ -134,9 +134,16 @@ static void free_if_over(struct uvzk__claim *claim)
     uvzk__claim_free(claim);
 }
 
+void uvzk__claim_troubled(struct uvzk__claim *claim, int status)
+{
+    if (claim->release_status == 0) {
+        claim->release_status = status;
+    }
+}
+
 void uvzk__claim_attach(struct uvzk__claim *claim, struct uvzk__contender *contender)
 {
-    contender->claim = claim;
+    uvzk__contender_belongs(contender, claim);
     uvzk__list_append(&claim->contenders, &contender->in_claim);
     claim->contender_count++;
     claim->held_count += contender->held;
@@ -146,7 +153,7 @@ void uvzk__claim_detach(struct uvzk__contender *contender)
 {
     struct uvzk__claim *claim = contender->claim;
 
-    contender->claim = NULL;
+    uvzk__contender_belongs(contender, NULL);
     uvzk__list_remove(&contender->in_claim);
     claim->contender_count--;
     claim->held_count -= contender->held;
@@ -216,7 +223,7 @@ static void let_go_of_contenders(struct uvzk__claim *claim)
     }
     if (claim->contender_count != 1) {
         uvzk__claim_withdraw(claim);
-    } else if (uvzk__claim_first(claim)->node.wanted) {
+    } else if (uvzk__node_is_wanted(&uvzk__claim_first(claim)->node)) {
         uvzk__contender_unwanted(uvzk__claim_first(claim));
     }
 }
@@ -236,7 +243,8 @@ static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
 {
     struct uvzk__link *link = claim->contenders.next;
 
-    while (link != &claim->contenders && !contender_at(link)->node.wanted) {
+    while (link != &claim->contenders &&
+           !uvzk__node_is_wanted(&contender_at(link)->node)) {
         link = link->next;
     }
     return link == &claim->contenders ? NULL : contender_at(link);
@@ -366,7 +374,7 @@ void uvzk__claim_plain_granted(struct uvzk__contender *contender)
     }
     for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
          link = link->next) {
-        int64_t czxid = contender_at(link)->node.place.czxid;
+        int64_t czxid = uvzk__node_place(&contender_at(link)->node).czxid;
         token = czxid > token ? czxid : token;
     }
     uvzk__claim_grant(claim, token);
@@ -392,7 +400,7 @@ const struct uvzk__claim_kind uvzk__claim_plain = {
 
 static void joined(struct uvzk__contender *contender)
 {
-    contender->durable = contender->claim->durable;
+    uvzk__contender_is_durable(contender, contender->claim->durable);
     uvzk__claim_attach(contender->claim, contender);
 }
 
@@ -420,10 +428,12 @@ static void ended(struct uvzk__contender *contender, int code)
 /* What a release is told of the node. */
 static int fate_of(const struct uvzk__node *node)
 {
-    if (node->status == UVZK_EDELETED) {
+    if (uvzk__node_status(node) == UVZK_EDELETED) {
         return UVZK_ELOST; /* by somebody else, before we came to it */
     }
-    return node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
+    return uvzk__node_status(node) != 0  ? uvzk__node_status(node)
+           : uvzk__node_is_deleted(node) ? 0
+                                         : UVZK_ELOST;
 }
 
 static void retired(struct uvzk__contender *contender)
@@ -431,8 +441,8 @@ static void retired(struct uvzk__contender *contender)
     struct uvzk__claim *claim = contender->claim;
     int status = fate_of(&contender->node);
 
-    if (claim->release_status == 0 && !contender->ticket) {
-        claim->release_status = status;
+    if (!contender->ticket) {
+        uvzk__claim_troubled(claim, status);
     }
     if (claim->kind->retired != NULL) {
         claim->kind->retired(contender, status);

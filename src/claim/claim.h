@@ -135,6 +135,9 @@ void uvzk__claim_unpin(struct uvzk__claim *);
 /* What is being released learns this; nothing will be known of the znodes. */
 void uvzk__claim_abandon(struct uvzk__claim *, int code);
 
+/* What is being released learns this, if nothing has been in its way before. */
+void uvzk__claim_troubled(struct uvzk__claim *, int status);
+
 /* A contender comes to the claim, or leaves it: the last one takes it along. */
 void uvzk__claim_attach(struct uvzk__claim *, struct uvzk__contender *);
 void uvzk__claim_detach(struct uvzk__contender *);

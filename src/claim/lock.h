@@ -55,6 +55,12 @@ int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *pat
 struct uvzk__lock *uvzk__lock_new(struct uvzk__client *, uvzk_lock_t *, const char *path,
                                   const struct uvzk__lock_kind *);
 
+/* Whether its claims' znodes outlive their session. */
+static inline void uvzk__lock_is_durable(struct uvzk__lock *lock, bool durable)
+{
+    lock->durable = durable;
+}
+
 /* Of one that is initialised; else NULL. */
 struct uvzk__client *uvzk__lock_client(const uvzk_lock_t *);
 

@@ -11,7 +11,7 @@ void uvzk__revocation_wanted(struct uvzk__claim *claim)
          link = link->next) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
-        contender->revocable = true;
+        uvzk__contender_is_revocable(contender);
         uvzk__guard(contender); /* if it stands already */
     }
 }
@@ -26,7 +26,7 @@ void uvzk__revocation_read(struct uvzk__contender *contender,
         memcmp(reply->data, UVZK__REVOKE, UVZK__REVOKE_LENGTH) != 0) {
         return;
     }
-    contender->revoked_mzxid = reply->stat.mzxid;
+    uvzk__contender_revoked(contender, reply->stat.mzxid);
     for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
          link = link->next) {
         uvzk__acquisition_revoked(

@@ -267,21 +267,21 @@ uvzk_client_state_t uvzk_client_state(const uvzk_client_t *shell)
 {
     const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
 
-    return client == NULL ? UVZK_STATE_CLOSED : client->session.state;
+    return client == NULL ? UVZK_STATE_CLOSED : uvzk__session_state(&client->session);
 }
 
 int64_t uvzk_client_session_id(const uvzk_client_t *shell)
 {
     const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
 
-    return client == NULL ? 0 : client->session.session_id;
+    return client == NULL ? 0 : uvzk__session_id(&client->session);
 }
 
 uint32_t uvzk_client_session_timeout(const uvzk_client_t *shell)
 {
     const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
 
-    return client == NULL ? 0 : client->session.timeout_ms;
+    return client == NULL ? 0 : uvzk__session_timeout(&client->session);
 }
 
 void uvzk_client_stats(const uvzk_client_t *shell, uvzk_client_stats_t *stats)
@@ -296,11 +296,11 @@ void uvzk_client_stats(const uvzk_client_t *shell, uvzk_client_stats_t *stats)
     if (client == NULL) {
         return;
     }
-    stats->requests = client->submissions.requests;
-    stats->listings = client->submissions.listings;
-    stats->proofs = client->prover->proof_count;
+    stats->requests = uvzk__requests(&client->submissions);
+    stats->listings = uvzk__listings(&client->submissions);
+    stats->proofs = uvzk__prover_proofs(client);
     stats->contenders = client->directories->contender_count;
-    stats->watches = client->watches.count;
+    stats->watches = uvzk__watch_count(&client->watches);
     for (queue = client->directories->queues; queue != NULL; queue = queue->hh.next) {
         stats->foreign += queue->foreigners.children;
     }

@@ -97,7 +97,7 @@ static void connected(struct uvzk__client *client,
         watches_lost(client);
     }
     client->life->open_attempts = 0;
-    client->connected_stamp = client->submissions.stamp;
+    client->connected_stamp = uvzk__stamp(&client->submissions);
     learn_address(client, event->local_address);
     uvzk__prover_connected(client, event->timeout_ms, news->fresh,
                            client->life->opened_ms);
@@ -248,7 +248,8 @@ void uvzk__close(struct uvzk__client *client)
 
 void uvzk__close_when_done(struct uvzk__client *client)
 {
-    bool asking = client->session.connected && !uvzk__barrier_is_open(&client->barrier);
+    bool asking = uvzk__session_is_connected(&client->session) &&
+                  !uvzk__barrier_is_open(&client->barrier);
     bool may_wait = (asking || uvzk__may_send(client)) && client->life->close_wait_ms > 0;
 
     if (!client->closing || client->port_closing ||

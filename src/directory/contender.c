@@ -58,7 +58,7 @@ static void rested(struct uvzk__timed *timed)
     struct uvzk__contender *contender =
         UVZK__CONTAINER_OF(timed, struct uvzk__contender, rest);
 
-    if (contender->node.state == UVZK__NODE_DOOMED) {
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_DOOMED) {
         uvzk__contender_pump(contender);
         return;
     }
@@ -125,8 +125,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
         free_contender(contender);
         return status;
     }
-    client->directories->node_bytes += path_size(queue);
-    client->directories->contender_count++;
+    uvzk__directories_joined(client->directories, path_size(queue));
     queue->tallies.contenders++;
     contender->first_attempt_ms = uvzk__now(client);
     uvzk__list_append(&client->directories->contenders, &contender->everyone);
@@ -148,6 +147,32 @@ void uvzk__contender_want_no_position(struct uvzk__contender *contender)
     if (contender->wants_position) {
         contender->wants_position = false;
         contender->queue->tallies.positions_wanted--;
+    }
+}
+
+/* ----------------------------------------------------------- where it stands */
+
+static const struct uvzk__state standing_table[] = {
+    [UVZK__STRANGER] = {"STRANGER", UVZK__BIT(UVZK__MEMBER) | UVZK__BIT(UVZK__LEAVING) |
+                                        UVZK__BIT(UVZK__GONE)},
+    [UVZK__MEMBER] = {"MEMBER", UVZK__BIT(UVZK__HOLDER) | UVZK__BIT(UVZK__LEAVING) |
+                                    UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE)},
+    [UVZK__HOLDER] = {"HOLDER", UVZK__BIT(UVZK__MEMBER) | UVZK__BIT(UVZK__LEAVING) |
+                                    UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE)},
+    [UVZK__LEAVING] = {"LEAVING", UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE)},
+    [UVZK__GONE] = {"GONE", 0},
+};
+
+const struct uvzk__machine uvzk__standing_machine =
+    UVZK__MACHINE("contender's standing", standing_table);
+
+/* The only writer of standing. */
+void uvzk__contender_stands(struct uvzk__contender *contender,
+                            enum uvzk__standing standing)
+{
+    if (contender->standing != standing) {
+        contender->standing = (uint8_t)uvzk__machine_move(&uvzk__standing_machine,
+                                                          contender->standing, standing);
     }
 }
 
@@ -225,10 +250,10 @@ void uvzk__contender_sent(struct uvzk__contender *contender)
     contender->covered = false;
     contender->clear_stamp = 0;
     contender->reigned = false;
-    contender->create_stamp = client->submissions.stamp;
+    uvzk__contender_made_at(contender, uvzk__stamp(&client->submissions));
     uvzk__node_sent(&contender->node);
     if (client->tuning & UVZK__TUNE_PIPELINE && !queue->just_made) {
-        uvzk__freshness_wanted(queue, client->submissions.stamp);
+        uvzk__freshness_wanted(queue, uvzk__stamp(&client->submissions));
         uvzk__queue_touch(queue);
     }
 }
@@ -281,17 +306,17 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__contender *contender =
         UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
     struct uvzk__client *client = contender->client;
-    bool ours =
-        contender->durable || reply->stat.ephemeral_owner == client->session.session_id;
+    bool ours = contender->durable ||
+                reply->stat.ephemeral_owner == uvzk__session_id(&client->session);
     int64_t czxid = uvzk__contender_downgraded(contender) ? contender->writer_czxid
                                                           : reply->stat.czxid;
 
     uvzk__answered(client, rpc, reply->status, false);
     uvzk__node_identified(&contender->node, reply->status, czxid, ours);
-    if (contender->node.state == UVZK__NODE_STANDING) {
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
         uvzk__vouch(contender, contender->look_stamp);
     }
-    if (contender->node.state == UVZK__NODE_CREATING &&
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_CREATING &&
         uvzk__contender_rename(contender) != 0) {
         uvzk__contender_end(contender, UV_EIO);
         return;
@@ -304,7 +329,7 @@ static void submit_stat(struct uvzk__contender *contender)
     uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
     uvzk__node_sent(&contender->node);
     uvzk__submit(contender->client, &contender->rpc);
-    contender->look_stamp = contender->client->submissions.stamp;
+    uvzk__contender_looked_at(contender, uvzk__stamp(&contender->client->submissions));
 }
 
 void uvzk__contender_pump(struct uvzk__contender *contender)
@@ -312,7 +337,8 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     enum uvzk__node_needs needs = uvzk__node_needs(&contender->node);
 
     if (needs == UVZK__NEEDS_DELETE) {
-        if (uvzk__list_empty(&contender->doomed) && !contender->rest.deadline.armed &&
+        if (uvzk__list_empty(&contender->doomed) &&
+            !uvzk__deadline_is_armed(&contender->rest.deadline) &&
             contender->client->directories->contender_user->certain(contender)) {
             uvzk__list_append(&contender->client->directories->doomed,
                               &contender->doomed);
@@ -391,8 +417,7 @@ static void retire(struct uvzk__contender *contender)
     uvzk__list_remove(&contender->everyone);
     uvzk__queue_leave(contender);
     uvzk__list_remove(&contender->doomed);
-    client->directories->node_bytes -= path_size(contender->queue);
-    client->directories->contender_count--;
+    uvzk__directories_left(client->directories, path_size(contender->queue));
     contender->queue->tallies.contenders--;
     contender->ended = true;
     contender->queue = NULL;
@@ -410,10 +435,10 @@ void uvzk__contender_follow(struct uvzk__contender *contender)
     if (contender->beside != NULL) {
         uvzk__queue_touch(contender->beside);
     }
-    if (!contender->node.wanted && !contender->given_up) {
-        give_up(contender, contender->node.status);
+    if (!uvzk__node_is_wanted(&contender->node) && !contender->given_up) {
+        give_up(contender, uvzk__node_status(&contender->node));
     }
-    if (contender->node.state == UVZK__NODE_GONE) {
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_GONE) {
         retire(contender);
     } else {
         uvzk__contender_pump(contender);
@@ -478,7 +503,7 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     uint64_t now = uvzk__now(client);
     uint64_t random = 0, sleep_ms = 0;
 
-    if (contender->node.state != UVZK__NODE_STANDING) {
+    if (uvzk__node_state(&contender->node) != UVZK__NODE_STANDING) {
         return;
     }
     uvzk__departed(contender->queue);
@@ -546,7 +571,8 @@ void uvzk__end_strangers(struct uvzk__queue *queue, enum uvzk__node_state state,
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         link = link->next;
-        if (contender->node.state == state && contender->node.wanted) {
+        if (uvzk__node_state(&contender->node) == state &&
+            uvzk__node_is_wanted(&contender->node)) {
             uvzk__contender_end(contender, code);
         }
     }
@@ -639,7 +665,8 @@ const struct uvzk__witness_kind uvzk__contender_witnesses = {
 bool uvzk__contender_prove(struct uvzk__contender *contender)
 {
     const struct uvzk__client *client = contender->client;
-    bool possible = !client->session.connected || uvzk__prover_possible(client);
+    bool possible =
+        !uvzk__session_is_connected(&client->session) || uvzk__prover_possible(client);
 
     if (possible) {
         uvzk__prover_want(contender->client, &contender->witness);

@@ -13,7 +13,8 @@
 struct uvzk__claim;
 struct uvzk__queue;
 
-/* Where it stands, which is on one of its queue's lists (queue.h). */
+/* Where it stands, which is on one of its queue's lists (queue.h); drawn in
+ * docs/machines.md. */
 enum uvzk__standing {
     UVZK__STRANGER, /* its place is not known */
     UVZK__MEMBER,   /* it stands and waits */
@@ -29,6 +30,24 @@ struct uvzk__tallies {
     uint32_t writers_held;     /* holders that are not shared */
     uint32_t positions_wanted; /* contenders to be told their position */
 };
+
+/* How many there are. */
+static inline uint32_t uvzk__contenders_in(const struct uvzk__tallies *tallies)
+{
+    return tallies->contenders;
+}
+static inline uint32_t uvzk__credits(const struct uvzk__tallies *tallies)
+{
+    return tallies->credits;
+}
+static inline uint32_t uvzk__writers_held(const struct uvzk__tallies *tallies)
+{
+    return tallies->writers_held;
+}
+static inline uint32_t uvzk__positions_wanted(const struct uvzk__tallies *tallies)
+{
+    return tallies->positions_wanted;
+}
 
 struct uvzk__contender {
     struct uvzk__node node;
@@ -47,7 +66,7 @@ struct uvzk__contender {
     const char *token;            /* of its name: "lock-", ... */
     char *path;                   /* prefix to create, then the node's full path */
     int64_t writer_czxid;  /* of its writer, whose number it has, downgrade.h; else 0 */
-    uint64_t create_stamp; /* client->submissions.stamp when the create was submitted */
+    uint64_t create_stamp; /* the stamp when the create was submitted */
     uint64_t seen_stamp;   /* of the last listing that shows the node */
     uint64_t clear_stamp;  /* of the first listing that shows no foreigner before it
                                whom it has to wait for; 0: none has yet */
@@ -61,7 +80,7 @@ struct uvzk__contender {
     int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
     uint8_t uuid[UVZK__UUID_BYTES];
     struct uvzk__vouching vouching;
-    uint8_t standing; /* enum uvzk__standing, queue.c */
+    uint8_t standing; /* enum uvzk__standing */
     bool durable;     /* its node outlives the session */
     bool revocable;   /* its guard is always armed */
     bool ticket;      /* of a semaphore's claim: what it gets is not the hold */
@@ -76,6 +95,8 @@ struct uvzk__contender {
     bool swept_alone;    /* its delete may not share a multi */
     bool ended;          /* freed as soon as nothing points here */
 };
+
+extern const struct uvzk__machine uvzk__standing_machine;
 
 /* What contenders are for: each is its claim's, which is told, and asked. */
 struct uvzk__contender_user {
@@ -155,6 +176,114 @@ static inline bool uvzk__contender_downgraded(const struct uvzk__contender *cont
 {
     return contender->writer_czxid != 0;
 }
+
+/* ------------------------------------------------------ what it is, from its birth on */
+
+/* Its claim; NULL once it is over. */
+static inline void uvzk__contender_belongs(struct uvzk__contender *contender,
+                                           struct uvzk__claim *claim)
+{
+    contender->claim = claim;
+}
+
+static inline void uvzk__contender_is_durable(struct uvzk__contender *contender,
+                                              bool durable)
+{
+    contender->durable = durable;
+}
+
+/* writer_czxid: of its writer's znode; 0 if it has none, or no longer. */
+static inline void uvzk__contender_is_reader(struct uvzk__contender *contender,
+                                             int64_t writer_czxid)
+{
+    contender->shared = true;
+    contender->writer_czxid = writer_czxid;
+}
+
+static inline void uvzk__contender_is_ticket(struct uvzk__contender *contender,
+                                             struct uvzk__queue *leases)
+{
+    contender->ticket = true;
+    contender->beside = leases;
+}
+
+/* From now on. */
+static inline void uvzk__contender_is_never_made_anew(struct uvzk__contender *contender)
+{
+    contender->once = true;
+}
+
+static inline void uvzk__contender_is_revocable(struct uvzk__contender *contender)
+{
+    contender->revocable = true;
+}
+
+/* ---------------------------------------------------------------- what befalls it */
+
+/* A request that makes its node has this stamp. */
+static inline void uvzk__contender_made_at(struct uvzk__contender *contender,
+                                           uint64_t stamp)
+{
+    contender->create_stamp = stamp;
+}
+
+/* Everyone before it is in the view. */
+static inline void uvzk__contender_covered(struct uvzk__contender *contender)
+{
+    contender->covered = true;
+}
+
+/* Not any more. */
+static inline void uvzk__contender_uncovered(struct uvzk__contender *contender)
+{
+    contender->covered = false;
+}
+
+/* A listing of this stamp shows it, and everyone before it. */
+static inline void uvzk__contender_seen(struct uvzk__contender *contender, uint64_t stamp)
+{
+    contender->covered = true;
+    contender->seen_stamp = stamp;
+}
+
+/* What has this stamp shows no foreigner before it; only the first one counts. */
+static inline void uvzk__contender_clear(struct uvzk__contender *contender,
+                                         uint64_t stamp)
+{
+    if (contender->clear_stamp == 0) {
+        contender->clear_stamp = stamp;
+    }
+}
+
+/* A reading of its node leaves with this stamp. */
+static inline void uvzk__contender_looked_at(struct uvzk__contender *contender,
+                                             uint64_t stamp)
+{
+    contender->look_stamp = stamp;
+}
+
+/* It is told of the revocation with this mzxid. */
+static inline void uvzk__contender_revoked(struct uvzk__contender *contender,
+                                           int64_t mzxid)
+{
+    contender->revoked_mzxid = mzxid;
+}
+
+/* It is granted what nobody else can have held meanwhile (succession.h). */
+static inline void uvzk__contender_reigned(struct uvzk__contender *contender)
+{
+    contender->reigned = true;
+}
+
+/* Whether its delete may share a multi. */
+static inline void uvzk__contender_swept_alone(struct uvzk__contender *contender,
+                                               bool alone)
+{
+    contender->swept_alone = alone;
+}
+
+/* It is on this list of its queue now. */
+void uvzk__contender_stands(struct uvzk__contender *, enum uvzk__standing);
 
 /* Submits what its node needs, if it can be submitted now. */
 void uvzk__contender_pump(struct uvzk__contender *);

@@ -23,4 +23,32 @@ struct uvzk__directories {
 void uvzk__directories_init(struct uvzk__directories *,
                             const struct uvzk__contender_user *);
 
+/* Who goes ahead; NULL: nobody. */
+static inline void uvzk__directories_scout(struct uvzk__directories *directories,
+                                           struct uvzk__queue *scout)
+{
+    directories->scout = scout;
+}
+
+/* A contender has come, or gone, whose path has room for so many bytes. */
+static inline void uvzk__directories_joined(struct uvzk__directories *directories,
+                                            size_t bytes)
+{
+    directories->node_bytes += bytes;
+    directories->contender_count++;
+}
+static inline void uvzk__directories_left(struct uvzk__directories *directories,
+                                          size_t bytes)
+{
+    directories->node_bytes -= bytes;
+    directories->contender_count--;
+}
+
+/* A sweep is under way, or no longer. */
+static inline void uvzk__directories_swept(struct uvzk__directories *directories,
+                                           bool before, bool now)
+{
+    directories->sweeps_under_way += (unsigned)now - (unsigned)before;
+}
+
 #endif

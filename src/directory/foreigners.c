@@ -22,7 +22,8 @@ size_t uvzk__foreigners_before(const struct uvzk__queue *queue,
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (queue->foreigners.list[middle].sequence <= contender->node.place.sequence) {
+        if (queue->foreigners.list[middle].sequence <=
+            uvzk__node_place(&contender->node).sequence) {
             low = middle + 1;
         } else {
             high = middle;

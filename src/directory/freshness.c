@@ -20,7 +20,7 @@ void uvzk__freshness_doubted(struct uvzk__queue *queue)
 
 void uvzk__freshness_asked(struct uvzk__queue *queue)
 {
-    queue->freshness.asked = queue->client->submissions.stamp;
+    queue->freshness.asked = uvzk__stamp(&queue->client->submissions);
 }
 
 void uvzk__freshness_seen(struct uvzk__queue *queue)

@@ -18,6 +18,32 @@ struct uvzk__freshness {
     bool again;      /* somebody in the view may have gone */
 };
 
+static inline uint64_t uvzk__newest_at(const struct uvzk__freshness *freshness)
+{
+    return freshness->newest;
+}
+
+static inline uint64_t uvzk__asked_at(const struct uvzk__freshness *freshness)
+{
+    return freshness->asked;
+}
+
+static inline uint64_t uvzk__listed_at(const struct uvzk__freshness *freshness)
+{
+    return freshness->listed;
+}
+
+static inline size_t uvzk__listed_children(const struct uvzk__freshness *freshness)
+{
+    return freshness->children;
+}
+
+/* Whether somebody in the view may have gone. */
+static inline bool uvzk__is_doubted(const struct uvzk__freshness *freshness)
+{
+    return freshness->again;
+}
+
 /* A create asks for a listing that is submitted after this; or nobody asks any more. */
 void uvzk__freshness_wanted(struct uvzk__queue *, uint64_t stamp);
 void uvzk__freshness_waived(struct uvzk__queue *);

@@ -66,7 +66,7 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 static void stands(struct uvzk__contender *contender, const struct uvzk__reply *reply)
 {
     move(contender, ARMED);
-    if (contender->node.state == UVZK__NODE_RESTING) {
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_RESTING) {
         uvzk__guard_missed(contender);
         return;
     }
@@ -145,7 +145,8 @@ bool uvzk__guard_vouches(const struct uvzk__contender *contender)
 
     /* What happened during a disconnection is told only by and by. */
     return contender->look_stamp > client->connected_stamp &&
-           uvzk__now(client) - contender->rpc.sent_ms < client->session.timeout_ms;
+           uvzk__now(client) - contender->rpc.sent_ms <
+               uvzk__session_timeout(&client->session);
 }
 
 void uvzk__guard(struct uvzk__contender *contender)
@@ -153,7 +154,8 @@ void uvzk__guard(struct uvzk__contender *contender)
     struct uvzk__client *client = contender->client;
 
     if (contender->guard.state != NONE || !uvzk__may_send(client) ||
-        contender->node.state != UVZK__NODE_STANDING || !uvzk__may_guard(contender)) {
+        uvzk__node_state(&contender->node) != UVZK__NODE_STANDING ||
+        !uvzk__may_guard(contender)) {
         return;
     }
     if (!uvzk__watch_budget_take(client, contender->path)) {
@@ -165,7 +167,7 @@ void uvzk__guard(struct uvzk__contender *contender)
     uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_GET, contender->path, armed);
     contender->rpc.watch = &contender->guard.watch;
     uvzk__submit(client, &contender->rpc);
-    contender->look_stamp = client->submissions.stamp;
+    uvzk__contender_looked_at(contender, uvzk__stamp(&client->submissions));
 }
 
 void uvzk__guard_end(struct uvzk__contender *contender)

@@ -32,17 +32,18 @@ static const struct uvzk__foreigner *predecessor_of(struct uvzk__queue *queue)
 static bool wants_listing(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = uvzk__next_in_line(queue);
-    bool news = queue->freshness.newest > queue->freshness.listed;
+    bool news = uvzk__newest_at(&queue->freshness) > uvzk__listed_at(&queue->freshness);
 
     if (next != NULL && !next->covered) {
         return true;
     }
-    if (next != NULL && queue->freshness.again &&
+    if (next != NULL && uvzk__is_doubted(&queue->freshness) &&
         uvzk__foreigners_blocker(queue, next) != NULL) {
         return true;
     }
-    return news && (next == NULL || queue->tallies.positions_wanted > 0) &&
-           !(uvzk__list_empty(&queue->strangers) && queue->tallies.positions_wanted == 0);
+    return news && (next == NULL || uvzk__positions_wanted(&queue->tallies) > 0) &&
+           !(uvzk__list_empty(&queue->strangers) &&
+             uvzk__positions_wanted(&queue->tallies) == 0);
 }
 
 static void request(struct uvzk__queue *queue)
@@ -73,7 +74,7 @@ static void end_tries(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = queue->members.next;
     bool anyone = !uvzk__list_empty(&queue->holders),
-         writer = queue->tallies.writers_held > 0;
+         writer = uvzk__writers_held(&queue->tallies) > 0;
 
     while (link != &queue->members &&
            queue->client->directories->contender_user->anyone_tries(queue->client)) {

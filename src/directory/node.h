@@ -67,6 +67,42 @@ struct uvzk__node {
     struct uvzk__place place; /* from IDENTIFYING on; czxid from STANDING on */
 };
 
+static inline enum uvzk__node_state uvzk__node_state(const struct uvzk__node *node)
+{
+    return (enum uvzk__node_state)node->state;
+}
+
+static inline bool uvzk__node_is_wanted(const struct uvzk__node *node)
+{
+    return node->wanted;
+}
+
+static inline bool uvzk__node_is_in_flight(const struct uvzk__node *node)
+{
+    return node->in_flight;
+}
+
+/* A delete of it was lost. */
+static inline bool uvzk__node_is_doubted(const struct uvzk__node *node)
+{
+    return node->delete_unknown;
+}
+
+/* GONE: by our own delete, or with the session; else why, if before it stood. */
+static inline bool uvzk__node_is_deleted(const struct uvzk__node *node)
+{
+    return node->deleted;
+}
+static inline int uvzk__node_status(const struct uvzk__node *node)
+{
+    return node->status;
+}
+
+static inline struct uvzk__place uvzk__node_place(const struct uvzk__node *node)
+{
+    return node->place;
+}
+
 void uvzk__node_init(struct uvzk__node *);
 enum uvzk__node_needs uvzk__node_needs(const struct uvzk__node *);
 

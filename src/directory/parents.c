@@ -21,7 +21,7 @@ static void parents_made(struct uvzk__queue *queue)
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         link = link->next;
-        if (contender->node.state == UVZK__NODE_PARENTS) {
+        if (uvzk__node_state(&contender->node) == UVZK__NODE_PARENTS) {
             uvzk__node_parents(&contender->node, 0);
             uvzk__contender_follow(contender);
         }
@@ -59,7 +59,7 @@ static void scout_back(struct uvzk__queue *scout, bool paved)
     if (client->directories->scout != scout) {
         return;
     }
-    client->directories->scout = NULL;
+    uvzk__directories_scout(client->directories, NULL);
     uvzk__list_move(&client->directories->behind_scout, &waiting);
     while ((link = uvzk__list_take(&waiting)) != NULL) {
         struct uvzk__queue *queue =
@@ -98,7 +98,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     } else if (status == UVZK_ENONODE && above > 1) {
         going_on = make_parent(queue, above);
     } else if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
-        client->containers = false;
+        uvzk__no_containers(client);
         going_on = make_parent(queue, length);
     } else if (!uvzk__queue_passing(queue, status)) {
         uvzk__end_strangers(queue, UVZK__NODE_PARENTS, status);
@@ -146,6 +146,6 @@ void uvzk__parents_make(struct uvzk__queue *queue)
         return;
     }
     if (make_directory(queue) && client->directories->scout == NULL) {
-        client->directories->scout = queue;
+        uvzk__directories_scout(client->directories, queue);
     }
 }

@@ -68,8 +68,8 @@ static void writer_gone(struct uvzk__queue *queue)
         struct uvzk__contender *member =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (!member->shared &&
-            member->node.place.sequence > queue->predecessor.sequence) {
-            member->covered = false;
+            uvzk__node_place(&member->node).sequence > queue->predecessor.sequence) {
+            uvzk__contender_uncovered(member);
         }
     }
 }
@@ -79,7 +79,7 @@ static void writer_gone(struct uvzk__queue *queue)
  * watch that it would need anyway. */
 static void predecessor_gone(struct uvzk__queue *queue)
 {
-    size_t walk_back = queue->freshness.children / NAMES_A_GET;
+    size_t walk_back = uvzk__listed_children(&queue->freshness) / NAMES_A_GET;
 
     uvzk__departed(queue);
     uvzk__foreigners_forget(queue, uvzk__path_name(queue->predecessor.path));
@@ -97,7 +97,9 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
     struct uvzk__queue *queue =
         UVZK__CONTAINER_OF(watch, struct uvzk__queue, predecessor.watch);
 
-    if (event == UVZK__WATCH_DELETED) {
+    if (queue->kind->discipline == UVZK__COUNTED) {
+        uvzk__freshness_doubted(queue); /* it was on the children */
+    } else if (event == UVZK__WATCH_DELETED) {
         predecessor_gone(queue);
     }
     uvzk__predecessor_forget(queue); /* data changes: settling arms it again */

@@ -17,7 +17,7 @@ static struct uvzk__contender *member_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-/* -------------------------------------------------------------- its machines */
+/* -------------------------------------------------------------- its machine */
 
 #define IDLE UVZK__QUEUE_IDLE
 #define MAKING_PARENTS UVZK__QUEUE_MAKING_PARENTS
@@ -43,29 +43,6 @@ void uvzk__queue_does(struct uvzk__queue *queue, enum uvzk__queue_doing doing)
 bool uvzk__queue_may_ask(const struct uvzk__queue *queue)
 {
     return queue->doing == IDLE && !queue->resting && uvzk__may_send(queue->client);
-}
-
-static const struct uvzk__state standing_table[] = {
-    [UVZK__STRANGER] = {"STRANGER", UVZK__BIT(UVZK__MEMBER) | UVZK__BIT(UVZK__LEAVING) |
-                                        UVZK__BIT(UVZK__GONE)},
-    [UVZK__MEMBER] = {"MEMBER", UVZK__BIT(UVZK__HOLDER) | UVZK__BIT(UVZK__LEAVING) |
-                                    UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE)},
-    [UVZK__HOLDER] = {"HOLDER", UVZK__BIT(UVZK__MEMBER) | UVZK__BIT(UVZK__LEAVING) |
-                                    UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE)},
-    [UVZK__LEAVING] = {"LEAVING", UVZK__BIT(UVZK__STRANGER) | UVZK__BIT(UVZK__GONE)},
-    [UVZK__GONE] = {"GONE", 0},
-};
-
-const struct uvzk__machine uvzk__standing_machine =
-    UVZK__MACHINE("contender's standing", standing_table);
-
-/* The only writer of standing. */
-static void stand(struct uvzk__contender *contender, enum uvzk__standing standing)
-{
-    if (contender->standing != standing) {
-        contender->standing = (uint8_t)uvzk__machine_move(&uvzk__standing_machine,
-                                                          contender->standing, standing);
-    }
 }
 
 /* ------------------------------------------------------------------ its life */
@@ -101,7 +78,8 @@ struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client,
 static bool anyone_wanted(struct uvzk__link *head, bool writers_only)
 {
     for (struct uvzk__link *link = head->next; link != head; link = link->next) {
-        if (member_at(link)->node.wanted && !(writers_only && member_at(link)->shared)) {
+        if (uvzk__node_is_wanted(&member_at(link)->node) &&
+            !(writers_only && member_at(link)->shared)) {
             return true;
         }
     }
@@ -113,7 +91,7 @@ bool uvzk__queue_occupied(struct uvzk__client *client, enum uvzk__discipline dis
 {
     struct uvzk__queue *queue = uvzk__queue_find(client, discipline, path);
 
-    return queue != NULL && ((writers_only ? queue->tallies.writers_held > 0
+    return queue != NULL && ((writers_only ? uvzk__writers_held(&queue->tallies) > 0
                                            : !uvzk__list_empty(&queue->holders)) ||
                              anyone_wanted(&queue->members, writers_only) ||
                              anyone_wanted(&queue->strangers, writers_only));
@@ -195,7 +173,8 @@ void uvzk__queue_rest(struct uvzk__queue *queue)
 static bool is_before(const struct uvzk__queue *queue, struct uvzk__link *link,
                       int32_t sequence)
 {
-    return link != &queue->members && member_at(link)->node.place.sequence < sequence;
+    return link != &queue->members &&
+           uvzk__node_place(&member_at(link)->node).sequence < sequence;
 }
 
 /* The first of the members that is not before this number, looked for from both ends:
@@ -214,7 +193,8 @@ static struct uvzk__link *first_behind(struct uvzk__queue *queue, int32_t sequen
 void uvzk__queue_deletes(struct uvzk__contender *leaving, uint64_t stamp)
 {
     struct uvzk__queue *queue = leaving->queue;
-    struct uvzk__link *behind = first_behind(queue, leaving->node.place.sequence);
+    struct uvzk__link *behind =
+        first_behind(queue, uvzk__node_place(&leaving->node).sequence);
 
     uvzk__deleting(leaving, behind == &queue->members ? NULL : member_at(behind), stamp);
 }
@@ -233,7 +213,7 @@ static void step_out(struct uvzk__contender *contender)
 void uvzk__queue_leave(struct uvzk__contender *contender)
 {
     step_out(contender);
-    stand(contender, UVZK__GONE);
+    uvzk__contender_stands(contender, UVZK__GONE);
 }
 
 /* Creates are answered in order, so the place is nearly always at the tail. */
@@ -241,8 +221,9 @@ static void insert(struct uvzk__link *head, struct uvzk__contender *contender)
 {
     struct uvzk__link *at = head;
 
-    while (at->prev != head && uvzk__place_compare(member_at(at->prev)->node.place,
-                                                   contender->node.place) > 0) {
+    while (at->prev != head &&
+           uvzk__place_compare(uvzk__node_place(&member_at(at->prev)->node),
+                               uvzk__node_place(&contender->node)) > 0) {
         at = at->prev;
     }
     uvzk__list_insert_before(at, &contender->in_queue);
@@ -253,7 +234,7 @@ static enum uvzk__standing standing_of(const struct uvzk__contender *contender)
     if (!uvzk__node_has_place(&contender->node)) {
         return UVZK__STRANGER;
     }
-    if (contender->node.state == UVZK__NODE_DOOMED) {
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_DOOMED) {
         return UVZK__LEAVING;
     }
     return contender->held ? UVZK__HOLDER : UVZK__MEMBER;
@@ -264,12 +245,13 @@ static void join_members(struct uvzk__queue *queue, struct uvzk__contender *cont
     insert(&queue->members, contender);
     uvzk__deletes_so_far(contender);
     if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX && !contender->covered &&
-        contender->node.place.sequence == 0) {
-        contender->covered = true; /* nobody was ever there before */
-        contender->clear_stamp = contender->create_stamp;
+        uvzk__node_place(&contender->node).sequence == 0) {
+        uvzk__contender_covered(contender); /* nobody was ever there before */
+        uvzk__contender_clear(contender, contender->create_stamp);
         uvzk__vouch(contender, contender->create_stamp);
     }
-    if (!contender->covered && contender->create_stamp > queue->freshness.newest) {
+    if (!contender->covered &&
+        contender->create_stamp > uvzk__newest_at(&queue->freshness)) {
         uvzk__freshness_wanted(queue, contender->create_stamp);
     }
 }
@@ -277,7 +259,7 @@ static void join_members(struct uvzk__queue *queue, struct uvzk__contender *cont
 void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *contender)
 {
     step_out(contender);
-    stand(contender, standing_of(contender));
+    uvzk__contender_stands(contender, standing_of(contender));
     switch (contender->standing) {
     case UVZK__STRANGER:
         uvzk__list_append(&queue->strangers, &contender->in_queue);
@@ -310,7 +292,7 @@ bool uvzk__queue_finds_stranger(const struct uvzk__queue *queue,
     struct uvzk__link *link;
 
     for (link = queue->strangers.next; link != &queue->strangers; link = link->next) {
-        if (member_at(link)->node.state == state) {
+        if (uvzk__node_state(&member_at(link)->node) == state) {
             return true;
         }
     }

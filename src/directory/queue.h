@@ -81,8 +81,8 @@ enum uvzk__queue_doing {
     UVZK__QUEUE_WATCHING
 };
 
-/* Of its request, and of where its contenders stand. */
-extern const struct uvzk__machine uvzk__queue_machine, uvzk__standing_machine;
+/* Of its request. */
+extern const struct uvzk__machine uvzk__queue_machine;
 
 /* The only writer of doing. */
 void uvzk__queue_does(struct uvzk__queue *, enum uvzk__queue_doing);

@@ -29,7 +29,7 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
     if (uvzk__contender_downgraded(contender)) {
         return false;
     }
-    return contender->shared ? queue->tallies.writers_held > 0
+    return contender->shared ? uvzk__writers_held(&queue->tallies) > 0
                              : !uvzk__list_empty(&queue->holders);
 }
 
@@ -57,7 +57,8 @@ static struct remains remains_before(struct uvzk__contender *contender)
     for (struct uvzk__link *link = queue->leaving.next; link != &queue->leaving;
          link = link->next) {
         const struct uvzk__contender *left = member_at(link);
-        int order = uvzk__place_compare(left->node.place, contender->node.place);
+        int order = uvzk__place_compare(uvzk__node_place(&left->node),
+                                        uvzk__node_place(&contender->node));
         if (order > 0 || (order == 0 && !uvzk__contender_downgraded(contender))) {
             break;
         }
@@ -65,8 +66,8 @@ static struct remains remains_before(struct uvzk__contender *contender)
             remains.any = true;
             remains.reigned |= reigned_until(left, contender);
             remains.standing_writer |= left->reigned && !left->shared &&
-                                       !left->node.in_flight &&
-                                       !left->node.delete_unknown;
+                                       !uvzk__node_is_in_flight(&left->node) &&
+                                       !uvzk__node_is_doubted(&left->node);
         }
     }
     return remains;
@@ -87,8 +88,8 @@ struct uvzk__contender *uvzk__front_of(struct uvzk__queue *queue)
 
 static bool waits_for_nobody_else(const struct uvzk__contender *next)
 {
-    return next != NULL && next->node.state == UVZK__NODE_STANDING && next->covered &&
-           uvzk__foreigners_blocker(next->queue, next) == NULL;
+    return next != NULL && uvzk__node_state(&next->node) == UVZK__NODE_STANDING &&
+           next->covered && uvzk__foreigners_blocker(next->queue, next) == NULL;
 }
 
 struct uvzk__contender *uvzk__heir(struct uvzk__queue *queue)
@@ -118,10 +119,10 @@ enum voucher { VOUCHED, ON_CREDIT, ASK_GUARD, ASK_PROOF, AWAIT_DELETE };
 static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender *front,
                                struct remains remains)
 {
-    if (uvzk__contender_downgraded(front) && queue->tallies.writers_held > 0) {
+    if (uvzk__contender_downgraded(front) && uvzk__writers_held(&queue->tallies) > 0) {
         return VOUCHED; /* created while its writer held, which holds on */
     }
-    if (remains.standing_writer && queue->tallies.credits < UVZK__CREDITS_MAX) {
+    if (remains.standing_writer && uvzk__credits(&queue->tallies) < UVZK__CREDITS_MAX) {
         return ON_CREDIT; /* that writer goes only with a check of the front */
     }
     if (remains.any) {
@@ -149,10 +150,11 @@ static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
     int32_t end = uvzk__foreigners_first_writer(queue);
     for (; link != &queue->members; link = link->next) {
         struct uvzk__contender *member = member_at(link);
-        if (!member->shared || !member->covered || member->node.place.sequence >= end) {
+        if (!member->shared || !member->covered ||
+            uvzk__node_place(&member->node).sequence >= end) {
             return;
         }
-        if (member->node.state == UVZK__NODE_STANDING &&
+        if (uvzk__node_state(&member->node) == UVZK__NODE_STANDING &&
             !uvzk__prover_is_wanted(&member->witness)) {
             uvzk__prover_want(member->client, &member->witness);
         }
@@ -166,9 +168,9 @@ static void reign(struct uvzk__contender *front, struct remains remains)
     if (!remains.reigned) {
         uvzk__queue_reigns(front->queue, front->clear_stamp != 0
                                              ? front->clear_stamp
-                                             : front->client->submissions.stamp);
+                                             : uvzk__stamp(&front->client->submissions));
     }
-    front->reigned = true;
+    uvzk__contender_reigned(front);
     uvzk__contender_grant(front);
 }
 
@@ -202,7 +204,8 @@ static bool downgrade_pending(struct uvzk__queue *queue)
     struct uvzk__link *link;
 
     for (link = queue->strangers.next; link != &queue->strangers; link = link->next) {
-        if (uvzk__contender_downgraded(member_at(link)) && member_at(link)->node.wanted) {
+        if (uvzk__contender_downgraded(member_at(link)) &&
+            uvzk__node_is_wanted(&member_at(link)->node)) {
             return true;
         }
     }
@@ -213,7 +216,8 @@ bool uvzk__grant_front(struct uvzk__queue *queue)
 {
     struct uvzk__contender *front = uvzk__front_of(queue);
 
-    if (front == NULL || !front->covered || front->node.state != UVZK__NODE_STANDING) {
+    if (front == NULL || !front->covered ||
+        uvzk__node_state(&front->node) != UVZK__NODE_STANDING) {
         return false;
     }
     if (uvzk__foreigners_blocker(queue, front) != NULL) {

@@ -39,18 +39,16 @@ struct sweep {
     struct uvzk__op *ops;
     struct uvzk__contender **contenders; /* of each op */
     size_t op_count, room;
-    uint64_t stamp; /* client->submissions.stamp of its submission */
+    uint64_t stamp; /* of its submission */
     uint8_t state;  /* enum uvzk__sweep_state */
 };
 
 /* The only writer of state; a client has a few under way at most. */
 static void move(struct sweep *sweep, enum uvzk__sweep_state state)
 {
-    struct uvzk__directories *directories = sweep->client->directories;
-
-    directories->sweeps_under_way -= sweep->state == UNDER_WAY;
+    uvzk__directories_swept(sweep->client->directories, sweep->state == UNDER_WAY,
+                            state == UNDER_WAY);
     sweep->state = (uint8_t)uvzk__machine_move(&uvzk__sweep_machine, sweep->state, state);
-    directories->sweeps_under_way += state == UNDER_WAY;
 }
 
 static struct uvzk__contender *doomed_at(struct uvzk__link *link)
@@ -103,7 +101,7 @@ static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
 {
     struct uvzk__contender *heir =
         queue->kind->discipline == UVZK__COUNTED ? NULL : uvzk__heir(queue);
-    uint32_t credits = queue->tallies.credits;
+    uint32_t credits = uvzk__credits(&queue->tallies);
 
     for (struct uvzk__link *link = queue->holders.next; credits > 0; link = link->next) {
         struct uvzk__contender *holder =
@@ -121,7 +119,8 @@ static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
 static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    uint64_t stamp = sweep->client->submissions.stamp + 1; /* of the request to come */
+    uint64_t stamp =
+        uvzk__stamp(&sweep->client->submissions) + 1; /* of the request to come */
 
     uvzk__list_remove(&contender->doomed);
     if ((contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) && !queue->unreadable &&
@@ -139,10 +138,10 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
 
 static bool has_room(const struct sweep *sweep, const struct uvzk__contender *contender)
 {
-    uint32_t credits = contender->queue->tallies.credits;
+    uint32_t credits = uvzk__credits(&contender->queue->tallies);
 
     if (contender->beside != NULL) {
-        credits += contender->beside->tallies.credits;
+        credits += uvzk__credits(&contender->beside->tallies);
     }
     return sweep->op_count + credits + 2 <= sweep->room;
 }
@@ -166,7 +165,7 @@ static size_t batch_size(struct uvzk__client *client)
 
 static void delete_replied(struct uvzk__contender *contender, int status)
 {
-    if (contender->node.state == UVZK__NODE_DOOMED) {
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_DOOMED) {
         uvzk__node_delete_replied(&contender->node, status);
         uvzk__contender_follow(contender);
     }
@@ -197,7 +196,7 @@ static void op_refused(struct sweep *sweep, size_t index, size_t failed, int sta
         }
         return;
     }
-    contender->swept_alone = failed >= sweep->op_count;
+    uvzk__contender_swept_alone(contender, failed >= sweep->op_count);
     if (culprit) {
         delete_refused(contender, status);
     } else {
@@ -259,7 +258,7 @@ static bool send_one(struct uvzk__client *client)
     }
     move(sweep, UNDER_WAY);
     uvzk__submit(client, &sweep->rpc);
-    sweep->stamp = client->submissions.stamp;
+    sweep->stamp = uvzk__stamp(&client->submissions);
     return true;
 }
 

@@ -42,7 +42,7 @@ static int contenders_by_place(const void *left, const void *right)
     const struct uvzk__contender *a = *(struct uvzk__contender *const *)left;
     const struct uvzk__contender *b = *(struct uvzk__contender *const *)right;
 
-    return uvzk__place_compare(a->node.place, b->node.place);
+    return uvzk__place_compare(uvzk__node_place(&a->node), uvzk__node_place(&b->node));
 }
 
 static int contenders_by_uuid(const void *left, const void *right)
@@ -61,7 +61,7 @@ static size_t gather(struct uvzk__link *head, bool unknown_only,
     for (struct uvzk__link *link = head->next; link != head; link = link->next) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (unknown_only && contender->node.state != UVZK__NODE_UNKNOWN) {
+        if (unknown_only && uvzk__node_state(&contender->node) != UVZK__NODE_UNKNOWN) {
             continue;
         }
         if (into != NULL) {
@@ -109,14 +109,14 @@ static struct uvzk__contender *placed_at(const struct scan *scan,
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (scan->placed[middle]->node.place.sequence < parsed->sequence) {
+        if (uvzk__node_place(&scan->placed[middle]->node).sequence < parsed->sequence) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     for (; low < scan->placed_count &&
-           scan->placed[low]->node.place.sequence == parsed->sequence;
+           uvzk__node_place(&scan->placed[low]->node).sequence == parsed->sequence;
          low++) {
         if (memcmp(scan->placed[low]->uuid, parsed->uuid, sizeof(parsed->uuid)) == 0) {
             return scan->placed[low];
@@ -256,11 +256,10 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {
-            contender->seen_stamp = queue->freshness.asked;
-            contender->covered = true;
+            uvzk__contender_seen(contender, uvzk__asked_at(&queue->freshness));
             if (contender->clear_stamp == 0 && uvzk__node_has_place(&contender->node) &&
                 uvzk__foreigners_blocker(queue, contender) == NULL) {
-                contender->clear_stamp = queue->freshness.asked;
+                uvzk__contender_clear(contender, uvzk__asked_at(&queue->freshness));
             }
         }
     }
@@ -272,7 +271,7 @@ static void vouch(struct uvzk__queue *queue, const struct scan *scan)
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {
-            uvzk__vouch(contender, queue->freshness.asked);
+            uvzk__vouch(contender, uvzk__asked_at(&queue->freshness));
         }
     }
 }
@@ -283,13 +282,14 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
-        if (contender != NULL && contender->node.state == UVZK__NODE_UNKNOWN) {
+        if (contender != NULL &&
+            uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN) {
             uvzk__contender_found(contender, scan->sightings[i].parsed.sequence);
         }
     }
     for (size_t i = 0; i < scan->unknown_count; i++) {
-        if (scan->unknown[i]->seen_stamp != queue->freshness.asked &&
-            scan->unknown[i]->create_stamp < queue->freshness.asked) {
+        if (scan->unknown[i]->seen_stamp != uvzk__asked_at(&queue->freshness) &&
+            scan->unknown[i]->create_stamp < uvzk__asked_at(&queue->freshness)) {
             uvzk__contender_absent(scan->unknown[i]);
         }
     }
@@ -299,9 +299,9 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->placed_count; i++) {
         struct uvzk__contender *contender = scan->placed[i];
-        if (contender->node.state == UVZK__NODE_STANDING &&
-            contender->create_stamp < queue->freshness.asked &&
-            contender->seen_stamp != queue->freshness.asked) {
+        if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
+            contender->create_stamp < uvzk__asked_at(&queue->freshness) &&
+            contender->seen_stamp != uvzk__asked_at(&queue->freshness)) {
             uvzk__contender_missing(contender);
         }
     }
@@ -319,14 +319,14 @@ static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
 static void tell_positions(struct uvzk__queue *queue)
 {
     uint64_t members = 0;
-    bool writer = queue->tallies.writers_held > 0;
+    bool writer = uvzk__writers_held(&queue->tallies) > 0;
 
     for (struct uvzk__link *link = queue->holders.next; link != &queue->holders;
          link = link->next) {
         members++;
     }
     for (struct uvzk__link *link = queue->members.next;
-         queue->tallies.positions_wanted > 0 && link != &queue->members;
+         uvzk__positions_wanted(&queue->tallies) > 0 && link != &queue->members;
          link = link->next) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);

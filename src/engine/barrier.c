@@ -38,8 +38,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         client->above->reached(client);
     } else if (!current) {
         uvzk__barrier_ask(client);
-    } else if (client->session.connected && reply->status != UVZK_ECONNLOSS &&
-               reply->status != UVZK_ENOTSENT) {
+    } else if (uvzk__session_is_connected(&client->session) &&
+               reply->status != UVZK_ECONNLOSS && reply->status != UVZK_ENOTSENT) {
         uvzk__hold_back(client);
     }
 }
@@ -48,14 +48,14 @@ void uvzk__barrier_ask(struct uvzk__client *client)
 {
     struct uvzk__barrier *barrier = &client->barrier;
 
-    if (barrier->state != CLOSED || !client->session.connected ||
-        client->submissions.holding_back || client->port_closing) {
+    if (barrier->state != CLOSED || !uvzk__session_is_connected(&client->session) ||
+        uvzk__is_held_back(&client->submissions) || client->port_closing) {
         return;
     }
     move(barrier, ASKING);
     uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, replied);
     uvzk__submit(client, &barrier->rpc);
-    barrier->stamp = client->submissions.stamp;
+    barrier->stamp = uvzk__stamp(&client->submissions);
 }
 
 void uvzk__barrier_close(struct uvzk__client *client)

@@ -34,7 +34,7 @@ extern const struct uvzk__machine uvzk__barrier_machine;
 /* Nobody else touches it. */
 struct uvzk__barrier {
     struct uvzk__rpc rpc;
-    uint64_t stamp; /* client->submissions.stamp of its submission */
+    uint64_t stamp; /* of its submission */
     uint8_t state;  /* enum uvzk__barrier_state */
 };
 

@@ -49,4 +49,10 @@ struct uvzk__client {
     bool closing, port_closing;
 };
 
+/* A server has said so. */
+static inline void uvzk__no_containers(struct uvzk__client *client)
+{
+    client->containers = false;
+}
+
 #endif

@@ -4,7 +4,7 @@
 
 void uvzk__second_look(struct uvzk__client *client, struct uvzk__timed *timed)
 {
-    uint64_t period = client->session.timeout_ms, random = 0;
+    uint64_t period = uvzk__session_timeout(&client->session), random = 0;
 
     (void)client->port->random(client->port, &random, sizeof(random));
     uvzk__timed_set(client, timed,

@@ -32,6 +32,29 @@ struct uvzk__session {
     uint64_t suspended_ms; /* when the connection was lost */
 };
 
+/* Whether rpcs may be submitted. */
+static inline bool uvzk__session_is_connected(const struct uvzk__session *session)
+{
+    return session->connected;
+}
+
+static inline uvzk_client_state_t uvzk__session_state(const struct uvzk__session *session)
+{
+    return session->state;
+}
+
+/* 0: none. */
+static inline int64_t uvzk__session_id(const struct uvzk__session *session)
+{
+    return session->session_id;
+}
+
+/* As negotiated; 0 before the first connection. */
+static inline uint32_t uvzk__session_timeout(const struct uvzk__session *session)
+{
+    return session->timeout_ms;
+}
+
 /* At most two states to tell, in order. */
 struct uvzk__session_news {
     uvzk_client_state_t states[2];

@@ -10,8 +10,9 @@
 
 bool uvzk__may_send(const struct uvzk__client *client)
 {
-    return client->session.connected && uvzk__barrier_is_open(&client->barrier) &&
-           !client->submissions.holding_back && !client->port_closing;
+    return uvzk__session_is_connected(&client->session) &&
+           uvzk__barrier_is_open(&client->barrier) && !client->submissions.holding_back &&
+           !client->port_closing;
 }
 
 void uvzk__rpc_prepare(struct uvzk__rpc *rpc, enum uvzk__rpc_kind kind, const char *path,
@@ -111,7 +112,7 @@ void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, in
                status == UVZK_ECLOSED) {
         /* The event that says so comes behind these replies. */
         uvzk__session_silent(&client->session);
-    } else if (client->session.connected ||
+    } else if (uvzk__session_is_connected(&client->session) ||
                (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT)) {
         uvzk__hold_back(client);
     }

@@ -15,6 +15,28 @@ struct uvzk__submissions {
     bool holding_back;
 };
 
+/* Of the latest. */
+static inline uint64_t uvzk__stamp(const struct uvzk__submissions *submissions)
+{
+    return submissions->stamp;
+}
+
+/* How many there were, and of listings among them. */
+static inline uint64_t uvzk__requests(const struct uvzk__submissions *submissions)
+{
+    return submissions->requests;
+}
+static inline uint64_t uvzk__listings(const struct uvzk__submissions *submissions)
+{
+    return submissions->listings;
+}
+
+/* Whether the server has asked for a pause. */
+static inline bool uvzk__is_held_back(const struct uvzk__submissions *submissions)
+{
+    return submissions->holding_back;
+}
+
 /* Whether requests may leave now: connected, behind the barrier (barrier.h), not held
  * back, not closing down. */
 bool uvzk__may_send(const struct uvzk__client *);

@@ -16,6 +16,12 @@ struct uvzk__watch_budget {
     uint64_t bytes, count; /* of what is under watch */
 };
 
+/* How many watches there are. */
+static inline uint64_t uvzk__watch_count(const struct uvzk__watch_budget *budget)
+{
+    return budget->count;
+}
+
 /* false: there is no room for this path. */
 bool uvzk__watch_budget_take(struct uvzk__client *, const char *path);
 /* Whether there is room enough for a watch that can be done without. */

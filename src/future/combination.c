@@ -33,7 +33,7 @@ static void detach(struct combination *combination, size_t index)
     struct uvzk__future *part = combination->parts[index].future;
 
     if (part != NULL) {
-        part->whole = NULL;
+        uvzk__future_belongs(part, NULL, 0);
         combination->parts[index].future = NULL;
     }
 }
@@ -197,7 +197,7 @@ static int name(const uvzk_future_t *shell, const struct uvzk__client *client)
     if (part->named || belongs_to_pending(part)) {
         return UV_EBUSY;
     }
-    part->named = true;
+    uvzk__future_name(part, true);
     return 0;
 }
 
@@ -220,7 +220,7 @@ static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
         named += status == 0;
     }
     while (named > 0) {
-        uvzk__future_of(parts[--named])->named = false;
+        uvzk__future_name(uvzk__future_of(parts[--named]), false);
     }
     return status;
 }
@@ -231,13 +231,10 @@ static void attach(struct combination *combination, size_t index,
     if (part->whole != NULL) {
         part->whole->kind->part_gone(part->whole, part);
     }
-    part->whole = &combination->future;
-    part->index = index;
+    uvzk__future_belongs(part, &combination->future, index);
+    uvzk__future_contains(&combination->future, part);
     combination->parts[index].future = part;
     combination->parts[index].status = UV_EAGAIN;
-    if (part->depth >= combination->future.depth) {
-        combination->future.depth = (uint8_t)(part->depth + 1);
-    }
 }
 
 /* What is done already is counted in the order of the parts. */

@@ -95,6 +95,29 @@ void uvzk__future_give_up(struct uvzk__future *, int status);
 void uvzk__future_pin(struct uvzk__future *);
 void uvzk__future_unpin(struct uvzk__future *);
 
+/* It is the part with this index of a combination; or of none, NULL. */
+static inline void uvzk__future_belongs(struct uvzk__future *part,
+                                        struct uvzk__future *whole, size_t index)
+{
+    part->whole = whole;
+    part->index = index;
+}
+
+/* Named as a part in a call that combines, or no longer. */
+static inline void uvzk__future_name(struct uvzk__future *part, bool named)
+{
+    part->named = named;
+}
+
+/* It is further out than its part. */
+static inline void uvzk__future_contains(struct uvzk__future *whole,
+                                         const struct uvzk__future *part)
+{
+    if (part->depth >= whole->depth) {
+        whole->depth = (uint8_t)(part->depth + 1);
+    }
+}
+
 /* Of a shell; NULL if it is not in use. */
 struct uvzk__future *uvzk__future_of(const uvzk_future_t *);
 /* Likewise, of this kind, and done with 0; else NULL. */

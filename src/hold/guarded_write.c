@@ -200,9 +200,7 @@ static int submit(struct uvzk__claim *claim, uvzk_write_t *shell,
     write->shell = shell;
     write->cb = cb;
     shell->impl = write;
-    rollcall->done = written;
-    rollcall->data = write;
-    uvzk__rollcall_send(rollcall, count);
+    uvzk__rollcall_send(rollcall, count, written, write);
     return 0;
 }
 

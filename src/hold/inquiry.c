@@ -62,9 +62,7 @@ int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
     question->shell = shell;
     question->cb = cb;
     shell->impl = question;
-    rollcall->done = verified;
-    rollcall->data = question;
-    uvzk__rollcall_send(rollcall, 0);
+    uvzk__rollcall_send(rollcall, 0, verified, question);
     return 0;
 }
 

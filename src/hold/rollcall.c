@@ -121,11 +121,14 @@ static void send_next(struct uvzk__rollcall *rollcall)
     rollcall->rpc.ops = &rollcall->ops[rollcall->called];
     rollcall->rpc.op_count = count + rollcall->behind;
     uvzk__submit(rollcall->client, &rollcall->rpc);
-    rollcall->stamp = rollcall->client->submissions.stamp;
+    rollcall->stamp = uvzk__stamp(&rollcall->client->submissions);
 }
 
-void uvzk__rollcall_send(struct uvzk__rollcall *rollcall, size_t behind)
+void uvzk__rollcall_send(struct uvzk__rollcall *rollcall, size_t behind,
+                         uvzk__rollcall_done done, void *data)
 {
     rollcall->behind = behind;
+    rollcall->done = done;
+    rollcall->data = data;
     send_next(rollcall);
 }

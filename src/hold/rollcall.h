@@ -12,20 +12,24 @@
 
 #include "claim/claim.h"
 
+struct uvzk__rollcall;
+
+/* status: the reply's. ENONODE of one of the checks is UVZK_EDELETED here. failed:
+ * index among the operations behind the checks, SIZE_MAX when none is to blame. */
+typedef void (*uvzk__rollcall_done)(struct uvzk__rollcall *, const struct uvzk__reply *,
+                                    int status, size_t failed);
+
 struct uvzk__rollcall {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
-    /* status: the reply's. ENONODE of one of the checks is UVZK_EDELETED here. failed:
-     * index among the operations behind the checks, SIZE_MAX when none is to blame. */
-    void (*done)(struct uvzk__rollcall *, const struct uvzk__reply *, int status,
-                 size_t failed);
+    uvzk__rollcall_done done;
     void *data;                          /* the caller's */
     struct uvzk__op *ops;                /* the checks, then room for those behind */
     struct uvzk__contender **contenders; /* pinned */
     size_t count;                        /* of checks */
     size_t called;                       /* of those, answered by earlier requests */
     size_t behind;                       /* operations after the checks */
-    uint64_t stamp;                      /* client->submissions.stamp of the submission */
+    uint64_t stamp;                      /* of the submission */
 };
 
 /* A rollcall of those of the claim's contenders that are not tickets, with room for so
@@ -35,8 +39,9 @@ struct uvzk__rollcall *uvzk__rollcall_new(struct uvzk__claim *, size_t room);
 /* So many checks at most in a request that has nothing behind them. */
 #define UVZK__ROLLCALL_CHECKS 256U
 
-/* Sends it, with so many operations behind the checks. */
-void uvzk__rollcall_send(struct uvzk__rollcall *, size_t behind);
+/* Sends it, with so many operations behind the checks; done() is called when it is over. */
+void uvzk__rollcall_send(struct uvzk__rollcall *, size_t behind, uvzk__rollcall_done done,
+                         void *data);
 
 /* Frees one that has not been sent. */
 void uvzk__rollcall_free(struct uvzk__rollcall *);

@@ -42,6 +42,28 @@ struct uvzk__proof {
     uint32_t contact_count;
 };
 
+/* uvzk_proof_t */
+static inline uint32_t uvzk__proof_mode(const struct uvzk__proof *proof)
+{
+    return proof->mode;
+}
+
+static inline uint32_t uvzk__proof_tick(const struct uvzk__proof *proof)
+{
+    return proof->tick_ms;
+}
+
+/* When the latest committed request was sent. */
+static inline uint64_t uvzk__proof_proved_at(const struct uvzk__proof *proof)
+{
+    return proof->proved_ms;
+}
+
+static inline uint64_t uvzk__proof_valid_until(const struct uvzk__proof *proof)
+{
+    return proof->valid_until;
+}
+
 void uvzk__proof_init(struct uvzk__proof *, uint32_t mode, uint32_t tick_ms);
 
 /* A session is established or in reach again. fresh: it is a new one, which was

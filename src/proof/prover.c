@@ -38,7 +38,7 @@ static void move(struct uvzk__prover *prover, enum uvzk__proof_request request)
 struct inquest {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
-    uint64_t stamp; /* client->submissions.stamp of its submission */
+    uint64_t stamp; /* of its submission */
     size_t count, bytes;
     struct uvzk__op *ops;
     struct uvzk__witness **witnesses; /* of each op */
@@ -54,6 +54,11 @@ static uint64_t period(const struct uvzk__client *client)
     return uvzk__proof_period(&client->prover->proof);
 }
 
+static uint32_t mode(const struct uvzk__client *client)
+{
+    return uvzk__proof_mode(&client->prover->proof);
+}
+
 static void touch_at(struct uvzk__client *client, uint64_t at_ms)
 {
     uvzk__timed_set(client, &client->prover->touch, at_ms);
@@ -61,7 +66,7 @@ static void touch_at(struct uvzk__client *client, uint64_t at_ms)
 
 uint64_t uvzk__prover_valid_until(const struct uvzk__client *client)
 {
-    return client->prover->proof.valid_until;
+    return uvzk__proof_valid_until(&client->prover->proof);
 }
 
 bool uvzk__prover_grants(struct uvzk__client *client)
@@ -74,6 +79,11 @@ bool uvzk__prover_possible(const struct uvzk__client *client)
     return uvzk__proof_possible(&client->prover->proof);
 }
 
+uint64_t uvzk__prover_proofs(const struct uvzk__client *client)
+{
+    return client->prover->proof_count;
+}
+
 void uvzk__prover_connected(struct uvzk__client *client, uint32_t timeout_ms, bool fresh,
                             uint64_t opened_ms)
 {
@@ -84,7 +94,7 @@ void uvzk__prover_connected(struct uvzk__client *client, uint32_t timeout_ms, bo
         uvzk__log(client, UVZK_LOG_ERROR,
                   "a session of %" PRIu32 " ms is too short for a tick of %" PRIu32
                   " ms: ownership cannot be proved",
-                  timeout_ms, proof->tick_ms);
+                  timeout_ms, uvzk__proof_tick(proof));
     }
 }
 
@@ -235,18 +245,18 @@ static void inquire(struct uvzk__client *client)
         return;
     }
     summon(inquest, &client->prover->candidates, CANDIDATES_A_PROOF);
-    if (client->prover->proof.mode == UVZK_PROOF_QUORUM) {
+    if (mode(client) == UVZK_PROOF_QUORUM) {
         summon(inquest, &client->prover->held, HELD_A_PROOF);
     }
     bool holds =
-        client->prover->proof.mode == UVZK_PROOF_QUORUM &&
+        mode(client) == UVZK_PROOF_QUORUM &&
         !uvzk__list_empty(&client->prover->held); /* though none of it may be read */
     if (inquest->count > 0 || holds) {
         uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_MULTI, NULL, inquest_replied);
         inquest->rpc.ops = inquest->ops;
         inquest->rpc.op_count = inquest->count;
         client->prover->proof_count++;
-    } else if (client->prover->proof.mode == UVZK_PROOF_SYNC) {
+    } else if (mode(client) == UVZK_PROOF_SYNC) {
         uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_SYNC, "/", inquest_replied);
         client->prover->proof_count++;
     } else {
@@ -254,7 +264,7 @@ static void inquire(struct uvzk__client *client)
     }
     move(client->prover, ASKING);
     uvzk__submit(client, &inquest->rpc);
-    inquest->stamp = client->submissions.stamp;
+    inquest->stamp = uvzk__stamp(&client->submissions);
 }
 
 static void touch_due(struct uvzk__timed *timed)
@@ -262,11 +272,11 @@ static void touch_due(struct uvzk__timed *timed)
     struct uvzk__client *client =
         UVZK__CONTAINER_OF(timed, struct uvzk__prover, touch)->client;
 
-    if (!client->session.connected || !uvzk__barrier_is_open(&client->barrier) ||
-        client->port_closing) {
+    if (!uvzk__session_is_connected(&client->session) ||
+        !uvzk__barrier_is_open(&client->barrier) || client->port_closing) {
         return; /* the barrier's reply begins anew */
     }
-    bool proves = client->prover->proof.mode != UVZK_PROOF_NONE;
+    bool proves = mode(client) != UVZK_PROOF_NONE;
     if (proves) {
         touch_at(client, uvzk__now(client) + period(client));
     }
@@ -306,36 +316,35 @@ static void schedule_touch(struct uvzk__client *client)
     uint64_t now = uvzk__now(client), at = now + period(client);
 
     if (!uvzk__list_empty(&client->prover->held) && client->prover->request == RESTING) {
-        uint64_t due = client->prover->proof.proved_ms + period(client);
+        uint64_t due = uvzk__proof_proved_at(&client->prover->proof) + period(client);
         at = due < now ? now : due;
     }
-    if (!client->prover->touch.deadline.armed ||
-        client->prover->touch.deadline.at_ms > at) {
+    if (!uvzk__deadline_is_armed(&client->prover->touch.deadline) ||
+        uvzk__deadline_at(&client->prover->touch.deadline) > at) {
         touch_at(client, at);
     }
 }
 
 void uvzk__prover_schedule(struct uvzk__client *client)
 {
-    if (client->session.connected && client->prover->proof.mode != UVZK_PROOF_NONE) {
+    if (uvzk__session_is_connected(&client->session) && mode(client) != UVZK_PROOF_NONE) {
         schedule_touch(client);
     }
     if (uvzk__list_empty(&client->prover->held) ||
-        client->prover->proof.valid_until == UINT64_MAX) {
+        uvzk__prover_valid_until(client) == UINT64_MAX) {
         uvzk__timed_clear(client, &client->prover->expiry);
-    } else if (!client->prover->expiry.deadline.armed ||
-               client->prover->expiry.deadline.at_ms !=
-                   client->prover->proof.valid_until) {
+    } else if (!uvzk__deadline_is_armed(&client->prover->expiry.deadline) ||
+               uvzk__deadline_at(&client->prover->expiry.deadline) !=
+                   uvzk__prover_valid_until(client)) {
         uvzk__timed_set(client, &client->prover->expiry,
-                        client->prover->proof.valid_until);
+                        uvzk__prover_valid_until(client));
     }
 }
 
 void uvzk__prover_answered(struct uvzk__client *client, const struct uvzk__rpc *rpc,
                            bool write)
 {
-    bool sync =
-        rpc->kind == UVZK__RPC_SYNC && client->prover->proof.mode == UVZK_PROOF_SYNC;
+    bool sync = rpc->kind == UVZK__RPC_SYNC && mode(client) == UVZK_PROOF_SYNC;
 
     uvzk__proof_answered(&client->prover->proof, rpc->sent_ms, uvzk__now(client),
                          write || sync);
@@ -346,7 +355,7 @@ void uvzk__prover_refresh(struct uvzk__client *client)
 {
     if (!uvzk__list_empty(&client->prover->candidates)) {
         touch_at(client, uvzk__now(client));
-    } else if (client->prover->proof.mode != UVZK_PROOF_NONE) {
+    } else if (mode(client) != UVZK_PROOF_NONE) {
         /* What waits to be sent goes first, and is as good as a touch. */
         touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->prover->proof));
     }
@@ -366,9 +375,10 @@ void uvzk__prover_want(struct uvzk__client *client, struct uvzk__witness *witnes
         at +=
             uvzk__proof_retry(&client->prover->proof); /* one has just come to nothing */
     } /* else the one that may be under way does not name it: it has the next one */
-    if (client->prover->request == RESTING && client->session.connected &&
-        (!client->prover->touch.deadline.armed ||
-         client->prover->touch.deadline.at_ms > at)) {
+    if (client->prover->request == RESTING &&
+        uvzk__session_is_connected(&client->session) &&
+        (!uvzk__deadline_is_armed(&client->prover->touch.deadline) ||
+         uvzk__deadline_at(&client->prover->touch.deadline) > at)) {
         touch_at(client, at);
     }
 }
@@ -400,7 +410,7 @@ void uvzk__prover_check(struct uvzk__client *client)
 {
     struct uvzk__link held, *link;
 
-    if (client->prover->proof.valid_until > uvzk__now(client)) {
+    if (uvzk__prover_valid_until(client) > uvzk__now(client)) {
         return;
     }
     uvzk__list_move(&client->prover->held, &held);

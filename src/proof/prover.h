@@ -42,6 +42,9 @@ uint64_t uvzk__prover_valid_until(const struct uvzk__client *);
 bool uvzk__prover_grants(struct uvzk__client *);
 bool uvzk__prover_possible(const struct uvzk__client *);
 
+/* How many requests have been sent that were for proofs alone. */
+uint64_t uvzk__prover_proofs(const struct uvzk__client *);
+
 /* The session's events (proof.h). */
 void uvzk__prover_connected(struct uvzk__client *, uint32_t timeout_ms, bool fresh,
                             uint64_t opened_ms);

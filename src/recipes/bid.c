@@ -56,6 +56,16 @@ void uvzk__bid_free(struct uvzk__claim *claim)
     }
 }
 
+bool uvzk__leases_of_locks(struct uvzk__queue *queue, const char *locks_path)
+{
+    struct uvzk__lease_directory *directory = uvzk__leases(queue);
+
+    if (directory->locks_path == NULL) {
+        directory->locks_path = uvzk__strdup(locks_path);
+    }
+    return directory->locks_path != NULL;
+}
+
 /* ---------------------------------------------------------------- its leases */
 
 /* The list's head is such a link, too. */
@@ -111,7 +121,8 @@ bool uvzk__bid_begun(const struct uvzk__bid *bid)
 
     for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (!(nothing_sent & UVZK__BIT(lease->node.state)) || lease->node.in_flight) {
+        if (!(nothing_sent & UVZK__BIT(uvzk__node_state(&lease->node))) ||
+            uvzk__node_is_in_flight(&lease->node)) {
             return true;
         }
     }
@@ -123,8 +134,8 @@ static bool all_in_state(const struct uvzk__bid *bid, unsigned states)
 {
     for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (!(states & UVZK__BIT(lease->node.state)) || lease->node.in_flight ||
-            lease->given_up) {
+        if (!(states & UVZK__BIT(uvzk__node_state(&lease->node))) ||
+            uvzk__node_is_in_flight(&lease->node) || lease->given_up) {
             return false;
         }
     }
@@ -142,7 +153,7 @@ bool uvzk__bid_complete(const struct uvzk__bid *bid)
 
     for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (lease->node.state != UVZK__NODE_STANDING || lease->given_up) {
+        if (uvzk__node_state(&lease->node) != UVZK__NODE_STANDING || lease->given_up) {
             return false;
         }
         standing++;
@@ -177,7 +188,7 @@ static void line_up(struct uvzk__bid *bid)
 
 static void begin(struct uvzk__bid *bid)
 {
-    bid->token = bid->ticket->node.place.czxid;
+    bid->token = uvzk__node_place(&bid->ticket->node).czxid;
     line_up(bid);
 }
 
@@ -229,7 +240,7 @@ int uvzk__bid_fill(struct uvzk__bid *bid)
         struct uvzk__contender *lease;
         status = uvzk__contender_new(bid->claim, bid->leases, UVZK__TOKEN_LEASE, &lease);
         if (status == 0) {
-            lease->once = true;
+            uvzk__contender_is_never_made_anew(lease);
         }
     }
     return status;

@@ -32,6 +32,29 @@ static inline struct uvzk__lease_directory *uvzk__leases(const struct uvzk__queu
     return queue->extra;
 }
 
+/* The directory of the tickets has this path, which is copied; all who say so say the same.
+ * False: out of memory. */
+bool uvzk__leases_of_locks(struct uvzk__queue *, const char *locks_path);
+
+/* Whose ticket holds there; NULL: nobody's. */
+static inline void uvzk__leases_taken_by(struct uvzk__queue *queue,
+                                         struct uvzk__bid *taker)
+{
+    uvzk__leases(queue)->taker = taker;
+}
+
+/* Some are being made, by a request with this stamp; or that has been answered. */
+static inline void uvzk__leases_making(struct uvzk__queue *queue,
+                                       struct uvzk__lease_making *making, uint64_t stamp)
+{
+    uvzk__leases(queue)->making = making;
+    uvzk__leases(queue)->made_stamp = stamp;
+}
+static inline void uvzk__leases_made(struct uvzk__queue *queue)
+{
+    uvzk__leases(queue)->making = NULL;
+}
+
 enum uvzk__bid_state {
     UVZK__BID_WAITING, /* next: MADE COUNTED HELD */
     UVZK__BID_MADE,    /* next: WAITING COUNTED */
@@ -66,6 +89,31 @@ void uvzk__bid_free(struct uvzk__claim *);
 static inline struct uvzk__bid *uvzk__bid_of(const struct uvzk__claim *claim)
 {
     return claim->extra;
+}
+
+/* Its ticket; NULL: it wants none any more. */
+static inline void uvzk__bid_has_ticket(struct uvzk__bid *bid,
+                                        struct uvzk__contender *ticket)
+{
+    bid->ticket = ticket;
+}
+
+/* A request with this stamp makes the last of its leases. */
+static inline void uvzk__bid_made_at(struct uvzk__bid *bid, uint64_t stamp)
+{
+    bid->made_stamp = stamp;
+}
+
+/* Nobody else shall have what it lets go. */
+static inline void uvzk__bid_is_surplus(struct uvzk__bid *bid)
+{
+    bid->surplus = true;
+}
+
+/* It wants so many less. */
+static inline void uvzk__bid_wants_less(struct uvzk__bid *bid, uint32_t leases)
+{
+    bid->wanted -= leases;
 }
 
 /* Its leases, one after the other; NULL behind the last. */

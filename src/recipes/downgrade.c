@@ -31,7 +31,7 @@ int uvzk__downgrade_prepare(struct uvzk__claim *reading, struct uvzk__claim *wri
         return UV_ENOMEM;
     }
     downgrade->writer = uvzk__claim_first(writing);
-    downgrade->writer_place = downgrade->writer->node.place;
+    downgrade->writer_place = uvzk__node_place(&downgrade->writer->node);
     uvzk__contender_pin(downgrade->writer);
     reading->extra = downgrade;
     return 0;
@@ -43,7 +43,7 @@ static int become_ordinary(struct uvzk__contender *reader, struct downgrade *dow
     if (!downgrade->writer->ended) {
         uvzk__contender_missing(downgrade->writer);
     }
-    reader->writer_czxid = 0;
+    uvzk__contender_is_reader(reader, 0);
     forget(reader->claim);
     return uvzk__contender_rename(reader);
 }
@@ -59,7 +59,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status == UVZK_ENONODE) {
         status = become_ordinary(reader, downgrade) == 0 ? UVZK_ENOTSENT : UV_EIO;
     } else if (status == 0) {
-        reader->covered = true;
+        uvzk__contender_covered(reader);
     }
     uvzk__node_created(&reader->node, status, place);
     if (status == 0) {
@@ -88,7 +88,7 @@ static void create(struct uvzk__contender *reader)
     reader->rpc.op_count = 2;
     uvzk__node_sent(&reader->node);
     uvzk__submit(reader->client, &reader->rpc);
-    reader->create_stamp = reader->client->submissions.stamp;
+    uvzk__contender_made_at(reader, uvzk__stamp(&reader->client->submissions));
 }
 
 const struct uvzk__claim_kind uvzk__claim_reading = {

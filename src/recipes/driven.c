@@ -24,7 +24,7 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
 
 static bool stands(const struct uvzk__contender *contender)
 {
-    return contender->node.state == UVZK__NODE_STANDING;
+    return uvzk__node_state(&contender->node) == UVZK__NODE_STANDING;
 }
 
 /* -------------------------------------------------------------------- the verdicts */
@@ -84,7 +84,8 @@ bool uvzk__driven_is(const struct uvzk__driven *driven, int64_t czxid)
 {
     const struct uvzk__contender *contender = uvzk__claim_first(driven->claim);
 
-    return driven->verdict != UVZK__GETS || contender->node.place.czxid == czxid;
+    return driven->verdict != UVZK__GETS ||
+           uvzk__node_place(&contender->node).czxid == czxid;
 }
 
 /* ------------------------------------------------------------------------- creating */
@@ -183,7 +184,7 @@ static int judge_members(struct uvzk__queue *queue, const struct uvzk__reply *re
 
 static bool searched_for(const struct uvzk__contender *contender)
 {
-    return contender->node.state == UVZK__NODE_UNKNOWN &&
+    return uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN &&
            !uvzk__has_fixed_name(contender);
 }
 
@@ -217,7 +218,7 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply 
         for (size_t i = 0; i < reply->name_count && !is_there; i++) {
             is_there = found(contender, reply->names[i]);
         }
-        if (!is_there && contender->create_stamp < queue->freshness.asked) {
+        if (!is_there && contender->create_stamp < uvzk__asked_at(&queue->freshness)) {
             uvzk__contender_absent(contender);
         }
     }
@@ -386,8 +387,7 @@ int uvzk__driven_attach(struct uvzk__claim *claim, struct uvzk__lock_driver *dri
         return UV_ENOMEM;
     }
     driven->claim = claim;
-    driven->driver = driver;
-    driver->users++;
+    driven->driver = uvzk__lock_driver_share(driver);
     uvzk__list_init(&driven->in_lookout);
     claim->extra = driven;
     return 0;

@@ -48,6 +48,25 @@ static inline bool uvzk__has_fixed_name(const struct uvzk__contender *contender)
     return uvzk__lock_driver_fixed(uvzk__driven_of(contender)->driver);
 }
 
+/* What it looks at; NULL: nothing. */
+static inline void uvzk__driven_looks(struct uvzk__driven *driven,
+                                      struct uvzk__lookout *lookout)
+{
+    driven->lookout = lookout;
+}
+
+/* A look at its fixed name is under way, or no longer. */
+static inline void uvzk__driven_inspects(struct uvzk__driven *driven, bool inspecting)
+{
+    driven->inspecting = inspecting;
+}
+
+/* Whether what stands at its fixed name is known to be its own. */
+static inline void uvzk__driven_confirmed(struct uvzk__driven *driven, bool confirmed)
+{
+    driven->confirmed = confirmed;
+}
+
 /* Its verdict. WAITS, for the child of that name, is told how many are before it; the
  * contender may be gone afterwards: it has tried once. */
 void uvzk__driven_asks(struct uvzk__contender *);

@@ -176,6 +176,6 @@ int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *shell, const char 
         return UV_ENOMEM;
     }
     lock->extra = driver;
-    lock->durable = settings->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
+    uvzk__lock_is_durable(lock, settings->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL);
     return 0;
 }

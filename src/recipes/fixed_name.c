@@ -66,17 +66,17 @@ static void inspected(struct uvzk__contender *contender, bool ours, int64_t czxi
 {
     struct uvzk__node *node = &contender->node;
 
-    if (node->state == UVZK__NODE_UNKNOWN && ours) {
+    if (uvzk__node_state(node) == UVZK__NODE_UNKNOWN && ours) {
         uvzk__node_found(node, 0);
-        if (node->state == UVZK__NODE_IDENTIFYING) {
+        if (uvzk__node_state(node) == UVZK__NODE_IDENTIFYING) {
             uvzk__node_sent(node);
             uvzk__node_identified(node, 0, czxid, true);
             uvzk__driven_gets(contender);
         }
-    } else if (node->state == UVZK__NODE_UNKNOWN) {
+    } else if (uvzk__node_state(node) == UVZK__NODE_UNKNOWN) {
         uvzk__node_absent(node);
     } else if (ours) {
-        uvzk__driven_of(contender)->confirmed = true;
+        uvzk__driven_confirmed(uvzk__driven_of(contender), true);
     } else {
         uvzk__node_sent(node); /* an earlier delete was carried out */
         uvzk__node_delete_replied(node, UVZK_ENONODE);
@@ -90,7 +90,7 @@ static void inspection_failed(struct uvzk__contender *contender, int status)
 {
     bool refused = uvzk__is_answer(status); /* else there will be another chance */
 
-    if (refused && contender->node.state == UVZK__NODE_DOOMED) {
+    if (refused && uvzk__node_state(&contender->node) == UVZK__NODE_DOOMED) {
         uvzk__contender_rest(contender, LOOK_AGAIN_MS);
     } else if (refused) {
         uvzk__queue_rest(contender->queue);
@@ -103,14 +103,16 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__contender *contender =
         UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
     int status = reply->status;
-    int64_t czxid = contender->node.place.czxid; /* 0: it has not been told */
-    bool ours = status == 0 &&
-                reply->stat.ephemeral_owner == contender->client->session.session_id &&
-                (czxid == 0 || czxid == reply->stat.czxid);
+    int64_t czxid =
+        uvzk__node_place(&contender->node).czxid; /* 0: it has not been told */
+    bool ours =
+        status == 0 &&
+        reply->stat.ephemeral_owner == uvzk__session_id(&contender->client->session) &&
+        (czxid == 0 || czxid == reply->stat.czxid);
 
     uvzk__answered(contender->client, rpc, status, false);
     if (!contender->ended) {
-        uvzk__driven_of(contender)->inspecting = false;
+        uvzk__driven_inspects(uvzk__driven_of(contender), false);
         if (status == 0 || status == UVZK_ENONODE) {
             inspected(contender, ours, reply->stat.czxid);
         } else {
@@ -127,7 +129,7 @@ static void inspect(struct uvzk__contender *contender)
     if (driven->inspecting || !uvzk__may_send(contender->client)) {
         return;
     }
-    driven->inspecting = true;
+    uvzk__driven_inspects(driven, true);
     uvzk__contender_pin(contender);
     uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
     uvzk__submit(contender->client, &contender->rpc);
@@ -138,11 +140,11 @@ bool uvzk__fixed_name_certain(struct uvzk__contender *contender)
 {
     struct uvzk__driven *driven = uvzk__driven_of(contender);
 
-    if (!uvzk__has_fixed_name(contender) || !contender->node.delete_unknown) {
+    if (!uvzk__has_fixed_name(contender) || !uvzk__node_is_doubted(&contender->node)) {
         return true;
     }
     if (driven->confirmed) {
-        driven->confirmed = false;
+        uvzk__driven_confirmed(driven, false);
         return true;
     }
     inspect(contender);
@@ -159,9 +161,9 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
 /* It has, or may have, or is about to have a znode. */
 static bool engaged(const struct uvzk__contender *contender)
 {
-    switch (contender->node.state) {
+    switch (uvzk__node_state(&contender->node)) {
     case UVZK__NODE_CREATING:
-        return contender->node.in_flight;
+        return uvzk__node_is_in_flight(&contender->node);
     case UVZK__NODE_PARENTS:
     case UVZK__NODE_RESTING:
         return false;
@@ -225,10 +227,10 @@ void uvzk__fixed_names_settle(struct uvzk__queue *queue)
         if (!uvzk__has_fixed_name(contender)) {
             continue;
         }
-        if (contender->node.state == UVZK__NODE_UNKNOWN && !queue->resting) {
+        if (uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN && !queue->resting) {
             inspect(contender);
-        } else if (contender->node.state == UVZK__NODE_CREATING &&
-                   !contender->node.in_flight &&
+        } else if (uvzk__node_state(&contender->node) == UVZK__NODE_CREATING &&
+                   !uvzk__node_is_in_flight(&contender->node) &&
                    uvzk__driven_of(contender)->lookout == NULL) {
             start_fixed(contender, &taken);
         }

@@ -40,7 +40,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__queue *queue = making->queue;
     size_t count = rpc->op_count;
 
-    uvzk__leases(queue)->making = NULL;
+    uvzk__leases_made(queue);
     uvzk__answered(queue->client, rpc, reply->status, true);
     uvzk__queue_touch(queue);
     if (reply->status != 0 && reply->failed_op == 0) {
@@ -102,7 +102,7 @@ bool uvzk__lease_making_plan(struct uvzk__lease_making **making, struct uvzk__bi
     }
     for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (lease->node.state == UVZK__NODE_CREATING) {
+        if (uvzk__node_state(&lease->node) == UVZK__NODE_CREATING) {
             size_t i = (*making)->rpc.op_count++;
             uvzk__contender_create_op(lease, &(*making)->ops[i]);
             (*making)->bytes += bytes_of(&(*making)->ops[i]);
@@ -126,11 +126,11 @@ void uvzk__lease_making_send(struct uvzk__lease_making *making)
         return;
     }
     client = making->queue->client;
-    uvzk__leases(making->queue)->making = making;
     uvzk__submit(client, &making->rpc);
-    uvzk__leases(making->queue)->made_stamp = client->submissions.stamp;
+    uvzk__leases_making(making->queue, making, uvzk__stamp(&client->submissions));
     for (size_t i = 1; i < making->rpc.op_count; i++) {
         uvzk__contender_sent(making->leases[i]);
-        uvzk__bid_of(making->leases[i]->claim)->made_stamp = client->submissions.stamp;
+        uvzk__bid_made_at(uvzk__bid_of(making->leases[i]->claim),
+                          uvzk__stamp(&client->submissions));
     }
 }

@@ -48,7 +48,8 @@ void uvzk__leases_take_offers(struct uvzk__bid *bid)
         struct uvzk__contender *lease = uvzk__first_lease(offer);
         uvzk__claim_detach(lease); /* the last one takes the offer along */
         uvzk__claim_attach(bid->claim, lease);
-        bid->ticket->once = true; /* without it others would wait for what we have */
+        /* without it others would wait for what we have */
+        uvzk__contender_is_never_made_anew(bid->ticket);
         uvzk__bid_handed_on(bid);
         have++;
     }

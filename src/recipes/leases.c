@@ -30,7 +30,7 @@ static struct uvzk__bid *bid_at(struct uvzk__link *link)
  * those are not that nothing has been sent for yet. */
 static uint64_t leases_out(const struct uvzk__queue *queue)
 {
-    uint64_t count = queue->foreigners.leases + queue->tallies.contenders;
+    uint64_t count = queue->foreigners.leases + uvzk__contenders_in(&queue->tallies);
 
     for (struct uvzk__link *link = queue->strangers.next; link != &queue->strangers;
          link = link->next) {
@@ -45,7 +45,7 @@ static uint64_t leases_out(const struct uvzk__queue *queue)
 static bool to_count(const struct uvzk__bid *bid)
 {
     return !uvzk__claim_is_given_up(bid->claim) &&
-           bid->leases->freshness.listed > bid->made_stamp &&
+           uvzk__listed_at(&bid->leases->freshness) > bid->made_stamp &&
            (!uvzk__bid_is_counted(bid) || bid->max(bid->claim) < bid->allowed) &&
            uvzk__bid_complete(bid);
 }
@@ -77,7 +77,7 @@ static void withdraw(struct uvzk__bid *bid)
 
     uvzk__bid_emptied(bid);
     if (status != 0) {
-        bid->surplus = true;
+        uvzk__bid_is_surplus(bid);
         uvzk__claim_end(bid->claim, status);
     }
 }
@@ -156,7 +156,7 @@ static bool just_seen(const struct uvzk__bid *bid)
 static bool has_credit(const struct uvzk__bid *bid)
 {
     return bid->handed_on &&
-           bid->leases->tallies.credits + bid->wanted <= UVZK__CREDITS_MAX;
+           uvzk__credits(&bid->leases->tallies) + bid->wanted <= UVZK__CREDITS_MAX;
 }
 
 /* Whether a ticket's delete is under way, which will check those on credit. */
@@ -191,8 +191,9 @@ static bool grant_or_prove(struct uvzk__bid *bid, bool first)
  * are served before it. */
 static bool lost_its_place(const struct uvzk__bid *bid)
 {
-    return bid->ticket != NULL && (bid->ticket->node.state != UVZK__NODE_STANDING ||
-                                   bid->ticket->node.place.czxid != bid->token);
+    return bid->ticket != NULL &&
+           (uvzk__node_state(&bid->ticket->node) != UVZK__NODE_STANDING ||
+            uvzk__node_place(&bid->ticket->node).czxid != bid->token);
 }
 
 /* In the order of their tokens: nobody is granted before another one that has begun to
@@ -224,13 +225,13 @@ static void grant_complete(struct uvzk__queue *queue)
  * been heard of any that has gone since. */
 static bool bounded(const struct uvzk__queue *queue)
 {
-    return queue->freshness.listed >
+    return uvzk__listed_at(&queue->freshness) >
            uvzk__leases(queue)->taker->ticket->queue->reign_stamp;
 }
 
 static bool counted(const struct uvzk__queue *queue)
 {
-    return bounded(queue) && !queue->freshness.again;
+    return bounded(queue) && !uvzk__is_doubted(&queue->freshness);
 }
 
 /* The one of ours that is served next: behind that one in `locks`, with nobody else
@@ -245,7 +246,7 @@ static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid
 
     if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || link == &locks->members ||
         ticket->beside != queue || ticket->given_up ||
-        ticket->node.state != UVZK__NODE_STANDING || !ticket->covered ||
+        uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING || !ticket->covered ||
         uvzk__foreigners_blocker(locks, ticket) != NULL) {
         return NULL;
     }
@@ -306,35 +307,23 @@ static void serve(struct uvzk__queue *queue)
 
 void uvzk__leases_taker(struct uvzk__bid *bid)
 {
-    uvzk__leases(bid->leases)->taker = bid;
+    uvzk__leases_taken_by(bid->leases, bid);
     uvzk__queue_touch(bid->leases);
 }
 
 void uvzk__leases_no_taker(struct uvzk__bid *bid)
 {
     if (uvzk__leases(bid->leases)->taker == bid) {
-        uvzk__leases(bid->leases)->taker = NULL;
+        uvzk__leases_taken_by(bid->leases, NULL);
     }
     uvzk__queue_touch(bid->leases);
 }
 
 /* ------------------------------------------------------------------ requests */
 
-static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
-{
-    struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(watch, struct uvzk__queue, predecessor.watch);
-
-    (void)event;
-    uvzk__freshness_doubted(queue);
-    uvzk__predecessor_forget(queue);
-    uvzk__queue_touch(queue);
-}
-
 static void init(struct uvzk__queue *queue)
 {
     uvzk__predecessor_init(queue);
-    queue->predecessor.watch.watch_cb = fired;
     uvzk__list_init(&uvzk__leases(queue)->offers);
     uvzk__list_init(&uvzk__leases(queue)->bidding);
 }
@@ -373,7 +362,7 @@ static bool wants_listing(const struct uvzk__queue *queue)
                  uvzk__bid_settled(uvzk__leases(queue)->taker) &&
                  !uvzk__bid_complete(uvzk__leases(queue)->taker);
 
-    return (uvzk__leases(queue)->made_stamp > queue->freshness.listed &&
+    return (uvzk__leases(queue)->made_stamp > uvzk__listed_at(&queue->freshness) &&
             (uvzk__leases(queue)->making == NULL || pipeline)) ||
            (waits && (!counted(queue) ||
                       (queue->crowded && uvzk__predecessor_watched(queue) == NULL)));

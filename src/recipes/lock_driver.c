@@ -24,6 +24,12 @@ struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settin
     return driver;
 }
 
+struct uvzk__lock_driver *uvzk__lock_driver_share(struct uvzk__lock_driver *driver)
+{
+    driver->users++;
+    return driver;
+}
+
 void uvzk__lock_driver_drop(struct uvzk__lock_driver *driver)
 {
     if (--driver->users == 0) {

@@ -19,8 +19,9 @@ struct uvzk__lock_driver {
     char name[];
 };
 
-/* NULL when out of memory; with one user. */
+/* NULL when out of memory; with one user. One more; and one less, the last one frees it. */
 struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *);
+struct uvzk__lock_driver *uvzk__lock_driver_share(struct uvzk__lock_driver *);
 void uvzk__lock_driver_drop(struct uvzk__lock_driver *);
 
 /* Whether its znode has a name of its own making: no number, no protection. */

@@ -95,7 +95,7 @@ static void dissolve(struct uvzk__lookout *lookout, int news)
 
     uvzk__list_move(&lookout->watchers, &watchers);
     for (link = watchers.next; link != &watchers; link = link->next) {
-        watcher_at(link)->lookout = NULL;
+        uvzk__driven_looks(watcher_at(link), NULL);
     }
     free_lookout(lookout);
     while ((link = uvzk__list_take(&watchers)) != NULL) {
@@ -125,7 +125,7 @@ void uvzk__lookout_leave(struct uvzk__driven *driven)
 {
     struct uvzk__lookout *lookout = driven->lookout;
 
-    driven->lookout = NULL;
+    uvzk__driven_looks(driven, NULL);
     uvzk__list_remove(&driven->in_lookout);
     if (lookout == NULL || !uvzk__list_empty(&lookout->watchers) ||
         lookout->doing == ARMING) {
@@ -176,7 +176,7 @@ bool uvzk__lookout_join(struct uvzk__driven *driven, const char *name)
         lookout->second_look.due = look_again;
         uvzk__list_init(&lookout->watchers);
     }
-    driven->lookout = lookout;
+    uvzk__driven_looks(driven, lookout);
     uvzk__list_append(&lookout->watchers, &driven->in_lookout);
     uvzk__queue_touch(queue);
     return true;
@@ -191,7 +191,7 @@ static void tell_owners(struct uvzk__lookout *lookout, int64_t czxid)
         struct uvzk__driven *driven = watcher_at(link);
         link = link->next;
         if (!uvzk__driven_is(driven, czxid)) {
-            driven->lookout = NULL;
+            uvzk__driven_looks(driven, NULL);
             uvzk__list_remove(&driven->in_lookout);
             uvzk__driven_told(driven, UVZK_ENONODE);
         }

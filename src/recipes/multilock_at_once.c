@@ -62,7 +62,8 @@ static bool all_ready(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
         const struct uvzk__node *node = &at_once->contenders[i]->node;
-        if (node->state != UVZK__NODE_CREATING || node->in_flight || !node->wanted) {
+        if (uvzk__node_state(node) != UVZK__NODE_CREATING ||
+            uvzk__node_is_in_flight(node) || !uvzk__node_is_wanted(node)) {
             return false;
         }
     }
@@ -175,7 +176,7 @@ static int add_member(struct at_once *at_once, const struct uvzk__lock *member)
                                                      UVZK__TOKEN_MUTEX, contender);
 
     if (status == 0) {
-        (*contender)->once = true;
+        uvzk__contender_is_never_made_anew(*contender);
         at_once->count++;
     }
     return status;

@@ -73,9 +73,7 @@ static void member_released(uvzk_hold_t *hold, int status)
     struct uvzk__claim *claim = member->in_turn->claim;
 
     uvzk__member_error_report(&member->error, status);
-    if (claim->release_status == 0) {
-        claim->release_status = status;
-    }
+    uvzk__claim_troubled(claim, status);
     over(member);
 }
 

@@ -158,9 +158,10 @@ static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
     status = uvzk__claim_queue_up(claim, &uvzk__read_write, lock->path, UVZK__TOKEN_READ,
                                   options, &contender);
     if (status == 0) {
-        contender->shared = true;
-        contender->writer_czxid =
-            writing == NULL ? 0 : uvzk__claim_first(writing)->node.place.czxid;
+        uvzk__contender_is_reader(
+            contender, writing == NULL
+                           ? 0
+                           : uvzk__node_place(&uvzk__claim_first(writing)->node).czxid);
     }
     return status;
 }

@@ -71,7 +71,7 @@ static void ended(struct uvzk__contender *contender, int code)
     struct uvzk__bid *bid = uvzk__bid_of(contender->claim);
 
     if (contender->ticket) {
-        bid->ticket = NULL;
+        uvzk__bid_has_ticket(bid, NULL);
         uvzk__leases_no_taker(bid);
         if (uvzk__claim_is_held(bid->claim)) {
             return;
@@ -129,10 +129,7 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
         return NULL;
     }
     uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
-    if (uvzk__leases(queue)->locks_path == NULL) {
-        uvzk__leases(queue)->locks_path = uvzk__strdup(semaphore->locks_path);
-    }
-    return uvzk__leases(queue)->locks_path == NULL ? NULL : queue;
+    return uvzk__leases_of_locks(queue, semaphore->locks_path) ? queue : NULL;
 }
 
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
@@ -152,9 +149,8 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                                  UVZK__TOKEN_MUTEX, options, &ticket);
     }
     if (status == 0) {
-        ticket->ticket = true;
-        ticket->beside = leases;
-        uvzk__bid_of(claim)->ticket = ticket;
+        uvzk__contender_is_ticket(ticket, leases);
+        uvzk__bid_has_ticket(uvzk__bid_of(claim), ticket);
     }
     return status;
 }
@@ -300,7 +296,7 @@ int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases)
     struct uvzk__bid *bid = uvzk__bid_of(claim);
     int status = uvzk__bid_return(bid, leases, false);
     if (status == 0) {
-        bid->wanted -= leases;
+        uvzk__bid_wants_less(bid, leases);
     }
     return status;
 }

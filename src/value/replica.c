@@ -251,7 +251,7 @@ static void settle_without(struct uvzk__replica *replica, int status)
  * as the one before, up to a session timeout. */
 static void rest_longer(struct uvzk__replica *replica)
 {
-    uint64_t timeout_ms = replica->client->session.timeout_ms;
+    uint64_t timeout_ms = uvzk__session_timeout(&replica->client->session);
 
     replica->refused_ms = replica->refused_ms == 0 ? REST_MS : 2 * replica->refused_ms;
     if (replica->refused_ms > timeout_ms) {
@@ -403,7 +403,7 @@ static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     } else if (status == UVZK_ENONODE && above > 1) {
         make(replica, above);
     } else if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
-        replica->client->containers = false;
+        uvzk__no_containers(replica->client);
         make(replica, length);
     } else {
         seed_refused(replica, status);
@@ -459,7 +459,7 @@ static void read_znode(struct uvzk__replica *replica)
     }
     replica->read_again = false;
     submit(replica, UVZK__REPLICA_READING);
-    replica->read_stamp = replica->client->submissions.stamp;
+    replica->read_stamp = uvzk__stamp(&replica->client->submissions);
 }
 
 static bool read_is_due(const struct uvzk__replica *replica)

@@ -56,14 +56,14 @@ struct uvzk__replica {
     void *data; /* the last that is known */
     size_t length;
     uvzk_value_version_t version; /* of it; its mzxid is 0 as long as there is none */
-    uint64_t read_stamp; /* client->submissions.stamp when the last read was submitted */
-    uint64_t refused_ms; /* how long it rests after a refusal; 0: none yet */
-    int status;          /* why it cannot be read now; 0 */
-    int refusal;         /* why the seed could not be written; 0 */
-    uint32_t pins;       /* requests under way that point here */
-    uint8_t doing;       /* enum uvzk__replica_doing */
-    uint8_t watching;    /* enum uvzk__replica_watching */
-    bool answered;       /* the servers have said how things are */
+    uint64_t read_stamp;          /* the stamp when the last read was submitted */
+    uint64_t refused_ms;          /* how long it rests after a refusal; 0: none yet */
+    int status;                   /* why it cannot be read now; 0 */
+    int refusal;                  /* why the seed could not be written; 0 */
+    uint32_t pins;                /* requests under way that point here */
+    uint8_t doing;                /* enum uvzk__replica_doing */
+    uint8_t watching;             /* enum uvzk__replica_watching */
+    bool answered;                /* the servers have said how things are */
     bool read_again;
     bool resting;
     bool ended; /* freed as soon as nothing points here */
@@ -74,6 +74,12 @@ struct uvzk__replica *uvzk__replica_of(struct uvzk__client *, const char *path);
 
 /* Takes a seed, to be written if the znode is found missing; the first one counts. */
 void uvzk__replica_seed(struct uvzk__replica *, void *seed, size_t length);
+
+/* It cannot be read now, and why. */
+static inline void uvzk__replica_refused(struct uvzk__replica *replica, int status)
+{
+    replica->status = status;
+}
 
 /* Sends what is due, if anything may be sent. */
 void uvzk__replica_pump(struct uvzk__replica *);

@@ -151,7 +151,7 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
     shell->impl = value;
     uvzk__replica_seed(replica, own_seed, seed_length);
     if (replica->client->auth_failed) {
-        replica->status = UVZK_EAUTH;
+        uvzk__replica_refused(replica, UVZK_EAUTH);
     }
     uvzk__shared_value_tell(value); /* another one may have read it before */
     uvzk__replica_pump(replica);
