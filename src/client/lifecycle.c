@@ -248,12 +248,14 @@ void uvzk__close(struct uvzk__client *client)
 
 void uvzk__close_when_done(struct uvzk__client *client)
 {
+    if (!client->closing || client->port_closing) {
+        return;
+    }
     bool asking = uvzk__session_is_connected(&client->session) &&
                   !uvzk__barrier_is_open(&client->barrier);
     bool may_wait = (asking || uvzk__may_send(client)) && client->life->close_wait_ms > 0;
 
-    if (!client->closing || client->port_closing ||
-        !uvzk__list_empty(&client->tellings) ||
+    if (!uvzk__list_empty(&client->tellings) ||
         (client->directories->contender_count > 0 && may_wait)) {
         return;
     }

@@ -35,7 +35,13 @@ void uvzk__foreigners_free(struct uvzk__foreigner *, size_t count);
 size_t uvzk__foreigners_before(const struct uvzk__queue *,
                                const struct uvzk__contender *);
 
-/* The nearest foreigner that this contender has to wait for, or NULL. */
+static inline bool uvzk__foreigners_any(const struct uvzk__foreigners *foreigners)
+{
+    return foreigners->count > 0;
+}
+
+/* The nearest foreigner that this contender has to wait for, or NULL; uvzk__blocker
+ * (queue.h) is quicker where there are none, as mostly. */
 const struct uvzk__foreigner *uvzk__foreigners_blocker(const struct uvzk__queue *,
                                                        const struct uvzk__contender *);
 

@@ -21,8 +21,7 @@ static const struct uvzk__foreigner *predecessor_of(struct uvzk__queue *queue)
 {
     struct uvzk__contender *front = uvzk__front_of(queue);
 
-    return front == NULL || !front->covered ? NULL
-                                            : uvzk__foreigners_blocker(queue, front);
+    return front == NULL || !front->covered ? NULL : uvzk__blocker(queue, front);
 }
 
 /* A listing is asked for when the next in line is not covered, or nobody is
@@ -38,7 +37,7 @@ static bool wants_listing(struct uvzk__queue *queue)
         return true;
     }
     if (next != NULL && uvzk__is_doubted(&queue->freshness) &&
-        uvzk__foreigners_blocker(queue, next) != NULL) {
+        uvzk__blocker(queue, next) != NULL) {
         return true;
     }
     return news && (next == NULL || uvzk__positions_wanted(&queue->tallies) > 0) &&
@@ -54,7 +53,7 @@ static void request(struct uvzk__queue *queue)
         return;
     }
     predecessor = predecessor_of(queue);
-    const char *watched = uvzk__predecessor_watched(queue);
+    const char *watched = uvzk__predecessor_watched(&queue->predecessor);
     if (watched != NULL && (predecessor == NULL ||
                             strcmp(uvzk__path_name(watched), predecessor->name) != 0)) {
         uvzk__predecessor_unwatch(queue);
@@ -64,7 +63,8 @@ static void request(struct uvzk__queue *queue)
     } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) ||
                wants_listing(queue)) {
         uvzk__listing_start(queue);
-    } else if (predecessor != NULL && uvzk__predecessor_watched(queue) == NULL) {
+    } else if (predecessor != NULL &&
+               uvzk__predecessor_watched(&queue->predecessor) == NULL) {
         uvzk__predecessor_watch(queue, predecessor);
     }
 }
@@ -85,19 +85,28 @@ static void end_tries(struct uvzk__queue *queue)
         link = link->next;
         anyone = true;
         writer = writer || !member->shared;
-        if (waits ||
-            (member->covered && uvzk__foreigners_blocker(queue, member) != NULL)) {
+        if (waits || (member->covered && uvzk__blocker(queue, member) != NULL)) {
             queue->client->directories->contender_user->waits(member);
         }
     }
 }
 
+/* Nobody waits, or is about to, and nothing is under watch: there is nothing to ask. */
+static bool is_quiet(const struct uvzk__queue *queue)
+{
+    return uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->strangers) &&
+           uvzk__positions_wanted(&queue->tallies) == 0 &&
+           uvzk__predecessor_watched(&queue->predecessor) == NULL;
+}
+
 static void settle_in_order(struct uvzk__queue *queue)
 {
-    while (uvzk__grant_front(queue)) {
+    while (!uvzk__list_empty(&queue->members) && uvzk__grant_front(queue)) {
     }
     end_tries(queue);
-    request(queue);
+    if (!is_quiet(queue)) {
+        request(queue);
+    }
 }
 
 const struct uvzk__directory_kind uvzk__exclusive = {

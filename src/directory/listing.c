@@ -59,7 +59,7 @@ void uvzk__listing_start(struct uvzk__queue *queue)
     struct uvzk__client *client = queue->client;
 
     uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, list_replied);
-    if (queue->crowded && uvzk__predecessor_watched(queue) == NULL) {
+    if (queue->crowded && uvzk__predecessor_watched(&queue->predecessor) == NULL) {
         watch_children(queue);
     }
     uvzk__queue_does(queue, UVZK__QUEUE_LISTING);

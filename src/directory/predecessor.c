@@ -178,11 +178,6 @@ void uvzk__predecessor_armed(struct uvzk__queue *queue)
     uvzk__second_look(queue->client, &queue->predecessor.second_look);
 }
 
-const char *uvzk__predecessor_watched(const struct uvzk__queue *queue)
-{
-    return queue->predecessor.path;
-}
-
 void uvzk__predecessor_init(struct uvzk__queue *queue)
 {
     queue->predecessor.watch.watch_cb = watch_fired;

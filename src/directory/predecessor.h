@@ -42,7 +42,11 @@ struct uvzk__watch *uvzk__predecessor_watch_children(struct uvzk__queue *, char 
 void uvzk__predecessor_armed(struct uvzk__queue *);
 
 /* What is under watch, or being put under it; or NULL. */
-const char *uvzk__predecessor_watched(const struct uvzk__queue *);
+static inline const char *
+uvzk__predecessor_watched(const struct uvzk__predecessor *predecessor)
+{
+    return predecessor->path;
+}
 
 /* Takes the watch off. Nothing while it is being armed: its request still needs
  * the path, and the queue is settled again when it is answered. */

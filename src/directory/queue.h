@@ -52,6 +52,15 @@ struct uvzk__queue {
     bool resting;    /* after a failed request */
 };
 
+/* The nearest foreigner that this contender has to wait for, or NULL. */
+static inline const struct uvzk__foreigner *
+uvzk__blocker(const struct uvzk__queue *queue, const struct uvzk__contender *contender)
+{
+    return uvzk__foreigners_any(&queue->foreigners)
+               ? uvzk__foreigners_blocker(queue, contender)
+               : NULL;
+}
+
 /* What a directory is to the rooms above that look after it. */
 struct uvzk__directory_kind {
     enum uvzk__discipline discipline;

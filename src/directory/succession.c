@@ -15,13 +15,6 @@ static struct uvzk__contender *member_at(struct uvzk__link *link)
 
 /* ------------------------------------------------------------------ who is next */
 
-struct uvzk__contender *uvzk__next_in_line(struct uvzk__queue *queue)
-{
-    struct uvzk__link *link = queue->members.next;
-
-    return link == &queue->members ? NULL : member_at(link);
-}
-
 static bool waits_for_holders(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
@@ -89,7 +82,7 @@ struct uvzk__contender *uvzk__front_of(struct uvzk__queue *queue)
 static bool waits_for_nobody_else(const struct uvzk__contender *next)
 {
     return next != NULL && uvzk__node_state(&next->node) == UVZK__NODE_STANDING &&
-           next->covered && uvzk__foreigners_blocker(next->queue, next) == NULL;
+           next->covered && uvzk__blocker(next->queue, next) == NULL;
 }
 
 struct uvzk__contender *uvzk__heir(struct uvzk__queue *queue)
@@ -220,7 +213,7 @@ bool uvzk__grant_front(struct uvzk__queue *queue)
         uvzk__node_state(&front->node) != UVZK__NODE_STANDING) {
         return false;
     }
-    if (uvzk__foreigners_blocker(queue, front) != NULL) {
+    if (uvzk__blocker(queue, front) != NULL) {
         uvzk__guard(front);
     } else if (!uvzk__prover_grants(queue->client)) {
         want_proof(queue, front);

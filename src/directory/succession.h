@@ -13,7 +13,14 @@
 #include "directory/queue.h"
 
 /* The first of those that stand and wait, or NULL. */
-struct uvzk__contender *uvzk__next_in_line(struct uvzk__queue *);
+static inline struct uvzk__contender *uvzk__next_in_line(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = queue->members.next;
+
+    return link == &queue->members
+               ? NULL
+               : UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+}
 
 /* The same, if it waits for nobody of ours; else NULL. */
 struct uvzk__contender *uvzk__front_of(struct uvzk__queue *);

@@ -269,9 +269,8 @@ static void try_again(struct uvzk__timed *timed)
 
 void uvzk__sweep(struct uvzk__client *client)
 {
-    while (uvzk__may_send(client) &&
-           client->directories->sweeps_under_way < SWEEPS_UNDER_WAY &&
-           !uvzk__list_empty(&client->directories->doomed)) {
+    while (!uvzk__list_empty(&client->directories->doomed) && uvzk__may_send(client) &&
+           client->directories->sweeps_under_way < SWEEPS_UNDER_WAY) {
         if (!send_one(client)) {
             client->directories->sweep_retry.due = try_again;
             uvzk__timed_set(client, &client->directories->sweep_retry,

@@ -258,7 +258,7 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
         if (contender != NULL) {
             uvzk__contender_seen(contender, uvzk__asked_at(&queue->freshness));
             if (contender->clear_stamp == 0 && uvzk__node_has_place(&contender->node) &&
-                uvzk__foreigners_blocker(queue, contender) == NULL) {
+                uvzk__blocker(queue, contender) == NULL) {
                 uvzk__contender_clear(contender, uvzk__asked_at(&queue->freshness));
             }
         }
@@ -331,8 +331,8 @@ static void tell_positions(struct uvzk__queue *queue)
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (contender->wants_position && contender->covered) {
-            bool waits = !contender->shared || writer ||
-                         uvzk__foreigners_blocker(queue, contender) != NULL;
+            bool waits =
+                !contender->shared || writer || uvzk__blocker(queue, contender) != NULL;
             tell_position(contender,
                           waits ? members + uvzk__foreigners_before(queue, contender)
                                 : 0);

@@ -247,7 +247,7 @@ static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid
     if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || link == &locks->members ||
         ticket->beside != queue || ticket->given_up ||
         uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING || !ticket->covered ||
-        uvzk__foreigners_blocker(locks, ticket) != NULL) {
+        uvzk__blocker(locks, ticket) != NULL) {
         return NULL;
     }
     return uvzk__bid_of(ticket->claim);
@@ -340,7 +340,7 @@ static bool in_use(const struct uvzk__queue *queue)
 
 static void watches_lost(struct uvzk__queue *queue)
 {
-    if (uvzk__predecessor_watched(queue) != NULL) {
+    if (uvzk__predecessor_watched(&queue->predecessor) != NULL) {
         uvzk__freshness_doubted(queue); /* arming it does not tell what has gone */
     }
 }
@@ -364,8 +364,9 @@ static bool wants_listing(const struct uvzk__queue *queue)
 
     return (uvzk__leases(queue)->made_stamp > uvzk__listed_at(&queue->freshness) &&
             (uvzk__leases(queue)->making == NULL || pipeline)) ||
-           (waits && (!counted(queue) ||
-                      (queue->crowded && uvzk__predecessor_watched(queue) == NULL)));
+           (waits &&
+            (!counted(queue) ||
+             (queue->crowded && uvzk__predecessor_watched(&queue->predecessor) == NULL)));
 }
 
 static void request(struct uvzk__queue *queue)
