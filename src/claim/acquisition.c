@@ -36,6 +36,27 @@ static void move(struct uvzk__acquisition *acquisition, enum uvzk__told told)
         (uint8_t)uvzk__machine_move(&uvzk__acquisition_machine, acquisition->told, told);
 }
 
+/* One that is told when somebody asks for it: few are, and this is the memory of each. */
+struct revocable {
+    struct uvzk__acquisition acquisition;
+    struct uvzk__telling telling;
+    uvzk_hold_revoke_cb cb;
+    uint32_t count; /* to be told */
+};
+
+static struct revocable *revocable(struct uvzk__acquisition *acquisition)
+{
+    return UVZK__CONTAINER_OF(acquisition, struct revocable, acquisition);
+}
+
+/* What has been asked is not told any more. */
+static void be_deaf(struct uvzk__acquisition *acquisition)
+{
+    if (acquisition->revocable) {
+        uvzk__list_remove(&revocable(acquisition)->telling.link);
+    }
+}
+
 static struct uvzk__client *client_of(const struct uvzk__acquisition *acquisition)
 {
     return acquisition->lock->client;
@@ -44,15 +65,16 @@ static struct uvzk__client *client_of(const struct uvzk__acquisition *acquisitio
 /* It no longer waits: no deadline, no single try. */
 static void stop_waiting(struct uvzk__acquisition *acquisition)
 {
-    uvzk__timed_clear(client_of(acquisition), &acquisition->timeout);
-    if (!uvzk__list_empty(&acquisition->try_link)) {
+    if (acquisition->try_once) {
         uvzk__list_remove(&acquisition->try_link);
+    } else {
+        uvzk__timed_clear(client_of(acquisition), &acquisition->timeout);
     }
 }
 
 static void detach(struct uvzk__acquisition *acquisition)
 {
-    uvzk__list_remove(&acquisition->revocation.link);
+    be_deaf(acquisition);
     uvzk__list_remove(&acquisition->siblings);
     acquisition->claim = NULL;
 }
@@ -87,7 +109,7 @@ static void deliver(struct uvzk__telling *telling)
     struct uvzk__acquisition *acquisition =
         UVZK__CONTAINER_OF(telling, struct uvzk__acquisition, telling);
     uvzk_hold_acquire_cb acquire_cb = acquisition->acquire_cb;
-    uvzk_hold_release_cb release_cb = acquisition->release_cb;
+    uvzk_hold_release_cb release_cb = acquisition->release_cb; /* the one or the other */
     uvzk_hold_lost_cb lost_cb = acquisition->lost_cb;
     uvzk_hold_queued_cb queued_cb = acquisition->queued_cb;
     int status = acquisition->status;
@@ -116,13 +138,12 @@ static void deliver(struct uvzk__telling *telling)
 
 static void deliver_revocation(struct uvzk__telling *telling)
 {
-    struct uvzk__acquisition *acquisition =
-        UVZK__CONTAINER_OF(telling, struct uvzk__acquisition, revocation);
+    struct revocable *told = UVZK__CONTAINER_OF(telling, struct revocable, telling);
 
-    if (--acquisition->revocations > 0) {
-        uvzk__tell_soon(client_of(acquisition), telling);
+    if (--told->count > 0) {
+        uvzk__tell_soon(client_of(&told->acquisition), telling);
     }
-    acquisition->revoke_cb(acquisition->shell);
+    told->cb(told->acquisition.shell);
 }
 
 static void tell(struct uvzk__acquisition *acquisition)
@@ -158,6 +179,7 @@ static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_
                         uvzk__now(client) + (uint64_t)timeout_ms);
     } else if (timeout_ms == UVZK_TRY_ONCE) {
         acquisition->try_once = true;
+        uvzk__list_init(&acquisition->try_link);
         uvzk__list_append(&client->claims->tries, &acquisition->try_link);
     }
 }
@@ -168,24 +190,28 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
                                                 uvzk_hold_acquire_cb acquire_cb,
                                                 uvzk_hold_lost_cb lost_cb)
 {
-    struct uvzk__acquisition *acquisition = uvzk__calloc(1, sizeof(*acquisition));
+    bool is_revocable = options->revoke_cb != NULL;
+    struct uvzk__acquisition *acquisition =
+        uvzk__calloc(1, is_revocable ? sizeof(struct revocable) : sizeof(*acquisition));
 
     if (acquisition == NULL) {
         return NULL;
+    }
+    acquisition->revocable = is_revocable;
+    if (is_revocable) {
+        revocable(acquisition)->cb = options->revoke_cb;
+        revocable(acquisition)->telling.deliver = deliver_revocation;
+        uvzk__list_init(&revocable(acquisition)->telling.link);
     }
     acquisition->shell = shell;
     acquisition->lock = lock;
     acquisition->acquire_cb = acquire_cb;
     acquisition->lost_cb = lost_cb;
     acquisition->queued_cb = options->queued_cb;
-    acquisition->revoke_cb = options->revoke_cb;
-    acquisition->revocation.deliver = deliver_revocation;
     acquisition->told = ASKED;
     acquisition->telling.deliver = deliver;
     uvzk__list_init(&acquisition->siblings);
-    uvzk__list_init(&acquisition->try_link);
     uvzk__list_init(&acquisition->telling.link);
-    uvzk__list_init(&acquisition->revocation.link);
     return acquisition;
 }
 
@@ -255,9 +281,9 @@ void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int statu
 
 void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
 {
-    if (acquisition->revoke_cb != NULL && acquisition->told != RELEASING) {
-        acquisition->revocations++;
-        uvzk__tell_soon(client_of(acquisition), &acquisition->revocation);
+    if (acquisition->revocable && acquisition->told != RELEASING) {
+        revocable(acquisition)->count++;
+        uvzk__tell_soon(client_of(acquisition), &revocable(acquisition)->telling);
     }
 }
 
@@ -291,7 +317,7 @@ int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
         uvzk__acquisition_released(acquisition, 0); /* its siblings hold on */
     } else {
         move(acquisition, RELEASING);
-        uvzk__list_remove(&acquisition->revocation.link);
+        be_deaf(acquisition);
         uvzk__claim_end(claim, 0);
     }
     return 0;

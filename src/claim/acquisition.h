@@ -34,21 +34,23 @@ struct uvzk__acquisition {
     struct uvzk__claim *claim; /* NULL once it has nothing to do with it */
     struct uvzk__lock *lock;
     struct uvzk__link siblings; /* on claim->acquisitions */
-    struct uvzk__link try_link; /* on client->claims->tries, if tried once */
     struct uvzk__telling telling;
-    struct uvzk__timed timeout;
-    uvzk_hold_acquire_cb acquire_cb;
+    union {
+        struct uvzk__timed timeout;
+        struct uvzk__link try_link; /* tried once: on client->claims->tries */
+    };
+    union {
+        uvzk_hold_acquire_cb acquire_cb;
+        uvzk_hold_release_cb release_cb; /* RELEASING, RELEASED */
+    };
     uvzk_hold_lost_cb lost_cb;
     uvzk_hold_queued_cb queued_cb; /* NULL once told or not wanted */
-    uvzk_hold_release_cb release_cb;
-    uvzk_hold_revoke_cb revoke_cb;
     uvzk_hold_lost_cb losing; /* called at once, not told: the hold is over; or NULL */
-    struct uvzk__telling revocation;
-    uint32_t revocations; /* to be told */
-    uint64_t ahead;       /* to be told with queued_cb; 0: nothing to tell */
-    int status;           /* of the FINAL callback */
-    uint8_t told;         /* enum uvzk__told, acquisition.h */
+    uint64_t ahead;           /* to be told with queued_cb; 0: nothing to tell */
+    int status;               /* of the FINAL callback */
+    uint8_t told;             /* enum uvzk__told */
     bool try_once;
+    bool revocable; /* it is told when somebody asks for it */
 };
 
 /* A new one, in ASKED, not yet attached to anything: uvzk__free() undoes it. NULL

@@ -47,11 +47,30 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
 
 /* ----------------------------------------------------------------- its life */
 
+/* A claim with an owner, who may re-enter: this is the memory of each. */
+struct uvzk__owned {
+    struct uvzk__claim claim;
+    const void *owner;
+    UT_hash_handle hh; /* in lock->owned */
+};
+
+static struct uvzk__owned *owned(const struct uvzk__claim *claim)
+{
+    return UVZK__CONTAINER_OF((struct uvzk__claim *)(uintptr_t)claim, struct uvzk__owned,
+                              claim);
+}
+
+const void *uvzk__claim_owner(const struct uvzk__claim *claim)
+{
+    return claim->owned ? owned(claim)->owner : NULL;
+}
+
 static int own(struct uvzk__lock *lock, struct uvzk__claim *claim)
 {
-    if (claim->owner != NULL) {
-        HASH_ADD(by_owner, lock->owned, owner, sizeof(claim->owner), claim);
-        if (claim->by_owner.tbl == NULL) {
+    if (claim->owned) {
+        struct uvzk__owned *added = owned(claim);
+        HASH_ADD(hh, lock->owned, owner, sizeof(added->owner), added);
+        if (added->hh.tbl == NULL) {
             return UV_ENOMEM;
         }
     }
@@ -62,8 +81,8 @@ static int own(struct uvzk__lock *lock, struct uvzk__claim *claim)
 
 static void disown(struct uvzk__claim *claim)
 {
-    if (claim->lock != NULL && claim->owner != NULL) {
-        HASH_DELETE(by_owner, claim->lock->owned, claim);
+    if (claim->lock != NULL && claim->owned) {
+        HASH_DELETE(hh, claim->lock->owned, owned(claim));
     }
     claim->lock = NULL;
     uvzk__list_remove(&claim->of_lock);
@@ -73,14 +92,19 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
                                     const struct uvzk__claim_kind *kind,
                                     const uvzk_acquire_options_t *options)
 {
-    struct uvzk__claim *claim = uvzk__calloc(1, sizeof(*claim));
+    bool is_owned = options->owner != NULL;
+    struct uvzk__claim *claim =
+        uvzk__calloc(1, is_owned ? sizeof(struct uvzk__owned) : sizeof(*claim));
 
     if (claim == NULL) {
         return NULL;
     }
+    claim->owned = is_owned;
+    if (is_owned) {
+        owned(claim)->owner = options->owner;
+    }
     claim->kind = kind;
     claim->client = lock->client;
-    claim->owner = options->owner;
     claim->durable = lock->durable;
     uvzk__list_init(&claim->of_lock);
     uvzk__list_init(&claim->unwinding);
@@ -111,12 +135,12 @@ void uvzk__claim_free(struct uvzk__claim *claim)
 
 struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *owner)
 {
-    struct uvzk__claim *claim = NULL;
+    struct uvzk__owned *found = NULL;
 
     if (owner != NULL) {
-        HASH_FIND(by_owner, lock->owned, &owner, sizeof(owner), claim);
+        HASH_FIND(hh, lock->owned, &owner, sizeof(owner), found);
     }
-    return claim;
+    return found == NULL ? NULL : &found->claim;
 }
 
 /* When nothing needs it any more. What is still RELEASING learns what became of the

@@ -64,9 +64,7 @@ extern const struct uvzk__machine uvzk__claim_machine;
 struct uvzk__claim {
     const struct uvzk__claim_kind *kind;
     struct uvzk__client *client;
-    struct uvzk__lock *lock; /* whose owner may re-enter; NULL if nobody may */
-    const void *owner;
-    UT_hash_handle by_owner;     /* in lock->owned */
+    struct uvzk__lock *lock;     /* whose owner may re-enter; NULL if nobody may */
     struct uvzk__link of_lock;   /* on lock->claims */
     struct uvzk__link unwinding; /* on client->claims->unwinding */
     struct uvzk__link acquisitions;
@@ -81,6 +79,7 @@ struct uvzk__claim {
     uint32_t held_count;      /* of those, how many hold */
     uint8_t state;            /* enum uvzk__claim_state */
     bool durable;             /* its znodes outlive the session, and so does its hold */
+    bool owned;               /* it has an owner, claim.c */
 };
 
 /* All contenders must hold; the end of one is the end of all. The token is the
@@ -94,6 +93,9 @@ void uvzk__claim_plain_ended(struct uvzk__contender *, int code);
  * contenders. NULL when out of memory. */
 struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *, const struct uvzk__claim_kind *,
                                     const uvzk_acquire_options_t *);
+
+/* NULL: it has none. */
+const void *uvzk__claim_owner(const struct uvzk__claim *);
 
 /* Frees a claim that has neither contenders nor acquisitions. */
 void uvzk__claim_free(struct uvzk__claim *);

@@ -37,7 +37,7 @@ struct uvzk__lock {
     struct uvzk__client *client;
     struct uvzk__link everyone;   /* on client->claims->locks */
     struct uvzk__link claims;     /* not given up */
-    struct uvzk__claim *owned;    /* uthash by owner */
+    struct uvzk__owned *owned;    /* claims with an owner, claim.c; uthash by him */
     struct uvzk__telling telling; /* of its close */
     uvzk_lock_close_cb close_cb;
     char *path;          /* namespace included */

@@ -124,7 +124,7 @@ static void ask(struct member *member)
     uvzk_acquire_options_t options;
 
     uvzk_acquire_options_init(&options);
-    options.owner = (void *)(uintptr_t)in_turn->claim->owner;
+    options.owner = (void *)(uintptr_t)uvzk__claim_owner(in_turn->claim);
     options.timeout_ms = in_turn->try_once ? UVZK_TRY_ONCE : UVZK_WAIT_FOREVER;
     options.node_data = in_turn->claim->data;
     options.node_data_length = in_turn->claim->data_length;
