@@ -1,0 +1,257 @@
+#include "hold.h"
+
+#include "cmocka_test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "world.h"
+
+bool hold_pending(const struct hold *hold)
+{
+    return hold->accepted && hold->answered == 0;
+}
+
+bool hold_holds(const struct hold *hold)
+{
+    return hold->answered == 1 && hold->status == 0 && hold->lost + hold->released == 0;
+}
+
+bool hold_over(const struct hold *hold)
+{
+    return !hold_pending(hold) && !hold_holds(hold);
+}
+
+/* ------------------------------------------------------------------- what is told */
+
+static void expect(const struct hold *hold, bool is_so, const char *what)
+{
+    if (!is_so) {
+        world_fail(hold->process->world, "%s: %s", hold->process->name, what);
+    }
+}
+
+/* The last callback: from now on the memory is the test's again. */
+static void end(struct hold *hold)
+{
+    struct world *world = hold->process->world;
+    struct hold **at = &world->holds;
+
+    expect(hold, hold->request.impl == NULL, "the last callback is not final");
+    while (*at != hold) {
+        at = &(*at)->next;
+    }
+    *at = hold->next;
+    hold->ended_turn = ++world->ends;
+}
+
+static void call_hook(struct hold *hold)
+{
+    if (hold->hook != NULL) {
+        hold->hook(hold);
+    }
+}
+
+static void on_released(uvzk_hold_t *request, int status)
+{
+    struct hold *hold = request->data;
+
+    world_note(hold->process->world, "%s has released, %s", hold->process->name,
+               uvzk_err_name(status));
+    expect(hold, hold_holds(hold) && hold->releasing, "a release callback out of order");
+    hold->released++;
+    hold->release_status = status;
+    hold->released_ms = world_now(hold->process->world);
+    end(hold);
+    call_hook(hold);
+}
+
+static void on_lost(uvzk_hold_t *request, int reason)
+{
+    struct hold *hold = request->data;
+
+    world_note(hold->process->world, "%s has lost it, %s", hold->process->name,
+               uvzk_err_name(reason));
+    expect(hold, hold_holds(hold) && !hold->releasing, "a lost callback out of order");
+    expect(hold, !uvzk_hold_is_valid(request), "lost, and still valid");
+    hold->lost++;
+    hold->reason = reason;
+    hold->lost_ms = world_now(hold->process->world);
+    end(hold);
+    call_hook(hold);
+}
+
+static void note_grant(struct hold *hold)
+{
+    struct world *world = hold->process->world;
+
+    hold->granted_turn = ++world->grants;
+    hold->token = uvzk_hold_token(&hold->request);
+    (void)snprintf(hold->path, sizeof(hold->path), "%s", uvzk_hold_path(&hold->request));
+    expect(hold, uvzk_hold_is_valid(&hold->request), "granted, but not valid");
+    world_granted(world, hold);
+    if (hold->release_at_once) {
+        hold_release(hold);
+    }
+}
+
+static void on_acquired(uvzk_hold_t *request, int status)
+{
+    struct hold *hold = request->data;
+
+    world_note(hold->process->world, "%s is told %s", hold->process->name,
+               uvzk_err_name(status));
+    expect(hold, hold_pending(hold), "an acquire callback out of order");
+    expect(hold, status <= 0, "neither granted nor refused");
+    hold->answered++;
+    hold->status = status;
+    hold->answered_ms = world_now(hold->process->world);
+    if (status == 0) {
+        note_grant(hold);
+    } else {
+        end(hold);
+    }
+    call_hook(hold);
+}
+
+static void on_queued(uvzk_hold_t *request, uint64_t ahead)
+{
+    struct hold *hold = request->data;
+
+    expect(hold, hold_pending(hold) && ahead > 0, "a queued callback out of order");
+    hold->queued++;
+    hold->ahead = ahead;
+}
+
+/* --------------------------------------------------------------------- the calls */
+
+static void prepare(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                    const uvzk_acquire_options_t *options)
+{
+    memset(hold, 0, sizeof(*hold));
+    hold->process = process;
+    hold->lock = lock == NULL ? &process->mutex : lock;
+    hold->owner = options->owner;
+    hold->leases = options->leases == 0 ? 1 : options->leases;
+    hold->status = hold->reason = hold->release_status = HOLD_UNTOLD;
+    hold->request.data = hold;
+}
+
+int hold_ask(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+             const uvzk_acquire_options_t *options)
+{
+    struct world *world = process->world;
+    uvzk_acquire_options_t settings;
+
+    uvzk_acquire_options_init(&settings);
+    if (options != NULL) {
+        settings = *options;
+    }
+    prepare(hold, process, lock, &settings);
+    settings.queued_cb = world_is_told_of_queues(world) ? on_queued : NULL;
+    int status =
+        uvzk_lock_acquire(hold->lock, &hold->request, &settings, on_acquired, on_lost);
+    hold->accepted = status == 0;
+    if (status == 0) {
+        hold->next = world->holds;
+        world->holds = hold;
+    } else {
+        expect(hold, hold->request.impl == NULL, "refused, and something was done");
+    }
+    return status;
+}
+
+void hold_begin_for(struct hold *hold, struct process *process, void *owner,
+                    int64_t timeout_ms)
+{
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.owner = owner;
+    options.timeout_ms = timeout_ms;
+    assert_int_equal(hold_ask(hold, process, NULL, &options), 0);
+}
+
+void hold_begin(struct hold *hold, struct process *process, int64_t timeout_ms)
+{
+    hold_begin_for(hold, process, NULL, timeout_ms);
+}
+
+void hold_begin_on(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                   uint32_t leases, int64_t timeout_ms)
+{
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.leases = leases;
+    options.timeout_ms = timeout_ms;
+    assert_int_equal(hold_ask(hold, process, lock, &options), 0);
+}
+
+void hold_begin_on_for(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                       void *owner)
+{
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.owner = owner;
+    assert_int_equal(hold_ask(hold, process, lock, &options), 0);
+}
+
+void hold_take(struct hold *hold, struct process *process)
+{
+    hold_begin(hold, process, UVZK_WAIT_FOREVER);
+    hold_await(hold, WORLD_TIMEOUT_MS);
+}
+
+void hold_take_on(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                  uint32_t leases)
+{
+    hold_begin_on(hold, process, lock, leases, UVZK_WAIT_FOREVER);
+    hold_await(hold, WORLD_TIMEOUT_MS);
+}
+
+void hold_await_status(struct hold *hold, uint64_t ms, int status)
+{
+    if (!world_await(hold->process->world, &hold->answered, ms)) {
+        world_fail(hold->process->world, "%s is not answered", hold->process->name);
+    }
+    assert_int_equal(hold->status, status);
+}
+
+void hold_await(struct hold *hold, uint64_t ms)
+{
+    hold_await_status(hold, ms, 0);
+}
+
+void hold_release(struct hold *hold)
+{
+    hold->releasing = true;
+    assert_int_equal(uvzk_hold_release(&hold->request, on_released), 0);
+}
+
+void hold_cancel(struct hold *hold)
+{
+    assert_int_equal(uvzk_hold_cancel(&hold->request), 0);
+}
+
+void hold_give_back(struct hold *hold)
+{
+    hold_release(hold);
+    assert_true(world_await(hold->process->world, &hold->released, WORLD_TIMEOUT_MS));
+    assert_int_equal(hold->release_status, 0);
+}
+
+void hold_finish(struct hold *hold, uint64_t ms)
+{
+    if (hold_pending(hold)) {
+        assert_true(world_await(hold->process->world, &hold->answered, ms));
+    }
+    if (hold_holds(hold)) {
+        if (!hold->releasing) {
+            hold_release(hold);
+        }
+        assert_true(world_await(hold->process->world, &hold->released, ms));
+    }
+    assert_null(hold->request.impl);
+}

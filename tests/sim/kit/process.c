@@ -1,0 +1,163 @@
+#include "process.h"
+
+#include <string.h>
+
+#include "claim/lock.h"
+#include "world.h"
+
+static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
+{
+    struct process *process = client->data;
+
+    world_note(process->world, "%s is told state %d", process->name, (int)state);
+    assert_true(process->state_count < PROCESS_STATES);
+    process->state_ms[process->state_count] = world_now(process->world);
+    process->states[process->state_count++] = state;
+}
+
+void process_options(uvzk_client_options_t *options)
+{
+    uvzk_client_options_init(options);
+    options->hosts = "simulated:1";
+    options->session_timeout_ms = WORLD_TIMEOUT_MS;
+    options->retry.kind = UVZK_RETRY_N_TIMES;
+    options->retry.base_ms = 50;
+    options->retry.max_retries = 3;
+    options->state_cb = on_state;
+}
+
+void process_make(struct process *process, struct world *world, const char *name,
+                  const uvzk_client_options_t *options)
+{
+    uvzk_client_options_t usual;
+
+    process_options(&usual);
+    if (options == NULL) {
+        options = &usual;
+    }
+    memset(process, 0, sizeof(*process));
+    process->world = world;
+    process->name = name;
+    process->port = sim_port_new(world->sim, name);
+    process->client.data = process;
+    process->mutex.data = process;
+    sim_set_timeout(process->port, options->session_timeout_ms);
+    assert_int_equal(
+        uvzk__client_create(&process->client, process->port, options, world->tuning), 0);
+    assert_int_equal(uvzk_mutex_init(&process->client, &process->mutex, WORLD_PATH), 0);
+    process->next = world->processes;
+    world->processes = process;
+}
+
+void process_start(struct process *process)
+{
+    assert_int_equal(uvzk_client_start(&process->client), 0);
+}
+
+void process_begin(struct process *process, struct world *world, const char *name,
+                   const uvzk_client_options_t *options)
+{
+    process_make(process, world, name, options);
+    process_start(process);
+}
+
+int process_drive(struct process *process, const uvzk_lock_driver_t *driver)
+{
+    process->durable = driver->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
+    uvzk__lock_free(process->mutex.impl);
+    return uvzk_driver_lock_init(&process->client, &process->mutex, WORLD_PATH, driver);
+}
+
+static void on_closed(uvzk_client_t *client)
+{
+    struct process *process = client->data;
+
+    process->closed++;
+    process->port = NULL;
+}
+
+void process_close(struct process *process)
+{
+    process->closing = true;
+    assert_int_equal(uvzk_client_close(&process->client, on_closed), 0);
+}
+
+static void on_mutex_closed(uvzk_mutex_t *mutex)
+{
+    struct process *process = mutex->data;
+
+    process->mutex_closed++;
+}
+
+void process_close_mutex(struct process *process)
+{
+    assert_int_equal(uvzk_lock_close(&process->mutex, on_mutex_closed), 0);
+}
+
+bool process_connected(const struct process *process)
+{
+    uvzk_client_state_t state = uvzk_client_state(&process->client);
+
+    return state == UVZK_STATE_CONNECTED || state == UVZK_STATE_RECONNECTED;
+}
+
+bool process_await_connected(struct process *process, uint64_t ms)
+{
+    for (uint64_t i = 0; i < ms && !process_connected(process); i++) {
+        world_run_for(process->world, 1);
+    }
+    return process_connected(process);
+}
+
+bool process_was_told(const struct process *process, size_t from,
+                      uvzk_client_state_t state)
+{
+    for (size_t i = from; i < process->state_count; i++) {
+        if (process->states[i] == state) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t process_contenders(const struct process *process)
+{
+    uvzk_client_stats_t stats;
+
+    uvzk_client_stats(&process->client, &stats);
+    return stats.contenders;
+}
+
+uint64_t process_watches(const struct process *process)
+{
+    uvzk_client_stats_t stats;
+
+    uvzk_client_stats(&process->client, &stats);
+    return stats.watches;
+}
+
+void process_expire(struct process *process)
+{
+    process->killed = true;
+    assert_true(sim_expire(process->port));
+}
+
+void process_in_peace(struct process *process)
+{
+    (void)process;
+}
+
+void process_lose_request(struct process *process)
+{
+    sim_lose_request(process->port);
+}
+
+void process_lose_reply(struct process *process)
+{
+    sim_lose_reply(process->port);
+}
+
+void process_spoil_reply(struct process *process)
+{
+    sim_spoil_reply(process->port);
+}

@@ -1,0 +1,67 @@
+/* A process of a simulated world: a client with its port, and a mutex. What its client is
+ * told is written down. */
+#ifndef UVZK_SIM_KIT_PROCESS_H
+#define UVZK_SIM_KIT_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/client.h"
+#include "sim.h"
+#include "uvzk.h"
+
+#define PROCESS_STATES 32
+
+struct world;
+
+struct process {
+    struct world *world;
+    struct process *next;    /* of all of the world's */
+    const char *name;        /* as the trace has it; borrowed */
+    struct uvzk__port *port; /* NULL once closed */
+    uvzk_client_t client;
+    uvzk_mutex_t mutex; /* of WORLD_PATH */
+    uvzk_client_state_t states[PROCESS_STATES];
+    uint64_t state_ms[PROCESS_STATES];
+    size_t state_count;
+    bool closing;
+    bool durable;             /* its driver makes znodes that outlive it */
+    int closed, mutex_closed; /* callbacks */
+    bool
+        killed; /* its session was ended before its time, and its holds protect nothing */
+};
+
+/* For a few quick retries. */
+void process_options(uvzk_client_options_t *options);
+/* Makes a client and a mutex, and does not start it. options: NULL for those above. */
+void process_make(struct process *process, struct world *world, const char *name,
+                  const uvzk_client_options_t *options);
+void process_start(struct process *process);
+/* Both. */
+void process_begin(struct process *process, struct world *world, const char *name,
+                   const uvzk_client_options_t *options);
+/* Its mutex, yet unused, becomes a lock with this driver, of the same path. What
+ * uvzk_driver_lock_init says. */
+int process_drive(struct process *process, const uvzk_lock_driver_t *driver);
+void process_close(struct process *process);
+void process_close_mutex(struct process *process);
+
+bool process_connected(const struct process *process);
+bool process_await_connected(struct process *process, uint64_t ms);
+/* Whether it was told of this state, since the states counted `from`. */
+bool process_was_told(const struct process *process, size_t from,
+                      uvzk_client_state_t state);
+/* Contenders and watches that its client has left. */
+uint64_t process_contenders(const struct process *process);
+uint64_t process_watches(const struct process *process);
+
+/* What may befall it. An operator ends its session; and, each to be put into a table of
+ * troubles: nothing, or one loss on its connection (sim.h). */
+void process_expire(struct process *process);
+void process_in_peace(struct process *process);
+void process_lose_request(struct process *process);
+void process_lose_reply(struct process *process);
+void process_spoil_reply(struct process *process);
+
+#endif

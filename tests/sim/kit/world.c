@@ -1,0 +1,502 @@
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "[%8llu] " before who a line is about. */
+#define STAMP_WIDTH 11U
+#define WHO_WIDTH 9U
+
+#define CREATED "server: create " WORLD_PATH "/_c_"
+#define STRANGER "/_c_64fc66ae-773f-4d77-9695-eba698b095f7-"
+#define PATIENCE_MS 120000U
+#define OTHERS_HOLD_MS 30000U /* at the most, while one is waited for */
+
+unsigned world_plain = 0;
+unsigned world_tuned = UVZK__TUNE_ALL;
+
+/* ---------------------------------------------------------------- the trace */
+
+static void keep_line(struct world *world, const char *line)
+{
+    if (world->line_count == world->line_room) {
+        world->line_room = world->line_room == 0 ? 1024 : 2 * world->line_room;
+        world->lines = realloc(world->lines, world->line_room * sizeof(*world->lines));
+        assert_non_null(world->lines);
+    }
+    world->lines[world->line_count] = strdup(line);
+    assert_non_null(world->lines[world->line_count]);
+    world->line_count++;
+}
+
+static void on_line(void *arg, const char *line)
+{
+    keep_line(arg, line);
+    if (getenv("UVZK_VERBOSE") != NULL) {
+        fprintf(stderr, "%s\n", line);
+    }
+}
+
+void world_note(struct world *world, const char *format, ...)
+{
+    char text[HOLD_PATH_MAX + 64];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    sim_note(world->sim, "%s", text);
+}
+
+void world_fail(struct world *world, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    sim_trace_print(world->sim, stderr);
+    fail_msg("%s: %s", world->what == NULL ? "world" : world->what, text);
+}
+
+static bool is_about(const char *line, const char *who, const char *text)
+{
+    size_t length = strlen(who);
+    const char *at = line + STAMP_WIDTH;
+
+    if (strncmp(at, who, length) != 0 || at[length] != ' ') {
+        return false;
+    }
+    return strncmp(at + WHO_WIDTH, text, strlen(text)) == 0;
+}
+
+size_t world_line(const struct world *world, size_t from, const char *who,
+                  const char *text)
+{
+    for (size_t i = from; i < world->line_count; i++) {
+        if (is_about(world->lines[i], who, text)) {
+            return i;
+        }
+    }
+    return WORLD_NOWHERE;
+}
+
+size_t world_count(const struct world *world, size_t from, const char *who,
+                   const char *text)
+{
+    size_t count = 0;
+
+    for (size_t i = from; i < world->line_count; i++) {
+        count += is_about(world->lines[i], who, text);
+    }
+    return count;
+}
+
+size_t world_znodes_made(const struct world *world, size_t from, const char *who)
+{
+    size_t count = 0;
+
+    for (size_t i = from; i < world->line_count; i++) {
+        count += is_about(world->lines[i], who, CREATED) &&
+                 strstr(world->lines[i], "-> ok") != NULL;
+    }
+    return count;
+}
+
+/* ---------------------------------------------------------------- beginning */
+
+void world_begin_with(struct world *world, uint64_t seed, unsigned tuning,
+                      const struct sim_options *options)
+{
+    memset(world, 0, sizeof(*world));
+    world->seed = seed;
+    world->tuning = tuning;
+    world->sim = sim_new(seed, options);
+    world_note(world, "seed %" PRIu64 ", tuning %u", seed, tuning);
+}
+
+void world_begin_servers(struct world *world, uint64_t seed, void *const *state,
+                         uint32_t servers)
+{
+    struct sim_options options;
+
+    sim_options_init(&options);
+    options.session_timeout_ms = WORLD_TIMEOUT_MS;
+    options.followers = seed % 2 == 0;
+    options.shuffle_ties = seed % 3 == 0;
+    options.batches = seed % 8 == 5;
+    options.hop_max_ms = options.batches ? 20 : seed % 4 == 3 ? 3 : 0;
+    options.servers = servers;
+    options.trace_lines = 16;
+    options.trace_cb = on_line;
+    options.trace_arg = world;
+    world_begin_with(world, seed, *(const unsigned *)*state, &options);
+}
+
+void world_begin(struct world *world, uint64_t seed, void *const *state)
+{
+    world_begin_servers(world, seed, state, 1);
+}
+
+void world_exact_options(struct sim_options *options, uint32_t latency_ms)
+{
+    sim_options_init(options);
+    options->latency_min_ms = options->latency_max_ms = latency_ms;
+    options->alarm_late_max_ms = 0;
+    options->trace_lines = 300;
+}
+
+void world_begin_exact(struct world *world, unsigned tuning, uint32_t latency_ms)
+{
+    struct sim_options options;
+
+    world_exact_options(&options, latency_ms);
+    world_begin_with(world, 1, tuning, &options);
+}
+
+void world_begin_one(struct world *world, uint64_t seed, void *const *state,
+                     struct process *a)
+{
+    world_begin(world, seed, state);
+    process_begin(a, world, "a", NULL);
+}
+
+void world_begin_two(struct world *world, uint64_t seed, void *const *state,
+                     struct process *a, struct process *b)
+{
+    world_begin_one(world, seed, state, a);
+    process_begin(b, world, "b", NULL);
+}
+
+void world_begin_held(struct world *world, uint64_t seed, void *const *state,
+                      struct process *a, struct hold *held)
+{
+    world_begin_one(world, seed, state, a);
+    hold_take(held, a);
+}
+
+void world_begin_queued(struct world *world, uint64_t seed, void *const *state,
+                        struct process *a, struct hold *held, struct process *b,
+                        struct hold *waits)
+{
+    world_begin_two(world, seed, state, a, b);
+    hold_take(held, a);
+    hold_begin(waits, b, UVZK_WAIT_FOREVER);
+}
+
+void world_make_directory(struct world *world, struct process *process)
+{
+    hold_take(&world->first, process);
+    hold_give_back(&world->first);
+    assert_int_equal(world_queue_length(world), 0);
+}
+
+/* ------------------------------------------------------------------ the checks */
+
+static void check_exclusion(struct world *world)
+{
+    int64_t holder = 0; /* by its token: re-entries of one hold share it */
+
+    for (const struct hold *hold = world->meddled ? NULL : world->holds; hold != NULL;
+         hold = hold->next) {
+        int64_t token = uvzk_hold_token(&hold->request);
+        if (hold->lock != &hold->process->mutex || hold->process->killed ||
+            !uvzk_hold_is_valid(&hold->request)) {
+            continue;
+        }
+        if (token <= 0 || (holder != 0 && holder != token)) {
+            world_fail(world, "two valid holds");
+        }
+        holder = token;
+    }
+}
+
+/* A process whose session was ended behind its back may not know it yet. */
+static void check_znodes(struct world *world, const struct hold *hold)
+{
+    const struct process *process = hold->process;
+    uint32_t count = uvzk_hold_lease_count(&hold->request);
+    int64_t session = process->durable ? 0 : sim_session_id(process->port);
+
+    if (count < hold->leases) {
+        world_fail(world, "%s has %" PRIu32 " leases", process->name, count);
+    }
+    for (uint32_t i = 0; i < count && !process->killed && !world->meddled; i++) {
+        struct uvzk__stat stat;
+        if (!sim_stat(world->sim, uvzk_hold_lease_path(&hold->request, i), &stat) ||
+            stat.ephemeral_owner != session ||
+            (session != 0 && !sim_session_alive(world->sim, session))) {
+            world_fail(world, "%s is granted without a znode of its own", process->name);
+        }
+    }
+}
+
+void world_granted(struct world *world, struct hold *hold)
+{
+    check_znodes(world, hold);
+    check_exclusion(world);
+}
+
+bool world_is_told_of_queues(const struct world *world)
+{
+    return world->seed % 2 == 1;
+}
+
+/* -------------------------------------------------------------------- time passes */
+
+uint64_t world_now(const struct world *world)
+{
+    return sim_now(world->sim);
+}
+
+void world_run_for(struct world *world, uint64_t ms)
+{
+    for (uint64_t i = 0; i < ms; i++) {
+        sim_run_for(world->sim, 1);
+        check_exclusion(world);
+        if (world->each_ms != NULL) {
+            world->each_ms(world);
+        }
+    }
+}
+
+void world_run_until(struct world *world, uint64_t at_ms)
+{
+    if (at_ms > world_now(world)) {
+        world_run_for(world, at_ms - world_now(world));
+    }
+}
+
+void world_steps(struct world *world, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        assert_true(sim_step(world->sim));
+        check_exclusion(world);
+    }
+}
+
+bool world_await_count(struct world *world, const int *counter, int value, uint64_t ms)
+{
+    for (uint64_t i = 0; i < ms && *counter < value; i++) {
+        world_run_for(world, 1);
+    }
+    return *counter >= value;
+}
+
+bool world_await(struct world *world, const int *counter, uint64_t ms)
+{
+    return world_await_count(world, counter, 1, ms);
+}
+
+bool world_await_line(struct world *world, size_t from, const char *who, const char *text,
+                      uint64_t ms)
+{
+    uint64_t end = world_now(world) + ms;
+
+    while (world_line(world, from, who, text) == WORLD_NOWHERE) {
+        if (world_now(world) >= end) {
+            return false;
+        }
+        from = world->line_count; /* what was there has been looked at */
+        world_steps(world, 1);
+    }
+    return true;
+}
+
+/* How many hold, and when the last of them was granted. */
+static size_t count_holders(const struct hold *holds, size_t count, uint64_t *last_ms)
+{
+    size_t held = 0;
+
+    *last_ms = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (hold_holds(&holds[i])) {
+            held++;
+            *last_ms = holds[i].answered_ms > *last_ms ? holds[i].answered_ms : *last_ms;
+        }
+    }
+    return held;
+}
+
+bool world_await_all(struct world *world, const struct hold *holds, size_t count,
+                     uint64_t by_ms)
+{
+    uint64_t from_ms = world_now(world), last_ms;
+
+    world_run_until(world, by_ms);
+    size_t held = count_holders(holds, count, &last_ms);
+    if (held == count) {
+        return true;
+    }
+    print_error("%zu of %zu hold after %" PRIu64 " ms\n", held, count, by_ms - from_ms);
+    world_run_for(world, 60000);
+    held = count_holders(holds, count, &last_ms);
+    print_error("%zu of %zu hold after a minute, the last of them after %" PRId64 " ms\n",
+                held, count, (int64_t)(last_ms - from_ms));
+    return false;
+}
+
+/* ---------------------------------------------------------------------- letting go */
+
+static void release_all(struct world *world, const struct hold *but)
+{
+    struct hold *next;
+
+    for (struct hold *hold = world->holds; hold != NULL; hold = next) {
+        next = hold->next;
+        if (hold != but && hold_holds(hold) && !hold->releasing) {
+            hold_release(hold);
+        }
+    }
+}
+
+void world_finish(struct world *world, struct hold *hold)
+{
+    uint64_t since = world_now(world);
+
+    while (!hold_over(hold)) {
+        uint64_t waited = world_now(world) - since;
+        if (waited > PATIENCE_MS) {
+            world_fail(world, "%s is never answered", hold->process->name);
+        }
+        if (hold_holds(hold) && !hold->releasing) {
+            hold_release(hold);
+        }
+        if (waited > OTHERS_HOLD_MS) {
+            release_all(world, hold);
+        }
+        world_run_for(world, 1);
+    }
+}
+
+static bool has_holds(const struct world *world, const struct process *process)
+{
+    const struct hold *hold = world->holds;
+
+    while (hold != NULL && hold->process != process) {
+        hold = hold->next;
+    }
+    return hold != NULL;
+}
+
+/* What the clients have been given back is withdrawn in the background; what is in use
+ * is theirs until they are closed. */
+static void check_clients(struct world *world)
+{
+    for (const struct process *process = world->processes; process != NULL;
+         process = process->next) {
+        if (!process->closing && process_connected(process) &&
+            !has_holds(world, process) &&
+            process_contenders(process) + process_watches(process) +
+                    sim_armed(process->port) !=
+                0) {
+            world_fail(world, "%s: contenders or watches left", process->name);
+        }
+    }
+}
+
+void world_let_go(struct world *world)
+{
+    uint64_t since = world_now(world);
+
+    while (world->holds != NULL) {
+        if (world_now(world) - since > PATIENCE_MS) {
+            world_fail(world, "%s is never answered", world->holds->process->name);
+        }
+        release_all(world, NULL);
+        world_run_for(world, 1);
+    }
+    world_run_for(world, 3ULL * WORLD_TIMEOUT_MS);
+    check_clients(world);
+    if (sim_watch_count(world->sim) != 0 || world_queue_length(world) != 0) {
+        world_fail(world, "%zu watches and %zu znodes left", sim_watch_count(world->sim),
+                   world_queue_length(world));
+    }
+}
+
+void world_end(struct world *world)
+{
+    world_run_for(world, 3000);
+    check_clients(world);
+    for (struct process *process = world->processes; process != NULL;
+         process = process->next) {
+        if (!process->closing) {
+            process_close(process);
+        }
+    }
+    for (struct process *process = world->processes; process != NULL;
+         process = process->next) {
+        if (!world_await(world, &process->closed, PATIENCE_MS)) {
+            world_fail(world, "%s is never closed", process->name);
+        }
+    }
+    if (world->holds != NULL) {
+        world_fail(world, "%s is never answered", world->holds->process->name);
+    }
+    world_run_for(world, 3ULL * WORLD_TIMEOUT_MS); /* of sessions that were left */
+    if (sim_session_count(world->sim) != 0 || sim_watch_count(world->sim) != 0) {
+        world_fail(world, "sessions or watches left");
+    }
+    sim_free(world->sim);
+    for (size_t i = 0; i < world->line_count; i++) {
+        free(world->lines[i]);
+    }
+    free(world->lines);
+}
+
+/* ------------------------------------------------------------ another one's hand */
+
+void world_make_path(struct world *world, const char *path)
+{
+    char way[HOLD_PATH_MAX];
+
+    for (size_t i = 1; i <= strlen(path); i++) {
+        if (path[i] == '/' || path[i] == '\0') {
+            (void)snprintf(way, sizeof(way), "%.*s", (int)i, path);
+            (void)sim_create_by_hand(world->sim, way, UVZK__PERSISTENT);
+        }
+    }
+    assert_int_equal(sim_set_counter(world->sim, path, 1), 0);
+}
+
+struct world_path world_foreigner(struct world *world, const char *directory,
+                                  const char *end)
+{
+    struct world_path path;
+
+    (void)snprintf(path.text, sizeof(path.text), "%s" STRANGER "%s", directory, end);
+    const char *made =
+        sim_create_by_hand(world->sim, path.text, UVZK__EPHEMERAL_SEQUENTIAL);
+    (void)snprintf(path.text, sizeof(path.text), "%s", made == NULL ? "" : made);
+    return path;
+}
+
+void world_delete(struct world *world, const struct world_path *path)
+{
+    if (path->text[0] != '\0') {
+        assert_int_equal(sim_delete_by_hand(world->sim, path->text), 0);
+    }
+}
+
+void world_delete_child(struct world *world, const char *parent, size_t index)
+{
+    const char *names[8];
+    struct world_path path;
+
+    assert_true(index < 8 && sim_children(world->sim, parent, names, 8) > index);
+    (void)snprintf(path.text, sizeof(path.text), "%s/%s", parent, names[index]);
+    world_delete(world, &path);
+}
+
+size_t world_children(const struct world *world, const char *path)
+{
+    return sim_children(world->sim, path, NULL, 0);
+}
+
+size_t world_queue_length(const struct world *world)
+{
+    return world_children(world, WORLD_PATH);
+}
