@@ -3,62 +3,62 @@
  *
  *   held ── connection lost: the client is told SUSPENDED
  *     └──── lost, whatever the reason: lost_cb, once, and nothing is held then */
-#include "scene.h"
+#include "world.h"
 
 #define SEEDS 10U
-#define OWNER ((void *)&scene_plain)
+#define OWNER ((void *)&world_plain)
 
-static void lose_session(struct process *process, struct claim *claim)
+static void lose_session(struct process *process, struct hold *hold)
 {
-    (void)claim;
+    (void)hold;
     process_expire(process);
 }
 
-static void lose_session_while_connected(struct process *process, struct claim *claim)
+static void lose_session_while_connected(struct process *process, struct hold *hold)
 {
-    (void)claim;
+    (void)hold;
     process->killed = true;
     assert_true(sim_expire_connected(process->port));
 }
 
-static void lose_connection_silently(struct process *process, struct claim *claim)
+static void lose_connection_silently(struct process *process, struct hold *hold)
 {
-    (void)claim;
-    sim_disconnect(process->port, SIM_SILENT, 2 * SCENE_TIMEOUT_MS);
+    (void)hold;
+    sim_disconnect(process->port, SIM_SILENT, 2 * WORLD_TIMEOUT_MS);
 }
 
-static void lose_connection(struct process *process, struct claim *claim)
+static void lose_connection(struct process *process, struct hold *hold)
 {
-    (void)claim;
-    sim_disconnect(process->port, SIM_RESET, 2 * SCENE_TIMEOUT_MS);
+    (void)hold;
+    sim_disconnect(process->port, SIM_RESET, 2 * WORLD_TIMEOUT_MS);
 }
 
-static void lose_node(struct process *process, struct claim *claim)
+static void lose_node(struct process *process, struct hold *hold)
 {
-    assert_int_equal(sim_delete_by_hand(process->scene->sim, claim->path), 0);
+    assert_int_equal(sim_delete_by_hand(process->world->sim, hold->path), 0);
 }
 
-static void lose_credentials(struct process *process, struct claim *claim)
+static void lose_credentials(struct process *process, struct hold *hold)
 {
-    (void)claim;
+    (void)hold;
     sim_fail_auth(process->port);
 }
 
-static void lose_mutex(struct process *process, struct claim *claim)
+static void lose_mutex(struct process *process, struct hold *hold)
 {
-    (void)claim;
+    (void)hold;
     assert_int_equal(uvzk_lock_close(&process->mutex, NULL), 0);
 }
 
-static void lose_client(struct process *process, struct claim *claim)
+static void lose_client(struct process *process, struct hold *hold)
 {
-    (void)claim;
+    (void)hold;
     process_close(process);
 }
 
 static const struct way {
     const char *name;
-    void (*lose)(struct process *, struct claim *);
+    void (*lose)(struct process *, struct hold *);
     int reason;
 } ways[] = {
     {"the session ends", lose_session, UVZK_EEXPIRED},
@@ -73,16 +73,16 @@ static const struct way {
 
 /* A hold that is not valid any more was told to be lost, at most the lateness of
  * an alarm ago: from the first millisecond on. */
-static void check_loss_is_told(struct scene *scene, struct claim *claim, uint64_t ms)
+static void check_loss_is_told(struct world *world, struct hold *hold, uint64_t ms)
 {
     uint64_t invalid_ms = 0;
 
-    while (ms-- > 0 && claim->lost == 0) {
-        invalid_ms = uvzk_hold_is_valid(&claim->request) ? 0 : invalid_ms + 1;
+    while (ms-- > 0 && hold->lost == 0) {
+        invalid_ms = uvzk_hold_is_valid(&hold->request) ? 0 : invalid_ms + 1;
         assert_in_range(invalid_ms, 0, 5);
-        scene_run_for(scene, 1);
+        world_run_for(world, 1);
     }
-    assert_int_equal(claim->lost, 1);
+    assert_int_equal(hold->lost, 1);
 }
 
 static void check_nothing_is_held(const struct process *process)
@@ -101,38 +101,38 @@ static void never_released(uvzk_hold_t *hold, int status)
 }
 
 /* A holds for OWNER. */
-static void begin_owned(struct scene *scene, uint64_t seed, void *const *state,
-                        struct process *a, struct claim *held)
+static void begin_owned(struct world *world, uint64_t seed, void *const *state,
+                        struct process *a, struct hold *held)
 {
-    scene_begin_one(scene, seed, state, a);
-    claim_begin_for(held, a, OWNER, UVZK_WAIT_FOREVER);
-    claim_await(held, 2000);
+    world_begin_one(world, seed, state, a);
+    hold_begin_for(held, a, OWNER, UVZK_WAIT_FOREVER);
+    hold_await(held, 2000);
 }
 
 static void the_holder_is_told(void **state)
 {
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            struct scene scene;
+            struct world world;
             struct process a;
-            struct claim first, reentry;
+            struct hold first, reentry;
 
-            begin_owned(&scene, seed, state, &a, &first);
-            sim_note(scene.sim, "%s", ways[i].name);
-            claim_begin_for(&reentry, &a, OWNER, UVZK_WAIT_FOREVER);
-            claim_await(&reentry, 100);
-            scene_run_for(&scene, sim_random(scene.sim, 5000));
+            begin_owned(&world, seed, state, &a, &first);
+            world_note(&world, "%s", ways[i].name);
+            hold_begin_for(&reentry, &a, OWNER, UVZK_WAIT_FOREVER);
+            hold_await(&reentry, 100);
+            world_run_for(&world, sim_random(world.sim, 5000));
 
             ways[i].lose(&a, &first);
-            check_loss_is_told(&scene, &first, 2 * SCENE_TIMEOUT_MS);
+            check_loss_is_told(&world, &first, 2 * WORLD_TIMEOUT_MS);
             assert_int_equal(first.reason, ways[i].reason);
-            scene_steps(&scene, 1);
+            world_steps(&world, 1);
             assert_int_equal(reentry.lost, 1);
             assert_int_equal(reentry.reason, ways[i].reason);
             check_nothing_is_held(&a);
             assert_int_equal(uvzk_hold_release(&first.request, never_released),
                              UVZK_ENOTHELD);
-            scene_end(&scene);
+            world_end(&world);
         }
     }
 }
@@ -141,18 +141,18 @@ static void the_holder_is_told(void **state)
 static void the_holder_is_warned(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a;
-        struct claim claim;
+        struct hold hold;
 
-        scene_begin_held(&scene, seed, state, &a, &claim);
+        world_begin_held(&world, seed, state, &a, &hold);
         size_t told = a.state_count;
-        sim_disconnect(a.port, SIM_SILENT, 2 * SCENE_TIMEOUT_MS);
-        assert_true(scene_await(&scene, &claim.lost, SCENE_TIMEOUT_MS));
+        sim_disconnect(a.port, SIM_SILENT, 2 * WORLD_TIMEOUT_MS);
+        assert_true(world_await(&world, &hold.lost, WORLD_TIMEOUT_MS));
         assert_true(a.state_count > told);
         assert_int_equal(a.states[told], UVZK_STATE_SUSPENDED);
-        assert_true(a.state_ms[told] <= claim.lost_ms);
-        scene_end(&scene);
+        assert_true(a.state_ms[told] <= hold.lost_ms);
+        world_end(&world);
     }
 }
 
@@ -160,21 +160,21 @@ static void the_holder_is_warned(void **state)
 static void a_short_interruption_is_survived(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a;
-        struct claim claim;
+        struct hold hold;
 
-        scene_begin_held(&scene, seed, state, &a, &claim);
+        world_begin_held(&world, seed, state, &a, &hold);
         size_t told = a.state_count;
         sim_disconnect(a.port, SIM_RESET, 2000);
-        scene_run_for(&scene, 2 * SCENE_TIMEOUT_MS);
+        world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
         assert_true(process_was_told(&a, told, UVZK_STATE_SUSPENDED));
         assert_true(process_was_told(&a, told, UVZK_STATE_RECONNECTED));
         assert_false(process_was_told(&a, told, UVZK_STATE_LOST));
-        assert_int_equal(claim.lost, 0);
-        assert_true(uvzk_hold_is_valid(&claim.request));
-        claim_give_back(&claim);
-        scene_end(&scene);
+        assert_int_equal(hold.lost, 0);
+        assert_true(uvzk_hold_is_valid(&hold.request));
+        hold_give_back(&hold);
+        world_end(&world);
     }
 }
 
@@ -182,28 +182,28 @@ static void a_short_interruption_is_survived(void **state)
 static void a_lost_hold_is_not_re_entered(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a, b;
-        struct claim lost, other, again;
+        struct hold lost, other, again;
 
-        begin_owned(&scene, seed, state, &a, &lost);
-        process_begin(&b, &scene, "b", NULL);
-        claim_begin(&other, &b, UVZK_WAIT_FOREVER);
-        scene_run_for(&scene, 500);
-        assert_int_equal(sim_delete_by_hand(scene.sim, lost.path), 0);
+        begin_owned(&world, seed, state, &a, &lost);
+        process_begin(&b, &world, "b", NULL);
+        hold_begin(&other, &b, UVZK_WAIT_FOREVER);
+        world_run_for(&world, 500);
+        assert_int_equal(sim_delete_by_hand(world.sim, lost.path), 0);
         a.killed = true; /* until it is told, nothing protects its hold */
-        assert_true(scene_await(&scene, &lost.lost, SCENE_TIMEOUT_MS));
-        claim_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
+        assert_true(world_await(&world, &lost.lost, WORLD_TIMEOUT_MS));
+        hold_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
         a.killed = false;
-        claim_await(&other, 1000);
-        scene_run_for(&scene, 1000);
-        assert_int_equal(again.acquired, 0);
-        claim_give_back(&other);
-        claim_await(&again, 1000);
+        hold_await(&other, 1000);
+        world_run_for(&world, 1000);
+        assert_int_equal(again.answered, 0);
+        hold_give_back(&other);
+        hold_await(&again, 1000);
         assert_string_not_equal(again.path, lost.path);
         assert_true(again.token > other.token);
-        claim_give_back(&again);
-        scene_end(&scene);
+        hold_give_back(&again);
+        world_end(&world);
     }
 }
 
@@ -212,22 +212,22 @@ static void a_lost_hold_is_not_re_entered(void **state)
 static void an_invalid_hold_is_not_re_entered(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a;
-        struct claim held, again;
+        struct hold held, again;
 
-        begin_owned(&scene, seed, state, &a, &held);
-        sim_stall(a.port, 2 * SCENE_TIMEOUT_MS);
-        scene_run_for(&scene, 2 * SCENE_TIMEOUT_MS - 1);
+        begin_owned(&world, seed, state, &a, &held);
+        sim_stall(a.port, 2 * WORLD_TIMEOUT_MS);
+        world_run_for(&world, 2 * WORLD_TIMEOUT_MS - 1);
         assert_false(uvzk_hold_is_valid(&held.request));
         assert_false(uvzk_lock_is_held_by(&a.mutex, OWNER));
         assert_int_equal(held.lost, 0);
-        claim_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
-        claim_await(&again, 5000);
+        hold_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
+        hold_await(&again, 5000);
         assert_int_equal(held.lost, 1);
         assert_true(again.token > held.token);
-        claim_give_back(&again);
-        scene_end(&scene);
+        hold_give_back(&again);
+        world_end(&world);
     }
 }
 
@@ -236,23 +236,23 @@ static void an_invalid_hold_is_not_re_entered(void **state)
 static void a_replaced_session_is_lost(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a;
-        struct claim claim;
+        struct hold hold;
 
-        scene_begin_held(&scene, seed, state, &a, &claim);
+        world_begin_held(&world, seed, state, &a, &hold);
         const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
                                                   .session_id =
                                                       sim_session_id(a.port) + 1,
-                                                  .timeout_ms = SCENE_TIMEOUT_MS,
+                                                  .timeout_ms = WORLD_TIMEOUT_MS,
                                                   .local_address = ""};
         a.port->user->session(a.port->user, &event);
-        assert_true(scene_await(&scene, &claim.lost, 10));
-        assert_int_equal(claim.reason, UVZK_EEXPIRED);
+        assert_true(world_await(&world, &hold.lost, 10));
+        assert_int_equal(hold.reason, UVZK_EEXPIRED);
         assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
         process_close(&a);
-        assert_true(scene_await(&scene, &a.closed, 5000));
-        scene_end(&scene);
+        assert_true(world_await(&world, &a.closed, 5000));
+        world_end(&world);
     }
 }
 
@@ -260,29 +260,29 @@ static void a_replaced_session_is_lost(void **state)
 static void releasing_a_lost_hold_says_so(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a;
-        struct claim claim;
+        struct hold hold;
 
-        scene_begin_held(&scene, seed, state, &a, &claim);
-        assert_int_equal(sim_delete_by_hand(scene.sim, claim.path), 0);
-        claim_release(&claim);
-        assert_true(scene_await(&scene, &claim.released, 1000));
-        assert_int_equal(claim.release_status, UVZK_ELOST);
-        scene_end(&scene);
+        world_begin_held(&world, seed, state, &a, &hold);
+        assert_int_equal(sim_delete_by_hand(world.sim, hold.path), 0);
+        hold_release(&hold);
+        assert_true(world_await(&world, &hold.released, 1000));
+        assert_int_equal(hold.release_status, UVZK_ELOST);
+        world_end(&world);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(the_holder_is_told),
-        SCENE_TEST(the_holder_is_warned),
-        SCENE_TEST(a_short_interruption_is_survived),
-        SCENE_TEST(a_lost_hold_is_not_re_entered),
-        SCENE_TEST(an_invalid_hold_is_not_re_entered),
-        SCENE_TEST(a_replaced_session_is_lost),
-        SCENE_TEST(releasing_a_lost_hold_says_so),
+        WORLD_TEST(the_holder_is_told),
+        WORLD_TEST(the_holder_is_warned),
+        WORLD_TEST(a_short_interruption_is_survived),
+        WORLD_TEST(a_lost_hold_is_not_re_entered),
+        WORLD_TEST(an_invalid_hold_is_not_re_entered),
+        WORLD_TEST(a_replaced_session_is_lost),
+        WORLD_TEST(releasing_a_lost_hold_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 /* Curator's untimed waiters hang for ever when their client is closed. Here a close
  * completes everything that is pending, once, in every state, and comes last. */
-#include "scene.h"
+#include "world.h"
 
 #include <stdlib.h>
 
-#define OWNER ((void *)&scene_plain)
+#define OWNER ((void *)&world_plain)
 
-struct world {
-    struct scene scene;
+struct crowd {
+    struct world world;
     struct process a;
-    struct claim held, reentry, waits[3], timed, once;
+    struct hold held, reentry, waits[3], timed, once;
     uvzk_verify_t verify;
     uvzk_participants_t participants;
     int verified, listed;
@@ -17,74 +17,74 @@ struct world {
 
 static void on_verified(uvzk_verify_t *request, int status)
 {
-    struct world *world = request->data;
+    struct crowd *crowd = request->data;
 
     (void)status;
-    assert_int_equal(world->a.closed, 0);
-    world->verified++;
+    assert_int_equal(crowd->a.closed, 0);
+    crowd->verified++;
 }
 
 static void on_participants(uvzk_participants_t *request, int status,
                             const char *const *paths, size_t count)
 {
-    struct world *world = request->data;
+    struct crowd *crowd = request->data;
 
     (void)status;
     (void)paths;
     (void)count;
-    assert_int_equal(world->a.closed, 0);
-    world->listed++;
+    assert_int_equal(crowd->a.closed, 0);
+    crowd->listed++;
 }
 
-static void before_the_close(struct claim *claim)
+static void before_the_close(struct hold *hold)
 {
-    assert_int_equal(claim->process->closed, 0);
+    assert_int_equal(hold->process->closed, 0);
 }
 
-static void begin_claim(struct world *world, struct claim *claim, void *owner,
+static void begin_claim(struct crowd *crowd, struct hold *hold, void *owner,
                         int64_t timeout_ms)
 {
-    claim_begin_for(claim, &world->a, owner, timeout_ms);
-    claim->hook = before_the_close;
+    hold_begin_for(hold, &crowd->a, owner, timeout_ms);
+    hold->hook = before_the_close;
 }
 
 /* A little of everything, as far as it is possible at the moment. */
-static void begin_everything(struct world *world)
+static void begin_everything(struct crowd *crowd)
 {
-    begin_claim(world, &world->held, OWNER, UVZK_WAIT_FOREVER);
-    begin_claim(world, &world->reentry, OWNER, UVZK_WAIT_FOREVER);
+    begin_claim(crowd, &crowd->held, OWNER, UVZK_WAIT_FOREVER);
+    begin_claim(crowd, &crowd->reentry, OWNER, UVZK_WAIT_FOREVER);
     for (size_t i = 0; i < 3; i++) {
-        begin_claim(world, &world->waits[i], NULL, UVZK_WAIT_FOREVER);
+        begin_claim(crowd, &crowd->waits[i], NULL, UVZK_WAIT_FOREVER);
     }
-    begin_claim(world, &world->timed, NULL, 60000);
-    world->participants.data = world;
+    begin_claim(crowd, &crowd->timed, NULL, 60000);
+    crowd->participants.data = crowd;
     assert_int_equal(
-        uvzk_lock_participants(&world->a.mutex, &world->participants, on_participants),
+        uvzk_lock_participants(&crowd->a.mutex, &crowd->participants, on_participants),
         0);
 }
 
-static int ask_more(struct world *world)
+static int ask_more(struct crowd *crowd)
 {
     int asked = 0;
 
-    begin_claim(world, &world->once, NULL, UVZK_TRY_ONCE);
-    world->verify.data = world;
-    if (uvzk_hold_is_valid(&world->held.request)) {
-        asked = uvzk_hold_verify(&world->held.request, &world->verify, on_verified) == 0;
-        claim_release(&world->reentry);
-        claim_release(&world->held);
+    begin_claim(crowd, &crowd->once, NULL, UVZK_TRY_ONCE);
+    crowd->verify.data = crowd;
+    if (uvzk_hold_is_valid(&crowd->held.request)) {
+        asked = uvzk_hold_verify(&crowd->held.request, &crowd->verify, on_verified) == 0;
+        hold_release(&crowd->reentry);
+        hold_release(&crowd->held);
     }
     return asked;
 }
 
 static void cut_silently(struct process *process)
 {
-    sim_disconnect(process->port, SIM_SILENT, 3 * SCENE_TIMEOUT_MS);
+    sim_disconnect(process->port, SIM_SILENT, 3 * WORLD_TIMEOUT_MS);
 }
 
 static void cut(struct process *process)
 {
-    sim_disconnect(process->port, SIM_RESET, 3 * SCENE_TIMEOUT_MS);
+    sim_disconnect(process->port, SIM_RESET, 3 * WORLD_TIMEOUT_MS);
 }
 
 static void expire(struct process *process)
@@ -95,7 +95,7 @@ static void expire(struct process *process)
 
 static void follower(struct process *process)
 {
-    sim_follower_cut(process->port, 3 * SCENE_TIMEOUT_MS);
+    sim_follower_cut(process->port, 3 * WORLD_TIMEOUT_MS);
 }
 
 static void auth(struct process *process)
@@ -114,45 +114,41 @@ static void (*const troubles[])(struct process *) = {
     follower,         auth,         open_fails, process_lose_reply};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
-static void check_everybody_is_answered(const struct world *world, int verifies)
+static void check_everybody_is_answered(const struct crowd *crowd, int verifies)
 {
-    for (const struct claim *claim = world->scene.claims; claim != NULL;
-         claim = claim->next) {
-        assert_int_equal(claim->acquired, 1);
-        assert_int_equal(claim->lost + claim->released, claim->status == 0);
-        assert_null(claim->request.impl);
-    }
+    assert_null(crowd->world.holds);
     for (size_t i = 0; i < 3; i++) {
-        assert_true(world->waits[i].status < 0 || world->waits[i].lost == 1);
+        assert_true(crowd->waits[i].status < 0 || crowd->waits[i].lost == 1);
     }
-    assert_int_equal(world->listed, 1);
-    assert_int_equal(world->verified, verifies);
-    assert_null(world->a.client.impl);
-    assert_null(world->a.mutex.impl);
-    assert_int_equal(world->a.closed, 1);
+    assert_int_equal(crowd->listed, 1);
+    assert_int_equal(crowd->verified, verifies);
+    assert_null(crowd->a.client.impl);
+    assert_null(crowd->a.mutex.impl);
+    assert_int_equal(crowd->a.closed, 1);
 }
 
 /* The close comes `steps` events after everything was begun, `lag` events after the
  * trouble. */
 static void check(void *const *state, size_t trouble, uint64_t steps, uint64_t lag)
 {
-    struct world *world = calloc(1, sizeof(*world));
+    struct crowd *crowd = calloc(1, sizeof(*crowd));
 
-    scene_begin_one(&world->scene, steps + lag, state, &world->a);
+    world_begin_one(&crowd->world, steps + lag, state, &crowd->a);
     if (steps > 20) {
-        assert_true(process_await_connected(&world->a, 1000));
+        assert_true(process_await_connected(&crowd->a, 1000));
     }
-    begin_everything(world);
-    scene_steps(&world->scene, steps);
-    troubles[trouble](&world->a);
-    scene_steps(&world->scene, lag);
-    int verifies = ask_more(world);
-    process_close(&world->a);
-    assert_int_equal(world->a.closed, 0); /* never from inside the call */
-    assert_true(scene_await(&world->scene, &world->a.closed, 5000));
-    check_everybody_is_answered(world, verifies);
-    scene_end(&world->scene);
-    free(world);
+    begin_everything(crowd);
+    world_steps(&crowd->world, steps);
+    troubles[trouble](&crowd->a);
+    world_steps(&crowd->world, lag);
+    int verifies = ask_more(crowd);
+    process_close(&crowd->a);
+    assert_int_equal(crowd->a.closed, 0); /* never from inside the call */
+    assert_true(world_await(&crowd->world, &crowd->a.closed, 5000));
+    check_everybody_is_answered(crowd, verifies);
+    world_run_for(&crowd->world, WORLD_TIMEOUT_MS); /* a session may begin late */
+    world_end(&crowd->world);
+    free(crowd);
 }
 
 static void everybody_is_answered(void **state)
@@ -172,25 +168,25 @@ static void everybody_is_answered(void **state)
 static void waiters_are_told_closed_at_once(void **state)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a, b;
-        struct claim held, waits;
+        struct hold held, waits;
 
-        scene_begin_queued(&scene, seed, state, &a, &held, &b, &waits);
+        world_begin_queued(&world, seed, state, &a, &held, &b, &waits);
         waits.hook = before_the_close;
-        scene_run_for(&scene, 500);
+        world_run_for(&world, 500);
         if (seed % 2 == 0) {
-            sim_disconnect(b.port, SIM_RESET, SCENE_TIMEOUT_MS);
-            scene_run_for(&scene, 100);
+            sim_disconnect(b.port, SIM_RESET, WORLD_TIMEOUT_MS);
+            world_run_for(&world, 100);
         }
         process_close(&b);
-        claim_await_status(&waits, 2, UVZK_ECLOSED);
-        assert_true(scene_await(&scene, &b.closed, 2000));
+        hold_await_status(&waits, 2, UVZK_ECLOSED);
+        assert_true(world_await(&world, &b.closed, 2000));
         assert_true(uvzk_hold_is_valid(&held.request));
         process_close(&a);
-        assert_true(scene_await(&scene, &held.lost, 2));
+        assert_true(world_await(&world, &held.lost, 2));
         assert_int_equal(held.reason, UVZK_ECLOSED);
-        scene_end(&scene);
+        world_end(&world);
     }
 }
 
@@ -198,17 +194,17 @@ static void waiters_are_told_closed_at_once(void **state)
 static void a_release_under_way_is_waited_for(void **state)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a;
-        struct claim claim;
+        struct hold hold;
 
-        scene_begin_held(&scene, seed, state, &a, &claim);
-        claim_release(&claim);
+        world_begin_held(&world, seed, state, &a, &hold);
+        hold_release(&hold);
         process_close(&a);
-        assert_true(scene_await(&scene, &a.closed, 2000));
-        assert_int_equal(claim.released, 1);
-        assert_int_equal(claim.release_status, 0);
-        scene_end(&scene);
+        assert_true(world_await(&world, &a.closed, 2000));
+        assert_int_equal(hold.released, 1);
+        assert_int_equal(hold.release_status, 0);
+        world_end(&world);
     }
 }
 
@@ -222,15 +218,15 @@ static void never_answered(uvzk_hold_t *hold, int status)
 /* A client that is closing refuses, and calls nothing back. */
 static void a_closing_client_refuses(void **state)
 {
-    struct scene scene;
+    struct world world;
     struct process a;
-    struct claim claim;
+    struct hold hold;
     uvzk_hold_t request = {0};
     uvzk_mutex_t another = {0};
 
-    scene_begin_one(&scene, 1, state, &a);
-    claim_take(&claim, &a);
-    claim_give_back(&claim);
+    world_begin_one(&world, 1, state, &a);
+    hold_take(&hold, &a);
+    hold_give_back(&hold);
     process_close(&a);
     assert_int_equal(uvzk_client_close(&a.client, NULL), UVZK_ESTATE);
     assert_int_equal(uvzk_mutex_init(&a.client, &another, "/other"), UVZK_ESTATE);
@@ -238,16 +234,16 @@ static void a_closing_client_refuses(void **state)
         uvzk_lock_acquire(&a.mutex, &request, NULL, never_answered, never_answered),
         UVZK_ECLOSED);
     assert_null(request.impl);
-    scene_end(&scene);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(everybody_is_answered),
-        SCENE_TEST(waiters_are_told_closed_at_once),
-        SCENE_TEST(a_release_under_way_is_waited_for),
-        SCENE_TEST(a_closing_client_refuses),
+        WORLD_TEST(everybody_is_answered),
+        WORLD_TEST(waiters_are_told_closed_at_once),
+        WORLD_TEST(a_release_under_way_is_waited_for),
+        WORLD_TEST(a_closing_client_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

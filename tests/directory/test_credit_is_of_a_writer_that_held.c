@@ -1,7 +1,7 @@
 /* A writer may be granted while the one before it, of the same client, is still to be
  * deleted: nobody passes that one. But of one that never held nobody knows whether it
  * stands; it and its successor may have been deleted by hand, and others been let in. */
-#include "acquire.h"
+#include "world.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,35 +11,35 @@
 
 /* A reads, and two of it wait to write; B waits to read. */
 struct queue {
-    struct scene scene;
+    struct world world;
     struct process a, b;
     uvzk_rwlock_t of_a, of_b;
-    struct acquire reading, first, second, other;
+    struct hold reading, first, second, other;
 };
 
 static void begin(struct queue *queue, void *const *state)
 {
     memset(queue, 0, sizeof(*queue));
-    scene_begin(&queue->scene, 1, state);
-    process_begin(&queue->a, &queue->scene, "a", NULL);
-    process_begin(&queue->b, &queue->scene, "b", NULL);
+    world_begin(&queue->world, 1, state);
+    process_begin(&queue->a, &queue->world, "a", NULL);
+    process_begin(&queue->b, &queue->world, "b", NULL);
     assert_int_equal(uvzk_rwlock_init(&queue->a.client, &queue->of_a, PATH), 0);
     assert_int_equal(uvzk_rwlock_init(&queue->b.client, &queue->of_b, PATH), 0);
-    acquire_begin_for(&queue->reading, &queue->a, &queue->of_a.read, &queue->reading);
-    acquire_await(&queue->reading, 2000);
-    acquire_begin_for(&queue->first, &queue->a, &queue->of_a.write, &queue->first);
-    acquire_begin_for(&queue->second, &queue->a, &queue->of_a.write, &queue->second);
-    scene_run_for(&queue->scene, 500);
-    acquire_begin_for(&queue->other, &queue->b, &queue->of_b.read, &queue->other);
-    scene_run_for(&queue->scene, 500);
-    assert_int_equal(queue->other.acquired, 0);
+    hold_begin_on_for(&queue->reading, &queue->a, &queue->of_a.read, &queue->reading);
+    hold_await(&queue->reading, 2000);
+    hold_begin_on_for(&queue->first, &queue->a, &queue->of_a.write, &queue->first);
+    hold_begin_on_for(&queue->second, &queue->a, &queue->of_a.write, &queue->second);
+    world_run_for(&queue->world, 500);
+    hold_begin_on_for(&queue->other, &queue->b, &queue->of_b.read, &queue->other);
+    world_run_for(&queue->world, 500);
+    assert_int_equal(queue->other.answered, 0);
 }
 
 static void delete_writers(struct queue *queue)
 {
     const char *names[8];
     char victims[WRITERS][128];
-    size_t found = 0, count = sim_children(queue->scene.sim, PATH, names, 8);
+    size_t found = 0, count = sim_children(queue->world.sim, PATH, names, 8);
 
     for (size_t i = 0; i < count; i++) {
         if (strstr(names[i], "__WRIT__") != NULL) {
@@ -49,7 +49,7 @@ static void delete_writers(struct queue *queue)
     }
     assert_int_equal(found, WRITERS);
     for (size_t i = 0; i < found; i++) {
-        assert_int_equal(sim_delete_by_hand(queue->scene.sim, victims[i]), 0);
+        assert_int_equal(sim_delete_by_hand(queue->world.sim, victims[i]), 0);
     }
 }
 
@@ -59,26 +59,26 @@ static void nobody_writes_beside_a_reader(void **state)
 
     begin(&queue, state);
     delete_writers(&queue);
-    acquire_await(&queue.other, 1000);
+    hold_await(&queue.other, 1000);
     sim_disconnect(queue.a.port, SIM_RESET, 1000);
-    acquire_release(&queue.reading);
-    assert_int_equal(uvzk_hold_cancel(&queue.first.request), 0);
+    hold_release(&queue.reading);
+    hold_cancel(&queue.first);
     for (unsigned i = 0; i < 3000; i++) {
-        scene_run_for(&queue.scene, 1);
-        assert_true(acquire_holds(&queue.other));
-        assert_false(acquire_holds(&queue.second));
+        world_run_for(&queue.world, 1);
+        assert_true(hold_holds(&queue.other));
+        assert_false(hold_holds(&queue.second));
     }
-    acquire_give_back(&queue.other);
-    acquire_await(&queue.second, 2000);
-    acquire_give_back(&queue.second);
+    hold_give_back(&queue.other);
+    hold_await(&queue.second, 2000);
+    hold_give_back(&queue.second);
     assert_int_equal(queue.reading.released, 1);
-    scene_end(&queue.scene);
+    world_end(&queue.world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(nobody_writes_beside_a_reader),
+        WORLD_TEST(nobody_writes_beside_a_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* CURATOR-14, 107, 654: each wait that is given up leaves a watch on its predecessor,
  * and they add up for as long as the predecessor stands. */
-#include "scene.h"
+#include "world.h"
 
 #define SEEDS 4U
 
@@ -11,36 +11,34 @@ enum end { CANCEL, DEADLINE, CLOSE_MUTEX, ENDS };
 static void check(void *const *state, uint64_t seed, enum end end, uint64_t steps,
                   bool interrupted)
 {
-    struct scene scene;
+    struct world world;
     struct process a, b;
-    struct claim held, waits;
-    uvzk_client_stats_t stats;
+    struct hold held, waits;
 
-    scene_begin_two(&scene, seed, state, &a, &b);
-    sim_note(scene.sim, "end %d after %d steps", (int)end, (int)steps);
-    claim_take(&held, &a);
+    world_begin_two(&world, seed, state, &a, &b);
+    world_note(&world, "end %d after %d steps", (int)end, (int)steps);
+    hold_take(&held, &a);
     assert_true(process_await_connected(&b, 1000));
-    size_t usual = sim_watch_count(scene.sim); /* the holder's own */
-    claim_begin(&waits, &b, end == DEADLINE ? 1 + 3 * (int64_t)steps : UVZK_WAIT_FOREVER);
-    scene_steps(&scene, steps);
+    size_t usual = sim_watch_count(world.sim); /* the holder's own */
+    hold_begin(&waits, &b, end == DEADLINE ? 1 + 3 * (int64_t)steps : UVZK_WAIT_FOREVER);
+    world_steps(&world, steps);
     if (interrupted) {
         sim_disconnect(b.port, SIM_RESET, 500);
     }
     if (end == CANCEL) {
-        assert_int_equal(uvzk_hold_cancel(&waits.request), 0);
+        hold_cancel(&waits);
     } else if (end == CLOSE_MUTEX) {
         assert_int_equal(uvzk_lock_close(&b.mutex, NULL), 0);
     }
-    assert_true(scene_await(&scene, &waits.acquired, 500));
+    assert_true(world_await(&world, &waits.answered, 500));
     assert_true(waits.status < 0);
-    scene_run_for(&scene, 1500);
-    uvzk_client_stats(&b.client, &stats);
-    assert_int_equal(stats.watches, 0);
+    world_run_for(&world, 1500);
+    assert_int_equal(process_watches(&b), 0);
     assert_int_equal(sim_armed(b.port), 0);
-    assert_int_equal(sim_watch_count(scene.sim), usual);
+    assert_int_equal(sim_watch_count(world.sim), usual);
     assert_int_equal(held.lost, 0);
-    claim_give_back(&held);
-    scene_end(&scene);
+    hold_give_back(&held);
+    world_end(&world);
 }
 
 static void no_watch_is_left(void **state)
@@ -58,28 +56,28 @@ static void no_watch_is_left(void **state)
 static void they_do_not_add_up(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a, b;
-        struct claim held, stays, goes[60];
+        struct hold held, stays, goes[60];
 
-        scene_begin_queued(&scene, seed, state, &a, &held, &b, &goes[0]);
-        scene_run_for(&scene, 200);
-        claim_begin(&stays, &b, UVZK_WAIT_FOREVER);
-        scene_run_for(&scene, 200);
-        size_t usual = sim_watch_count(scene.sim);
+        world_begin_queued(&world, seed, state, &a, &held, &b, &goes[0]);
+        world_run_for(&world, 200);
+        hold_begin(&stays, &b, UVZK_WAIT_FOREVER);
+        world_run_for(&world, 200);
+        size_t usual = sim_watch_count(world.sim);
         for (size_t i = 1; i < 60; i++) {
-            claim_begin(&goes[i], &b, i % 3 == 0 ? UVZK_TRY_ONCE : (int64_t)(5 * i));
+            hold_begin(&goes[i], &b, i % 3 == 0 ? UVZK_TRY_ONCE : (int64_t)(5 * i));
         }
-        scene_run_for(&scene, 1000);
-        assert_int_equal(uvzk_hold_cancel(&goes[0].request), 0); /* it set the watch */
-        scene_run_for(&scene, 1000);
-        assert_in_range(sim_watch_count(scene.sim), 1, usual);
-        assert_int_equal(stays.acquired, 0);
-        claim_give_back(&held);
-        claim_await(&stays, 1000);
-        claim_give_back(&stays);
-        assert_int_equal(sim_watch_count(scene.sim), 0);
-        scene_end(&scene);
+        world_run_for(&world, 1000);
+        hold_cancel(&goes[0]); /* it set the watch */
+        world_run_for(&world, 1000);
+        assert_in_range(sim_watch_count(world.sim), 1, usual);
+        assert_int_equal(stays.answered, 0);
+        hold_give_back(&held);
+        hold_await(&stays, 1000);
+        hold_give_back(&stays);
+        assert_int_equal(sim_watch_count(world.sim), 0);
+        world_end(&world);
     }
 }
 
@@ -89,19 +87,19 @@ static void no_watch_on_what_is_gone(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (uint64_t steps = 0; steps < 24; steps++) {
-            struct scene scene;
+            struct world world;
             struct process a, b;
-            struct claim held, next;
+            struct hold held, next;
 
-            scene_begin_queued(&scene, seed, state, &a, &held, &b, &next);
-            scene_steps(&scene, steps);
-            claim_give_back(&held);
-            claim_await(&next, 3000);
-            claim_give_back(&next);
-            scene_run_for(&scene, 200);
-            assert_int_equal(sim_watch_count(scene.sim), 0);
+            world_begin_queued(&world, seed, state, &a, &held, &b, &next);
+            world_steps(&world, steps);
+            hold_give_back(&held);
+            hold_await(&next, 3000);
+            hold_give_back(&next);
+            world_run_for(&world, 200);
+            assert_int_equal(sim_watch_count(world.sim), 0);
             assert_int_equal(sim_armed(a.port) + sim_armed(b.port), 0);
-            scene_end(&scene);
+            world_end(&world);
         }
     }
 }
@@ -110,33 +108,33 @@ static void no_watch_on_what_is_gone(void **state)
 static void no_watch_on_what_may_not_be_deleted(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a, b;
-        struct claim held, waits;
+        struct hold held, waits;
 
-        scene_begin_two(&scene, seed, state, &a, &b);
-        claim_take(&held, &a);
-        size_t usual = sim_watch_count(scene.sim);
-        claim_begin(&waits, &b, UVZK_WAIT_FOREVER);
-        scene_run_for(&scene, 1000);
-        sim_refuse(scene.sim, UVZK__RPC_DELETE, UVZK_ENOAUTH, 1);
-        assert_int_equal(uvzk_hold_cancel(&waits.request), 0);
-        scene_run_for(&scene, 1000);
-        assert_int_equal(scene_queue_length(&scene), 2);
+        world_begin_two(&world, seed, state, &a, &b);
+        hold_take(&held, &a);
+        size_t usual = sim_watch_count(world.sim);
+        hold_begin(&waits, &b, UVZK_WAIT_FOREVER);
+        world_run_for(&world, 1000);
+        sim_refuse(world.sim, UVZK__RPC_DELETE, UVZK_ENOAUTH, 1);
+        hold_cancel(&waits);
+        world_run_for(&world, 1000);
+        assert_int_equal(world_queue_length(&world), 2);
         assert_int_equal(sim_armed(b.port), 0);
-        assert_int_equal(sim_watch_count(scene.sim), usual);
-        claim_give_back(&held);
-        scene_end(&scene);
+        assert_int_equal(sim_watch_count(world.sim), usual);
+        hold_give_back(&held);
+        world_end(&world);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(no_watch_is_left),
-        SCENE_TEST(they_do_not_add_up),
-        SCENE_TEST(no_watch_on_what_is_gone),
-        SCENE_TEST(no_watch_on_what_may_not_be_deleted),
+        WORLD_TEST(no_watch_is_left),
+        WORLD_TEST(they_do_not_add_up),
+        WORLD_TEST(no_watch_on_what_is_gone),
+        WORLD_TEST(no_watch_on_what_may_not_be_deleted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
  *
  *   waits ── the event is lost ── looks again ── is served
  */
-#include "acquire.h"
+#include "world.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,18 +15,18 @@
 #define SEEDS 4U
 #define SETTLED_MS 500U
 /* A quarter later than a session timeout, and some round trips. */
-#define AGAIN_MS (SCENE_TIMEOUT_MS + SCENE_TIMEOUT_MS / 4 + 300U)
+#define AGAIN_MS (WORLD_TIMEOUT_MS + WORLD_TIMEOUT_MS / 4 + 300U)
 
 struct pair {
-    struct scene scene;
+    struct world world;
     struct process a, b;
-    struct acquire holds, waits;
+    struct hold holds, waits;
 };
 
 static void begin(struct pair *pair, uint64_t seed, void *const *state)
 {
     memset(pair, 0, sizeof(*pair));
-    scene_begin_two(&pair->scene, seed, state, &pair->a, &pair->b);
+    world_begin_two(&pair->world, seed, state, &pair->a, &pair->b);
 }
 
 /* A has this lock and B waits for its own, the same one. A lets go, and B's next events
@@ -34,18 +34,18 @@ static void begin(struct pair *pair, uint64_t seed, void *const *state)
 static void check_served(struct pair *pair, uvzk_lock_t *of_a, uvzk_lock_t *of_b,
                          uint32_t leases)
 {
-    acquire_take(&pair->holds, &pair->a, of_a, leases);
-    acquire_begin(&pair->waits, &pair->b, of_b, leases, UVZK_WAIT_FOREVER);
-    scene_run_for(&pair->scene, SETTLED_MS);
-    assert_int_equal(pair->waits.acquired, 0);
+    hold_take_on(&pair->holds, &pair->a, of_a, leases);
+    hold_begin_on(&pair->waits, &pair->b, of_b, leases, UVZK_WAIT_FOREVER);
+    world_run_for(&pair->world, SETTLED_MS);
+    assert_int_equal(pair->waits.answered, 0);
     sim_lose_events(pair->b.port, 1000);
-    acquire_give_back(&pair->holds);
-    scene_run_for(&pair->scene, SETTLED_MS);
-    assert_int_equal(pair->waits.acquired, 0); /* it was lost indeed */
-    acquire_await(&pair->waits, AGAIN_MS);
+    hold_give_back(&pair->holds);
+    world_run_for(&pair->world, SETTLED_MS);
+    assert_int_equal(pair->waits.answered, 0); /* it was lost indeed */
+    hold_await(&pair->waits, AGAIN_MS);
     sim_lose_events(pair->b.port, 0);
-    acquire_give_back(&pair->waits);
-    scene_end(&pair->scene);
+    hold_give_back(&pair->waits);
+    world_end(&pair->world);
 }
 
 static void of_a_mutex(void **state)
@@ -142,27 +142,27 @@ static void of_a_change_that_a_driver_waits_for(void **state)
         driver.gets_the_lock = counts_asks;
         process_drive(&pair.a, &driver);
         process_drive(&pair.b, &driver);
-        acquire_take(&pair.holds, &pair.a, &pair.a.mutex, 1);
-        acquire_begin(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
-        scene_run_for(&pair.scene, SETTLED_MS);
+        hold_take_on(&pair.holds, &pair.a, &pair.a.mutex, 1);
+        hold_begin_on(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
+        world_run_for(&pair.world, SETTLED_MS);
         changed_asked = 0;
         sim_lose_events(pair.b.port, 1);
-        assert_int_equal(sim_set_by_hand(pair.scene.sim, pair.holds.path, "x", 1), 0);
-        scene_run_for(&pair.scene, SETTLED_MS);
+        assert_int_equal(sim_set_by_hand(pair.world.sim, pair.holds.path, "x", 1), 0);
+        world_run_for(&pair.world, SETTLED_MS);
         assert_int_equal(changed_asked, 0);
-        assert_true(scene_await(&pair.scene, &changed_asked, AGAIN_MS));
-        acquire_give_back(&pair.holds);
-        acquire_await(&pair.waits, 1000);
-        acquire_give_back(&pair.waits);
-        scene_end(&pair.scene);
+        assert_true(world_await(&pair.world, &changed_asked, AGAIN_MS));
+        hold_give_back(&pair.holds);
+        hold_await(&pair.waits, 1000);
+        hold_give_back(&pair.waits);
+        world_end(&pair.world);
     }
 }
 
-static void on_revoked(uvzk_hold_t *hold)
+static void on_revoked(uvzk_hold_t *request)
 {
-    struct acquire *acquire = hold->data;
+    struct hold *hold = request->data;
 
-    acquire->revoked++;
+    hold->revoked++;
 }
 
 /* A plea, to who holds. */
@@ -175,18 +175,18 @@ static void of_a_revocation(void **state)
         begin(&pair, seed, state);
         uvzk_acquire_options_init(&options);
         options.revoke_cb = on_revoked;
-        assert_int_equal(acquire_ask(&pair.holds, &pair.a, &pair.a.mutex, &options), 0);
-        acquire_await(&pair.holds, 1000);
-        scene_run_for(&pair.scene, SETTLED_MS);
+        assert_int_equal(hold_ask(&pair.holds, &pair.a, &pair.a.mutex, &options), 0);
+        hold_await(&pair.holds, 1000);
+        world_run_for(&pair.world, SETTLED_MS);
         sim_lose_events(pair.a.port, 1);
         assert_int_equal(
-            sim_set_by_hand(pair.scene.sim, pair.holds.path, "__REVOKE__", 10), 0);
-        scene_run_for(&pair.scene, SETTLED_MS);
+            sim_set_by_hand(pair.world.sim, pair.holds.path, "__REVOKE__", 10), 0);
+        world_run_for(&pair.world, SETTLED_MS);
         assert_int_equal(pair.holds.revoked, 0);
-        assert_true(scene_await(&pair.scene, &pair.holds.revoked, AGAIN_MS));
-        assert_true(acquire_holds(&pair.holds));
-        acquire_give_back(&pair.holds);
-        scene_end(&pair.scene);
+        assert_true(world_await(&pair.world, &pair.holds.revoked, AGAIN_MS));
+        assert_true(hold_holds(&pair.holds));
+        hold_give_back(&pair.holds);
+        world_end(&pair.world);
     }
 }
 
@@ -200,16 +200,16 @@ static void of_a_revocation_that_may_not_be_read(void **state)
         begin(&pair, seed, state);
         uvzk_acquire_options_init(&options);
         options.revoke_cb = on_revoked;
-        assert_int_equal(acquire_ask(&pair.holds, &pair.a, &pair.a.mutex, &options), 0);
-        acquire_await(&pair.holds, 1000);
-        scene_run_for(&pair.scene, SETTLED_MS);
-        sim_refuse(pair.scene.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 3);
+        assert_int_equal(hold_ask(&pair.holds, &pair.a, &pair.a.mutex, &options), 0);
+        hold_await(&pair.holds, 1000);
+        world_run_for(&pair.world, SETTLED_MS);
+        sim_refuse(pair.world.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 3);
         assert_int_equal(
-            sim_set_by_hand(pair.scene.sim, pair.holds.path, "__REVOKE__", 10), 0);
-        assert_true(scene_await(&pair.scene, &pair.holds.revoked, 4 * AGAIN_MS));
-        assert_true(acquire_holds(&pair.holds));
-        acquire_give_back(&pair.holds);
-        scene_end(&pair.scene);
+            sim_set_by_hand(pair.world.sim, pair.holds.path, "__REVOKE__", 10), 0);
+        assert_true(world_await(&pair.world, &pair.holds.revoked, 4 * AGAIN_MS));
+        assert_true(hold_holds(&pair.holds));
+        hold_give_back(&pair.holds);
+        world_end(&pair.world);
     }
 }
 
@@ -218,10 +218,10 @@ static void delete_unheard(struct pair *pair, char *path, size_t size)
 {
     const char *names[2];
 
-    assert_int_equal(sim_children(pair->scene.sim, SCENE_PATH, names, 2), 2);
-    (void)snprintf(path, size, SCENE_PATH "/%s", names[1]);
+    assert_int_equal(sim_children(pair->world.sim, WORLD_PATH, names, 2), 2);
+    (void)snprintf(path, size, WORLD_PATH "/%s", names[1]);
     sim_lose_events(pair->b.port, 1);
-    assert_int_equal(sim_delete_by_hand(pair->scene.sim, path), 0);
+    assert_int_equal(sim_delete_by_hand(pair->world.sim, path), 0);
     sim_lose_events(pair->b.port, 0);
 }
 
@@ -232,25 +232,25 @@ static void of_the_guard_on_ones_own_znode(void **state)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         uvzk_mutex_t another = {0};
-        struct acquire other;
+        struct hold other;
         struct pair pair;
         char path[128];
 
         begin(&pair, seed, state);
         assert_int_equal(uvzk_mutex_init(&pair.b.client, &another, "/another"), 0);
-        acquire_take(&other, &pair.b, &another, 1);
-        acquire_take(&pair.holds, &pair.a, &pair.a.mutex, 1);
-        acquire_begin(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
-        scene_run_for(&pair.scene, SCENE_TIMEOUT_MS + SETTLED_MS);
+        hold_take_on(&other, &pair.b, &another, 1);
+        hold_take_on(&pair.holds, &pair.a, &pair.a.mutex, 1);
+        hold_begin_on(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
+        world_run_for(&pair.world, WORLD_TIMEOUT_MS + SETTLED_MS);
         delete_unheard(&pair, path, sizeof(path));
-        acquire_give_back(&pair.holds);
-        acquire_await(&pair.waits, 1000); /* by another znode */
+        hold_give_back(&pair.holds);
+        hold_await(&pair.waits, 1000); /* by another znode */
         assert_string_not_equal(pair.waits.path, path);
-        scene_run_for(&pair.scene, SETTLED_MS);
-        assert_true(acquire_holds(&pair.waits));
-        acquire_give_back(&pair.waits);
-        acquire_give_back(&other);
-        scene_end(&pair.scene);
+        world_run_for(&pair.world, SETTLED_MS);
+        assert_true(hold_holds(&pair.waits));
+        hold_give_back(&pair.waits);
+        hold_give_back(&other);
+        world_end(&pair.world);
     }
 }
 
@@ -260,27 +260,27 @@ static void no_guard_is_left_on_what_is_gone(void **state)
 {
     for (uint64_t seed = 1; seed < 2 * SEEDS; seed += 2) { /* it asks for its place */
         uvzk_acquire_options_t options;
-        struct acquire later;
+        struct hold later;
         struct pair pair;
         char path[128];
 
         begin(&pair, seed, state);
         uvzk_acquire_options_init(&options);
-        acquire_take(&pair.holds, &pair.a, &pair.a.mutex, 1);
-        acquire_begin(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
-        scene_run_for(&pair.scene, SETTLED_MS);
+        hold_take_on(&pair.holds, &pair.a, &pair.a.mutex, 1);
+        hold_begin_on(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
+        world_run_for(&pair.world, SETTLED_MS);
         assert_int_equal(sim_armed(pair.b.port), 2);
         delete_unheard(&pair, path, sizeof(path));
-        assert_int_equal(acquire_ask(&later, &pair.b, &pair.b.mutex, &options), 0);
-        scene_run_for(&pair.scene, SETTLED_MS);
-        assert_int_equal(scene_queue_length(&pair.scene), 3);
+        assert_int_equal(hold_ask(&later, &pair.b, &pair.b.mutex, &options), 0);
+        world_run_for(&pair.world, SETTLED_MS);
+        assert_int_equal(world_queue_length(&pair.world), 3);
         assert_int_equal(sim_armed(pair.b.port), 2); /* for who is first now */
-        acquire_give_back(&pair.holds);
-        acquire_await(&later, 1000);
-        acquire_give_back(&later);
-        acquire_await(&pair.waits, 1000);
-        acquire_give_back(&pair.waits);
-        scene_end(&pair.scene);
+        hold_give_back(&pair.holds);
+        hold_await(&later, 1000);
+        hold_give_back(&later);
+        hold_await(&pair.waits, 1000);
+        hold_give_back(&pair.waits);
+        world_end(&pair.world);
     }
 }
 
@@ -290,34 +290,34 @@ static void it_is_slow(void **state)
     struct pair pair;
 
     begin(&pair, 1, state);
-    acquire_take(&pair.holds, &pair.a, &pair.a.mutex, 1);
-    acquire_begin(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
-    scene_run_for(&pair.scene, SETTLED_MS);
-    size_t from = pair.scene.line_count;
-    scene_run_for(&pair.scene, 10 * SCENE_TIMEOUT_MS);
-    assert_in_range(scene_count(&pair.scene, from, "b", "get"), 8 * 2, 13 * 2);
-    assert_int_equal(scene_count(&pair.scene, from, "b", "getChildren"), 0);
+    hold_take_on(&pair.holds, &pair.a, &pair.a.mutex, 1);
+    hold_begin_on(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
+    world_run_for(&pair.world, SETTLED_MS);
+    size_t from = pair.world.line_count;
+    world_run_for(&pair.world, 10 * WORLD_TIMEOUT_MS);
+    assert_in_range(world_count(&pair.world, from, "b", "get"), 8 * 2, 13 * 2);
+    assert_int_equal(world_count(&pair.world, from, "b", "getChildren"), 0);
     assert_int_equal(sim_armed(pair.b.port), 2);
-    acquire_give_back(&pair.holds);
-    acquire_await(&pair.waits, 1000);
-    acquire_give_back(&pair.waits);
-    scene_end(&pair.scene);
+    hold_give_back(&pair.holds);
+    hold_await(&pair.waits, 1000);
+    hold_give_back(&pair.waits);
+    world_end(&pair.world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(of_a_mutex),
-        SCENE_TEST(of_a_reader_behind_a_writer),
-        SCENE_TEST(of_a_writer_behind_a_reader),
-        SCENE_TEST(of_a_semaphore),
-        SCENE_TEST(of_lock_drivers),
-        SCENE_TEST(of_a_change_that_a_driver_waits_for),
-        SCENE_TEST(of_a_revocation),
-        SCENE_TEST(of_a_revocation_that_may_not_be_read),
-        SCENE_TEST(of_the_guard_on_ones_own_znode),
-        SCENE_TEST(no_guard_is_left_on_what_is_gone),
-        SCENE_TEST(it_is_slow),
+        WORLD_TEST(of_a_mutex),
+        WORLD_TEST(of_a_reader_behind_a_writer),
+        WORLD_TEST(of_a_writer_behind_a_reader),
+        WORLD_TEST(of_a_semaphore),
+        WORLD_TEST(of_lock_drivers),
+        WORLD_TEST(of_a_change_that_a_driver_waits_for),
+        WORLD_TEST(of_a_revocation),
+        WORLD_TEST(of_a_revocation_that_may_not_be_read),
+        WORLD_TEST(of_the_guard_on_ones_own_znode),
+        WORLD_TEST(no_guard_is_left_on_what_is_gone),
+        WORLD_TEST(it_is_slow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

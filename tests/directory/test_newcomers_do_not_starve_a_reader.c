@@ -1,7 +1,7 @@
 /* A reader is granted once its znode has been seen after the last one before it went.
  * Writers of the same client that queue up behind it and give up, again and again, are
  * none of those: what becomes of their znodes must not make old what was seen of its own. */
-#include "acquire.h"
+#include "world.h"
 
 #include <string.h>
 
@@ -13,47 +13,47 @@
 #define SEEDS 10U
 
 struct stage {
-    struct scene scene;
+    struct world world;
     struct process a, b;
     uvzk_rwlock_t of_a, of_b;
-    struct acquire writing, readers[READERS], writers[WRITERS];
+    struct hold writing, readers[READERS], writers[WRITERS];
 };
 
 /* B writes, and A waits to read. */
 static void begin(struct stage *stage, uint64_t seed, void *const *state)
 {
     memset(stage, 0, sizeof(*stage));
-    scene_begin_two(&stage->scene, seed, state, &stage->a, &stage->b);
+    world_begin_two(&stage->world, seed, state, &stage->a, &stage->b);
     assert_int_equal(uvzk_rwlock_init(&stage->a.client, &stage->of_a, PATH), 0);
     assert_int_equal(uvzk_rwlock_init(&stage->b.client, &stage->of_b, PATH), 0);
-    acquire_begin_for(&stage->writing, &stage->b, &stage->of_b.write, NULL);
-    acquire_await(&stage->writing, 1000);
+    hold_begin_on_for(&stage->writing, &stage->b, &stage->of_b.write, NULL);
+    hold_await(&stage->writing, 1000);
     for (size_t i = 0; i < READERS; i++) {
-        acquire_begin_for(&stage->readers[i], &stage->a, &stage->of_a.read, NULL);
+        hold_begin_on_for(&stage->readers[i], &stage->a, &stage->of_a.read, NULL);
     }
-    scene_run_for(&stage->scene, 500);
+    world_run_for(&stage->world, 500);
 }
 
 /* One comes each few ms, and the oldest one gives up. */
 static void writers_come_and_go(struct stage *stage, uint64_t ms)
 {
     for (uint64_t i = 0; i * STAY_MS < ms; i++) {
-        struct acquire *writer = &stage->writers[i % WRITERS];
+        struct hold *writer = &stage->writers[i % WRITERS];
         if (i >= WRITERS) {
-            assert_int_equal(writer->acquired, 0);
-            assert_int_equal(uvzk_hold_cancel(&writer->request), 0);
-            assert_true(scene_await(&stage->scene, &writer->acquired, 1));
+            assert_int_equal(writer->answered, 0);
+            hold_cancel(writer);
+            assert_true(world_await(&stage->world, &writer->answered, 1));
         }
-        acquire_begin_for(writer, &stage->a, &stage->of_a.write, NULL);
-        scene_run_for(&stage->scene, STAY_MS);
+        hold_begin_on_for(writer, &stage->a, &stage->of_a.write, NULL);
+        world_run_for(&stage->world, STAY_MS);
     }
 }
 
 static void end_writers(struct stage *stage)
 {
     for (size_t i = 0; i < WRITERS; i++) {
-        assert_int_equal(uvzk_hold_cancel(&stage->writers[i].request), 0);
-        assert_true(scene_await(&stage->scene, &stage->writers[i].acquired, 1));
+        hold_cancel(&stage->writers[i]);
+        assert_true(world_await(&stage->world, &stage->writers[i].answered, 1));
     }
 }
 
@@ -65,25 +65,25 @@ static void all_readers_are_granted(void **state)
         begin(&stage, seed, state);
         writers_come_and_go(&stage, 500);
         end_writers(&stage);
-        uint64_t since = sim_now(stage.scene.sim);
-        acquire_release(&stage.writing);
+        uint64_t since = world_now(&stage.world);
+        hold_release(&stage.writing);
         writers_come_and_go(&stage, 2 * GRANTED_MS);
         for (size_t i = 0; i < READERS; i++) {
-            assert_true(acquire_holds(&stage.readers[i]));
-            assert_in_range(stage.readers[i].acquired_ms, since, since + GRANTED_MS);
+            assert_true(hold_holds(&stage.readers[i]));
+            assert_in_range(stage.readers[i].answered_ms, since, since + GRANTED_MS);
         }
         end_writers(&stage);
         for (size_t i = 0; i < READERS; i++) {
-            acquire_give_back(&stage.readers[i]);
+            hold_give_back(&stage.readers[i]);
         }
-        scene_end(&stage.scene);
+        world_end(&stage.world);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(all_readers_are_granted),
+        WORLD_TEST(all_readers_are_granted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * itself. A create whose reply was lost and whose caller has given up is searched for
  * there, not found and forgotten, while it stands under the new leader, before everybody
  * else, for as long as the session lives. */
-#include "scene.h"
+#include "world.h"
 
 #include <string.h>
 
@@ -15,52 +15,52 @@
 /* A's create is done in the new epoch and its reply lost; A has given up, and comes to the
  * old leader. */
 struct orphan {
-    struct scene scene;
+    struct world world;
     struct process a, b;
-    struct claim claim;
+    struct hold hold;
 };
 
 static void begin(struct orphan *orphan, uint64_t seed, void *const *state)
 {
-    struct scene *scene = &orphan->scene;
+    struct world *world = &orphan->world;
 
     memset(orphan, 0, sizeof(*orphan));
-    scene_begin_servers(scene, seed, state, 3);
-    process_begin(&orphan->a, scene, "a", NULL);
+    world_begin_servers(world, seed, state, 3);
+    process_begin(&orphan->a, world, "a", NULL);
     sim_connect_to(orphan->a.port, OTHER);
-    scene_make_directory(scene, &orphan->a);
-    size_t from = scene->line_count;
-    assert_true(sim_depose(scene->sim, 0, ELECTION_MS, DEPOSED_MS));
-    assert_true(scene_await_line(scene, from, "a", "CONNECTED", 2000));
+    world_make_directory(world, &orphan->a);
+    size_t from = world->line_count;
+    assert_true(sim_depose(world->sim, 0, ELECTION_MS, DEPOSED_MS));
+    assert_true(world_await_line(world, from, "a", "CONNECTED", 2000));
 }
 
 /* It is asked for at once, or when whatever the client sends first has been answered. */
 static void lose_create(struct orphan *orphan)
 {
-    struct scene *scene = &orphan->scene;
+    struct world *world = &orphan->world;
 
-    claim_begin(&orphan->claim, &orphan->a, UVZK_WAIT_FOREVER);
-    while (scene_queue_length(scene) == 0) {
-        scene_steps(scene, 1);
+    hold_begin(&orphan->hold, &orphan->a, UVZK_WAIT_FOREVER);
+    while (world_queue_length(world) == 0) {
+        world_steps(world, 1);
     }
     sim_connect_to(orphan->a.port, OLD_LEADER);
     sim_disconnect(orphan->a.port, SIM_RESET, 0);
-    scene_steps(scene, 1);
-    assert_int_equal(uvzk_hold_cancel(&orphan->claim.request), 0);
-    claim_await_status(&orphan->claim, 1000, UV_ECANCELED);
+    world_steps(world, 1);
+    hold_cancel(&orphan->hold);
+    hold_await_status(&orphan->hold, 1000, UV_ECANCELED);
 }
 
 static void end(struct orphan *orphan)
 {
-    struct claim next;
+    struct hold next;
 
     sim_connect_to(orphan->a.port, -1);
-    scene_run_for(&orphan->scene, 2 * DEPOSED_MS);
-    assert_int_equal(scene_queue_length(&orphan->scene), 0);
-    process_begin(&orphan->b, &orphan->scene, "b", NULL);
-    claim_take(&next, &orphan->b);
-    claim_give_back(&next);
-    scene_end(&orphan->scene);
+    world_run_for(&orphan->world, 2 * DEPOSED_MS);
+    assert_int_equal(world_queue_length(&orphan->world), 0);
+    process_begin(&orphan->b, &orphan->world, "b", NULL);
+    hold_take(&next, &orphan->b);
+    hold_give_back(&next);
+    world_end(&orphan->world);
 }
 
 static void it_is_looked_for_where_a_quorum_answers(void **state)
@@ -77,7 +77,7 @@ static void it_is_looked_for_where_a_quorum_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(it_is_looked_for_where_a_quorum_answers),
+        WORLD_TEST(it_is_looked_for_where_a_quorum_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

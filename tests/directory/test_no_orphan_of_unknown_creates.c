@@ -1,6 +1,6 @@
 /* CURATOR-45, 62, 79, 202, 205: a create whose outcome the client does not learn is
  * given up, and its znode stays in the queue for as long as the session lives. */
-#include "scene.h"
+#include "world.h"
 
 #define SEEDS 6U
 
@@ -20,15 +20,12 @@ static void (*const troubles[])(struct process *) = {
 
 enum end { CANCEL, DEADLINE, TRY_ONCE, CLOSE_MUTEX, ENDS };
 
-static void check_gone(struct scene *scene, struct process *process, size_t expected)
+static void check_gone(struct world *world, struct process *process, size_t expected)
 {
-    uvzk_client_stats_t stats;
-
     assert_true(process_await_connected(process, 5000));
-    scene_run_for(scene, 3000);
-    uvzk_client_stats(&process->client, &stats);
-    assert_int_equal(stats.contenders, expected);
-    assert_int_equal(scene_queue_length(scene), expected);
+    world_run_for(world, 3000);
+    assert_int_equal(process_contenders(process), expected);
+    assert_int_equal(world_queue_length(world), expected);
 }
 
 /* The claim is given up `steps` events after its begin, into a trouble of that moment;
@@ -37,36 +34,36 @@ static void check_gone(struct scene *scene, struct process *process, size_t expe
 static void check(void *const *state, uint64_t seed, enum end end, size_t trouble,
                   uint64_t steps)
 {
-    struct scene scene;
+    struct world world;
     struct process a, b;
-    struct claim claim, next;
+    struct hold hold, next;
 
-    scene_begin_two(&scene, seed, state, &a, &b);
-    sim_note(scene.sim, "end %d, trouble %zu, steps %d", (int)end, trouble, (int)steps);
-    scene_make_directory(&scene, &b);
+    world_begin_two(&world, seed, state, &a, &b);
+    world_note(&world, "end %d, trouble %zu, steps %d", (int)end, trouble, (int)steps);
+    world_make_directory(&world, &b);
     assert_true(process_await_connected(&a, 1000));
     int64_t session = sim_session_id(a.port);
-    claim_begin(&claim, &a,
-                end == DEADLINE   ? 1 + (int64_t)steps
-                : end == TRY_ONCE ? UVZK_TRY_ONCE
-                                  : UVZK_WAIT_FOREVER);
-    scene_steps(&scene, steps);
+    hold_begin(&hold, &a,
+               end == DEADLINE   ? 1 + (int64_t)steps
+               : end == TRY_ONCE ? UVZK_TRY_ONCE
+                                 : UVZK_WAIT_FOREVER);
+    world_steps(&world, steps);
     troubles[trouble](&a);
-    scene_steps(&scene, steps % 3);
-    if (end == CANCEL && claim.acquired == 0) {
-        assert_int_equal(uvzk_hold_cancel(&claim.request), 0);
+    world_steps(&world, steps % 3);
+    if (end == CANCEL && hold.answered == 0) {
+        hold_cancel(&hold);
     } else if (end == CLOSE_MUTEX) {
         assert_int_equal(uvzk_lock_close(&a.mutex, NULL), 0);
     }
-    assert_true(scene_await(&scene, &claim.acquired, 5000));
-    if (claim.status == 0 && claim.lost == 0) {
-        claim_release(&claim);
+    assert_true(world_await(&world, &hold.answered, 5000));
+    if (hold.status == 0 && hold.lost == 0) {
+        hold_release(&hold);
     }
-    check_gone(&scene, &a, 0);
+    check_gone(&world, &a, 0);
     assert_true(sim_session_id(a.port) == session);
-    claim_take(&next, &b);
-    claim_give_back(&next);
-    scene_end(&scene);
+    hold_take(&next, &b);
+    hold_give_back(&next);
+    world_end(&world);
 }
 
 static void nothing_given_up_is_left(void **state)
@@ -85,37 +82,37 @@ static void nothing_given_up_is_left(void **state)
 static void the_clean_up_survives_interruptions(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a;
-        struct claim first, claims[5];
+        struct hold first, holds[5];
 
-        scene_begin_held(&scene, seed, state, &a, &first);
+        world_begin_held(&world, seed, state, &a, &first);
         int64_t session = sim_session_id(a.port);
         for (size_t i = 0; i < 5; i++) {
-            claim_begin(&claims[i], &a, UVZK_WAIT_FOREVER);
+            hold_begin(&holds[i], &a, UVZK_WAIT_FOREVER);
         }
         sim_lose_reply(a.port);
-        scene_steps(&scene, 4);
+        world_steps(&world, 4);
         for (size_t i = 0; i < 5; i++) {
-            assert_int_equal(uvzk_hold_cancel(&claims[i].request), 0);
+            hold_cancel(&holds[i]);
         }
         for (unsigned i = 0; i < 8; i++) {
             assert_true(process_await_connected(&a, 2000));
             troubles[(seed + i) % 3](&a);
-            scene_run_for(&scene, 30);
+            world_run_for(&world, 30);
         }
-        check_gone(&scene, &a, 1);
+        check_gone(&world, &a, 1);
         assert_true(sim_session_id(a.port) == session);
-        claim_give_back(&first);
-        scene_end(&scene);
+        hold_give_back(&first);
+        world_end(&world);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(nothing_given_up_is_left),
-        SCENE_TEST(the_clean_up_survives_interruptions),
+        WORLD_TEST(nothing_given_up_is_left),
+        WORLD_TEST(the_clean_up_survives_interruptions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

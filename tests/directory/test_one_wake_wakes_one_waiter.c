@@ -1,7 +1,7 @@
 /* CURATOR-716 and the herds behind it: one release wakes every waiter of a shared
  * lock object, each of which lists all children and sets its watch again. Here a
  * release costs what one waiter needs, however many there are. */
-#include "scene.h"
+#include "world.h"
 
 #include <stdlib.h>
 
@@ -13,9 +13,9 @@
 #define WAKE_REQUESTS 1U
 
 struct crowd {
-    struct scene scene;
+    struct world world;
     struct process processes[MANY + 1];
-    struct claim claims[MANY + 1];
+    struct hold holds[MANY + 1];
 };
 
 /* Sessions so long that no proof or touch falls due while requests are counted. */
@@ -25,13 +25,13 @@ static void begin_process(struct crowd *crowd, size_t i, const char *name)
 
     process_options(&options);
     options.session_timeout_ms = 600000;
-    process_begin(&crowd->processes[i], &crowd->scene, name, &options);
+    process_begin(&crowd->processes[i], &crowd->world, name, &options);
 }
 
 static void ask(struct crowd *crowd, size_t i, size_t process)
 {
-    claim_begin(&crowd->claims[i], &crowd->processes[process], UVZK_WAIT_FOREVER);
-    scene_run_for(&crowd->scene, 500);
+    hold_begin(&crowd->holds[i], &crowd->processes[process], UVZK_WAIT_FOREVER);
+    world_run_for(&crowd->world, 500);
 }
 
 static uint64_t submitted(const struct crowd *crowd, size_t i)
@@ -50,30 +50,30 @@ static void others_are_left_in_peace(void **state)
         struct crowd *crowd = calloc(1, sizeof(*crowd));
         uint64_t before[8];
 
-        scene_begin(&crowd->scene, seed, state);
+        world_begin(&crowd->world, seed, state);
         for (size_t i = 0; i < count; i++) {
             begin_process(crowd, i, names[i]);
             ask(crowd, i, i);
         }
-        scene_run_for(&crowd->scene, 1000); /* the sessions' first touches */
+        world_run_for(&crowd->world, 1000); /* the sessions' first touches */
         for (size_t i = 0; i + 1 < count; i++) {
-            size_t from = crowd->scene.line_count;
+            size_t from = crowd->world.line_count;
             for (size_t j = 0; j < count; j++) {
                 before[j] = submitted(crowd, j);
             }
-            assert_int_equal(crowd->claims[i].acquired, 1);
-            claim_give_back(&crowd->claims[i]);
-            assert_true(scene_await(&crowd->scene, &crowd->claims[i + 1].acquired, 100));
-            scene_run_for(&crowd->scene, 200);
+            assert_int_equal(crowd->holds[i].answered, 1);
+            hold_give_back(&crowd->holds[i]);
+            assert_true(world_await(&crowd->world, &crowd->holds[i + 1].answered, 100));
+            world_run_for(&crowd->world, 200);
             for (size_t j = 0; j < count; j++) {
                 uint64_t cost = submitted(crowd, j) - before[j];
                 assert_in_range(cost, 0, j == i ? 1 : j == i + 1 ? WAKE_REQUESTS : 0);
-                assert_int_equal(scene_count(&crowd->scene, from, names[j], "watch "),
+                assert_int_equal(world_count(&crowd->world, from, names[j], "watch "),
                                  j == i + 1 || (j == i && i > 0));
             }
         }
-        claim_give_back(&crowd->claims[count - 1]);
-        scene_end(&crowd->scene);
+        hold_give_back(&crowd->holds[count - 1]);
+        world_end(&crowd->world);
         free(crowd);
     }
 }
@@ -85,26 +85,26 @@ static uint64_t drain(void *const *state, uint64_t seed, size_t count)
     struct crowd *crowd = calloc(1, sizeof(*crowd));
     uint64_t most = 0;
 
-    scene_begin(&crowd->scene, seed, state);
+    world_begin(&crowd->world, seed, state);
     begin_process(crowd, 0, "a");
     ask(crowd, 0, 0);
     for (size_t i = 1; i < count; i++) {
-        claim_begin(&crowd->claims[i], &crowd->processes[0], UVZK_WAIT_FOREVER);
+        hold_begin(&crowd->holds[i], &crowd->processes[0], UVZK_WAIT_FOREVER);
     }
-    scene_run_for(&crowd->scene, 1000);
+    world_run_for(&crowd->world, 1000);
     for (size_t i = 0; i + 1 < count; i++) {
         uint64_t before = submitted(crowd, 0);
-        claim_give_back(&crowd->claims[i]);
-        assert_true(scene_await(&crowd->scene, &crowd->claims[i + 1].acquired, 200));
-        scene_run_for(&crowd->scene, 500);
+        hold_give_back(&crowd->holds[i]);
+        assert_true(world_await(&crowd->world, &crowd->holds[i + 1].answered, 200));
+        world_run_for(&crowd->world, 500);
         uint64_t cost = submitted(crowd, 0) - before;
         most = cost > most ? cost : most;
         for (size_t j = i + 2; j < count; j++) {
-            assert_int_equal(crowd->claims[j].acquired, 0);
+            assert_int_equal(crowd->holds[j].answered, 0);
         }
     }
-    claim_give_back(&crowd->claims[count - 1]);
-    scene_end(&crowd->scene);
+    hold_give_back(&crowd->holds[count - 1]);
+    world_end(&crowd->world);
     free(crowd);
     return most;
 }
@@ -126,7 +126,7 @@ static void giving_up_disturbs_nobody(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct crowd *crowd = calloc(1, sizeof(*crowd));
 
-        scene_begin(&crowd->scene, seed, state);
+        world_begin(&crowd->world, seed, state);
         begin_process(crowd, 0, "a");
         begin_process(crowd, 1, "b");
         ask(crowd, 0, 0);
@@ -134,17 +134,17 @@ static void giving_up_disturbs_nobody(void **state)
             ask(crowd, i, 1);
         }
         uint64_t before = submitted(crowd, 1);
-        assert_int_equal(uvzk_hold_cancel(&crowd->claims[4].request), 0);
-        assert_true(scene_await(&crowd->scene, &crowd->claims[4].acquired, 10));
-        scene_run_for(&crowd->scene, 500);
+        hold_cancel(&crowd->holds[4]);
+        assert_true(world_await(&crowd->world, &crowd->holds[4].answered, 10));
+        world_run_for(&crowd->world, 500);
         assert_int_equal(submitted(crowd, 1) - before, 1); /* its delete */
         for (size_t i = 0; i <= 6; i++) {
             if (i != 4) {
-                assert_true(scene_await(&crowd->scene, &crowd->claims[i].acquired, 500));
-                claim_give_back(&crowd->claims[i]);
+                assert_true(world_await(&crowd->world, &crowd->holds[i].answered, 500));
+                hold_give_back(&crowd->holds[i]);
             }
         }
-        scene_end(&crowd->scene);
+        world_end(&crowd->world);
         free(crowd);
     }
 }
@@ -152,9 +152,9 @@ static void giving_up_disturbs_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(others_are_left_in_peace),
-        SCENE_TEST(the_cost_does_not_grow_with_the_crowd),
-        SCENE_TEST(giving_up_disturbs_nobody),
+        WORLD_TEST(others_are_left_in_peace),
+        WORLD_TEST(the_cost_does_not_grow_with_the_crowd),
+        WORLD_TEST(giving_up_disturbs_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

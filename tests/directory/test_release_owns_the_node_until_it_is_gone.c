@@ -1,10 +1,10 @@
 /* CURATOR-486, 678, 202: a release that fails forgets the hold, while its znode stands
  * on and blocks everybody, the same process included. Here a release lasts until the
  * znode is gone, through whatever happens, and then says so. */
-#include "scene.h"
+#include "world.h"
 
 #define SEEDS 4U
-#define OUTAGE_MS (SCENE_TIMEOUT_MS / 2U)
+#define OUTAGE_MS (WORLD_TIMEOUT_MS / 2U)
 #define PROOF_MS 3000U /* until a session that was cut off is proved afresh */
 
 static void cut(struct process *process)
@@ -19,7 +19,7 @@ static void cut_silently(struct process *process)
 
 static void servers_down(struct process *process)
 {
-    sim_restart(process->scene->sim, OUTAGE_MS);
+    sim_restart(process->world->sim, OUTAGE_MS);
 }
 
 static void follower(struct process *process)
@@ -29,7 +29,7 @@ static void follower(struct process *process)
 
 static void overload(struct process *process)
 {
-    sim_refuse(process->scene->sim, UVZK__RPC_DELETE, UVZK_ETHROTTLED, 3);
+    sim_refuse(process->world->sim, UVZK__RPC_DELETE, UVZK_ETHROTTLED, 3);
 }
 
 /* The last one strikes the next reply, whichever: only where that is the release's. */
@@ -39,45 +39,53 @@ static void (*const troubles[])(struct process *) = {
     process_spoil_reply};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
+/* Who has released is told 0 when the znode is gone. */
+static void gone_when_released(struct hold *hold)
+{
+    if (hold->released == 1 && hold->release_status == 0) {
+        assert_false(sim_exists(hold->process->world->sim, hold->path));
+    }
+}
+
 /* The trouble comes `before` the release or `after` it, by so many events. Behind the
  * released hold stands another process, behind that the same one again. */
 static void check(void *const *state, size_t trouble, uint64_t before, uint64_t after)
 {
-    struct scene scene;
+    struct world world;
     struct process a, b;
-    struct claim held, other, again;
+    struct hold held, other, again;
 
-    scene_begin_queued(&scene, before + after, state, &a, &held, &b, &other);
-    sim_note(scene.sim, "trouble %zu", trouble);
-    scene_run_for(&scene, 3000);
+    world_begin_queued(&world, before + after, state, &a, &held, &b, &other);
+    held.hook = gone_when_released;
+    world_note(&world, "trouble %zu", trouble);
+    world_run_for(&world, 3000);
     int64_t session = sim_session_id(a.port);
     if (before > 0) {
         troubles[trouble](&a);
-        scene_steps(&scene, before);
+        world_steps(&world, before);
     }
-    claim_release(&held);
+    hold_release(&held);
     assert_false(uvzk_hold_is_valid(&held.request));
-    claim_begin(&again, &a, UVZK_WAIT_FOREVER);
+    hold_begin(&again, &a, UVZK_WAIT_FOREVER);
     if (before == 0) {
-        scene_steps(&scene, after);
+        world_steps(&world, after);
         troubles[trouble](&a);
     }
     while (held.released == 0) {
-        assert_int_equal(other.acquired == 1 && sim_exists(scene.sim, held.path), 0);
-        scene_run_for(&scene, 1);
-        assert_true(sim_now(scene.sim) < 60000);
+        assert_int_equal(other.answered == 1 && sim_exists(world.sim, held.path), 0);
+        world_run_for(&world, 1);
+        assert_true(world_now(&world) < 60000);
     }
     assert_int_equal(held.release_status, 0);
-    assert_false(held.stood_when_released);
     assert_true(sim_session_id(a.port) == session);
-    claim_await(&other, OUTAGE_MS + PROOF_MS);
-    scene_run_for(&scene, OUTAGE_MS);
-    assert_int_equal(again.acquired, 0);
-    claim_give_back(&other);
-    claim_await(&again, PROOF_MS);
+    hold_await(&other, OUTAGE_MS + PROOF_MS);
+    world_run_for(&world, OUTAGE_MS);
+    assert_int_equal(again.answered, 0);
+    hold_give_back(&other);
+    hold_await(&again, PROOF_MS);
     assert_true(again.token > other.token);
-    claim_give_back(&again);
-    scene_end(&scene);
+    hold_give_back(&again);
+    world_end(&world);
 }
 
 static void it_lasts_until_the_node_is_gone(void **state)
@@ -96,27 +104,27 @@ static void the_same_process_comes_after_it(void **state)
 {
     for (size_t trouble = 0; trouble < TROUBLES; trouble++) {
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            struct scene scene;
+            struct world world;
             struct process a;
-            struct claim held, again;
-            void *owner = seed % 2 == 0 ? &scene : NULL;
+            struct hold held, again;
+            void *owner = seed % 2 == 0 ? &world : NULL;
 
-            scene_begin_one(&scene, seed, state, &a);
-            claim_begin_for(&held, &a, owner, UVZK_WAIT_FOREVER);
-            claim_await(&held, 1000);
-            scene_run_for(&scene, 3000);
+            world_begin_one(&world, seed, state, &a);
+            hold_begin_for(&held, &a, owner, UVZK_WAIT_FOREVER);
+            held.hook = gone_when_released;
+            hold_await(&held, 1000);
+            world_run_for(&world, 3000);
             troubles[trouble](&a);
-            claim_release(&held);
-            scene_run_for(&scene, 5);
-            claim_begin_for(&again, &a, owner, UVZK_WAIT_FOREVER);
-            claim_await(&again, OUTAGE_MS + PROOF_MS);
+            hold_release(&held);
+            world_run_for(&world, 5);
+            hold_begin_for(&again, &a, owner, UVZK_WAIT_FOREVER);
+            hold_await(&again, OUTAGE_MS + PROOF_MS);
             assert_true(again.token > held.token);
-            assert_true(scene_await(&scene, &held.released, 500));
+            assert_true(world_await(&world, &held.released, 500));
             assert_int_equal(held.release_status, 0);
-            assert_false(held.stood_when_released);
             assert_true(uvzk_hold_is_valid(&again.request));
-            claim_give_back(&again);
-            scene_end(&scene);
+            hold_give_back(&again);
+            world_end(&world);
         }
     }
 }
@@ -133,27 +141,25 @@ static void never_told(uvzk_hold_t *hold, int status)
 static void a_release_under_way_is_visible(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a;
-        struct claim held;
-        uvzk_client_stats_t stats;
+        struct hold held;
 
-        scene_begin_held(&scene, seed, state, &a, &held);
+        world_begin_held(&world, seed, state, &a, &held);
         cut(&a);
-        claim_release(&held);
+        hold_release(&held);
         for (unsigned i = 0; i < OUTAGE_MS; i += 100) {
             assert_false(uvzk_hold_is_valid(&held.request));
             assert_false(uvzk_lock_is_held(&a.mutex));
             assert_int_equal(uvzk_hold_release(&held.request, never_told), UVZK_ENOTHELD);
             assert_int_equal(uvzk_hold_cancel(&held.request), UVZK_ESTATE);
-            uvzk_client_stats(&a.client, &stats);
-            assert_int_equal(stats.contenders, 1);
+            assert_int_equal(process_contenders(&a), 1);
             assert_int_equal(held.released, 0);
-            scene_run_for(&scene, 100);
+            world_run_for(&world, 100);
         }
-        assert_true(scene_await(&scene, &held.released, 1000));
+        assert_true(world_await(&world, &held.released, 1000));
         assert_int_equal(held.release_status, 0);
-        scene_end(&scene);
+        world_end(&world);
     }
 }
 
@@ -161,21 +167,21 @@ static void a_release_under_way_is_visible(void **state)
 static void it_ends_with_the_session(void **state)
 {
     for (uint64_t steps = 0; steps < 12; steps++) {
-        struct scene scene;
+        struct world world;
         struct process a;
-        struct claim held;
+        struct hold held;
 
-        scene_begin_held(&scene, steps, state, &a, &held);
-        claim_release(&held);
-        scene_steps(&scene, steps % 4);
-        if (sim_exists(scene.sim, held.path)) {
+        world_begin_held(&world, steps, state, &a, &held);
+        hold_release(&held);
+        world_steps(&world, steps % 4);
+        if (sim_exists(world.sim, held.path)) {
             sim_lose_request(a.port);
         }
         process_expire(&a);
-        assert_true(scene_await(&scene, &held.released, 1000));
-        assert_false(held.stood_when_released);
+        assert_false(sim_exists(world.sim, held.path));
+        assert_true(world_await(&world, &held.released, 1000));
         assert_true(held.release_status == 0 || held.release_status == UVZK_ELOST);
-        scene_end(&scene);
+        world_end(&world);
     }
 }
 
@@ -184,33 +190,33 @@ static void it_ends_with_the_session(void **state)
 static void a_session_given_up_is_not_known_to_be_gone(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a;
-        struct claim held;
+        struct hold held;
 
-        scene_begin_held(&scene, seed, state, &a, &held);
+        world_begin_held(&world, seed, state, &a, &held);
+        held.hook = gone_when_released;
         if (seed % 2 == 0) {
-            sim_restart(scene.sim, 3 * SCENE_TIMEOUT_MS + 900);
-            claim_release(&held);
+            sim_restart(world.sim, 3 * WORLD_TIMEOUT_MS + 900);
+            hold_release(&held);
         } else {
             sim_lose_request(a.port);
-            claim_release(&held);
+            hold_release(&held);
             sim_fail_auth(a.port);
         }
-        assert_true(scene_await(&scene, &held.released, 5 * SCENE_TIMEOUT_MS));
-        assert_true(held.release_status != 0 || !held.stood_when_released);
-        scene_end(&scene);
+        assert_true(world_await(&world, &held.released, 5 * WORLD_TIMEOUT_MS));
+        world_end(&world);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(it_lasts_until_the_node_is_gone),
-        SCENE_TEST(the_same_process_comes_after_it),
-        SCENE_TEST(a_release_under_way_is_visible),
-        SCENE_TEST(it_ends_with_the_session),
-        SCENE_TEST(a_session_given_up_is_not_known_to_be_gone),
+        WORLD_TEST(it_lasts_until_the_node_is_gone),
+        WORLD_TEST(the_same_process_comes_after_it),
+        WORLD_TEST(a_release_under_way_is_visible),
+        WORLD_TEST(it_ends_with_the_session),
+        WORLD_TEST(a_session_given_up_is_not_known_to_be_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* CURATOR-436: asking who takes part in a lock that nobody has ever used died of the
  * missing path. Here there is nobody, and asking makes nothing. */
-#include "scene.h"
+#include "world.h"
 
 #include <stdio.h>
 
@@ -21,13 +21,13 @@ static void on_listed(uvzk_participants_t *request, int status, const char *cons
     question->count = count;
 }
 
-static void nobody_takes_part(struct scene *scene, uvzk_lock_t *lock)
+static void nobody_takes_part(struct world *world, uvzk_lock_t *lock)
 {
     struct question question = {0};
 
     question.request.data = &question;
     assert_int_equal(uvzk_lock_participants(lock, &question.request, on_listed), 0);
-    assert_true(scene_await(scene, &question.told, 2000));
+    assert_true(world_await(world, &question.told, 2000));
     assert_int_equal(question.status, 0);
     assert_int_equal(question.count, 0);
 }
@@ -37,37 +37,37 @@ static void of_every_recipe(void **state)
     static const char *const parts[] = {"", "/locks", "/leases"};
 
     for (unsigned there = 0; there <= 3; there++) {
-        struct scene scene;
+        struct world world;
         struct process a;
         uvzk_rwlock_t rwlock = {0};
         uvzk_semaphore_t semaphore = {0};
         uvzk_semaphore_mutex_t semaphore_mutex = {0};
         char path[64];
 
-        scene_begin_one(&scene, there, state, &a);
+        world_begin_one(&world, there, state, &a);
         assert_true(process_await_connected(&a, 1000));
         assert_int_equal(uvzk_rwlock_init(&a.client, &rwlock, "/rw"), 0);
         assert_int_equal(uvzk_semaphore_init(&a.client, &semaphore, "/s", 3, NULL), 0);
         assert_int_equal(uvzk_semaphore_mutex_init(&a.client, &semaphore_mutex, "/s"), 0);
         for (unsigned i = 0; i < there; i++) { /* of the semaphore's, so many exist */
             (void)snprintf(path, sizeof(path), "/s%s", parts[i]);
-            assert_non_null(sim_create_by_hand(scene.sim, path, UVZK__PERSISTENT));
+            assert_non_null(sim_create_by_hand(world.sim, path, UVZK__PERSISTENT));
         }
-        size_t nodes = sim_node_count(scene.sim);
-        nobody_takes_part(&scene, &a.mutex);
-        nobody_takes_part(&scene, &rwlock.read);
-        nobody_takes_part(&scene, &rwlock.write);
-        nobody_takes_part(&scene, &semaphore);
-        nobody_takes_part(&scene, &semaphore_mutex);
-        assert_int_equal(sim_node_count(scene.sim), nodes);
-        scene_end(&scene);
+        size_t nodes = sim_node_count(world.sim);
+        nobody_takes_part(&world, &a.mutex);
+        nobody_takes_part(&world, &rwlock.read);
+        nobody_takes_part(&world, &rwlock.write);
+        nobody_takes_part(&world, &semaphore);
+        nobody_takes_part(&world, &semaphore_mutex);
+        assert_int_equal(sim_node_count(world.sim), nodes);
+        world_end(&world);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(of_every_recipe),
+        WORLD_TEST(of_every_recipe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* A proof names all that the client holds and all that wait for it, and a multi fails as a
  * whole. A hold whose znode may not be read made every proof fail, for ever: whoever
  * waited for one was never answered, and no hold deleted by hand was noticed. */
-#include "acquire.h"
+#include "world.h"
 
 #include <string.h>
 
@@ -9,11 +9,11 @@
 #define READERS 3U
 
 struct crowd {
-    struct scene scene;
+    struct world world;
     struct process a, b;
     uvzk_mutex_t closed;
     uvzk_rwlock_t of_a, of_b;
-    struct acquire hold, writing, readers[READERS];
+    struct hold hold, writing, readers[READERS];
 };
 
 /* Below /closed nobody may read a contender's znode. */
@@ -33,21 +33,21 @@ static void begin(struct crowd *crowd, void *const *state)
     uvzk_client_options_t options;
 
     memset(crowd, 0, sizeof(*crowd));
-    scene_begin(&crowd->scene, 1, state);
+    world_begin(&crowd->world, 1, state);
     process_options(&options);
-    process_begin(&crowd->b, &crowd->scene, "b", &options);
+    process_begin(&crowd->b, &crowd->world, "b", &options);
     options.acl_cb = provide;
-    process_begin(&crowd->a, &crowd->scene, "a", &options);
+    process_begin(&crowd->a, &crowd->world, "a", &options);
     assert_int_equal(uvzk_mutex_init(&crowd->a.client, &crowd->closed, "/closed"), 0);
     assert_int_equal(uvzk_rwlock_init(&crowd->a.client, &crowd->of_a, PATH), 0);
     assert_int_equal(uvzk_rwlock_init(&crowd->b.client, &crowd->of_b, PATH), 0);
-    acquire_take(&crowd->hold, &crowd->a, &crowd->closed, 0);
-    acquire_begin_for(&crowd->writing, &crowd->b, &crowd->of_b.write, NULL);
-    acquire_await(&crowd->writing, 1000);
+    hold_take_on(&crowd->hold, &crowd->a, &crowd->closed, 0);
+    hold_begin_on_for(&crowd->writing, &crowd->b, &crowd->of_b.write, NULL);
+    hold_await(&crowd->writing, 1000);
     for (size_t i = 0; i < READERS; i++) {
-        acquire_begin_for(&crowd->readers[i], &crowd->a, &crowd->of_a.read, NULL);
+        hold_begin_on_for(&crowd->readers[i], &crowd->a, &crowd->of_a.read, NULL);
     }
-    scene_run_for(&crowd->scene, 3000);
+    world_run_for(&crowd->world, 3000);
 }
 
 static void all_readers_are_granted(void **state)
@@ -55,16 +55,16 @@ static void all_readers_are_granted(void **state)
     static struct crowd crowd;
 
     begin(&crowd, state);
-    acquire_release(&crowd.writing);
+    hold_release(&crowd.writing);
     for (size_t i = 0; i < READERS; i++) {
-        acquire_await(&crowd.readers[i], 1000);
+        hold_await(&crowd.readers[i], 1000);
     }
     for (size_t i = 0; i < READERS; i++) {
-        acquire_give_back(&crowd.readers[i]);
+        hold_give_back(&crowd.readers[i]);
     }
-    assert_true(acquire_holds(&crowd.hold));
-    acquire_give_back(&crowd.hold);
-    scene_end(&crowd.scene);
+    assert_true(hold_holds(&crowd.hold));
+    hold_give_back(&crowd.hold);
+    world_end(&crowd.world);
 }
 
 static void a_deleted_hold_is_noticed(void **state)
@@ -72,15 +72,15 @@ static void a_deleted_hold_is_noticed(void **state)
     static struct crowd crowd;
 
     begin(&crowd, state);
-    acquire_release(&crowd.writing);
-    acquire_await(&crowd.readers[READERS - 1], 1000);
-    assert_int_equal(sim_delete_by_hand(crowd.scene.sim, crowd.readers[1].path), 0);
-    assert_true(scene_await(&crowd.scene, &crowd.readers[1].lost, SCENE_TIMEOUT_MS));
+    hold_release(&crowd.writing);
+    hold_await(&crowd.readers[READERS - 1], 1000);
+    assert_int_equal(sim_delete_by_hand(crowd.world.sim, crowd.readers[1].path), 0);
+    assert_true(world_await(&crowd.world, &crowd.readers[1].lost, WORLD_TIMEOUT_MS));
     assert_int_equal(crowd.readers[1].reason, UVZK_EDELETED);
-    acquire_give_back(&crowd.readers[0]);
-    acquire_give_back(&crowd.readers[2]);
-    acquire_give_back(&crowd.hold);
-    scene_end(&crowd.scene);
+    hold_give_back(&crowd.readers[0]);
+    hold_give_back(&crowd.readers[2]);
+    hold_give_back(&crowd.hold);
+    world_end(&crowd.world);
 }
 
 /* Alone it is proved, too: the session is, and no more often than others. */
@@ -89,25 +89,25 @@ static void it_stays_valid(void **state)
     static struct crowd crowd;
 
     begin(&crowd, state);
-    acquire_release(&crowd.writing);
+    hold_release(&crowd.writing);
     for (size_t i = 0; i < READERS; i++) {
-        acquire_await(&crowd.readers[i], 1000);
-        acquire_give_back(&crowd.readers[i]);
+        hold_await(&crowd.readers[i], 1000);
+        hold_give_back(&crowd.readers[i]);
     }
     uint64_t before = sim_submitted(crowd.a.port);
-    scene_run_for(&crowd.scene, 3 * SCENE_TIMEOUT_MS);
-    assert_true(acquire_holds(&crowd.hold) && uvzk_hold_is_valid(&crowd.hold.request));
+    world_run_for(&crowd.world, 3 * WORLD_TIMEOUT_MS);
+    assert_true(hold_holds(&crowd.hold) && uvzk_hold_is_valid(&crowd.hold.request));
     assert_true(sim_submitted(crowd.a.port) - before < 100);
-    acquire_give_back(&crowd.hold);
-    scene_end(&crowd.scene);
+    hold_give_back(&crowd.hold);
+    world_end(&crowd.world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(all_readers_are_granted),
-        SCENE_TEST(a_deleted_hold_is_noticed),
-        SCENE_TEST(it_stays_valid),
+        WORLD_TEST(all_readers_are_granted),
+        WORLD_TEST(a_deleted_hold_is_noticed),
+        WORLD_TEST(it_stays_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

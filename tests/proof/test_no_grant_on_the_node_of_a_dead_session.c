@@ -1,6 +1,6 @@
 /* CURATOR-604, CURATOR-206: two holders, because a znode made in one session was
  * still there when the next session listed the queue, and counted as its own. */
-#include "scene.h"
+#include "world.h"
 
 #include <stdio.h>
 
@@ -8,57 +8,56 @@
 
 /* The outage that makes a client give its session up. The servers keep the session,
  * and its znode, for a timeout from their return on. */
-#define OUTAGE_MS (3U * SCENE_TIMEOUT_MS + 900U)
+#define OUTAGE_MS (3U * WORLD_TIMEOUT_MS + 900U)
 
 enum moment { CREATE_KNOWN, CREATE_UNKNOWN, CREATE_KNOWN_LATE, MOMENTS };
 
-static void lose_the_servers(struct scene *scene, struct process *process,
+static void lose_the_servers(struct world *world, struct process *process,
                              enum moment moment)
 {
-    size_t from = scene->line_count;
+    size_t from = world->line_count;
 
     if (moment == CREATE_UNKNOWN) {
         sim_lose_reply(process->port);
     } else if (moment == CREATE_KNOWN_LATE) {
         sim_delay(process->port, 500); /* its reply too */
     }
-    assert_true(scene_await_line(scene, from, process->name,
-                                 "server: create " SCENE_PATH "/_c_", 2000));
-    sim_restart(scene->sim, OUTAGE_MS);
+    assert_true(world_await_line(world, from, process->name,
+                                 "server: create " WORLD_PATH "/_c_", 2000));
+    sim_restart(world->sim, OUTAGE_MS);
 }
 
 static void check_moment(void *const *state, uint64_t seed, enum moment moment)
 {
-    struct scene scene;
+    struct world world;
     struct process a;
-    struct claim old, new;
+    struct hold old, new;
     char old_node[256];
     const char *name = NULL;
 
-    scene_begin_one(&scene, seed, state, &a);
-    scene_make_directory(&scene, &a);
+    world_begin_one(&world, seed, state, &a);
+    world_make_directory(&world, &a);
     int64_t old_session = sim_session_id(a.port);
-    claim_begin(&old, &a, UVZK_WAIT_FOREVER);
-    lose_the_servers(&scene, &a, moment);
-    assert_int_equal(sim_children(scene.sim, SCENE_PATH, &name, 1), 1);
-    (void)snprintf(old_node, sizeof(old_node), "%s/%s", SCENE_PATH, name);
+    hold_begin(&old, &a, UVZK_WAIT_FOREVER);
+    lose_the_servers(&world, &a, moment);
+    assert_int_equal(sim_children(world.sim, WORLD_PATH, &name, 1), 1);
+    (void)snprintf(old_node, sizeof(old_node), "%s/%s", WORLD_PATH, name);
 
     /* The claim does not outlive its session, and says so. */
-    claim_await_status(&old, OUTAGE_MS, UVZK_EEXPIRED);
+    hold_await_status(&old, OUTAGE_MS, UVZK_EEXPIRED);
     assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
 
     /* The next one finds the old znode still there, and waits for its end. */
-    claim_begin(&new, &a, UVZK_WAIT_FOREVER);
+    hold_begin(&new, &a, UVZK_WAIT_FOREVER);
     assert_true(process_await_connected(&a, OUTAGE_MS));
     assert_true(sim_session_id(a.port) != old_session);
-    assert_true(sim_session_alive(scene.sim, old_session));
-    assert_true(sim_exists(scene.sim, old_node));
-    claim_await(&new, 2 * SCENE_TIMEOUT_MS);
-    assert_false(sim_exists(scene.sim, old_node));
+    assert_true(sim_session_alive(world.sim, old_session));
+    assert_true(sim_exists(world.sim, old_node));
+    hold_await(&new, 2 * WORLD_TIMEOUT_MS);
+    assert_false(sim_exists(world.sim, old_node));
     assert_string_not_equal(new.path, old_node);
-    assert_true(new.owner == sim_session_id(a.port));
-    claim_give_back(&new);
-    scene_end(&scene);
+    hold_give_back(&new);
+    world_end(&world);
 }
 
 static void a_claim_ends_with_its_session(void **state)
@@ -75,31 +74,29 @@ static void a_claim_ends_with_its_session(void **state)
 static void the_next_client_waits_for_the_old_node(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene scene;
+        struct world world;
         struct process a, b;
-        struct claim old, next, again;
+        struct hold old, next, again;
 
-        scene_begin_one(&scene, seed, state, &a);
-        scene_make_directory(&scene, &a);
-        claim_begin(&old, &a, UVZK_WAIT_FOREVER);
-        lose_the_servers(&scene, &a, (enum moment)(seed % MOMENTS));
-        claim_await_status(&old, OUTAGE_MS, UVZK_EEXPIRED);
-        process_begin(&b, &scene, "b", NULL);
-        claim_begin(&next, &b, UVZK_WAIT_FOREVER);
+        world_begin_one(&world, seed, state, &a);
+        world_make_directory(&world, &a);
+        hold_begin(&old, &a, UVZK_WAIT_FOREVER);
+        lose_the_servers(&world, &a, (enum moment)(seed % MOMENTS));
+        hold_await_status(&old, OUTAGE_MS, UVZK_EEXPIRED);
+        process_begin(&b, &world, "b", NULL);
+        hold_begin(&next, &b, UVZK_WAIT_FOREVER);
         assert_true(process_await_connected(&b, OUTAGE_MS));
-        scene_run_for(&scene, 1000);
-        assert_int_equal(next.acquired, 0);
-        claim_begin(&again, &a, UVZK_WAIT_FOREVER);
-        claim_await(&next, 2 * SCENE_TIMEOUT_MS);
-        assert_true(next.owner == sim_session_id(b.port));
-        scene_run_for(&scene, 2000);
-        assert_int_equal(again.acquired, 0);
-        claim_give_back(&next);
-        claim_await(&again, 1000);
-        assert_true(again.owner == sim_session_id(a.port));
+        world_run_for(&world, 1000);
+        assert_int_equal(next.answered, 0);
+        hold_begin(&again, &a, UVZK_WAIT_FOREVER);
+        hold_await(&next, 2 * WORLD_TIMEOUT_MS);
+        world_run_for(&world, 2000);
+        assert_int_equal(again.answered, 0);
+        hold_give_back(&next);
+        hold_await(&again, 1000);
         assert_true(again.token > next.token);
-        claim_give_back(&again);
-        scene_end(&scene);
+        hold_give_back(&again);
+        world_end(&world);
     }
 }
 
@@ -109,49 +106,51 @@ static void the_next_client_waits_for_the_old_node(void **state)
 static void nothing_outlives_an_expiry(void **state)
 {
     for (uint64_t steps = 0; steps < 40; steps++) {
-        struct scene scene;
+        struct world world;
         struct process a, b;
-        struct claim old, next;
+        struct hold old, next;
 
-        scene_begin_two(&scene, steps, state, &a, &b);
+        world_begin_two(&world, steps, state, &a, &b);
         assert_true(process_await_connected(&b, 1000));
-        scene_make_directory(&scene, &a);
+        world_make_directory(&world, &a);
         int64_t old_session = sim_session_id(a.port);
-        size_t from = scene.line_count;
-        claim_begin(&old, &a, UVZK_WAIT_FOREVER);
-        scene_steps(&scene, steps);
-        size_t made = scene_znodes_made(&scene, from, "a");
+        size_t from = world.line_count;
+        hold_begin(&old, &a, UVZK_WAIT_FOREVER);
+        world_steps(&world, steps);
+        size_t made = world_znodes_made(&world, from, "a");
         process_expire(&a);
-        claim_begin(&next, &b, UVZK_WAIT_FOREVER);
-        assert_true(scene_await_line(&scene, from, "a", "EXPIRED", 2000));
-        scene_run_for(&scene, 50);
+        hold_begin(&next, &b, UVZK_WAIT_FOREVER);
+        assert_true(world_await_line(&world, from, "a", "EXPIRED", 2000));
+        world_run_for(&world, 50);
         if (made > 0) {
-            assert_int_equal(old.acquired, 1);
+            assert_int_equal(old.answered, 1);
             assert_true(old.status == UVZK_EEXPIRED || old.lost == 1);
-        } else if (old.acquired == 0) { /* its create never left: it leaves now */
-            assert_true(scene_await(&scene, &next.acquired, 2000));
-            claim_give_back(&next);
-            assert_true(scene_await(&scene, &old.acquired, 2000));
+        } else if (old.answered == 0) { /* its create never left: it leaves now */
+            assert_true(world_await(&world, &next.answered, 2000));
+            hold_give_back(&next);
+            assert_true(world_await(&world, &old.answered, 2000));
         }
         if (old.status == 0 && old.lost == 0) {
-            assert_true(old.owner != old_session);
-            assert_true(old.owner == sim_session_id(a.port));
-            claim_give_back(&old);
+            struct uvzk__stat stat;
+            assert_true(sim_stat(world.sim, old.path, &stat));
+            assert_true(stat.ephemeral_owner != old_session);
+            assert_true(stat.ephemeral_owner == sim_session_id(a.port));
+            hold_give_back(&old);
         }
         if (next.released == 0) {
-            assert_true(scene_await(&scene, &next.acquired, 2000));
-            claim_give_back(&next);
+            assert_true(world_await(&world, &next.answered, 2000));
+            hold_give_back(&next);
         }
-        scene_end(&scene);
+        world_end(&world);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(a_claim_ends_with_its_session),
-        SCENE_TEST(the_next_client_waits_for_the_old_node),
-        SCENE_TEST(nothing_outlives_an_expiry),
+        WORLD_TEST(a_claim_ends_with_its_session),
+        WORLD_TEST(the_next_client_waits_for_the_old_node),
+        WORLD_TEST(nothing_outlives_an_expiry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Many readers of a client wait behind a writer of another one. When that goes, the first
  * of them has a watch on its znode and needs nothing more; for each of the others it must
  * be found out that its znode stands, and one look is enough for them all. */
-#include "acquire.h"
+#include "world.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 #define READERS_A_ROUND_TRIP 32U
 
 struct crowd {
-    struct scene scene;
+    struct world world;
     struct process a, b;
     uvzk_rwlock_t of_a, of_b;
-    struct acquire writing;
-    struct acquire *readers;
+    struct hold writing;
+    struct hold *readers;
     size_t count;
 };
 
@@ -33,17 +33,17 @@ static void begin(struct crowd *crowd, void *const *state, const char *path, siz
     assert_non_null(crowd->readers);
     process_options(&options);
     options.session_timeout_ms = 600000;
-    scene_begin(&crowd->scene, 2, state);
-    process_begin(&crowd->a, &crowd->scene, "a", &options);
-    process_begin(&crowd->b, &crowd->scene, "b", &options);
+    world_begin(&crowd->world, 2, state);
+    process_begin(&crowd->a, &crowd->world, "a", &options);
+    process_begin(&crowd->b, &crowd->world, "b", &options);
     assert_int_equal(uvzk_rwlock_init(&crowd->a.client, &crowd->of_a, path), 0);
     assert_int_equal(uvzk_rwlock_init(&crowd->b.client, &crowd->of_b, path), 0);
-    acquire_begin_for(&crowd->writing, &crowd->b, &crowd->of_b.write, NULL);
-    acquire_await(&crowd->writing, 1000);
+    hold_begin_on_for(&crowd->writing, &crowd->b, &crowd->of_b.write, NULL);
+    hold_await(&crowd->writing, 1000);
     for (size_t i = 0; i < count; i++) {
-        acquire_begin_for(&crowd->readers[i], &crowd->a, &crowd->of_a.read, NULL);
+        hold_begin_on_for(&crowd->readers[i], &crowd->a, &crowd->of_a.read, NULL);
     }
-    scene_run_for(&crowd->scene, 3000);
+    world_run_for(&crowd->world, 3000);
 }
 
 static uint64_t proofs(const struct crowd *crowd)
@@ -57,12 +57,12 @@ static uint64_t proofs(const struct crowd *crowd)
 static void end(struct crowd *crowd)
 {
     for (size_t i = 0; i < crowd->count; i++) {
-        acquire_release(&crowd->readers[i]);
+        hold_release(&crowd->readers[i]);
     }
     for (size_t i = 0; i < crowd->count; i++) {
-        assert_true(scene_await(&crowd->scene, &crowd->readers[i].released, 3000));
+        assert_true(world_await(&crowd->world, &crowd->readers[i].released, 3000));
     }
-    scene_end(&crowd->scene);
+    world_end(&crowd->world);
     free(crowd->readers);
 }
 
@@ -74,11 +74,11 @@ static void are_granted(void *const *state, const char *path, size_t count,
 
     begin(&crowd, state, path, count);
     uint64_t before = proofs(&crowd);
-    acquire_release(&crowd.writing);
-    acquire_await(&crowd.readers[0], 2 * ROUND_TRIP_MS);
+    hold_release(&crowd.writing);
+    hold_await(&crowd.readers[0], 2 * ROUND_TRIP_MS);
     for (size_t i = 1; i < count; i++) {
-        acquire_await(&crowd.readers[i], ms);
-        assert_true(crowd.readers[i].acquired_ms <= crowd.readers[0].acquired_ms + ms);
+        hold_await(&crowd.readers[i], ms);
+        assert_true(crowd.readers[i].answered_ms <= crowd.readers[0].answered_ms + ms);
     }
     assert_in_range(proofs(&crowd) - before, 1, proofs_max);
     end(&crowd);
@@ -118,10 +118,10 @@ static void without_memory(void **state)
     do {
         struct crowd crowd;
         begin(&crowd, state, PATH, 3);
-        acquire_release(&crowd.writing);
+        hold_release(&crowd.writing);
         scarce_arm(++first, 1);
         for (size_t i = 0; i < crowd.count; i++) {
-            acquire_await(&crowd.readers[i], 2000);
+            hold_await(&crowd.readers[i], 2000);
         }
         failed = scarce_failed();
         scarce_arm(0, 0);
@@ -133,11 +133,11 @@ static void without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(ten),
-        SCENE_TEST(a_hundred),
-        SCENE_TEST(two_and_a_half_thousand),
-        SCENE_TEST(eleven_hundred_with_long_paths),
-        SCENE_TEST(without_memory),
+        WORLD_TEST(ten),
+        WORLD_TEST(a_hundred),
+        WORLD_TEST(two_and_a_half_thousand),
+        WORLD_TEST(eleven_hundred_with_long_paths),
+        WORLD_TEST(without_memory),
     };
 
     if (scarce_install() != 0) {

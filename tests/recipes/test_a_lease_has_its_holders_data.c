@@ -1,7 +1,7 @@
 /* A lease that is let go changes hands without a request, znode, data and all. So it goes
  * only to who asks for the same data: getParticipantNodes and uvzk_client_read would name
  * the holder before. */
-#include "acquire.h"
+#include "world.h"
 
 #include <string.h>
 
@@ -9,23 +9,23 @@
 #define LEASES_MAX 2U
 
 struct couple {
-    struct scene scene;
+    struct world world;
     struct process a;
     uvzk_semaphore_t semaphore;
-    struct acquire first, second;
+    struct hold first, second;
 };
 
 static void begin(struct couple *couple, void *const *state)
 {
     memset(couple, 0, sizeof(*couple));
-    scene_begin_one(&couple->scene, 1, state, &couple->a);
+    world_begin_one(&couple->world, 1, state, &couple->a);
     assert_int_equal(uvzk_semaphore_init(&couple->a.client, &couple->semaphore, PATH,
                                          LEASES_MAX, NULL),
                      0);
     assert_true(process_await_connected(&couple->a, 1000));
 }
 
-static void ask(struct couple *couple, struct acquire *acquire, uint32_t leases,
+static void ask(struct couple *couple, struct hold *hold, uint32_t leases,
                 const char *data)
 {
     uvzk_acquire_options_t options;
@@ -34,14 +34,14 @@ static void ask(struct couple *couple, struct acquire *acquire, uint32_t leases,
     options.leases = leases;
     options.node_data = data;
     options.node_data_length = data == NULL ? 0 : strlen(data);
-    assert_int_equal(acquire_ask(acquire, &couple->a, &couple->semaphore, &options), 0);
+    assert_int_equal(hold_ask(hold, &couple->a, &couple->semaphore, &options), 0);
 }
 
-static void assert_data(struct couple *couple, const struct acquire *acquire,
+static void assert_data(struct couple *couple, const struct hold *hold,
                         const char *expected)
 {
     size_t length;
-    const void *data = sim_data(couple->scene.sim, acquire->path, &length);
+    const void *data = sim_data(couple->world.sim, hold->path, &length);
 
     assert_non_null(data);
     assert_int_equal(length, strlen(expected));
@@ -58,19 +58,19 @@ static void one_is_given_back(void **state, const char *data, const char *expect
 
     begin(&couple, state);
     ask(&couple, &couple.first, 2, "X");
-    acquire_await(&couple.first, 1000);
+    hold_await(&couple.first, 1000);
     assert_data(&couple, &couple.first, "X");
     (void)strcpy(path, uvzk_hold_lease_path(&couple.first.request, 0));
     ask(&couple, &couple.second, 1, data);
-    scene_run_for(&couple.scene, 500);
-    assert_int_equal(couple.second.acquired, 0);
+    world_run_for(&couple.world, 500);
+    assert_int_equal(couple.second.answered, 0);
     assert_int_equal(uvzk_hold_return_leases(&couple.first.request, 1), 0);
-    acquire_await(&couple.second, 1000);
+    hold_await(&couple.second, 1000);
     assert_data(&couple, &couple.second, expected);
     assert_true((strcmp(couple.second.path, path) == 0) == handed_on);
-    acquire_give_back(&couple.second);
-    acquire_give_back(&couple.first);
-    scene_end(&couple.scene);
+    hold_give_back(&couple.second);
+    hold_give_back(&couple.first);
+    world_end(&couple.world);
 }
 
 static void another_claim_has_the_clients_data(void **state)
@@ -91,9 +91,9 @@ static void the_same_data_may_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(another_claim_has_the_clients_data),
-        SCENE_TEST(another_claim_has_data_of_its_own),
-        SCENE_TEST(the_same_data_may_stay),
+        WORLD_TEST(another_claim_has_the_clients_data),
+        WORLD_TEST(another_claim_has_data_of_its_own),
+        WORLD_TEST(the_same_data_may_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * that has gone before, and one more of them with each wait. Here a wait sets its watch
  * by a get, all waits of a client for one znode share one watch, and it goes with the
  * last of them. */
-#include "scene.h"
+#include "world.h"
 
 #include "drivers.h"
 
@@ -11,7 +11,7 @@
 
 enum kind { EXCLUSIVE, LEASES, KINDS };
 
-static void begin(struct scene *scene, uint64_t seed, void *const *state,
+static void begin(struct world *world, uint64_t seed, void *const *state,
                   struct process *a, struct process *b, enum kind kind)
 {
     uvzk_lock_driver_t driver;
@@ -21,9 +21,9 @@ static void begin(struct scene *scene, uint64_t seed, void *const *state,
     } else {
         n_leases_driver(&driver, 1);
     }
-    scene_begin_two(scene, seed, state, a, b);
-    process_drive(a, &driver);
-    process_drive(b, &driver);
+    world_begin_two(world, seed, state, a, b);
+    assert_int_equal(process_drive(a, &driver), 0);
+    assert_int_equal(process_drive(b, &driver), 0);
 }
 
 /* A holder of the fixed name watches its own znode. */
@@ -37,23 +37,23 @@ static void no_watch_on_what_is_gone(void **state)
 {
     for (enum kind kind = EXCLUSIVE; kind < KINDS; kind++) {
         for (uint64_t steps = 0; steps < STEPS; steps++) {
-            struct scene scene;
+            struct world world;
             struct process a, b;
-            struct claim held, next;
+            struct hold held, next;
 
-            begin(&scene, steps, state, &a, &b, kind);
-            claim_take(&held, &a);
-            claim_begin(&next, &b, UVZK_WAIT_FOREVER);
-            scene_steps(&scene, steps);
-            claim_give_back(&held);
-            claim_await(&next, 3000);
-            scene_run_for(&scene, 200);
-            assert_int_equal(sim_watch_count(scene.sim), watches_of_a_holder(kind));
-            claim_give_back(&next);
-            scene_run_for(&scene, 200);
-            assert_int_equal(sim_watch_count(scene.sim), 0);
+            begin(&world, steps, state, &a, &b, kind);
+            hold_take(&held, &a);
+            hold_begin(&next, &b, UVZK_WAIT_FOREVER);
+            world_steps(&world, steps);
+            hold_give_back(&held);
+            hold_await(&next, 3000);
+            world_run_for(&world, 200);
+            assert_int_equal(sim_watch_count(world.sim), watches_of_a_holder(kind));
+            hold_give_back(&next);
+            world_run_for(&world, 200);
+            assert_int_equal(sim_watch_count(world.sim), 0);
             assert_int_equal(sim_armed(a.port) + sim_armed(b.port), 0);
-            scene_end(&scene);
+            world_end(&world);
         }
     }
 }
@@ -62,29 +62,29 @@ static void no_watch_on_what_is_gone(void **state)
 static void they_do_not_add_up(void **state)
 {
     for (enum kind kind = EXCLUSIVE; kind < KINDS; kind++) {
-        struct scene scene;
+        struct world world;
         struct process a, b;
-        struct claim held, stays, goes[WAITS];
+        struct hold held, stays, goes[WAITS];
 
-        begin(&scene, 7, state, &a, &b, kind);
-        claim_take(&held, &a);
-        claim_begin(&stays, &b, UVZK_WAIT_FOREVER);
-        scene_run_for(&scene, 500);
-        size_t usual = sim_watch_count(scene.sim);
+        begin(&world, 7, state, &a, &b, kind);
+        hold_take(&held, &a);
+        hold_begin(&stays, &b, UVZK_WAIT_FOREVER);
+        world_run_for(&world, 500);
+        size_t usual = sim_watch_count(world.sim);
         assert_int_equal(usual, watches_of_a_holder(kind) + 1);
         for (size_t i = 0; i < WAITS; i++) {
-            claim_begin(&goes[i], &b, i % 3 == 0 ? UVZK_TRY_ONCE : 1 + 5 * (int64_t)i);
-            scene_run_for(&scene, i);
+            hold_begin(&goes[i], &b, i % 3 == 0 ? UVZK_TRY_ONCE : 1 + 5 * (int64_t)i);
+            world_run_for(&world, i);
         }
-        scene_run_for(&scene, 1000);
-        assert_int_equal(sim_watch_count(scene.sim), usual);
-        assert_int_equal(stays.acquired, 0);
-        assert_int_equal(uvzk_hold_cancel(&stays.request), 0);
-        scene_run_for(&scene, 1000);
-        assert_int_equal(sim_watch_count(scene.sim), watches_of_a_holder(kind));
+        world_run_for(&world, 1000);
+        assert_int_equal(sim_watch_count(world.sim), usual);
+        assert_int_equal(stays.answered, 0);
+        hold_cancel(&stays);
+        world_run_for(&world, 1000);
+        assert_int_equal(sim_watch_count(world.sim), watches_of_a_holder(kind));
         assert_int_equal(sim_armed(b.port), 0);
-        claim_give_back(&held);
-        scene_end(&scene);
+        hold_give_back(&held);
+        world_end(&world);
     }
 }
 
@@ -92,32 +92,32 @@ static void they_do_not_add_up(void **state)
 static void the_count_does_not_grow(void **state)
 {
     for (enum kind kind = EXCLUSIVE; kind < KINDS; kind++) {
-        struct scene scene;
+        struct world world;
         struct process a, b;
-        struct claim claims[WAITS];
+        struct hold holds[WAITS];
 
-        begin(&scene, 11, state, &a, &b, kind);
-        claim_take(&claims[0], &a);
+        begin(&world, 11, state, &a, &b, kind);
+        hold_take(&holds[0], &a);
         for (size_t i = 1; i < WAITS; i++) {
-            claim_begin(&claims[i], i % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);
-            scene_run_for(&scene, 300);
-            assert_int_equal(sim_watch_count(scene.sim), watches_of_a_holder(kind) + 1);
-            claim_give_back(&claims[i - 1]);
-            claim_await(&claims[i], 3000);
+            hold_begin(&holds[i], i % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);
+            world_run_for(&world, 300);
+            assert_int_equal(sim_watch_count(world.sim), watches_of_a_holder(kind) + 1);
+            hold_give_back(&holds[i - 1]);
+            hold_await(&holds[i], 3000);
         }
-        claim_give_back(&claims[WAITS - 1]);
-        scene_run_for(&scene, 300);
-        assert_int_equal(sim_watch_count(scene.sim), 0);
-        scene_end(&scene);
+        hold_give_back(&holds[WAITS - 1]);
+        world_run_for(&world, 300);
+        assert_int_equal(sim_watch_count(world.sim), 0);
+        world_end(&world);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(no_watch_on_what_is_gone),
-        SCENE_TEST(they_do_not_add_up),
-        SCENE_TEST(the_count_does_not_grow),
+        WORLD_TEST(no_watch_on_what_is_gone),
+        WORLD_TEST(they_do_not_add_up),
+        WORLD_TEST(the_count_does_not_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

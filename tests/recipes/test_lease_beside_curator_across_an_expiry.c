@@ -3,7 +3,7 @@
  * nobody's leave. It then lists the leases, and holds if there are no more than allowed.
  * Whoever has counted the leases before, and makes one after that, would hold beside
  * it, ticket or no ticket: what counts is a listing behind one's own leases. */
-#include "acquire.h"
+#include "world.h"
 
 #include <string.h>
 
@@ -15,10 +15,10 @@
 #define DELAY_MS 500U /* in which Curator is connected anew, and has its lease */
 
 struct street {
-    struct scene scene;
+    struct world world;
     struct process a;
     uvzk_semaphore_t of_a;
-    struct acquire first, ours;
+    struct hold first, ours;
     struct neighbour curator;
     struct attempt theirs;
     uint32_t limit;
@@ -28,16 +28,16 @@ static void begin(struct street *street, uint32_t limit, void *const *state)
 {
     memset(street, 0, sizeof(*street));
     street->limit = limit;
-    scene_begin_one(&street->scene, 1, state, &street->a);
+    world_begin_one(&street->world, 1, state, &street->a);
     sim_set_latency(street->a.port, 1, 1);
     assert_int_equal(
         uvzk_semaphore_init(&street->a.client, &street->of_a, PATH, limit, NULL), 0);
-    neighbour_begin(&street->curator, street->scene.sim, "curator", CURATOR,
-                    SCENE_TIMEOUT_MS);
+    neighbour_begin(&street->curator, street->world.sim, "curator", CURATOR,
+                    WORLD_TIMEOUT_MS);
     sim_set_latency(street->curator.port, 10, 10);
-    acquire_take(&street->first, &street->a, &street->of_a, limit);
-    acquire_give_back(&street->first);
-    scene_run_for(&street->scene, 100);
+    hold_take_on(&street->first, &street->a, &street->of_a, limit);
+    hold_give_back(&street->first);
+    world_run_for(&street->world, 100);
 }
 
 /* Both ask, Curator before; its session ends when it has `locks`, and its lease is on
@@ -46,21 +46,20 @@ static void both_ask(struct street *street)
 {
     attempt_begin(&street->theirs, &street->curator, NEIGHBOUR_SEMAPHORE, PATH, 1,
                   street->limit, 60000);
-    scene_run_for(&street->scene, 30);
-    acquire_begin(&street->ours, &street->a, &street->of_a, street->limit,
+    world_run_for(&street->world, 30);
+    hold_begin_on(&street->ours, &street->a, &street->of_a, street->limit,
                   UVZK_WAIT_FOREVER);
     for (int i = 0; i < 1000 && street->theirs.ticket.step != STANDING; i++) {
-        scene_run_for(&street->scene, 1);
+        world_run_for(&street->world, 1);
     }
     assert_int_equal(street->theirs.ticket.step, STANDING);
-    assert_int_equal(street->ours.acquired, 0);
+    assert_int_equal(street->ours.answered, 0);
     assert_true(sim_expire_connected(street->curator.port));
 }
 
 static uint32_t held(const struct street *street)
 {
-    bool valid =
-        acquire_holds(&street->ours) && uvzk_hold_is_valid(&street->ours.request);
+    bool valid = hold_holds(&street->ours) && uvzk_hold_is_valid(&street->ours.request);
 
     return attempt_valid(&street->theirs) + (valid ? street->limit : 0);
 }
@@ -68,7 +67,7 @@ static uint32_t held(const struct street *street)
 static void pass(struct street *street, uint64_t ms)
 {
     for (uint64_t i = 0; i < ms; i++) {
-        scene_run_for(&street->scene, 1);
+        world_run_for(&street->world, 1);
         assert_true(held(street) <= street->limit);
     }
 }
@@ -84,7 +83,7 @@ static void both_get_it(struct street *street)
         if (street->theirs.held) {
             attempt_release(&street->theirs);
         } else {
-            acquire_release(&street->ours);
+            hold_release(&street->ours);
         }
     }
     pass(street, 2 * DELAY_MS); /* that may still be to come */
@@ -94,11 +93,11 @@ static void both_get_it(struct street *street)
 static void end(struct street *street)
 {
     neighbour_close(&street->curator);
-    scene_run_for(&street->scene, 1000);
+    world_run_for(&street->world, 1000);
     assert_null(street->curator.port);
-    assert_int_equal(sim_children(street->scene.sim, PATH "/locks", NULL, 0), 0);
-    assert_int_equal(sim_children(street->scene.sim, PATH "/leases", NULL, 0), 0);
-    scene_end(&street->scene);
+    assert_int_equal(world_children(&street->world, PATH "/locks"), 0);
+    assert_int_equal(world_children(&street->world, PATH "/leases"), 0);
+    world_end(&street->world);
 }
 
 /* Our next message of each direction is slow, whichever that is: the event, the
@@ -112,7 +111,7 @@ static void never_more_leases_than_allowed(void **state)
             begin(&street, limit, state);
             both_ask(&street);
             pass(&street, after_ms / 4);
-            scene_steps(&street.scene, after_ms % 4);
+            world_steps(&street.world, after_ms % 4);
             sim_delay(street.a.port, DELAY_MS);
             pass(&street, 2 * DELAY_MS);
             both_get_it(&street);
@@ -124,7 +123,7 @@ static void never_more_leases_than_allowed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(never_more_leases_than_allowed),
+        WORLD_TEST(never_more_leases_than_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

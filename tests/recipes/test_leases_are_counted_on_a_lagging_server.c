@@ -1,7 +1,7 @@
 /* An event says that the znode before one's own is gone, and is no reply: the connection
  * may come back on a server that has not seen it go. Leases that are listed there lack
  * those of whoever has gone, and there are more than allowed. */
-#include "acquire.h"
+#include "world.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,16 +18,16 @@
 
 /* A takes leases, and B is behind it. */
 struct taking {
-    struct scene scene;
+    struct world world;
     struct process a, b;
     uvzk_semaphore_t of_a, of_b;
-    struct acquire before, first, second;
+    struct hold before, first, second;
 };
 
 static void begin_process(struct taking *taking, struct process *process,
                           const char *name, uvzk_semaphore_t *semaphore)
 {
-    process_begin(process, &taking->scene, name, NULL);
+    process_begin(process, &taking->world, name, NULL);
     sim_connect_to(process->port, LEADER);
     assert_int_equal(
         uvzk_semaphore_init(&process->client, semaphore, PATH, LEASES_MAX, NULL), 0);
@@ -36,7 +36,7 @@ static void begin_process(struct taking *taking, struct process *process,
 
 static bool leases_allowed(const struct taking *taking)
 {
-    return !acquire_holds(&taking->first) || !acquire_holds(&taking->second);
+    return !hold_holds(&taking->first) || !hold_holds(&taking->second);
 }
 
 /* A has its ticket and is stopped before it makes its leases; B waits for that ticket to
@@ -44,20 +44,20 @@ static bool leases_allowed(const struct taking *taking)
 static void begin(struct taking *taking, uint64_t seed, void *const *state)
 {
     memset(taking, 0, sizeof(*taking));
-    scene_begin_servers(&taking->scene, seed, state, 3);
+    world_begin_servers(&taking->world, seed, state, 3);
     begin_process(taking, &taking->a, "a", &taking->of_a);
     begin_process(taking, &taking->b, "b", &taking->of_b);
-    acquire_take(&taking->before, &taking->a, &taking->of_a, 1); /* the directories */
-    acquire_give_back(&taking->before);
-    acquire_begin(&taking->first, &taking->a, &taking->of_a, EACH, UVZK_WAIT_FOREVER);
-    while (sim_children(taking->scene.sim, TICKETS, NULL, 0) == 0) {
-        scene_steps(&taking->scene, 1);
+    hold_take_on(&taking->before, &taking->a, &taking->of_a, 1); /* the directories */
+    hold_give_back(&taking->before);
+    hold_begin_on(&taking->first, &taking->a, &taking->of_a, EACH, UVZK_WAIT_FOREVER);
+    while (world_children(&taking->world, TICKETS) == 0) {
+        world_steps(&taking->world, 1);
     }
     sim_pause(taking->a.port, UINT64_MAX);
-    acquire_begin(&taking->second, &taking->b, &taking->of_b, EACH, UVZK_WAIT_FOREVER);
-    scene_run_for(&taking->scene, 200);
-    assert_int_equal(sim_children(taking->scene.sim, TICKETS, NULL, 0), 2);
-    sim_lag(taking->scene.sim, LAGGING, LAG_MS);
+    hold_begin_on(&taking->second, &taking->b, &taking->of_b, EACH, UVZK_WAIT_FOREVER);
+    world_run_for(&taking->world, 200);
+    assert_int_equal(world_children(&taking->world, TICKETS), 2);
+    sim_lag(taking->world.sim, LAGGING, LAG_MS);
     sim_resume(taking->a.port);
 }
 
@@ -68,22 +68,22 @@ static void comes_back_on_a_server_that_lags(uint64_t seed, void *const *state,
     static struct taking taking;
 
     begin(&taking, seed, state);
-    assert_true(scene_await_line(&taking.scene, taking.scene.line_count, "b",
+    assert_true(world_await_line(&taking.world, taking.world.line_count, "b",
                                  "watch " TICKETS, 1000));
-    scene_steps(&taking.scene, steps);
+    world_steps(&taking.world, steps);
     sim_connect_to(taking.b.port, LAGGING);
     sim_disconnect(taking.b.port, SIM_RESET, 0);
     for (unsigned i = 0; i < 2 * LAG_MS; i++) {
-        scene_run_for(&taking.scene, 1);
+        world_run_for(&taking.world, 1);
         assert_true(leases_allowed(&taking));
     }
-    assert_int_equal(taking.first.acquired, 1);
-    assert_int_equal(taking.second.acquired, 0);
+    assert_int_equal(taking.first.answered, 1);
+    assert_int_equal(taking.second.answered, 0);
     assert_int_equal(sim_server_of(taking.b.port), LAGGING);
-    acquire_give_back(&taking.first);
-    acquire_await(&taking.second, 1000);
-    acquire_give_back(&taking.second);
-    scene_end(&taking.scene);
+    hold_give_back(&taking.first);
+    hold_await(&taking.second, 1000);
+    hold_give_back(&taking.second);
+    world_end(&taking.world);
 }
 
 static void whoever_has_heard_by_an_event_counts_what_is_there(void **state)
@@ -96,7 +96,7 @@ static void whoever_has_heard_by_an_event_counts_what_is_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(whoever_has_heard_by_an_event_counts_what_is_there),
+        WORLD_TEST(whoever_has_heard_by_an_event_counts_what_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

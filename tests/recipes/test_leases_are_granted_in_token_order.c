@@ -2,7 +2,7 @@
  * are served together have their leases by one multi, and yet not all at once: its reply
  * may be lost, and then each lease is looked for. Whatever comes of that, nobody is
  * granted before one who came first and has to wait on. */
-#include "acquire.h"
+#include "world.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,53 +15,53 @@
 #define FOREIGN TICKETS "/_c_64fc66ae-773f-4d77-9695-eba698b095f7-lock-"
 #define LEASES_MAX 4U
 #define SEEDS 64U
-#define BATCHES 5U /* and every eighth: what has come is told in one turn (scene_begin) */
+#define BATCHES 5U /* and every eighth: what has come is told in one turn (world_begin) */
 
 /* Some of A, one behind the other; and what others have. */
 struct line {
-    struct scene scene;
+    struct world world;
     struct process a, b;
     uvzk_semaphore_t of_a, of_b;
-    struct acquire before, first, second, third;
+    struct hold before, first, second, third;
     char ticket[128]; /* ahead of all: somebody else's */
 };
 
 static void begin(struct line *line, uint64_t seed, void *const *state)
 {
     memset(line, 0, sizeof(*line));
-    scene_begin_two(&line->scene, seed, state, &line->a, &line->b);
+    world_begin_two(&line->world, seed, state, &line->a, &line->b);
     assert_int_equal(
         uvzk_semaphore_init(&line->a.client, &line->of_a, PATH, LEASES_MAX, NULL), 0);
     assert_int_equal(
         uvzk_semaphore_init(&line->b.client, &line->of_b, PATH, LEASES_MAX, NULL), 0);
     assert_true(process_await_connected(&line->a, 1000));
     assert_true(process_await_connected(&line->b, 1000));
-    acquire_take(&line->before, &line->b, &line->of_b, 1);
+    hold_take_on(&line->before, &line->b, &line->of_b, 1);
     (void)snprintf(
         line->ticket, sizeof(line->ticket), "%s",
-        sim_create_by_hand(line->scene.sim, FOREIGN, UVZK__EPHEMERAL_SEQUENTIAL));
+        sim_create_by_hand(line->world.sim, FOREIGN, UVZK__EPHEMERAL_SEQUENTIAL));
 }
 
-static void ask(struct line *line, struct acquire *acquire, uint32_t leases)
+static void ask(struct line *line, struct hold *hold, uint32_t leases)
 {
-    acquire_begin(acquire, &line->a, &line->of_a, leases, UVZK_WAIT_FOREVER);
+    hold_begin_on(hold, &line->a, &line->of_a, leases, UVZK_WAIT_FOREVER);
 }
 
 /* So many of A wait; then nobody is ahead of them. */
 static void let_them_come(struct line *line, size_t waiters)
 {
-    scene_run_for(&line->scene, 500);
-    assert_int_equal(sim_children(line->scene.sim, TICKETS, NULL, 0), waiters + 1);
-    assert_int_equal(sim_delete_by_hand(line->scene.sim, line->ticket), 0);
+    world_run_for(&line->world, 500);
+    assert_int_equal(world_children(&line->world, TICKETS), waiters + 1);
+    assert_int_equal(sim_delete_by_hand(line->world.sim, line->ticket), 0);
 }
 
 /* Their leases are made, and A does not hear of it. */
 static void come_and_lose_the_reply(struct line *line, size_t waiters)
 {
-    size_t from = line->scene.line_count;
+    size_t from = line->world.line_count;
 
     let_them_come(line, waiters);
-    assert_true(scene_await_line(&line->scene, from, "a", "multi", 1000));
+    assert_true(world_await_line(&line->world, from, "a", "multi", 1000));
     sim_lose_reply(line->a.port);
 }
 
@@ -73,16 +73,16 @@ static void begin_with_one_too_many(struct line *line, uint64_t seed, void *cons
     ask(line, &line->first, 1);
     ask(line, &line->second, LEASES_MAX - 1);
     come_and_lose_the_reply(line, 2);
-    size_t from = line->scene.line_count;
-    assert_true(scene_await_line(&line->scene, from, "a", "children -> ok", 1000));
+    size_t from = line->world.line_count;
+    assert_true(world_await_line(&line->world, from, "a", "children -> ok", 1000));
 }
 
 static void end(struct line *line)
 {
     assert_true(line->first.token < line->second.token);
-    acquire_give_back(&line->first);
-    acquire_give_back(&line->second);
-    scene_end(&line->scene);
+    hold_give_back(&line->first);
+    hold_give_back(&line->second);
+    world_end(&line->world);
 }
 
 static void of_too_many_the_last_go(void **state)
@@ -91,11 +91,11 @@ static void of_too_many_the_last_go(void **state)
         static struct line line;
 
         begin_with_one_too_many(&line, seed, state);
-        acquire_await(&line.first, 3000);
-        scene_run_for(&line.scene, 3000);
-        assert_int_equal(line.second.acquired, 0);
-        acquire_give_back(&line.before);
-        acquire_await(&line.second, 3000);
+        hold_await(&line.first, 3000);
+        world_run_for(&line.world, 3000);
+        assert_int_equal(line.second.answered, 0);
+        hold_give_back(&line.before);
+        hold_await(&line.second, 3000);
         end(&line);
     }
 }
@@ -107,14 +107,14 @@ static void who_is_known_first_does_not_go_for_those_behind(void **state)
         static struct line line;
 
         begin_with_one_too_many(&line, seed, state);
-        assert_true(scene_await_line(&line.scene, line.scene.line_count, "a",
+        assert_true(world_await_line(&line.world, line.world.line_count, "a",
                                      "exists -> ok", 1000));
-        acquire_release(&line.before);
+        hold_release(&line.before);
         sim_delay(line.a.port, 40);
-        for (unsigned i = 0; i < 3000 && !line.second.acquired; i++) {
-            scene_run_for(&line.scene, 1);
+        for (unsigned i = 0; i < 3000 && !line.second.answered; i++) {
+            world_run_for(&line.world, 1);
         }
-        assert_true(line.first.acquired && line.second.acquired);
+        assert_true(line.first.answered && line.second.answered);
         end(&line);
     }
 }
@@ -127,23 +127,23 @@ static void who_is_held_back_is_seen_again(void **state)
         static struct line line;
 
         begin(&line, seed, state);
-        acquire_give_back(&line.before);
+        hold_give_back(&line.before);
         ask(&line, &line.first, 1);
         ask(&line, &line.second, 2);
         come_and_lose_the_reply(&line, 2);
-        size_t from = line.scene.line_count;
-        assert_true(scene_await_line(&line.scene, from, "a", "exists " LEASES, 1000));
-        sim_refuse(line.scene.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
+        size_t from = line.world.line_count;
+        assert_true(world_await_line(&line.world, from, "a", "exists " LEASES, 1000));
+        sim_refuse(line.world.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
         assert_true(
-            scene_await_line(&line.scene, from, "a", "exists -> ETHROTTLED", 1000));
-        scene_run_for(&line.scene, 60); /* before it asks again */
-        assert_int_equal(line.second.acquired, 0);
-        size_t made = sim_children(line.scene.sim, LEASES, NULL, 0);
-        scene_delete_child(&line.scene, LEASES, made - 1);
-        acquire_await(&line.first, 3000);
-        acquire_give_back(&line.first);
-        acquire_finish(&line.second, 3000); /* not without its leases */
-        scene_end(&line.scene);
+            world_await_line(&line.world, from, "a", "exists -> ETHROTTLED", 1000));
+        world_run_for(&line.world, 60); /* before it asks again */
+        assert_int_equal(line.second.answered, 0);
+        size_t made = world_children(&line.world, LEASES);
+        world_delete_child(&line.world, LEASES, made - 1);
+        hold_await(&line.first, 3000);
+        hold_give_back(&line.first);
+        hold_finish(&line.second, 3000); /* not without its leases */
+        world_end(&line.world);
     }
 }
 
@@ -158,47 +158,47 @@ static void who_lost_its_place_is_served_anew(void **state)
         ask(&line, &line.first, 1);
         come_and_lose_the_reply(&line, 1);
         assert_true(
-            scene_await_line(&line.scene, line.scene.line_count, "a", "SUSPENDED", 1000));
+            world_await_line(&line.world, line.world.line_count, "a", "SUSPENDED", 1000));
         sim_disconnect(line.a.port, SIM_RESET, 2000);
-        assert_int_equal(sim_children(line.scene.sim, TICKETS, NULL, 0), 1);
-        scene_delete_child(&line.scene, TICKETS, 0);
-        acquire_take(&line.second, &line.b, &line.of_b, 1);
-        assert_int_equal(line.first.acquired, 0);
-        acquire_await(&line.first, 5000);
+        assert_int_equal(world_children(&line.world, TICKETS), 1);
+        world_delete_child(&line.world, TICKETS, 0);
+        hold_take_on(&line.second, &line.b, &line.of_b, 1);
+        assert_int_equal(line.first.answered, 0);
+        hold_await(&line.first, 5000);
         assert_true(line.second.token < line.first.token);
-        acquire_give_back(&line.before);
-        acquire_give_back(&line.first);
-        acquire_give_back(&line.second);
-        scene_end(&line.scene);
+        hold_give_back(&line.before);
+        hold_give_back(&line.first);
+        hold_give_back(&line.second);
+        world_end(&line.world);
     }
 }
 
-static void stop(struct acquire *acquire)
+static void stop(struct hold *hold)
 {
-    sim_jump_clock(acquire->process->port, 2 * SCENE_TIMEOUT_MS);
-    acquire->hook = NULL;
+    sim_jump_clock(hold->process->port, 2 * WORLD_TIMEOUT_MS);
+    hold->hook = NULL;
 }
 
-static void note_second(struct acquire *third)
+static void note_second(struct hold *third)
 {
     const struct line *line = UVZK__CONTAINER_OF(third, struct line, third);
 
-    assert_int_equal(line->second.acquired, 1);
+    assert_int_equal(line->second.answered, 1);
 }
 
 /* A busy loop finds what has come of two of the leases, and that the third was refused. */
 static void find_two_of_three(struct line *line)
 {
-    size_t from = line->scene.line_count;
+    size_t from = line->world.line_count;
     const char *served = "server: exists " LEASES;
 
-    assert_true(scene_await_line(&line->scene, from, "a", "exists " LEASES, 1000));
+    assert_true(world_await_line(&line->world, from, "a", "exists " LEASES, 1000));
     sim_stall(line->a.port, 90);
-    while (scene_count(&line->scene, from, "a", served) < 2) {
-        scene_steps(&line->scene, 1);
+    while (world_count(&line->world, from, "a", served) < 2) {
+        world_steps(&line->world, 1);
     }
-    assert_int_equal(scene_count(&line->scene, from, "a", served), 2);
-    sim_refuse(line->scene.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
+    assert_int_equal(world_count(&line->world, from, "a", served), 2);
+    sim_refuse(line->world.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
 }
 
 /* The process is stopped between the grants of the first two and the callback of the
@@ -209,33 +209,33 @@ static void who_is_ungranted_has_its_place_in_line(void **state)
         static struct line line;
 
         begin(&line, seed, state);
-        acquire_give_back(&line.before);
-        line.first.hook = stop;
-        line.third.hook = note_second;
+        hold_give_back(&line.before);
         ask(&line, &line.first, 1);
         ask(&line, &line.second, 1);
         ask(&line, &line.third, 1);
+        line.first.hook = stop;
+        line.third.hook = note_second;
         come_and_lose_the_reply(&line, 3);
         find_two_of_three(&line);
-        acquire_await(&line.first, 1000);
-        assert_int_equal(line.second.acquired, 0);
-        acquire_await(&line.third, 3000);
+        hold_await(&line.first, 1000);
+        assert_int_equal(line.second.answered, 0);
+        hold_await(&line.third, 3000);
         assert_int_equal(line.first.reason, UVZK_EPROOF);
         assert_true(line.second.token < line.third.token);
-        acquire_give_back(&line.second);
-        acquire_give_back(&line.third);
-        scene_end(&line.scene);
+        hold_give_back(&line.second);
+        hold_give_back(&line.third);
+        world_end(&line.world);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(of_too_many_the_last_go),
-        SCENE_TEST(who_is_known_first_does_not_go_for_those_behind),
-        SCENE_TEST(who_is_held_back_is_seen_again),
-        SCENE_TEST(who_lost_its_place_is_served_anew),
-        SCENE_CASE(who_is_ungranted_has_its_place_in_line, tuned),
+        WORLD_TEST(of_too_many_the_last_go),
+        WORLD_TEST(who_is_known_first_does_not_go_for_those_behind),
+        WORLD_TEST(who_is_held_back_is_seen_again),
+        WORLD_TEST(who_lost_its_place_is_served_anew),
+        WORLD_CASE(who_is_ungranted_has_its_place_in_line, tuned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* CURATOR-315, 335, 462: a fault or an interrupt between the create of a lease and the
  * note of it left a lease that nobody has, for as long as the session lived, and in the
  * end a semaphore that was always full. */
-#include "acquire.h"
+#include "world.h"
 
 #include <string.h>
 
@@ -15,16 +15,16 @@ enum fault { NO_FAULT, LOSE_REPLY, LOSE_REQUEST, RESET, FAULTS };
 
 /* A's acquire of two ends somehow, somewhere on its way; B then wants all. */
 struct couple {
-    struct scene scene;
+    struct world world;
     struct process a, b;
     uvzk_semaphore_t of_a, of_b;
-    struct acquire bid, other, all;
+    struct hold bid, other, all;
 };
 
 static void begin(struct couple *couple, uint64_t seed, void *const *state)
 {
     memset(couple, 0, sizeof(*couple));
-    scene_begin_two(&couple->scene, seed, state, &couple->a, &couple->b);
+    world_begin_two(&couple->world, seed, state, &couple->a, &couple->b);
     assert_int_equal(
         uvzk_semaphore_init(&couple->a.client, &couple->of_a, PATH, LEASES_MAX, NULL), 0);
     assert_int_equal(
@@ -52,11 +52,11 @@ static void inject(struct couple *couple, enum fault fault)
 
 static void stop(struct couple *couple, enum end end)
 {
-    if (couple->bid.acquired || end == DEADLINE) {
+    if (couple->bid.answered || end == DEADLINE) {
         return;
     }
     if (end == CANCEL) {
-        assert_int_equal(uvzk_hold_cancel(&couple->bid.request), 0);
+        hold_cancel(&couple->bid);
     } else if (end == CLOSE_LOCK) {
         assert_int_equal(uvzk_lock_close(&couple->of_a, NULL), 0);
     } else {
@@ -66,19 +66,18 @@ static void stop(struct couple *couple, enum end end)
 
 static void nothing_is_left(struct couple *couple)
 {
-    acquire_finish(&couple->bid, 2 * SCENE_TIMEOUT_MS);
-    scene_run_for(&couple->scene, 2000);
-    assert_int_equal(sim_children(couple->scene.sim, LEASES, NULL, 0),
-                     acquire_holds(&couple->other));
-    if (acquire_holds(&couple->other)) {
-        acquire_give_back(&couple->other);
+    hold_finish(&couple->bid, 2 * WORLD_TIMEOUT_MS);
+    world_run_for(&couple->world, 2000);
+    assert_int_equal(world_children(&couple->world, LEASES), hold_holds(&couple->other));
+    if (hold_holds(&couple->other)) {
+        hold_give_back(&couple->other);
     }
-    acquire_take(&couple->all, &couple->b, &couple->of_b, LEASES_MAX);
-    acquire_give_back(&couple->all);
-    scene_run_for(&couple->scene, 500);
-    assert_int_equal(sim_children(couple->scene.sim, LEASES, NULL, 0), 0);
-    assert_int_equal(sim_children(couple->scene.sim, PATH "/locks", NULL, 0), 0);
-    scene_end(&couple->scene);
+    hold_take_on(&couple->all, &couple->b, &couple->of_b, LEASES_MAX);
+    hold_give_back(&couple->all);
+    world_run_for(&couple->world, 500);
+    assert_int_equal(world_children(&couple->world, LEASES), 0);
+    assert_int_equal(world_children(&couple->world, PATH "/locks"), 0);
+    world_end(&couple->world);
 }
 
 /* There is room, and the leases are made, unless it ends before. */
@@ -87,13 +86,13 @@ static void check(void *const *state, uint64_t steps, enum end end, enum fault f
     struct couple couple;
 
     begin(&couple, steps, state);
-    sim_note(couple.scene.sim, "end %d, fault %d, %d steps", (int)end, (int)fault,
-             (int)steps);
-    acquire_begin(&couple.bid, &couple.a, &couple.of_a, 2,
+    world_note(&couple.world, "end %d, fault %d, %d steps", (int)end, (int)fault,
+               (int)steps);
+    hold_begin_on(&couple.bid, &couple.a, &couple.of_a, 2,
                   end == DEADLINE ? 1 + 4 * (int64_t)steps : UVZK_WAIT_FOREVER);
-    scene_steps(&couple.scene, steps);
+    world_steps(&couple.world, steps);
     inject(&couple, fault);
-    scene_steps(&couple.scene, steps % 5);
+    world_steps(&couple.world, steps % 5);
     stop(&couple, end);
     nothing_is_left(&couple);
 }
@@ -117,15 +116,15 @@ static void while_it_waits(void **state)
             struct couple couple;
 
             begin(&couple, steps, state);
-            acquire_take(&couple.other, &couple.b, &couple.of_b, LEASES_MAX - 1);
-            acquire_begin(&couple.bid, &couple.a, &couple.of_a, 2,
+            hold_take_on(&couple.other, &couple.b, &couple.of_b, LEASES_MAX - 1);
+            hold_begin_on(&couple.bid, &couple.a, &couple.of_a, 2,
                           end == DEADLINE ? 401 + (int64_t)steps : UVZK_WAIT_FOREVER);
-            scene_run_for(&couple.scene, 400 - 2 * (steps % 8));
-            assert_int_equal(couple.bid.acquired, 0);
-            acquire_release(&couple.other);
-            scene_steps(&couple.scene, steps);
+            world_run_for(&couple.world, 400 - 2 * (steps % 8));
+            assert_int_equal(couple.bid.answered, 0);
+            hold_release(&couple.other);
+            world_steps(&couple.world, steps);
             stop(&couple, end);
-            assert_true(scene_await(&couple.scene, &couple.other.released, 1000));
+            assert_true(world_await(&couple.world, &couple.other.released, 1000));
             nothing_is_left(&couple);
         }
     }
@@ -140,30 +139,30 @@ static void nobody_takes_what_is_offered(void **state)
             struct couple couple;
 
             begin(&couple, steps, state);
-            acquire_take(&couple.all, &couple.a, &couple.of_a, LEASES_MAX);
-            acquire_begin(&couple.bid, &couple.a, &couple.of_a,
+            hold_take_on(&couple.all, &couple.a, &couple.of_a, LEASES_MAX);
+            hold_begin_on(&couple.bid, &couple.a, &couple.of_a,
                           1 + (uint32_t)(steps % LEASES_MAX),
                           end == DEADLINE ? 400 : UVZK_WAIT_FOREVER);
-            scene_run_for(&couple.scene, 400 - steps % 4);
-            acquire_release(&couple.all);
-            scene_steps(&couple.scene, steps / 2);
+            world_run_for(&couple.world, 400 - steps % 4);
+            hold_release(&couple.all);
+            world_steps(&couple.world, steps / 2);
             stop(&couple, end);
-            assert_true(scene_await(&couple.scene, &couple.all.released, 1000));
+            assert_true(world_await(&couple.world, &couple.all.released, 1000));
             nothing_is_left(&couple);
         }
     }
 }
 
 /* As long as it holds, its lease stands, and nobody else holds. */
-static void check_owner(struct couple *couple, struct acquire *owner,
-                        const struct acquire *waiting)
+static void check_owner(struct couple *couple, struct hold *owner,
+                        const struct hold *waiting)
 {
-    acquire_await(owner, 3000);
+    hold_await(owner, 3000);
     for (unsigned i = 0; i < 3000; i++) {
-        scene_run_for(&couple->scene, 1);
-        assert_true(acquire_holds(owner));
-        assert_true(sim_exists(couple->scene.sim, owner->path));
-        assert_int_equal(waiting->acquired, 0);
+        world_run_for(&couple->world, 1);
+        assert_true(hold_holds(owner));
+        assert_true(sim_exists(couple->world.sim, owner->path));
+        assert_int_equal(waiting->answered, 0);
     }
 }
 
@@ -172,28 +171,28 @@ static void check_owners(void *const *state, uint64_t steps, enum fault fault)
 {
     struct couple couple;
     uvzk_semaphore_mutex_t lock = {0};
-    struct acquire first = {0}, asked = {0}, asks = {0};
+    struct hold first = {0}, asked = {0}, asks = {0};
 
     begin(&couple, steps, state);
     assert_int_equal(uvzk_semaphore_mutex_init(&couple.a.client, &lock, PATH), 0);
-    acquire_take(&first, &couple.a, &lock, 1);
-    acquire_begin(&asked, &couple.a, &lock, 1, UVZK_WAIT_FOREVER);
-    scene_steps(&couple.scene, steps);
-    acquire_release(&first);
-    acquire_begin(&asks, &couple.a, &lock, 1, UVZK_WAIT_FOREVER);
+    hold_take_on(&first, &couple.a, &lock, 1);
+    hold_begin_on(&asked, &couple.a, &lock, 1, UVZK_WAIT_FOREVER);
+    world_steps(&couple.world, steps);
+    hold_release(&first);
+    hold_begin_on(&asks, &couple.a, &lock, 1, UVZK_WAIT_FOREVER);
     inject(&couple, fault);
-    for (unsigned i = 0; i < 3000 && asked.acquired + asks.acquired == 0; i++) {
-        scene_run_for(&couple.scene, 1);
+    for (unsigned i = 0; i < 3000 && asked.answered + asks.answered == 0; i++) {
+        world_run_for(&couple.world, 1);
     }
-    struct acquire *next = asks.acquired ? &asks : &asked;
-    struct acquire *last = asks.acquired ? &asked : &asks;
+    struct hold *next = asks.answered ? &asks : &asked;
+    struct hold *last = asks.answered ? &asked : &asks;
     check_owner(&couple, next, last);
     assert_int_equal(first.released, 1);
-    acquire_give_back(next);
-    acquire_await(last, 3000);
-    acquire_give_back(last);
+    hold_give_back(next);
+    hold_await(last, 3000);
+    hold_give_back(last);
     assert_true(first.token < next->token && next->token < last->token);
-    scene_end(&couple.scene);
+    world_end(&couple.world);
 }
 
 /* CURATOR-376: the lease of the next owner of the same lock was taken for that of the
@@ -210,10 +209,10 @@ static void the_next_owner_keeps_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(whatever_ends_it),
-        SCENE_TEST(while_it_waits),
-        SCENE_TEST(nobody_takes_what_is_offered),
-        SCENE_TEST(the_next_owner_keeps_its_own),
+        WORLD_TEST(whatever_ends_it),
+        WORLD_TEST(while_it_waits),
+        WORLD_TEST(nobody_takes_what_is_offered),
+        WORLD_TEST(the_next_owner_keeps_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

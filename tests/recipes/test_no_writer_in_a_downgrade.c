@@ -10,38 +10,38 @@
 static void begin(struct writers *writers, uint64_t seed, void *const *state)
 {
     writers_begin(writers, seed, state);
-    acquire_begin_for(&writers->later, &writers->b, &writers->of_b.read, NULL);
+    hold_begin_on_for(&writers->later, &writers->b, &writers->of_b.read, NULL);
 }
 
 /* When all of them have their places, A asks for the read lock, `steps` events ago. */
 static void begin_downgrading(struct writers *writers, uint64_t steps, void *const *state)
 {
     begin(writers, steps, state);
-    scene_run_for(&writers->scene, 300);
+    world_run_for(&writers->world, 300);
     writers_downgrade(writers);
-    scene_steps(&writers->scene, steps);
+    world_steps(&writers->world, steps);
 }
 
 static void run_for(struct writers *writers, uint64_t ms)
 {
     for (uint64_t i = 0; i < ms; i++) {
-        scene_run_for(&writers->scene, 1);
-        assert_int_equal(writers->next.acquired, 0);
-        assert_int_equal(writers->later.acquired, 0);
+        world_run_for(&writers->world, 1);
+        assert_int_equal(writers->next.answered, 0);
+        assert_int_equal(writers->later.answered, 0);
     }
 }
 
 static void end(struct writers *writers)
 {
-    assert_true(acquire_holds(&writers->reading));
+    assert_true(hold_holds(&writers->reading));
     assert_true(writers->reading.token == writers->writing.token);
-    acquire_give_back(&writers->reading);
-    acquire_await(&writers->next, 3000);
+    hold_give_back(&writers->reading);
+    hold_await(&writers->next, 3000);
     assert_true(writers->next.token > writers->writing.token);
-    acquire_give_back(&writers->next);
-    acquire_await(&writers->later, 3000);
-    acquire_give_back(&writers->later);
-    scene_end(&writers->scene);
+    hold_give_back(&writers->next);
+    hold_await(&writers->later, 3000);
+    hold_give_back(&writers->later);
+    world_end(&writers->world);
 }
 
 /* The write lock is given back so many events after the read lock was asked for, and
@@ -53,10 +53,10 @@ static void nobody_comes_in_between(void **state)
             struct writers writers;
 
             begin(&writers, before + between, state);
-            scene_steps(&writers.scene, before);
+            world_steps(&writers.world, before);
             writers_downgrade(&writers);
-            scene_steps(&writers.scene, between);
-            acquire_release(&writers.writing);
+            world_steps(&writers.world, between);
+            hold_release(&writers.writing);
             run_for(&writers, 1500);
             assert_int_equal(writers.writing.released, 1);
             end(&writers);
@@ -73,12 +73,12 @@ static void nor_in_an_interruption(void **state)
 
         begin_downgrading(&writers, between, state);
         sim_disconnect(writers.a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
-        acquire_await(&writers.reading, SCENE_TIMEOUT_MS);
-        assert_int_equal(writers.next.acquired, 0);
-        acquire_release(&writers.writing);
-        scene_steps(&writers.scene, between % 5);
+        hold_await(&writers.reading, WORLD_TIMEOUT_MS);
+        assert_int_equal(writers.next.answered, 0);
+        hold_release(&writers.writing);
+        world_steps(&writers.world, between % 5);
         sim_disconnect(writers.a.port, between % 3 ? SIM_RESET : SIM_SILENT, 700);
-        run_for(&writers, SCENE_TIMEOUT_MS);
+        run_for(&writers, WORLD_TIMEOUT_MS);
         assert_int_equal(writers.writing.released, 1);
         end(&writers);
     }
@@ -92,30 +92,30 @@ static void nobody_reads_beside_a_writer(void **state)
         struct writers writers;
 
         begin_downgrading(&writers, between, state);
-        acquire_release(&writers.writing);
+        hold_release(&writers.writing);
         sim_disconnect(writers.a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
-        for (unsigned i = 0; i < SCENE_TIMEOUT_MS; i++) {
-            scene_run_for(&writers.scene, 1);
-            assert_false(acquire_holds(&writers.reading) && acquire_holds(&writers.next));
+        for (unsigned i = 0; i < WORLD_TIMEOUT_MS; i++) {
+            world_run_for(&writers.world, 1);
+            assert_false(hold_holds(&writers.reading) && hold_holds(&writers.next));
         }
-        assert_true(acquire_holds(&writers.reading) || acquire_holds(&writers.next));
-        if (acquire_holds(&writers.next)) {
-            acquire_give_back(&writers.next);
-            acquire_await(&writers.reading, 3000);
+        assert_true(hold_holds(&writers.reading) || hold_holds(&writers.next));
+        if (hold_holds(&writers.next)) {
+            hold_give_back(&writers.next);
+            hold_await(&writers.reading, 3000);
         }
-        acquire_give_back(&writers.reading);
-        acquire_finish(&writers.next, 3000);
-        acquire_finish(&writers.later, 3000);
-        scene_end(&writers.scene);
+        hold_give_back(&writers.reading);
+        hold_finish(&writers.next, 3000);
+        hold_finish(&writers.later, 3000);
+        world_end(&writers.world);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(nobody_comes_in_between),
-        SCENE_TEST(nor_in_an_interruption),
-        SCENE_TEST(nobody_reads_beside_a_writer),
+        WORLD_TEST(nobody_comes_in_between),
+        WORLD_TEST(nor_in_an_interruption),
+        WORLD_TEST(nobody_reads_beside_a_writer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,8 @@
 static void begin(struct writers *writers, uint64_t seed, void *const *state)
 {
     writers_begin(writers, seed, state);
-    scene_run_for(&writers->scene, 500);
-    assert_int_equal(writers->next.acquired, 0);
+    world_run_for(&writers->world, 500);
+    assert_int_equal(writers->next.answered, 0);
 }
 
 static bool both_hold(const struct writers *writers)
@@ -22,7 +22,7 @@ static bool both_hold(const struct writers *writers)
 static void run_for(struct writers *writers, uint64_t ms)
 {
     for (uint64_t i = 0; i < ms; i++) {
-        scene_run_for(&writers->scene, 1);
+        world_run_for(&writers->world, 1);
         assert_false(both_hold(writers));
     }
 }
@@ -30,16 +30,16 @@ static void run_for(struct writers *writers, uint64_t ms)
 /* B writes, never beside A's reading. */
 static void end(struct writers *writers)
 {
-    if (acquire_holds(&writers->reading)) {
-        assert_int_equal(writers->next.acquired, 0);
-        acquire_give_back(&writers->reading);
+    if (hold_holds(&writers->reading)) {
+        assert_int_equal(writers->next.answered, 0);
+        hold_give_back(&writers->reading);
     }
-    acquire_await(&writers->next, 3000);
+    hold_await(&writers->next, 3000);
     run_for(writers, 500);
-    assert_false(acquire_holds(&writers->reading));
-    acquire_give_back(&writers->next);
-    acquire_finish(&writers->reading, SCENE_TIMEOUT_MS);
-    scene_end(&writers->scene);
+    assert_false(hold_holds(&writers->reading));
+    hold_give_back(&writers->next);
+    hold_finish(&writers->reading, WORLD_TIMEOUT_MS);
+    world_end(&writers->world);
 }
 
 /* The session is ended by the servers, and A, which has not heard of it, asks for the
@@ -52,13 +52,13 @@ static void its_session_is_gone(void **state)
         begin(&writers, steps, state);
         process_expire(&writers.a);
         int64_t session = sim_session_id(writers.a.port);
-        scene_steps(&writers.scene, steps);
+        world_steps(&writers.world, steps);
         writers_downgrade(&writers);
-        acquire_await(&writers.next, 3000);
+        hold_await(&writers.next, 3000);
         run_for(&writers, 3000);
         assert_int_equal(writers.writing.lost, 1);
         assert_true(sim_session_id(writers.a.port) != session);
-        if (writers.reading.acquired) { /* it began before the loss was known */
+        if (writers.reading.answered) { /* it began before the loss was known */
             assert_int_equal(writers.reading.status, UVZK_EEXPIRED);
         }
         end(&writers);
@@ -73,13 +73,13 @@ static void its_znode_is_deleted(void **state)
         struct writers writers;
 
         begin(&writers, steps, state);
-        assert_int_equal(sim_delete_by_hand(writers.scene.sim, writers.writing.path), 0);
-        scene_steps(&writers.scene, steps);
+        assert_int_equal(sim_delete_by_hand(writers.world.sim, writers.writing.path), 0);
+        world_steps(&writers.world, steps);
         writers_downgrade(&writers);
-        acquire_await(&writers.next, 1000);
+        hold_await(&writers.next, 1000);
         run_for(&writers, 500);
         assert_int_equal(writers.writing.lost, 1);
-        assert_int_equal(writers.reading.acquired, 0);
+        assert_int_equal(writers.reading.answered, 0);
         end(&writers);
     }
 }
@@ -93,11 +93,11 @@ static void its_znode_is_deleted_meanwhile(void **state)
 
         begin(&writers, steps, state);
         writers_downgrade(&writers);
-        scene_steps(&writers.scene, steps);
-        assert_int_equal(sim_delete_by_hand(writers.scene.sim, writers.writing.path), 0);
+        world_steps(&writers.world, steps);
+        assert_int_equal(sim_delete_by_hand(writers.world.sim, writers.writing.path), 0);
         run_for(&writers, 3000);
         assert_int_equal(writers.writing.lost, 1);
-        assert_true(acquire_holds(&writers.reading) != acquire_holds(&writers.next));
+        assert_true(hold_holds(&writers.reading) != hold_holds(&writers.next));
         end(&writers);
     }
 }
@@ -110,13 +110,13 @@ static void its_hold_has_run_out(void **state)
         struct writers writers;
 
         begin(&writers, seed, state);
-        sim_disconnect(writers.a.port, SIM_SILENT, 3 * SCENE_TIMEOUT_MS / 2);
-        run_for(&writers, seed * SCENE_TIMEOUT_MS / 7);
+        sim_disconnect(writers.a.port, SIM_SILENT, 3 * WORLD_TIMEOUT_MS / 2);
+        run_for(&writers, seed * WORLD_TIMEOUT_MS / 7);
         writers_downgrade(&writers);
-        acquire_await(&writers.next, 2 * SCENE_TIMEOUT_MS);
+        hold_await(&writers.next, 2 * WORLD_TIMEOUT_MS);
         assert_int_equal(writers.writing.lost, 1);
-        run_for(&writers, 2 * SCENE_TIMEOUT_MS);
-        assert_false(acquire_holds(&writers.reading));
+        run_for(&writers, 2 * WORLD_TIMEOUT_MS);
+        assert_false(hold_holds(&writers.reading));
         end(&writers);
     }
 }
@@ -124,10 +124,10 @@ static void its_hold_has_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(its_session_is_gone),
-        SCENE_TEST(its_znode_is_deleted),
-        SCENE_TEST(its_znode_is_deleted_meanwhile),
-        SCENE_TEST(its_hold_has_run_out),
+        WORLD_TEST(its_session_is_gone),
+        WORLD_TEST(its_znode_is_deleted),
+        WORLD_TEST(its_znode_is_deleted_meanwhile),
+        WORLD_TEST(its_hold_has_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

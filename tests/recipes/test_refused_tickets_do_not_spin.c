@@ -1,7 +1,7 @@
 /* An ACL that gives contenders no READ: the multi that makes leases checks the ticket, and
  * is refused for good. It was sent again at once, five thousand times a second, and the
  * acquire was never answered. */
-#include "acquire.h"
+#include "world.h"
 
 #include <string.h>
 
@@ -9,10 +9,10 @@
 #define MANY 5U
 
 struct client {
-    struct scene scene;
+    struct world world;
     struct process a;
     uvzk_semaphore_t semaphore;
-    struct acquire bids[MANY];
+    struct hold bids[MANY];
 };
 
 static const char *unreadable; /* what the paths have of those without READ */
@@ -34,10 +34,10 @@ static void begin(struct client *client, void *const *state)
     uvzk_client_options_t options;
 
     memset(client, 0, sizeof(*client));
-    scene_begin(&client->scene, 1, state);
+    world_begin(&client->world, 1, state);
     process_options(&options);
     options.acl_cb = provide;
-    process_begin(&client->a, &client->scene, "a", &options);
+    process_begin(&client->a, &client->world, "a", &options);
     assert_int_equal(
         uvzk_semaphore_init(&client->a.client, &client->semaphore, PATH, 3, NULL), 0);
     assert_true(process_await_connected(&client->a, 1000));
@@ -50,18 +50,18 @@ static void each_is_told(void **state)
     unreadable = "/_c_";
     begin(&client, state);
     for (unsigned i = 0; i < MANY; i++) {
-        acquire_begin(&client.bids[i], &client.a, &client.semaphore, 1 + i % 2,
+        hold_begin_on(&client.bids[i], &client.a, &client.semaphore, 1 + i % 2,
                       UVZK_WAIT_FOREVER);
     }
-    scene_run_for(&client.scene, 5000);
+    world_run_for(&client.world, 5000);
     for (unsigned i = 0; i < MANY; i++) {
-        assert_int_equal(client.bids[i].acquired, 1);
+        assert_int_equal(client.bids[i].answered, 1);
         assert_int_equal(client.bids[i].status, UVZK_ENOAUTH);
     }
     assert_true(sim_submitted(client.a.port) < 100);
-    assert_int_equal(sim_children(client.scene.sim, PATH "/locks", NULL, 0), 0);
-    assert_int_equal(sim_children(client.scene.sim, PATH "/leases", NULL, 0), 0);
-    scene_end(&client.scene);
+    assert_int_equal(world_children(&client.world, PATH "/locks"), 0);
+    assert_int_equal(world_children(&client.world, PATH "/leases"), 0);
+    world_end(&client.world);
 }
 
 /* Only the leases may not be read: the delete of a ticket that has a lease handed on checks
@@ -69,29 +69,29 @@ static void each_is_told(void **state)
 static void leases_are_not_checked_in_vain(void **state)
 {
     static struct client client;
-    struct acquire *first = &client.bids[0], *next = &client.bids[1];
+    struct hold *first = &client.bids[0], *next = &client.bids[1];
 
     unreadable = "-lease-";
     begin(&client, state);
-    acquire_take(first, &client.a, &client.semaphore, 2);
-    acquire_begin(next, &client.a, &client.semaphore, 2, UVZK_WAIT_FOREVER);
-    scene_run_for(&client.scene, 500);
-    acquire_release(first);
-    acquire_await(next, 1000);
-    scene_run_for(&client.scene, 1000);
+    hold_take_on(first, &client.a, &client.semaphore, 2);
+    hold_begin_on(next, &client.a, &client.semaphore, 2, UVZK_WAIT_FOREVER);
+    world_run_for(&client.world, 500);
+    hold_release(first);
+    hold_await(next, 1000);
+    world_run_for(&client.world, 1000);
     assert_true(uvzk_hold_is_valid(&next->request));
-    assert_int_equal(sim_children(client.scene.sim, PATH "/locks", NULL, 0), 0);
+    assert_int_equal(world_children(&client.world, PATH "/locks"), 0);
     assert_true(sim_submitted(client.a.port) < 40);
-    acquire_give_back(next);
-    assert_int_equal(sim_children(client.scene.sim, PATH "/leases", NULL, 0), 0);
-    scene_end(&client.scene);
+    hold_give_back(next);
+    assert_int_equal(world_children(&client.world, PATH "/leases"), 0);
+    world_end(&client.world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCENE_TEST(each_is_told),
-        SCENE_TEST(leases_are_not_checked_in_vain),
+        WORLD_TEST(each_is_told),
+        WORLD_TEST(leases_are_not_checked_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,18 @@
 #ifndef UVZK_WRITERS_H
 #define UVZK_WRITERS_H
 
-#include "acquire.h"
+#include "world.h"
 
 #define WRITERS_PATH "/rw"
 
 struct writers {
-    struct scene scene;
+    struct world world;
     struct process a, b;
     uvzk_rwlock_t of_a, of_b;
-    struct acquire writing; /* A's write lock */
-    struct acquire reading; /* A's read lock, once it is asked for */
-    struct acquire next;    /* B's write lock */
-    struct acquire later;   /* the test's own */
+    struct hold writing; /* A's write lock */
+    struct hold reading; /* A's read lock, once it is asked for */
+    struct hold next;    /* B's write lock */
+    struct hold later;   /* the test's own */
 };
 
 /* state: as for scene_begin. */

@@ -9,16 +9,16 @@ void writers_begin(struct writers *writers, uint64_t seed, void *const *state)
     struct process *a = &writers->a, *b = &writers->b;
 
     memset(writers, 0, sizeof(*writers));
-    scene_begin_two(&writers->scene, seed, state, a, b);
+    world_begin_two(&writers->world, seed, state, a, b);
     assert_int_equal(uvzk_rwlock_init(&a->client, &writers->of_a, WRITERS_PATH), 0);
     assert_int_equal(uvzk_rwlock_init(&b->client, &writers->of_b, WRITERS_PATH), 0);
-    acquire_begin_for(&writers->writing, a, &writers->of_a.write, &owner);
-    acquire_await(&writers->writing, 1000);
+    hold_begin_on_for(&writers->writing, a, &writers->of_a.write, &owner);
+    hold_await(&writers->writing, 1000);
     assert_true(process_await_connected(b, 1000));
-    acquire_begin_for(&writers->next, b, &writers->of_b.write, NULL);
+    hold_begin_on_for(&writers->next, b, &writers->of_b.write, NULL);
 }
 
 void writers_downgrade(struct writers *writers)
 {
-    acquire_begin_for(&writers->reading, &writers->a, &writers->of_a.read, &owner);
+    hold_begin_on_for(&writers->reading, &writers->a, &writers->of_a.read, &owner);
 }
