@@ -224,6 +224,31 @@ void hold_await(struct hold *hold, uint64_t ms)
     hold_await_status(hold, ms, 0);
 }
 
+void hold_await_lost(struct hold *hold, uint64_t ms, int reason)
+{
+    expect(hold, world_await(hold->process->world, &hold->lost, ms), "it is not lost");
+    assert_int_equal(hold->reason, reason);
+}
+
+void hold_await_released(struct hold *hold, uint64_t ms, int status)
+{
+    expect(hold, world_await(hold->process->world, &hold->released, ms),
+           "it is not released");
+    assert_int_equal(hold->release_status, status);
+}
+
+struct hold *hold_await_first(struct hold *one, struct hold *other, uint64_t ms)
+{
+    struct world *world = one->process->world;
+
+    while (ms-- > 0 && hold_pending(one) && hold_pending(other)) {
+        (void)world_await(world, &one->answered, 1);
+    }
+    struct hold *first = hold_pending(one) ? other : one;
+    hold_await(first, 0);
+    return first;
+}
+
 void hold_release(struct hold *hold)
 {
     hold->releasing = true;
@@ -238,8 +263,13 @@ void hold_cancel(struct hold *hold)
 void hold_give_back(struct hold *hold)
 {
     hold_release(hold);
-    assert_true(world_await(hold->process->world, &hold->released, WORLD_TIMEOUT_MS));
-    assert_int_equal(hold->release_status, 0);
+    hold_await_released(hold, WORLD_TIMEOUT_MS, 0);
+}
+
+void hold_take_turn(struct hold *hold, uint64_t ms)
+{
+    hold_await(hold, ms);
+    hold_give_back(hold);
 }
 
 void hold_finish(struct hold *hold, uint64_t ms)
@@ -254,4 +284,11 @@ void hold_finish(struct hold *hold, uint64_t ms)
         assert_true(world_await(hold->process->world, &hold->released, ms));
     }
     assert_null(hold->request.impl);
+}
+
+void hold_never_told(uvzk_hold_t *request, int status)
+{
+    (void)request;
+    (void)status;
+    fail_msg("a refused call is answered");
 }

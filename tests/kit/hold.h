@@ -65,16 +65,26 @@ void hold_take_on(struct hold *hold, struct process *process, uvzk_lock_t *lock,
 /* Waits for the answer; asserts that it comes within so many ms and is this one; 0. */
 void hold_await_status(struct hold *hold, uint64_t ms, int status);
 void hold_await(struct hold *hold, uint64_t ms);
+/* For the loss, of this reason; for the outcome of the release, this one. */
+void hold_await_lost(struct hold *hold, uint64_t ms, int reason);
+void hold_await_released(struct hold *hold, uint64_t ms, int status);
+/* Until one of the two is answered, which it returns: granted. */
+struct hold *hold_await_first(struct hold *one, struct hold *other, uint64_t ms);
 
 void hold_release(struct hold *hold);
 void hold_cancel(struct hold *hold);
 /* Releases, and waits for the outcome, which must be 0. */
 void hold_give_back(struct hold *hold);
+/* Waits for the grant, and gives it back. */
+void hold_take_turn(struct hold *hold, uint64_t ms);
 /* Whatever has become of it: waits for the answer, and gives back what was granted. */
 void hold_finish(struct hold *hold, uint64_t ms);
 
 bool hold_pending(const struct hold *hold); /* accepted, and not answered */
 bool hold_holds(const struct hold *hold);   /* granted, and not over */
 bool hold_over(const struct hold *hold);    /* told everything, or never accepted */
+
+/* The callback of a call that is refused. */
+void hold_never_told(uvzk_hold_t *request, int status);
 
 #endif

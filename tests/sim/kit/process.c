@@ -68,6 +68,26 @@ int process_drive(struct process *process, const uvzk_lock_driver_t *driver)
     return uvzk_driver_lock_init(&process->client, &process->mutex, WORLD_PATH, driver);
 }
 
+void process_make_rwlock(struct process *process, const char *path)
+{
+    assert_int_equal(uvzk_rwlock_init(&process->client, &process->rwlock, path), 0);
+}
+
+void process_make_semaphore(struct process *process, const char *path, uint32_t leases)
+{
+    assert_int_equal(
+        uvzk_semaphore_init(&process->client, &process->semaphore, path, leases, NULL),
+        0);
+}
+
+void process_take_turn(struct process *process)
+{
+    struct hold hold;
+
+    hold_take(&hold, process);
+    hold_give_back(&hold);
+}
+
 static void on_closed(uvzk_client_t *client)
 {
     struct process *process = client->data;
@@ -160,4 +180,24 @@ void process_lose_reply(struct process *process)
 void process_spoil_reply(struct process *process)
 {
     sim_spoil_reply(process->port);
+}
+
+void process_reset(struct process *process)
+{
+    sim_disconnect(process->port, SIM_RESET, process->world->outage_ms);
+}
+
+void process_silence(struct process *process)
+{
+    sim_disconnect(process->port, SIM_SILENT, process->world->outage_ms);
+}
+
+void process_lose_servers(struct process *process)
+{
+    sim_restart(process->world->sim, process->world->outage_ms);
+}
+
+void process_lose_leader(struct process *process)
+{
+    sim_follower_cut(process->port, process->world->outage_ms);
 }

@@ -21,7 +21,9 @@ struct process {
     const char *name;        /* as the trace has it; borrowed */
     struct uvzk__port *port; /* NULL once closed */
     uvzk_client_t client;
-    uvzk_mutex_t mutex; /* of WORLD_PATH */
+    uvzk_mutex_t mutex;   /* of WORLD_PATH */
+    uvzk_rwlock_t rwlock; /* this one and the next if it makes them, as below */
+    uvzk_semaphore_t semaphore;
     uvzk_client_state_t states[PROCESS_STATES];
     uint64_t state_ms[PROCESS_STATES];
     size_t state_count;
@@ -44,6 +46,9 @@ void process_begin(struct process *process, struct world *world, const char *nam
 /* Its mutex, yet unused, becomes a lock with this driver, of the same path. What
  * uvzk_driver_lock_init says. */
 int process_drive(struct process *process, const uvzk_lock_driver_t *driver);
+/* Its other locks, of a path each; so many leases. */
+void process_make_rwlock(struct process *process, const char *path);
+void process_make_semaphore(struct process *process, const char *path, uint32_t leases);
 void process_close(struct process *process);
 void process_close_mutex(struct process *process);
 
@@ -56,12 +61,20 @@ bool process_was_told(const struct process *process, size_t from,
 uint64_t process_contenders(const struct process *process);
 uint64_t process_watches(const struct process *process);
 
+/* It takes its mutex and gives it back: nothing is in its way. */
+void process_take_turn(struct process *process);
+
 /* What may befall it. An operator ends its session; and, each to be put into a table of
- * troubles: nothing, or one loss on its connection (sim.h). */
+ * troubles: nothing, or one loss on its connection (sim.h); or it is cut off for the
+ * world's outage_ms, at once or in silence, with all the others, or with a follower. */
 void process_expire(struct process *process);
 void process_in_peace(struct process *process);
 void process_lose_request(struct process *process);
 void process_lose_reply(struct process *process);
 void process_spoil_reply(struct process *process);
+void process_reset(struct process *process);
+void process_silence(struct process *process);
+void process_lose_servers(struct process *process);
+void process_lose_leader(struct process *process);
 
 #endif

@@ -171,6 +171,14 @@ void world_begin_two(struct world *world, uint64_t seed, void *const *state,
     process_begin(b, world, "b", NULL);
 }
 
+void world_begin_ready(struct world *world, uint64_t seed, void *const *state,
+                       struct process *a, struct process *b)
+{
+    world_begin_two(world, seed, state, a, b);
+    assert_true(process_await_connected(a, 1000));
+    assert_true(process_await_connected(b, 1000));
+}
+
 void world_begin_held(struct world *world, uint64_t seed, void *const *state,
                       struct process *a, struct hold *held)
 {

@@ -45,8 +45,9 @@ struct world {
     int grants, ends;   /* of holds, so far */
     struct hold first;  /* of world_make_directory */
     /* The test's to set: */
-    bool meddled;     /* somebody deleted a holder's znode: no lock survives that */
-    const char *what; /* printed when the test fails; may be NULL */
+    bool meddled;       /* somebody deleted a holder's znode: no lock survives that */
+    uint64_t outage_ms; /* of those that are cut off by process_reset() and the like */
+    const char *what;   /* printed when the test fails; may be NULL */
     void (*each_ms)(struct world *); /* called when a ms has passed; may be NULL */
     void *data;                      /* the test's own */
 };
@@ -73,6 +74,9 @@ void world_begin_one(struct world *world, uint64_t seed, void *const *state,
                      struct process *a);
 void world_begin_two(struct world *world, uint64_t seed, void *const *state,
                      struct process *a, struct process *b);
+/* The two, connected. */
+void world_begin_ready(struct world *world, uint64_t seed, void *const *state,
+                       struct process *a, struct process *b);
 void world_begin_held(struct world *world, uint64_t seed, void *const *state,
                       struct process *a, struct hold *held);
 void world_begin_queued(struct world *world, uint64_t seed, void *const *state,
