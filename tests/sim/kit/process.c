@@ -129,6 +129,14 @@ bool process_await_connected(struct process *process, uint64_t ms)
     return process_connected(process);
 }
 
+void process_await_line(struct process *process, size_t from, const char *text,
+                        uint64_t ms)
+{
+    if (!world_await_line(process->world, from, process->name, text, ms)) {
+        world_fail(process->world, "%s: no line \"%s\"", process->name, text);
+    }
+}
+
 bool process_was_told(const struct process *process, size_t from,
                       uvzk_client_state_t state)
 {

@@ -54,6 +54,9 @@ void process_close_mutex(struct process *process);
 
 bool process_connected(const struct process *process);
 bool process_await_connected(struct process *process, uint64_t ms);
+/* Waits for such a line about it at or after `from`, which must come within ms. */
+void process_await_line(struct process *process, size_t from, const char *text,
+                        uint64_t ms);
 /* Whether it was told of this state, since the states counted `from`. */
 bool process_was_told(const struct process *process, size_t from,
                       uvzk_client_state_t state);

@@ -489,13 +489,20 @@ void world_delete(struct world *world, const struct world_path *path)
     }
 }
 
-void world_delete_child(struct world *world, const char *parent, size_t index)
+struct world_path world_child(const struct world *world, const char *parent, size_t index)
 {
     const char *names[8];
     struct world_path path;
 
     assert_true(index < 8 && sim_children(world->sim, parent, names, 8) > index);
     (void)snprintf(path.text, sizeof(path.text), "%s/%s", parent, names[index]);
+    return path;
+}
+
+void world_delete_child(struct world *world, const char *parent, size_t index)
+{
+    struct world_path path = world_child(world, parent, index);
+
     world_delete(world, &path);
 }
 

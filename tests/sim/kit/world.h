@@ -143,6 +143,8 @@ struct world_path world_foreigner(struct world *world, const char *directory,
 /* Deletes it, or another znode; nothing if there is none. */
 void world_delete(struct world *world, const struct world_path *path);
 /* The child that was made as the one with this index, and still stands. */
+struct world_path world_child(const struct world *world, const char *parent,
+                              size_t index);
 void world_delete_child(struct world *world, const char *parent, size_t index);
 /* Children of WORLD_PATH, and of another one. */
 size_t world_queue_length(const struct world *world);
