@@ -30,12 +30,11 @@ static bool remove_directory(struct world *world, bool parents)
     return removed;
 }
 
-static void lose_races(struct world *world, const struct hold *hold, unsigned races,
-                       bool parents)
+static void lose_races(struct world *world, const struct hold *hold, bool parents)
 {
-    while (races > 0) {
+    for (unsigned races = 0; races < RACES;) {
         assert_int_equal(hold->answered, 0);
-        races -= remove_directory(world, parents);
+        races += remove_directory(world, parents);
         world_steps(world, 1);
     }
 }
@@ -51,11 +50,10 @@ static void the_race_is_run_until_it_is_won(void **state)
         for (size_t i = 0; i < 3; i++) {
             hold_begin(&holds[i], &a, UVZK_WAIT_FOREVER);
         }
-        lose_races(&world, &holds[0], RACES, seed % 2 == 0);
+        lose_races(&world, &holds[0], seed % 2 == 0);
         uint64_t lost_ms = world_now(&world);
         for (size_t i = 0; i < 3; i++) {
-            hold_await(&holds[i], 1000);
-            hold_give_back(&holds[i]);
+            hold_take_turn(&holds[i], 1000);
         }
         assert_true(holds[0].answered_ms - lost_ms < 500);
         world_end(&world);
@@ -69,19 +67,15 @@ static void the_servers_own_removal(void **state)
     for (uint64_t steps = 0; steps < 16; steps++) {
         struct world world;
         struct process a;
-        struct hold first, second;
+        struct hold second;
 
         begin(&world, &a, steps, state);
-        hold_take(&first, &a);
-        hold_give_back(&first);
+        world_make_directory(&world, &a);
         hold_begin(&second, &a, 1500);
-        for (uint64_t i = 0; i < steps; i++) {
-            world_steps(&world, 1);
-        }
+        world_steps(&world, steps);
         sim_check_containers(world.sim);
-        hold_await(&second, 1000);
-        assert_true(second.token > first.token);
-        hold_give_back(&second);
+        hold_take_turn(&second, 1000);
+        assert_true(second.token > world.first.token);
         world_end(&world);
     }
 }
@@ -114,23 +108,19 @@ static void two_processes_in_the_race(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct world world;
         struct process a, b;
-        struct hold holds[2];
+        struct hold of_a, of_b;
 
         begin(&world, &a, seed, state);
         process_begin(&b, &world, "b", NULL);
-        hold_begin(&holds[0], &a, UVZK_WAIT_FOREVER);
-        hold_begin(&holds[1], &b, UVZK_WAIT_FOREVER);
-        lose_races(&world, &holds[0], RACES, seed % 2 == 0);
-        for (unsigned i = 0; i < 1000 && holds[0].answered + holds[1].answered < 1; i++) {
-            world_run_for(&world, 1);
-        }
-        size_t first = holds[0].answered == 1 ? 0 : 1;
-        assert_int_equal(holds[first].status, 0);
+        hold_begin(&of_a, &a, UVZK_WAIT_FOREVER);
+        hold_begin(&of_b, &b, UVZK_WAIT_FOREVER);
+        lose_races(&world, &of_a, seed % 2 == 0);
+        struct hold *first = hold_await_first(&of_a, &of_b, 1000);
+        struct hold *second = first == &of_a ? &of_b : &of_a;
         world_run_for(&world, 500);
-        assert_int_equal(holds[1 - first].answered, 0);
-        hold_give_back(&holds[first]);
-        hold_await(&holds[1 - first], 1000);
-        hold_give_back(&holds[1 - first]);
+        assert_int_equal(second->answered, 0);
+        hold_give_back(first);
+        hold_take_turn(second, 1000);
         world_end(&world);
     }
 }

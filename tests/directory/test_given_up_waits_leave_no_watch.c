@@ -28,7 +28,7 @@ static void check(void *const *state, uint64_t seed, enum end end, uint64_t step
     if (end == CANCEL) {
         hold_cancel(&waits);
     } else if (end == CLOSE_MUTEX) {
-        assert_int_equal(uvzk_lock_close(&b.mutex, NULL), 0);
+        process_close_mutex(&b);
     }
     assert_true(world_await(&world, &waits.answered, 500));
     assert_true(waits.status < 0);
@@ -74,8 +74,7 @@ static void they_do_not_add_up(void **state)
         assert_in_range(sim_watch_count(world.sim), 1, usual);
         assert_int_equal(stays.answered, 0);
         hold_give_back(&held);
-        hold_await(&stays, 1000);
-        hold_give_back(&stays);
+        hold_take_turn(&stays, 1000);
         assert_int_equal(sim_watch_count(world.sim), 0);
         world_end(&world);
     }
@@ -94,8 +93,7 @@ static void no_watch_on_what_is_gone(void **state)
             world_begin_queued(&world, seed, state, &a, &held, &b, &next);
             world_steps(&world, steps);
             hold_give_back(&held);
-            hold_await(&next, 3000);
-            hold_give_back(&next);
+            hold_take_turn(&next, 3000);
             world_run_for(&world, 200);
             assert_int_equal(sim_watch_count(world.sim), 0);
             assert_int_equal(sim_armed(a.port) + sim_armed(b.port), 0);

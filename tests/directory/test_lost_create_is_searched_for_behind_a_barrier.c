@@ -1,6 +1,7 @@
 /* CURATOR-498 and the protected create it led to: after a create whose reply was lost
  * the children are searched for the znode, but on a server that may lag behind it,
- * or whose leader has been replaced. It is not found, a second one is made, and the first blocks the queue for ever. */
+ * or whose leader has been replaced. It is not found, a second one is made, and the first
+ * blocks the queue for ever. */
 #include "world.h"
 
 #include <stdio.h>
@@ -12,92 +13,86 @@
 
 enum loss { LOSE_REPLY, LOSE_REQUEST, LOSSES };
 
-/* A claim whose create comes to no answer, and what it does then. */
-struct search {
-    struct world world;
-    struct process a;
-    struct hold hold;
-    size_t from; /* the line behind that loss */
-};
+/* Of A, whose create comes to no answer. */
+static struct world world;
+static struct process a;
+static struct hold hold;
+static size_t lost; /* the line behind that loss */
 
-static void begin(struct search *search, uint64_t seed, void *const *state,
-                  enum loss loss)
+static void begin(uint64_t seed, void *const *state, enum loss loss)
 {
-    struct world *world = &search->world;
-
-    world_begin_one(world, seed, state, &search->a);
-    world_make_directory(world, &search->a);
-    size_t from = world->line_count;
+    world_begin_one(&world, seed, state, &a);
+    world_make_directory(&world, &a);
+    size_t from = world.line_count;
     if (loss == LOSE_REPLY) {
-        sim_lose_reply(search->a.port);
+        sim_lose_reply(a.port);
     } else {
-        sim_lose_request(search->a.port);
+        sim_lose_request(a.port);
     }
-    hold_begin(&search->hold, &search->a, UVZK_WAIT_FOREVER);
-    assert_true(world_await_line(world, from, "a",
-                                 loss == LOSE_REPLY ? "loses the reply of create"
-                                                    : "loses the request create",
-                                 1000));
-    search->from = world->line_count;
+    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
+    process_await_line(&a, from,
+                       loss == LOSE_REPLY ? "loses the reply of create"
+                                          : "loses the request create",
+                       1000);
+    lost = world.line_count;
 }
 
-/* The lock was granted, and nothing else of the claim is in the queue. */
-static void end(struct search *search)
+/* The lock was granted, and nothing else of A is in the queue. */
+static void end(void)
 {
-    hold_give_back(&search->hold);
-    assert_int_equal(world_queue_length(&search->world), 0);
-    world_end(&search->world);
+    hold_give_back(&hold);
+    assert_int_equal(world_queue_length(&world), 0);
+    world_end(&world);
 }
 
 /* On the wire: the barrier is answered before the search is asked, and neither a new
  * create nor any other listing comes before both. */
-static void check_barrier_precedes_search(const struct world *world, size_t from)
+static void check_barrier_precedes_search(size_t from)
 {
-    size_t connected = world_line(world, from, "a", "CONNECTED");
-    size_t barrier = world_line(world, connected, "a", BARRIER);
-    size_t open = world_line(world, connected, "a", "multi -> ok");
-    size_t asked = world_line(world, connected, "a", "children " WORLD_PATH);
-    size_t search = world_line(world, connected, "a", SEARCH);
+    size_t connected = world_line(&world, from, "a", "CONNECTED");
+    size_t barrier = world_line(&world, connected, "a", BARRIER);
+    size_t open = world_line(&world, connected, "a", "multi -> ok");
+    size_t asked = world_line(&world, connected, "a", "children " WORLD_PATH);
+    size_t search = world_line(&world, connected, "a", SEARCH);
 
     assert_true(connected < barrier && barrier < open && open < asked && asked < search);
-    assert_true(world_line(world, connected, "a", "create " WORLD_PATH) > search);
-    assert_true(world_line(world, connected, "--", "a is told OK") > search);
+    assert_true(world_line(&world, connected, "a", "create " WORLD_PATH) > search);
+    assert_true(world_line(&world, connected, "--", "a is told OK") > search);
+}
+
+static void check_made_since_the_loss(size_t count)
+{
+    assert_int_equal(world_znodes_made(&world, lost, "a"), count);
 }
 
 static void the_barrier_comes_first(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (enum loss loss = 0; loss < LOSSES; loss++) {
-            struct search search;
-
-            begin(&search, seed, state, loss);
-            hold_await(&search.hold, 2000);
-            check_barrier_precedes_search(&search.world, search.from);
+            begin(seed, state, loss);
+            hold_await(&hold, 2000);
+            check_barrier_precedes_search(lost);
             /* Found, it is the znode; not found, exactly one more is made. */
-            assert_int_equal(world_znodes_made(&search.world, search.from, "a"),
-                             loss == LOSE_REQUEST);
-            assert_int_equal(world_queue_length(&search.world), 1);
-            assert_true(sim_exists(search.world.sim, search.hold.path));
-            end(&search);
+            check_made_since_the_loss(loss == LOSE_REQUEST);
+            assert_int_equal(world_queue_length(&world), 1);
+            end();
         }
     }
 }
 
-/* So it does when the claim was given up meanwhile, and there is only to clean up. */
+/* So it does when the lock was given up meanwhile, and there is only to clean up. */
 static void the_clean_up_searches_behind_a_barrier_too(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (enum loss loss = 0; loss < LOSSES; loss++) {
-            struct search search;
-
-            begin(&search, seed, state, loss);
-            hold_cancel(&search.hold);
-            hold_await_status(&search.hold, 100, UV_ECANCELED);
-            world_run_for(&search.world, 1000);
-            check_barrier_precedes_search(&search.world, search.from);
-            assert_int_equal(world_znodes_made(&search.world, search.from, "a"), 0);
-            assert_int_equal(world_queue_length(&search.world), 0);
-            world_end(&search.world);
+            begin(seed, state, loss);
+            hold_cancel(&hold);
+            hold_await_status(&hold, 100, UV_ECANCELED);
+            world_run_for(&world, 1000);
+            check_barrier_precedes_search(lost);
+            check_made_since_the_loss(0);
+            assert_int_equal(world_queue_length(&world), 0);
+            world_end(&world);
         }
     }
 }
@@ -108,24 +103,19 @@ static void a_lonely_follower_decides_nothing(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (enum loss loss = 0; loss < LOSSES; loss++) {
-            struct search search;
-
-            begin(&search, seed, state, loss);
-            assert_true(
-                world_await_line(&search.world, search.from, "a", "CONNECTED", 1000));
-            sim_follower_cut(search.a.port, 2000);
-            size_t cut = search.world.line_count;
-            assert_true(
-                world_await_line(&search.world, cut, "a", "its follower hangs up", 3000));
-            assert_int_equal(search.hold.answered, 0);
-            assert_true(world_line(&search.world, cut, "a", "create ") == WORLD_NOWHERE);
-            assert_true(world_line(&search.world, cut, "a", SEARCH) == WORLD_NOWHERE);
-            cut = search.world.line_count;
-            hold_await(&search.hold, 2000);
-            check_barrier_precedes_search(&search.world, cut);
-            assert_int_equal(world_znodes_made(&search.world, search.from, "a"),
-                             loss == LOSE_REQUEST);
-            end(&search);
+            begin(seed, state, loss);
+            process_await_line(&a, lost, "CONNECTED", 1000);
+            sim_follower_cut(a.port, 2000);
+            size_t cut = world.line_count;
+            process_await_line(&a, cut, "its follower hangs up", 3000);
+            assert_int_equal(hold.answered, 0);
+            assert_true(world_line(&world, cut, "a", "create ") == WORLD_NOWHERE);
+            assert_true(world_line(&world, cut, "a", SEARCH) == WORLD_NOWHERE);
+            cut = world.line_count;
+            hold_await(&hold, 2000);
+            check_barrier_precedes_search(cut);
+            check_made_since_the_loss(loss == LOSE_REQUEST);
+            end();
         }
     }
 }
@@ -139,23 +129,20 @@ static void the_search_is_repeated(void **state)
                                           "loses the reply of multi"};
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct search search;
-
-        begin(&search, seed, state, (enum loss)(seed % LOSSES));
-        size_t from = search.from;
+        begin(seed, state, (enum loss)(seed % LOSSES));
+        size_t from = lost;
         for (size_t i = 0; i < sizeof(victims) / sizeof(victims[0]); i++) {
             if (i == 1) { /* the barrier may pass */
-                assert_true(world_await_line(&search.world, from, "a", BARRIER, 1000));
+                process_await_line(&a, from, BARRIER, 1000);
             }
-            sim_lose_reply(search.a.port);
-            assert_true(world_await_line(&search.world, from, "a", victims[i], 1000));
-            from = search.world.line_count;
+            sim_lose_reply(a.port);
+            process_await_line(&a, from, victims[i], 1000);
+            from = world.line_count;
         }
-        assert_true(world_await(&search.world, &search.hold.answered, 2000));
-        check_barrier_precedes_search(&search.world, from);
-        assert_int_equal(world_znodes_made(&search.world, search.from, "a"),
-                         seed % LOSSES);
-        end(&search);
+        hold_await(&hold, 2000);
+        check_barrier_precedes_search(from);
+        check_made_since_the_loss(seed % LOSSES);
+        end();
     }
 }
 
@@ -163,17 +150,13 @@ static void the_search_is_repeated(void **state)
 static void a_refused_barrier_does_not_count(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct search search;
-
-        begin(&search, seed, state, LOSE_REPLY);
-        sim_refuse(search.world.sim, UVZK__RPC_MULTI, UVZK_ENOAUTH, 2);
-        hold_await(&search.hold, 2000);
-        assert_int_equal(world_count(&search.world, search.from, "a", "multi -> ENOAUTH"),
-                         2);
-        check_barrier_precedes_search(
-            &search.world, world_line(&search.world, search.from, "a", "CONNECTED"));
-        assert_int_equal(world_znodes_made(&search.world, search.from, "a"), 0);
-        end(&search);
+        begin(seed, state, LOSE_REPLY);
+        sim_refuse(world.sim, UVZK__RPC_MULTI, UVZK_ENOAUTH, 2);
+        hold_await(&hold, 2000);
+        assert_int_equal(world_count(&world, lost, "a", "multi -> ENOAUTH"), 2);
+        check_barrier_precedes_search(world_line(&world, lost, "a", "CONNECTED"));
+        check_made_since_the_loss(0);
+        end();
     }
 }
 
@@ -182,20 +165,17 @@ static void a_refused_barrier_does_not_count(void **state)
 static void a_barrier_of_before_does_not_count(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct search search;
-        struct world *world = &search.world;
-
-        begin(&search, seed, state, LOSE_REPLY);
-        assert_true(world_await_line(world, search.from, "a", "CONNECTED", 1000));
-        assert_int_equal(sim_outstanding(search.a.port), 1); /* the barrier */
-        size_t again = world->line_count;
-        sim_repeat_connected(search.a.port);
-        hold_await(&search.hold, 2000);
-        size_t asked = world_line(world, again, "a", "children " WORLD_PATH);
-        size_t old = world_line(world, again, "a", "multi -> ok");
+        begin(seed, state, LOSE_REPLY);
+        process_await_line(&a, lost, "CONNECTED", 1000);
+        assert_int_equal(sim_outstanding(a.port), 1); /* the barrier */
+        size_t again = world.line_count;
+        sim_repeat_connected(a.port);
+        hold_await(&hold, 2000);
+        size_t asked = world_line(&world, again, "a", "children " WORLD_PATH);
+        size_t old = world_line(&world, again, "a", "multi -> ok");
         assert_true(old < asked &&
-                    world_line(world, old + 1, "a", "multi -> ok") < asked);
-        end(&search);
+                    world_line(&world, old + 1, "a", "multi -> ok") < asked);
+        end();
     }
 }
 
@@ -203,26 +183,25 @@ static void a_barrier_of_before_does_not_count(void **state)
 static void the_owner_is_compared(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct search search;
-        char prefix[128], foreign[256];
+        char prefix[128];
+        struct world_path foreign;
 
-        begin(&search, seed, state, LOSE_REQUEST);
-        const char *line = search.world.lines[search.from - 1];
-        for (size_t i = search.from; strstr(line, "create " WORLD_PATH "/_c_") == NULL;
-             i--) {
-            line = search.world.lines[i - 1];
+        begin(seed, state, LOSE_REQUEST);
+        const char *line = world.lines[lost - 1];
+        for (size_t i = lost; strstr(line, "create " WORLD_PATH "/_c_") == NULL; i--) {
+            line = world.lines[i - 1];
         }
         assert_int_equal(sscanf(strstr(line, WORLD_PATH), "%127s", prefix), 1);
         const char *made =
-            sim_create_by_hand(search.world.sim, prefix, UVZK__EPHEMERAL_SEQUENTIAL);
+            sim_create_by_hand(world.sim, prefix, UVZK__EPHEMERAL_SEQUENTIAL);
         assert_non_null(made);
-        (void)snprintf(foreign, sizeof(foreign), "%s", made);
-        world_run_for(&search.world, 3000);
-        assert_int_equal(search.hold.answered, 0);
-        assert_int_equal(world_queue_length(&search.world), 2);
-        assert_int_equal(sim_delete_by_hand(search.world.sim, foreign), 0);
-        hold_await(&search.hold, 1000);
-        end(&search);
+        (void)snprintf(foreign.text, sizeof(foreign.text), "%s", made);
+        world_run_for(&world, 3000);
+        assert_int_equal(hold.answered, 0);
+        assert_int_equal(world_queue_length(&world), 2);
+        world_delete(&world, &foreign);
+        hold_await(&hold, 1000);
+        end();
     }
 }
 

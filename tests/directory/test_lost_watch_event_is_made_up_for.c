@@ -7,9 +7,6 @@
  */
 #include "world.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "drivers.h"
 
 #define SEEDS 4U
@@ -17,102 +14,95 @@
 /* A quarter later than a session timeout, and some round trips. */
 #define AGAIN_MS (WORLD_TIMEOUT_MS + WORLD_TIMEOUT_MS / 4 + 300U)
 
-struct pair {
-    struct world world;
-    struct process a, b;
-    struct hold holds, waits;
-};
+static struct world world;
+static struct process a, b;
+static struct hold holds, waits;
 
-static void begin(struct pair *pair, uint64_t seed, void *const *state)
+/* A has this lock and B waits for its own, the same one. */
+static void begin_waiting(uvzk_lock_t *of_a, uvzk_lock_t *of_b, uint32_t leases)
 {
-    memset(pair, 0, sizeof(*pair));
-    world_begin_two(&pair->world, seed, state, &pair->a, &pair->b);
+    hold_take_on(&holds, &a, of_a, leases);
+    hold_begin_on(&waits, &b, of_b, leases, UVZK_WAIT_FOREVER);
+    world_run_for(&world, SETTLED_MS);
+    assert_int_equal(waits.answered, 0);
 }
 
-/* A has this lock and B waits for its own, the same one. A lets go, and B's next events
- * are lost. */
-static void check_served(struct pair *pair, uvzk_lock_t *of_a, uvzk_lock_t *of_b,
-                         uint32_t leases)
+/* A lets go, and B's next events are lost. */
+static void check_served(uvzk_lock_t *of_a, uvzk_lock_t *of_b, uint32_t leases)
 {
-    hold_take_on(&pair->holds, &pair->a, of_a, leases);
-    hold_begin_on(&pair->waits, &pair->b, of_b, leases, UVZK_WAIT_FOREVER);
-    world_run_for(&pair->world, SETTLED_MS);
-    assert_int_equal(pair->waits.answered, 0);
-    sim_lose_events(pair->b.port, 1000);
-    hold_give_back(&pair->holds);
-    world_run_for(&pair->world, SETTLED_MS);
-    assert_int_equal(pair->waits.answered, 0); /* it was lost indeed */
-    hold_await(&pair->waits, AGAIN_MS);
-    sim_lose_events(pair->b.port, 0);
-    hold_give_back(&pair->waits);
-    world_end(&pair->world);
+    begin_waiting(of_a, of_b, leases);
+    sim_lose_events(b.port, 1000);
+    hold_give_back(&holds);
+    world_run_for(&world, SETTLED_MS);
+    assert_int_equal(waits.answered, 0); /* it was lost indeed */
+    hold_await(&waits, AGAIN_MS);
+    sim_lose_events(b.port, 0);
+    hold_give_back(&waits);
+    world_end(&world);
 }
 
 static void of_a_mutex(void **state)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct pair pair;
-
-        begin(&pair, seed, state);
-        check_served(&pair, &pair.a.mutex, &pair.b.mutex, 1);
+        world_begin_two(&world, seed, state, &a, &b);
+        check_served(&a.mutex, &b.mutex, 1);
     }
 }
 
-enum half { READS, WRITES };
-
-static void check_halves(void *const *state, enum half first, enum half second)
+static void begin_halves(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        uvzk_rwlock_t of_a = {.read = {0}}, of_b = {.read = {0}};
-        struct pair pair;
-
-        begin(&pair, seed, state);
-        assert_int_equal(uvzk_rwlock_init(&pair.a.client, &of_a, "/rw"), 0);
-        assert_int_equal(uvzk_rwlock_init(&pair.b.client, &of_b, "/rw"), 0);
-        check_served(&pair, first == READS ? &of_a.read : &of_a.write,
-                     second == READS ? &of_b.read : &of_b.write, 1);
-    }
+    world_begin_two(&world, seed, state, &a, &b);
+    process_make_rwlock(&a, "/rw");
+    process_make_rwlock(&b, "/rw");
 }
 
 static void of_a_reader_behind_a_writer(void **state)
 {
-    check_halves(state, WRITES, READS);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        begin_halves(seed, state);
+        check_served(&a.rwlock.write, &b.rwlock.read, 1);
+    }
 }
 
 static void of_a_writer_behind_a_reader(void **state)
 {
-    check_halves(state, READS, WRITES);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        begin_halves(seed, state);
+        check_served(&a.rwlock.read, &b.rwlock.write, 1);
+    }
 }
 
 /* The watch is on the leases, all of which A has, and not on a ticket. */
 static void of_a_semaphore(void **state)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        uvzk_semaphore_t of_a = {0}, of_b = {0};
-        struct pair pair;
-
-        begin(&pair, seed, state);
-        assert_int_equal(uvzk_semaphore_init(&pair.a.client, &of_a, "/s", 3, NULL), 0);
-        assert_int_equal(uvzk_semaphore_init(&pair.b.client, &of_b, "/s", 3, NULL), 0);
-        check_served(&pair, &of_a, &of_b, 2);
+        world_begin_two(&world, seed, state, &a, &b);
+        process_make_semaphore(&a, "/s", 3);
+        process_make_semaphore(&b, "/s", 3);
+        check_served(&a.semaphore, &b.semaphore, 2);
     }
+}
+
+static void begin_driven(uint64_t seed, void *const *state,
+                         const uvzk_lock_driver_t *driver)
+{
+    world_begin_two(&world, seed, state, &a, &b);
+    assert_int_equal(process_drive(&a, driver), 0);
+    assert_int_equal(process_drive(&b, driver), 0);
 }
 
 static void of_lock_drivers(void **state)
 {
     for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
         uvzk_lock_driver_t driver;
-        struct pair pair;
 
         if (seed % 2 == 0) {
             exclusive_driver(&driver);
         } else {
             n_leases_driver(&driver, 1);
         }
-        begin(&pair, seed, state);
-        process_drive(&pair.a, &driver);
-        process_drive(&pair.b, &driver);
-        check_served(&pair, &pair.a.mutex, &pair.b.mutex, 1);
+        begin_driven(seed, state, &driver);
+        check_served(&a.mutex, &b.mutex, 1);
     }
 }
 
@@ -135,26 +125,20 @@ static void of_a_change_that_a_driver_waits_for(void **state)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         uvzk_lock_driver_t driver;
-        struct pair pair;
 
-        begin(&pair, seed, state);
         n_leases_driver(&driver, 1);
         driver.gets_the_lock = counts_asks;
-        process_drive(&pair.a, &driver);
-        process_drive(&pair.b, &driver);
-        hold_take_on(&pair.holds, &pair.a, &pair.a.mutex, 1);
-        hold_begin_on(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
-        world_run_for(&pair.world, SETTLED_MS);
+        begin_driven(seed, state, &driver);
+        begin_waiting(&a.mutex, &b.mutex, 1);
         changed_asked = 0;
-        sim_lose_events(pair.b.port, 1);
-        assert_int_equal(sim_set_by_hand(pair.world.sim, pair.holds.path, "x", 1), 0);
-        world_run_for(&pair.world, SETTLED_MS);
+        sim_lose_events(b.port, 1);
+        assert_int_equal(sim_set_by_hand(world.sim, holds.path, "x", 1), 0);
+        world_run_for(&world, SETTLED_MS);
         assert_int_equal(changed_asked, 0);
-        assert_true(world_await(&pair.world, &changed_asked, AGAIN_MS));
-        hold_give_back(&pair.holds);
-        hold_await(&pair.waits, 1000);
-        hold_give_back(&pair.waits);
-        world_end(&pair.world);
+        assert_true(world_await(&world, &changed_asked, AGAIN_MS));
+        hold_give_back(&holds);
+        hold_take_turn(&waits, 1000);
+        world_end(&world);
     }
 }
 
@@ -165,28 +149,41 @@ static void on_revoked(uvzk_hold_t *request)
     hold->revoked++;
 }
 
-/* A plea, to who holds. */
+/* A holds, and may be asked to let go. */
+static void begin_revocable(uint64_t seed, void *const *state)
+{
+    uvzk_acquire_options_t options;
+
+    world_begin_two(&world, seed, state, &a, &b);
+    uvzk_acquire_options_init(&options);
+    options.revoke_cb = on_revoked;
+    assert_int_equal(hold_ask(&holds, &a, NULL, &options), 0);
+    hold_await(&holds, 1000);
+    world_run_for(&world, SETTLED_MS);
+}
+
+static void write_plea(void)
+{
+    assert_int_equal(sim_set_by_hand(world.sim, holds.path, "__REVOKE__", 10), 0);
+}
+
+static void check_heard(uint64_t ms)
+{
+    assert_true(world_await(&world, &holds.revoked, ms));
+    assert_true(hold_holds(&holds));
+    hold_give_back(&holds);
+    world_end(&world);
+}
+
 static void of_a_revocation(void **state)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        uvzk_acquire_options_t options;
-        struct pair pair;
-
-        begin(&pair, seed, state);
-        uvzk_acquire_options_init(&options);
-        options.revoke_cb = on_revoked;
-        assert_int_equal(hold_ask(&pair.holds, &pair.a, &pair.a.mutex, &options), 0);
-        hold_await(&pair.holds, 1000);
-        world_run_for(&pair.world, SETTLED_MS);
-        sim_lose_events(pair.a.port, 1);
-        assert_int_equal(
-            sim_set_by_hand(pair.world.sim, pair.holds.path, "__REVOKE__", 10), 0);
-        world_run_for(&pair.world, SETTLED_MS);
-        assert_int_equal(pair.holds.revoked, 0);
-        assert_true(world_await(&pair.world, &pair.holds.revoked, AGAIN_MS));
-        assert_true(hold_holds(&pair.holds));
-        hold_give_back(&pair.holds);
-        world_end(&pair.world);
+        begin_revocable(seed, state);
+        sim_lose_events(a.port, 1);
+        write_plea();
+        world_run_for(&world, SETTLED_MS);
+        assert_int_equal(holds.revoked, 0);
+        check_heard(AGAIN_MS);
     }
 }
 
@@ -194,35 +191,23 @@ static void of_a_revocation(void **state)
 static void of_a_revocation_that_may_not_be_read(void **state)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        uvzk_acquire_options_t options;
-        struct pair pair;
-
-        begin(&pair, seed, state);
-        uvzk_acquire_options_init(&options);
-        options.revoke_cb = on_revoked;
-        assert_int_equal(hold_ask(&pair.holds, &pair.a, &pair.a.mutex, &options), 0);
-        hold_await(&pair.holds, 1000);
-        world_run_for(&pair.world, SETTLED_MS);
-        sim_refuse(pair.world.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 3);
-        assert_int_equal(
-            sim_set_by_hand(pair.world.sim, pair.holds.path, "__REVOKE__", 10), 0);
-        assert_true(world_await(&pair.world, &pair.holds.revoked, 4 * AGAIN_MS));
-        assert_true(hold_holds(&pair.holds));
-        hold_give_back(&pair.holds);
-        world_end(&pair.world);
+        begin_revocable(seed, state);
+        sim_refuse(world.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 3);
+        write_plea();
+        check_heard(4 * AGAIN_MS);
     }
 }
 
 /* Of the second in line, while its guard does not hear of it. */
-static void delete_unheard(struct pair *pair, char *path, size_t size)
+static struct world_path delete_unheard(void)
 {
-    const char *names[2];
+    struct world_path path = world_child(&world, WORLD_PATH, 1);
 
-    assert_int_equal(sim_children(pair->world.sim, WORLD_PATH, names, 2), 2);
-    (void)snprintf(path, size, WORLD_PATH "/%s", names[1]);
-    sim_lose_events(pair->b.port, 1);
-    assert_int_equal(sim_delete_by_hand(pair->world.sim, path), 0);
-    sim_lose_events(pair->b.port, 0);
+    assert_int_equal(world_queue_length(&world), 2);
+    sim_lose_events(b.port, 1);
+    world_delete(&world, &path);
+    sim_lose_events(b.port, 0);
+    return path;
 }
 
 /* Silence is not believed for longer than that: B's znode is deleted by hand after a
@@ -233,24 +218,21 @@ static void of_the_guard_on_ones_own_znode(void **state)
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         uvzk_mutex_t another = {0};
         struct hold other;
-        struct pair pair;
-        char path[128];
 
-        begin(&pair, seed, state);
-        assert_int_equal(uvzk_mutex_init(&pair.b.client, &another, "/another"), 0);
-        hold_take_on(&other, &pair.b, &another, 1);
-        hold_take_on(&pair.holds, &pair.a, &pair.a.mutex, 1);
-        hold_begin_on(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
-        world_run_for(&pair.world, WORLD_TIMEOUT_MS + SETTLED_MS);
-        delete_unheard(&pair, path, sizeof(path));
-        hold_give_back(&pair.holds);
-        hold_await(&pair.waits, 1000); /* by another znode */
-        assert_string_not_equal(pair.waits.path, path);
-        world_run_for(&pair.world, SETTLED_MS);
-        assert_true(hold_holds(&pair.waits));
-        hold_give_back(&pair.waits);
+        world_begin_two(&world, seed, state, &a, &b);
+        assert_int_equal(uvzk_mutex_init(&b.client, &another, "/another"), 0);
+        hold_take_on(&other, &b, &another, 1);
+        begin_waiting(&a.mutex, &b.mutex, 1);
+        world_run_for(&world, WORLD_TIMEOUT_MS);
+        struct world_path path = delete_unheard();
+        hold_give_back(&holds);
+        hold_await(&waits, 1000); /* by another znode */
+        assert_string_not_equal(waits.path, path.text);
+        world_run_for(&world, SETTLED_MS);
+        assert_true(hold_holds(&waits));
+        hold_give_back(&waits);
         hold_give_back(&other);
-        world_end(&pair.world);
+        world_end(&world);
     }
 }
 
@@ -259,49 +241,36 @@ static void of_the_guard_on_ones_own_znode(void **state)
 static void no_guard_is_left_on_what_is_gone(void **state)
 {
     for (uint64_t seed = 1; seed < 2 * SEEDS; seed += 2) { /* it asks for its place */
-        uvzk_acquire_options_t options;
         struct hold later;
-        struct pair pair;
-        char path[128];
 
-        begin(&pair, seed, state);
-        uvzk_acquire_options_init(&options);
-        hold_take_on(&pair.holds, &pair.a, &pair.a.mutex, 1);
-        hold_begin_on(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
-        world_run_for(&pair.world, SETTLED_MS);
-        assert_int_equal(sim_armed(pair.b.port), 2);
-        delete_unheard(&pair, path, sizeof(path));
-        assert_int_equal(hold_ask(&later, &pair.b, &pair.b.mutex, &options), 0);
-        world_run_for(&pair.world, SETTLED_MS);
-        assert_int_equal(world_queue_length(&pair.world), 3);
-        assert_int_equal(sim_armed(pair.b.port), 2); /* for who is first now */
-        hold_give_back(&pair.holds);
-        hold_await(&later, 1000);
-        hold_give_back(&later);
-        hold_await(&pair.waits, 1000);
-        hold_give_back(&pair.waits);
-        world_end(&pair.world);
+        world_begin_two(&world, seed, state, &a, &b);
+        begin_waiting(&a.mutex, &b.mutex, 1);
+        assert_int_equal(sim_armed(b.port), 2);
+        (void)delete_unheard();
+        hold_begin(&later, &b, UVZK_WAIT_FOREVER);
+        world_run_for(&world, SETTLED_MS);
+        assert_int_equal(world_queue_length(&world), 3);
+        assert_int_equal(sim_armed(b.port), 2); /* for who is first now */
+        hold_give_back(&holds);
+        hold_take_turn(&later, 1000);
+        hold_take_turn(&waits, 1000);
+        world_end(&world);
     }
 }
 
 /* While nothing is lost it costs hardly anything: two requests, now and then. */
 static void it_is_slow(void **state)
 {
-    struct pair pair;
-
-    begin(&pair, 1, state);
-    hold_take_on(&pair.holds, &pair.a, &pair.a.mutex, 1);
-    hold_begin_on(&pair.waits, &pair.b, &pair.b.mutex, 1, UVZK_WAIT_FOREVER);
-    world_run_for(&pair.world, SETTLED_MS);
-    size_t from = pair.world.line_count;
-    world_run_for(&pair.world, 10 * WORLD_TIMEOUT_MS);
-    assert_in_range(world_count(&pair.world, from, "b", "get"), 8 * 2, 13 * 2);
-    assert_int_equal(world_count(&pair.world, from, "b", "getChildren"), 0);
-    assert_int_equal(sim_armed(pair.b.port), 2);
-    hold_give_back(&pair.holds);
-    hold_await(&pair.waits, 1000);
-    hold_give_back(&pair.waits);
-    world_end(&pair.world);
+    world_begin_two(&world, 1, state, &a, &b);
+    begin_waiting(&a.mutex, &b.mutex, 1);
+    size_t from = world.line_count;
+    world_run_for(&world, 10 * WORLD_TIMEOUT_MS);
+    assert_in_range(world_count(&world, from, "b", "get"), 8 * 2, 13 * 2);
+    assert_int_equal(world_count(&world, from, "b", "getChildren"), 0);
+    assert_int_equal(sim_armed(b.port), 2);
+    hold_give_back(&holds);
+    hold_take_turn(&waits, 1000);
+    world_end(&world);
 }
 
 int main(void)

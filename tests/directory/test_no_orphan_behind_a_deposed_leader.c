@@ -4,8 +4,6 @@
  * else, for as long as the session lives. */
 #include "world.h"
 
-#include <string.h>
-
 #define SEEDS 32U
 #define OLD_LEADER 0
 #define OTHER 1
@@ -14,63 +12,52 @@
 
 /* A's create is done in the new epoch and its reply lost; A has given up, and comes to the
  * old leader. */
-struct orphan {
-    struct world world;
-    struct process a, b;
-    struct hold hold;
-};
+static struct world world;
+static struct process a, b;
 
-static void begin(struct orphan *orphan, uint64_t seed, void *const *state)
+static void begin(uint64_t seed, void *const *state)
 {
-    struct world *world = &orphan->world;
-
-    memset(orphan, 0, sizeof(*orphan));
-    world_begin_servers(world, seed, state, 3);
-    process_begin(&orphan->a, world, "a", NULL);
-    sim_connect_to(orphan->a.port, OTHER);
-    world_make_directory(world, &orphan->a);
-    size_t from = world->line_count;
-    assert_true(sim_depose(world->sim, 0, ELECTION_MS, DEPOSED_MS));
-    assert_true(world_await_line(world, from, "a", "CONNECTED", 2000));
+    world_begin_servers(&world, seed, state, 3);
+    process_begin(&a, &world, "a", NULL);
+    sim_connect_to(a.port, OTHER);
+    world_make_directory(&world, &a);
+    size_t from = world.line_count;
+    assert_true(sim_depose(world.sim, 0, ELECTION_MS, DEPOSED_MS));
+    process_await_line(&a, from, "CONNECTED", 2000);
 }
 
 /* It is asked for at once, or when whatever the client sends first has been answered. */
-static void lose_create(struct orphan *orphan)
+static void lose_create(void)
 {
-    struct world *world = &orphan->world;
+    struct hold hold;
 
-    hold_begin(&orphan->hold, &orphan->a, UVZK_WAIT_FOREVER);
-    while (world_queue_length(world) == 0) {
-        world_steps(world, 1);
+    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
+    while (world_queue_length(&world) == 0) {
+        world_steps(&world, 1);
     }
-    sim_connect_to(orphan->a.port, OLD_LEADER);
-    sim_disconnect(orphan->a.port, SIM_RESET, 0);
-    world_steps(world, 1);
-    hold_cancel(&orphan->hold);
-    hold_await_status(&orphan->hold, 1000, UV_ECANCELED);
+    sim_connect_to(a.port, OLD_LEADER);
+    sim_disconnect(a.port, SIM_RESET, 0);
+    world_steps(&world, 1);
+    hold_cancel(&hold);
+    hold_await_status(&hold, 1000, UV_ECANCELED);
 }
 
-static void end(struct orphan *orphan)
+static void end(void)
 {
-    struct hold next;
-
-    sim_connect_to(orphan->a.port, -1);
-    world_run_for(&orphan->world, 2 * DEPOSED_MS);
-    assert_int_equal(world_queue_length(&orphan->world), 0);
-    process_begin(&orphan->b, &orphan->world, "b", NULL);
-    hold_take(&next, &orphan->b);
-    hold_give_back(&next);
-    world_end(&orphan->world);
+    sim_connect_to(a.port, -1);
+    world_run_for(&world, 2 * DEPOSED_MS);
+    assert_int_equal(world_queue_length(&world), 0);
+    process_begin(&b, &world, "b", NULL);
+    process_take_turn(&b);
+    world_end(&world);
 }
 
 static void it_is_looked_for_where_a_quorum_answers(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        static struct orphan orphan;
-
-        begin(&orphan, seed, state);
-        lose_create(&orphan);
-        end(&orphan);
+        begin(seed, state);
+        lose_create();
+        end();
     }
 }
 

@@ -3,19 +3,11 @@
 #include "world.h"
 
 #define SEEDS 6U
-
-static void reset(struct process *process)
-{
-    sim_disconnect(process->port, SIM_RESET, 2000);
-}
-
-static void silence(struct process *process)
-{
-    sim_disconnect(process->port, SIM_SILENT, 2000);
-}
+#define OUTAGE_MS 2000U
 
 static void (*const troubles[])(struct process *) = {
-    process_lose_request, process_lose_reply, process_spoil_reply, reset, silence};
+    process_lose_request, process_lose_reply, process_spoil_reply, process_reset,
+    process_silence};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
 enum end { CANCEL, DEADLINE, TRY_ONCE, CLOSE_MUTEX, ENDS };
@@ -36,9 +28,10 @@ static void check(void *const *state, uint64_t seed, enum end end, size_t troubl
 {
     struct world world;
     struct process a, b;
-    struct hold hold, next;
+    struct hold hold;
 
     world_begin_two(&world, seed, state, &a, &b);
+    world.outage_ms = OUTAGE_MS;
     world_note(&world, "end %d, trouble %zu, steps %d", (int)end, trouble, (int)steps);
     world_make_directory(&world, &b);
     assert_true(process_await_connected(&a, 1000));
@@ -53,16 +46,15 @@ static void check(void *const *state, uint64_t seed, enum end end, size_t troubl
     if (end == CANCEL && hold.answered == 0) {
         hold_cancel(&hold);
     } else if (end == CLOSE_MUTEX) {
-        assert_int_equal(uvzk_lock_close(&a.mutex, NULL), 0);
+        process_close_mutex(&a);
     }
     assert_true(world_await(&world, &hold.answered, 5000));
-    if (hold.status == 0 && hold.lost == 0) {
+    if (hold_holds(&hold)) {
         hold_release(&hold);
     }
     check_gone(&world, &a, 0);
     assert_true(sim_session_id(a.port) == session);
-    hold_take(&next, &b);
-    hold_give_back(&next);
+    process_take_turn(&b);
     world_end(&world);
 }
 

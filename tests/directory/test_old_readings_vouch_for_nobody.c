@@ -4,9 +4,6 @@
  * and the news of that node's end, and looks at what has come of them only then. */
 #include "world.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define PATH "/rw"
 #define STALL_MS 300U
 
@@ -16,176 +13,157 @@
 #define SEED_STEP 6U
 #define SEEDS 40U
 
-struct stage {
-    struct world world;
-    struct process a, b;
-    uvzk_rwlock_t of_a, of_b;
-    struct hold writing, first, second, third;
-    struct hold before, held, waits, other, last;
-};
+static struct world world;
+static struct process a, b;
+static struct hold before, writing, held, first, second, third, waits, other, last;
 
 /* A has asked for a listing, which is executed while its loop is busy. */
-static void stall_with_a_listing(struct stage *stage, size_t from)
+static void stall_with_a_listing(size_t from)
 {
-    assert_true(world_await_line(&stage->world, from, "a", "children", 500));
-    sim_stall(stage->a.port, STALL_MS);
-    world_run_for(&stage->world, 50);
+    process_await_line(&a, from, "children", 500);
+    sim_stall(a.port, STALL_MS);
+    world_run_for(&world, 50);
 }
 
 /* B writes, two of A wait to read, and a third one comes. */
 static void a_reader_behind_a_foreign_writer(uint64_t seed, void *const *state)
 {
-    struct stage stage;
-
-    memset(&stage, 0, sizeof(stage));
-    world_begin_two(&stage.world, seed, state, &stage.a, &stage.b);
-    assert_int_equal(uvzk_rwlock_init(&stage.a.client, &stage.of_a, PATH), 0);
-    assert_int_equal(uvzk_rwlock_init(&stage.b.client, &stage.of_b, PATH), 0);
-    hold_begin_on_for(&stage.writing, &stage.b, &stage.of_b.write, NULL);
-    hold_await(&stage.writing, 1000);
-    hold_begin_on_for(&stage.first, &stage.a, &stage.of_a.read, NULL);
-    hold_begin_on_for(&stage.second, &stage.a, &stage.of_a.read, NULL);
-    world_run_for(&stage.world, 500);
-    size_t from = stage.world.line_count;
-    hold_begin_on_for(&stage.third, &stage.a, &stage.of_a.read, NULL);
-    stall_with_a_listing(&stage, from);
-    world_delete_child(&stage.world, PATH, 2); /* the second one's */
-    hold_release(&stage.writing);
-    hold_await(&stage.first, 1000);
-    hold_await(&stage.second, 3000); /* on a znode that stands */
-    hold_await(&stage.third, 1000);
-    hold_give_back(&stage.first);
-    hold_give_back(&stage.second);
-    hold_give_back(&stage.third);
-    world_end(&stage.world);
+    world_begin_two(&world, seed, state, &a, &b);
+    process_make_rwlock(&a, PATH);
+    process_make_rwlock(&b, PATH);
+    hold_begin_on_for(&writing, &b, &b.rwlock.write, NULL);
+    hold_await(&writing, 1000);
+    hold_begin_on_for(&first, &a, &a.rwlock.read, NULL);
+    hold_begin_on_for(&second, &a, &a.rwlock.read, NULL);
+    world_run_for(&world, 500);
+    size_t from = world.line_count;
+    hold_begin_on_for(&third, &a, &a.rwlock.read, NULL);
+    stall_with_a_listing(from);
+    world_delete_child(&world, PATH, 2); /* the second one's */
+    hold_release(&writing);
+    hold_await(&first, 1000);
+    hold_await(&second, 3000); /* on a znode that stands */
+    hold_await(&third, 1000);
+    hold_give_back(&first);
+    hold_give_back(&second);
+    hold_give_back(&third);
+    world_end(&world);
 }
 
 /* A holds, B waits, with one of A before it, and another one of A comes. */
 static void a_waiter_behind_a_holder_of_ours(uint64_t seed, void *const *state)
 {
-    struct stage stage;
-
-    memset(&stage, 0, sizeof(stage));
-    world_begin_two(&stage.world, seed, state, &stage.a, &stage.b);
-    hold_take(&stage.before, &stage.b);
-    hold_begin(&stage.held, &stage.a, UVZK_WAIT_FOREVER);
-    world_run_for(&stage.world, 500);
-    hold_give_back(&stage.before);
-    hold_await(&stage.held, 500); /* with a watch on its znode */
-    hold_begin(&stage.waits, &stage.a, UVZK_WAIT_FOREVER);
-    world_run_for(&stage.world, 500);
-    hold_begin(&stage.other, &stage.b, UVZK_WAIT_FOREVER);
-    world_run_for(&stage.world, 500);
-    size_t from = stage.world.line_count;
-    hold_begin(&stage.last, &stage.a, UVZK_WAIT_FOREVER);
-    stall_with_a_listing(&stage, from);
-    world_delete_child(&stage.world, WORLD_PATH, 1);
-    world_delete_child(&stage.world, WORLD_PATH, 0);
-    stage.a.killed = true; /* it holds on until it has heard of that */
-    hold_await(&stage.other, 1000);
-    assert_true(world_await(&stage.world, &stage.held.lost, STALL_MS + 100));
-    stage.a.killed = false;
-    world_run_for(&stage.world, 500);
-    assert_int_equal(stage.waits.answered, 0);
-    assert_int_equal(stage.last.answered, 0);
-    hold_give_back(&stage.other);
-    hold_await(&stage.last, 1000);
-    hold_give_back(&stage.last);
-    hold_await(&stage.waits, 1000);
-    hold_give_back(&stage.waits);
-    world_end(&stage.world);
+    world_begin_two(&world, seed, state, &a, &b);
+    hold_take(&before, &b);
+    hold_begin(&held, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    hold_give_back(&before);
+    hold_await(&held, 500); /* with a watch on its znode */
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    hold_begin(&other, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    size_t from = world.line_count;
+    hold_begin(&last, &a, UVZK_WAIT_FOREVER);
+    stall_with_a_listing(from);
+    world_delete_child(&world, WORLD_PATH, 1);
+    world_delete_child(&world, WORLD_PATH, 0);
+    a.killed = true; /* it holds on until it has heard of that */
+    hold_await(&other, 1000);
+    assert_true(world_await(&world, &held.lost, STALL_MS + 100));
+    a.killed = false;
+    world_run_for(&world, 500);
+    assert_int_equal(waits.answered, 0);
+    assert_int_equal(last.answered, 0);
+    hold_give_back(&other);
+    hold_take_turn(&last, 1000);
+    hold_take_turn(&waits, 1000);
+    world_end(&world);
 }
 
 /* A has asked for a listing, then for the delete of what it held. The listing has been
  * executed, the delete has not, and of what they show nothing has been looked at. */
-static void stall_between(struct stage *stage, size_t from)
+static void stall_between(size_t from)
 {
-    sim_stall(stage->a.port, STALL_MS);
-    assert_true(world_await_line(&stage->world, from, "a", "server: children", 100));
-    assert_int_equal(world_count(&stage->world, from, "a", "server: delete"), 0);
+    sim_stall(a.port, STALL_MS);
+    process_await_line(&a, from, "server: children", 100);
+    assert_int_equal(world_count(&world, from, "a", "server: delete"), 0);
 }
 
 /* A lets go while its next one is on its way (tuned) or has just come (plain). */
 static void a_waiter_behind_a_delete_of_ours(uint64_t seed, void *const *state)
 {
-    struct stage stage;
-
-    memset(&stage, 0, sizeof(stage));
-    world_begin_two(&stage.world, seed, state, &stage.a, &stage.b);
-    hold_take(&stage.held, &stage.a);
-    size_t from = stage.world.line_count;
-    hold_begin(&stage.waits, &stage.a, UVZK_WAIT_FOREVER);
-    assert_true(world_await_line(&stage.world, from, "a", "children", 500));
-    hold_release(&stage.held);
-    assert_true(world_await_line(&stage.world, from, "a", "delete", 10));
-    stall_between(&stage, from);
-    world_delete_child(&stage.world, WORLD_PATH, 1);
-    hold_begin(&stage.other, &stage.b, UVZK_WAIT_FOREVER);
-    hold_await(&stage.other, STALL_MS);
-    world_run_for(&stage.world, STALL_MS + 500);
-    assert_int_equal(stage.waits.answered, 0);
-    hold_give_back(&stage.other);
-    hold_await(&stage.waits, 1000);
-    hold_give_back(&stage.waits);
-    world_end(&stage.world);
+    world_begin_two(&world, seed, state, &a, &b);
+    hold_take(&held, &a);
+    size_t from = world.line_count;
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    process_await_line(&a, from, "children", 500);
+    hold_release(&held);
+    process_await_line(&a, from, "delete", 10);
+    stall_between(from);
+    world_delete_child(&world, WORLD_PATH, 1);
+    hold_begin(&other, &b, UVZK_WAIT_FOREVER);
+    hold_await(&other, STALL_MS);
+    world_run_for(&world, STALL_MS + 500);
+    assert_int_equal(waits.answered, 0);
+    hold_give_back(&other);
+    hold_take_turn(&waits, 1000);
+    world_end(&world);
 }
 
 /* A writes, and two of it wait to read. It lets go, and the first one gives up, which is
  * the one that would have had to be seen anew. */
 static void a_reader_behind_one_that_gave_up(uint64_t seed, void *const *state)
 {
-    struct stage stage;
+    world_begin_one(&world, seed, state, &a);
+    process_make_rwlock(&a, PATH);
+    hold_begin_on_for(&writing, &a, &a.rwlock.write, &writing);
+    hold_await(&writing, 1000);
+    hold_begin_on_for(&first, &a, &a.rwlock.read, &first);
+    hold_begin_on_for(&second, &a, &a.rwlock.read, &second);
+    world_run_for(&world, 500);
+    size_t from = world.line_count;
+    hold_begin_on_for(&third, &a, &a.rwlock.read, &third);
+    process_await_line(&a, from, "children", 500);
+    hold_release(&writing);
+    process_await_line(&a, from, "delete", 10);
+    hold_cancel(&first);
+    hold_await_status(&first, 1, UV_ECANCELED);
+    stall_between(from);
+    world_delete_child(&world, PATH, 2); /* the second one's */
+    hold_await(&second, 3000);           /* on a znode that stands */
+    hold_await(&third, 1000);
+    hold_give_back(&second);
+    hold_give_back(&third);
+    world_end(&world);
+}
 
-    memset(&stage, 0, sizeof(stage));
-    world_begin_one(&stage.world, seed, state, &stage.a);
-    assert_int_equal(uvzk_rwlock_init(&stage.a.client, &stage.of_a, PATH), 0);
-    hold_begin_on_for(&stage.writing, &stage.a, &stage.of_a.write, &stage.writing);
-    hold_await(&stage.writing, 1000);
-    hold_begin_on_for(&stage.first, &stage.a, &stage.of_a.read, &stage.first);
-    hold_begin_on_for(&stage.second, &stage.a, &stage.of_a.read, &stage.second);
-    world_run_for(&stage.world, 500);
-    size_t from = stage.world.line_count;
-    hold_begin_on_for(&stage.third, &stage.a, &stage.of_a.read, &stage.third);
-    assert_true(world_await_line(&stage.world, from, "a", "children", 500));
-    hold_release(&stage.writing);
-    assert_true(world_await_line(&stage.world, from, "a", "delete", 10));
-    hold_cancel(&stage.first);
-    assert_true(world_await(&stage.world, &stage.first.answered, 1));
-    stall_between(&stage, from);
-    world_delete_child(&stage.world, PATH, 2); /* the second one's */
-    hold_await(&stage.second, 3000);           /* on a znode that stands */
-    hold_await(&stage.third, 1000);
-    hold_give_back(&stage.second);
-    hold_give_back(&stage.third);
-    world_end(&stage.world);
+/* Each of those, of many seeds. */
+static void with_all_seeds(void *const *state, void (*story)(uint64_t, void *const *))
+{
+    for (uint64_t i = 0; i < SEEDS; i++) {
+        story(SEED_FIRST + i * SEED_STEP, state);
+    }
 }
 
 static void of_a_reader_behind_a_foreign_writer(void **state)
 {
-    for (uint64_t i = 0; i < SEEDS; i++) {
-        a_reader_behind_a_foreign_writer(SEED_FIRST + i * SEED_STEP, state);
-    }
+    with_all_seeds(state, a_reader_behind_a_foreign_writer);
 }
 
 static void of_a_waiter_behind_a_holder_of_ours(void **state)
 {
-    for (uint64_t i = 0; i < SEEDS; i++) {
-        a_waiter_behind_a_holder_of_ours(SEED_FIRST + i * SEED_STEP, state);
-    }
+    with_all_seeds(state, a_waiter_behind_a_holder_of_ours);
 }
 
 static void of_a_waiter_behind_a_delete_of_ours(void **state)
 {
-    for (uint64_t i = 0; i < SEEDS; i++) {
-        a_waiter_behind_a_delete_of_ours(SEED_FIRST + i * SEED_STEP, state);
-    }
+    with_all_seeds(state, a_waiter_behind_a_delete_of_ours);
 }
 
 static void of_a_reader_behind_one_that_gave_up(void **state)
 {
-    for (uint64_t i = 0; i < SEEDS; i++) {
-        a_reader_behind_one_that_gave_up(SEED_FIRST + i * SEED_STEP, state);
-    }
+    with_all_seeds(state, a_reader_behind_one_that_gave_up);
 }
 
 int main(void)

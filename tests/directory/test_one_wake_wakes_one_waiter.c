@@ -3,8 +3,6 @@
  * release costs what one waiter needs, however many there are. */
 #include "world.h"
 
-#include <stdlib.h>
-
 #define MANY 24U
 #define SEEDS 4U
 
@@ -12,31 +10,35 @@
  * those that stood before its predecessor. */
 #define WAKE_REQUESTS 1U
 
-struct crowd {
-    struct world world;
-    struct process processes[MANY + 1];
-    struct hold holds[MANY + 1];
-};
+static struct world world;
+static struct process processes[MANY];
+static struct hold holds[MANY];
 
 /* Sessions so long that no proof or touch falls due while requests are counted. */
-static void begin_process(struct crowd *crowd, size_t i, const char *name)
+static void begin_process(size_t i, const char *name)
 {
     uvzk_client_options_t options;
 
     process_options(&options);
     options.session_timeout_ms = 600000;
-    process_begin(&crowd->processes[i], &crowd->world, name, &options);
+    process_begin(&processes[i], &world, name, &options);
 }
 
-static void ask(struct crowd *crowd, size_t i, size_t process)
+static void ask(size_t i, size_t process)
 {
-    hold_begin(&crowd->holds[i], &crowd->processes[process], UVZK_WAIT_FOREVER);
-    world_run_for(&crowd->world, 500);
+    hold_begin(&holds[i], &processes[process], UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
 }
 
-static uint64_t submitted(const struct crowd *crowd, size_t i)
+static uint64_t submitted(size_t i)
 {
-    return sim_submitted(crowd->processes[i].port);
+    return sim_submitted(processes[i].port);
+}
+
+static void hand_over(size_t i, uint64_t ms)
+{
+    hold_give_back(&holds[i]);
+    hold_await(&holds[i + 1], ms);
 }
 
 /* One process each: all but the one who releases and the one who is next are left in
@@ -47,34 +49,30 @@ static void others_are_left_in_peace(void **state)
     const size_t count = sizeof(names) / sizeof(names[0]);
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct crowd *crowd = calloc(1, sizeof(*crowd));
         uint64_t before[8];
 
-        world_begin(&crowd->world, seed, state);
+        world_begin(&world, seed, state);
         for (size_t i = 0; i < count; i++) {
-            begin_process(crowd, i, names[i]);
-            ask(crowd, i, i);
+            begin_process(i, names[i]);
+            ask(i, i);
         }
-        world_run_for(&crowd->world, 1000); /* the sessions' first touches */
+        world_run_for(&world, 1000); /* the sessions' first touches */
         for (size_t i = 0; i + 1 < count; i++) {
-            size_t from = crowd->world.line_count;
+            size_t from = world.line_count;
             for (size_t j = 0; j < count; j++) {
-                before[j] = submitted(crowd, j);
+                before[j] = submitted(j);
             }
-            assert_int_equal(crowd->holds[i].answered, 1);
-            hold_give_back(&crowd->holds[i]);
-            assert_true(world_await(&crowd->world, &crowd->holds[i + 1].answered, 100));
-            world_run_for(&crowd->world, 200);
+            hand_over(i, 100);
+            world_run_for(&world, 200);
             for (size_t j = 0; j < count; j++) {
-                uint64_t cost = submitted(crowd, j) - before[j];
+                uint64_t cost = submitted(j) - before[j];
                 assert_in_range(cost, 0, j == i ? 1 : j == i + 1 ? WAKE_REQUESTS : 0);
-                assert_int_equal(world_count(&crowd->world, from, names[j], "watch "),
+                assert_int_equal(world_count(&world, from, names[j], "watch "),
                                  j == i + 1 || (j == i && i > 0));
             }
         }
-        hold_give_back(&crowd->holds[count - 1]);
-        world_end(&crowd->world);
-        free(crowd);
+        hold_give_back(&holds[count - 1]);
+        world_end(&world);
     }
 }
 
@@ -82,30 +80,27 @@ static void others_are_left_in_peace(void **state)
  * front of many as in front of few. */
 static uint64_t drain(void *const *state, uint64_t seed, size_t count)
 {
-    struct crowd *crowd = calloc(1, sizeof(*crowd));
     uint64_t most = 0;
 
-    world_begin(&crowd->world, seed, state);
-    begin_process(crowd, 0, "a");
-    ask(crowd, 0, 0);
+    world_begin(&world, seed, state);
+    begin_process(0, "a");
+    ask(0, 0);
     for (size_t i = 1; i < count; i++) {
-        hold_begin(&crowd->holds[i], &crowd->processes[0], UVZK_WAIT_FOREVER);
+        hold_begin(&holds[i], &processes[0], UVZK_WAIT_FOREVER);
     }
-    world_run_for(&crowd->world, 1000);
+    world_run_for(&world, 1000);
     for (size_t i = 0; i + 1 < count; i++) {
-        uint64_t before = submitted(crowd, 0);
-        hold_give_back(&crowd->holds[i]);
-        assert_true(world_await(&crowd->world, &crowd->holds[i + 1].answered, 200));
-        world_run_for(&crowd->world, 500);
-        uint64_t cost = submitted(crowd, 0) - before;
+        uint64_t before = submitted(0);
+        hand_over(i, 200);
+        world_run_for(&world, 500);
+        uint64_t cost = submitted(0) - before;
         most = cost > most ? cost : most;
         for (size_t j = i + 2; j < count; j++) {
-            assert_int_equal(crowd->holds[j].answered, 0);
+            assert_int_equal(holds[j].answered, 0);
         }
     }
-    hold_give_back(&crowd->holds[count - 1]);
-    world_end(&crowd->world);
-    free(crowd);
+    hold_give_back(&holds[count - 1]);
+    world_end(&world);
     return most;
 }
 
@@ -124,28 +119,24 @@ static void the_cost_does_not_grow_with_the_crowd(void **state)
 static void giving_up_disturbs_nobody(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct crowd *crowd = calloc(1, sizeof(*crowd));
-
-        world_begin(&crowd->world, seed, state);
-        begin_process(crowd, 0, "a");
-        begin_process(crowd, 1, "b");
-        ask(crowd, 0, 0);
+        world_begin(&world, seed, state);
+        begin_process(0, "a");
+        begin_process(1, "b");
+        ask(0, 0);
         for (size_t i = 1; i <= 6; i++) {
-            ask(crowd, i, 1);
+            ask(i, 1);
         }
-        uint64_t before = submitted(crowd, 1);
-        hold_cancel(&crowd->holds[4]);
-        assert_true(world_await(&crowd->world, &crowd->holds[4].answered, 10));
-        world_run_for(&crowd->world, 500);
-        assert_int_equal(submitted(crowd, 1) - before, 1); /* its delete */
+        uint64_t before = submitted(1);
+        hold_cancel(&holds[4]);
+        hold_await_status(&holds[4], 10, UV_ECANCELED);
+        world_run_for(&world, 500);
+        assert_int_equal(submitted(1) - before, 1); /* its delete */
         for (size_t i = 0; i <= 6; i++) {
             if (i != 4) {
-                assert_true(world_await(&crowd->world, &crowd->holds[i].answered, 500));
-                hold_give_back(&crowd->holds[i]);
+                hold_take_turn(&holds[i], 500);
             }
         }
-        world_end(&crowd->world);
-        free(crowd);
+        world_end(&world);
     }
 }
 

@@ -7,26 +7,6 @@
 #define OUTAGE_MS (WORLD_TIMEOUT_MS / 2U)
 #define PROOF_MS 3000U /* until a session that was cut off is proved afresh */
 
-static void cut(struct process *process)
-{
-    sim_disconnect(process->port, SIM_RESET, OUTAGE_MS);
-}
-
-static void cut_silently(struct process *process)
-{
-    sim_disconnect(process->port, SIM_SILENT, OUTAGE_MS);
-}
-
-static void servers_down(struct process *process)
-{
-    sim_restart(process->world->sim, OUTAGE_MS);
-}
-
-static void follower(struct process *process)
-{
-    sim_follower_cut(process->port, OUTAGE_MS);
-}
-
 static void overload(struct process *process)
 {
     sim_refuse(process->world->sim, UVZK__RPC_DELETE, UVZK_ETHROTTLED, 3);
@@ -34,8 +14,8 @@ static void overload(struct process *process)
 
 /* The last one strikes the next reply, whichever: only where that is the release's. */
 static void (*const troubles[])(struct process *) = {
-    process_in_peace,   process_lose_request, process_lose_reply, cut,
-    cut_silently,       servers_down,         follower,           overload,
+    process_in_peace,   process_lose_request, process_lose_reply,  process_reset,
+    process_silence,    process_lose_servers, process_lose_leader, overload,
     process_spoil_reply};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
@@ -57,6 +37,7 @@ static void check(void *const *state, size_t trouble, uint64_t before, uint64_t 
 
     world_begin_queued(&world, before + after, state, &a, &held, &b, &other);
     held.hook = gone_when_released;
+    world.outage_ms = OUTAGE_MS;
     world_note(&world, "trouble %zu", trouble);
     world_run_for(&world, 3000);
     int64_t session = sim_session_id(a.port);
@@ -82,9 +63,8 @@ static void check(void *const *state, size_t trouble, uint64_t before, uint64_t 
     world_run_for(&world, OUTAGE_MS);
     assert_int_equal(again.answered, 0);
     hold_give_back(&other);
-    hold_await(&again, PROOF_MS);
+    hold_take_turn(&again, PROOF_MS);
     assert_true(again.token > other.token);
-    hold_give_back(&again);
     world_end(&world);
 }
 
@@ -110,6 +90,7 @@ static void the_same_process_comes_after_it(void **state)
             void *owner = seed % 2 == 0 ? &world : NULL;
 
             world_begin_one(&world, seed, state, &a);
+            world.outage_ms = OUTAGE_MS;
             hold_begin_for(&held, &a, owner, UVZK_WAIT_FOREVER);
             held.hook = gone_when_released;
             hold_await(&held, 1000);
@@ -120,20 +101,12 @@ static void the_same_process_comes_after_it(void **state)
             hold_begin_for(&again, &a, owner, UVZK_WAIT_FOREVER);
             hold_await(&again, OUTAGE_MS + PROOF_MS);
             assert_true(again.token > held.token);
-            assert_true(world_await(&world, &held.released, 500));
-            assert_int_equal(held.release_status, 0);
+            hold_await_released(&held, 500, 0);
             assert_true(uvzk_hold_is_valid(&again.request));
             hold_give_back(&again);
             world_end(&world);
         }
     }
-}
-
-static void never_told(uvzk_hold_t *hold, int status)
-{
-    (void)hold;
-    (void)status;
-    fail();
 }
 
 /* It is one state, seen from outside: nothing is held, and nothing more can be done
@@ -146,19 +119,20 @@ static void a_release_under_way_is_visible(void **state)
         struct hold held;
 
         world_begin_held(&world, seed, state, &a, &held);
-        cut(&a);
+        world.outage_ms = OUTAGE_MS;
+        process_reset(&a);
         hold_release(&held);
         for (unsigned i = 0; i < OUTAGE_MS; i += 100) {
             assert_false(uvzk_hold_is_valid(&held.request));
             assert_false(uvzk_lock_is_held(&a.mutex));
-            assert_int_equal(uvzk_hold_release(&held.request, never_told), UVZK_ENOTHELD);
+            assert_int_equal(uvzk_hold_release(&held.request, hold_never_told),
+                             UVZK_ENOTHELD);
             assert_int_equal(uvzk_hold_cancel(&held.request), UVZK_ESTATE);
             assert_int_equal(process_contenders(&a), 1);
             assert_int_equal(held.released, 0);
             world_run_for(&world, 100);
         }
-        assert_true(world_await(&world, &held.released, 1000));
-        assert_int_equal(held.release_status, 0);
+        hold_await_released(&held, 1000, 0);
         world_end(&world);
     }
 }

@@ -8,58 +8,51 @@
 /* Who was cut off is granted when its session has been proved afresh. */
 #define PROOF_MS 1000U
 
-struct wait {
-    struct world world;
-    struct process a, b;
-    struct hold held, waits;
-    int64_t session;
-};
+static struct world world;
+static struct process a, b;
+static struct hold held, waits;
+static int64_t session;
 
 /* B waits behind A, and is cut off. */
-static void begin(struct wait *wait, uint64_t seed, void *const *state)
+static void begin(uint64_t seed, void *const *state)
 {
-    world_begin_queued(&wait->world, seed, state, &wait->a, &wait->held, &wait->b,
-                       &wait->waits);
-    world_run_for(&wait->world, 500);
-    wait->session = sim_session_id(wait->b.port);
-    assert_true(sim_armed(wait->b.port) > 0);
-    sim_replace_handle(wait->b.port);
-    sim_disconnect(wait->b.port, SIM_RESET, OUTAGE_MS);
+    world_begin_queued(&world, seed, state, &a, &held, &b, &waits);
+    world_run_for(&world, 500);
+    session = sim_session_id(b.port);
+    assert_true(sim_armed(b.port) > 0);
+    sim_replace_handle(b.port);
+    sim_disconnect(b.port, SIM_RESET, OUTAGE_MS);
 }
 
-static void end(struct wait *wait)
+static void end(void)
 {
-    hold_await(&wait->waits, PROOF_MS);
-    assert_true(sim_session_id(wait->b.port) == wait->session);
-    assert_int_equal(world_znodes_made(&wait->world, 0, "b"), 1);
-    assert_true(world_count(&wait->world, 0, "b", "a new handle") == 1);
-    hold_give_back(&wait->waits);
-    world_end(&wait->world);
+    hold_await(&waits, PROOF_MS);
+    assert_true(sim_session_id(b.port) == session);
+    assert_int_equal(world_znodes_made(&world, 0, "b"), 1);
+    assert_true(world_count(&world, 0, "b", "a new handle") == 1);
+    hold_give_back(&waits);
+    world_end(&world);
 }
 
 static void released_during_the_outage(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct wait wait;
-
-        begin(&wait, seed, state);
-        world_run_for(&wait.world, 200);
-        hold_give_back(&wait.held);
-        world_run_for(&wait.world, 2 * OUTAGE_MS);
-        end(&wait);
+        begin(seed, state);
+        world_run_for(&world, 200);
+        hold_give_back(&held);
+        world_run_for(&world, 2 * OUTAGE_MS);
+        end();
     }
 }
 
 static void released_after_the_outage(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct wait wait;
-
-        begin(&wait, seed, state);
-        world_run_for(&wait.world, 2 * OUTAGE_MS);
-        assert_int_equal(wait.waits.answered, 0);
-        hold_give_back(&wait.held);
-        end(&wait);
+        begin(seed, state);
+        world_run_for(&world, 2 * OUTAGE_MS);
+        assert_int_equal(waits.answered, 0);
+        hold_give_back(&held);
+        end();
     }
 }
 
@@ -67,15 +60,11 @@ static void released_after_the_outage(void **state)
 static void released_when_it_is_back(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct wait wait;
-        size_t from;
-
-        begin(&wait, seed, state);
-        from = wait.world.line_count;
-        assert_true(world_await_line(&wait.world, from, "b", "CONNECTED", 8000));
-        world_run_for(&wait.world, 500);
-        hold_give_back(&wait.held);
-        end(&wait);
+        begin(seed, state);
+        process_await_line(&b, world.line_count, "CONNECTED", 8000);
+        world_run_for(&world, 500);
+        hold_give_back(&held);
+        end();
     }
 }
 

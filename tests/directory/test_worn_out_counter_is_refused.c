@@ -3,8 +3,6 @@
  * negative. Whoever is given such a number is refused, and leaves nothing behind. */
 #include "world.h"
 
-#include <stdio.h>
-
 #include "base/order.h"
 
 #define SEEDS 8U
@@ -50,8 +48,7 @@ static void newcomers_are_refused(void **state)
             assert_true(uvzk_hold_is_valid(&last.request));
             assert_int_equal(waiting.answered, 0);
             hold_give_back(&last);
-            hold_await(&waiting, 1000);
-            hold_give_back(&waiting);
+            hold_take_turn(&waiting, 1000);
             world_end(&world);
         }
     }
@@ -87,18 +84,17 @@ static void a_new_directory_is_good_again(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct world world;
         struct process a;
-        struct hold first, refused, again;
+        struct hold refused, again;
 
         world_begin_one(&world, seed, state, &a);
-        hold_take(&first, &a);
-        hold_give_back(&first);
+        world_make_directory(&world, &a);
         set_counter(&world, INT32_MAX);
         hold_begin(&refused, &a, UVZK_WAIT_FOREVER);
         check_refused(&world, &refused);
         sim_check_containers(world.sim);
         assert_false(sim_exists(world.sim, WORLD_PATH));
         hold_take(&again, &a);
-        assert_true(again.token > first.token);
+        assert_true(again.token > world.first.token);
         hold_give_back(&again);
         world_end(&world);
     }
@@ -107,30 +103,25 @@ static void a_new_directory_is_good_again(void **state)
 /* Two znodes with one number, whatever their names sort like: not two holders. */
 static void a_tie_is_not_broken_by_name(void **state)
 {
-    static const char *const names[] = {
-        WORLD_PATH "/_c_00000000-0000-4000-8000-000000000000-lock-%010d",
-        WORLD_PATH "/_c_ffffffff-ffff-4fff-bfff-ffffffffffff-lock-%010d"};
+    static const char *const tied[] = {
+        WORLD_PATH "/_c_00000000-0000-4000-8000-000000000000-lock-0000000077",
+        WORLD_PATH "/_c_ffffffff-ffff-4fff-bfff-ffffffffffff-lock-0000000077"};
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (size_t i = 0; i < 2; i++) {
             struct world world;
             struct process a;
             struct hold hold;
-            char name[128];
 
             world_begin_one(&world, seed, state, &a);
             world_make_directory(&world, &a);
-            set_counter(&world, 77);
-            (void)snprintf(name, sizeof(name), names[i], 77);
-            const char *tied = sim_create_by_hand(world.sim, name, UVZK__EPHEMERAL);
-            assert_non_null(tied);
+            assert_non_null(sim_create_by_hand(world.sim, tied[i], UVZK__EPHEMERAL));
             set_counter(&world, 77);
             hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
             world_run_for(&world, 2000);
             assert_int_equal(hold.answered, 0);
-            assert_int_equal(sim_delete_by_hand(world.sim, name), 0);
-            hold_await(&hold, 1000);
-            hold_give_back(&hold);
+            assert_int_equal(sim_delete_by_hand(world.sim, tied[i]), 0);
+            hold_take_turn(&hold, 1000);
             world_end(&world);
         }
     }
