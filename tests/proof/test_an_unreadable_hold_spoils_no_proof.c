@@ -8,13 +8,10 @@
 #define PATH "/rw"
 #define READERS 3U
 
-struct crowd {
-    struct world world;
-    struct process a, b;
-    uvzk_mutex_t closed;
-    uvzk_rwlock_t of_a, of_b;
-    struct hold hold, writing, readers[READERS];
-};
+static struct world world;
+static struct process a, b;
+static uvzk_mutex_t unreadable;
+static struct hold hold, writing, readers[READERS];
 
 /* Below /closed nobody may read a contender's znode. */
 static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t *count)
@@ -28,78 +25,68 @@ static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t
     return strncmp(path, "/closed/_c_", 11) == 0 ? &closed : &open;
 }
 
-static void begin(struct crowd *crowd, void *const *state)
+/* A holds what may not be read, and waits to read while B writes; B lets go. */
+static void begin(void *const *state)
 {
     uvzk_client_options_t options;
 
-    memset(crowd, 0, sizeof(*crowd));
-    world_begin(&crowd->world, 1, state);
+    world_begin(&world, 1, state);
+    process_begin(&b, &world, "b", NULL);
     process_options(&options);
-    process_begin(&crowd->b, &crowd->world, "b", &options);
     options.acl_cb = provide;
-    process_begin(&crowd->a, &crowd->world, "a", &options);
-    assert_int_equal(uvzk_mutex_init(&crowd->a.client, &crowd->closed, "/closed"), 0);
-    assert_int_equal(uvzk_rwlock_init(&crowd->a.client, &crowd->of_a, PATH), 0);
-    assert_int_equal(uvzk_rwlock_init(&crowd->b.client, &crowd->of_b, PATH), 0);
-    hold_take_on(&crowd->hold, &crowd->a, &crowd->closed, 0);
-    hold_begin_on_for(&crowd->writing, &crowd->b, &crowd->of_b.write, NULL);
-    hold_await(&crowd->writing, 1000);
+    process_begin(&a, &world, "a", &options);
+    assert_int_equal(uvzk_mutex_init(&a.client, &unreadable, "/closed"), 0);
+    process_make_rwlock(&a, PATH);
+    process_make_rwlock(&b, PATH);
+    hold_take_on(&hold, &a, &unreadable, 0);
+    hold_begin_on_for(&writing, &b, &b.rwlock.write, NULL);
+    hold_await(&writing, 1000);
     for (size_t i = 0; i < READERS; i++) {
-        hold_begin_on_for(&crowd->readers[i], &crowd->a, &crowd->of_a.read, NULL);
+        hold_begin_on_for(&readers[i], &a, &a.rwlock.read, NULL);
     }
-    world_run_for(&crowd->world, 3000);
+    world_run_for(&world, 3000);
+    hold_release(&writing);
 }
 
 static void all_readers_are_granted(void **state)
 {
-    static struct crowd crowd;
-
-    begin(&crowd, state);
-    hold_release(&crowd.writing);
+    begin(state);
     for (size_t i = 0; i < READERS; i++) {
-        hold_await(&crowd.readers[i], 1000);
+        hold_await(&readers[i], 1000);
     }
     for (size_t i = 0; i < READERS; i++) {
-        hold_give_back(&crowd.readers[i]);
+        hold_give_back(&readers[i]);
     }
-    assert_true(hold_holds(&crowd.hold));
-    hold_give_back(&crowd.hold);
-    world_end(&crowd.world);
+    assert_true(hold_holds(&hold));
+    hold_give_back(&hold);
+    world_end(&world);
 }
 
 static void a_deleted_hold_is_noticed(void **state)
 {
-    static struct crowd crowd;
-
-    begin(&crowd, state);
-    hold_release(&crowd.writing);
-    hold_await(&crowd.readers[READERS - 1], 1000);
-    assert_int_equal(sim_delete_by_hand(crowd.world.sim, crowd.readers[1].path), 0);
-    assert_true(world_await(&crowd.world, &crowd.readers[1].lost, WORLD_TIMEOUT_MS));
-    assert_int_equal(crowd.readers[1].reason, UVZK_EDELETED);
-    hold_give_back(&crowd.readers[0]);
-    hold_give_back(&crowd.readers[2]);
-    hold_give_back(&crowd.hold);
-    world_end(&crowd.world);
+    begin(state);
+    hold_await(&readers[READERS - 1], 1000);
+    assert_int_equal(sim_delete_by_hand(world.sim, readers[1].path), 0);
+    hold_await_lost(&readers[1], WORLD_TIMEOUT_MS, UVZK_EDELETED);
+    hold_give_back(&readers[0]);
+    hold_give_back(&readers[2]);
+    hold_give_back(&hold);
+    world_end(&world);
 }
 
 /* Alone it is proved, too: the session is, and no more often than others. */
 static void it_stays_valid(void **state)
 {
-    static struct crowd crowd;
-
-    begin(&crowd, state);
-    hold_release(&crowd.writing);
+    begin(state);
     for (size_t i = 0; i < READERS; i++) {
-        hold_await(&crowd.readers[i], 1000);
-        hold_give_back(&crowd.readers[i]);
+        hold_take_turn(&readers[i], 1000);
     }
-    uint64_t before = sim_submitted(crowd.a.port);
-    world_run_for(&crowd.world, 3 * WORLD_TIMEOUT_MS);
-    assert_true(hold_holds(&crowd.hold) && uvzk_hold_is_valid(&crowd.hold.request));
-    assert_true(sim_submitted(crowd.a.port) - before < 100);
-    hold_give_back(&crowd.hold);
-    world_end(&crowd.world);
+    uint64_t before = sim_submitted(a.port);
+    world_run_for(&world, 3 * WORLD_TIMEOUT_MS);
+    assert_true(hold_holds(&hold) && uvzk_hold_is_valid(&hold.request));
+    assert_true(sim_submitted(a.port) - before < 100);
+    hold_give_back(&hold);
+    world_end(&world);
 }
 
 int main(void)

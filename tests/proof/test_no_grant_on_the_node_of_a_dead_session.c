@@ -2,8 +2,6 @@
  * still there when the next session listed the queue, and counted as its own. */
 #include "world.h"
 
-#include <stdio.h>
-
 #define SEEDS 12U
 
 /* The outage that makes a client give its session up. The servers keep the session,
@@ -12,19 +10,17 @@
 
 enum moment { CREATE_KNOWN, CREATE_UNKNOWN, CREATE_KNOWN_LATE, MOMENTS };
 
-static void lose_the_servers(struct world *world, struct process *process,
-                             enum moment moment)
+static void lose_the_servers(struct process *process, enum moment moment)
 {
-    size_t from = world->line_count;
+    size_t from = process->world->line_count;
 
     if (moment == CREATE_UNKNOWN) {
         sim_lose_reply(process->port);
     } else if (moment == CREATE_KNOWN_LATE) {
         sim_delay(process->port, 500); /* its reply too */
     }
-    assert_true(world_await_line(world, from, process->name,
-                                 "server: create " WORLD_PATH "/_c_", 2000));
-    sim_restart(world->sim, OUTAGE_MS);
+    process_await_line(process, from, "server: create " WORLD_PATH "/_c_", 2000);
+    sim_restart(process->world->sim, OUTAGE_MS);
 }
 
 static void check_moment(void *const *state, uint64_t seed, enum moment moment)
@@ -32,18 +28,16 @@ static void check_moment(void *const *state, uint64_t seed, enum moment moment)
     struct world world;
     struct process a;
     struct hold old, new;
-    char old_node[256];
-    const char *name = NULL;
 
     world_begin_one(&world, seed, state, &a);
     world_make_directory(&world, &a);
     int64_t old_session = sim_session_id(a.port);
     hold_begin(&old, &a, UVZK_WAIT_FOREVER);
-    lose_the_servers(&world, &a, moment);
-    assert_int_equal(sim_children(world.sim, WORLD_PATH, &name, 1), 1);
-    (void)snprintf(old_node, sizeof(old_node), "%s/%s", WORLD_PATH, name);
+    lose_the_servers(&a, moment);
+    assert_int_equal(world_queue_length(&world), 1);
+    struct world_path old_node = world_child(&world, WORLD_PATH, 0);
 
-    /* The claim does not outlive its session, and says so. */
+    /* It does not outlive its session, and says so. */
     hold_await_status(&old, OUTAGE_MS, UVZK_EEXPIRED);
     assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
 
@@ -52,10 +46,10 @@ static void check_moment(void *const *state, uint64_t seed, enum moment moment)
     assert_true(process_await_connected(&a, OUTAGE_MS));
     assert_true(sim_session_id(a.port) != old_session);
     assert_true(sim_session_alive(world.sim, old_session));
-    assert_true(sim_exists(world.sim, old_node));
+    assert_true(sim_exists(world.sim, old_node.text));
     hold_await(&new, 2 * WORLD_TIMEOUT_MS);
-    assert_false(sim_exists(world.sim, old_node));
-    assert_string_not_equal(new.path, old_node);
+    assert_false(sim_exists(world.sim, old_node.text));
+    assert_string_not_equal(new.path, old_node.text);
     hold_give_back(&new);
     world_end(&world);
 }
@@ -81,7 +75,7 @@ static void the_next_client_waits_for_the_old_node(void **state)
         world_begin_one(&world, seed, state, &a);
         world_make_directory(&world, &a);
         hold_begin(&old, &a, UVZK_WAIT_FOREVER);
-        lose_the_servers(&world, &a, (enum moment)(seed % MOMENTS));
+        lose_the_servers(&a, (enum moment)(seed % MOMENTS));
         hold_await_status(&old, OUTAGE_MS, UVZK_EEXPIRED);
         process_begin(&b, &world, "b", NULL);
         hold_begin(&next, &b, UVZK_WAIT_FOREVER);
@@ -93,9 +87,8 @@ static void the_next_client_waits_for_the_old_node(void **state)
         world_run_for(&world, 2000);
         assert_int_equal(again.answered, 0);
         hold_give_back(&next);
-        hold_await(&again, 1000);
+        hold_take_turn(&again, 1000);
         assert_true(again.token > next.token);
-        hold_give_back(&again);
         world_end(&world);
     }
 }
@@ -120,7 +113,7 @@ static void nothing_outlives_an_expiry(void **state)
         size_t made = world_znodes_made(&world, from, "a");
         process_expire(&a);
         hold_begin(&next, &b, UVZK_WAIT_FOREVER);
-        assert_true(world_await_line(&world, from, "a", "EXPIRED", 2000));
+        process_await_line(&a, from, "EXPIRED", 2000);
         world_run_for(&world, 50);
         if (made > 0) {
             assert_int_equal(old.answered, 1);

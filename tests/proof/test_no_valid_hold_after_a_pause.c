@@ -66,12 +66,10 @@ static void loss_comes_by_the_clock(void **state)
         world_run_for(&world, 1000 + sim_random(world.sim, 5000));
         uint64_t cut_ms = world_now(&world);
         sim_disconnect(a.port, SIM_SILENT, 3 * WORLD_TIMEOUT_MS);
-        assert_true(world_await(&world, &held.lost, WORLD_TIMEOUT_MS));
+        hold_await_lost(&held, WORLD_TIMEOUT_MS, UVZK_EPROOF);
         assert_true(held.lost_ms <= cut_ms + WORLD_TIMEOUT_MS);
-        assert_int_equal(held.reason, UVZK_EPROOF);
-        assert_true(world_await(&world, &next.answered, 2 * WORLD_TIMEOUT_MS));
+        hold_take_turn(&next, 2 * WORLD_TIMEOUT_MS);
         assert_true(next.answered_ms >= held.lost_ms);
-        hold_give_back(&next);
         world_end(&world);
     }
 }

@@ -13,75 +13,70 @@
 #define ROUND_TRIP_MS 42U
 #define READERS_A_ROUND_TRIP 32U
 
-struct crowd {
-    struct world world;
-    struct process a, b;
-    uvzk_rwlock_t of_a, of_b;
-    struct hold writing;
-    struct hold *readers;
-    size_t count;
-};
+static struct world world;
+static struct process a, b;
+static struct hold writing;
+static struct hold *readers;
+static size_t count;
 
 /* Sessions so long that no other proof falls due while they are counted. */
-static void begin(struct crowd *crowd, void *const *state, const char *path, size_t count)
+static void begin(void *const *state, const char *path, size_t readers_count)
 {
     uvzk_client_options_t options;
 
-    memset(crowd, 0, sizeof(*crowd));
-    crowd->count = count;
-    crowd->readers = calloc(count, sizeof(crowd->readers[0]));
-    assert_non_null(crowd->readers);
+    count = readers_count;
+    readers = calloc(count, sizeof(readers[0]));
+    assert_non_null(readers);
     process_options(&options);
     options.session_timeout_ms = 600000;
-    world_begin(&crowd->world, 2, state);
-    process_begin(&crowd->a, &crowd->world, "a", &options);
-    process_begin(&crowd->b, &crowd->world, "b", &options);
-    assert_int_equal(uvzk_rwlock_init(&crowd->a.client, &crowd->of_a, path), 0);
-    assert_int_equal(uvzk_rwlock_init(&crowd->b.client, &crowd->of_b, path), 0);
-    hold_begin_on_for(&crowd->writing, &crowd->b, &crowd->of_b.write, NULL);
-    hold_await(&crowd->writing, 1000);
+    world_begin(&world, 2, state);
+    process_begin(&a, &world, "a", &options);
+    process_begin(&b, &world, "b", &options);
+    process_make_rwlock(&a, path);
+    process_make_rwlock(&b, path);
+    hold_begin_on_for(&writing, &b, &b.rwlock.write, NULL);
+    hold_await(&writing, 1000);
     for (size_t i = 0; i < count; i++) {
-        hold_begin_on_for(&crowd->readers[i], &crowd->a, &crowd->of_a.read, NULL);
+        hold_begin_on_for(&readers[i], &a, &a.rwlock.read, NULL);
     }
-    world_run_for(&crowd->world, 3000);
+    world_run_for(&world, 3000);
 }
 
-static uint64_t proofs(const struct crowd *crowd)
+static uint64_t proofs(void)
 {
     uvzk_client_stats_t stats;
 
-    uvzk_client_stats(&crowd->a.client, &stats);
+    uvzk_client_stats(&a.client, &stats);
     return stats.proofs;
 }
 
-static void end(struct crowd *crowd)
+static void end(void)
 {
-    for (size_t i = 0; i < crowd->count; i++) {
-        hold_release(&crowd->readers[i]);
+    for (size_t i = 0; i < count; i++) {
+        hold_release(&readers[i]);
     }
-    for (size_t i = 0; i < crowd->count; i++) {
-        assert_true(world_await(&crowd->world, &crowd->readers[i].released, 3000));
+    for (size_t i = 0; i < count; i++) {
+        assert_true(world_await(&world, &readers[i].released, 3000));
     }
-    world_end(&crowd->world);
-    free(crowd->readers);
+    world_end(&world);
+    free(readers);
 }
 
-static void are_granted(void *const *state, const char *path, size_t count,
+static void are_granted(void *const *state, const char *path, size_t readers_count,
                         uint64_t proofs_max)
 {
-    struct crowd crowd;
-    uint64_t ms = (count / READERS_A_ROUND_TRIP + 3) * ROUND_TRIP_MS;
+    uint64_t ms = (readers_count / READERS_A_ROUND_TRIP + 3) * ROUND_TRIP_MS;
 
-    begin(&crowd, state, path, count);
-    uint64_t before = proofs(&crowd);
-    hold_release(&crowd.writing);
-    hold_await(&crowd.readers[0], 2 * ROUND_TRIP_MS);
+    begin(state, path, readers_count);
+    uint64_t before = proofs();
+    hold_release(&writing);
+    hold_await(&readers[0], 2 * ROUND_TRIP_MS);
     for (size_t i = 1; i < count; i++) {
-        hold_await(&crowd.readers[i], ms);
-        assert_true(crowd.readers[i].answered_ms <= crowd.readers[0].answered_ms + ms);
+        hold_await(&readers[i], ms);
+        assert_true(readers[i].answered_ms <= readers[0].answered_ms + ms);
     }
-    assert_in_range(proofs(&crowd) - before, 1, proofs_max);
-    end(&crowd);
+    assert_in_range(proofs() - before, 1, proofs_max);
+    end();
 }
 
 static void ten(void **state)
@@ -116,16 +111,15 @@ static void without_memory(void **state)
     uint64_t first = 0, failed;
 
     do {
-        struct crowd crowd;
-        begin(&crowd, state, PATH, 3);
-        hold_release(&crowd.writing);
+        begin(state, PATH, 3);
+        hold_release(&writing);
         scarce_arm(++first, 1);
-        for (size_t i = 0; i < crowd.count; i++) {
-            hold_await(&crowd.readers[i], 2000);
+        for (size_t i = 0; i < count; i++) {
+            hold_await(&readers[i], 2000);
         }
         failed = scarce_failed();
         scarce_arm(0, 0);
-        end(&crowd);
+        end();
     } while (failed > 0);
     assert_true(first > 1); /* there was something to fail */
 }
