@@ -3,31 +3,10 @@
  * included, may take longer. Here the deadline covers everything, to the alarm. */
 #include "world.h"
 
-#include <stdio.h>
-
 #define SEEDS 4U
 #define TIMEOUT_MS 200
+#define OUTAGE_MS 4000U
 #define LATE_MS 8 /* alarms and hops of the simulation */
-
-static void silence(struct process *process)
-{
-    sim_disconnect(process->port, SIM_SILENT, 4000);
-}
-
-static void reset(struct process *process)
-{
-    sim_disconnect(process->port, SIM_RESET, 4000);
-}
-
-static void servers_down(struct process *process)
-{
-    sim_restart(process->world->sim, 4000);
-}
-
-static void lonely_follower(struct process *process)
-{
-    sim_follower_cut(process->port, 4000);
-}
 
 static void delay(struct process *process)
 {
@@ -41,7 +20,8 @@ static void overload(struct process *process)
 }
 
 static void (*const troubles[])(struct process *) = {
-    process_in_peace, silence, reset, servers_down, lonely_follower, delay, overload};
+    process_in_peace,    process_silence, process_reset, process_lose_servers,
+    process_lose_leader, delay,           overload};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
 static void check_in_time(struct hold *hold, uint64_t due_ms)
@@ -61,6 +41,7 @@ static void told_in_time_whatever_happens(void **state)
             struct hold held, hold;
 
             world_begin_two(&world, steps, state, &a, &b);
+            world.outage_ms = OUTAGE_MS;
             hold_take(&held, &a);
             assert_true(process_await_connected(&b, 1000));
             world_run_for(&world, 3000);
@@ -134,12 +115,9 @@ static void told_in_time_over_new_nodes(void **state)
         uint64_t due_ms = world_now(&world) + 1500;
         hold_begin(&hold, &b, 1500);
         for (unsigned i = 0; i < 60 && hold.answered == 0; i++) {
-            const char *names[2];
-            char path[128];
             world_run_for(&world, 30);
-            if (sim_children(world.sim, WORLD_PATH, names, 2) == 2) {
-                (void)snprintf(path, sizeof(path), WORLD_PATH "/%s", names[1]);
-                assert_int_equal(sim_delete_by_hand(world.sim, path), 0);
+            if (world_queue_length(&world) == 2) {
+                world_delete_child(&world, WORLD_PATH, 1);
             }
         }
         check_in_time(&hold, due_ms);

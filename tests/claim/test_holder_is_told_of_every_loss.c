@@ -8,79 +8,49 @@
 #define SEEDS 10U
 #define OWNER ((void *)&world_plain)
 
-static void lose_session(struct process *process, struct hold *hold)
+static void expire_connected(struct process *process)
 {
-    (void)hold;
-    process_expire(process);
-}
-
-static void lose_session_while_connected(struct process *process, struct hold *hold)
-{
-    (void)hold;
     process->killed = true;
     assert_true(sim_expire_connected(process->port));
 }
 
-static void lose_connection_silently(struct process *process, struct hold *hold)
+static void delete_node(struct process *process)
 {
-    (void)hold;
-    sim_disconnect(process->port, SIM_SILENT, 2 * WORLD_TIMEOUT_MS);
+    struct world *world = process->world;
+
+    assert_int_equal(sim_delete_by_hand(world->sim, world->holds->path), 0);
 }
 
-static void lose_connection(struct process *process, struct hold *hold)
+static void refuse_credentials(struct process *process)
 {
-    (void)hold;
-    sim_disconnect(process->port, SIM_RESET, 2 * WORLD_TIMEOUT_MS);
-}
-
-static void lose_node(struct process *process, struct hold *hold)
-{
-    assert_int_equal(sim_delete_by_hand(process->world->sim, hold->path), 0);
-}
-
-static void lose_credentials(struct process *process, struct hold *hold)
-{
-    (void)hold;
     sim_fail_auth(process->port);
-}
-
-static void lose_mutex(struct process *process, struct hold *hold)
-{
-    (void)hold;
-    assert_int_equal(uvzk_lock_close(&process->mutex, NULL), 0);
-}
-
-static void lose_client(struct process *process, struct hold *hold)
-{
-    (void)hold;
-    process_close(process);
 }
 
 static const struct way {
     const char *name;
-    void (*lose)(struct process *, struct hold *);
+    void (*lose)(struct process *);
     int reason;
 } ways[] = {
-    {"the session ends", lose_session, UVZK_EEXPIRED},
-    {"the session ends, told at once", lose_session_while_connected, UVZK_EEXPIRED},
-    {"silence", lose_connection_silently, UVZK_EPROOF},
-    {"disconnection", lose_connection, UVZK_EPROOF},
-    {"the znode is deleted", lose_node, UVZK_EDELETED},
-    {"the credentials are refused", lose_credentials, UVZK_EAUTH},
-    {"the mutex is closed", lose_mutex, UVZK_ECLOSED},
-    {"the client is closed", lose_client, UVZK_ECLOSED},
+    {"the session ends", process_expire, UVZK_EEXPIRED},
+    {"the session ends, told at once", expire_connected, UVZK_EEXPIRED},
+    {"silence", process_silence, UVZK_EPROOF},
+    {"disconnection", process_reset, UVZK_EPROOF},
+    {"the znode is deleted", delete_node, UVZK_EDELETED},
+    {"the credentials are refused", refuse_credentials, UVZK_EAUTH},
+    {"the mutex is closed", process_close_mutex, UVZK_ECLOSED},
+    {"the client is closed", process_close, UVZK_ECLOSED},
 };
 
 /* A hold that is not valid any more was told to be lost, at most the lateness of
  * an alarm ago: from the first millisecond on. */
-static void check_loss_is_told(struct world *world, struct hold *hold, uint64_t ms)
+static void check_loss_is_told(struct hold *hold, uint64_t ms)
 {
     uint64_t invalid_ms = 0;
 
     while (ms-- > 0 && hold->lost == 0) {
         invalid_ms = uvzk_hold_is_valid(&hold->request) ? 0 : invalid_ms + 1;
         assert_in_range(invalid_ms, 0, 5);
-        world_run_for(world, 1);
+        world_run_for(hold->process->world, 1);
     }
     assert_int_equal(hold->lost, 1);
 }
@@ -91,13 +61,6 @@ static void check_nothing_is_held(const struct process *process)
         assert_false(uvzk_lock_is_held(&process->mutex));
         assert_false(uvzk_lock_is_held_by(&process->mutex, OWNER));
     }
-}
-
-static void never_released(uvzk_hold_t *hold, int status)
-{
-    (void)hold;
-    (void)status;
-    fail();
 }
 
 /* A holds for OWNER. */
@@ -123,14 +86,15 @@ static void the_holder_is_told(void **state)
             hold_await(&reentry, 100);
             world_run_for(&world, sim_random(world.sim, 5000));
 
-            ways[i].lose(&a, &first);
-            check_loss_is_told(&world, &first, 2 * WORLD_TIMEOUT_MS);
+            world.outage_ms = 2 * WORLD_TIMEOUT_MS;
+            ways[i].lose(&a);
+            check_loss_is_told(&first, 2 * WORLD_TIMEOUT_MS);
             assert_int_equal(first.reason, ways[i].reason);
             world_steps(&world, 1);
             assert_int_equal(reentry.lost, 1);
             assert_int_equal(reentry.reason, ways[i].reason);
             check_nothing_is_held(&a);
-            assert_int_equal(uvzk_hold_release(&first.request, never_released),
+            assert_int_equal(uvzk_hold_release(&first.request, hold_never_told),
                              UVZK_ENOTHELD);
             world_end(&world);
         }
@@ -199,10 +163,9 @@ static void a_lost_hold_is_not_re_entered(void **state)
         world_run_for(&world, 1000);
         assert_int_equal(again.answered, 0);
         hold_give_back(&other);
-        hold_await(&again, 1000);
+        hold_take_turn(&again, 1000);
         assert_string_not_equal(again.path, lost.path);
         assert_true(again.token > other.token);
-        hold_give_back(&again);
         world_end(&world);
     }
 }
@@ -247,8 +210,7 @@ static void a_replaced_session_is_lost(void **state)
                                                   .timeout_ms = WORLD_TIMEOUT_MS,
                                                   .local_address = ""};
         a.port->user->session(a.port->user, &event);
-        assert_true(world_await(&world, &hold.lost, 10));
-        assert_int_equal(hold.reason, UVZK_EEXPIRED);
+        hold_await_lost(&hold, 10, UVZK_EEXPIRED);
         assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
         process_close(&a);
         assert_true(world_await(&world, &a.closed, 5000));
@@ -267,8 +229,7 @@ static void releasing_a_lost_hold_says_so(void **state)
         world_begin_held(&world, seed, state, &a, &hold);
         assert_int_equal(sim_delete_by_hand(world.sim, hold.path), 0);
         hold_release(&hold);
-        assert_true(world_await(&world, &hold.released, 1000));
-        assert_int_equal(hold.release_status, UVZK_ELOST);
+        hold_await_released(&hold, 1000, UVZK_ELOST);
         world_end(&world);
     }
 }

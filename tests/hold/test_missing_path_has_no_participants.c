@@ -39,15 +39,13 @@ static void of_every_recipe(void **state)
     for (unsigned there = 0; there <= 3; there++) {
         struct world world;
         struct process a;
-        uvzk_rwlock_t rwlock = {0};
-        uvzk_semaphore_t semaphore = {0};
         uvzk_semaphore_mutex_t semaphore_mutex = {0};
         char path[64];
 
         world_begin_one(&world, there, state, &a);
         assert_true(process_await_connected(&a, 1000));
-        assert_int_equal(uvzk_rwlock_init(&a.client, &rwlock, "/rw"), 0);
-        assert_int_equal(uvzk_semaphore_init(&a.client, &semaphore, "/s", 3, NULL), 0);
+        process_make_rwlock(&a, "/rw");
+        process_make_semaphore(&a, "/s", 3);
         assert_int_equal(uvzk_semaphore_mutex_init(&a.client, &semaphore_mutex, "/s"), 0);
         for (unsigned i = 0; i < there; i++) { /* of the semaphore's, so many exist */
             (void)snprintf(path, sizeof(path), "/s%s", parts[i]);
@@ -55,9 +53,9 @@ static void of_every_recipe(void **state)
         }
         size_t nodes = sim_node_count(world.sim);
         nobody_takes_part(&world, &a.mutex);
-        nobody_takes_part(&world, &rwlock.read);
-        nobody_takes_part(&world, &rwlock.write);
-        nobody_takes_part(&world, &semaphore);
+        nobody_takes_part(&world, &a.rwlock.read);
+        nobody_takes_part(&world, &a.rwlock.write);
+        nobody_takes_part(&world, &a.semaphore);
         nobody_takes_part(&world, &semaphore_mutex);
         assert_int_equal(sim_node_count(world.sim), nodes);
         world_end(&world);
