@@ -8,25 +8,11 @@
 #define PATH "/s"
 #define LEASES_MAX 2U
 
-struct couple {
-    struct world world;
-    struct process a;
-    uvzk_semaphore_t semaphore;
-    struct hold first, second;
-};
+static struct world world;
+static struct process a;
+static struct hold first, second;
 
-static void begin(struct couple *couple, void *const *state)
-{
-    memset(couple, 0, sizeof(*couple));
-    world_begin_one(&couple->world, 1, state, &couple->a);
-    assert_int_equal(uvzk_semaphore_init(&couple->a.client, &couple->semaphore, PATH,
-                                         LEASES_MAX, NULL),
-                     0);
-    assert_true(process_await_connected(&couple->a, 1000));
-}
-
-static void ask(struct couple *couple, struct hold *hold, uint32_t leases,
-                const char *data)
+static void ask(struct hold *hold, uint32_t leases, const char *data)
 {
     uvzk_acquire_options_t options;
 
@@ -34,14 +20,13 @@ static void ask(struct couple *couple, struct hold *hold, uint32_t leases,
     options.leases = leases;
     options.node_data = data;
     options.node_data_length = data == NULL ? 0 : strlen(data);
-    assert_int_equal(hold_ask(hold, &couple->a, &couple->semaphore, &options), 0);
+    assert_int_equal(hold_ask(hold, &a, &a.semaphore, &options), 0);
 }
 
-static void assert_data(struct couple *couple, const struct hold *hold,
-                        const char *expected)
+static void assert_data(const struct hold *hold, const char *expected)
 {
     size_t length;
-    const void *data = sim_data(couple->world.sim, hold->path, &length);
+    const void *data = sim_data(world.sim, hold->path, &length);
 
     assert_non_null(data);
     assert_int_equal(length, strlen(expected));
@@ -53,24 +38,25 @@ static void assert_data(struct couple *couple, const struct hold *hold,
 static void one_is_given_back(void **state, const char *data, const char *expected,
                               bool handed_on)
 {
-    static struct couple couple;
-    char path[256];
+    char path[HOLD_PATH_MAX];
 
-    begin(&couple, state);
-    ask(&couple, &couple.first, 2, "X");
-    hold_await(&couple.first, 1000);
-    assert_data(&couple, &couple.first, "X");
-    (void)strcpy(path, uvzk_hold_lease_path(&couple.first.request, 0));
-    ask(&couple, &couple.second, 1, data);
-    world_run_for(&couple.world, 500);
-    assert_int_equal(couple.second.answered, 0);
-    assert_int_equal(uvzk_hold_return_leases(&couple.first.request, 1), 0);
-    hold_await(&couple.second, 1000);
-    assert_data(&couple, &couple.second, expected);
-    assert_true((strcmp(couple.second.path, path) == 0) == handed_on);
-    hold_give_back(&couple.second);
-    hold_give_back(&couple.first);
-    world_end(&couple.world);
+    world_begin_one(&world, 1, state, &a);
+    process_make_semaphore(&a, PATH, LEASES_MAX);
+    assert_true(process_await_connected(&a, 1000));
+    ask(&first, 2, "X");
+    hold_await(&first, 1000);
+    assert_data(&first, "X");
+    (void)strcpy(path, uvzk_hold_lease_path(&first.request, 0));
+    ask(&second, 1, data);
+    world_run_for(&world, 500);
+    assert_int_equal(second.answered, 0);
+    assert_int_equal(uvzk_hold_return_leases(&first.request, 1), 0);
+    hold_await(&second, 1000);
+    assert_data(&second, expected);
+    assert_true((strcmp(second.path, path) == 0) == handed_on);
+    hold_give_back(&second);
+    hold_give_back(&first);
+    world_end(&world);
 }
 
 static void another_claim_has_the_clients_data(void **state)

@@ -11,8 +11,11 @@
 
 enum kind { EXCLUSIVE, LEASES, KINDS };
 
-static void begin(struct world *world, uint64_t seed, void *const *state,
-                  struct process *a, struct process *b, enum kind kind)
+static struct world world;
+static struct process a, b;
+static struct hold held, next;
+
+static void begin(uint64_t seed, void *const *state, enum kind kind)
 {
     uvzk_lock_driver_t driver;
 
@@ -21,9 +24,9 @@ static void begin(struct world *world, uint64_t seed, void *const *state,
     } else {
         n_leases_driver(&driver, 1);
     }
-    world_begin_two(world, seed, state, a, b);
-    assert_int_equal(process_drive(a, &driver), 0);
-    assert_int_equal(process_drive(b, &driver), 0);
+    world_begin_two(&world, seed, state, &a, &b);
+    assert_int_equal(process_drive(&a, &driver), 0);
+    assert_int_equal(process_drive(&b, &driver), 0);
 }
 
 /* A holder of the fixed name watches its own znode. */
@@ -37,11 +40,7 @@ static void no_watch_on_what_is_gone(void **state)
 {
     for (enum kind kind = EXCLUSIVE; kind < KINDS; kind++) {
         for (uint64_t steps = 0; steps < STEPS; steps++) {
-            struct world world;
-            struct process a, b;
-            struct hold held, next;
-
-            begin(&world, steps, state, &a, &b, kind);
+            begin(steps, state, kind);
             hold_take(&held, &a);
             hold_begin(&next, &b, UVZK_WAIT_FOREVER);
             world_steps(&world, steps);
@@ -62,11 +61,9 @@ static void no_watch_on_what_is_gone(void **state)
 static void they_do_not_add_up(void **state)
 {
     for (enum kind kind = EXCLUSIVE; kind < KINDS; kind++) {
-        struct world world;
-        struct process a, b;
-        struct hold held, stays, goes[WAITS];
+        struct hold stays, goes[WAITS];
 
-        begin(&world, 7, state, &a, &b, kind);
+        begin(7, state, kind);
         hold_take(&held, &a);
         hold_begin(&stays, &b, UVZK_WAIT_FOREVER);
         world_run_for(&world, 500);
@@ -92,11 +89,9 @@ static void they_do_not_add_up(void **state)
 static void the_count_does_not_grow(void **state)
 {
     for (enum kind kind = EXCLUSIVE; kind < KINDS; kind++) {
-        struct world world;
-        struct process a, b;
         struct hold holds[WAITS];
 
-        begin(&world, 11, state, &a, &b, kind);
+        begin(11, state, kind);
         hold_take(&holds[0], &a);
         for (size_t i = 1; i < WAITS; i++) {
             hold_begin(&holds[i], i % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);

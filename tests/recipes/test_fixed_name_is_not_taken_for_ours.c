@@ -9,42 +9,43 @@
 #define SEEDS 16U
 #define NODE WORLD_PATH "/lock"
 
-static void begin(struct world *world, uint64_t seed, void *const *state,
-                  struct process *a, struct process *b)
+static struct world world;
+static struct process a, b;
+static struct hold held, next;
+
+static void begin(uint64_t seed, void *const *state)
 {
     uvzk_lock_driver_t driver;
 
     exclusive_driver(&driver);
-    world_begin_two(world, seed, state, a, b);
-    assert_int_equal(process_drive(a, &driver), 0);
-    assert_int_equal(process_drive(b, &driver), 0);
+    world_begin_two(&world, seed, state, &a, &b);
+    assert_int_equal(process_drive(&a, &driver), 0);
+    assert_int_equal(process_drive(&b, &driver), 0);
 }
 
-/* Its next request is lost, or, done by the servers all the same, the reply to it. The
+/* A's next request is lost, or, done by the servers all the same, the reply to it. The
  * line from which on that is to be seen. */
-static size_t lose_next(struct process *process, bool done)
+static size_t lose_next(bool done)
 {
-    size_t from = process->world->line_count;
-
     if (done) {
-        process_lose_reply(process);
+        process_lose_reply(&a);
     } else {
-        process_lose_request(process);
+        process_lose_request(&a);
     }
-    return from;
+    return world.line_count;
 }
 
 /* The barrier is answered before the stat is asked for, and that before anything is made
  * or deleted. */
-static void check_order(const struct world *world, size_t from)
+static void check_order(size_t from)
 {
-    size_t connected = world_line(world, from, "a", "CONNECTED");
-    size_t barrier = world_line(world, connected, "a", "multi -> ok");
-    size_t stat = world_line(world, connected, "a", "server: exists " NODE);
+    size_t connected = world_line(&world, from, "a", "CONNECTED");
+    size_t barrier = world_line(&world, connected, "a", "multi -> ok");
+    size_t stat = world_line(&world, connected, "a", "server: exists " NODE);
 
     assert_true(connected < barrier && barrier < stat && stat != WORLD_NOWHERE);
-    assert_true(world_line(world, connected, "a", "create " NODE) > stat);
-    assert_true(world_line(world, connected, "a", "delete " NODE) > stat);
+    assert_true(world_line(&world, connected, "a", "create " NODE) > stat);
+    assert_true(world_line(&world, connected, "a", "delete " NODE) > stat);
 }
 
 /* Its own is found to be its own; another's, made meanwhile, to be another's. */
@@ -52,59 +53,48 @@ static void after_a_lost_create(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (int made = 0; made < 2; made++) {
-            struct world world;
-            struct process a, b;
-            struct hold hold, others;
+            struct hold ours, others;
 
-            begin(&world, seed, state, &a, &b);
+            begin(seed, state);
             world_make_directory(&world, &a);
             assert_true(process_await_connected(&b, 1000));
-            size_t from = lose_next(&a, made);
-            hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
-            assert_true(world_await_line(
-                &world, from, "a",
-                made ? "loses the reply of create" : "loses the request create", 1000));
+            size_t from = lose_next(made);
+            hold_begin(&ours, &a, UVZK_WAIT_FOREVER);
+            process_await_line(
+                &a, from, made ? "loses the reply of create" : "loses the request create",
+                1000);
             hold_begin(&others, &b, UVZK_WAIT_FOREVER);
             world_run_for(&world, 3000);
-            check_order(&world, from);
-            assert_int_equal(hold.answered + others.answered, 1);
-            struct hold *holds = hold.answered > 0 ? &hold : &others;
-            struct hold *waits = hold.answered > 0 ? &others : &hold;
-            assert_true(holds == &hold || !made);
+            check_order(from);
+            assert_int_equal(ours.answered + others.answered, 1);
+            struct hold *holds = hold_await_first(&ours, &others, 0);
+            assert_true(holds == &ours || !made);
             hold_give_back(holds);
-            hold_await(waits, 3000);
-            hold_give_back(waits);
+            hold_take_turn(holds == &ours ? &others : &ours, 3000);
             world_end(&world);
         }
     }
 }
 
 /* A holds, and B waits. */
-static void begin_held(struct world *world, uint64_t seed, void *const *state,
-                       struct process *a, struct hold *held, struct process *b,
-                       struct hold *next)
+static void begin_held(uint64_t seed, void *const *state)
 {
-    begin(world, seed, state, a, b);
-    hold_take(held, a);
-    hold_begin(next, b, UVZK_WAIT_FOREVER);
-    world_run_for(world, 500);
+    begin(seed, state);
+    hold_take(&held, &a);
+    hold_begin(&next, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
 }
 
 static void after_a_lost_delete(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         for (int done = 0; done < 2; done++) {
-            struct world world;
-            struct process a, b;
-            struct hold held, next;
-
-            begin_held(&world, seed, state, &a, &held, &b, &next);
-            size_t from = lose_next(&a, done);
+            begin_held(seed, state);
+            size_t from = lose_next(done);
             hold_release(&held);
             hold_await(&next, 3000);
-            assert_true(world_await(&world, &held.released, 3000));
-            assert_int_equal(held.release_status, 0);
-            check_order(&world, from);
+            hold_await_released(&held, 3000, 0);
+            check_order(from);
             world_run_for(&world, 2000);
             assert_int_equal(next.lost, 0);
             hold_give_back(&next);
@@ -118,17 +108,12 @@ static void after_a_lost_delete(void **state)
 static void after_a_lost_delete_that_may_not_be_read(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a, b;
-        struct hold held, next;
-
-        begin_held(&world, seed, state, &a, &held, &b, &next);
-        (void)lose_next(&a, false);
+        begin_held(seed, state);
+        (void)lose_next(false);
         hold_release(&held);
         sim_refuse(world.sim, UVZK__RPC_EXISTS, UVZK_ENOAUTH, 2);
         hold_await(&next, 8000);
-        assert_true(world_await(&world, &held.released, 1000));
-        assert_int_equal(held.release_status, 0);
+        hold_await_released(&held, 1000, 0);
         hold_give_back(&next);
         world_end(&world);
     }
@@ -139,20 +124,15 @@ static void after_a_lost_delete_that_may_not_be_read(void **state)
 static void before_the_first_look(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a, b;
-        struct hold hold;
-
-        begin(&world, seed, state, &a, &b);
+        begin(seed, state);
         world.meddled = true;
         world_make_directory(&world, &a);
         size_t from = world.line_count;
-        hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
-        assert_true(world_await_line(&world, from, "a", "server: create " NODE, 1000));
+        hold_begin(&held, &a, UVZK_WAIT_FOREVER);
+        process_await_line(&a, from, "server: create " NODE, 1000);
         assert_int_equal(sim_delete_by_hand(world.sim, NODE), 0);
         assert_non_null(sim_create_by_hand(world.sim, NODE, UVZK__EPHEMERAL));
-        assert_true(world_await(&world, &hold.lost, 1000));
-        assert_int_equal(hold.reason, UVZK_EDELETED);
+        hold_await_lost(&held, 1000, UVZK_EDELETED);
         world_run_for(&world, 3000);
         assert_int_equal(sim_delete_by_hand(world.sim, NODE), 0);
         world_end(&world);

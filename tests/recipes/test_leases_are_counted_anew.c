@@ -4,7 +4,6 @@
 #include "world.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define PATH "/s"
 #define LEASES PATH "/leases"
@@ -12,41 +11,30 @@
 #define OTHERS 300 /* more than are deleted at once, 4 times 64 */
 
 /* Of A, and of B in between. */
-struct turns {
-    struct world world;
-    struct process a, b;
-    uvzk_semaphore_t of_a, of_b;
-    struct hold before, first, between, second;
-    uvzk_mutex_t mutexes[OTHERS]; /* of A, with work for a while when it is back */
-    struct hold others[OTHERS];
-};
+static struct world world;
+static struct process a, b;
+static struct hold before, first, between, second;
+static uvzk_mutex_t mutexes[OTHERS]; /* of A, with work for a while when it is back */
+static struct hold others[OTHERS];
 
-static void take_others(struct turns *turns)
+static void take_others(void)
 {
     for (int i = 0; i < OTHERS; i++) {
         char path[32];
         (void)snprintf(path, sizeof(path), "/others/%d", i);
-        assert_int_equal(uvzk_mutex_init(&turns->a.client, &turns->mutexes[i], path), 0);
-        hold_begin_on(&turns->others[i], &turns->a, &turns->mutexes[i], 1,
-                      UVZK_WAIT_FOREVER);
+        assert_int_equal(uvzk_mutex_init(&a.client, &mutexes[i], path), 0);
+        hold_begin_on(&others[i], &a, &mutexes[i], 1, UVZK_WAIT_FOREVER);
     }
     for (int i = 0; i < OTHERS; i++) {
-        hold_await(&turns->others[i], 5000);
+        hold_await(&others[i], 5000);
     }
 }
 
-static void begin(struct turns *turns, uint64_t seed, void *const *state)
+static void begin(uint64_t seed, void *const *state)
 {
-    memset(turns, 0, sizeof(*turns));
-    world_begin(&turns->world, seed, state);
-    process_begin(&turns->a, &turns->world, "a", NULL);
-    process_begin(&turns->b, &turns->world, "b", NULL);
-    assert_int_equal(
-        uvzk_semaphore_init(&turns->a.client, &turns->of_a, PATH, LEASES_MAX, NULL), 0);
-    assert_int_equal(
-        uvzk_semaphore_init(&turns->b.client, &turns->of_b, PATH, LEASES_MAX, NULL), 0);
-    assert_true(process_await_connected(&turns->a, 1000));
-    assert_true(process_await_connected(&turns->b, 1000));
+    world_begin_ready(&world, seed, state, &a, &b);
+    process_make_semaphore(&a, PATH, LEASES_MAX);
+    process_make_semaphore(&b, PATH, LEASES_MAX);
 }
 
 /* A, the first in line, has counted one lease and waits for three. It loses its
@@ -55,33 +43,30 @@ static void begin(struct turns *turns, uint64_t seed, void *const *state)
  * asks for as many as there were. */
 static void after_a_ticket_was_deleted_unheard(void **state)
 {
-    static struct turns turns;
-
-    begin(&turns, 1, state);
-    take_others(&turns);
-    hold_take_on(&turns.before, &turns.b, &turns.of_b, 1);
-    hold_begin_on(&turns.first, &turns.a, &turns.of_a, LEASES_MAX, UVZK_WAIT_FOREVER);
-    world_run_for(&turns.world, 500);
-    sim_disconnect(turns.a.port, SIM_RESET, 3000);
-    world_run_for(&turns.world, 100);
+    begin(1, state);
+    take_others();
+    hold_take_on(&before, &b, &b.semaphore, 1);
+    hold_begin_on(&first, &a, &a.semaphore, LEASES_MAX, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    sim_disconnect(a.port, SIM_RESET, 3000);
+    world_run_for(&world, 100);
     for (int i = 0; i < OTHERS; i++) {
-        hold_release(&turns.others[i]);
+        hold_release(&others[i]);
     }
-    hold_cancel(&turns.first);
-    assert_int_equal(world_children(&turns.world, PATH "/locks"), 1);
-    world_delete_child(&turns.world, PATH "/locks", 0);
-    hold_take_on(&turns.between, &turns.b, &turns.of_b, LEASES_MAX - 1);
-    hold_begin_on(&turns.second, &turns.a, &turns.of_a, LEASES_MAX - 1,
-                  UVZK_WAIT_FOREVER);
+    hold_cancel(&first);
+    assert_int_equal(world_children(&world, PATH "/locks"), 1);
+    world_delete_child(&world, PATH "/locks", 0);
+    hold_take_on(&between, &b, &b.semaphore, LEASES_MAX - 1);
+    hold_begin_on(&second, &a, &a.semaphore, LEASES_MAX - 1, UVZK_WAIT_FOREVER);
     for (unsigned i = 0; i < 6000; i++) {
-        world_run_for(&turns.world, 1);
-        assert_int_equal(turns.second.answered, 0);
+        world_run_for(&world, 1);
+        assert_int_equal(second.answered, 0);
     }
-    hold_give_back(&turns.between);
-    hold_await(&turns.second, 1000);
-    hold_give_back(&turns.before);
-    hold_give_back(&turns.second);
-    world_end(&turns.world);
+    hold_give_back(&between);
+    hold_await(&second, 1000);
+    hold_give_back(&before);
+    hold_give_back(&second);
+    world_end(&world);
 }
 
 /* A has one lease and keeps it; whether there is another one to be had is not what it
@@ -89,20 +74,17 @@ static void after_a_ticket_was_deleted_unheard(void **state)
 static void at_every_try(void **state)
 {
     for (uint64_t seed = 1; seed <= 8; seed++) {
-        static struct turns turns;
-
-        begin(&turns, seed, state);
-        hold_take_on(&turns.before, &turns.a, &turns.of_a, 1);
-        hold_take_on(&turns.between, &turns.b, &turns.of_b, LEASES_MAX - 1);
-        hold_begin_on(&turns.first, &turns.a, &turns.of_a, 1, UVZK_TRY_ONCE);
-        hold_await_status(&turns.first, 1000, UV_ETIMEDOUT);
-        world_run_for(&turns.world, 500);
-        hold_give_back(&turns.between);
-        hold_begin_on(&turns.second, &turns.a, &turns.of_a, 1, UVZK_TRY_ONCE);
-        hold_await_status(&turns.second, 1000, 0);
-        hold_give_back(&turns.second);
-        hold_give_back(&turns.before);
-        world_end(&turns.world);
+        begin(seed, state);
+        hold_take_on(&before, &a, &a.semaphore, 1);
+        hold_take_on(&between, &b, &b.semaphore, LEASES_MAX - 1);
+        hold_begin_on(&first, &a, &a.semaphore, 1, UVZK_TRY_ONCE);
+        hold_await_status(&first, 1000, UV_ETIMEDOUT);
+        world_run_for(&world, 500);
+        hold_give_back(&between);
+        hold_begin_on(&second, &a, &a.semaphore, 1, UVZK_TRY_ONCE);
+        hold_take_turn(&second, 1000);
+        hold_give_back(&before);
+        world_end(&world);
     }
 }
 

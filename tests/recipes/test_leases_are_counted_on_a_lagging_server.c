@@ -3,9 +3,6 @@
  * those of whoever has gone, and there are more than allowed. */
 #include "world.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define PATH "/s"
 #define TICKETS PATH "/locks"
 #define LEASES_MAX 4U
@@ -17,73 +14,58 @@
 #define LAG_MS 4000U
 
 /* A takes leases, and B is behind it. */
-struct taking {
-    struct world world;
-    struct process a, b;
-    uvzk_semaphore_t of_a, of_b;
-    struct hold before, first, second;
-};
+static struct world world;
+static struct process a, b;
+static struct hold before, first, second;
 
-static void begin_process(struct taking *taking, struct process *process,
-                          const char *name, uvzk_semaphore_t *semaphore)
+static void begin_process(struct process *process, const char *name)
 {
-    process_begin(process, &taking->world, name, NULL);
+    process_begin(process, &world, name, NULL);
     sim_connect_to(process->port, LEADER);
-    assert_int_equal(
-        uvzk_semaphore_init(&process->client, semaphore, PATH, LEASES_MAX, NULL), 0);
+    process_make_semaphore(process, PATH, LEASES_MAX);
     assert_true(process_await_connected(process, 1000));
-}
-
-static bool leases_allowed(const struct taking *taking)
-{
-    return !hold_holds(&taking->first) || !hold_holds(&taking->second);
 }
 
 /* A has its ticket and is stopped before it makes its leases; B waits for that ticket to
  * go. What happens from now on a follower sees late. */
-static void begin(struct taking *taking, uint64_t seed, void *const *state)
+static void begin(uint64_t seed, void *const *state)
 {
-    memset(taking, 0, sizeof(*taking));
-    world_begin_servers(&taking->world, seed, state, 3);
-    begin_process(taking, &taking->a, "a", &taking->of_a);
-    begin_process(taking, &taking->b, "b", &taking->of_b);
-    hold_take_on(&taking->before, &taking->a, &taking->of_a, 1); /* the directories */
-    hold_give_back(&taking->before);
-    hold_begin_on(&taking->first, &taking->a, &taking->of_a, EACH, UVZK_WAIT_FOREVER);
-    while (world_children(&taking->world, TICKETS) == 0) {
-        world_steps(&taking->world, 1);
+    world_begin_servers(&world, seed, state, 3);
+    begin_process(&a, "a");
+    begin_process(&b, "b");
+    hold_take_on(&before, &a, &a.semaphore, 1); /* the directories */
+    hold_give_back(&before);
+    hold_begin_on(&first, &a, &a.semaphore, EACH, UVZK_WAIT_FOREVER);
+    while (world_children(&world, TICKETS) == 0) {
+        world_steps(&world, 1);
     }
-    sim_pause(taking->a.port, UINT64_MAX);
-    hold_begin_on(&taking->second, &taking->b, &taking->of_b, EACH, UVZK_WAIT_FOREVER);
-    world_run_for(&taking->world, 200);
-    assert_int_equal(world_children(&taking->world, TICKETS), 2);
-    sim_lag(taking->world.sim, LAGGING, LAG_MS);
-    sim_resume(taking->a.port);
+    sim_pause(a.port, UINT64_MAX);
+    hold_begin_on(&second, &b, &b.semaphore, EACH, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 200);
+    assert_int_equal(world_children(&world, TICKETS), 2);
+    sim_lag(world.sim, LAGGING, LAG_MS);
+    sim_resume(a.port);
 }
 
 /* A number of events after B has heard that A's ticket is gone its connection breaks. */
 static void comes_back_on_a_server_that_lags(uint64_t seed, void *const *state,
                                              uint64_t steps)
 {
-    static struct taking taking;
-
-    begin(&taking, seed, state);
-    assert_true(world_await_line(&taking.world, taking.world.line_count, "b",
-                                 "watch " TICKETS, 1000));
-    world_steps(&taking.world, steps);
-    sim_connect_to(taking.b.port, LAGGING);
-    sim_disconnect(taking.b.port, SIM_RESET, 0);
+    begin(seed, state);
+    process_await_line(&b, world.line_count, "watch " TICKETS, 1000);
+    world_steps(&world, steps);
+    sim_connect_to(b.port, LAGGING);
+    sim_disconnect(b.port, SIM_RESET, 0);
     for (unsigned i = 0; i < 2 * LAG_MS; i++) {
-        world_run_for(&taking.world, 1);
-        assert_true(leases_allowed(&taking));
+        world_run_for(&world, 1);
+        assert_false(hold_holds(&first) && hold_holds(&second));
     }
-    assert_int_equal(taking.first.answered, 1);
-    assert_int_equal(taking.second.answered, 0);
-    assert_int_equal(sim_server_of(taking.b.port), LAGGING);
-    hold_give_back(&taking.first);
-    hold_await(&taking.second, 1000);
-    hold_give_back(&taking.second);
-    world_end(&taking.world);
+    assert_int_equal(first.answered, 1);
+    assert_int_equal(second.answered, 0);
+    assert_int_equal(sim_server_of(b.port), LAGGING);
+    hold_give_back(&first);
+    hold_take_turn(&second, 1000);
+    world_end(&world);
 }
 
 static void whoever_has_heard_by_an_event_counts_what_is_there(void **state)

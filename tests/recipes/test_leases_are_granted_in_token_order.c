@@ -4,99 +4,75 @@
  * granted before one who came first and has to wait on. */
 #include "world.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/list.h"
-
 #define PATH "/s"
 #define TICKETS PATH "/locks"
 #define LEASES PATH "/leases"
-#define FOREIGN TICKETS "/_c_64fc66ae-773f-4d77-9695-eba698b095f7-lock-"
 #define LEASES_MAX 4U
 #define SEEDS 64U
 #define BATCHES 5U /* and every eighth: what has come is told in one turn (world_begin) */
 
 /* Some of A, one behind the other; and what others have. */
-struct line {
-    struct world world;
-    struct process a, b;
-    uvzk_semaphore_t of_a, of_b;
-    struct hold before, first, second, third;
-    char ticket[128]; /* ahead of all: somebody else's */
-};
+static struct world world;
+static struct process a, b;
+static struct hold before, first, second, third;
+static struct world_path ticket; /* ahead of all: somebody else's */
 
-static void begin(struct line *line, uint64_t seed, void *const *state)
+static void begin(uint64_t seed, void *const *state)
 {
-    memset(line, 0, sizeof(*line));
-    world_begin_two(&line->world, seed, state, &line->a, &line->b);
-    assert_int_equal(
-        uvzk_semaphore_init(&line->a.client, &line->of_a, PATH, LEASES_MAX, NULL), 0);
-    assert_int_equal(
-        uvzk_semaphore_init(&line->b.client, &line->of_b, PATH, LEASES_MAX, NULL), 0);
-    assert_true(process_await_connected(&line->a, 1000));
-    assert_true(process_await_connected(&line->b, 1000));
-    hold_take_on(&line->before, &line->b, &line->of_b, 1);
-    (void)snprintf(
-        line->ticket, sizeof(line->ticket), "%s",
-        sim_create_by_hand(line->world.sim, FOREIGN, UVZK__EPHEMERAL_SEQUENTIAL));
+    world_begin_ready(&world, seed, state, &a, &b);
+    process_make_semaphore(&a, PATH, LEASES_MAX);
+    process_make_semaphore(&b, PATH, LEASES_MAX);
+    hold_take_on(&before, &b, &b.semaphore, 1);
+    ticket = world_foreigner(&world, TICKETS, "lock-");
 }
 
-static void ask(struct line *line, struct hold *hold, uint32_t leases)
+static void ask(struct hold *hold, uint32_t leases)
 {
-    hold_begin_on(hold, &line->a, &line->of_a, leases, UVZK_WAIT_FOREVER);
+    hold_begin_on(hold, &a, &a.semaphore, leases, UVZK_WAIT_FOREVER);
 }
 
-/* So many of A wait; then nobody is ahead of them. */
-static void let_them_come(struct line *line, size_t waiters)
+/* So many of A wait; then nobody is ahead of them. Their leases are made, and A does not
+ * hear of it. */
+static void come_and_lose_the_reply(size_t waiters)
 {
-    world_run_for(&line->world, 500);
-    assert_int_equal(world_children(&line->world, TICKETS), waiters + 1);
-    assert_int_equal(sim_delete_by_hand(line->world.sim, line->ticket), 0);
-}
+    size_t from = world.line_count;
 
-/* Their leases are made, and A does not hear of it. */
-static void come_and_lose_the_reply(struct line *line, size_t waiters)
-{
-    size_t from = line->world.line_count;
-
-    let_them_come(line, waiters);
-    assert_true(world_await_line(&line->world, from, "a", "multi", 1000));
-    sim_lose_reply(line->a.port);
+    world_run_for(&world, 500);
+    assert_int_equal(world_children(&world, TICKETS), waiters + 1);
+    world_delete(&world, &ticket);
+    process_await_line(&a, from, "multi", 1000);
+    sim_lose_reply(a.port);
 }
 
 /* A does not know of B's lease when it makes those of both, one too many, and hears
  * nothing of them until it is back and has listed them. */
-static void begin_with_one_too_many(struct line *line, uint64_t seed, void *const *state)
+static void begin_with_one_too_many(uint64_t seed, void *const *state)
 {
-    begin(line, seed, state);
-    ask(line, &line->first, 1);
-    ask(line, &line->second, LEASES_MAX - 1);
-    come_and_lose_the_reply(line, 2);
-    size_t from = line->world.line_count;
-    assert_true(world_await_line(&line->world, from, "a", "children -> ok", 1000));
+    begin(seed, state);
+    ask(&first, 1);
+    ask(&second, LEASES_MAX - 1);
+    come_and_lose_the_reply(2);
+    process_await_line(&a, world.line_count, "children -> ok", 1000);
 }
 
-static void end(struct line *line)
+static void end(void)
 {
-    assert_true(line->first.token < line->second.token);
-    hold_give_back(&line->first);
-    hold_give_back(&line->second);
-    world_end(&line->world);
+    assert_true(first.token < second.token);
+    hold_give_back(&first);
+    hold_give_back(&second);
+    world_end(&world);
 }
 
 static void of_too_many_the_last_go(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        static struct line line;
-
-        begin_with_one_too_many(&line, seed, state);
-        hold_await(&line.first, 3000);
-        world_run_for(&line.world, 3000);
-        assert_int_equal(line.second.answered, 0);
-        hold_give_back(&line.before);
-        hold_await(&line.second, 3000);
-        end(&line);
+        begin_with_one_too_many(seed, state);
+        hold_await(&first, 3000);
+        world_run_for(&world, 3000);
+        assert_int_equal(second.answered, 0);
+        hold_give_back(&before);
+        hold_await(&second, 3000);
+        end();
     }
 }
 
@@ -104,18 +80,13 @@ static void of_too_many_the_last_go(void **state)
 static void who_is_known_first_does_not_go_for_those_behind(void **state)
 {
     for (uint64_t seed = BATCHES; seed <= 8 * SEEDS; seed += 8) {
-        static struct line line;
-
-        begin_with_one_too_many(&line, seed, state);
-        assert_true(world_await_line(&line.world, line.world.line_count, "a",
-                                     "exists -> ok", 1000));
-        hold_release(&line.before);
-        sim_delay(line.a.port, 40);
-        for (unsigned i = 0; i < 3000 && !line.second.answered; i++) {
-            world_run_for(&line.world, 1);
-        }
-        assert_true(line.first.answered && line.second.answered);
-        end(&line);
+        begin_with_one_too_many(seed, state);
+        process_await_line(&a, world.line_count, "exists -> ok", 1000);
+        hold_release(&before);
+        sim_delay(a.port, 40);
+        hold_await(&second, 3000);
+        assert_true(hold_holds(&first));
+        end();
     }
 }
 
@@ -124,26 +95,21 @@ static void who_is_known_first_does_not_go_for_those_behind(void **state)
 static void who_is_held_back_is_seen_again(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        static struct line line;
-
-        begin(&line, seed, state);
-        hold_give_back(&line.before);
-        ask(&line, &line.first, 1);
-        ask(&line, &line.second, 2);
-        come_and_lose_the_reply(&line, 2);
-        size_t from = line.world.line_count;
-        assert_true(world_await_line(&line.world, from, "a", "exists " LEASES, 1000));
-        sim_refuse(line.world.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
-        assert_true(
-            world_await_line(&line.world, from, "a", "exists -> ETHROTTLED", 1000));
-        world_run_for(&line.world, 60); /* before it asks again */
-        assert_int_equal(line.second.answered, 0);
-        size_t made = world_children(&line.world, LEASES);
-        world_delete_child(&line.world, LEASES, made - 1);
-        hold_await(&line.first, 3000);
-        hold_give_back(&line.first);
-        hold_finish(&line.second, 3000); /* not without its leases */
-        world_end(&line.world);
+        begin(seed, state);
+        hold_give_back(&before);
+        ask(&first, 1);
+        ask(&second, 2);
+        come_and_lose_the_reply(2);
+        size_t from = world.line_count;
+        process_await_line(&a, from, "exists " LEASES, 1000);
+        sim_refuse(world.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
+        process_await_line(&a, from, "exists -> ETHROTTLED", 1000);
+        world_run_for(&world, 60); /* before it asks again */
+        assert_int_equal(second.answered, 0);
+        world_delete_child(&world, LEASES, world_children(&world, LEASES) - 1);
+        hold_take_turn(&first, 3000);
+        hold_finish(&second, 3000); /* not without its leases */
+        world_end(&world);
     }
 }
 
@@ -152,24 +118,21 @@ static void who_is_held_back_is_seen_again(void **state)
 static void who_lost_its_place_is_served_anew(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        static struct line line;
-
-        begin(&line, seed, state);
-        ask(&line, &line.first, 1);
-        come_and_lose_the_reply(&line, 1);
-        assert_true(
-            world_await_line(&line.world, line.world.line_count, "a", "SUSPENDED", 1000));
-        sim_disconnect(line.a.port, SIM_RESET, 2000);
-        assert_int_equal(world_children(&line.world, TICKETS), 1);
-        world_delete_child(&line.world, TICKETS, 0);
-        hold_take_on(&line.second, &line.b, &line.of_b, 1);
-        assert_int_equal(line.first.answered, 0);
-        hold_await(&line.first, 5000);
-        assert_true(line.second.token < line.first.token);
-        hold_give_back(&line.before);
-        hold_give_back(&line.first);
-        hold_give_back(&line.second);
-        world_end(&line.world);
+        begin(seed, state);
+        ask(&first, 1);
+        come_and_lose_the_reply(1);
+        process_await_line(&a, world.line_count, "SUSPENDED", 1000);
+        sim_disconnect(a.port, SIM_RESET, 2000);
+        assert_int_equal(world_children(&world, TICKETS), 1);
+        world_delete_child(&world, TICKETS, 0);
+        hold_take_on(&second, &b, &b.semaphore, 1);
+        assert_int_equal(first.answered, 0);
+        hold_await(&first, 5000);
+        assert_true(second.token < first.token);
+        hold_give_back(&before);
+        hold_give_back(&first);
+        hold_give_back(&second);
+        world_end(&world);
     }
 }
 
@@ -179,26 +142,25 @@ static void stop(struct hold *hold)
     hold->hook = NULL;
 }
 
-static void note_second(struct hold *third)
+static void note_second(struct hold *hold)
 {
-    const struct line *line = UVZK__CONTAINER_OF(third, struct line, third);
-
-    assert_int_equal(line->second.answered, 1);
+    (void)hold;
+    assert_int_equal(second.answered, 1);
 }
 
 /* A busy loop finds what has come of two of the leases, and that the third was refused. */
-static void find_two_of_three(struct line *line)
+static void find_two_of_three(void)
 {
-    size_t from = line->world.line_count;
+    size_t from = world.line_count;
     const char *served = "server: exists " LEASES;
 
-    assert_true(world_await_line(&line->world, from, "a", "exists " LEASES, 1000));
-    sim_stall(line->a.port, 90);
-    while (world_count(&line->world, from, "a", served) < 2) {
-        world_steps(&line->world, 1);
+    process_await_line(&a, from, "exists " LEASES, 1000);
+    sim_stall(a.port, 90);
+    while (world_count(&world, from, "a", served) < 2) {
+        world_steps(&world, 1);
     }
-    assert_int_equal(world_count(&line->world, from, "a", served), 2);
-    sim_refuse(line->world.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
+    assert_int_equal(world_count(&world, from, "a", served), 2);
+    sim_refuse(world.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
 }
 
 /* The process is stopped between the grants of the first two and the callback of the
@@ -206,25 +168,23 @@ static void find_two_of_three(struct line *line)
 static void who_is_ungranted_has_its_place_in_line(void **state)
 {
     for (uint64_t seed = BATCHES; seed <= SEEDS; seed += 8) {
-        static struct line line;
-
-        begin(&line, seed, state);
-        hold_give_back(&line.before);
-        ask(&line, &line.first, 1);
-        ask(&line, &line.second, 1);
-        ask(&line, &line.third, 1);
-        line.first.hook = stop;
-        line.third.hook = note_second;
-        come_and_lose_the_reply(&line, 3);
-        find_two_of_three(&line);
-        hold_await(&line.first, 1000);
-        assert_int_equal(line.second.answered, 0);
-        hold_await(&line.third, 3000);
-        assert_int_equal(line.first.reason, UVZK_EPROOF);
-        assert_true(line.second.token < line.third.token);
-        hold_give_back(&line.second);
-        hold_give_back(&line.third);
-        world_end(&line.world);
+        begin(seed, state);
+        hold_give_back(&before);
+        ask(&first, 1);
+        ask(&second, 1);
+        ask(&third, 1);
+        first.hook = stop;
+        third.hook = note_second;
+        come_and_lose_the_reply(3);
+        find_two_of_three();
+        hold_await(&first, 1000);
+        assert_int_equal(second.answered, 0);
+        hold_await(&third, 3000);
+        assert_int_equal(first.reason, UVZK_EPROOF);
+        assert_true(second.token < third.token);
+        hold_give_back(&second);
+        hold_give_back(&third);
+        world_end(&world);
     }
 }
 

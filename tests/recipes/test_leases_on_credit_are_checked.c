@@ -13,7 +13,7 @@ static void hand_on(uint64_t seed, void *const *state, uint64_t ms)
     struct world world;
     struct process a, b;
     uvzk_semaphore_mutex_t of_a = {0}, of_b = {0};
-    struct hold first = {0}, second = {0}, next = {0};
+    struct hold first, second, next;
 
     world_begin_two(&world, seed, state, &a, &b);
     assert_int_equal(uvzk_semaphore_mutex_init(&a.client, &of_a, PATH), 0);
@@ -27,7 +27,7 @@ static void hand_on(uint64_t seed, void *const *state, uint64_t ms)
     assert_int_equal(sim_delete_by_hand(world.sim, first.path), 0);
     a.killed = true; /* it holds on until it has looked */
     hold_release(&first);
-    assert_true(world_await(&world, &next.answered, 3000));
+    hold_await(&next, 3000);
     assert_false(hold_holds(&second));
     hold_give_back(&next);
     hold_finish(&second, 1000);

@@ -3,8 +3,6 @@
  * left. */
 #include "world.h"
 
-#include <stdio.h>
-
 #define SEEDS 6U
 
 /* No retry is allowed: a contender whose znode is missing is refused. */
@@ -21,30 +19,24 @@ static void begin(struct world *world, struct process *process, uint64_t seed,
 }
 
 /* What becomes of the claim, and that nothing is in the way of the next one. */
-static void check_failure(struct world *world, struct process *process, struct hold *hold,
-                          int status)
+static void check_failure(struct hold *hold, int status)
 {
-    struct hold next;
+    struct world *world = hold->process->world;
 
     hold_await_status(hold, 2000, status);
     world_run_for(world, 1000);
     assert_int_equal(world_queue_length(world), 0);
-    hold_take(&next, process);
-    hold_give_back(&next);
+    process_take_turn(hold->process);
     world_end(world);
 }
 
 /* As soon as it has been made, the znode goes, and its directory with it. */
 static void remove_everything(struct world *world)
 {
-    const char *name;
-    char path[256];
-
-    while (sim_children(world->sim, WORLD_PATH, &name, 1) == 0) {
+    while (world_queue_length(world) == 0) {
         world_steps(world, 1);
     }
-    (void)snprintf(path, sizeof(path), WORLD_PATH "/%s", name);
-    assert_int_equal(sim_delete_by_hand(world->sim, path), 0);
+    world_delete_child(world, WORLD_PATH, 0);
     assert_int_equal(sim_delete_by_hand(world->sim, WORLD_PATH), 0);
 }
 
@@ -69,7 +61,7 @@ static void test_node_deleted_cleanly_with_faults(void **state)
             if (i == 0) {
                 remove_everything(&world);
             }
-            check_failure(&world, &a, &hold, codes[i]);
+            check_failure(&hold, codes[i]);
         }
     }
 }
@@ -84,15 +76,14 @@ static void test_attempt_lock_failed_exception(void **state)
         for (enum second second = 0; second < SECOND_ERRORS; second++) {
             struct world world;
             struct process a, b;
-            struct hold hold, next;
+            struct hold hold;
 
             begin(&world, &a, seed, state);
             process_begin(&b, &world, "b", NULL);
             sim_refuse(world.sim, UVZK__RPC_CHILDREN, UVZK_EREJECTED, 1);
             size_t from = world.line_count;
             hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
-            assert_true(world_await_line(&world, from, "a",
-                                         "server: children " WORLD_PATH, 1000));
+            process_await_line(&a, from, "server: children " WORLD_PATH, 1000);
             if (second == REFUSED) {
                 sim_refuse(world.sim, UVZK__RPC_DELETE, UVZK_ENOAUTH, 1);
             }
@@ -108,8 +99,7 @@ static void test_attempt_lock_failed_exception(void **state)
             if (second == REFUSED) { /* its session's end frees the lock */
                 process_close(&a);
             }
-            hold_take(&next, &b);
-            hold_give_back(&next);
+            process_take_turn(&b);
             world_end(&world);
         }
     }

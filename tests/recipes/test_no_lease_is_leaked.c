@@ -3,8 +3,6 @@
  * end a semaphore that was always full. */
 #include "world.h"
 
-#include <string.h>
-
 #define PATH "/s"
 #define LEASES PATH "/leases"
 #define LEASES_MAX 3U
@@ -14,87 +12,73 @@ enum end { CANCEL, DEADLINE, CLOSE_LOCK, EXPIRE, ENDS };
 enum fault { NO_FAULT, LOSE_REPLY, LOSE_REQUEST, RESET, FAULTS };
 
 /* A's acquire of two ends somehow, somewhere on its way; B then wants all. */
-struct couple {
-    struct world world;
-    struct process a, b;
-    uvzk_semaphore_t of_a, of_b;
-    struct hold bid, other, all;
-};
+static struct world world;
+static struct process a, b;
+static struct hold bid, all;
 
-static void begin(struct couple *couple, uint64_t seed, void *const *state)
+static void begin(uint64_t seed, void *const *state)
 {
-    memset(couple, 0, sizeof(*couple));
-    world_begin_two(&couple->world, seed, state, &couple->a, &couple->b);
-    assert_int_equal(
-        uvzk_semaphore_init(&couple->a.client, &couple->of_a, PATH, LEASES_MAX, NULL), 0);
-    assert_int_equal(
-        uvzk_semaphore_init(&couple->b.client, &couple->of_b, PATH, LEASES_MAX, NULL), 0);
-    assert_true(process_await_connected(&couple->a, 1000));
-    assert_true(process_await_connected(&couple->b, 1000));
+    world_begin_ready(&world, seed, state, &a, &b);
+    process_make_semaphore(&a, PATH, LEASES_MAX);
+    process_make_semaphore(&b, PATH, LEASES_MAX);
 }
 
-static void inject(struct couple *couple, enum fault fault)
+static void inject(enum fault fault)
 {
     switch (fault) {
     case LOSE_REPLY:
-        sim_lose_reply(couple->a.port);
+        sim_lose_reply(a.port);
         break;
     case LOSE_REQUEST:
-        sim_lose_request(couple->a.port);
+        sim_lose_request(a.port);
         break;
     case RESET:
-        sim_disconnect(couple->a.port, SIM_RESET, 300);
+        sim_disconnect(a.port, SIM_RESET, 300);
         break;
     default:
         break;
     }
 }
 
-static void stop(struct couple *couple, enum end end)
+static void stop(enum end end)
 {
-    if (couple->bid.answered || end == DEADLINE) {
+    if (bid.answered || end == DEADLINE) {
         return;
     }
     if (end == CANCEL) {
-        hold_cancel(&couple->bid);
+        hold_cancel(&bid);
     } else if (end == CLOSE_LOCK) {
-        assert_int_equal(uvzk_lock_close(&couple->of_a, NULL), 0);
+        assert_int_equal(uvzk_lock_close(&a.semaphore, NULL), 0);
     } else {
-        process_expire(&couple->a);
+        process_expire(&a);
     }
 }
 
-static void nothing_is_left(struct couple *couple)
+static void nothing_is_left(void)
 {
-    hold_finish(&couple->bid, 2 * WORLD_TIMEOUT_MS);
-    world_run_for(&couple->world, 2000);
-    assert_int_equal(world_children(&couple->world, LEASES), hold_holds(&couple->other));
-    if (hold_holds(&couple->other)) {
-        hold_give_back(&couple->other);
-    }
-    hold_take_on(&couple->all, &couple->b, &couple->of_b, LEASES_MAX);
-    hold_give_back(&couple->all);
-    world_run_for(&couple->world, 500);
-    assert_int_equal(world_children(&couple->world, LEASES), 0);
-    assert_int_equal(world_children(&couple->world, PATH "/locks"), 0);
-    world_end(&couple->world);
+    hold_finish(&bid, 2 * WORLD_TIMEOUT_MS);
+    world_run_for(&world, 2000);
+    assert_int_equal(world_children(&world, LEASES), 0);
+    hold_take_on(&all, &b, &b.semaphore, LEASES_MAX);
+    hold_give_back(&all);
+    world_run_for(&world, 500);
+    assert_int_equal(world_children(&world, LEASES), 0);
+    assert_int_equal(world_children(&world, PATH "/locks"), 0);
+    world_end(&world);
 }
 
 /* There is room, and the leases are made, unless it ends before. */
 static void check(void *const *state, uint64_t steps, enum end end, enum fault fault)
 {
-    struct couple couple;
-
-    begin(&couple, steps, state);
-    world_note(&couple.world, "end %d, fault %d, %d steps", (int)end, (int)fault,
-               (int)steps);
-    hold_begin_on(&couple.bid, &couple.a, &couple.of_a, 2,
+    begin(steps, state);
+    world_note(&world, "end %d, fault %d, %d steps", (int)end, (int)fault, (int)steps);
+    hold_begin_on(&bid, &a, &a.semaphore, 2,
                   end == DEADLINE ? 1 + 4 * (int64_t)steps : UVZK_WAIT_FOREVER);
-    world_steps(&couple.world, steps);
-    inject(&couple, fault);
-    world_steps(&couple.world, steps % 5);
-    stop(&couple, end);
-    nothing_is_left(&couple);
+    world_steps(&world, steps);
+    inject(fault);
+    world_steps(&world, steps % 5);
+    stop(end);
+    nothing_is_left();
 }
 
 static void whatever_ends_it(void **state)
@@ -113,19 +97,19 @@ static void while_it_waits(void **state)
 {
     for (enum end end = 0; end < ENDS; end++) {
         for (uint64_t steps = 0; steps < STEPS; steps++) {
-            struct couple couple;
+            struct hold other;
 
-            begin(&couple, steps, state);
-            hold_take_on(&couple.other, &couple.b, &couple.of_b, LEASES_MAX - 1);
-            hold_begin_on(&couple.bid, &couple.a, &couple.of_a, 2,
+            begin(steps, state);
+            hold_take_on(&other, &b, &b.semaphore, LEASES_MAX - 1);
+            hold_begin_on(&bid, &a, &a.semaphore, 2,
                           end == DEADLINE ? 401 + (int64_t)steps : UVZK_WAIT_FOREVER);
-            world_run_for(&couple.world, 400 - 2 * (steps % 8));
-            assert_int_equal(couple.bid.answered, 0);
-            hold_release(&couple.other);
-            world_steps(&couple.world, steps);
-            stop(&couple, end);
-            assert_true(world_await(&couple.world, &couple.other.released, 1000));
-            nothing_is_left(&couple);
+            world_run_for(&world, 400 - 2 * (steps % 8));
+            assert_int_equal(bid.answered, 0);
+            hold_release(&other);
+            world_steps(&world, steps);
+            stop(end);
+            assert_true(world_await(&world, &other.released, 1000));
+            nothing_is_left();
         }
     }
 }
@@ -136,32 +120,27 @@ static void nobody_takes_what_is_offered(void **state)
 {
     for (enum end end = 0; end < ENDS; end++) {
         for (uint64_t steps = 0; steps < STEPS; steps++) {
-            struct couple couple;
-
-            begin(&couple, steps, state);
-            hold_take_on(&couple.all, &couple.a, &couple.of_a, LEASES_MAX);
-            hold_begin_on(&couple.bid, &couple.a, &couple.of_a,
-                          1 + (uint32_t)(steps % LEASES_MAX),
+            begin(steps, state);
+            hold_take_on(&all, &a, &a.semaphore, LEASES_MAX);
+            hold_begin_on(&bid, &a, &a.semaphore, 1 + (uint32_t)(steps % LEASES_MAX),
                           end == DEADLINE ? 400 : UVZK_WAIT_FOREVER);
-            world_run_for(&couple.world, 400 - steps % 4);
-            hold_release(&couple.all);
-            world_steps(&couple.world, steps / 2);
-            stop(&couple, end);
-            assert_true(world_await(&couple.world, &couple.all.released, 1000));
-            nothing_is_left(&couple);
+            world_run_for(&world, 400 - steps % 4);
+            hold_release(&all);
+            world_steps(&world, steps / 2);
+            stop(end);
+            assert_true(world_await(&world, &all.released, 1000));
+            nothing_is_left();
         }
     }
 }
 
 /* As long as it holds, its lease stands, and nobody else holds. */
-static void check_owner(struct couple *couple, struct hold *owner,
-                        const struct hold *waiting)
+static void check_owner(const struct hold *owner, const struct hold *waiting)
 {
-    hold_await(owner, 3000);
     for (unsigned i = 0; i < 3000; i++) {
-        world_run_for(&couple->world, 1);
+        world_run_for(&world, 1);
         assert_true(hold_holds(owner));
-        assert_true(sim_exists(couple->world.sim, owner->path));
+        assert_true(sim_exists(world.sim, owner->path));
         assert_int_equal(waiting->answered, 0);
     }
 }
@@ -169,30 +148,25 @@ static void check_owner(struct couple *couple, struct hold *owner,
 /* One lets go; of two others of the same lock, one has asked before and one asks now. */
 static void check_owners(void *const *state, uint64_t steps, enum fault fault)
 {
-    struct couple couple;
     uvzk_semaphore_mutex_t lock = {0};
-    struct hold first = {0}, asked = {0}, asks = {0};
+    struct hold first, asked, asks;
 
-    begin(&couple, steps, state);
-    assert_int_equal(uvzk_semaphore_mutex_init(&couple.a.client, &lock, PATH), 0);
-    hold_take_on(&first, &couple.a, &lock, 1);
-    hold_begin_on(&asked, &couple.a, &lock, 1, UVZK_WAIT_FOREVER);
-    world_steps(&couple.world, steps);
+    begin(steps, state);
+    assert_int_equal(uvzk_semaphore_mutex_init(&a.client, &lock, PATH), 0);
+    hold_take_on(&first, &a, &lock, 1);
+    hold_begin_on(&asked, &a, &lock, 1, UVZK_WAIT_FOREVER);
+    world_steps(&world, steps);
     hold_release(&first);
-    hold_begin_on(&asks, &couple.a, &lock, 1, UVZK_WAIT_FOREVER);
-    inject(&couple, fault);
-    for (unsigned i = 0; i < 3000 && asked.answered + asks.answered == 0; i++) {
-        world_run_for(&couple.world, 1);
-    }
-    struct hold *next = asks.answered ? &asks : &asked;
-    struct hold *last = asks.answered ? &asked : &asks;
-    check_owner(&couple, next, last);
+    hold_begin_on(&asks, &a, &lock, 1, UVZK_WAIT_FOREVER);
+    inject(fault);
+    struct hold *next = hold_await_first(&asks, &asked, 3000);
+    struct hold *last = next == &asks ? &asked : &asks;
+    check_owner(next, last);
     assert_int_equal(first.released, 1);
     hold_give_back(next);
-    hold_await(last, 3000);
-    hold_give_back(last);
+    hold_take_turn(last, 3000);
     assert_true(first.token < next->token && next->token < last->token);
-    world_end(&couple.world);
+    world_end(&world);
 }
 
 /* CURATOR-376: the lease of the next owner of the same lock was taken for that of the

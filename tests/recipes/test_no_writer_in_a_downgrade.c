@@ -2,46 +2,62 @@
  * downgraded, because the read lock's znode stood behind it. Here, from the grant of the
  * write lock to the release of the read lock, nobody else writes, at whatever moment
  * the one is asked for and the other given back. */
-#include "writers.h"
+#include "world.h"
 
+#define PATH "/rw"
 #define STEPS 32U
 
-/* A reader of B's comes after the two writers. */
-static void begin(struct writers *writers, uint64_t seed, void *const *state)
+static struct world world;
+static struct process a, b;
+static struct hold writing, reading; /* A's */
+static struct hold next, later;      /* B's, who wants to write, and then to read */
+
+static void begin(uint64_t seed, void *const *state)
 {
-    writers_begin(writers, seed, state);
-    hold_begin_on_for(&writers->later, &writers->b, &writers->of_b.read, NULL);
+    world_begin_two(&world, seed, state, &a, &b);
+    process_make_rwlock(&a, PATH);
+    process_make_rwlock(&b, PATH);
+    hold_begin_on_for(&writing, &a, &a.rwlock.write, &a);
+    hold_await(&writing, 1000);
+    assert_true(process_await_connected(&b, 1000));
+    hold_begin_on_for(&next, &b, &b.rwlock.write, NULL);
+    hold_begin_on_for(&later, &b, &b.rwlock.read, NULL);
+}
+
+/* A asks for the read lock, as the owner of the write lock. */
+static void downgrade(void)
+{
+    hold_begin_on_for(&reading, &a, &a.rwlock.read, &a);
 }
 
 /* When all of them have their places, A asks for the read lock, `steps` events ago. */
-static void begin_downgrading(struct writers *writers, uint64_t steps, void *const *state)
+static void begin_downgrading(uint64_t steps, void *const *state)
 {
-    begin(writers, steps, state);
-    world_run_for(&writers->world, 300);
-    writers_downgrade(writers);
-    world_steps(&writers->world, steps);
+    begin(steps, state);
+    world_run_for(&world, 300);
+    downgrade();
+    world_steps(&world, steps);
 }
 
-static void run_for(struct writers *writers, uint64_t ms)
+static void run_for(uint64_t ms)
 {
     for (uint64_t i = 0; i < ms; i++) {
-        world_run_for(&writers->world, 1);
-        assert_int_equal(writers->next.answered, 0);
-        assert_int_equal(writers->later.answered, 0);
+        world_run_for(&world, 1);
+        assert_int_equal(next.answered, 0);
+        assert_int_equal(later.answered, 0);
     }
 }
 
-static void end(struct writers *writers)
+static void end(void)
 {
-    assert_true(hold_holds(&writers->reading));
-    assert_true(writers->reading.token == writers->writing.token);
-    hold_give_back(&writers->reading);
-    hold_await(&writers->next, 3000);
-    assert_true(writers->next.token > writers->writing.token);
-    hold_give_back(&writers->next);
-    hold_await(&writers->later, 3000);
-    hold_give_back(&writers->later);
-    world_end(&writers->world);
+    assert_int_equal(writing.released, 1);
+    assert_true(hold_holds(&reading));
+    assert_true(reading.token == writing.token);
+    hold_give_back(&reading);
+    hold_take_turn(&next, 3000);
+    assert_true(next.token > writing.token);
+    hold_take_turn(&later, 3000);
+    world_end(&world);
 }
 
 /* The write lock is given back so many events after the read lock was asked for, and
@@ -50,16 +66,13 @@ static void nobody_comes_in_between(void **state)
 {
     for (uint64_t before = 0; before < STEPS; before += 3) {
         for (uint64_t between = 0; between < STEPS; between++) {
-            struct writers writers;
-
-            begin(&writers, before + between, state);
-            world_steps(&writers.world, before);
-            writers_downgrade(&writers);
-            world_steps(&writers.world, between);
-            hold_release(&writers.writing);
-            run_for(&writers, 1500);
-            assert_int_equal(writers.writing.released, 1);
-            end(&writers);
+            begin(before + between, state);
+            world_steps(&world, before);
+            downgrade();
+            world_steps(&world, between);
+            hold_release(&writing);
+            run_for(1500);
+            end();
         }
     }
 }
@@ -69,18 +82,15 @@ static void nobody_comes_in_between(void **state)
 static void nor_in_an_interruption(void **state)
 {
     for (uint64_t between = 0; between < STEPS; between++) {
-        struct writers writers;
-
-        begin_downgrading(&writers, between, state);
-        sim_disconnect(writers.a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
-        hold_await(&writers.reading, WORLD_TIMEOUT_MS);
-        assert_int_equal(writers.next.answered, 0);
-        hold_release(&writers.writing);
-        world_steps(&writers.world, between % 5);
-        sim_disconnect(writers.a.port, between % 3 ? SIM_RESET : SIM_SILENT, 700);
-        run_for(&writers, WORLD_TIMEOUT_MS);
-        assert_int_equal(writers.writing.released, 1);
-        end(&writers);
+        begin_downgrading(between, state);
+        sim_disconnect(a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
+        hold_await(&reading, WORLD_TIMEOUT_MS);
+        assert_int_equal(next.answered, 0);
+        hold_release(&writing);
+        world_steps(&world, between % 5);
+        sim_disconnect(a.port, between % 3 ? SIM_RESET : SIM_SILENT, 700);
+        run_for(WORLD_TIMEOUT_MS);
+        end();
     }
 }
 
@@ -89,24 +99,22 @@ static void nor_in_an_interruption(void **state)
 static void nobody_reads_beside_a_writer(void **state)
 {
     for (uint64_t between = 0; between < STEPS; between++) {
-        struct writers writers;
-
-        begin_downgrading(&writers, between, state);
-        hold_release(&writers.writing);
-        sim_disconnect(writers.a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
+        begin_downgrading(between, state);
+        hold_release(&writing);
+        sim_disconnect(a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
         for (unsigned i = 0; i < WORLD_TIMEOUT_MS; i++) {
-            world_run_for(&writers.world, 1);
-            assert_false(hold_holds(&writers.reading) && hold_holds(&writers.next));
+            world_run_for(&world, 1);
+            assert_false(hold_holds(&reading) && hold_holds(&next));
         }
-        assert_true(hold_holds(&writers.reading) || hold_holds(&writers.next));
-        if (hold_holds(&writers.next)) {
-            hold_give_back(&writers.next);
-            hold_await(&writers.reading, 3000);
+        assert_true(hold_holds(&reading) || hold_holds(&next));
+        if (hold_holds(&next)) {
+            hold_give_back(&next);
+            hold_await(&reading, 3000);
         }
-        hold_give_back(&writers.reading);
-        hold_finish(&writers.next, 3000);
-        hold_finish(&writers.later, 3000);
-        world_end(&writers.world);
+        hold_give_back(&reading);
+        hold_finish(&next, 3000);
+        hold_finish(&later, 3000);
+        world_end(&world);
     }
 }
 

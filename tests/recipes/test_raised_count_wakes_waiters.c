@@ -3,105 +3,91 @@
  * anybody, and neither is missed in an interruption. */
 #include "world.h"
 
-#include <string.h>
-
-#include "base/list.h"
-
 #define PATH "/s"
 #define COUNT "/count"
 #define SEEDS 8U
 #define WAITERS 4
 
-struct couple {
-    struct world world;
-    struct process processes[2];
-    uvzk_shared_count_t counts[2];
-    uvzk_semaphore_t semaphores[2];
-    struct hold held, waiting[WAITERS]; /* of both processes in turn */
-};
+static struct world world;
+static struct process processes[2];
+static uvzk_shared_count_t counts[2];
+static uvzk_semaphore_t semaphores[2];
+static struct hold held, waiting[WAITERS]; /* of both processes in turn */
 
-static void set_count(struct couple *couple, char value)
+static void set_count(char value)
 {
     const char bytes[4] = {0, 0, 0, value};
 
-    assert_int_equal(sim_set_by_hand(couple->world.sim, COUNT, bytes, 4), 0);
+    assert_int_equal(sim_set_by_hand(world.sim, COUNT, bytes, 4), 0);
 }
 
-static int granted(const struct couple *couple)
+static int granted(void)
 {
     int count = 0;
 
     for (int i = 0; i < WAITERS; i++) {
-        count += couple->waiting[i].answered;
+        count += waiting[i].answered;
     }
     return count;
 }
 
 /* There is one lease, and somebody has it. */
-static void begin(struct couple *couple, uint64_t seed, void *const *state)
+static void begin(uint64_t seed, void *const *state)
 {
-    static const char *const names[2] = {"a", "b"};
-
-    memset(couple, 0, sizeof(*couple));
-    world_begin(&couple->world, seed, state);
+    world_begin_two(&world, seed, state, &processes[0], &processes[1]);
     for (int i = 0; i < 2; i++) {
-        uvzk_client_t *client = &couple->processes[i].client;
-        process_begin(&couple->processes[i], &couple->world, names[i], NULL);
-        assert_int_equal(
-            uvzk_shared_count_init(client, &couple->counts[i], COUNT, 1, NULL), 0);
-        assert_int_equal(uvzk_semaphore_init(client, &couple->semaphores[i], PATH, 0,
-                                             &couple->counts[i]),
+        uvzk_client_t *client = &processes[i].client;
+        assert_int_equal(uvzk_shared_count_init(client, &counts[i], COUNT, 1, NULL), 0);
+        assert_int_equal(uvzk_semaphore_init(client, &semaphores[i], PATH, 0, &counts[i]),
                          0);
     }
-    hold_take_on(&couple->held, &couple->processes[0], &couple->semaphores[0], 1);
+    hold_take_on(&held, &processes[0], &semaphores[0], 1);
     for (int i = 0; i < WAITERS; i++) {
-        hold_begin_on(&couple->waiting[i], &couple->processes[i % 2],
-                      &couple->semaphores[i % 2], 1, UVZK_WAIT_FOREVER);
-        world_run_for(&couple->world, 200);
+        hold_begin_on(&waiting[i], &processes[i % 2], &semaphores[i % 2], 1,
+                      UVZK_WAIT_FOREVER);
+        world_run_for(&world, 200);
     }
-    assert_int_equal(granted(couple), 0);
+    assert_int_equal(granted(), 0);
 }
 
-static void close_count(struct couple *couple, int which)
+static void close_count(int which)
 {
-    for (int i = 0; i < WAITERS; i++) {
-        hold_finish(&couple->waiting[i], 3000);
-    }
-    assert_int_equal(uvzk_lock_close(&couple->semaphores[which], NULL), 0);
-    world_run_for(&couple->world, 500);
-    assert_int_equal(uvzk_shared_count_close(&couple->counts[which], NULL), 0);
-    world_run_for(&couple->world, 500);
+    assert_int_equal(uvzk_lock_close(&semaphores[which], NULL), 0);
+    world_run_for(&world, 500);
+    assert_int_equal(uvzk_shared_count_close(&counts[which], NULL), 0);
+    world_run_for(&world, 500);
 }
 
-static void end(struct couple *couple)
+static void end(void)
 {
-    if (hold_holds(&couple->held)) {
-        hold_give_back(&couple->held);
+    if (hold_holds(&held)) {
+        hold_give_back(&held);
     }
-    close_count(couple, 0);
-    close_count(couple, 1);
-    assert_int_equal(world_children(&couple->world, PATH "/leases"), 0);
-    world_end(&couple->world);
+    for (int i = 0; i < WAITERS; i++) {
+        hold_finish(&waiting[i], 3000);
+    }
+    close_count(0);
+    close_count(1);
+    assert_int_equal(world_children(&world, PATH "/leases"), 0);
+    world_end(&world);
 }
 
 /* By one, by two: in the order in which they came, whoever they belong to. */
 static void as_many_are_served_as_there_is_room_for(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct couple couple;
-
-        begin(&couple, seed, state);
-        set_count(&couple, 2);
-        world_run_for(&couple.world, 500);
-        assert_int_equal(granted(&couple), 1);
-        assert_true(hold_holds(&couple.waiting[0]));
-        set_count(&couple, 4);
-        world_run_for(&couple.world, 1000);
-        assert_int_equal(granted(&couple), 3);
-        assert_true(hold_holds(&couple.waiting[1]));
-        assert_true(hold_holds(&couple.waiting[2]));
-        assert_true(hold_holds(&couple.held));
-        end(&couple);
+        begin(seed, state);
+        set_count(2);
+        world_run_for(&world, 500);
+        assert_int_equal(granted(), 1);
+        assert_true(hold_holds(&waiting[0]));
+        set_count(4);
+        world_run_for(&world, 1000);
+        assert_int_equal(granted(), 3);
+        assert_true(hold_holds(&waiting[1]));
+        assert_true(hold_holds(&waiting[2]));
+        assert_true(hold_holds(&held));
+        end();
     }
 }
 
@@ -109,24 +95,22 @@ static void as_many_are_served_as_there_is_room_for(void **state)
 static void a_lowered_count_takes_nothing(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct couple couple;
-
-        begin(&couple, seed, state);
-        set_count(&couple, 3);
-        world_run_for(&couple.world, 1000);
-        assert_int_equal(granted(&couple), 2);
-        set_count(&couple, 1);
-        world_run_for(&couple.world, 1000);
-        hold_give_back(&couple.held);
-        world_run_for(&couple.world, 500);
-        hold_give_back(&couple.waiting[0]);
-        world_run_for(&couple.world, 500);
-        assert_int_equal(granted(&couple), 2); /* one is left, of one */
-        assert_true(hold_holds(&couple.waiting[1]));
-        hold_give_back(&couple.waiting[1]);
-        hold_await(&couple.waiting[2], 1000);
-        assert_int_equal(granted(&couple), 3);
-        end(&couple);
+        begin(seed, state);
+        set_count(3);
+        world_run_for(&world, 1000);
+        assert_int_equal(granted(), 2);
+        set_count(1);
+        world_run_for(&world, 1000);
+        hold_give_back(&held);
+        world_run_for(&world, 500);
+        hold_give_back(&waiting[0]);
+        world_run_for(&world, 500);
+        assert_int_equal(granted(), 2); /* one is left, of one */
+        assert_true(hold_holds(&waiting[1]));
+        hold_give_back(&waiting[1]);
+        hold_await(&waiting[2], 1000);
+        assert_int_equal(granted(), 3);
+        end();
     }
 }
 
@@ -134,26 +118,24 @@ static void a_lowered_count_takes_nothing(void **state)
 static void it_is_not_missed_in_an_interruption(void **state)
 {
     for (uint64_t steps = 0; steps < 24; steps++) {
-        struct couple couple;
-
-        begin(&couple, steps, state);
-        set_count(&couple, 2);
-        world_steps(&couple.world, steps);
-        sim_disconnect(couple.processes[0].port, steps % 2 ? SIM_RESET : SIM_SILENT, 600);
-        hold_await(&couple.waiting[0], WORLD_TIMEOUT_MS);
-        world_run_for(&couple.world, 500);
-        assert_int_equal(granted(&couple), 1);
-        end(&couple);
+        begin(steps, state);
+        set_count(2);
+        world_steps(&world, steps);
+        sim_disconnect(processes[0].port, steps % 2 ? SIM_RESET : SIM_SILENT, 600);
+        hold_await(&waiting[0], WORLD_TIMEOUT_MS);
+        world_run_for(&world, 500);
+        assert_int_equal(granted(), 1);
+        end();
     }
 }
 
-/* By what A itself knows of the count at that moment. */
+/* By what A itself knows of the count when it is granted. */
 static void there_is_room_at_the_grant(struct hold *hold)
 {
-    struct couple *couple = UVZK__CONTAINER_OF(hold->lock, struct couple, semaphores[0]);
     int32_t count;
 
-    assert_int_equal(uvzk_shared_count_get(&couple->counts[0], &count, NULL), 0);
+    (void)hold;
+    assert_int_equal(uvzk_shared_count_get(&counts[0], &count, NULL), 0);
     assert_true(count >= 2);
 }
 
@@ -162,26 +144,22 @@ static void there_is_room_at_the_grant(struct hold *hold)
 static void what_was_counted_is_counted_again(void **state)
 {
     for (uint64_t pause = 0; pause < 8000; pause += 200) {
-        struct couple couple;
-        size_t from;
-
-        begin(&couple, pause / 200, state);
-        couple.waiting[0].hook = there_is_room_at_the_grant;
-        from = couple.world.line_count;
-        set_count(&couple, 2);
-        assert_true(world_await_line(&couple.world, from, "a", "multi", 1000));
-        sim_lose_reply(couple.processes[0].port);
-        assert_true(
-            world_await_line(&couple.world, from, "a", "exists " PATH "/leases", 1000));
-        sim_pause(couple.processes[0].port, pause);
-        set_count(&couple, 1);
-        assert_true(world_await_line(&couple.world, from, "a", "exists -> ok", 9000));
-        sim_disconnect(couple.processes[0].port, SIM_RESET, 0);
-        world_run_for(&couple.world, 1000);
-        couple.waiting[0].hook = NULL;
-        set_count(&couple, 2);
-        hold_await(&couple.waiting[0], 1000);
-        end(&couple);
+        begin(pause / 200, state);
+        waiting[0].hook = there_is_room_at_the_grant;
+        size_t from = world.line_count;
+        set_count(2);
+        process_await_line(&processes[0], from, "multi", 1000);
+        sim_lose_reply(processes[0].port);
+        process_await_line(&processes[0], from, "exists " PATH "/leases", 1000);
+        sim_pause(processes[0].port, pause);
+        set_count(1);
+        process_await_line(&processes[0], from, "exists -> ok", 9000);
+        sim_disconnect(processes[0].port, SIM_RESET, 0);
+        world_run_for(&world, 1000);
+        waiting[0].hook = NULL;
+        set_count(2);
+        hold_await(&waiting[0], 1000);
+        end();
     }
 }
 
@@ -190,21 +168,20 @@ static void a_count_that_allows_nothing(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         const char negative[4] = {'\xff', '\xff', '\xff', '\xfe'};
-        struct couple couple;
 
-        begin(&couple, seed, state);
-        assert_int_equal(sim_set_by_hand(couple.world.sim, COUNT, negative, 4), 0);
-        world_run_for(&couple.world, 500);
-        hold_give_back(&couple.held);
-        world_run_for(&couple.world, 500);
-        assert_int_equal(granted(&couple), 0);
-        set_count(&couple, 0);
-        world_run_for(&couple.world, 500);
-        assert_int_equal(granted(&couple), 0);
-        set_count(&couple, 1);
-        hold_await(&couple.waiting[0], 1000);
-        assert_int_equal(granted(&couple), 1);
-        end(&couple);
+        begin(seed, state);
+        assert_int_equal(sim_set_by_hand(world.sim, COUNT, negative, 4), 0);
+        world_run_for(&world, 500);
+        hold_give_back(&held);
+        world_run_for(&world, 500);
+        assert_int_equal(granted(), 0);
+        set_count(0);
+        world_run_for(&world, 500);
+        assert_int_equal(granted(), 0);
+        set_count(1);
+        hold_await(&waiting[0], 1000);
+        assert_int_equal(granted(), 1);
+        end();
     }
 }
 

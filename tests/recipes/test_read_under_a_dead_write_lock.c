@@ -1,45 +1,56 @@
 /* Curator grants a read lock to whoever has the write lock by its own books, although the
  * session may be gone, and somebody else hold the write lock. Here the znode of the write
  * hold is checked in the same transaction that makes the read lock's. */
-#include "writers.h"
+#include "world.h"
 
+#define PATH "/rw"
 #define STEPS 40U
 
+static struct world world;
+static struct process a, b;
+static struct hold writing, reading, next; /* the last is B's */
+
+static void never_both(struct world *at)
+{
+    (void)at;
+    assert_false(uvzk_hold_is_valid(&reading.request) &&
+                 uvzk_hold_is_valid(&next.request));
+}
+
 /* B waits for A's write lock. */
-static void begin(struct writers *writers, uint64_t seed, void *const *state)
+static void begin(uint64_t seed, void *const *state)
 {
-    writers_begin(writers, seed, state);
-    world_run_for(&writers->world, 500);
-    assert_int_equal(writers->next.answered, 0);
+    world_begin_two(&world, seed, state, &a, &b);
+    process_make_rwlock(&a, PATH);
+    process_make_rwlock(&b, PATH);
+    hold_begin_on_for(&writing, &a, &a.rwlock.write, &a);
+    hold_await(&writing, 1000);
+    assert_true(process_await_connected(&b, 1000));
+    hold_begin_on_for(&next, &b, &b.rwlock.write, NULL);
+    world_run_for(&world, 500);
+    assert_int_equal(next.answered, 0);
+    world.each_ms = never_both;
 }
 
-static bool both_hold(const struct writers *writers)
+/* A asks for the read lock, as the owner of the write lock. */
+static void downgrade(void)
 {
-    return uvzk_hold_is_valid(&writers->reading.request) &&
-           uvzk_hold_is_valid(&writers->next.request);
-}
-
-static void run_for(struct writers *writers, uint64_t ms)
-{
-    for (uint64_t i = 0; i < ms; i++) {
-        world_run_for(&writers->world, 1);
-        assert_false(both_hold(writers));
-    }
+    hold_begin_on_for(&reading, &a, &a.rwlock.read, &a);
 }
 
 /* B writes, never beside A's reading. */
-static void end(struct writers *writers)
+static void end(void)
 {
-    if (hold_holds(&writers->reading)) {
-        assert_int_equal(writers->next.answered, 0);
-        hold_give_back(&writers->reading);
+    if (hold_holds(&reading)) {
+        assert_int_equal(next.answered, 0);
+        hold_give_back(&reading);
     }
-    hold_await(&writers->next, 3000);
-    run_for(writers, 500);
-    assert_false(hold_holds(&writers->reading));
-    hold_give_back(&writers->next);
-    hold_finish(&writers->reading, WORLD_TIMEOUT_MS);
-    world_end(&writers->world);
+    hold_await(&next, 3000);
+    world_run_for(&world, 500);
+    assert_false(hold_holds(&reading));
+    hold_give_back(&next);
+    hold_finish(&reading, WORLD_TIMEOUT_MS);
+    world_end(&world);
 }
 
 /* The session is ended by the servers, and A, which has not heard of it, asks for the
@@ -47,21 +58,19 @@ static void end(struct writers *writers)
 static void its_session_is_gone(void **state)
 {
     for (uint64_t steps = 0; steps < STEPS; steps++) {
-        struct writers writers;
-
-        begin(&writers, steps, state);
-        process_expire(&writers.a);
-        int64_t session = sim_session_id(writers.a.port);
-        world_steps(&writers.world, steps);
-        writers_downgrade(&writers);
-        hold_await(&writers.next, 3000);
-        run_for(&writers, 3000);
-        assert_int_equal(writers.writing.lost, 1);
-        assert_true(sim_session_id(writers.a.port) != session);
-        if (writers.reading.answered) { /* it began before the loss was known */
-            assert_int_equal(writers.reading.status, UVZK_EEXPIRED);
+        begin(steps, state);
+        process_expire(&a);
+        int64_t session = sim_session_id(a.port);
+        world_steps(&world, steps);
+        downgrade();
+        hold_await(&next, 3000);
+        world_run_for(&world, 3000);
+        assert_int_equal(writing.lost, 1);
+        assert_true(sim_session_id(a.port) != session);
+        if (reading.answered) { /* it began before the loss was known */
+            assert_int_equal(reading.status, UVZK_EEXPIRED);
         }
-        end(&writers);
+        end();
     }
 }
 
@@ -70,17 +79,15 @@ static void its_session_is_gone(void **state)
 static void its_znode_is_deleted(void **state)
 {
     for (uint64_t steps = 0; steps < STEPS; steps++) {
-        struct writers writers;
-
-        begin(&writers, steps, state);
-        assert_int_equal(sim_delete_by_hand(writers.world.sim, writers.writing.path), 0);
-        world_steps(&writers.world, steps);
-        writers_downgrade(&writers);
-        hold_await(&writers.next, 1000);
-        run_for(&writers, 500);
-        assert_int_equal(writers.writing.lost, 1);
-        assert_int_equal(writers.reading.answered, 0);
-        end(&writers);
+        begin(steps, state);
+        assert_int_equal(sim_delete_by_hand(world.sim, writing.path), 0);
+        world_steps(&world, steps);
+        downgrade();
+        hold_await(&next, 1000);
+        world_run_for(&world, 500);
+        assert_int_equal(writing.lost, 1);
+        assert_int_equal(reading.answered, 0);
+        end();
     }
 }
 
@@ -89,16 +96,14 @@ static void its_znode_is_deleted(void **state)
 static void its_znode_is_deleted_meanwhile(void **state)
 {
     for (uint64_t steps = 0; steps < STEPS; steps++) {
-        struct writers writers;
-
-        begin(&writers, steps, state);
-        writers_downgrade(&writers);
-        world_steps(&writers.world, steps);
-        assert_int_equal(sim_delete_by_hand(writers.world.sim, writers.writing.path), 0);
-        run_for(&writers, 3000);
-        assert_int_equal(writers.writing.lost, 1);
-        assert_true(hold_holds(&writers.reading) != hold_holds(&writers.next));
-        end(&writers);
+        begin(steps, state);
+        downgrade();
+        world_steps(&world, steps);
+        assert_int_equal(sim_delete_by_hand(world.sim, writing.path), 0);
+        world_run_for(&world, 3000);
+        assert_int_equal(writing.lost, 1);
+        assert_true(hold_holds(&reading) != hold_holds(&next));
+        end();
     }
 }
 
@@ -107,17 +112,15 @@ static void its_znode_is_deleted_meanwhile(void **state)
 static void its_hold_has_run_out(void **state)
 {
     for (uint64_t seed = 0; seed < 8; seed++) {
-        struct writers writers;
-
-        begin(&writers, seed, state);
-        sim_disconnect(writers.a.port, SIM_SILENT, 3 * WORLD_TIMEOUT_MS / 2);
-        run_for(&writers, seed * WORLD_TIMEOUT_MS / 7);
-        writers_downgrade(&writers);
-        hold_await(&writers.next, 2 * WORLD_TIMEOUT_MS);
-        assert_int_equal(writers.writing.lost, 1);
-        run_for(&writers, 2 * WORLD_TIMEOUT_MS);
-        assert_false(hold_holds(&writers.reading));
-        end(&writers);
+        begin(seed, state);
+        sim_disconnect(a.port, SIM_SILENT, 3 * WORLD_TIMEOUT_MS / 2);
+        world_run_for(&world, seed * WORLD_TIMEOUT_MS / 7);
+        downgrade();
+        hold_await(&next, 2 * WORLD_TIMEOUT_MS);
+        assert_int_equal(writing.lost, 1);
+        world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+        assert_false(hold_holds(&reading));
+        end();
     }
 }
 

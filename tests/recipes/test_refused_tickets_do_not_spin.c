@@ -8,13 +8,9 @@
 #define PATH "/s"
 #define MANY 5U
 
-struct client {
-    struct world world;
-    struct process a;
-    uvzk_semaphore_t semaphore;
-    struct hold bids[MANY];
-};
-
+static struct world world;
+static struct process a;
+static struct hold bids[MANY];
 static const char *unreadable; /* what the paths have of those without READ */
 
 /* Contenders' znodes are anybody's, but for READ; directories are open. */
@@ -29,62 +25,55 @@ static const uvzk_acl_t *provide(uvzk_client_t *client, const char *path, size_t
     return strstr(path, unreadable) != NULL ? &closed : &open;
 }
 
-static void begin(struct client *client, void *const *state)
+static void begin(void *const *state)
 {
     uvzk_client_options_t options;
 
-    memset(client, 0, sizeof(*client));
-    world_begin(&client->world, 1, state);
+    world_begin(&world, 1, state);
     process_options(&options);
     options.acl_cb = provide;
-    process_begin(&client->a, &client->world, "a", &options);
-    assert_int_equal(
-        uvzk_semaphore_init(&client->a.client, &client->semaphore, PATH, 3, NULL), 0);
-    assert_true(process_await_connected(&client->a, 1000));
+    process_begin(&a, &world, "a", &options);
+    process_make_semaphore(&a, PATH, 3);
+    assert_true(process_await_connected(&a, 1000));
 }
 
 static void each_is_told(void **state)
 {
-    static struct client client;
-
     unreadable = "/_c_";
-    begin(&client, state);
+    begin(state);
     for (unsigned i = 0; i < MANY; i++) {
-        hold_begin_on(&client.bids[i], &client.a, &client.semaphore, 1 + i % 2,
-                      UVZK_WAIT_FOREVER);
+        hold_begin_on(&bids[i], &a, &a.semaphore, 1 + i % 2, UVZK_WAIT_FOREVER);
     }
-    world_run_for(&client.world, 5000);
+    world_run_for(&world, 5000);
     for (unsigned i = 0; i < MANY; i++) {
-        assert_int_equal(client.bids[i].answered, 1);
-        assert_int_equal(client.bids[i].status, UVZK_ENOAUTH);
+        hold_await_status(&bids[i], 0, UVZK_ENOAUTH);
     }
-    assert_true(sim_submitted(client.a.port) < 100);
-    assert_int_equal(world_children(&client.world, PATH "/locks"), 0);
-    assert_int_equal(world_children(&client.world, PATH "/leases"), 0);
-    world_end(&client.world);
+    assert_true(sim_submitted(a.port) < 100);
+    assert_int_equal(world_children(&world, PATH "/locks"), 0);
+    assert_int_equal(world_children(&world, PATH "/leases"), 0);
+    world_end(&world);
 }
 
 /* Only the leases may not be read: the delete of a ticket that has a lease handed on checks
  * that in vain, and goes without the check while the lease is held. */
 static void leases_are_not_checked_in_vain(void **state)
 {
-    static struct client client;
-    struct hold *first = &client.bids[0], *next = &client.bids[1];
+    struct hold *first = &bids[0], *next = &bids[1];
 
     unreadable = "-lease-";
-    begin(&client, state);
-    hold_take_on(first, &client.a, &client.semaphore, 2);
-    hold_begin_on(next, &client.a, &client.semaphore, 2, UVZK_WAIT_FOREVER);
-    world_run_for(&client.world, 500);
+    begin(state);
+    hold_take_on(first, &a, &a.semaphore, 2);
+    hold_begin_on(next, &a, &a.semaphore, 2, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
     hold_release(first);
     hold_await(next, 1000);
-    world_run_for(&client.world, 1000);
+    world_run_for(&world, 1000);
     assert_true(uvzk_hold_is_valid(&next->request));
-    assert_int_equal(world_children(&client.world, PATH "/locks"), 0);
-    assert_true(sim_submitted(client.a.port) < 40);
+    assert_int_equal(world_children(&world, PATH "/locks"), 0);
+    assert_true(sim_submitted(a.port) < 40);
     hold_give_back(next);
-    assert_int_equal(world_children(&client.world, PATH "/leases"), 0);
-    world_end(&client.world);
+    assert_int_equal(world_children(&world, PATH "/leases"), 0);
+    world_end(&world);
 }
 
 int main(void)
