@@ -224,6 +224,14 @@ void hold_await(struct hold *hold, uint64_t ms)
     hold_await_status(hold, ms, 0);
 }
 
+void hold_await_answer(struct hold *hold, uint64_t ms)
+{
+    if (hold_pending(hold)) {
+        expect(hold, world_await(hold->process->world, &hold->answered, ms),
+               "it is not answered");
+    }
+}
+
 void hold_await_lost(struct hold *hold, uint64_t ms, int reason)
 {
     expect(hold, world_await(hold->process->world, &hold->lost, ms), "it is not lost");
@@ -260,6 +268,15 @@ void hold_cancel(struct hold *hold)
     assert_int_equal(uvzk_hold_cancel(&hold->request), 0);
 }
 
+void hold_let_go(struct hold *hold)
+{
+    if (hold_pending(hold)) {
+        hold_cancel(hold);
+    } else if (hold_holds(hold) && !hold->releasing) {
+        hold_release(hold);
+    }
+}
+
 void hold_give_back(struct hold *hold)
 {
     hold_release(hold);
@@ -274,9 +291,7 @@ void hold_take_turn(struct hold *hold, uint64_t ms)
 
 void hold_finish(struct hold *hold, uint64_t ms)
 {
-    if (hold_pending(hold)) {
-        assert_true(world_await(hold->process->world, &hold->answered, ms));
-    }
+    hold_await_answer(hold, ms);
     if (hold_holds(hold)) {
         if (!hold->releasing) {
             hold_release(hold);

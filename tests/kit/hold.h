@@ -65,6 +65,8 @@ void hold_take_on(struct hold *hold, struct process *process, uvzk_lock_t *lock,
 /* Waits for the answer; asserts that it comes within so many ms and is this one; 0. */
 void hold_await_status(struct hold *hold, uint64_t ms, int status);
 void hold_await(struct hold *hold, uint64_t ms);
+/* For the answer, whatever it is. Nothing is waited for if the call was refused. */
+void hold_await_answer(struct hold *hold, uint64_t ms);
 /* For the loss, of this reason; for the outcome of the release, this one. */
 void hold_await_lost(struct hold *hold, uint64_t ms, int reason);
 void hold_await_released(struct hold *hold, uint64_t ms, int status);
@@ -73,6 +75,8 @@ struct hold *hold_await_first(struct hold *one, struct hold *other, uint64_t ms)
 
 void hold_release(struct hold *hold);
 void hold_cancel(struct hold *hold);
+/* Releases what is held, unless it is being released; cancels what is pending. */
+void hold_let_go(struct hold *hold);
 /* Releases, and waits for the outcome, which must be 0. */
 void hold_give_back(struct hold *hold);
 /* Waits for the grant, and gives it back. */

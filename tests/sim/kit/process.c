@@ -10,6 +10,7 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     struct process *process = client->data;
 
     world_note(process->world, "%s is told state %d", process->name, (int)state);
+    process->killed = process->killed && state != UVZK_STATE_LOST;
     assert_true(process->state_count < PROCESS_STATES);
     process->state_ms[process->state_count] = world_now(process->world);
     process->states[process->state_count++] = state;

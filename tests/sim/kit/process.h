@@ -30,8 +30,9 @@ struct process {
     bool closing;
     bool durable;             /* its driver makes znodes that outlive it */
     int closed, mutex_closed; /* callbacks */
-    bool
-        killed; /* its session was ended before its time, and its holds protect nothing */
+    /* Its session was ended before its time, and its holds protect nothing until it is
+     * told that it has lost the session: */
+    bool killed;
 };
 
 /* For a few quick retries. */

@@ -157,6 +157,14 @@ void world_begin_exact(struct world *world, unsigned tuning, uint32_t latency_ms
     world_begin_with(world, 1, tuning, &options);
 }
 
+void world_begin_exact_two(struct world *world, unsigned tuning, uint32_t latency_ms,
+                           struct process *a, struct process *b)
+{
+    world_begin_exact(world, tuning, latency_ms);
+    process_begin(a, world, "a", NULL);
+    process_begin(b, world, "b", NULL);
+}
+
 void world_begin_one(struct world *world, uint64_t seed, void *const *state,
                      struct process *a)
 {

@@ -64,6 +64,9 @@ void world_begin_exact(struct world *world, unsigned tuning, uint32_t latency_ms
 /* A simulation of one's own making; the trace is the world's. */
 void world_begin_with(struct world *world, uint64_t seed, unsigned tuning,
                       const struct sim_options *options);
+/* And two processes, "a" and "b", which begin to connect. */
+void world_begin_exact_two(struct world *world, unsigned tuning, uint32_t latency_ms,
+                           struct process *a, struct process *b);
 void world_exact_options(struct sim_options *options, uint32_t latency_ms);
 void world_end(struct world *world);
 
