@@ -18,10 +18,14 @@
 #include "metronome.h"
 #include "recipes/driven.h"
 #include "scarce.h"
-#include "stage.h"
+#include "world.h"
 
 #define CLAIMS 8
+#define PATIENCE_MS 30000U
 #define SECOND 1000U
+
+static struct world world;
+static struct process processes[2];
 
 /* ----------------------------------------------------------------- the plays' locks */
 
@@ -41,34 +45,34 @@ static void driver_of_kind(uvzk_lock_driver_t *driver, enum kind kind)
     }
 }
 
-/* The stage's mutexes give way to locks with this driver. */
-static int drive(struct stage *stage, const uvzk_lock_driver_t *driver)
+/* Two processes that are not started; their mutexes are locks with this driver. */
+static void begin_with(const uvzk_lock_driver_t *driver, unsigned tuning)
 {
-    int status = 0;
-
-    for (int i = 0; i < STAGE_SEATS; i++) {
-        struct seat *seat = &stage->seats[i];
-        uvzk__lock_free(seat->mutex.impl);
-        int one = uvzk_driver_lock_init(&seat->client, &seat->mutex, STAGE_PATH, driver);
-        status = one != 0 ? one : status;
+    world_begin_exact(&world, tuning, 1);
+    for (int i = 0; i < 2; i++) {
+        process_make(&processes[i], &world, i == 0 ? "a" : "b", NULL);
+        assert_int_equal(process_drive(&processes[i], driver), 0);
     }
-    return status;
 }
 
-static void open_stage(struct stage *stage, enum kind kind, unsigned tuning)
+static void begin(enum kind kind, unsigned tuning)
 {
-    struct stage_options options = {.tuning = tuning};
     uvzk_lock_driver_t driver;
 
-    stage_open(stage, &options);
     driver_of_kind(&driver, kind);
-    assert_int_equal(drive(stage, &driver), 0);
+    begin_with(&driver, tuning);
 }
 
-static void end_stage(struct stage *stage)
+static void start(void)
 {
-    stage_let_go(stage);
-    stage_end(stage);
+    process_start(&processes[0]);
+    process_start(&processes[1]);
+}
+
+static void end(void)
+{
+    world_let_go(&world);
+    world_end(&world);
 }
 
 /* ---------------------------------------------------------------------- the states */
@@ -160,9 +164,9 @@ static enum state state_of(const struct uvzk__contender *contender)
     }
 }
 
-static unsigned states_now(const struct seat *seat)
+static unsigned states_now(const struct process *process)
 {
-    const struct uvzk__client *client = seat->client.impl;
+    const struct uvzk__client *client = process->client.impl;
     unsigned states = 0;
 
     for (const struct uvzk__link *link =
@@ -176,109 +180,106 @@ static unsigned states_now(const struct seat *seat)
 
 /* ------------------------------------------------------------------------ the play */
 
-struct play {
-    struct stage stage;
+static struct {
     struct metronome metronome;
     enum kind kind;
     const struct disturbance *disturbance; /* NULL: none, or a deadline */
-    uint64_t deadline_ms;                  /* of the first seat's claims; 0: none */
-    struct claim claims[CLAIMS];
-    bool memory_may_fail, lock_closed; /* of the first seat */
-};
+    uint64_t deadline_ms;                  /* of the first process's claims; 0: none */
+    struct hold claims[CLAIMS];
+    bool memory_may_fail, lock_closed; /* of the first process */
+} play;
 
-static struct seat *first_seat(struct play *play)
+static void ask(int number, int asker)
 {
-    return &play->stage.seats[0];
-}
+    struct process *process = &processes[asker];
+    uvzk_acquire_options_t options;
+    uint64_t now = world_now(&world);
 
-static void ask(struct play *play, int number, int seat_number)
-{
-    struct seat *seat = &play->stage.seats[seat_number];
-    uint64_t now = sim_now(play->stage.sim);
-    int64_t timeout = UVZK_WAIT_FOREVER;
-
-    if (seat->closing || (seat_number == 0 && play->lock_closed)) {
+    if (process->closing || (asker == 0 && play.lock_closed)) {
         return;
     }
-    if (seat_number == 0 && play->deadline_ms > now) {
-        timeout = (int64_t)(play->deadline_ms - now);
+    uvzk_acquire_options_init(&options);
+    if (asker == 0 && play.deadline_ms > now) {
+        options.timeout_ms = (int64_t)(play.deadline_ms - now);
     }
-    int status = claim_simply(&play->claims[number], seat, NULL, timeout);
-    assert_true(status == 0 || play->memory_may_fail);
+    int status = hold_ask(&play.claims[number], process, NULL, &options);
+    assert_true(status == 0 || (play.memory_may_fail && status == UV_ENOMEM));
 }
 
-static void let_go(struct play *play, int number)
+static void let_go(int number)
 {
-    if (play->claims[number].accepted) {
-        claim_release(&play->claims[number]);
+    struct hold *claim = &play.claims[number];
+
+    if (hold_holds(claim) && !claim->releasing) {
+        hold_release(claim);
     }
 }
 
-static void lose_reply(struct play *play)
+static void lose_reply(void)
 {
-    if (first_seat(play)->port != NULL) {
-        sim_lose_reply(first_seat(play)->port);
+    if (processes[0].port != NULL) {
+        process_lose_reply(&processes[0]);
     }
 }
 
 /* The znode of this claim, if it waits: nobody can have been granted by it. */
-static void delete_waiting(struct play *play, int number)
+static void delete_waiting(int number)
 {
-    const struct claim *claim = &play->claims[number];
+    const struct hold *claim = &play.claims[number];
     const struct uvzk__acquisition *acquisition = claim->request.impl;
 
-    if (claim_pending(claim) && acquisition != NULL && acquisition->claim != NULL) {
+    if (hold_pending(claim) && acquisition != NULL && acquisition->claim != NULL) {
         const struct uvzk__contender *contender = uvzk__claim_first(acquisition->claim);
         if (state_of(contender) == WAITING) {
-            (void)sim_delete_by_hand(play->stage.sim, contender->path);
+            (void)sim_delete_by_hand(world.sim, contender->path);
         }
     }
 }
 
-/* A claim of the first seat's, one of the other's, one of the first's again; a waiter's
+/* A claim of the first process's, one of the other's, one of the first's again; a waiter's
  * znode that is deleted by hand, a lost create, a lost delete. */
-static void act(struct play *play, uint64_t ms)
+static void act(uint64_t ms)
 {
     switch (ms) {
     case 0:
-        ask(play, 0, 0); /* not connected, and no directory */
+        ask(0, 0); /* not connected, and no directory */
         break;
     case 50:
-        ask(play, 1, 1);
+        ask(1, 1);
         break;
     case 60:
-        ask(play, 2, 0);
+        ask(2, 0);
         break;
     case 80:
-        let_go(play, 0);
+        let_go(0);
         break;
     case 100:
-        delete_waiting(play, 2);
+        delete_waiting(2);
         break;
     case 110:
-        let_go(play, 1);
+        let_go(1);
         break;
     case 190:
-        let_go(play, 2);
-        let_go(play, 1);
+        let_go(2);
+        let_go(1);
         break;
     case 210:
-        lose_reply(play);
-        ask(play, 3, 0);
+        lose_reply();
+        ask(3, 0);
         break;
     case 340:
-        ask(play, 4, 0); /* behind one of our own */
+        ask(4, 0); /* behind one of our own */
         break;
     case 360:
-        lose_reply(play);
-        let_go(play, 3);
+        lose_reply();
+        let_go(3);
         break;
     case 460:
-        ask(play, 5, 1);
+        ask(5, 1);
         break;
     case 480:
-        let_go(play, 4);
-        let_go(play, 3);
+        let_go(4);
+        let_go(3);
         break;
     default:
         break;
@@ -289,109 +290,91 @@ static void act(struct play *play, uint64_t ms)
 
 /* ----------------------------------------------------------------- the disturbances */
 
-static void cancel_all(struct play *play)
+static void cancel_all(struct process *process)
 {
     for (int i = 0; i < CLAIMS; i++) {
-        struct claim *claim = &play->claims[i];
-        if (claim->accepted && claim->seat == first_seat(play) && claim_pending(claim)) {
+        struct hold *claim = &play.claims[i];
+        if (claim->process == process && hold_pending(claim)) {
             (void)uvzk_hold_cancel(&claim->request);
         }
     }
 }
 
-static void close_lock(struct play *play)
+static void close_lock(struct process *process)
 {
-    play->lock_closed = true;
-    seat_close_mutex(first_seat(play));
+    play.lock_closed = true;
+    process_close_mutex(process);
 }
 
-static void close_client(struct play *play)
+static void expire(struct process *process)
 {
-    seat_close(first_seat(play));
+    process->killed = sim_expire(process->port);
 }
 
-static void expire(struct play *play)
+static void expire_connected(struct process *process)
 {
-    (void)sim_expire(first_seat(play)->port);
+    process->killed = sim_expire_connected(process->port);
 }
 
-static void expire_connected(struct play *play)
+static void reset(struct process *process)
 {
-    (void)sim_expire_connected(first_seat(play)->port);
+    sim_disconnect(process->port, SIM_RESET, 60);
 }
 
-static void reset(struct play *play)
+static void give_up_session(struct process *process)
 {
-    sim_disconnect(first_seat(play)->port, SIM_RESET, 60);
+    sim_disconnect(process->port, SIM_RESET, 4 * WORLD_TIMEOUT_MS);
 }
 
-static void give_up_session(struct play *play)
+static void stop(struct process *process)
 {
-    sim_disconnect(first_seat(play)->port, SIM_RESET, 4 * STAGE_TIMEOUT_MS);
+    sim_pause(process->port, 2 * WORLD_TIMEOUT_MS);
 }
 
-static void stop(struct play *play)
+static void connected_again(struct process *process)
 {
-    sim_pause(first_seat(play)->port, 2 * STAGE_TIMEOUT_MS);
+    sim_repeat_connected(process->port);
 }
 
-static void lose_request(struct play *play)
+static void refuse(enum uvzk__rpc_kind from, enum uvzk__rpc_kind to, int code)
 {
-    sim_lose_request(first_seat(play)->port);
-}
-
-static void spoil_reply(struct play *play)
-{
-    sim_spoil_reply(first_seat(play)->port);
-}
-
-static void connected_again(struct play *play)
-{
-    sim_repeat_connected(first_seat(play)->port);
-}
-
-static void refuse(struct play *play, int code)
-{
-    for (int kind = UVZK__RPC_CREATE; kind <= UVZK__RPC_MULTI; kind++) {
-        sim_refuse(play->stage.sim, (enum uvzk__rpc_kind)kind, code, 1);
+    for (enum uvzk__rpc_kind kind = from; kind <= to; kind++) {
+        sim_refuse(world.sim, kind, code, 1);
     }
 }
 
-static void overload(struct play *play)
+static void overload(struct process *process)
 {
-    refuse(play, UVZK_ETHROTTLED);
+    (void)process;
+    refuse(UVZK__RPC_CREATE, UVZK__RPC_MULTI, UVZK_ETHROTTLED);
 }
 
-static void forbid(struct play *play)
+static void forbid(struct process *process)
 {
-    for (int kind = UVZK__RPC_GET; kind <= UVZK__RPC_CHILDREN; kind++) {
-        sim_refuse(play->stage.sim, (enum uvzk__rpc_kind)kind, UVZK_ENOAUTH, 1);
+    (void)process;
+    refuse(UVZK__RPC_GET, UVZK__RPC_CHILDREN, UVZK_ENOAUTH);
+}
+
+static void delete_all(struct process *process)
+{
+    (void)process;
+    world.meddled = true; /* a holder's too */
+    while (world_queue_length(&world) > 0) {
+        world_delete_child(&world, WORLD_PATH, 0);
     }
 }
 
-static void delete_all(struct play *play)
+static void release_all(struct process *process)
 {
-    const char *names[CLAIMS];
-    char path[256];
-    size_t count = sim_children(play->stage.sim, STAGE_PATH, names, CLAIMS);
-
-    play->stage.meddled = true; /* a holder's too */
-    while (count-- > 0) {
-        (void)snprintf(path, sizeof(path), STAGE_PATH "/%s", names[count]);
-        (void)sim_delete_by_hand(play->stage.sim, path);
-    }
-}
-
-static void release_all(struct play *play)
-{
+    (void)process;
     for (int i = 0; i < CLAIMS; i++) {
-        let_go(play, i);
+        let_go(i);
     }
 }
 
-static void refuse_credentials(struct play *play)
+static void refuse_credentials(struct process *process)
 {
-    sim_fail_auth(first_seat(play)->port);
+    sim_fail_auth(process->port);
 }
 
 enum end {
@@ -402,20 +385,20 @@ enum end {
 
 static const struct disturbance {
     const char *name;
-    void (*disturb)(struct play *);
+    void (*disturb)(struct process *);
     enum end end;
 } disturbances[] = {
     {"cancel", cancel_all, GOES_ON},
     {"close of the lock", close_lock, GOES_ON},
-    {"close of the client", close_client, CLOSED},
+    {"close of the client", process_close, CLOSED},
     {"expiry", expire, GOES_ON},
     {"expiry while connected", expire_connected, GOES_ON},
     {"reset", reset, GOES_ON},
     {"session given up", give_up_session, GOES_ON},
     {"stop", stop, GOES_ON},
-    {"lost request", lose_request, GOES_ON},
-    {"lost reply", lose_reply, GOES_ON},
-    {"spoilt reply", spoil_reply, GOES_ON},
+    {"lost request", process_lose_request, GOES_ON},
+    {"lost reply", process_lose_reply, GOES_ON},
+    {"spoilt reply", process_spoil_reply, GOES_ON},
     {"CONNECTED again", connected_again, GOES_ON},
     {"overload", overload, GOES_ON},
     {"forbidden", forbid, GOES_ON},
@@ -426,51 +409,62 @@ static const struct disturbance {
 
 #define DISTURBANCES (sizeof(disturbances) / sizeof(disturbances[0]))
 
-static void check_answers(struct play *play)
+static void check_answers(void)
 {
     bool quiet =
-        play->disturbance == NULL && play->deadline_ms == 0 && !play->memory_may_fail;
+        play.disturbance == NULL && play.deadline_ms == 0 && !play.memory_may_fail;
 
     for (int i = 0; i < CLAIMS; i++) {
-        const struct claim *claim = &play->claims[i];
-        if (claim->accepted && claim->lost > 0 && play->kind == DURABLE &&
+        const struct hold *claim = &play.claims[i];
+        if (!claim->accepted) {
+            continue;
+        }
+        if (play.kind == DURABLE &&
             (claim->reason == UVZK_EEXPIRED || claim->reason == UVZK_EPROOF)) {
-            stage_fail(&play->stage, "a durable hold was lost with its session");
+            world_fail(&world, "a durable hold was lost with its session");
         }
-        if (claim->accepted && claim->released > 0 && play->kind == DURABLE &&
-            claim->release_status == UVZK_EEXPIRED) {
-            stage_fail(&play->stage, "a durable release was left to the session's end");
+        if (play.kind == DURABLE && claim->release_status == UVZK_EEXPIRED) {
+            world_fail(&world, "a durable release was left to the session's end");
         }
-        if (claim->accepted && quiet &&
-            (claim->granted != 1 || claim->release_status != 0)) {
-            stage_fail(&play->stage, "claim %d was not served", i);
+        if (quiet && (claim->status != 0 || claim->release_status != 0)) {
+            world_fail(&world, "claim %d was not served", i);
         }
     }
 }
 
-static void end_play(struct play *play)
+static void begin_play(enum kind kind, unsigned tuning, const char *what)
 {
-    enum end end = play->disturbance == NULL ? GOES_ON : play->disturbance->end;
-
-    metronome_end(&play->metronome);
-    stage_run(&play->stage, 2 * STAGE_TIMEOUT_MS);
-    if (end == SHUT_OUT && !first_seat(play)->closing) {
-        seat_close(first_seat(play));
-    }
-    if (end != GOES_ON && play->kind == DURABLE) {
-        stage_run(&play->stage, 2 * STAGE_TIMEOUT_MS);
-        delete_all(play);
-    }
-    end_stage(&play->stage);
-    check_answers(play);
+    memset(&play, 0, sizeof(play));
+    play.kind = kind;
+    begin(kind, tuning);
+    world.what = what;
+    start();
+    metronome_begin(&play.metronome, world.sim, 1);
 }
 
-/* Runs it, disturbed after so many events; the states of the first seat's contenders
+static void end_play(void)
+{
+    enum end end_of_process = play.disturbance == NULL ? GOES_ON : play.disturbance->end;
+
+    metronome_end(&play.metronome);
+    world_run_for(&world, 2ULL * WORLD_TIMEOUT_MS);
+    if (end_of_process == SHUT_OUT && !processes[0].closing) {
+        process_close(&processes[0]);
+    }
+    if (end_of_process != GOES_ON && play.kind == DURABLE) {
+        world_run_for(&world, 2ULL * WORLD_TIMEOUT_MS);
+        delete_all(&processes[0]);
+    }
+    world_let_go(&world);
+    check_answers();
+    world_end(&world);
+}
+
+/* Runs it, disturbed after so many events; the states of the first process's contenders
  * were met then, 0: it was over before. */
 static unsigned run(enum kind kind, const struct disturbance *disturbance, uint64_t at,
                     unsigned tuning)
 {
-    struct play play = {.kind = kind, .disturbance = disturbance};
     uint64_t events = 0, ms = 0;
     unsigned met = 0;
     char what[128];
@@ -478,46 +472,39 @@ static unsigned run(enum kind kind, const struct disturbance *disturbance, uint6
     (void)snprintf(what, sizeof(what), "%s, %s at %" PRIu64 ", tuning %u",
                    kind_names[kind], disturbance == NULL ? "nothing" : disturbance->name,
                    at, tuning);
-    open_stage(&play.stage, kind, tuning);
-    play.stage.what = what;
-    stage_start(&play.stage);
-    metronome_begin(&play.metronome, play.stage.sim, 1);
+    begin_play(kind, tuning, what);
+    play.disturbance = disturbance;
     while (ms < PLAY_MS) {
         if (!metronome_step(&play.metronome)) {
-            stage_run(&play.stage, 0);
-            act(&play, ms++);
+            act(ms++);
         } else if (++events == at && disturbance != NULL) {
-            met = MET | states_now(first_seat(&play));
-            sim_note(play.stage.sim, "now: %s", disturbance->name);
-            disturbance->disturb(&play);
+            met = MET | states_now(&processes[0]);
+            world_note(&world, "now: %s", disturbance->name);
+            disturbance->disturb(&processes[0]);
         }
     }
-    end_play(&play);
+    end_play();
     return met;
 }
 
-/* The same with a deadline of all claims of the first seat. */
+/* The same with a deadline of all claims of the first process. */
 static unsigned run_late(enum kind kind, uint64_t at, unsigned tuning)
 {
-    struct play play = {.kind = kind};
     unsigned met = 0;
     char what[128];
 
     (void)snprintf(what, sizeof(what), "%s, deadline at %" PRIu64 ", tuning %u",
                    kind_names[kind], at, tuning);
-    open_stage(&play.stage, kind, tuning);
-    play.stage.what = what;
-    stage_start(&play.stage);
-    metronome_begin(&play.metronome, play.stage.sim, 1);
-    play.deadline_ms = sim_now(play.stage.sim) + at;
+    begin_play(kind, tuning, what);
+    play.deadline_ms = world_now(&world) + at;
     for (uint64_t ms = 0; ms < PLAY_MS; ms++) {
-        act(&play, ms);
+        act(ms);
         if (ms + 1 == at) {
-            met = MET | states_now(first_seat(&play));
+            met = MET | states_now(&processes[0]);
         }
-        stage_run(&play.stage, 1);
+        world_run_for(&world, 1);
     }
-    end_play(&play);
+    end_play();
     return met;
 }
 
@@ -582,23 +569,20 @@ static void durable_in_every_state(void **state)
 /* The n-th allocation of a whole play fails, and nothing else does. */
 static uint64_t run_without_memory(enum kind kind, uint64_t first)
 {
-    struct play play = {.kind = kind, .memory_may_fail = true};
     char what[64];
 
     (void)snprintf(what, sizeof(what), "%s, allocation %" PRIu64 " fails",
                    kind_names[kind], first);
-    open_stage(&play.stage, kind, tunings[first % 2]);
-    play.stage.what = what;
-    stage_start(&play.stage);
-    metronome_begin(&play.metronome, play.stage.sim, 1);
+    begin_play(kind, tunings[first % 2], what);
+    play.memory_may_fail = true;
     scarce_arm(first, 1);
     for (uint64_t ms = 0; ms < PLAY_MS; ms++) {
-        act(&play, ms);
-        stage_run(&play.stage, 1);
+        act(ms);
+        world_run_for(&world, 1);
     }
     uint64_t failed = scarce_failed();
     scarce_arm(0, 0);
-    end_play(&play);
+    end_play();
     assert_int_equal(scarce_live(), 0);
     return failed;
 }
@@ -617,39 +601,26 @@ static void without_memory(void **state)
 
 /* ------------------------------------------------------------------ Curator's tests */
 
-static void begin_scene(struct stage *stage, enum kind kind)
+static void begin_connected(enum kind kind)
 {
-    open_stage(stage, kind, UVZK__TUNE_ALL);
-    stage_start(stage);
-    stage_run(stage, 100);
+    begin(kind, UVZK__TUNE_ALL);
+    start();
+    world_run_for(&world, 100);
 }
 
-/* The first seat holds. */
-static void begin_held(struct stage *stage, enum kind kind, struct claim *holds)
+/* The first process holds. */
+static void begin_held(enum kind kind, struct hold *holds)
 {
-    begin_scene(stage, kind);
-    (void)claim_simply(holds, &stage->seats[0], NULL, UVZK_WAIT_FOREVER);
-    claim_wait_answer(holds);
-    assert_int_equal(holds->status, 0);
+    begin_connected(kind);
+    hold_take(holds, &processes[0]);
 }
 
-/* And the second seat waits behind it. */
-static void begin_queued(struct stage *stage, enum kind kind, struct claim *holds,
-                         struct claim *waits)
+/* And the second one waits behind it. */
+static void begin_queued(enum kind kind, struct hold *holds, struct hold *waits)
 {
-    begin_held(stage, kind, holds);
-    (void)claim_simply(waits, &stage->seats[1], NULL, UVZK_WAIT_FOREVER);
-    stage_run(stage, 100);
-}
-
-static const char *node_of(struct stage *stage)
-{
-    static char path[256];
-    const char *name;
-
-    assert_int_equal(sim_children(stage->sim, STAGE_PATH, &name, 1), 1);
-    (void)snprintf(path, sizeof(path), STAGE_PATH "/%s", name);
-    return path;
+    begin_held(kind, holds);
+    hold_begin(waits, &processes[1], UVZK_WAIT_FOREVER);
+    world_run_for(&world, 100);
 }
 
 /* TestLockInternals.testNodeDeletedCleanlyWithFaults: the listing fails, and that is
@@ -662,17 +633,15 @@ static void test_node_deleted_cleanly_with_faults(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         for (enum kind kind = SEQUENTIAL; kind < KINDS; kind += DURABLE) {
-            struct stage stage;
-            struct claim claim;
-            begin_scene(&stage, kind);
-            sim_refuse(stage.sim, UVZK__RPC_CHILDREN, codes[i], 1);
-            (void)claim_simply(&claim, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-            claim_wait_answer(&claim);
-            assert_int_equal(claim.status,
-                             codes[i] == UVZK_ENONODE ? UVZK_EDELETED : codes[i]);
-            stage_run(&stage, 200);
-            assert_int_equal(sim_children(stage.sim, STAGE_PATH, NULL, 0), 0);
-            end_stage(&stage);
+            struct hold hold;
+            begin_connected(kind);
+            sim_refuse(world.sim, UVZK__RPC_CHILDREN, codes[i], 1);
+            hold_begin(&hold, &processes[0], UVZK_WAIT_FOREVER);
+            hold_await_status(&hold, PATIENCE_MS,
+                              codes[i] == UVZK_ENONODE ? UVZK_EDELETED : codes[i]);
+            world_run_for(&world, 200);
+            assert_int_equal(world_queue_length(&world), 0);
+            end();
         }
     }
 }
@@ -681,62 +650,58 @@ static void test_node_deleted_cleanly_with_faults(void **state)
  * delete, because the session expires; what is told is the first trouble. */
 static void test_attempt_lock_failed_exception(void **state)
 {
-    struct stage stage;
-    struct claim claim;
+    struct hold hold;
 
     (void)state;
-    begin_scene(&stage, SEQUENTIAL);
-    sim_refuse(stage.sim, UVZK__RPC_CHILDREN, UVZK_ENONODE, 1);
-    (void)claim_simply(&claim, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-    while (claim_pending(&claim)) {
-        (void)sim_step(stage.sim);
+    begin_connected(SEQUENTIAL);
+    sim_refuse(world.sim, UVZK__RPC_CHILDREN, UVZK_ENONODE, 1);
+    hold_begin(&hold, &processes[0], UVZK_WAIT_FOREVER);
+    while (hold_pending(&hold)) {
+        (void)sim_step(world.sim);
     }
-    assert_int_equal(claim.status, UVZK_EDELETED);
-    (void)sim_expire(stage.seats[0].port);
-    stage_run(&stage, 200);
-    assert_int_equal(claim.status, UVZK_EDELETED);
-    assert_int_equal(sim_children(stage.sim, STAGE_PATH, NULL, 0), 0);
-    end_stage(&stage);
+    assert_int_equal(hold.status, UVZK_EDELETED);
+    (void)sim_expire(processes[0].port);
+    world_run_for(&world, 200);
+    assert_int_equal(hold.status, UVZK_EDELETED);
+    assert_int_equal(world_queue_length(&world), 0);
+    end();
 }
 
 /* TestInterProcessMutex.testPersistentLock: the znode and the hold survive the session,
  * nobody else gets the lock meanwhile, and release deletes the znode. */
 static void test_persistent_lock(void **state)
 {
-    struct stage stage;
-    struct claim holds, waits, waits_too;
+    struct hold holds, waits, waits_too;
     struct uvzk__stat stat;
 
     (void)state;
-    begin_held(&stage, DURABLE, &holds);
-    char path[256];
-    (void)snprintf(path, sizeof(path), "%s", node_of(&stage));
-    assert_string_equal(path, uvzk_hold_path(&holds.request));
-    assert_true(sim_stat(stage.sim, path, &stat));
+    begin_held(DURABLE, &holds);
+    struct world_path path = world_child(&world, WORLD_PATH, 0);
+    assert_string_equal(path.text, holds.path);
+    assert_true(sim_stat(world.sim, path.text, &stat));
     assert_int_equal(stat.ephemeral_owner, 0);
-    assert_int_equal(stat.czxid, uvzk_hold_token(&holds.request));
+    assert_int_equal(stat.czxid, holds.token);
     assert_true(uvzk_hold_valid_until(&holds.request) == UINT64_MAX);
-    (void)claim_simply(&waits, &stage.seats[1], NULL, UVZK_WAIT_FOREVER);
-    (void)claim_simply(&waits_too, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-    stage_run(&stage, 100);
-    for (int i = 0; i < STAGE_SEATS; i++) {
-        assert_true(sim_expire(stage.seats[i].port));
-        stage_run(&stage, 3 * STAGE_TIMEOUT_MS);
+    hold_begin(&waits, &processes[1], UVZK_WAIT_FOREVER);
+    hold_begin(&waits_too, &processes[0], UVZK_WAIT_FOREVER);
+    world_run_for(&world, 100);
+    for (int i = 0; i < 2; i++) {
+        assert_true(sim_expire(processes[i].port));
+        world_run_for(&world, 3ULL * WORLD_TIMEOUT_MS);
     }
-    assert_true(uvzk_hold_is_valid(&holds.request) && claim_holds(&holds));
-    assert_true(uvzk_lock_is_held(&stage.seats[0].mutex));
-    sim_disconnect(stage.seats[0].port, SIM_RESET, 5 * STAGE_TIMEOUT_MS);
-    stage_run(&stage, 4 * STAGE_TIMEOUT_MS); /* given up: there is no session at all */
-    assert_true(uvzk_hold_is_valid(&holds.request) && claim_pending(&waits));
-    claim_release(&holds);
-    claim_wait_answer(&waits); /* they have kept their places */
-    assert_int_equal(waits.status, 0);
+    assert_true(uvzk_hold_is_valid(&holds.request) && hold_holds(&holds));
+    assert_true(uvzk_lock_is_held(&processes[0].mutex));
+    sim_disconnect(processes[0].port, SIM_RESET, 5ULL * WORLD_TIMEOUT_MS);
+    /* given up: there is no session at all */
+    world_run_for(&world, 4ULL * WORLD_TIMEOUT_MS);
+    assert_true(uvzk_hold_is_valid(&holds.request) && hold_pending(&waits));
+    hold_release(&holds);
+    hold_await(&waits, PATIENCE_MS); /* they have kept their places */
     assert_int_equal(holds.release_status, 0);
-    assert_false(sim_exists(stage.sim, path));
-    claim_finish(&waits);
-    claim_finish(&waits_too);
-    assert_int_equal(waits_too.status, 0);
-    end_stage(&stage);
+    assert_false(sim_exists(world.sim, path.text));
+    world_finish(&world, &waits);
+    hold_take_turn(&waits_too, PATIENCE_MS);
+    end();
 }
 
 /* --------------------------------------------------------------------- its evidence */
@@ -746,16 +711,14 @@ static void deleted_by_hand(void **state)
 {
     (void)state;
     for (enum kind kind = SEQUENTIAL; kind < KINDS; kind++) {
-        struct stage stage;
-        struct claim holds, waits;
-        begin_held(&stage, kind, &holds);
-        assert_int_equal(sim_delete_by_hand(stage.sim, node_of(&stage)), 0);
-        (void)claim_simply(&waits, &stage.seats[1], NULL, UVZK_WAIT_FOREVER);
-        stage.meddled = true;
-        assert_true(stage_until(&stage, &holds.lost, 1, STAGE_TIMEOUT_MS));
-        assert_int_equal(holds.reason, UVZK_EDELETED);
-        claim_finish(&waits);
-        end_stage(&stage);
+        struct hold holds, waits;
+        begin_held(kind, &holds);
+        world_delete_child(&world, WORLD_PATH, 0);
+        hold_begin(&waits, &processes[1], UVZK_WAIT_FOREVER);
+        world.meddled = true;
+        hold_await_lost(&holds, WORLD_TIMEOUT_MS, UVZK_EDELETED);
+        world_finish(&world, &waits);
+        end();
     }
 }
 
@@ -763,49 +726,43 @@ static void deleted_by_hand(void **state)
  * it takes its place anew. */
 static void waiter_deleted_by_hand(void **state)
 {
-    struct stage stage;
-    struct claim holds, waits;
-    const char *names[2];
-    char path[256];
+    struct hold holds, waits;
 
     (void)state;
-    begin_queued(&stage, SEQUENTIAL, &holds, &waits);
-    assert_int_equal(sim_children(stage.sim, STAGE_PATH, names, 2), 2);
-    (void)snprintf(path, sizeof(path), STAGE_PATH "/%s", names[1]);
-    assert_int_equal(sim_delete_by_hand(stage.sim, path), 0);
-    claim_release(&holds);
-    claim_wait_answer(&waits);
-    assert_int_equal(waits.status, 0);
-    assert_string_not_equal(uvzk_hold_path(&waits.request), path);
-    claim_finish(&waits);
-    end_stage(&stage);
+    begin_queued(SEQUENTIAL, &holds, &waits);
+    struct world_path path = world_child(&world, WORLD_PATH, 1);
+    world_delete(&world, &path);
+    hold_release(&holds);
+    hold_await(&waits, PATIENCE_MS);
+    assert_string_not_equal(waits.path, path.text);
+    world_finish(&world, &waits);
+    end();
 }
 
 /* A verdict that could not be acted upon at once, for want of a proof, is not acted upon
  * when a proof comes that says nothing of the znode: it may be gone by then. */
 static void old_verdicts_are_not_trusted(void **state)
 {
-    struct stage stage;
-    struct claim holds, waits, takes, comes;
-    char path[256];
+    struct hold holds, waits, takes, comes;
 
     (void)state;
-    begin_queued(&stage, SEQUENTIAL, &holds, &waits);
-    stage_run(&stage, 2 * STAGE_TIMEOUT_MS); /* its create proves nothing any more */
-    claim_release(&holds);
-    while (states_now(&stage.seats[1]) != 1U << GETTING) {
-        assert_true(sim_step(stage.sim));
+    begin_queued(SEQUENTIAL, &holds, &waits);
+    /* its create proves nothing any more */
+    world_run_for(&world, 2ULL * WORLD_TIMEOUT_MS);
+    hold_release(&holds);
+    while (states_now(&processes[1]) != 1U << GETTING) {
+        assert_true(sim_step(world.sim));
     }
-    (void)snprintf(path, sizeof(path), "%s", node_of(&stage));
-    sim_disconnect(stage.seats[1].port, SIM_RESET, 500);
-    assert_int_equal(sim_delete_by_hand(stage.sim, path), 0);
-    (void)claim_simply(&takes, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-    (void)claim_simply(&comes, &stage.seats[1], NULL, UVZK_WAIT_FOREVER);
-    claim_wait_answer(&takes);
-    assert_int_equal(takes.status, 0);
-    stage_run(&stage, STAGE_TIMEOUT_MS);
-    assert_true(claim_pending(&waits) && claim_pending(&comes) && claim_holds(&takes));
-    end_stage(&stage);
+    assert_int_equal(world_queue_length(&world), 1);
+    struct world_path path = world_child(&world, WORLD_PATH, 0);
+    sim_disconnect(processes[1].port, SIM_RESET, 500);
+    world_delete(&world, &path);
+    hold_begin(&takes, &processes[0], UVZK_WAIT_FOREVER);
+    hold_begin(&comes, &processes[1], UVZK_WAIT_FOREVER);
+    hold_await(&takes, PATIENCE_MS);
+    world_run_for(&world, WORLD_TIMEOUT_MS);
+    assert_true(hold_pending(&waits) && hold_pending(&comes) && hold_holds(&takes));
+    end();
 }
 
 /* A lost delete of a fixed name is not repeated blindly: by then the name is another's. */
@@ -813,51 +770,44 @@ static void lost_delete_spares_the_next_holder(void **state)
 {
     (void)state;
     for (uint64_t away_ms = 0; away_ms < 40; away_ms++) {
-        struct stage stage;
-        struct claim holds, waits;
-        begin_queued(&stage, FIXED, &holds, &waits);
-        sim_lose_reply(stage.seats[0].port);
-        claim_release(&holds);
-        stage_run(&stage, 2); /* the delete has been carried out */
-        sim_disconnect(stage.seats[0].port, SIM_RESET, away_ms);
-        claim_wait_answer(&waits);
-        assert_int_equal(waits.status, 0);
-        stage_run(&stage, STAGE_TIMEOUT_MS);
+        struct hold holds, waits;
+        begin_queued(FIXED, &holds, &waits);
+        process_lose_reply(&processes[0]);
+        hold_release(&holds);
+        world_run_for(&world, 2); /* the delete has been carried out */
+        sim_disconnect(processes[0].port, SIM_RESET, away_ms);
+        hold_await(&waits, PATIENCE_MS);
+        world_run_for(&world, WORLD_TIMEOUT_MS);
         assert_int_equal(holds.release_status, 0);
-        assert_true(claim_holds(&waits) && uvzk_hold_is_valid(&waits.request));
-        claim_finish(&waits);
-        end_stage(&stage);
+        assert_true(hold_holds(&waits) && uvzk_hold_is_valid(&waits.request));
+        world_finish(&world, &waits);
+        end();
     }
 }
 
 /* Given up, its create lost and its delete too: it is found each time, and goes. */
 static void lost_create_and_lost_delete(void **state)
 {
-    struct stage stage;
-    struct claim claim;
+    struct hold given_up;
 
     (void)state;
-    begin_scene(&stage, FIXED);
-    (void)claim_simply(&claim, &stage.seats[0], NULL, 5000);
-    claim_wait_answer(&claim); /* the directory stands */
-    claim_finish(&claim);
-    struct claim given_up;
-    sim_lose_reply(stage.seats[0].port);
-    (void)claim_simply(&given_up, &stage.seats[0], NULL, 1);
-    claim_wait_answer(&given_up);
-    assert_int_equal(given_up.status, UV_ETIMEDOUT);
+    begin_connected(FIXED);
+    world_make_directory(&world, &processes[0]);
+    process_lose_reply(&processes[0]);
+    hold_begin(&given_up, &processes[0], 1);
+    hold_await_status(&given_up, PATIENCE_MS, UV_ETIMEDOUT);
     for (int i = 0; i < 2; i++) { /* the sync and the exists get through */
-        uint64_t sent = sim_submitted(stage.seats[0].port);
-        while (sim_submitted(stage.seats[0].port) == sent) {
-            stage_run(&stage, 1);
+        uint64_t sent = sim_submitted(processes[0].port);
+        while (sim_submitted(processes[0].port) == sent) {
+            world_run_for(&world, 1);
         }
     }
-    stage_run(&stage, 2);
-    assert_int_equal(sim_children(stage.sim, STAGE_PATH, NULL, 0), 1);
-    sim_lose_request(stage.seats[0].port);
-    stage_run(&stage, SECOND);
-    assert_int_equal(sim_children(stage.sim, STAGE_PATH, NULL, 0), 0);
-    end_stage(&stage);
+    world_run_for(&world, 2);
+    assert_int_equal(world_queue_length(&world), 1);
+    process_lose_request(&processes[0]);
+    world_run_for(&world, SECOND);
+    assert_int_equal(world_queue_length(&world), 0);
+    end();
 }
 
 /* ---------------------------------------------------------- what a driver may say */
@@ -880,22 +830,18 @@ static void nonsense_is_refused(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct stage stage;
-        struct claim claim;
+        struct hold hold;
         uvzk_lock_driver_t driver;
-        struct stage_options options = {0};
-        stage_open(&stage, &options);
         n_leases_driver(&driver, 1);
         driver.gets_the_lock = nobody_to_wait_for;
         driver.context = i == 0 ? NULL : &driver;
-        assert_int_equal(drive(&stage, &driver), 0);
-        stage_start(&stage);
-        (void)claim_simply(&claim, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-        claim_wait_answer(&claim);
-        assert_int_equal(claim.status, UV_EINVAL);
+        begin_with(&driver, 0);
+        start();
+        hold_begin(&hold, &processes[0], UVZK_WAIT_FOREVER);
+        hold_await_status(&hold, PATIENCE_MS, UV_EINVAL);
         assert_int_equal(said_own, 0);
         assert_int_equal(said_count, 1);
-        end_stage(&stage);
+        end();
     }
 }
 
@@ -920,57 +866,48 @@ static const char *newest_first(const uvzk_lock_driver_t *driver, const char *ch
 /* The order is the driver's: here a stack. Two wait, the later one is served first. */
 static void sorts_as_it_says(void **state)
 {
-    struct stage stage;
-    struct claim claims[3];
+    struct hold holds[3];
     uvzk_lock_driver_t driver;
-    struct stage_options options = {.tuning = UVZK__TUNE_ALL};
 
     (void)state;
-    stage_open(&stage, &options);
     n_leases_driver(&driver, 1);
     driver.sort_key = newest_first;
     driver.gets_the_lock = NULL;
-    assert_int_equal(drive(&stage, &driver), 0);
-    stage_start(&stage);
-    stage.meddled = true; /* such an order makes two holders, as it should */
+    begin_with(&driver, UVZK__TUNE_ALL);
+    start();
+    world.meddled = true; /* such an order makes two holders, as it should */
     for (int i = 0; i < 3; i++) {
-        (void)claim_simply(&claims[i], &stage.seats[i % 2], NULL, UVZK_WAIT_FOREVER);
-        claim_wait_answer(&claims[i]);
-        assert_int_equal(claims[i].status, 0);
+        hold_begin(&holds[i], &processes[i % 2], UVZK_WAIT_FOREVER);
+        hold_await(&holds[i], PATIENCE_MS);
     }
-    end_stage(&stage);
+    end();
 }
 
 /* Children of other names take no part, and are counted. */
 static void foreign_children_take_no_part(void **state)
 {
-    struct stage stage;
-    struct claim first, claim;
+    const struct world_path note = {WORLD_PATH "/0-note"};
+    struct hold hold;
     uvzk_client_stats_t stats;
 
     (void)state;
-    begin_scene(&stage, SEQUENTIAL);
-    (void)claim_simply(&first, &stage.seats[0], NULL, UVZK_WAIT_FOREVER);
-    claim_finish(&first);
-    assert_non_null(
-        sim_create_by_hand(stage.sim, STAGE_PATH "/0-note", UVZK__PERSISTENT));
-    (void)claim_simply(&claim, &stage.seats[1], NULL, UVZK_WAIT_FOREVER);
-    claim_wait_answer(&claim);
-    assert_int_equal(claim.status, 0);
-    uvzk_client_stats(&stage.seats[1].client, &stats);
+    begin_connected(SEQUENTIAL);
+    world_make_directory(&world, &processes[0]);
+    assert_non_null(sim_create_by_hand(world.sim, note.text, UVZK__PERSISTENT));
+    hold_take(&hold, &processes[1]);
+    uvzk_client_stats(&processes[1].client, &stats);
     assert_int_equal(stats.foreign, 1);
-    claim_finish(&claim);
-    assert_int_equal(sim_delete_by_hand(stage.sim, STAGE_PATH "/0-note"), 0);
-    end_stage(&stage);
+    world_finish(&world, &hold);
+    world_delete(&world, &note);
+    end();
 }
 
 /* ------------------------------------------------------------------- what is refused */
 
-static int init_with(struct stage *stage, const uvzk_lock_driver_t *driver)
+static int init_with(const uvzk_lock_driver_t *driver)
 {
     uvzk_lock_t lock = {0};
-    int status =
-        uvzk_driver_lock_init(&stage->seats[0].client, &lock, STAGE_PATH, driver);
+    int status = uvzk_driver_lock_init(&processes[0].client, &lock, WORLD_PATH, driver);
 
     if (status == 0) {
         uvzk__lock_free(lock.impl);
@@ -978,51 +915,49 @@ static int init_with(struct stage *stage, const uvzk_lock_driver_t *driver)
     return status;
 }
 
-static int init_named(struct stage *stage, const char *name, uint32_t mode)
+static int init_named(const char *name, uint32_t mode)
 {
     uvzk_lock_driver_t driver;
 
     uvzk_lock_driver_init(&driver);
     driver.name = name;
     driver.mode = mode;
-    return init_with(stage, &driver);
+    return init_with(&driver);
 }
 
 static void bad_drivers_are_refused(void **state)
 {
     static const char text[] =
         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdefX";
-    struct stage stage;
     uvzk_lock_driver_t driver;
-    struct stage_options options = {0};
 
     (void)state;
-    stage_open(&stage, &options);
-    assert_int_equal(init_with(&stage, NULL), UV_EINVAL);
+    begin(SEQUENTIAL, 0);
+    assert_int_equal(init_with(NULL), UV_EINVAL);
     memset(&driver, 0, sizeof(driver));
     driver.name = "lock-";
-    assert_int_equal(init_with(&stage, &driver), UV_EINVAL); /* no size */
+    assert_int_equal(init_with(&driver), UV_EINVAL); /* no size */
     exclusive_driver(&driver);
     driver.gets_the_lock = nobody_to_wait_for;
-    assert_int_equal(init_with(&stage, &driver), UV_EINVAL);
+    assert_int_equal(init_with(&driver), UV_EINVAL);
     exclusive_driver(&driver);
     driver.sort_key = newest_first;
-    assert_int_equal(init_with(&stage, &driver), UV_EINVAL);
+    assert_int_equal(init_with(&driver), UV_EINVAL);
     for (uint32_t mode = 0; mode <= UVZK_NODE_PERSISTENT_SEQUENTIAL; mode++) {
         size_t most = mode == UVZK_NODE_EPHEMERAL ? 64 : 16;
-        assert_int_equal(init_named(&stage, NULL, mode), UV_EINVAL);
-        assert_int_equal(init_named(&stage, "", mode), UV_EINVAL);
-        assert_int_equal(init_named(&stage, "a/b", mode), UV_EINVAL);
-        assert_int_equal(init_named(&stage, "/", mode), UV_EINVAL);
-        assert_int_equal(init_named(&stage, "\x01", mode), UVZK_EPATH);
-        assert_int_equal(init_named(&stage, "\xff", mode), UVZK_EPATH);
-        assert_int_equal(init_named(&stage, text + 65 - most, mode), 0);
-        assert_int_equal(init_named(&stage, text + 64 - most, mode), UV_EINVAL);
+        assert_int_equal(init_named(NULL, mode), UV_EINVAL);
+        assert_int_equal(init_named("", mode), UV_EINVAL);
+        assert_int_equal(init_named("a/b", mode), UV_EINVAL);
+        assert_int_equal(init_named("/", mode), UV_EINVAL);
+        assert_int_equal(init_named("\x01", mode), UVZK_EPATH);
+        assert_int_equal(init_named("\xff", mode), UVZK_EPATH);
+        assert_int_equal(init_named(text + 65 - most, mode), 0);
+        assert_int_equal(init_named(text + 64 - most, mode), UV_EINVAL);
     }
-    assert_int_equal(init_named(&stage, ".", UVZK_NODE_EPHEMERAL), UVZK_EPATH);
-    assert_int_equal(init_named(&stage, "lock", 3), UV_EINVAL);
-    stage_start(&stage);
-    stage_end(&stage);
+    assert_int_equal(init_named(".", UVZK_NODE_EPHEMERAL), UVZK_EPATH);
+    assert_int_equal(init_named("lock", 3), UV_EINVAL);
+    start();
+    world_end(&world);
 }
 
 int main(void)
