@@ -301,6 +301,25 @@ void hold_finish(struct hold *hold, uint64_t ms)
     assert_null(hold->request.impl);
 }
 
+static void on_verified(uvzk_verify_t *request, int status)
+{
+    struct hold *hold = request->data;
+
+    expect(hold, request->impl == NULL, "the verdict is not final");
+    hold->verified++;
+    hold->verdict = status;
+}
+
+void hold_verify(struct hold *hold, uint64_t ms, int verdict)
+{
+    hold->verified = 0;
+    hold->question.data = hold;
+    assert_int_equal(uvzk_hold_verify(&hold->request, &hold->question, on_verified), 0);
+    expect(hold, world_await(hold->process->world, &hold->verified, ms),
+           "it is not verified");
+    assert_int_equal(hold->verdict, verdict);
+}
+
 void hold_never_told(uvzk_hold_t *request, int status)
 {
     (void)request;

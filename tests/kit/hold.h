@@ -31,8 +31,10 @@ struct hold {
     bool accepted, releasing;
     int answered, queued, lost, released; /* callbacks */
     int revoked;                          /* counted by the test's own callback */
-    int status, reason, release_status;   /* told when answered, lost, released */
-    uint64_t ahead;                       /* told when queued */
+    uvzk_verify_t question;               /* of hold_verify, and what it is told */
+    int verified, verdict;
+    int status, reason, release_status; /* told when answered, lost, released */
+    uint64_t ahead;                     /* told when queued */
     uint64_t answered_ms, lost_ms, released_ms;
     int granted_turn, ended_turn; /* 1 for the first of the world, and so on */
     int64_t token;                /* at the grant */
@@ -87,6 +89,9 @@ void hold_finish(struct hold *hold, uint64_t ms);
 bool hold_pending(const struct hold *hold); /* accepted, and not answered */
 bool hold_holds(const struct hold *hold);   /* granted, and not over */
 bool hold_over(const struct hold *hold);    /* told everything, or never accepted */
+
+/* Asks uvzk_hold_verify, and asserts that it is answered, within so many ms, like this. */
+void hold_verify(struct hold *hold, uint64_t ms, int verdict);
 
 /* The callback of a call that is refused. */
 void hold_never_told(uvzk_hold_t *request, int status);

@@ -69,12 +69,6 @@ static void start(void)
     process_start(&processes[1]);
 }
 
-static void end(void)
-{
-    world_let_go(&world);
-    world_end(&world);
-}
-
 /* ---------------------------------------------------------------------- the states */
 
 enum state {
@@ -641,7 +635,7 @@ static void test_node_deleted_cleanly_with_faults(void **state)
                               codes[i] == UVZK_ENONODE ? UVZK_EDELETED : codes[i]);
             world_run_for(&world, 200);
             assert_int_equal(world_queue_length(&world), 0);
-            end();
+            world_wind_up(&world);
         }
     }
 }
@@ -664,7 +658,7 @@ static void test_attempt_lock_failed_exception(void **state)
     world_run_for(&world, 200);
     assert_int_equal(hold.status, UVZK_EDELETED);
     assert_int_equal(world_queue_length(&world), 0);
-    end();
+    world_wind_up(&world);
 }
 
 /* TestInterProcessMutex.testPersistentLock: the znode and the hold survive the session,
@@ -701,7 +695,7 @@ static void test_persistent_lock(void **state)
     assert_false(sim_exists(world.sim, path.text));
     world_finish(&world, &waits);
     hold_take_turn(&waits_too, PATIENCE_MS);
-    end();
+    world_wind_up(&world);
 }
 
 /* --------------------------------------------------------------------- its evidence */
@@ -718,7 +712,7 @@ static void deleted_by_hand(void **state)
         world.meddled = true;
         hold_await_lost(&holds, WORLD_TIMEOUT_MS, UVZK_EDELETED);
         world_finish(&world, &waits);
-        end();
+        world_wind_up(&world);
     }
 }
 
@@ -736,7 +730,7 @@ static void waiter_deleted_by_hand(void **state)
     hold_await(&waits, PATIENCE_MS);
     assert_string_not_equal(waits.path, path.text);
     world_finish(&world, &waits);
-    end();
+    world_wind_up(&world);
 }
 
 /* A verdict that could not be acted upon at once, for want of a proof, is not acted upon
@@ -762,7 +756,7 @@ static void old_verdicts_are_not_trusted(void **state)
     hold_await(&takes, PATIENCE_MS);
     world_run_for(&world, WORLD_TIMEOUT_MS);
     assert_true(hold_pending(&waits) && hold_pending(&comes) && hold_holds(&takes));
-    end();
+    world_wind_up(&world);
 }
 
 /* A lost delete of a fixed name is not repeated blindly: by then the name is another's. */
@@ -781,7 +775,7 @@ static void lost_delete_spares_the_next_holder(void **state)
         assert_int_equal(holds.release_status, 0);
         assert_true(hold_holds(&waits) && uvzk_hold_is_valid(&waits.request));
         world_finish(&world, &waits);
-        end();
+        world_wind_up(&world);
     }
 }
 
@@ -807,7 +801,7 @@ static void lost_create_and_lost_delete(void **state)
     process_lose_request(&processes[0]);
     world_run_for(&world, SECOND);
     assert_int_equal(world_queue_length(&world), 0);
-    end();
+    world_wind_up(&world);
 }
 
 /* ---------------------------------------------------------- what a driver may say */
@@ -841,7 +835,7 @@ static void nonsense_is_refused(void **state)
         hold_await_status(&hold, PATIENCE_MS, UV_EINVAL);
         assert_int_equal(said_own, 0);
         assert_int_equal(said_count, 1);
-        end();
+        world_wind_up(&world);
     }
 }
 
@@ -880,7 +874,7 @@ static void sorts_as_it_says(void **state)
         hold_begin(&holds[i], &processes[i % 2], UVZK_WAIT_FOREVER);
         hold_await(&holds[i], PATIENCE_MS);
     }
-    end();
+    world_wind_up(&world);
 }
 
 /* Children of other names take no part, and are counted. */
@@ -899,7 +893,7 @@ static void foreign_children_take_no_part(void **state)
     assert_int_equal(stats.foreign, 1);
     world_finish(&world, &hold);
     world_delete(&world, &note);
-    end();
+    world_wind_up(&world);
 }
 
 /* ------------------------------------------------------------------- what is refused */

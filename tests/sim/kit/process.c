@@ -149,20 +149,22 @@ bool process_was_told(const struct process *process, size_t from,
     return false;
 }
 
-uint64_t process_contenders(const struct process *process)
+uvzk_client_stats_t process_stats(const struct process *process)
 {
     uvzk_client_stats_t stats;
 
     uvzk_client_stats(&process->client, &stats);
-    return stats.contenders;
+    return stats;
+}
+
+uint64_t process_contenders(const struct process *process)
+{
+    return process_stats(process).contenders;
 }
 
 uint64_t process_watches(const struct process *process)
 {
-    uvzk_client_stats_t stats;
-
-    uvzk_client_stats(&process->client, &stats);
-    return stats.watches;
+    return process_stats(process).watches;
 }
 
 void process_expire(struct process *process)

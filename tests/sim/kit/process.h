@@ -28,7 +28,7 @@ struct process {
     uint64_t state_ms[PROCESS_STATES];
     size_t state_count;
     bool closing;
-    bool durable;             /* its driver makes znodes that outlive it */
+    bool durable;             /* drivers of its locks make znodes that outlive it */
     int closed, mutex_closed; /* callbacks */
     /* Its session was ended before its time, and its holds protect nothing until it is
      * told that it has lost the session: */
@@ -61,7 +61,8 @@ void process_await_line(struct process *process, size_t from, const char *text,
 /* Whether it was told of this state, since the states counted `from`. */
 bool process_was_told(const struct process *process, size_t from,
                       uvzk_client_state_t state);
-/* Contenders and watches that its client has left. */
+/* What its client has cost so far; contenders and watches that it has left. */
+uvzk_client_stats_t process_stats(const struct process *process);
 uint64_t process_contenders(const struct process *process);
 uint64_t process_watches(const struct process *process);
 

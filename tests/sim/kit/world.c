@@ -10,8 +10,8 @@
 #define WHO_WIDTH 9U
 
 #define CREATED "server: create " WORLD_PATH "/_c_"
-#define STRANGER "/_c_64fc66ae-773f-4d77-9695-eba698b095f7-"
 #define PATIENCE_MS 120000U
+#define IDLE_MS 100U
 #define OTHERS_HOLD_MS 30000U /* at the most, while one is waited for */
 
 unsigned world_plain = 0;
@@ -212,17 +212,22 @@ void world_make_directory(struct world *world, struct process *process)
 
 /* ------------------------------------------------------------------ the checks */
 
+static bool is_of_its_mutex(const struct hold *hold)
+{
+    return hold->lock == &hold->process->mutex;
+}
+
 static void check_exclusion(struct world *world)
 {
     int64_t holder = 0; /* by its token: re-entries of one hold share it */
 
     for (const struct hold *hold = world->meddled ? NULL : world->holds; hold != NULL;
          hold = hold->next) {
-        int64_t token = uvzk_hold_token(&hold->request);
-        if (hold->lock != &hold->process->mutex || hold->process->killed ||
+        if (!is_of_its_mutex(hold) || hold->process->killed ||
             !uvzk_hold_is_valid(&hold->request)) {
             continue;
         }
+        int64_t token = uvzk_hold_token(&hold->request);
         if (token <= 0 || (holder != 0 && holder != token)) {
             world_fail(world, "two valid holds");
         }
@@ -230,21 +235,29 @@ static void check_exclusion(struct world *world)
     }
 }
 
+static bool is_its_own(const struct process *process, const char *path)
+{
+    struct uvzk__stat stat;
+
+    if (!sim_stat(process->world->sim, path, &stat)) {
+        return false;
+    }
+    return (process->durable && stat.ephemeral_owner == 0) ||
+           (stat.ephemeral_owner == sim_session_id(process->port) &&
+            sim_session_alive(process->world->sim, stat.ephemeral_owner));
+}
+
 /* A process whose session was ended behind its back may not know it yet. */
 static void check_znodes(struct world *world, const struct hold *hold)
 {
     const struct process *process = hold->process;
     uint32_t count = uvzk_hold_lease_count(&hold->request);
-    int64_t session = process->durable ? 0 : sim_session_id(process->port);
 
     if (count < hold->leases) {
         world_fail(world, "%s has %" PRIu32 " leases", process->name, count);
     }
     for (uint32_t i = 0; i < count && !process->killed && !world->meddled; i++) {
-        struct uvzk__stat stat;
-        if (!sim_stat(world->sim, uvzk_hold_lease_path(&hold->request, i), &stat) ||
-            stat.ephemeral_owner != session ||
-            (session != 0 && !sim_session_alive(world->sim, session))) {
+        if (!is_its_own(process, uvzk_hold_lease_path(&hold->request, i))) {
             world_fail(world, "%s is granted without a znode of its own", process->name);
         }
     }
@@ -253,7 +266,9 @@ static void check_znodes(struct world *world, const struct hold *hold)
 void world_granted(struct world *world, struct hold *hold)
 {
     check_znodes(world, hold);
-    check_exclusion(world);
+    if (is_of_its_mutex(hold)) {
+        check_exclusion(world);
+    }
 }
 
 bool world_is_told_of_queues(const struct world *world)
@@ -270,12 +285,16 @@ uint64_t world_now(const struct world *world)
 
 void world_run_for(struct world *world, uint64_t ms)
 {
-    for (uint64_t i = 0; i < ms; i++) {
-        sim_run_for(world->sim, 1);
+    while (ms > 0) {
+        /* While nobody holds or waits, there is nothing to look at. */
+        bool is_idle = world->holds == NULL && world->each_ms == NULL;
+        uint64_t step = !is_idle ? 1 : ms < IDLE_MS ? ms : IDLE_MS;
+        sim_run_for(world->sim, step);
         check_exclusion(world);
         if (world->each_ms != NULL) {
             world->each_ms(world);
         }
+        ms -= step;
     }
 }
 
@@ -369,22 +388,38 @@ static void release_all(struct world *world, const struct hold *but)
     }
 }
 
+/* A millisecond in which one of them is waited for, since so long. */
+static void let_others_go(struct world *world, const struct hold *hold, uint64_t since)
+{
+    uint64_t waited = world_now(world) - since;
+
+    if (waited > PATIENCE_MS) {
+        world_fail(world, "%s is never answered", hold->process->name);
+    }
+    if (waited > OTHERS_HOLD_MS) {
+        release_all(world, hold);
+    }
+    world_run_for(world, 1);
+}
+
+void world_await_answer(struct world *world, const struct hold *hold)
+{
+    uint64_t since = world_now(world);
+
+    while (hold_pending(hold)) {
+        let_others_go(world, hold, since);
+    }
+}
+
 void world_finish(struct world *world, struct hold *hold)
 {
     uint64_t since = world_now(world);
 
     while (!hold_over(hold)) {
-        uint64_t waited = world_now(world) - since;
-        if (waited > PATIENCE_MS) {
-            world_fail(world, "%s is never answered", hold->process->name);
-        }
         if (hold_holds(hold) && !hold->releasing) {
             hold_release(hold);
         }
-        if (waited > OTHERS_HOLD_MS) {
-            release_all(world, hold);
-        }
-        world_run_for(world, 1);
+        let_others_go(world, hold, since);
     }
 }
 
@@ -463,6 +498,12 @@ void world_end(struct world *world)
     free(world->lines);
 }
 
+void world_wind_up(struct world *world)
+{
+    world_let_go(world);
+    world_end(world);
+}
+
 /* ------------------------------------------------------------ another one's hand */
 
 void world_make_path(struct world *world, const char *path)
@@ -483,7 +524,8 @@ struct world_path world_foreigner(struct world *world, const char *directory,
 {
     struct world_path path;
 
-    (void)snprintf(path.text, sizeof(path.text), "%s" STRANGER "%s", directory, end);
+    (void)snprintf(path.text, sizeof(path.text), "%s" WORLD_STRANGER "%s", directory,
+                   end);
     const char *made =
         sim_create_by_hand(world->sim, path.text, UVZK__EPHEMERAL_SEQUENTIAL);
     (void)snprintf(path.text, sizeof(path.text), "%s", made == NULL ? "" : made);

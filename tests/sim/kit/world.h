@@ -96,7 +96,7 @@ void world_fail(struct world *world, const char *format, ...)
 /* ------------------------------------------------------------------- time passes */
 
 uint64_t world_now(const struct world *world);
-/* Checked at every millisecond. */
+/* Checked at every millisecond, as long as somebody holds or waits. */
 void world_run_for(struct world *world, uint64_t ms);
 void world_run_until(struct world *world, uint64_t at_ms);
 /* Performs so many events, the way to reach any moment in between. */
@@ -112,6 +112,10 @@ bool world_await_all(struct world *world, const struct hold *holds, size_t count
 void world_let_go(struct world *world);
 /* The same for one of them, and for the others only if it takes half a minute. */
 void world_finish(struct world *world, struct hold *hold);
+/* The end of most stories: everybody lets go, and the world ends. */
+void world_wind_up(struct world *world);
+/* Waits for its answer, whatever it is; the others let go if it takes half a minute. */
+void world_await_answer(struct world *world, const struct hold *hold);
 
 /* -------------------------------------------------------------------- the trace */
 
@@ -138,6 +142,7 @@ void world_make_path(struct world *world, const char *path);
 /* Another one's contender in this directory, by the end of its name ("lock-", "__WRIT__",
  * "__READ__", "lease-"), in a session that never ends: its path, "" if there is no such
  * directory. */
+#define WORLD_STRANGER "/_c_64fc66ae-773f-4d77-9695-eba698b095f7-"
 struct world_path {
     char text[HOLD_PATH_MAX];
 };
