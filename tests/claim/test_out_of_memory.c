@@ -11,13 +11,17 @@
 
 #include "probe.h"
 #include "scarce.h"
-#include "stage.h"
+#include "world.h"
 
 /* ---------------------------------------------------------------------- a play */
 
-struct play {
-    struct stage stage;
-    struct claim claims[5];
+#define CLAIMS 5
+
+static struct world world;
+static struct process processes[2];
+static struct hold claims[CLAIMS];
+
+static struct {
     uint64_t fail_count;    /* allocations in a row */
     const char *unexpected; /* what would be wrong had memory not failed */
     uvzk_verify_t verify;
@@ -31,478 +35,468 @@ struct play {
     int written, write_status;
     uvzk_read_t read;
     int was_read, read_status;
-};
+} play;
 
-static struct play *current; /* for callbacks of requests that carry no claim */
-
-#define EXPECT(condition)                               \
-    do {                                                \
-        if (!(condition) && play->unexpected == NULL) { \
-            play->unexpected = #condition;              \
-        }                                               \
+#define EXPECT(condition)                              \
+    do {                                               \
+        if (!(condition) && play.unexpected == NULL) { \
+            play.unexpected = #condition;              \
+        }                                              \
     } while (0)
 
-static struct seat *seat(struct play *play, int number)
+static void ask_with(int claim, int process, const uvzk_acquire_options_t *options)
 {
-    return &play->stage.seats[number];
+    int status = hold_ask(&claims[claim], &processes[process], NULL, options);
+
+    assert_true(status == 0 || status == UV_ENOMEM);
 }
 
-static void ask_for(struct play *play, int claim, int seat_number)
+static void ask_as(int claim, int process, void *owner, int64_t timeout_ms)
 {
-    (void)claim_simply(&play->claims[claim], seat(play, seat_number), NULL,
-                       UVZK_WAIT_FOREVER);
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.owner = owner;
+    options.timeout_ms = timeout_ms;
+    ask_with(claim, process, &options);
 }
 
-static void run(struct play *play, uint64_t ms)
+static void ask_for(int claim, int process)
 {
-    stage_run(&play->stage, ms);
+    ask_with(claim, process, NULL);
+}
+
+static void await_answer(int claim)
+{
+    world_await_answer(&world, &claims[claim]);
+}
+
+static void finish(int claim)
+{
+    world_finish(&world, &claims[claim]);
+}
+
+static void run(uint64_t ms)
+{
+    world_run_for(&world, ms);
 }
 
 /* A failed allocation is soon tried again, not only when something else happens:
  * a hundred ms later, or, for a proof, a quarter tick. */
-static void check_pace(struct play *play, uint64_t since_ms, uint64_t retry_ms)
+static void check_pace(uint64_t since_ms, uint64_t retry_ms)
 {
-    uint64_t taken = sim_now(play->stage.sim) - since_ms;
+    uint64_t taken = world_now(&world) - since_ms;
 
-    if (taken > 200 + play->fail_count * retry_ms) {
-        stage_fail(&play->stage, "it takes %llu ms", (unsigned long long)taken);
+    if (taken > 200 + play.fail_count * retry_ms) {
+        world_fail(&world, "it takes %llu ms", (unsigned long long)taken);
     }
 }
 
-static void one_acquires_and_releases(struct play *play)
+static void one_acquires_and_releases(void)
 {
-    run(play, 100);
+    run(100);
     for (int i = 0; i < 2; i++) {
-        uint64_t begin = sim_now(play->stage.sim);
-        ask_for(play, i, 0);
-        claim_wait_answer(&play->claims[i]);
-        EXPECT(play->claims[i].granted == 1);
-        check_pace(play, begin, 550);
-        begin = sim_now(play->stage.sim);
-        claim_finish(&play->claims[i]);
-        EXPECT(play->claims[i].release_status == 0);
-        check_pace(play, begin, 110);
-        run(play, 5000);
+        uint64_t begin = world_now(&world);
+        ask_for(i, 0);
+        await_answer(i);
+        EXPECT(hold_holds(&claims[i]));
+        check_pace(begin, 550);
+        begin = world_now(&world);
+        finish(i);
+        EXPECT(claims[i].release_status == 0);
+        check_pace(begin, 110);
+        run(5000);
     }
 }
 
-static void two_clients_contend(struct play *play)
+static void two_clients_contend(void)
 {
-    ask_for(play, 0, 0);
-    run(play, 500);
-    ask_for(play, 1, 1);
-    ask_for(play, 2, 1);
-    run(play, 100);
-    ask_for(play, 3, 0);
-    run(play, 5000); /* with proofs while it is held */
-    EXPECT(claim_holds(&play->claims[0]) && play->claims[1].queued == 1);
+    ask_for(0, 0);
+    run(500);
+    ask_for(1, 1);
+    ask_for(2, 1);
+    run(100);
+    ask_for(3, 0);
+    run(5000); /* with proofs while it is held */
+    EXPECT(hold_holds(&claims[0]) && claims[1].queued == 1);
     for (int i = 0; i < 4; i++) {
-        claim_finish(&play->claims[i]);
-        EXPECT(play->claims[i].turn == i + 1);
+        finish(i);
+        EXPECT(claims[i].granted_turn == i + 1);
     }
 }
 
-static void an_owner_enters_again(struct play *play)
+static void an_owner_enters_again(void)
 {
-    void *owner = play;
+    void *owner = &play;
 
-    (void)claim_simply(&play->claims[0], seat(play, 0), owner, UVZK_WAIT_FOREVER);
-    (void)claim_simply(&play->claims[1], seat(play, 0), owner, UVZK_WAIT_FOREVER);
-    claim_wait_answer(&play->claims[0]);
-    claim_wait_answer(&play->claims[1]);
-    (void)claim_simply(&play->claims[2], seat(play, 0), owner, UVZK_TRY_ONCE);
-    claim_wait_answer(&play->claims[2]);
-    EXPECT(claim_holds(&play->claims[0]) && claim_holds(&play->claims[2]));
+    ask_as(0, 0, owner, UVZK_WAIT_FOREVER);
+    ask_as(1, 0, owner, UVZK_WAIT_FOREVER);
+    await_answer(0);
+    await_answer(1);
+    ask_as(2, 0, owner, UVZK_TRY_ONCE);
+    await_answer(2);
+    EXPECT(hold_holds(&claims[0]) && hold_holds(&claims[2]));
     for (int i = 0; i < 3; i++) {
-        claim_finish(&play->claims[i]);
-        EXPECT(play->claims[i].release_status == 0);
+        finish(i);
+        EXPECT(claims[i].release_status == 0);
     }
 }
 
-static void cancel(struct claim *claim)
+static void waiters_are_cancelled(void)
 {
-    if (claim_pending(claim)) {
-        assert_int_equal(uvzk_hold_cancel(&claim->request), 0);
-    }
+    run(100);
+    ask_for(0, 0);
+    hold_let_go(&claims[0]); /* before the create is answered */
+    ask_for(1, 0);
+    run(500);
+    ask_for(2, 1);
+    ask_for(3, 0);
+    run(500);
+    hold_let_go(&claims[2]);
+    hold_let_go(&claims[3]);
+    run(500);
+    EXPECT(hold_holds(&claims[1]));
+    EXPECT(claims[2].status == UV_ECANCELED && claims[3].status == UV_ECANCELED);
+    finish(1);
 }
 
-static void waiters_are_cancelled(struct play *play)
+static void waiters_run_out_of_time(void)
 {
-    run(play, 100);
-    ask_for(play, 0, 0);
-    cancel(&play->claims[0]); /* before the create is answered */
-    ask_for(play, 1, 0);
-    run(play, 500);
-    ask_for(play, 2, 1);
-    ask_for(play, 3, 0);
-    run(play, 500);
-    cancel(&play->claims[2]);
-    cancel(&play->claims[3]);
-    run(play, 500);
-    EXPECT(claim_holds(&play->claims[1]));
-    EXPECT(play->claims[2].status == UV_ECANCELED &&
-           play->claims[3].status == UV_ECANCELED);
-    claim_finish(&play->claims[1]);
-}
-
-static void waiters_run_out_of_time(struct play *play)
-{
-    ask_for(play, 0, 0);
-    run(play, 500);
-    (void)claim_simply(&play->claims[1], seat(play, 1), NULL, 700);
-    (void)claim_simply(&play->claims[2], seat(play, 1), NULL, UVZK_TRY_ONCE);
-    (void)claim_simply(&play->claims[3], seat(play, 0), NULL, UVZK_TRY_ONCE);
-    run(play, 2000);
-    EXPECT(claim_holds(&play->claims[0]));
+    ask_for(0, 0);
+    run(500);
+    ask_as(1, 1, NULL, 700);
+    ask_as(2, 1, NULL, UVZK_TRY_ONCE);
+    ask_as(3, 0, NULL, UVZK_TRY_ONCE);
+    run(2000);
+    EXPECT(hold_holds(&claims[0]));
     for (int i = 1; i < 4; i++) {
-        claim_wait_answer(&play->claims[i]);
-        EXPECT(play->claims[i].status == UV_ETIMEDOUT);
+        await_answer(i);
+        EXPECT(claims[i].status == UV_ETIMEDOUT);
     }
-    claim_finish(&play->claims[0]);
+    finish(0);
 }
 
-static void the_reply_of_the_create_is_lost(struct play *play)
+static void the_reply_of_the_create_is_lost(void)
 {
-    run(play, 100);
-    ask_for(play, 0, 1);
-    run(play, 500);
-    sim_lose_reply(seat(play, 0)->port);
-    ask_for(play, 1, 0);
-    run(play, 5000);
-    claim_finish(&play->claims[0]);
-    claim_wait_answer(&play->claims[1]);
-    EXPECT(claim_holds(&play->claims[1]));
-    sim_lose_reply(seat(play, 0)->port); /* of the delete now, or of a proof */
-    claim_finish(&play->claims[1]);
-    EXPECT(play->claims[1].release_status == 0);
+    run(100);
+    ask_for(0, 1);
+    run(500);
+    sim_lose_reply(processes[0].port);
+    ask_for(1, 0);
+    run(5000);
+    finish(0);
+    await_answer(1);
+    EXPECT(hold_holds(&claims[1]));
+    sim_lose_reply(processes[0].port); /* of the delete now, or of a proof */
+    finish(1);
+    EXPECT(claims[1].release_status == 0);
 }
 
-static void a_reply_does_not_fit_into_memory(struct play *play)
+static void a_reply_does_not_fit_into_memory(void)
 {
-    run(play, 100);
-    sim_spoil_reply(seat(play, 0)->port);
-    ask_for(play, 0, 0);
-    run(play, 2000);
-    EXPECT(play->claims[0].status == UV_ENOMEM);
-    ask_for(play, 1, 0);
-    claim_wait_answer(&play->claims[1]);
-    EXPECT(claim_holds(&play->claims[1]));
-    sim_spoil_reply(seat(play, 0)->port);
-    claim_finish(&play->claims[1]);
+    run(100);
+    sim_spoil_reply(processes[0].port);
+    ask_for(0, 0);
+    run(2000);
+    EXPECT(claims[0].status == UV_ENOMEM);
+    ask_for(1, 0);
+    await_answer(1);
+    EXPECT(hold_holds(&claims[1]));
+    sim_spoil_reply(processes[0].port);
+    finish(1);
 }
 
 static void on_listed(uvzk_participants_t *request, int status, const char *const *paths,
                       size_t count)
 {
-    current->listed++;
-    current->list_status = status;
-    current->list_count = count;
-    current->list_holding = uvzk_participants_holding(request);
+    play.listed++;
+    play.list_status = status;
+    play.list_count = count;
+    play.list_holding = uvzk_participants_holding(request);
     assert_null(request->impl);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(strncmp(paths[i], STAGE_PATH "/", strlen(STAGE_PATH) + 1), 0);
+        assert_int_equal(strncmp(paths[i], WORLD_PATH "/", strlen(WORLD_PATH) + 1), 0);
     }
 }
 
-static void list(struct play *play, uvzk_lock_t *lock)
+static void list(uvzk_lock_t *lock)
 {
-    play->listed = 0;
-    int status = uvzk_lock_participants(lock, &play->participants, on_listed);
+    play.listed = 0;
+    int status = uvzk_lock_participants(lock, &play.participants, on_listed);
     assert_true(status == 0 || status == UV_ENOMEM);
-    run(play, 1000);
-    assert_int_equal(play->listed, status == 0);
-    assert_true(status != 0 || play->list_status == 0 || play->list_status == UV_ENOMEM);
-    assert_true(play->list_status == 0 || play->list_count + play->list_holding == 0);
-    assert_null(play->participants.impl);
+    run(1000);
+    assert_int_equal(play.listed, status == 0);
+    assert_true(status != 0 || play.list_status == 0 || play.list_status == UV_ENOMEM);
+    assert_true(play.list_status == 0 || play.list_count + play.list_holding == 0);
+    assert_null(play.participants.impl);
 }
 
-static void the_participants_are_listed(struct play *play)
+static void the_participants_are_listed(void)
 {
-    ask_for(play, 0, 0);
-    ask_for(play, 1, 1);
-    run(play, 1000);
-    list(play, &seat(play, 0)->mutex);
-    EXPECT(play->list_status == 0 && play->list_count == 2 && play->list_holding == 1);
-    claim_finish(&play->claims[0]);
-    claim_finish(&play->claims[1]);
+    ask_for(0, 0);
+    ask_for(1, 1);
+    run(1000);
+    list(&processes[0].mutex);
+    EXPECT(play.list_status == 0 && play.list_count == 2 && play.list_holding == 1);
+    finish(0);
+    finish(1);
 }
 
-static void put_contender(struct play *play, const char *directory, const char *name)
+static void the_participants_of_a_semaphore_are_listed(void)
 {
-    char path[256];
-
-    (void)snprintf(path, sizeof(path),
-                   "%s/_c_64fc66ae-773f-4d77-9695-eba698b095f7-%s0000000001", directory,
-                   name);
-    assert_non_null(sim_create_by_hand(play->stage.sim, path, UVZK__EPHEMERAL));
-}
-
-static void the_participants_of_a_semaphore_are_listed(struct play *play)
-{
-    static const char leases[] = STAGE_PATH "/sem/leases",
-                      locks[] = STAGE_PATH "/sem/locks";
-    static const char *const made[] = {"/locks",          "/locks/of", STAGE_PATH,
-                                       STAGE_PATH "/sem", leases,      locks};
+    static const char leases[] = WORLD_PATH "/sem/leases",
+                      locks[] = WORLD_PATH "/sem/locks";
+    static const char *const made[] = {"/locks", WORLD_PATH, WORLD_PATH "/sem", leases,
+                                       locks};
     uvzk_semaphore_t semaphore = {0};
     int status;
 
     for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
-        (void)sim_create_by_hand(play->stage.sim, made[i], UVZK__CONTAINER);
+        (void)sim_create_by_hand(world.sim, made[i], UVZK__CONTAINER);
     }
-    put_contender(play, leases, "lease-");
-    put_contender(play, locks, "lock-");
-    status = uvzk_semaphore_init(&seat(play, 0)->client, &semaphore, STAGE_PATH "/sem", 2,
-                                 NULL);
+    (void)world_foreigner(&world, leases, "lease-");
+    (void)world_foreigner(&world, locks, "lock-");
+    status =
+        uvzk_semaphore_init(&processes[0].client, &semaphore, WORLD_PATH "/sem", 2, NULL);
     assert_true(status == 0 || status == UV_ENOMEM);
-    run(play, 500);
+    run(500);
     if (status == 0) {
-        list(play, &semaphore);
-        EXPECT(play->list_status == 0 && play->list_count == 2 &&
-               play->list_holding == 1);
+        list(&semaphore);
+        EXPECT(play.list_status == 0 && play.list_count == 2 && play.list_holding == 1);
         assert_int_equal(uvzk_lock_close(&semaphore, NULL), 0);
-        run(play, 10);
+        run(10);
         assert_null(semaphore.impl);
     }
-    for (size_t i = 6; i > 3; i--) {
-        const char *name;
-        char path[256];
-        if (sim_children(play->stage.sim, made[i - 1], &name, 1) > 0) {
-            (void)snprintf(path, sizeof(path), "%s/%s", made[i - 1], name);
-            assert_int_equal(sim_delete_by_hand(play->stage.sim, path), 0);
+    for (size_t i = 5; i > 2; i--) {
+        if (world_children(&world, made[i - 1]) > 0) {
+            world_delete_child(&world, made[i - 1], 0);
         }
-        assert_int_equal(sim_delete_by_hand(play->stage.sim, made[i - 1]), 0);
+        assert_int_equal(sim_delete_by_hand(world.sim, made[i - 1]), 0);
     }
 }
 
 static void on_locked(uvzk_locker_t *locker)
 {
-    current->locked++;
+    play.locked++;
     assert_int_equal(uvzk_locker_done(locker), 0);
 }
 
 static void on_unlocked(uvzk_locker_t *locker, int status)
 {
     assert_null(locker->impl);
-    current->unlocked++;
-    current->unlock_status = status;
+    play.unlocked++;
+    play.unlock_status = status;
 }
 
-static void a_locker_runs(struct play *play)
+static void a_locker_runs(void)
 {
     int status =
-        uvzk_lock_run(&seat(play, 0)->mutex, &play->locker, NULL, on_locked, on_unlocked);
+        uvzk_lock_run(&processes[0].mutex, &play.locker, NULL, on_locked, on_unlocked);
 
     assert_true(status == 0 || status == UV_ENOMEM);
-    assert_true(status == 0 || play->locker.impl == NULL);
+    assert_true(status == 0 || play.locker.impl == NULL);
     EXPECT(status == 0);
     if (status == 0) {
-        assert_true(stage_until(&play->stage, &play->unlocked, 1, 60000));
-        assert_int_equal(play->locked, 1);
-        assert_int_equal(play->unlock_status, 0);
+        assert_true(world_await(&world, &play.unlocked, 60000));
+        assert_int_equal(play.locked, 1);
+        assert_int_equal(play.unlock_status, 0);
     }
-    run(play, 1000);
-    assert_int_equal(play->unlocked, status == 0);
+    run(1000);
+    assert_int_equal(play.unlocked, status == 0);
 }
 
 static void on_written(uvzk_write_t *request, int status, size_t failed)
 {
     assert_null(request->impl);
     assert_int_equal(failed, SIZE_MAX);
-    current->written++;
-    current->write_status = status;
+    play.written++;
+    play.write_status = status;
 }
 
-static void a_write_is_guarded(struct play *play)
+static void a_write_is_guarded(void)
 {
     static const uvzk_write_op_t ops[] = {{UVZK_WRITE_CREATE, -1, "/w", "one", 3},
                                           {UVZK_WRITE_SET, -1, "/w", "two", 3}};
 
-    ask_for(play, 0, 0);
-    claim_wait_answer(&play->claims[0]);
-    if (claim_holds(&play->claims[0])) {
-        int status =
-            uvzk_hold_write(&play->claims[0].request, &play->write, ops, 2, on_written);
+    ask_for(0, 0);
+    await_answer(0);
+    if (hold_holds(&claims[0])) {
+        int status = uvzk_hold_write(&claims[0].request, &play.write, ops, 2, on_written);
         assert_true(status == 0 || status == UV_ENOMEM);
-        assert_true(status == 0 || play->write.impl == NULL);
+        assert_true(status == 0 || play.write.impl == NULL);
         EXPECT(status == 0);
-        run(play, 1000);
-        assert_int_equal(play->written, status == 0);
-        assert_int_equal(play->write_status, 0);
-        assert_int_equal(sim_exists(play->stage.sim, "/w"), status == 0);
+        run(1000);
+        assert_int_equal(play.written, status == 0);
+        assert_int_equal(play.write_status, 0);
+        assert_int_equal(sim_exists(world.sim, "/w"), status == 0);
     }
-    claim_finish(&play->claims[0]);
+    finish(0);
 }
 
 static void on_read(uvzk_read_t *request, int status, const void *data, size_t length)
 {
     assert_null(request->impl);
     assert_true(status != 0 || (data != NULL && length == 0));
-    current->was_read++;
-    current->read_status = status;
+    play.was_read++;
+    play.read_status = status;
 }
 
-static void a_znode_is_read(struct play *play)
+static void a_znode_is_read(void)
 {
-    assert_non_null(sim_create_by_hand(play->stage.sim, "/r", UVZK__PERSISTENT));
-    run(play, 500);
-    int status = uvzk_client_read(&seat(play, 0)->client, &play->read, "/r", on_read);
+    assert_non_null(sim_create_by_hand(world.sim, "/r", UVZK__PERSISTENT));
+    run(500);
+    int status = uvzk_client_read(&processes[0].client, &play.read, "/r", on_read);
     assert_true(status == 0 || status == UV_ENOMEM);
-    assert_true(status == 0 || play->read.impl == NULL);
+    assert_true(status == 0 || play.read.impl == NULL);
     EXPECT(status == 0);
-    run(play, 500);
-    assert_int_equal(play->was_read, status == 0);
-    assert_int_equal(play->read_status, 0);
-    ask_for(play, 0, 0);
-    claim_finish(&play->claims[0]);
+    run(500);
+    assert_int_equal(play.was_read, status == 0);
+    assert_int_equal(play.read_status, 0);
+    ask_for(0, 0);
+    finish(0);
 }
 
 static void on_verified(uvzk_verify_t *request, int status)
 {
     assert_null(request->impl);
-    current->verified++;
-    current->verify_status = status;
+    play.verified++;
+    play.verify_status = status;
 }
 
-static void a_hold_is_verified(struct play *play)
+static void a_hold_is_verified(void)
 {
-    ask_for(play, 0, 0);
-    claim_wait_answer(&play->claims[0]);
-    play->verify_status = STAGE_UNTOLD;
-    if (claim_holds(&play->claims[0])) {
-        int status =
-            uvzk_hold_verify(&play->claims[0].request, &play->verify, on_verified);
+    ask_for(0, 0);
+    await_answer(0);
+    play.verify_status = HOLD_UNTOLD;
+    if (hold_holds(&claims[0])) {
+        int status = uvzk_hold_verify(&claims[0].request, &play.verify, on_verified);
         assert_true(status == 0 || status == UV_ENOMEM);
-        run(play, 1000);
-        assert_int_equal(play->verified, status == 0);
-        assert_true(status != 0 || play->verify_status == 0);
+        run(1000);
+        assert_int_equal(play.verified, status == 0);
+        assert_true(status != 0 || play.verify_status == 0);
     }
-    EXPECT(play->verify_status == 0);
-    claim_finish(&play->claims[0]);
+    EXPECT(play.verify_status == 0);
+    finish(0);
 }
 
-static void a_client_closes_with_all_it_has(struct play *play)
+static void a_client_closes_with_all_it_has(void)
 {
-    ask_for(play, 0, 0);
-    run(play, 500);
-    ask_for(play, 1, 0);
-    ask_for(play, 2, 1);
-    run(play, 500);
-    EXPECT(claim_holds(&play->claims[0]));
-    claim_release(&play->claims[0]);
-    seat_close(seat(play, 0));
-    assert_true(stage_until(&play->stage, &seat(play, 0)->closed, 1, 60000));
-    assert_true(claim_over(&play->claims[0]) && claim_over(&play->claims[1]));
-    EXPECT(play->claims[1].status == UVZK_ECLOSED);
-    claim_wait_answer(&play->claims[2]);
-    EXPECT(claim_holds(&play->claims[2]));
-    seat_close(seat(play, 1)); /* and one with a hold */
-    assert_true(stage_until(&play->stage, &seat(play, 1)->closed, 1, 60000));
-    EXPECT(play->claims[2].reason == UVZK_ECLOSED);
+    ask_for(0, 0);
+    run(500);
+    ask_for(1, 0);
+    ask_for(2, 1);
+    run(500);
+    EXPECT(hold_holds(&claims[0]));
+    if (hold_holds(&claims[0])) {
+        hold_release(&claims[0]);
+    }
+    process_close(&processes[0]);
+    assert_true(world_await(&world, &processes[0].closed, 60000));
+    assert_true(hold_over(&claims[0]) && hold_over(&claims[1]));
+    EXPECT(claims[1].status == UVZK_ECLOSED);
+    await_answer(2);
+    EXPECT(hold_holds(&claims[2]));
+    process_close(&processes[1]); /* and one with a hold */
+    assert_true(world_await(&world, &processes[1].closed, 60000));
+    EXPECT(claims[2].reason == UVZK_ECLOSED);
 }
 
-static void a_mutex_closes_with_all_it_has(struct play *play)
+static void a_mutex_closes_with_all_it_has(void)
 {
-    ask_for(play, 0, 0);
-    run(play, 500);
-    ask_for(play, 1, 0);
-    ask_for(play, 2, 1);
-    run(play, 500);
-    seat_close_mutex(seat(play, 0));
-    assert_true(stage_until(&play->stage, &seat(play, 0)->mutex_closed, 1, 60000));
-    assert_true(claim_over(&play->claims[0]) && claim_over(&play->claims[1]));
-    EXPECT(play->claims[0].reason == UVZK_ECLOSED &&
-           play->claims[1].status == UVZK_ECLOSED);
-    claim_wait_answer(&play->claims[2]);
-    EXPECT(claim_holds(&play->claims[2]));
+    ask_for(0, 0);
+    run(500);
+    ask_for(1, 0);
+    ask_for(2, 1);
+    run(500);
+    process_close_mutex(&processes[0]);
+    assert_true(world_await(&world, &processes[0].mutex_closed, 60000));
+    assert_true(hold_over(&claims[0]) && hold_over(&claims[1]));
+    EXPECT(claims[0].reason == UVZK_ECLOSED && claims[1].status == UVZK_ECLOSED);
+    await_answer(2);
+    EXPECT(hold_holds(&claims[2]));
 }
 
-static void the_session_expires(struct play *play)
+static void the_session_expires(void)
 {
-    ask_for(play, 0, 0);
-    ask_for(play, 1, 0);
-    run(play, 1000);
-    EXPECT(claim_holds(&play->claims[0]));
-    sim_disconnect(seat(play, 0)->port, SIM_RESET, 16000);
-    ask_for(play, 2, 1);
-    run(play, 20000);
-    EXPECT(play->claims[0].reason == UVZK_EPROOF &&
-           play->claims[1].status == UVZK_EEXPIRED);
-    EXPECT(claim_holds(&play->claims[2]));
-    ask_for(play, 3, 0); /* in the new session */
-    claim_finish(&play->claims[2]);
-    claim_wait_answer(&play->claims[3]);
-    EXPECT(claim_holds(&play->claims[3]));
+    ask_for(0, 0);
+    ask_for(1, 0);
+    run(1000);
+    EXPECT(hold_holds(&claims[0]));
+    sim_disconnect(processes[0].port, SIM_RESET, 16000);
+    ask_for(2, 1);
+    run(20000);
+    EXPECT(claims[0].reason == UVZK_EPROOF && claims[1].status == UVZK_EEXPIRED);
+    EXPECT(hold_holds(&claims[2]));
+    ask_for(3, 0); /* in the new session */
+    finish(2);
+    await_answer(3);
+    EXPECT(hold_holds(&claims[3]));
 }
 
-static void delete_some_node(struct play *play, size_t which)
+static void delete_some_node(size_t which)
 {
-    const char *names[8];
-    struct stage_path path;
-    size_t count = sim_children(play->stage.sim, STAGE_PATH, names, 8);
-
-    play->stage.meddled = true;
-    if (which < count) {
-        (void)snprintf(path.text, sizeof(path.text), STAGE_PATH "/%s", names[which]);
-        stage_delete(&play->stage, &path);
+    world.meddled = true;
+    if (which < world_queue_length(&world)) {
+        world_delete_child(&world, WORLD_PATH, which);
     }
 }
 
-static void nodes_are_deleted_by_hand(struct play *play)
+static void nodes_are_deleted_by_hand(void)
 {
-    ask_for(play, 0, 0);
-    run(play, 500);
-    ask_for(play, 1, 1);
-    run(play, 2500);
-    delete_some_node(play, 1); /* the waiter's: it takes another place */
-    run(play, 3000);
-    EXPECT(claim_holds(&play->claims[0]) && claim_pending(&play->claims[1]));
-    delete_some_node(play, 0); /* the holder's */
-    run(play, 5000);
-    EXPECT(play->claims[0].reason == UVZK_EDELETED);
-    claim_wait_answer(&play->claims[1]);
-    EXPECT(claim_holds(&play->claims[1]));
-    claim_finish(&play->claims[1]);
+    ask_for(0, 0);
+    run(500);
+    ask_for(1, 1);
+    run(2500);
+    delete_some_node(1); /* the waiter's: it takes another place */
+    run(3000);
+    EXPECT(hold_holds(&claims[0]) && hold_pending(&claims[1]));
+    delete_some_node(0); /* the holder's */
+    run(5000);
+    EXPECT(claims[0].reason == UVZK_EDELETED);
+    await_answer(1);
+    EXPECT(hold_holds(&claims[1]));
+    finish(1);
 }
 
-static void a_foreigner_stands_before(struct play *play)
+static void a_foreigner_stands_before(void)
 {
-    struct stage_path one, other;
+    struct world_path one, other;
 
-    ask_for(play, 0, 0); /* makes the directory */
-    claim_wait_answer(&play->claims[0]);
-    claim_finish(&play->claims[0]);
-    one = stage_foreigner(&play->stage);
-    other = stage_foreigner(&play->stage);
+    ask_for(0, 0); /* makes the directory */
+    await_answer(0);
+    finish(0);
+    one = world_foreigner(&world, WORLD_PATH, "lock-");
+    other = world_foreigner(&world, WORLD_PATH, "lock-");
     if (one.text[0] == '\0') {
         return; /* out of memory, and no directory */
     }
-    ask_for(play, 1, 0);
-    run(play, 1000);
-    assert_int_equal(play->claims[1].granted, 0);
-    stage_delete(&play->stage, &other);
-    run(play, 1000);
-    assert_int_equal(play->claims[1].granted, 0);
-    stage_delete(&play->stage, &one);
-    claim_wait_answer(&play->claims[1]);
-    EXPECT(claim_holds(&play->claims[1]));
+    ask_for(1, 0);
+    run(1000);
+    assert_int_equal(claims[1].granted_turn, 0);
+    world_delete(&world, &other);
+    run(1000);
+    assert_int_equal(claims[1].granted_turn, 0);
+    world_delete(&world, &one);
+    await_answer(1);
+    EXPECT(hold_holds(&claims[1]));
 }
 
-static void data_and_many_at_once(struct play *play)
+static void data_and_many_at_once(void)
 {
     uvzk_acquire_options_t options;
 
     uvzk_acquire_options_init(&options);
     options.node_data = "who I am";
     options.node_data_length = 8;
-    for (int i = 0; i < 5; i++) {
-        options.owner = &play->claims[i];
-        (void)claim_ask(&play->claims[i], seat(play, 0), &options);
+    for (int i = 0; i < CLAIMS; i++) {
+        options.owner = &claims[i];
+        ask_with(i, 0, &options);
     }
-    run(play, 2000);
-    EXPECT(claim_holds(&play->claims[0]));
-    for (int i = 0; i < 5; i++) {
-        claim_finish(&play->claims[i]);
-        EXPECT(play->claims[i].release_status == 0);
+    run(2000);
+    EXPECT(hold_holds(&claims[0]));
+    for (int i = 0; i < CLAIMS; i++) {
+        finish(i);
+        EXPECT(claims[i].release_status == 0);
     }
 }
 
@@ -510,7 +504,7 @@ static void data_and_many_at_once(struct play *play)
 
 static const struct scenario {
     const char *name;
-    void (*act)(struct play *);
+    void (*act)(void);
     int may; /* how an acquire may end, beside 0: once accepted, lack of memory only
                 costs it time */
 } scenarios[] = {
@@ -535,12 +529,12 @@ static const struct scenario {
     {"data", data_and_many_at_once, 0},
 };
 
-static void check_status(struct play *play, const struct scenario *scenario, int status)
+static void check_status(const struct scenario *scenario, int status)
 {
-    bool known = status == 0 || status == STAGE_UNTOLD;
+    bool known = status == 0 || status == HOLD_UNTOLD;
 
     if (!known && status != scenario->may) {
-        stage_fail(&play->stage, "an acquire ends with %s", uvzk_err_name(status));
+        world_fail(&world, "an acquire ends with %s", uvzk_err_name(status));
     }
 }
 
@@ -548,41 +542,40 @@ static void check_status(struct play *play, const struct scenario *scenario, int
 static bool perform(const struct scenario *scenario, unsigned tuning, uint64_t first,
                     uint64_t count)
 {
-    struct stage_options options = {.tuning = tuning, .proof = UVZK_PROOF_QUORUM};
-    struct play *play = calloc(1, sizeof(*play));
     char what[128];
-    int64_t live;
-    bool failed;
 
     (void)snprintf(what, sizeof(what), "%s, tuning %u, allocations %llu to %llu fail",
                    scenario->name, tuning, (unsigned long long)first,
                    (unsigned long long)(first + count - 1));
     scarce_arm(0, 0);
-    live = scarce_live();
-    current = play;
-    play->fail_count = count;
-    stage_open(&play->stage, &options);
-    play->stage.what = what;
+    int64_t live = scarce_live();
+    memset(claims, 0, sizeof(claims));
+    memset(&play, 0, sizeof(play));
+    play.fail_count = count;
+    world_begin_exact(&world, tuning, 1);
+    world.what = what;
+    process_make(&processes[0], &world, "a", NULL);
+    process_make(&processes[1], &world, "b", NULL);
     scarce_arm(first, count);
-    stage_start(&play->stage);
-    scenario->act(play);
-    failed = scarce_failed() > 0;
-    if (!failed && play->unexpected != NULL) {
-        stage_fail(&play->stage, "not so: %s", play->unexpected);
+    process_start(&processes[0]);
+    process_start(&processes[1]);
+    scenario->act();
+    bool failed = scarce_failed() > 0;
+    if (!failed && play.unexpected != NULL) {
+        world_fail(&world, "not so: %s", play.unexpected);
     }
     scarce_arm(0, 0); /* there is memory again */
-    stage_let_go(&play->stage);
-    for (int i = 0; i < 5; i++) {
-        if (play->claims[i].accepted) {
-            check_status(play, scenario, play->claims[i].status);
+    world_let_go(&world);
+    for (int i = 0; i < CLAIMS; i++) {
+        if (claims[i].accepted) {
+            check_status(scenario, claims[i].status);
         }
     }
-    stage_end(&play->stage);
+    world_end(&world);
     if (scarce_live() != live) {
         fail_msg("%s: %lld blocks of memory are never freed", what,
                  (long long)(scarce_live() - live));
     }
-    free(play);
     return failed;
 }
 

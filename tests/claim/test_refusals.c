@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pace.h"
 #include "sim_inside.h"
-#include "stage.h"
+#include "world.h"
 
 #define TROUBLE_MS 3000U /* how long a lasting trouble lasts */
 #define LASTING UINT32_MAX
@@ -55,139 +56,115 @@ struct trouble {
 
 #define CLAIMS 7
 
-struct play {
-    struct stage stage;
-    struct trouble trouble;
-    struct claim claims[CLAIMS];
-    uint64_t over_ms;   /* when the trouble is; 0: it has not begun */
-    uint64_t second_ms; /* begin of the second in which requests are counted */
-    uint64_t submitted[STAGE_SEATS];
-};
-
+static struct world world;
+static struct process processes[2];
+static struct hold claims[CLAIMS];
+static struct trouble trouble;
+static uint64_t over_ms; /* when the trouble is; 0: it has not begun */
+static struct pace paces[2];
 static uint64_t hits; /* refusals in all plays of one kind */
 
 /* ----------------------------------------------------------------- the trouble */
 
-static void end_trouble(struct play *play)
+static void end_trouble(void)
 {
-    struct trouble *trouble = &play->trouble;
-
-    hits += trouble->times - play->stage.sim->server.refuse[trouble->kind].times;
-    sim_refuse(play->stage.sim, trouble->kind, 0, 0);
-    play->over_ms = UINT64_MAX;
+    hits += trouble.times - world.sim->server.refuse[trouble.kind].times;
+    sim_refuse(world.sim, trouble.kind, 0, 0);
+    over_ms = UINT64_MAX;
 }
 
-static void count_requests(struct play *play)
+static void each_ms(struct world *of)
 {
-    for (int i = 0; i < STAGE_SEATS; i++) {
-        struct uvzk__port *port = play->stage.seats[i].port;
-        if (port == NULL) {
-            continue;
-        }
-        uint64_t count = sim_submitted(port) - play->submitted[i];
-        if (count > REQUESTS_A_SECOND) {
-            stage_fail(&play->stage, "c%d sends %" PRIu64 " requests in a second", i,
-                       count);
-        }
-        play->submitted[i] = sim_submitted(port);
+    if (over_ms != 0 && world_now(of) >= over_ms) {
+        end_trouble();
     }
-}
-
-static void each_ms(struct stage *stage)
-{
-    struct play *play = stage->data;
-    uint64_t now = sim_now(stage->sim);
-
-    if (play->over_ms != 0 && now >= play->over_ms) {
-        end_trouble(play);
-    }
-    if (now >= play->second_ms + 1000) {
-        play->second_ms = now;
-        count_requests(play);
+    for (int i = 0; i < 2; i++) {
+        if (processes[i].port != NULL && pace_look(&paces[i]) > REQUESTS_A_SECOND) {
+            world_fail(of, "%s repeats without a pause", processes[i].name);
+        }
     }
 }
 
 /* The play has come to this step. */
-static void step(struct play *play, enum step step)
+static void step(enum step step)
 {
-    struct trouble *trouble = &play->trouble;
-
-    if (trouble->step == step) {
-        sim_note(play->stage.sim, "the trouble begins");
-        sim_refuse(play->stage.sim, trouble->kind, trouble->code, trouble->times);
-        play->over_ms = sim_now(play->stage.sim) + TROUBLE_MS;
+    if (trouble.step == step) {
+        world_note(&world, "the trouble begins");
+        sim_refuse(world.sim, trouble.kind, trouble.code, trouble.times);
+        over_ms = world_now(&world) + TROUBLE_MS;
     }
 }
 
 /* ---------------------------------------------------------------------- a play */
 
-static void ask(struct play *play, int claim, int seat)
+static void ask(int claim, int process)
 {
-    (void)claim_simply(&play->claims[claim], &play->stage.seats[seat], NULL, PATIENCE_MS);
+    hold_begin(&claims[claim], &processes[process], PATIENCE_MS);
 }
 
-static void run(struct play *play, uint64_t ms)
+static void finish(int claim)
 {
-    stage_run(&play->stage, ms);
+    world_finish(&world, &claims[claim]);
 }
 
-static void a_first_lock(struct play *play)
+static void a_first_lock(void)
 {
-    step(play, START);
-    stage_start(&play->stage);
-    run(play, 100);
-    step(play, MAKE);
-    ask(play, 0, 0);
-    run(play, 1);
-    step(play, PARENTS); /* the create has reached the server, its reply not us */
-    claim_wait_answer(&play->claims[0]);
-    step(play, PROVE);
-    run(play, 8000);
+    step(START);
+    process_start(&processes[0]);
+    process_start(&processes[1]);
+    world_run_for(&world, 100);
+    step(MAKE);
+    ask(0, 0);
+    world_run_for(&world, 1);
+    step(PARENTS); /* the create has reached the server, its reply not us */
+    world_await_answer(&world, &claims[0]);
+    step(PROVE);
+    world_run_for(&world, 8000);
 }
 
-static void a_queue(struct play *play)
+static void a_queue(void)
 {
-    step(play, JOIN);
-    ask(play, 1, 0);
-    ask(play, 2, 1);
-    run(play, 4000);
-    step(play, HAND_OVER);
+    step(JOIN);
+    ask(1, 0);
+    ask(2, 1);
+    world_run_for(&world, 4000);
+    step(HAND_OVER);
     for (int i = 0; i < 3; i++) {
-        claim_finish(&play->claims[i]);
+        finish(i);
     }
-    step(play, SEARCH);
-    sim_lose_reply(play->stage.seats[0].port);
-    ask(play, 3, 0);
-    claim_finish(&play->claims[3]);
-    sim_lose_request(play->stage.seats[0].port);
-    ask(play, 4, 0);
-    claim_finish(&play->claims[4]);
+    step(SEARCH);
+    process_lose_reply(&processes[0]);
+    ask(3, 0);
+    finish(3);
+    process_lose_request(&processes[0]);
+    ask(4, 0);
+    finish(4);
 }
 
-static void a_foreigner(struct play *play)
+static void a_foreigner(void)
 {
-    struct stage_path foreigner = stage_foreigner(&play->stage);
+    struct world_path foreigner = world_foreigner(&world, WORLD_PATH, "lock-");
 
-    step(play, WAIT);
-    ask(play, 5, 0);
-    run(play, 4000);
-    step(play, GRANT);
-    stage_delete(&play->stage, &foreigner);
-    claim_wait_answer(&play->claims[5]);
-    step(play, RELEASE);
-    claim_finish(&play->claims[5]);
-    ask(play, 6, 1);
-    claim_finish(&play->claims[6]);
+    step(WAIT);
+    ask(5, 0);
+    world_run_for(&world, 4000);
+    step(GRANT);
+    world_delete(&world, &foreigner);
+    world_await_answer(&world, &claims[5]);
+    step(RELEASE);
+    finish(5);
+    ask(6, 1);
+    finish(6);
 }
 
 /* ------------------------------------------------------------------- the checks */
 
 /* A node that may not be deleted stays to the end of its session, and who comes
  * after it waits as long. */
-static bool undeletable(const struct trouble *trouble)
+static bool undeletable(void)
 {
-    return trouble->code == UVZK_ENOAUTH &&
-           (trouble->kind == UVZK__RPC_DELETE || trouble->kind == UVZK__RPC_MULTI);
+    return trouble.code == UVZK_ENOAUTH &&
+           (trouble.kind == UVZK__RPC_DELETE || trouble.kind == UVZK__RPC_MULTI);
 }
 
 /* What uvzk.h names for an acquire. */
@@ -205,30 +182,29 @@ static bool documented(int status)
     return false;
 }
 
-static void check_claim(struct play *play, int number)
+static void check_claim(int number)
 {
-    const struct trouble *trouble = &play->trouble;
-    const struct claim *claim = &play->claims[number];
-    int refusal = trouble->code == UVZK_ENODEEXISTS ? UVZK_EEXHAUSTED : trouble->code;
+    const struct hold *claim = &claims[number];
+    int refusal = trouble.code == UVZK_ENODEEXISTS ? UVZK_EEXHAUSTED : trouble.code;
 
-    if (!claim->accepted || !claim_over(claim)) {
-        stage_fail(&play->stage, "claim %d was not answered", number);
+    if (!claim->accepted || !hold_over(claim)) {
+        world_fail(&world, "claim %d was not answered", number);
     }
-    if (claim->refused && !(claim->status == refusal && documented(refusal)) &&
-        !(claim->status == UV_ETIMEDOUT && undeletable(trouble))) {
-        stage_fail(&play->stage, "acquire %d ends with %s", number,
+    if (claim->status != 0 && !(claim->status == refusal && documented(refusal)) &&
+        !(claim->status == UV_ETIMEDOUT && undeletable())) {
+        world_fail(&world, "acquire %d ends with %s", number,
                    uvzk_err_name(claim->status));
     }
-    if (trouble->told == number + 1 && !claim->refused) {
-        stage_fail(&play->stage, "acquire %d is not refused", number);
+    if (trouble.told == number + 1 && claim->status == 0) {
+        world_fail(&world, "acquire %d is not refused", number);
     }
     if (claim->lost) {
-        stage_fail(&play->stage, "hold %d is lost with %s", number,
+        world_fail(&world, "hold %d is lost with %s", number,
                    uvzk_err_name(claim->reason));
     }
     if (claim->released && claim->release_status != 0 &&
-        !(claim->release_status == UVZK_ENOAUTH && undeletable(trouble))) {
-        stage_fail(&play->stage, "release %d says %s", number,
+        !(claim->release_status == UVZK_ENOAUTH && undeletable())) {
+        world_fail(&world, "release %d says %s", number,
                    uvzk_err_name(claim->release_status));
     }
 }
@@ -244,115 +220,99 @@ static void hangs(int number)
     _exit(1);
 }
 
-static void perform(const struct trouble *trouble)
+static void begin(const char *what)
 {
-    struct stage_options options = {.tuning = UVZK__TUNE_ALL, .proof = trouble->proof};
-    struct play *play = calloc(1, sizeof(*play));
+    uvzk_client_options_t options;
+
+    over_ms = 0;
+    world_begin_exact(&world, UVZK__TUNE_ALL, 1);
+    world.what = what;
+    world.each_ms = each_ms;
+    process_options(&options);
+    options.proof = trouble.proof;
+    for (int i = 0; i < 2; i++) {
+        process_make(&processes[i], &world, i == 0 ? "a" : "b", &options);
+        pace_begin(&paces[i], world.sim, processes[i].port);
+    }
+}
+
+/* What could not be deleted is withdrawn for as long as there is a client, and goes with
+ * its session. */
+static void end(void)
+{
+    if (undeletable()) {
+        process_close(&processes[0]);
+        process_close(&processes[1]);
+        world_run_for(&world, 4ULL * WORLD_TIMEOUT_MS);
+        assert_int_equal(world_queue_length(&world), 0);
+    } else {
+        world_let_go(&world);
+    }
+    world_end(&world);
+}
+
+static void perform(const struct trouble *this)
+{
     char what[160];
 
-    (void)snprintf(
-        what, sizeof(what), "%s refused with %s, %" PRIu32 " times, from %s on",
-        sim__request_name((uint32_t)trouble->kind), uvzk_err_name(trouble->code),
-        trouble->times, step_names[trouble->step]);
-    stage_open(&play->stage, &options);
-    play->trouble = *trouble;
-    play->stage.what = what;
+    trouble = *this;
+    (void)snprintf(what, sizeof(what),
+                   "%s refused with %s, %" PRIu32 " times, from %s on",
+                   sim__request_name((uint32_t)trouble.kind), uvzk_err_name(trouble.code),
+                   trouble.times, step_names[trouble.step]);
     performed = what;
     (void)alarm(PLAY_S);
-    play->stage.data = play;
-    play->stage.each_ms = each_ms;
-    a_first_lock(play);
-    a_queue(play);
-    a_foreigner(play);
+    begin(what);
+    a_first_lock();
+    a_queue();
+    a_foreigner();
     for (int i = 0; i < CLAIMS; i++) {
-        check_claim(play, i);
+        check_claim(i);
     }
-    if (!undeletable(trouble)) {
-        stage_let_go(&play->stage);
-    }
-    stage_end(&play->stage);
+    end();
     (void)alarm(0);
-    free(play);
 }
 
 /* ------------------------------------------------------------------- all of them */
 
-static void refuse(enum uvzk__rpc_kind kind, int code, uint32_t proof)
+static void refuse(enum uvzk__rpc_kind kind, int code)
 {
     static const uint32_t times[] = {1, 4, LASTING};
 
     hits = 0;
     for (int step = 0; step < STEPS; step++) {
         for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-            perform(&(struct trouble){.step = (enum step)step,
-                                      .kind = kind,
-                                      .code = code,
-                                      .times = times[i],
-                                      .proof = proof});
+            perform(&(struct trouble){
+                .step = (enum step)step,
+                .kind = kind,
+                .code = code,
+                .times = times[i],
+                .proof = kind == UVZK__RPC_SYNC ? UVZK_PROOF_SYNC : UVZK_PROOF_QUORUM});
         }
     }
     assert_true(hits >= STEPS); /* or hardly anything was refused at all */
 }
 
-static void refuse_everything_with(int code, uint32_t proof)
+static void everything_is_refused(void **state)
 {
-    refuse(UVZK__RPC_CREATE, code, proof);
-    refuse(UVZK__RPC_DELETE, code, proof);
-    refuse(UVZK__RPC_GET, code, proof);
-    refuse(UVZK__RPC_EXISTS, code, proof);
-    refuse(UVZK__RPC_CHILDREN, code, proof);
-    refuse(UVZK__RPC_MULTI, code, proof);
-}
+    static const enum uvzk__rpc_kind kinds[] = {UVZK__RPC_CREATE,   UVZK__RPC_DELETE,
+                                                UVZK__RPC_GET,      UVZK__RPC_EXISTS,
+                                                UVZK__RPC_CHILDREN, UVZK__RPC_MULTI};
+    int code = *(const int *)*state;
 
-static void not_allowed(void **state)
-{
-    (void)state;
-    refuse_everything_with(UVZK_ENOAUTH, UVZK_PROOF_QUORUM);
-}
-
-static void acl_invalid(void **state)
-{
-    (void)state;
-    refuse_everything_with(UVZK_EINVALIDACL, UVZK_PROOF_QUORUM);
-}
-
-static void no_children_for_ephemerals(void **state)
-{
-    (void)state;
-    refuse_everything_with(UVZK_ENOCHILDREN, UVZK_PROOF_QUORUM);
-}
-
-static void unimplemented(void **state)
-{
-    (void)state;
-    refuse_everything_with(UVZK_EUNIMPLEMENTED, UVZK_PROOF_QUORUM);
-}
-
-static void throttled(void **state)
-{
-    (void)state;
-    refuse_everything_with(UVZK_ETHROTTLED, UVZK_PROOF_QUORUM);
-    refuse(UVZK__RPC_SYNC, UVZK_ETHROTTLED, UVZK_PROOF_SYNC);
-}
-
-static void rejected(void **state)
-{
-    (void)state;
-    refuse_everything_with(UVZK_EREJECTED, UVZK_PROOF_QUORUM);
-}
-
-static void another_error(void **state)
-{
-    (void)state;
-    refuse_everything_with(UVZK_EZOOKEEPER, UVZK_PROOF_QUORUM);
-    refuse(UVZK__RPC_SYNC, UVZK_EZOOKEEPER, UVZK_PROOF_SYNC);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        refuse(kinds[i], code);
+    }
+    if (code == UVZK_ETHROTTLED || code == UVZK_EZOOKEEPER) { /* said of a sync, too */
+        refuse(UVZK__RPC_SYNC, code);
+    }
 }
 
 /* On a sequential create it says that the counter sticks. */
 static void exists_already(void **state)
 {
     (void)state;
-    refuse(UVZK__RPC_CREATE, UVZK_ENODEEXISTS, UVZK_PROOF_QUORUM);
+    refuse(UVZK__RPC_CREATE, UVZK_ENODEEXISTS);
 }
 
 /* To wait until it passes would be to wait for ever. */
@@ -368,10 +328,10 @@ static void who_may_not_is_told_so(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
-        struct trouble trouble = troubles[i];
-        trouble.code = UVZK_ENOAUTH;
-        trouble.times = LASTING;
-        perform(&trouble);
+        struct trouble forbidden = troubles[i];
+        forbidden.code = UVZK_ENOAUTH;
+        forbidden.times = LASTING;
+        perform(&forbidden);
     }
 }
 
@@ -383,18 +343,21 @@ static void without_trouble_everybody_is_served(void **state)
     perform(&(struct trouble){.step = STEPS, .kind = UVZK__RPC_GET});
 }
 
+#define REFUSED(name, code) \
+    ((struct CMUnitTest){#name, everything_is_refused, NULL, NULL, &(int){code}})
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_trouble_everybody_is_served),
         cmocka_unit_test(who_may_not_is_told_so),
-        cmocka_unit_test(not_allowed),
-        cmocka_unit_test(acl_invalid),
-        cmocka_unit_test(no_children_for_ephemerals),
-        cmocka_unit_test(unimplemented),
-        cmocka_unit_test(throttled),
-        cmocka_unit_test(rejected),
-        cmocka_unit_test(another_error),
+        REFUSED(not_allowed, UVZK_ENOAUTH),
+        REFUSED(acl_invalid, UVZK_EINVALIDACL),
+        REFUSED(no_children_for_ephemerals, UVZK_ENOCHILDREN),
+        REFUSED(unimplemented, UVZK_EUNIMPLEMENTED),
+        REFUSED(throttled, UVZK_ETHROTTLED),
+        REFUSED(rejected, UVZK_EREJECTED),
+        REFUSED(another_error, UVZK_EZOOKEEPER),
         cmocka_unit_test(exists_already),
     };
     (void)signal(SIGALRM, hangs);
