@@ -9,12 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/client.h"
 #include "sim_inside.h"
+#include "world.h"
 
 #define PATH "/app/of/many"
-#define UUID "_c_01234567-89ab-4cde-8f01-23456789abcd-"
-#define TIMEOUT_MS 10000U
 #define WATCHED_MS 10000U
 #define REQUESTS_MAX 300U /* in that time: three each 100 ms, proofs and touches too */
 #define PATIENCE_MS 30000U
@@ -32,305 +30,228 @@ struct trouble {
     size_t blamed; /* operation of a multi; SIZE_MAX: none is named */
 };
 
-/* One client with one lock, or one value. */
-struct play {
-    struct sim *sim;
-    struct uvzk__port *port;
-    uvzk_client_t client;
-    uvzk_lock_t lock, members[2];
-    uvzk_rwlock_t rwlock;
-    uvzk_shared_value_t value;
-    uvzk_hold_t request, downgraded;
-    uvzk_set_t set;
-    char obstacle[128]; /* somebody else's znode, to be waited for */
-    int owner;
-    int asked, answered, granted, lost, released, closed;
-};
-
 struct recipe {
     const char *name;
-    const char *obstacle; /* below PATH; sequential if it ends with '-' */
-    void (*init)(struct play *);
-    uvzk_lock_t *(*lock)(struct play *);
+    const char *directory, *obstacle; /* somebody else's znode, to be waited for */
+    uvzk_lock_t *(*make)(void);
     bool revocable;
     bool downgrades;
     uint32_t leases;
 };
 
-/* --------------------------------------------------------------------- callbacks */
-
-static void on_acquired(uvzk_hold_t *hold, int status)
-{
-    struct play *play = hold->data;
-
-    play->answered++;
-    play->granted += status == 0;
-}
-
-static void on_lost(uvzk_hold_t *hold, int reason)
-{
-    struct play *play = hold->data;
-
-    (void)reason;
-    play->lost++;
-}
-
-static void on_released(uvzk_hold_t *hold, int status)
-{
-    struct play *play = hold->data;
-
-    (void)status;
-    play->released++;
-}
-
-static void on_revoked(uvzk_hold_t *hold)
-{
-    (void)hold;
-}
-
-static void on_set(uvzk_set_t *request, int status)
-{
-    struct play *play = request->data;
-
-    (void)status;
-    play->answered++;
-}
-
-static void on_closed(uvzk_client_t *client)
-{
-    struct play *play = client->data;
-
-    play->closed++;
-}
+/* One process with one lock, or one value. */
+static struct world world;
+static struct process process;
+static uvzk_client_t *const client = &process.client;
+static uvzk_lock_t lock, members[2];
+static uvzk_shared_value_t value;
+static struct hold hold, downgraded;
+static uvzk_set_t set;
+static int asked, answered; /* sets */
 
 /* ------------------------------------------------------------------- the recipes */
 
-static uvzk_lock_t *the_lock(struct play *play)
+static uvzk_lock_t *make_mutex(void)
 {
-    return &play->lock;
+    assert_int_equal(uvzk_mutex_init(client, &lock, PATH), 0);
+    return &lock;
 }
 
-static uvzk_lock_t *the_reader(struct play *play)
+static uvzk_lock_t *make_reader(void)
 {
-    return &play->rwlock.read;
+    process_make_rwlock(&process, PATH);
+    return &process.rwlock.read;
 }
 
-static uvzk_lock_t *the_writer(struct play *play)
+static uvzk_lock_t *make_writer(void)
 {
-    return &play->rwlock.write;
+    process_make_rwlock(&process, PATH);
+    return &process.rwlock.write;
 }
 
-static void init_mutex(struct play *play)
+static uvzk_lock_t *make_semaphore(void)
 {
-    assert_int_equal(uvzk_mutex_init(&play->client, &play->lock, PATH), 0);
+    process_make_semaphore(&process, PATH, 2);
+    return &process.semaphore;
 }
 
-static void init_rwlock(struct play *play)
+static uvzk_lock_t *make_multilock(unsigned flags)
 {
-    assert_int_equal(uvzk_rwlock_init(&play->client, &play->rwlock, PATH), 0);
+    uvzk_lock_t *both[] = {&members[0], &members[1]};
+
+    assert_int_equal(uvzk_mutex_init(client, both[0], PATH), 0);
+    assert_int_equal(uvzk_mutex_init(client, both[1], PATH "s/b"), 0);
+    assert_int_equal(uvzk_multilock_init(client, &lock, both, 2, flags, NULL), 0);
+    return &lock;
 }
 
-static void init_semaphore(struct play *play)
+static uvzk_lock_t *make_at_once(void)
 {
-    assert_int_equal(uvzk_semaphore_init(&play->client, &play->lock, PATH, 2, NULL), 0);
+    return make_multilock(0);
 }
 
-static void init_multilock(struct play *play, unsigned flags)
+static uvzk_lock_t *make_in_turn(void)
 {
-    uvzk_lock_t *members[] = {&play->members[0], &play->members[1]};
-
-    assert_int_equal(uvzk_mutex_init(&play->client, members[0], PATH), 0);
-    assert_int_equal(uvzk_mutex_init(&play->client, members[1], PATH "s/b"), 0);
-    assert_int_equal(
-        uvzk_multilock_init(&play->client, &play->lock, members, 2, flags, NULL), 0);
+    return make_multilock(UVZK_MULTILOCK_IN_TURN);
 }
 
-static void init_at_once(struct play *play)
-{
-    init_multilock(play, 0);
-}
-
-static void init_in_turn(struct play *play)
-{
-    init_multilock(play, UVZK_MULTILOCK_IN_TURN);
-}
-
-static void init_driven(struct play *play, uint32_t mode)
+static uvzk_lock_t *make_driven(uint32_t mode)
 {
     uvzk_lock_driver_t driver;
 
     uvzk_lock_driver_init(&driver);
     driver.name = mode == UVZK_NODE_EPHEMERAL ? "lock" : "lock-";
     driver.mode = mode;
-    assert_int_equal(uvzk_driver_lock_init(&play->client, &play->lock, PATH, &driver), 0);
+    process.durable = mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
+    assert_int_equal(uvzk_driver_lock_init(client, &lock, PATH, &driver), 0);
+    return &lock;
 }
 
-static void init_sequential(struct play *play)
+static uvzk_lock_t *make_sequential(void)
 {
-    init_driven(play, UVZK_NODE_EPHEMERAL_SEQUENTIAL);
+    return make_driven(UVZK_NODE_EPHEMERAL_SEQUENTIAL);
 }
 
-static void init_fixed(struct play *play)
+static uvzk_lock_t *make_fixed(void)
 {
-    init_driven(play, UVZK_NODE_EPHEMERAL);
+    return make_driven(UVZK_NODE_EPHEMERAL);
 }
 
-static void init_durable(struct play *play)
+static uvzk_lock_t *make_durable(void)
 {
-    init_driven(play, UVZK_NODE_PERSISTENT_SEQUENTIAL);
+    return make_driven(UVZK_NODE_PERSISTENT_SEQUENTIAL);
 }
 
-static void init_value(struct play *play)
+/* No lock, but a value. */
+static uvzk_lock_t *make_value(void)
 {
-    assert_int_equal(
-        uvzk_shared_value_init(&play->client, &play->value, PATH, "seed", 4, NULL), 0);
+    assert_int_equal(uvzk_shared_value_init(client, &value, PATH, "seed", 4, NULL), 0);
+    return NULL;
+}
+
+static void on_revoked(uvzk_hold_t *request)
+{
+    (void)request;
+}
+
+static void on_set(uvzk_set_t *request, int status)
+{
+    (void)request;
+    (void)status;
+    answered++;
 }
 
 static const struct recipe recipes[] = {
-    {"mutex", "/" UUID "lock-", init_mutex, the_lock, .leases = 1},
-    {"revocable mutex", "/" UUID "lock-", init_mutex, the_lock, .revocable = true,
-     .leases = 1},
-    {"reader", "/" UUID "__WRIT__", init_rwlock, the_reader, .leases = 1},
-    {"writer", "/" UUID "__READ__", init_rwlock, the_writer, .leases = 1},
-    {"downgrade", "/" UUID "__READ__", init_rwlock, the_writer, .downgrades = true,
-     .leases = 1},
-    {"semaphore's ticket", "/locks/" UUID "lock-", init_semaphore, the_lock, .leases = 2},
-    {"semaphore's leases", "/leases/" UUID "lease-", init_semaphore, the_lock,
-     .leases = 2},
-    {"multi lock at once", "/" UUID "lock-", init_at_once, the_lock, .leases = 1},
-    {"multi lock in turn", "/" UUID "lock-", init_in_turn, the_lock, .leases = 1},
-    {"driver's lock", "/" UUID "lock-", init_sequential, the_lock, .leases = 1},
-    {"fixed name", "/lock", init_fixed, the_lock, .leases = 1},
-    {"persistent lock", "/" UUID "lock-", init_durable, the_lock, .leases = 1},
-    {"shared value", NULL, init_value, NULL, .leases = 0},
+    {"mutex", PATH, "lock-", make_mutex, .leases = 1},
+    {"revocable mutex", PATH, "lock-", make_mutex, .revocable = true, .leases = 1},
+    {"reader", PATH, "__WRIT__", make_reader, .leases = 1},
+    {"writer", PATH, "__READ__", make_writer, .leases = 1},
+    {"downgrade", PATH, "__READ__", make_writer, .downgrades = true, .leases = 1},
+    {"semaphore's ticket", PATH "/locks", "lock-", make_semaphore, .leases = 2},
+    {"semaphore's leases", PATH "/leases", "lease-", make_semaphore, .leases = 2},
+    {"multi lock at once", PATH, "lock-", make_at_once, .leases = 1},
+    {"multi lock in turn", PATH, "lock-", make_in_turn, .leases = 1},
+    {"driver's lock", PATH, "lock-", make_sequential, .leases = 1},
+    {"fixed name", PATH, NULL, make_fixed, .leases = 1},
+    {"persistent lock", PATH, "lock-", make_durable, .leases = 1},
+    {"shared value", NULL, NULL, make_value, .leases = 0},
 };
 
 /* ------------------------------------------------------------------------ a play */
 
-static void await(struct play *play, const int *counter, int value, uint64_t ms)
+static struct world_path put_obstacle(const struct recipe *recipe)
 {
-    for (uint64_t i = 0; i < ms && *counter < value; i++) {
-        sim_run_for(play->sim, 1);
+    struct world_path fixed = {PATH "/lock"};
+
+    world_make_path(&world, recipe->directory);
+    if (recipe->obstacle != NULL) {
+        return world_foreigner(&world, recipe->directory, recipe->obstacle);
     }
+    assert_non_null(sim_create_by_hand(world.sim, fixed.text, UVZK__EPHEMERAL));
+    return fixed;
 }
 
-static void make_directories(struct play *play, const char *path)
-{
-    char part[160];
-
-    for (const char *slash = strchr(path + 1, '/'); slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        (void)snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-        (void)sim_create_by_hand(play->sim, part, UVZK__PERSISTENT);
-    }
-}
-
-static void put_obstacle(struct play *play, const struct recipe *recipe)
-{
-    char path[128];
-    const char *made;
-    bool fixed = recipe->obstacle[strlen(recipe->obstacle) - 1] == 'k';
-
-    (void)snprintf(path, sizeof(path), PATH "%s", recipe->obstacle);
-    make_directories(play, path);
-    made = sim_create_by_hand(play->sim, path,
-                              fixed ? UVZK__EPHEMERAL : UVZK__EPHEMERAL_SEQUENTIAL);
-    assert_non_null(made);
-    (void)snprintf(play->obstacle, sizeof(play->obstacle), "%s", made);
-}
-
-static void begin(struct play *play, const struct recipe *recipe, unsigned tuning)
+static void begin(unsigned tuning)
 {
     struct sim_options options;
-    uvzk_client_options_t client_options;
 
-    memset(play, 0, sizeof(*play));
+    memset(&lock, 0, sizeof(lock));
+    memset(members, 0, sizeof(members));
+    memset(&value, 0, sizeof(value));
+    memset(&set, 0, sizeof(set));
+    asked = answered = 0;
     sim_options_init(&options);
-    options.session_timeout_ms = TIMEOUT_MS;
     options.trace = getenv("UVZK_VERBOSE") != NULL;
     options.trace_cb = options.trace ? sim_trace_to_stderr : NULL;
-    play->sim = sim_new(1, &options);
-    play->port = sim_port_new(play->sim, "c");
-    play->client.data = play;
-    uvzk_client_options_init(&client_options);
-    client_options.hosts = "simulated:1";
-    client_options.session_timeout_ms = TIMEOUT_MS;
-    assert_int_equal(
-        uvzk__client_create(&play->client, play->port, &client_options, tuning), 0);
-    assert_int_equal(uvzk_client_start(&play->client), 0);
-    sim_run_for(play->sim, 500);
-    recipe->init(play);
+    world_begin_with(&world, 1, tuning, &options);
+    process_begin(&process, &world, "a", NULL);
+    world_run_for(&world, 500);
 }
 
-static void ask(struct play *play, uvzk_lock_t *lock, uvzk_hold_t *hold,
-                const struct recipe *recipe)
+static void ask(uvzk_lock_t *of, struct hold *by, const struct recipe *recipe)
 {
     uvzk_acquire_options_t options;
 
     uvzk_acquire_options_init(&options);
-    options.owner = recipe->downgrades ? &play->owner : NULL;
+    options.owner = recipe->downgrades ? &process : NULL;
     options.leases = recipe->leases;
     options.revoke_cb = recipe->revocable ? on_revoked : NULL;
-    hold->data = play;
-    play->asked += uvzk_lock_acquire(lock, hold, &options, on_acquired, on_lost) == 0;
+    (void)hold_ask(by, &process, of, &options);
 }
 
 /* The moment has come: refused from here on. */
-static uint64_t refuse_at(struct play *play, const struct trouble *trouble,
-                          enum moment moment)
+static uint64_t refuse_at(const struct trouble *trouble, enum moment moment)
 {
     if (trouble->moment != moment) {
         return 0;
     }
-    sim_blame(play->sim, trouble->blamed);
-    sim_refuse(play->sim, trouble->kind, trouble->status, FOR_EVER);
-    return sim_submitted(play->port);
+    sim_blame(world.sim, trouble->blamed);
+    sim_refuse(world.sim, trouble->kind, trouble->status, FOR_EVER);
+    return sim_submitted(process.port);
 }
 
-static uint64_t act_with_a_lock(struct play *play, const struct recipe *recipe,
+static uint64_t act_with_a_lock(uvzk_lock_t *of, const struct recipe *recipe,
                                 const struct trouble *trouble)
 {
-    uint64_t before = refuse_at(play, trouble, START);
+    uint64_t before = refuse_at(trouble, START);
     bool waits = trouble->moment == WAIT || trouble->moment == WAKE;
+    struct world_path obstacle = {""};
 
     if (waits) {
-        put_obstacle(play, recipe);
+        obstacle = put_obstacle(recipe);
     }
-    before += refuse_at(play, trouble, WAIT);
-    ask(play, recipe->lock(play), &play->request, recipe);
+    before += refuse_at(trouble, WAIT);
+    ask(of, &hold, recipe);
     if (waits) {
-        sim_run_for(play->sim, 1000);
-        before += refuse_at(play, trouble, WAKE);
-        (void)sim_delete_by_hand(play->sim, play->obstacle);
+        world_run_for(&world, 1000);
+        before += refuse_at(trouble, WAKE);
+        world_delete(&world, &obstacle);
     } else if (trouble->moment != START) {
-        await(play, &play->granted, 1, PATIENCE_MS);
-        assert_int_equal(play->granted, 1);
-        before += refuse_at(play, trouble, HOLD);
-        before += refuse_at(play, trouble, RELEASE);
+        hold_await(&hold, PATIENCE_MS);
+        before += refuse_at(trouble, HOLD);
+        before += refuse_at(trouble, RELEASE);
         if (recipe->downgrades) {
-            ask(play, &play->rwlock.read, &play->downgraded, recipe);
+            ask(&process.rwlock.read, &downgraded, recipe);
         }
-        if (trouble->moment == RELEASE) {
-            (void)uvzk_hold_release(&play->request, on_released);
+        if (trouble->moment == RELEASE && hold_holds(&hold)) {
+            hold_release(&hold);
         }
     }
     return before;
 }
 
-static uint64_t act_with_a_value(struct play *play, const struct trouble *trouble)
+static uint64_t act_with_a_value(const struct trouble *trouble)
 {
     uint64_t before = 0;
 
     for (enum moment moment = START; moment < MOMENTS; moment++) {
-        before += refuse_at(play, trouble, moment);
+        before += refuse_at(trouble, moment);
         if (moment == WAIT) {
-            sim_run_for(play->sim, 1000);
+            world_run_for(&world, 1000);
         } else if (moment == WAKE) {
-            (void)sim_set_by_hand(play->sim, PATH, "x", 1);
+            (void)sim_set_by_hand(world.sim, PATH, "x", 1);
         } else if (moment == HOLD) {
-            play->set.data = play;
-            play->asked +=
-                uvzk_shared_value_set(&play->value, &play->set, "y", 1, on_set) == 0;
+            asked += uvzk_shared_value_set(&value, &set, "y", 1, on_set) == 0;
         }
     }
     return before;
@@ -340,19 +261,16 @@ static uint64_t act_with_a_value(struct play *play, const struct trouble *troubl
 static uint64_t perform(const struct recipe *recipe, const struct trouble *trouble,
                         unsigned tuning)
 {
-    struct play play;
-    uint64_t before;
-
-    begin(&play, recipe, tuning);
-    before = recipe->lock == NULL ? act_with_a_value(&play, trouble)
-                                  : act_with_a_lock(&play, recipe, trouble);
-    sim_run_for(play.sim, WATCHED_MS);
-    uint64_t count = sim_submitted(play.port) - before;
-    assert_int_equal(uvzk_client_close(&play.client, on_closed), 0);
-    await(&play, &play.closed, 1, PATIENCE_MS);
-    assert_int_equal(play.closed, 1);
-    assert_int_equal(play.answered, play.asked);
-    sim_free(play.sim);
+    begin(tuning);
+    uvzk_lock_t *of = recipe->make();
+    uint64_t before =
+        of == NULL ? act_with_a_value(trouble) : act_with_a_lock(of, recipe, trouble);
+    sim_run_for(world.sim, WATCHED_MS);
+    uint64_t count = sim_submitted(process.port) - before;
+    process_close(&process);
+    assert_true(world_await(&world, &process.closed, PATIENCE_MS));
+    world_end(&world); /* which asserts that every hold has been told all */
+    assert_int_equal(answered, asked);
     return count > REQUESTS_MAX ? count : 0;
 }
 
