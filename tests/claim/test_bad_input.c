@@ -7,169 +7,155 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attempt.h"
 #include "base/order.h"
-#include "client/client.h"
-#include "sim.h"
+#include "world.h"
 
-#define LOCK "/bad/lock"
 #define UUID "64fc66ae-773f-4d77-9695-eba698b095f7"
 #define DIGITS32 "64fc66ae773f4d779695eba698b095f7"
 #define LIMIT UVZK__SEQUENCE_LIMIT
 #define HOUR_MS 3600000U
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A process with one client. */
-struct seat {
-    uvzk_client_t client;
-    struct uvzk__port *port;
-    int closed;
-    int warnings, errors; /* lines logged */
+static struct world world;
+static struct process here, there;
+static struct {
+    int warnings, errors; /* lines logged by the first process */
     char line[1024];      /* the last of them */
-};
+} logged;
+static uvzk_mutex_t other; /* than the first process's own */
+static struct hold first, second, third;
 
-static struct sim *sim;
-static struct seat here, there;
-static unsigned tuning = UVZK__TUNE_ALL;
-static uvzk_mutex_t mutex, other;
-static struct attempt first, second, third;
-
-/* Steps until the condition holds; fails after a virtual hour. */
-#define UNTIL(condition)                             \
-    do {                                             \
-        uint64_t until_end = sim_now(sim) + HOUR_MS; \
-        while (!(condition)) {                       \
-            assert_true(sim_now(sim) < until_end);   \
-            assert_true(sim_step(sim));              \
-        }                                            \
+/* Until the condition holds; fails after a virtual hour. */
+#define UNTIL(condition)                                  \
+    do {                                                  \
+        uint64_t until_end = world_now(&world) + HOUR_MS; \
+        while (!(condition)) {                            \
+            assert_true(world_now(&world) < until_end);   \
+            world_run_for(&world, 1);                     \
+        }                                                 \
     } while (0)
 
 /* ------------------------------------------------------------ begin and end */
 
 static void on_log(uvzk_client_t *client, int level, const char *line)
 {
-    struct seat *seat = client->data;
-    seat->errors += level == UVZK_LOG_ERROR;
-    seat->warnings += level == UVZK_LOG_WARN;
-    snprintf(seat->line, sizeof(seat->line), "%s", line);
-}
-
-static void on_closed(uvzk_client_t *client)
-{
-    ((struct seat *)client->data)->closed++;
+    if (client == &here.client) {
+        logged.errors += level == UVZK_LOG_ERROR;
+        logged.warnings += level == UVZK_LOG_WARN;
+        (void)snprintf(logged.line, sizeof(logged.line), "%s", line);
+    }
 }
 
 static uvzk_client_options_t usual_options(void)
 {
     uvzk_client_options_t options;
-    uvzk_client_options_init(&options);
-    options.hosts = "simulated:1";
-    options.session_timeout_ms = 10000;
+
+    process_options(&options);
     options.log_cb = on_log;
-    options.retry.kind = UVZK_RETRY_N_TIMES;
-    options.retry.base_ms = 50;
-    options.retry.max_retries = 3;
     return options;
 }
 
-static int sit_with(struct seat *seat, const char *name,
-                    const uvzk_client_options_t *options)
+static void begin_with(void *const *state, const uvzk_client_options_t *options)
 {
-    memset(seat, 0, sizeof(*seat));
-    seat->client.data = seat;
-    seat->port = sim_port_new(sim, name);
-    return uvzk__client_create(&seat->client, seat->port, options, tuning);
+    memset(&logged, 0, sizeof(logged));
+    memset(&other, 0, sizeof(other));
+    memset(&first, 0, sizeof(first));
+    world_begin(&world, 1, state);
+    process_make(&here, &world, "here", options);
 }
 
-static void sit(struct seat *seat, const char *name)
+/* A process that is connected. */
+static void begin(void *const *state)
 {
     uvzk_client_options_t options = usual_options();
-    assert_int_equal(sit_with(seat, name, &options), 0);
+
+    begin_with(state, &options);
+    process_start(&here);
+    assert_true(process_await_connected(&here, 1000));
 }
 
-static void begin_quiet(void)
+/* And a mutex of it on this path. */
+static void begin_on(void *const *state, const char *path)
 {
-    sim = sim_new(1, NULL);
-    memset(&mutex, 0, sizeof(mutex));
-    memset(&other, 0, sizeof(other));
-    memset(&here, 0, sizeof(here));
-    memset(&there, 0, sizeof(there));
+    begin(state);
+    assert_int_equal(uvzk_mutex_init(&here.client, &other, path), 0);
 }
 
-/* A client that is connected and a mutex of it. */
-static void begin_on(const char *path)
+static size_t ephemerals(const struct process *process)
 {
-    begin_quiet();
-    sit(&here, "here");
-    assert_int_equal(uvzk_mutex_init(&here.client, &mutex, path), 0);
-    assert_int_equal(uvzk_client_start(&here.client), 0);
-    UNTIL(uvzk_client_state(&here.client) == UVZK_STATE_CONNECTED);
-}
-
-static uvzk_client_stats_t stats_of(const struct seat *seat)
-{
-    uvzk_client_stats_t stats;
-    uvzk_client_stats(&seat->client, &stats);
-    return stats;
-}
-
-static void leave(struct seat *seat)
-{
-    if (seat->port == NULL) {
-        return;
-    }
-    UNTIL(stats_of(seat).contenders == 0 && stats_of(seat).watches == 0 &&
-          stats_of(seat).foreign == 0 && sim_outstanding(seat->port) == 0);
-    assert_int_equal(sim_armed(seat->port), 0);
-    int64_t session = sim_session_id(seat->port);
-    assert_int_equal(sim_ephemeral_count(sim, session), 0);
-    assert_int_equal(uvzk_client_close(&seat->client, on_closed), 0);
-    UNTIL(seat->closed == 1);
-    assert_null(seat->client.impl);
-    seat->port = NULL;
+    return sim_ephemeral_count(world.sim, sim_session_id(process->port));
 }
 
 static void end(void)
 {
-    leave(&here);
-    leave(&there);
-    assert_int_equal(sim_watch_count(sim), 0);
-    sim_free(sim);
+    for (const struct process *process = world.processes; process != NULL;
+         process = process->next) {
+        if (!process->closing) {
+            UNTIL(process_contenders(process) == 0 &&
+                  process_stats(process).foreign == 0);
+            UNTIL(sim_outstanding(process->port) == 0);
+            assert_int_equal(ephemerals(process), 0);
+        }
+    }
+    world_end(&world);
 }
 
-static bool is_told(const struct attempt *attempt)
+static void start(struct hold *hold, uvzk_lock_t *on)
 {
-    return attempt->acquired == 1;
+    hold_begin_on(hold, &here, on, 0, UVZK_WAIT_FOREVER);
 }
 
-static void start(struct attempt *attempt, uvzk_mutex_t *on)
+static void grant(struct hold *hold, uvzk_lock_t *on)
 {
-    memset(attempt, 0, sizeof(*attempt));
-    assert_int_equal(attempt_start(attempt, on, NULL), 0);
+    hold_take_on(hold, &here, on, 0);
 }
 
-static void grant(struct attempt *attempt, uvzk_mutex_t *on)
+/* It waits in the queue, behind so many. */
+static void await_place(const struct hold *hold, uint64_t ahead)
 {
-    start(attempt, on);
-    UNTIL(is_told(attempt));
-    assert_int_equal(attempt->status, 0);
+    assert_true(world_await(&world, &hold->queued, HOUR_MS));
+    assert_int_equal(hold->ahead, ahead);
 }
 
-static void let_go(struct attempt *attempt)
+static void queue_up(struct hold *hold, uint64_t ahead)
 {
-    assert_int_equal(attempt_release(attempt), 0);
-    UNTIL(attempt->released == 1);
-    assert_int_equal(attempt->release_status, 0);
+    start(hold, NULL);
+    await_place(hold, ahead);
+}
+
+static size_t znodes(void)
+{
+    return world_queue_length(&world);
 }
 
 /* The acquire is refused with this status, and nothing of it is left. */
-static void refuse_with(uvzk_mutex_t *on, int status)
+static void refuse_with(uvzk_lock_t *on, int status)
 {
     start(&third, on);
-    UNTIL(is_told(&third));
-    assert_int_equal(third.status, status);
-    assert_null(third.request.impl);
-    UNTIL(stats_of(&here).contenders == 0);
+    hold_await_status(&third, HOUR_MS, status);
+    UNTIL(process_contenders(&here) == 0);
+}
+
+/* How many take part, as uvzk_lock_participants tells, and who comes first. */
+static char first_participant[HOLD_PATH_MAX];
+
+static void on_participants(uvzk_participants_t *request, int status,
+                            const char *const *paths, size_t count)
+{
+    (void)status;
+    (void)snprintf(first_participant, sizeof(first_participant), "%s",
+                   count > 0 ? paths[0] : "");
+    *(int *)request->data = (int)count;
+}
+
+static int participants(void)
+{
+    int count = -1;
+    uvzk_participants_t listing = {.data = &count};
+
+    assert_int_equal(uvzk_lock_participants(&here.mutex, &listing, on_participants), 0);
+    UNTIL(count >= 0);
+    return count;
 }
 
 /* --------------------------------------------------------------------- paths */
@@ -222,8 +208,7 @@ static void test_refuses_malformed_paths(void **state)
                                             "/\xff",
                                             "/\xc3",
                                             "/\xc0\xaf"};
-    (void)state;
-    begin_on(LOCK);
+    begin(state);
     for (size_t i = 0; i < LENGTH(malformed); i++) {
         if (uvzk_mutex_init(&here.client, &other, malformed[i]) != UVZK_EPATH) {
             fail_msg("taken: \"%s\"", malformed[i]);
@@ -240,12 +225,9 @@ static void test_refuses_malformed_paths(void **state)
 
 static void test_counts_the_namespace_into_the_length(void **state)
 {
-    uvzk_client_options_t options;
-    (void)state;
-    begin_quiet();
-    options = usual_options();
+    uvzk_client_options_t options = usual_options();
     options.ns = "app";
-    assert_int_equal(sit_with(&here, "here", &options), 0);
+    begin_with(state, &options);
     assert_int_equal(uvzk_mutex_init(&here.client, &other, "/"), UVZK_EPATH);
     assert_int_equal(uvzk_mutex_init(&here.client, &other, "/../b"), UVZK_EPATH);
     assert_int_equal(init_with_length(1021), UVZK_EPATH);
@@ -256,22 +238,23 @@ static void test_counts_the_namespace_into_the_length(void **state)
 static void test_serves_the_longest_and_the_deepest_path(void **state)
 {
     char deep[1025];
-    (void)state;
+    uvzk_mutex_t deepest = {.data = NULL};
     char *longest = path_of_length(1024);
     for (size_t i = 0; i < 1024; i++) {
         deep[i] = i % 2 == 0 ? '/' : 'd';
     }
     deep[1024] = '\0';
-    begin_on(longest);
-    assert_int_equal(uvzk_mutex_init(&here.client, &other, deep), 0);
-    grant(&first, &mutex);
-    grant(&second, &other);
-    assert_true(sim_exists(sim, uvzk_hold_path(&first.request)));
-    assert_true(sim_exists(sim, uvzk_hold_path(&second.request)));
+    begin_on(state, longest);
+    assert_int_equal(uvzk_mutex_init(&here.client, &deepest, deep), 0);
+    grant(&first, &other);
+    hold_begin_on(&second, &here, &deepest, 0, UVZK_WAIT_FOREVER);
+    hold_await(&second, HOUR_MS);
+    assert_true(sim_exists(world.sim, uvzk_hold_path(&first.request)));
+    assert_true(sim_exists(world.sim, uvzk_hold_path(&second.request)));
     assert_int_equal(strncmp(uvzk_hold_path(&second.request), deep, 1024), 0);
-    let_go(&first);
-    let_go(&second);
-    assert_int_equal(sim_children(sim, deep, NULL, 0), 0);
+    hold_give_back(&first);
+    hold_give_back(&second);
+    assert_int_equal(world_children(&world, deep), 0);
     end();
     free(longest);
 }
@@ -302,35 +285,37 @@ static struct uvzk__port_user nobody = {.session = ignore_session,
                                         .log = ignore_log,
                                         .closed = ignore_turn};
 
-/* What a client is told that is made with these; it is closed again. */
-static int sit_briefly(const uvzk_client_options_t *options)
+/* What is said of making a client with these; it is closed again. */
+static int make_briefly(const uvzk_client_options_t *options)
 {
-    sim = sim_new(1, NULL);
-    memset(&there, 0, sizeof(there));
-    int status = sit_with(&here, "here", options);
+    uvzk_client_t client = {.data = NULL};
+
+    world_begin_exact(&world, UVZK__TUNE_ALL, 1);
+    struct uvzk__port *port = sim_port_new(world.sim, "here");
+    int status = uvzk__client_create(&client, port, options, world.tuning);
     if (status == 0) {
-        end();
-        return 0;
+        assert_int_equal(uvzk_client_close(&client, NULL), 0);
+    } else {
+        port->user = &nobody; /* still ours */
+        port->close(port);
     }
-    assert_null(here.client.impl);
-    here.port->user = &nobody; /* still ours */
-    here.port->close(here.port);
-    sim_run_for(sim, 1000);
-    sim_free(sim);
+    world_run_for(&world, 1000);
+    assert_null(client.impl);
+    world_end(&world);
     return status;
 }
 
-#define REFUSED(status, field, value)                              \
-    do {                                                           \
-        uvzk_client_options_t refused_options = usual_options();   \
-        refused_options.field = (value);                           \
-        assert_int_equal(sit_briefly(&refused_options), (status)); \
+#define REFUSED(status, field, value)                               \
+    do {                                                            \
+        uvzk_client_options_t refused_options = usual_options();    \
+        refused_options.field = (value);                            \
+        assert_int_equal(make_briefly(&refused_options), (status)); \
     } while (0)
 
 static void test_refuses_options(void **state)
 {
     (void)state;
-    assert_int_equal(sit_briefly(NULL), UV_EINVAL);
+    assert_int_equal(make_briefly(NULL), UV_EINVAL);
     REFUSED(UV_EINVAL, size, 0);
     REFUSED(UV_EINVAL, size, sizeof(size_t));
     REFUSED(UV_EINVAL, size, sizeof(uvzk_client_options_t) - 1);
@@ -357,36 +342,36 @@ static void test_refuses_options_that_go_together(void **state)
     (void)state;
     options.auth_scheme = "digest";
     options.auth_length = 1;
-    assert_int_equal(sit_briefly(&options), UV_EINVAL);
+    assert_int_equal(make_briefly(&options), UV_EINVAL);
     options.auth = bytes;
     options.auth_length = sizeof(bytes);
-    assert_int_equal(sit_briefly(&options), UV_EINVAL);
+    assert_int_equal(make_briefly(&options), UV_EINVAL);
     options.auth_scheme = NULL;
     options.auth_length = 1;
-    assert_int_equal(sit_briefly(&options), UV_EINVAL);
+    assert_int_equal(make_briefly(&options), UV_EINVAL);
 
     options = usual_options();
     options.default_data = bytes;
     options.default_data_length = sizeof(bytes);
-    assert_int_equal(sit_briefly(&options), UV_EINVAL);
+    assert_int_equal(make_briefly(&options), UV_EINVAL);
     options.default_data_length = sizeof(bytes) - 1;
-    assert_int_equal(sit_briefly(&options), 0);
+    assert_int_equal(make_briefly(&options), 0);
     options.default_data_length = 0;
-    assert_int_equal(sit_briefly(&options), 0);
+    assert_int_equal(make_briefly(&options), 0);
 
     options = usual_options();
     options.retry = (uvzk_retry_policy_t){.kind = UVZK_RETRY_FOREVER};
-    assert_int_equal(sit_briefly(&options), UV_EINVAL);
+    assert_int_equal(make_briefly(&options), UV_EINVAL);
     options.retry = (uvzk_retry_policy_t){.max_retries = 3};
-    assert_int_equal(sit_briefly(&options), UV_EINVAL);
+    assert_int_equal(make_briefly(&options), UV_EINVAL);
 }
 
-static int sit_with_acl(const uvzk_acl_t *acl, size_t count)
+static int make_with_acl(const uvzk_acl_t *acl, size_t count)
 {
     uvzk_client_options_t options = usual_options();
     options.acl = acl;
     options.acl_count = count;
-    return sit_briefly(&options);
+    return make_briefly(&options);
 }
 
 static void test_refuses_acls(void **state)
@@ -401,11 +386,11 @@ static void test_refuses_acls(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(bad); i++) {
         const uvzk_acl_t both[] = {good, bad[i]};
-        assert_int_equal(sit_with_acl(&bad[i], 1), UV_EINVAL);
-        assert_int_equal(sit_with_acl(both, 2), UV_EINVAL);
+        assert_int_equal(make_with_acl(&bad[i], 1), UV_EINVAL);
+        assert_int_equal(make_with_acl(both, 2), UV_EINVAL);
     }
-    assert_int_equal(sit_with_acl(NULL, 2), UV_EINVAL);
-    assert_int_equal(sit_with_acl(&good, 1), 0);
+    assert_int_equal(make_with_acl(NULL, 2), UV_EINVAL);
+    assert_int_equal(make_with_acl(&good, 1), 0);
 }
 
 static void test_refuses_malformed_namespaces(void **state)
@@ -431,16 +416,13 @@ static void test_refuses_acquire_options(void **state)
 {
     static char bytes[1000001];
     uvzk_acquire_options_t options, good;
-    (void)state;
-    begin_on(LOCK);
+    begin(state);
     uvzk_acquire_options_init(&good);
-    memset(&first, 0, sizeof(first));
 #define ACQUIRE_REFUSED(change)                                               \
     do {                                                                      \
         options = good;                                                       \
         change;                                                               \
-        assert_int_equal(attempt_start(&first, &mutex, &options), UV_EINVAL); \
-        assert_null(first.request.impl);                                      \
+        assert_int_equal(hold_ask(&first, &here, NULL, &options), UV_EINVAL); \
     } while (0)
     ACQUIRE_REFUSED(options.size = 0);
     ACQUIRE_REFUSED(options.size = offsetof(uvzk_acquire_options_t, timeout_ms));
@@ -449,9 +431,9 @@ static void test_refuses_acquire_options(void **state)
     ACQUIRE_REFUSED(options.node_data_length = 1);
     ACQUIRE_REFUSED(options.node_data = bytes; options.node_data_length = sizeof(bytes));
     ACQUIRE_REFUSED(options.node_data = bytes; options.node_data_length = SIZE_MAX);
-    sim_run_for(sim, 1000);
-    assert_int_equal(first.acquired, 0);
-    assert_int_equal(stats_of(&here).contenders, 0);
+    world_run_for(&world, 1000);
+    assert_int_equal(first.answered, 0);
+    assert_int_equal(process_contenders(&here), 0);
     end();
 }
 
@@ -460,60 +442,33 @@ static void test_takes_options_at_their_limits(void **state)
     static char bytes[1000000];
     uvzk_acquire_options_t options;
     size_t length = 1;
-    (void)state;
-    begin_on(LOCK);
+    begin(state);
     uvzk_acquire_options_init(&options);
     options.timeout_ms = INT64_MAX;
     options.node_data = bytes;
     options.node_data_length = sizeof(bytes);
-    assert_int_equal(attempt_start(&first, &mutex, &options), 0);
-    UNTIL(is_told(&first));
-    assert_int_equal(first.status, 0);
-    assert_non_null(sim_data(sim, uvzk_hold_path(&first.request), &length));
+    assert_int_equal(hold_ask(&first, &here, NULL, &options), 0);
+    hold_await(&first, HOUR_MS);
+    assert_non_null(sim_data(world.sim, uvzk_hold_path(&first.request), &length));
     assert_int_equal(length, sizeof(bytes));
     options.node_data_length = 0;
-    assert_int_equal(attempt_start(&second, &mutex, &options), 0);
-    UNTIL(second.queued == 1);
-    sim_run_for(sim, HOUR_MS);
-    assert_int_equal(second.acquired, 0); /* INT64_MAX is no time in the past */
-    let_go(&first);
-    UNTIL(is_told(&second));
-    assert_non_null(sim_data(sim, uvzk_hold_path(&second.request), &length));
+    assert_int_equal(hold_ask(&second, &here, NULL, &options), 0);
+    assert_true(world_await(&world, &second.queued, HOUR_MS));
+    world_run_for(&world, HOUR_MS);
+    assert_int_equal(second.answered, 0); /* INT64_MAX is no time in the past */
+    hold_give_back(&first);
+    hold_await(&second, HOUR_MS);
+    assert_non_null(sim_data(world.sim, uvzk_hold_path(&second.request), &length));
     assert_int_equal(length, 0);
-    let_go(&second);
+    hold_give_back(&second);
     end();
 }
 
 /* ---------------------------------------------------------------------- NULL */
 
-static void on_acquired(uvzk_hold_t *hold, int status)
-{
-    (void)hold;
-    (void)status;
-    fail_msg("told of a call that was refused");
-}
-
-static void on_released(uvzk_hold_t *hold, int status)
-{
-    on_acquired(hold, status);
-}
-
-static void on_lost(uvzk_hold_t *hold, int reason)
-{
-    on_acquired(hold, reason);
-}
-
 static void on_verified(uvzk_verify_t *request, int status)
 {
     *(int *)request->data = status;
-}
-
-static void on_participants(uvzk_participants_t *request, int status,
-                            const char *const *paths, size_t count)
-{
-    (void)status;
-    (void)paths;
-    *(int *)request->data = (int)count;
 }
 
 static void test_refuses_null(void **state)
@@ -521,37 +476,40 @@ static void test_refuses_null(void **state)
     uvzk_hold_t request = {.data = NULL};
     uvzk_verify_t question = {.data = NULL};
     uvzk_participants_t listing = {.data = NULL};
-    (void)state;
-    begin_on(LOCK);
-    grant(&first, &mutex);
+    begin(state);
+    grant(&first, NULL);
     assert_int_equal(uvzk_client_start(NULL), UV_EINVAL);
     assert_int_equal(uvzk_client_close(NULL, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_mutex_init(NULL, &other, LOCK), UV_EINVAL);
-    assert_int_equal(uvzk_mutex_init(&here.client, NULL, LOCK), UV_EINVAL);
+    assert_int_equal(uvzk_mutex_init(NULL, &other, WORLD_PATH), UV_EINVAL);
+    assert_int_equal(uvzk_mutex_init(&here.client, NULL, WORLD_PATH), UV_EINVAL);
     assert_int_equal(uvzk_mutex_init(&here.client, &other, NULL), UV_EINVAL);
     assert_int_equal(uvzk_lock_close(NULL, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_lock_acquire(NULL, &request, NULL, on_acquired, on_lost),
-                     UV_EINVAL);
-    assert_int_equal(uvzk_lock_acquire(&mutex, NULL, NULL, on_acquired, on_lost),
-                     UV_EINVAL);
-    assert_int_equal(uvzk_lock_acquire(&mutex, &request, NULL, NULL, on_lost), UV_EINVAL);
-    assert_int_equal(uvzk_lock_acquire(&mutex, &request, NULL, on_acquired, NULL),
-                     UV_EINVAL);
+    assert_int_equal(
+        uvzk_lock_acquire(NULL, &request, NULL, hold_never_told, hold_never_told),
+        UV_EINVAL);
+    assert_int_equal(
+        uvzk_lock_acquire(&here.mutex, NULL, NULL, hold_never_told, hold_never_told),
+        UV_EINVAL);
+    assert_int_equal(
+        uvzk_lock_acquire(&here.mutex, &request, NULL, NULL, hold_never_told), UV_EINVAL);
+    assert_int_equal(
+        uvzk_lock_acquire(&here.mutex, &request, NULL, hold_never_told, NULL), UV_EINVAL);
     assert_int_equal(uvzk_lock_participants(NULL, &listing, on_participants), UV_EINVAL);
-    assert_int_equal(uvzk_lock_participants(&mutex, NULL, on_participants), UV_EINVAL);
-    assert_int_equal(uvzk_lock_participants(&mutex, &listing, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_hold_release(NULL, on_released), UV_EINVAL);
+    assert_int_equal(uvzk_lock_participants(&here.mutex, NULL, on_participants),
+                     UV_EINVAL);
+    assert_int_equal(uvzk_lock_participants(&here.mutex, &listing, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_hold_release(NULL, hold_never_told), UV_EINVAL);
     assert_int_equal(uvzk_hold_release(&first.request, NULL), UV_EINVAL);
     assert_int_equal(uvzk_hold_cancel(NULL), UV_EINVAL);
     assert_int_equal(uvzk_hold_verify(NULL, &question, on_verified), UV_EINVAL);
     assert_int_equal(uvzk_hold_verify(&first.request, NULL, on_verified), UV_EINVAL);
     assert_int_equal(uvzk_hold_verify(&first.request, &question, NULL), UV_EINVAL);
-    sim_run_for(sim, 60000);
+    world_run_for(&world, 60000);
     assert_null(request.impl);
     assert_null(question.impl);
     assert_null(listing.impl);
-    assert_true(attempt_holds(&first) && uvzk_hold_is_valid(&first.request));
-    let_go(&first);
+    assert_true(hold_holds(&first) && uvzk_hold_is_valid(&first.request));
+    hold_give_back(&first);
     end();
 }
 
@@ -559,10 +517,9 @@ static void test_refuses_null(void **state)
 static void test_refuses_members(void **state)
 {
     static uvzk_multilock_t multilock;
-    uvzk_lock_t *const twice[] = {&mutex, &mutex}, *const none[] = {&other};
+    uvzk_lock_t *const twice[] = {&here.mutex, &here.mutex}, *const none[] = {&other};
     uvzk_client_t *client = &here.client;
-    (void)state;
-    begin_on(LOCK);
+    begin(state);
     assert_int_equal(uvzk_multilock_init(client, &multilock, NULL, 1, 0, NULL),
                      UV_EINVAL);
     assert_int_equal(uvzk_multilock_init(client, &multilock, twice, 0, 0, NULL),
@@ -573,7 +530,7 @@ static void test_refuses_members(void **state)
                      UV_EINVAL);
     assert_int_equal(uvzk_multilock_init(client, &multilock, twice, 1, 0, NULL), 0);
     grant(&first, &multilock);
-    let_go(&first);
+    hold_give_back(&first);
     assert_int_equal(uvzk_lock_close(&multilock, NULL), 0);
     end();
 }
@@ -618,8 +575,7 @@ static void test_answers_about_nothing(void **state)
 
 static void test_writes_nothing_to_null(void **state)
 {
-    (void)state;
-    begin_on(LOCK);
+    begin(state);
     uvzk_client_stats(&here.client, NULL);
     uvzk_client_options_init_size(NULL, sizeof(uvzk_client_options_t));
     uvzk_acquire_options_init_size(NULL, sizeof(uvzk_acquire_options_t));
@@ -628,41 +584,40 @@ static void test_writes_nothing_to_null(void **state)
 
 /* -------------------------------------------------------------- wrong states */
 
+static void never_closed(uvzk_client_t *client)
+{
+    (void)client;
+    fail_msg("a refused close is told");
+}
+
 static void test_client_states(void **state)
 {
     static uvzk_client_t unused;
-    (void)state;
-    begin_quiet();
+    uvzk_client_options_t options = usual_options();
+    begin_with(state, &options);
     assert_int_equal(uvzk_client_start(&unused), UVZK_ESTATE);
-    assert_int_equal(uvzk_client_close(&unused, on_closed), UVZK_ESTATE);
-    assert_int_equal(uvzk_mutex_init(&unused, &mutex, LOCK), UVZK_ESTATE);
-    sit(&here, "here");
-    assert_int_equal(uvzk_mutex_init(&here.client, &mutex, LOCK), 0);
-    start(&first, &mutex); /* waits for a connection nobody asked for yet */
-    assert_int_equal(attempt_start_within(&second, &mutex, UVZK_TRY_ONCE), 0);
-    UNTIL(is_told(&second));
-    assert_int_equal(second.status, UVZK_ECONNLOSS);
-    assert_int_equal(uvzk_client_start(&here.client), 0);
+    assert_int_equal(uvzk_client_close(&unused, never_closed), UVZK_ESTATE);
+    assert_int_equal(uvzk_mutex_init(&unused, &other, WORLD_PATH), UVZK_ESTATE);
+    start(&first, NULL); /* waits for a connection nobody asked for yet */
+    hold_begin(&second, &here, UVZK_TRY_ONCE);
+    hold_await_status(&second, HOUR_MS, UVZK_ECONNLOSS);
+    process_start(&here);
     assert_int_equal(uvzk_client_start(&here.client), UVZK_ESTATE);
-    UNTIL(is_told(&first));
+    hold_await(&first, HOUR_MS);
     assert_int_equal(uvzk_client_start(&here.client), UVZK_ESTATE);
-    assert_int_equal(first.status, 0);
-    assert_int_equal(uvzk_client_close(&here.client, on_closed), 0);
-    assert_int_equal(uvzk_client_start(&here.client), UVZK_ESTATE);
-    assert_int_equal(uvzk_client_close(&here.client, on_closed), UVZK_ESTATE);
-    assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK), UVZK_ESTATE);
-    assert_int_equal(attempt_start(&second, &mutex, NULL), UVZK_ECLOSED);
-    assert_int_equal(uvzk_client_state(&here.client), UVZK_STATE_CLOSED);
-    UNTIL(here.closed == 1);
-    assert_int_equal(first.lost_reason, UVZK_ECLOSED);
-    assert_int_equal(uvzk_client_start(&here.client), UVZK_ESTATE);
-    assert_int_equal(uvzk_client_close(&here.client, on_closed), UVZK_ESTATE);
-    assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK), UVZK_ESTATE);
-    assert_int_equal(attempt_start(&second, &mutex, NULL), UVZK_ECLOSED);
-    assert_int_equal(uvzk_lock_close(&mutex, NULL), UVZK_ESTATE);
-    sim_run_for(sim, HOUR_MS);
+    process_close(&here);
+    for (int i = 0; i < 2; i++) { /* while it closes, and when it is closed */
+        assert_int_equal(uvzk_client_start(&here.client), UVZK_ESTATE);
+        assert_int_equal(uvzk_client_close(&here.client, never_closed), UVZK_ESTATE);
+        assert_int_equal(uvzk_mutex_init(&here.client, &other, WORLD_PATH), UVZK_ESTATE);
+        assert_int_equal(hold_ask(&second, &here, NULL, NULL), UVZK_ECLOSED);
+        assert_int_equal(uvzk_client_state(&here.client), UVZK_STATE_CLOSED);
+        assert_true(world_await(&world, &here.closed, HOUR_MS));
+    }
+    assert_int_equal(first.reason, UVZK_ECLOSED);
+    assert_int_equal(uvzk_lock_close(&here.mutex, NULL), UVZK_ESTATE);
+    world_run_for(&world, HOUR_MS);
     assert_int_equal(here.closed, 1);
-    here.port = NULL;
     end();
 }
 
@@ -670,25 +625,17 @@ static void test_client_states(void **state)
 static void test_a_client_in_use_is_not_made_anew(void **state)
 {
     uvzk_client_options_t options = usual_options();
-    (void)state;
-    begin_on(LOCK);
+    begin(state);
     void *impl = here.client.impl;
-    struct uvzk__port *port = sim_port_new(sim, "again");
-    int status = uvzk__client_create(&here.client, port, &options, tuning);
-    if (status == 0) { /* let both go all the same */
-        assert_int_equal(uvzk_client_close(&here.client, on_closed), 0);
-        UNTIL(here.closed == 1);
-        here.closed = 0;
-        here.client.impl = impl;
-    } else {
-        port->user = &nobody;
-        port->close(port);
-    }
+    struct uvzk__port *port = sim_port_new(world.sim, "again");
+    assert_int_equal(uvzk__client_create(&here.client, port, &options, world.tuning),
+                     UV_EBUSY);
+    port->user = &nobody;
+    port->close(port);
     assert_ptr_equal(here.client.impl, impl);
-    grant(&first, &mutex);
-    let_go(&first);
+    grant(&first, NULL);
+    hold_give_back(&first);
     end();
-    assert_int_equal(status, UV_EBUSY);
 }
 
 static void count_mutex_close(uvzk_mutex_t *closed)
@@ -700,97 +647,99 @@ static void test_mutex_states(void **state)
 {
     uvzk_participants_t listing = {.data = NULL};
     int closed = 0;
-    (void)state;
-    begin_on(LOCK);
+    begin(state);
     other.data = &closed;
-    assert_int_equal(attempt_start(&first, &other, NULL), UVZK_ECLOSED);
+    assert_int_equal(hold_ask(&first, &here, &other, NULL), UVZK_ECLOSED);
     assert_int_equal(uvzk_lock_participants(&other, &listing, on_participants),
                      UVZK_ECLOSED);
     assert_int_equal(uvzk_lock_close(&other, count_mutex_close), UVZK_ESTATE);
-    assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK), 0);
+    assert_int_equal(uvzk_mutex_init(&here.client, &other, WORLD_PATH), 0);
     assert_int_equal(uvzk_mutex_init(&here.client, &other, "/elsewhere"), UV_EBUSY);
     grant(&first, &other);
     assert_int_equal(uvzk_lock_close(&other, count_mutex_close), 0);
     assert_int_equal(uvzk_lock_close(&other, count_mutex_close), UVZK_ESTATE);
-    assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK), UV_EBUSY);
-    assert_int_equal(attempt_start(&second, &other, NULL), UVZK_ECLOSED);
+    assert_int_equal(uvzk_mutex_init(&here.client, &other, WORLD_PATH), UV_EBUSY);
+    assert_int_equal(hold_ask(&second, &here, &other, NULL), UVZK_ECLOSED);
     assert_int_equal(uvzk_lock_participants(&other, &listing, on_participants),
                      UVZK_ECLOSED);
     UNTIL(closed == 1);
-    assert_int_equal(first.lost_reason, UVZK_ECLOSED);
-    assert_int_equal(attempt_start(&second, &other, NULL), UVZK_ECLOSED);
+    assert_int_equal(first.reason, UVZK_ECLOSED);
+    assert_int_equal(hold_ask(&second, &here, &other, NULL), UVZK_ECLOSED);
     assert_int_equal(uvzk_lock_close(&other, count_mutex_close), UVZK_ESTATE);
-    assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK), 0); /* a new life */
+    assert_int_equal(uvzk_mutex_init(&here.client, &other, WORLD_PATH),
+                     0); /* a new life */
     grant(&first, &other);
-    let_go(&first);
+    hold_give_back(&first);
     end();
     assert_int_equal(closed, 1);
 }
 
 /* Nothing but a pending request is cancelled, nothing but a hold is released
  * or verified, and only a request that is over is used again. */
-static void test_request_states(void **state)
+static void expect_not_held(struct hold *hold)
 {
     uvzk_verify_t question = {.data = NULL};
-    (void)state;
-    begin_on(LOCK);
-    memset(&first, 0, sizeof(first));
-#define NOT_HELD(attempt)                                                              \
-    do {                                                                               \
-        assert_int_equal(attempt_release(&(attempt)), UVZK_ENOTHELD);                  \
-        assert_int_equal(uvzk_hold_verify(&(attempt).request, &question, on_verified), \
-                         UVZK_ENOTHELD);                                               \
-        assert_int_equal(uvzk_hold_token(&(attempt).request), 0);                      \
-        assert_null(uvzk_hold_path(&(attempt).request));                               \
-        assert_int_equal(uvzk_hold_valid_until(&(attempt).request), 0);                \
-    } while (0)
-#define BUSY(attempt)                                                              \
-    assert_int_equal(                                                              \
-        uvzk_lock_acquire(&mutex, &(attempt).request, NULL, on_acquired, on_lost), \
-        UV_EBUSY)
-    NOT_HELD(first); /* idle */
-    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
-    start(&first, &mutex); /* pending */
-    NOT_HELD(first);
-    BUSY(first);
-    UNTIL(is_told(&first)); /* held */
-    BUSY(first);
-    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
+
+    assert_int_equal(uvzk_hold_release(&hold->request, hold_never_told), UVZK_ENOTHELD);
+    assert_int_equal(uvzk_hold_verify(&hold->request, &question, on_verified),
+                     UVZK_ENOTHELD);
+    assert_int_equal(uvzk_hold_token(&hold->request), 0);
+    assert_null(uvzk_hold_path(&hold->request));
+    assert_int_equal(uvzk_hold_valid_until(&hold->request), 0);
+}
+
+static void expect_not_pending(struct hold *hold)
+{
+    assert_int_equal(uvzk_hold_cancel(&hold->request), UVZK_ESTATE);
+}
+
+static void expect_busy(struct hold *hold)
+{
+    assert_int_equal(uvzk_lock_acquire(&here.mutex, &hold->request, NULL, hold_never_told,
+                                       hold_never_told),
+                     UV_EBUSY);
+}
+
+static void expect_idle(struct hold *hold)
+{
+    expect_not_held(hold);
+    expect_not_pending(hold);
+}
+
+static void test_request_states(void **state)
+{
+    begin(state);
+    expect_idle(&first);
+    start(&first, NULL); /* pending */
+    expect_not_held(&first);
+    expect_busy(&first);
+    hold_await(&first, HOUR_MS); /* held */
+    expect_busy(&first);
+    expect_not_pending(&first);
     assert_true(uvzk_hold_is_valid(&first.request));
-    assert_int_equal(attempt_release(&first), 0); /* being released */
-    BUSY(first);
-    NOT_HELD(first);
-    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
-    UNTIL(first.released == 1); /* released */
-    NOT_HELD(first);
-    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
-    start(&first, &mutex);
-    assert_int_equal(uvzk_hold_cancel(&first.request), 0); /* being cancelled */
-    NOT_HELD(first);
-    BUSY(first);
-    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
-    UNTIL(is_told(&first)); /* cancelled */
-    NOT_HELD(first);
-    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
-    assert_true(attempt_is_over(&first));
+    hold_release(&first); /* being released */
+    expect_busy(&first);
+    expect_idle(&first);
+    hold_await_released(&first, HOUR_MS, 0);
+    expect_idle(&first);
+    start(&first, NULL);
+    hold_cancel(&first); /* being cancelled */
+    expect_busy(&first);
+    expect_idle(&first);
+    hold_await_status(&first, HOUR_MS, UV_ECANCELED);
+    expect_idle(&first);
     end();
 }
 
 static void test_a_lost_request_is_idle(void **state)
 {
-    uvzk_verify_t question = {.data = NULL};
-    (void)state;
-    begin_on(LOCK);
-    grant(&first, &mutex);
-    assert_true(sim_expire(here.port));
-    UNTIL(first.lost == 1);
-    assert_int_equal(first.lost_reason, UVZK_EEXPIRED);
-    assert_null(first.request.impl);
-    NOT_HELD(first);
-    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
-    assert_int_equal(first.released, 0);
-    grant(&first, &mutex);
-    let_go(&first);
+    begin(state);
+    grant(&first, NULL);
+    process_expire(&here);
+    hold_await_lost(&first, HOUR_MS, UVZK_EEXPIRED);
+    expect_idle(&first);
+    grant(&first, NULL);
+    hold_give_back(&first);
     end();
 }
 
@@ -801,16 +750,16 @@ static void probe_final(uvzk_hold_t *hold, int status)
 {
     (void)status;
     final_cancel = uvzk_hold_cancel(hold);
-    final_release = uvzk_hold_release(hold, on_released);
+    final_release = uvzk_hold_release(hold, hold_never_told);
 }
 
 static void test_a_final_callback_finds_its_request_idle(void **state)
 {
     uvzk_hold_t request = {.data = NULL};
-    (void)state;
-    begin_on(LOCK);
+    begin(state);
     final_cancel = final_release = 0;
-    assert_int_equal(uvzk_lock_acquire(&mutex, &request, NULL, probe_final, on_lost), 0);
+    assert_int_equal(
+        uvzk_lock_acquire(&here.mutex, &request, NULL, probe_final, hold_never_told), 0);
     assert_int_equal(uvzk_hold_cancel(&request), 0);
     UNTIL(final_cancel != 0);
     assert_int_equal(final_cancel, UVZK_ESTATE);
@@ -820,25 +769,25 @@ static void test_a_final_callback_finds_its_request_idle(void **state)
 
 static void test_questions_are_asked_one_at_a_time(void **state)
 {
-    int status = ATTEMPT_UNTOLD, count = -1;
+    int status = HOLD_UNTOLD, count = -1;
     uvzk_verify_t question = {.data = &status};
     uvzk_participants_t listing = {.data = &count};
-    (void)state;
-    begin_on(LOCK);
-    grant(&first, &mutex);
+    begin(state);
+    grant(&first, NULL);
     assert_int_equal(uvzk_hold_verify(&first.request, &question, on_verified), 0);
     assert_int_equal(uvzk_hold_verify(&first.request, &question, on_verified), UV_EBUSY);
-    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
-    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), UV_EBUSY);
-    UNTIL(status != ATTEMPT_UNTOLD && count >= 0);
+    assert_int_equal(uvzk_lock_participants(&here.mutex, &listing, on_participants), 0);
+    assert_int_equal(uvzk_lock_participants(&here.mutex, &listing, on_participants),
+                     UV_EBUSY);
+    UNTIL(status != HOLD_UNTOLD && count >= 0);
     assert_int_equal(status, 0);
     assert_int_equal(count, 1);
-    let_go(&first);
-    status = ATTEMPT_UNTOLD;
+    hold_give_back(&first);
+    status = HOLD_UNTOLD;
     assert_int_equal(uvzk_hold_verify(&first.request, &question, on_verified),
                      UVZK_ENOTHELD);
-    sim_run_for(sim, 10000);
-    assert_int_equal(status, ATTEMPT_UNTOLD);
+    world_run_for(&world, 10000);
+    assert_int_equal(status, HOLD_UNTOLD);
     end();
 }
 
@@ -847,27 +796,24 @@ static void test_questions_are_asked_one_at_a_time(void **state)
 static void test_only_the_holding_request_releases(void **state)
 {
     int alice, bob;
-    (void)state;
-    begin_on(LOCK);
-    assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK), 0);
-    assert_int_equal(attempt_start_for(&first, &mutex, &alice), 0);
-    UNTIL(is_told(&first));
-    assert_int_equal(attempt_start_for(&second, &mutex, &bob), 0);
-    assert_int_equal(attempt_start_for(&third, &other, &alice), 0); /* another lock */
+    begin_on(state, WORLD_PATH);
+    hold_begin_for(&first, &here, &alice, UVZK_WAIT_FOREVER);
+    hold_await(&first, HOUR_MS);
+    hold_begin_for(&second, &here, &bob, UVZK_WAIT_FOREVER);
+    hold_begin_on_for(&third, &here, &other, &alice); /* another lock */
     UNTIL(second.queued == 1 && third.queued == 1);
-    assert_int_equal(attempt_release(&second), UVZK_ENOTHELD);
-    assert_int_equal(attempt_release(&third), UVZK_ENOTHELD);
-    assert_true(uvzk_lock_is_held_by(&mutex, &alice));
-    assert_false(uvzk_lock_is_held_by(&mutex, &bob));
+    assert_int_equal(uvzk_hold_release(&second.request, hold_never_told), UVZK_ENOTHELD);
+    assert_int_equal(uvzk_hold_release(&third.request, hold_never_told), UVZK_ENOTHELD);
+    assert_true(uvzk_lock_is_held_by(&here.mutex, &alice));
+    assert_false(uvzk_lock_is_held_by(&here.mutex, &bob));
     assert_false(uvzk_lock_is_held_by(&other, &alice));
-    assert_int_equal(uvzk_hold_cancel(&first.request), UVZK_ESTATE);
-    assert_true(attempt_holds(&first) && uvzk_hold_is_valid(&first.request));
-    let_go(&first);
-    UNTIL(is_told(&second));
-    assert_int_equal(third.acquired, 0);
-    let_go(&second);
-    UNTIL(is_told(&third));
-    let_go(&third);
+    expect_not_pending(&first);
+    assert_true(hold_holds(&first) && uvzk_hold_is_valid(&first.request));
+    hold_give_back(&first);
+    hold_await(&second, HOUR_MS);
+    assert_true(hold_pending(&third));
+    hold_give_back(&second);
+    hold_take_turn(&third, HOUR_MS);
     end();
 }
 
@@ -877,31 +823,17 @@ static void test_a_copy_of_a_request_is_no_hold(void **state)
 {
     uvzk_verify_t question = {.data = NULL};
     uvzk_hold_t copy;
-    (void)state;
-    begin_on(LOCK);
-    start(&first, &mutex);
+    begin(state);
+    start(&first, NULL);
     copy = first.request;
-    int cancelled = uvzk_hold_cancel(&copy);
-    UNTIL(is_told(&first));
-    int pending_status = first.status;
-    if (pending_status != 0) {
-        grant(&first, &mutex);
-    }
+    assert_int_equal(uvzk_hold_cancel(&copy), UVZK_ESTATE);
+    hold_await(&first, HOUR_MS);
     copy = first.request;
-    int verified = uvzk_hold_verify(&copy, &question, NULL);
-    int held = uvzk_hold_is_valid(&copy);
-    int released = uvzk_hold_release(&copy, on_released);
-    copy.impl = NULL;
-    if (released == 0) {
-        here.port = NULL; /* the test has failed; do not be told of it */
-    }
-    assert_int_equal(cancelled, UVZK_ESTATE);
-    assert_int_equal(pending_status, 0);
-    assert_int_equal(verified, UV_EINVAL);
-    assert_int_equal(released, UVZK_ENOTHELD);
-    assert_int_equal(held, 0);
+    assert_int_equal(uvzk_hold_verify(&copy, &question, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_hold_is_valid(&copy), 0);
+    assert_int_equal(uvzk_hold_release(&copy, hold_never_told), UVZK_ENOTHELD);
     assert_true(uvzk_hold_is_valid(&first.request));
-    let_go(&first);
+    hold_give_back(&first);
     end();
 }
 
@@ -920,7 +852,7 @@ static const char *const foreign_names[] = {"0",
                                             "_c_" UUID "-lock-00000000000",
                                             "_c_" UUID "-lock-2147483648",
                                             "_c_" UUID "-lock--2147483649",
-                                            "_c_" UUID "-LOCK-0000000000",
+                                            "_c_" UUID "-WORLD_PATH-0000000000",
                                             "_c_" UUID "-lease-0000000000",
                                             "_c_" UUID "-__READ__0000000000",
                                             "_d_" UUID "-lock-0000000000",
@@ -936,67 +868,60 @@ static const char *const foreign_names[] = {"0",
                                             "\xe6\xbc\xa2\xe5\xad\x97",
                                             "\xf0\x9f\x94\x92"};
 
-static void put_child(const char *parent, const char *name, enum uvzk__mode mode)
+static struct world_path child(const char *name)
 {
-    char path[256];
-    snprintf(path, sizeof(path), "%s/%s", parent, name);
-    assert_non_null(sim_create_by_hand(sim, path, mode));
+    struct world_path path;
+
+    (void)snprintf(path.text, sizeof(path.text), WORLD_PATH "/%s", name);
+    return path;
 }
 
-static void make_lock_directory(void)
+static void put_child(const char *name, enum uvzk__mode mode)
 {
-    assert_non_null(sim_create_by_hand(sim, "/bad", UVZK__PERSISTENT));
-    assert_non_null(sim_create_by_hand(sim, LOCK, UVZK__PERSISTENT));
+    assert_non_null(sim_create_by_hand(world.sim, child(name).text, mode));
 }
 
 static void put_foreign_children(void)
 {
     for (size_t i = 0; i < LENGTH(foreign_names); i++) {
-        put_child(LOCK, foreign_names[i], i % 2 ? UVZK__EPHEMERAL : UVZK__PERSISTENT);
+        put_child(foreign_names[i], i % 2 ? UVZK__EPHEMERAL : UVZK__PERSISTENT);
     }
+}
+
+static void expect_foreign(const struct process *process, size_t count)
+{
+    assert_int_equal(process_stats(process).foreign, count);
 }
 
 /* Two processes, three contenders, and all of them served in order. */
 static void serve_among(size_t foreigners)
 {
-    int count = -1;
-    uvzk_participants_t listing = {.data = &count};
-    uvzk_mutex_t remote = {.data = NULL};
-    sit(&there, "there");
-    assert_int_equal(uvzk_mutex_init(&there.client, &remote, LOCK), 0);
-    assert_int_equal(uvzk_client_start(&there.client), 0);
-    grant(&first, &mutex);
-    assert_int_equal(stats_of(&here).foreign, foreigners);
-    assert_int_equal(here.warnings, 1);
-    assert_non_null(strstr(here.line, LOCK));
-    start(&second, &remote);
-    UNTIL(second.queued == 1);
-    assert_int_equal(second.ahead, 1);
-    assert_int_equal(stats_of(&there).foreign, foreigners);
-    start(&third, &mutex);
-    UNTIL(third.queued == 1);
-    assert_int_equal(third.ahead, 2);
-    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
-    UNTIL(count >= 0);
-    assert_int_equal(count, 3);
-    assert_int_equal(stats_of(&here).foreign, foreigners);
-    let_go(&first);
-    UNTIL(is_told(&second));
-    assert_int_equal(third.acquired, 0);
-    let_go(&second);
-    UNTIL(is_told(&third));
-    let_go(&third);
+    process_begin(&there, &world, "there", NULL);
+    grant(&first, NULL);
+    expect_foreign(&here, foreigners);
+    assert_int_equal(logged.warnings, 1);
+    assert_non_null(strstr(logged.line, WORLD_PATH));
+    hold_begin(&second, &there, UVZK_WAIT_FOREVER);
+    await_place(&second, 1);
+    expect_foreign(&there, foreigners);
+    queue_up(&third, 2);
+    assert_int_equal(participants(), 3);
+    expect_foreign(&here, foreigners);
+    hold_give_back(&first);
+    hold_await(&second, HOUR_MS);
+    assert_true(hold_pending(&third));
+    hold_give_back(&second);
+    hold_take_turn(&third, HOUR_MS);
     assert_true(first.token < second.token && second.token < third.token);
-    assert_int_equal(here.warnings, 1); /* said once, not at each listing */
-    assert_int_equal(sim_children(sim, LOCK, NULL, 0), foreigners);
+    assert_int_equal(logged.warnings, 1); /* said once, not at each listing */
+    assert_int_equal(znodes(), foreigners);
     end();
 }
 
 static void test_serves_among_foreign_children(void **state)
 {
-    (void)state;
-    begin_on(LOCK);
-    make_lock_directory();
+    begin(state);
+    world_make_path(&world, WORLD_PATH);
     put_foreign_children();
     serve_among(LENGTH(foreign_names));
 }
@@ -1004,12 +929,11 @@ static void test_serves_among_foreign_children(void **state)
 static void test_serves_among_ten_thousand_foreign_children(void **state)
 {
     char name[64];
-    (void)state;
-    begin_on(LOCK);
-    make_lock_directory();
+    begin(state);
+    world_make_path(&world, WORLD_PATH);
     for (int i = 0; i < 10000; i++) {
         snprintf(name, sizeof(name), "x%d-lock-%010d", i, i);
-        put_child(LOCK, name, i % 2 ? UVZK__EPHEMERAL : UVZK__PERSISTENT);
+        put_child(name, i % 2 ? UVZK__EPHEMERAL : UVZK__PERSISTENT);
     }
     serve_among(10000);
 }
@@ -1017,97 +941,78 @@ static void test_serves_among_ten_thousand_foreign_children(void **state)
 /* They come while the lock is held and waited for. */
 static void test_foreign_children_may_come_and_go(void **state)
 {
-    (void)state;
-    begin_on(LOCK);
-    grant(&first, &mutex);
-    start(&second, &mutex);
-    UNTIL(second.queued == 1);
+    begin(state);
+    grant(&first, NULL);
+    queue_up(&second, 1);
     put_foreign_children();
-    start(&third, &mutex);
-    UNTIL(third.queued == 1);
-    assert_int_equal(third.ahead, 2);
-    assert_int_equal(stats_of(&here).foreign, LENGTH(foreign_names));
-    assert_int_equal(here.warnings, 1);
-    let_go(&first);
-    UNTIL(is_told(&second));
+    queue_up(&third, 2);
+    expect_foreign(&here, LENGTH(foreign_names));
+    assert_int_equal(logged.warnings, 1);
+    hold_give_back(&first);
+    hold_await(&second, HOUR_MS);
     for (size_t i = 0; i < LENGTH(foreign_names); i++) {
-        char path[256];
-        snprintf(path, sizeof(path), LOCK "/%s", foreign_names[i]);
-        assert_int_equal(sim_delete_by_hand(sim, path), 0);
+        assert_int_equal(sim_delete_by_hand(world.sim, child(foreign_names[i]).text), 0);
     }
-    start(&first, &mutex);
-    UNTIL(first.queued == 1);
-    assert_int_equal(stats_of(&here).foreign, 0);
-    let_go(&second);
-    UNTIL(is_told(&third));
-    let_go(&third);
-    UNTIL(is_told(&first));
-    let_go(&first);
+    queue_up(&first, 2);
+    expect_foreign(&here, 0);
+    hold_give_back(&second);
+    hold_take_turn(&third, HOUR_MS);
+    hold_take_turn(&first, HOUR_MS);
     end();
 }
 
 /* go-zookeeper's names are contenders': they are waited for, not passed. */
 static void test_waits_for_a_contender_of_go(void **state)
 {
-    static const char path[] = LOCK "/_c_" DIGITS32 "-lock-0000000000";
-    int count = -1;
-    uvzk_participants_t listing = {.data = &count};
-    (void)state;
-    begin_on(LOCK);
-    make_lock_directory();
-    assert_non_null(sim_create_by_hand(sim, path, UVZK__EPHEMERAL));
-    start(&first, &mutex);
-    UNTIL(first.queued == 1);
-    assert_int_equal(first.ahead, 1);
-    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
-    UNTIL(count >= 0);
-    assert_int_equal(count, 2);
-    sim_run_for(sim, 60000);
-    assert_int_equal(first.acquired, 0);
-    assert_int_equal(stats_of(&here).foreign, 0);
-    assert_int_equal(sim_delete_by_hand(sim, path), 0);
-    UNTIL(is_told(&first));
-    let_go(&first);
+    static const char path[] = WORLD_PATH "/_c_" DIGITS32 "-lock-0000000000";
+    begin(state);
+    world_make_path(&world, WORLD_PATH);
+    assert_non_null(sim_create_by_hand(world.sim, path, UVZK__EPHEMERAL));
+    queue_up(&first, 1);
+    assert_int_equal(participants(), 2);
+    world_run_for(&world, 60000);
+    assert_int_equal(first.answered, 0);
+    expect_foreign(&here, 0);
+    assert_int_equal(sim_delete_by_hand(world.sim, path), 0);
+    hold_take_turn(&first, HOUR_MS);
     end();
 }
 
 /* A lock below a lock: the inner directory is a foreign child of the outer. */
 static void test_a_lock_inside_a_lock(void **state)
 {
-    (void)state;
-    begin_on(LOCK);
-    assert_int_equal(uvzk_mutex_init(&here.client, &other, LOCK "/inner"), 0);
+    begin(state);
+    assert_int_equal(uvzk_mutex_init(&here.client, &other, WORLD_PATH "/inner"), 0);
     grant(&first, &other);
-    grant(&second, &mutex);
-    assert_int_equal(stats_of(&here).foreign, 1);
+    grant(&second, NULL);
+    expect_foreign(&here, 1);
     assert_true(uvzk_hold_is_valid(&first.request) &&
                 uvzk_hold_is_valid(&second.request));
-    let_go(&second);
-    let_go(&first);
+    hold_give_back(&second);
+    hold_give_back(&first);
     end();
 }
 
 /* ----------------------------------------------------------- worn-out suffixes */
 
-static void begin_near(int32_t counter)
+static void begin_near(void *const *state, int32_t counter)
 {
-    begin_on(LOCK);
-    make_lock_directory();
-    assert_int_equal(sim_set_counter(sim, LOCK, counter), 0);
+    begin(state);
+    world_make_path(&world, WORLD_PATH);
+    assert_int_equal(sim_set_counter(world.sim, WORLD_PATH, counter), 0);
 }
 
 static void test_refuses_worn_out_suffixes(void **state)
 {
     static const int32_t worn[] = {LIMIT + 1, INT32_MAX - 1, INT32_MAX,    -1,
                                    -5,        INT32_MIN,     INT32_MIN + 1};
-    (void)state;
     for (size_t i = 0; i < LENGTH(worn); i++) {
-        begin_near(worn[i]);
-        refuse_with(&mutex, UVZK_EEXHAUSTED);
-        assert_int_equal(sim_children(sim, LOCK, NULL, 0), 0);
-        assert_int_equal(sim_set_counter(sim, LOCK, worn[i]), 0);
-        refuse_with(&mutex, UVZK_EEXHAUSTED);
-        assert_int_equal(sim_children(sim, LOCK, NULL, 0), 0);
+        begin_near(state, worn[i]);
+        refuse_with(NULL, UVZK_EEXHAUSTED);
+        assert_int_equal(znodes(), 0);
+        assert_int_equal(sim_set_counter(world.sim, WORLD_PATH, worn[i]), 0);
+        refuse_with(NULL, UVZK_EEXHAUSTED);
+        assert_int_equal(znodes(), 0);
         end();
     }
 }
@@ -1115,120 +1020,100 @@ static void test_refuses_worn_out_suffixes(void **state)
 /* Its own znode, on its way out, is no foreign child. */
 static void test_its_own_worn_out_znode_is_not_foreign(void **state)
 {
-    (void)state;
-    begin_near(LIMIT + 1);
-    refuse_with(&mutex, UVZK_EEXHAUSTED);
-    int warnings = here.warnings;
+    begin_near(state, LIMIT + 1);
+    refuse_with(NULL, UVZK_EEXHAUSTED);
+    assert_int_equal(logged.warnings, 0);
     end();
-    assert_int_equal(warnings, 0);
 }
 
 static void test_serves_up_to_the_last_suffix(void **state)
 {
-    (void)state;
-    begin_near(LIMIT - 1);
-    grant(&first, &mutex);
+    begin_near(state, LIMIT - 1);
+    grant(&first, NULL);
     assert_non_null(strstr(uvzk_hold_path(&first.request), "-lock-2146435070"));
-    start(&second, &mutex); /* the last one */
-    start(&third, &mutex);
-    UNTIL(is_told(&third));
-    assert_int_equal(third.status, UVZK_EEXHAUSTED);
-    UNTIL(second.queued == 1);
-    UNTIL(sim_children(sim, LOCK, NULL, 0) == 2);
+    start(&second, NULL); /* the last one */
+    start(&third, NULL);
+    hold_await_status(&third, HOUR_MS, UVZK_EEXHAUSTED);
+    assert_true(world_await(&world, &second.queued, HOUR_MS));
+    UNTIL(znodes() == 2);
     assert_true(uvzk_hold_is_valid(&first.request));
-    let_go(&first);
-    UNTIL(is_told(&second));
-    assert_int_equal(second.status, 0);
-    let_go(&second);
+    hold_give_back(&first);
+    hold_await(&second, HOUR_MS);
+    hold_give_back(&second);
     end();
 }
 
 /* Many at once at the edge: those before it are served, the others told. */
 static void test_a_crowd_at_the_last_suffix(void **state)
 {
-    static struct attempt crowd[20];
-    int served = 0, refused = 0;
-    (void)state;
-    begin_near(LIMIT - 9);
+    static struct hold crowd[20];
+    int served = 0;
+    begin_near(state, LIMIT - 9);
     for (size_t i = 0; i < LENGTH(crowd); i++) {
-        start(&crowd[i], &mutex);
+        start(&crowd[i], NULL);
     }
     for (size_t i = 0; i < LENGTH(crowd); i++) {
-        UNTIL(is_told(&crowd[i]));
+        hold_await_answer(&crowd[i], HOUR_MS);
         if (crowd[i].status == 0) {
             served++;
-            let_go(&crowd[i]);
+            hold_give_back(&crowd[i]);
         } else {
             assert_int_equal(crowd[i].status, UVZK_EEXHAUSTED);
-            refused++;
         }
     }
     assert_int_equal(served, 10);
-    assert_int_equal(refused, 10);
-    UNTIL(sim_children(sim, LOCK, NULL, 0) == 0);
+    UNTIL(znodes() == 0);
     end();
 }
 
 /* The suffix is learnt from a listing: the create's reply was lost. */
 static void test_a_worn_out_suffix_after_a_lost_reply(void **state)
 {
-    (void)state;
-    begin_near(LIMIT + 1);
+    begin_near(state, LIMIT + 1);
     sim_lose_reply(here.port);
-    refuse_with(&mutex, UVZK_EEXHAUSTED);
-    assert_int_equal(sim_children(sim, LOCK, NULL, 0), 0);
+    refuse_with(NULL, UVZK_EEXHAUSTED);
+    assert_int_equal(znodes(), 0);
     end();
 }
 
 /* Tried once, given up while the create is under way: the same leftovers. */
 static void test_gives_up_on_a_worn_out_suffix(void **state)
 {
-    (void)state;
-    begin_near(-7);
-    assert_int_equal(attempt_start_within(&first, &mutex, UVZK_TRY_ONCE), 0);
-    start(&second, &mutex);
-    assert_int_equal(uvzk_hold_cancel(&second.request), 0);
-    UNTIL(is_told(&first) && is_told(&second));
-    assert_int_equal(first.status, UVZK_EEXHAUSTED);
-    assert_int_equal(second.status, UV_ECANCELED);
-    UNTIL(stats_of(&here).contenders == 0);
-    assert_int_equal(sim_children(sim, LOCK, NULL, 0), 0);
+    begin_near(state, -7);
+    hold_begin(&first, &here, UVZK_TRY_ONCE);
+    start(&second, NULL);
+    hold_cancel(&second);
+    hold_await_status(&first, HOUR_MS, UVZK_EEXHAUSTED);
+    hold_await_status(&second, HOUR_MS, UV_ECANCELED);
+    UNTIL(process_contenders(&here) == 0);
+    assert_int_equal(znodes(), 0);
     end();
 }
 
 static void test_a_sequential_create_that_exists(void **state)
 {
-    (void)state;
-    begin_on(LOCK);
-    make_lock_directory();
-    sim_refuse(sim, UVZK__RPC_CREATE, UVZK_ENODEEXISTS, 1);
-    refuse_with(&mutex, UVZK_EEXHAUSTED);
-    assert_int_equal(sim_children(sim, LOCK, NULL, 0), 0);
-    grant(&first, &mutex); /* the counter was worn out, the lock is not */
-    let_go(&first);
+    begin(state);
+    world_make_path(&world, WORLD_PATH);
+    sim_refuse(world.sim, UVZK__RPC_CREATE, UVZK_ENODEEXISTS, 1);
+    refuse_with(NULL, UVZK_EEXHAUSTED);
+    assert_int_equal(znodes(), 0);
+    grant(&first, NULL); /* the counter was worn out, the lock is not */
+    hold_give_back(&first);
     end();
 }
 
 /* A waiter whose znode is deleted gets a new one, and that is worn out. */
 static void test_a_second_znode_that_is_worn_out(void **state)
 {
-    const char *names[2];
-    char holder[256], ours[256];
-    (void)state;
-    begin_near(LIMIT - 1);
-    assert_non_null(
-        sim_create_by_hand(sim, LOCK "/_c_" UUID "-lock-", UVZK__EPHEMERAL_SEQUENTIAL));
-    start(&first, &mutex);
-    UNTIL(first.queued == 1);
-    assert_int_equal(sim_children(sim, LOCK, names, 2), 2);
-    snprintf(holder, sizeof(holder), LOCK "/%s", names[0]);
-    snprintf(ours, sizeof(ours), LOCK "/%s", names[1]);
-    assert_int_equal(sim_delete_by_hand(sim, ours), 0);
-    UNTIL(is_told(&first));
-    assert_int_equal(first.status, UVZK_EEXHAUSTED);
-    UNTIL(stats_of(&here).contenders == 0);
-    assert_int_equal(sim_children(sim, LOCK, NULL, 0), 1);
-    assert_int_equal(sim_delete_by_hand(sim, holder), 0);
+    begin_near(state, LIMIT - 1);
+    struct world_path holder = world_foreigner(&world, WORLD_PATH, "lock-");
+    queue_up(&first, 1);
+    assert_int_equal(znodes(), 2);
+    world_delete_child(&world, WORLD_PATH, 1);
+    hold_await_status(&first, HOUR_MS, UVZK_EEXHAUSTED);
+    UNTIL(process_contenders(&here) == 0);
+    assert_int_equal(znodes(), 1);
+    world_delete(&world, &holder);
     end();
 }
 
@@ -1239,129 +1124,97 @@ static const char *const worn_out_names[] = {
 
 static void put_worn_out(void)
 {
-    make_lock_directory();
+    world_make_path(&world, WORLD_PATH);
     for (size_t i = 0; i < LENGTH(worn_out_names); i++) {
-        put_child(LOCK, worn_out_names[i], UVZK__EPHEMERAL);
+        put_child(worn_out_names[i], UVZK__EPHEMERAL);
     }
 }
 
 static void test_worn_out_contenders_block_nobody(void **state)
 {
-    (void)state;
-    begin_on(LOCK);
+    begin(state);
     put_worn_out();
-    grant(&first, &mutex);
-    start(&second, &mutex);
-    UNTIL(second.queued == 1);
-    assert_int_equal(second.ahead, 1);
-    assert_int_equal(stats_of(&here).foreign, LENGTH(worn_out_names));
-    assert_int_equal(here.warnings, 1);
-    let_go(&first);
-    UNTIL(is_told(&second));
-    let_go(&second);
-    assert_int_equal(sim_children(sim, LOCK, NULL, 0), LENGTH(worn_out_names));
+    grant(&first, NULL);
+    queue_up(&second, 1);
+    expect_foreign(&here, LENGTH(worn_out_names));
+    assert_int_equal(logged.warnings, 1);
+    hold_give_back(&first);
+    hold_take_turn(&second, HOUR_MS);
+    assert_int_equal(znodes(), LENGTH(worn_out_names));
     end();
 }
 
 /* The two listings agree on who is a contender, and the holder comes first. */
-static char first_participant[256];
-
-static void note_first(uvzk_participants_t *request, int status, const char *const *paths,
-                       size_t count)
-{
-    on_participants(request, status, paths, count);
-    snprintf(first_participant, sizeof(first_participant), "%s",
-             count > 0 ? paths[0] : "");
-}
-
 static void test_participants_without_worn_out_ones(void **state)
 {
-    int count = -1;
-    uvzk_participants_t listing = {.data = &count};
-    (void)state;
-    begin_on(LOCK);
+    begin(state);
     put_worn_out();
-    grant(&first, &mutex);
-    uint64_t before = stats_of(&here).foreign;
-    assert_int_equal(uvzk_lock_participants(&mutex, &listing, note_first), 0);
-    UNTIL(count >= 0);
-    uint64_t after = stats_of(&here).foreign;
-    char holder[256];
-    snprintf(holder, sizeof(holder), "%s", uvzk_hold_path(&first.request));
-    let_go(&first);
+    grant(&first, NULL);
+    expect_foreign(&here, LENGTH(worn_out_names));
+    assert_int_equal(participants(), 1);
+    assert_string_equal(first_participant, uvzk_hold_path(&first.request));
+    expect_foreign(&here, LENGTH(worn_out_names));
+    hold_give_back(&first);
     end();
-    assert_int_equal(before, LENGTH(worn_out_names));
-    assert_int_equal(after, before);
-    assert_int_equal(count, 1);
-    assert_string_equal(first_participant, holder);
 }
 
 /* ------------------------------------------------------------------ odd things */
 
 static void test_a_lock_below_an_ephemeral_znode(void **state)
 {
-    (void)state;
-    begin_on("/mortal/lock");
-    assert_int_equal(uvzk_mutex_init(&here.client, &other, "/mortal/deep/er/lock"), 0);
-    assert_non_null(sim_create_by_hand(sim, "/mortal", UVZK__EPHEMERAL));
-    refuse_with(&mutex, UVZK_ENOCHILDREN);
+    uvzk_mutex_t deep = {.data = NULL};
+    begin_on(state, "/mortal/lock");
+    assert_int_equal(uvzk_mutex_init(&here.client, &deep, "/mortal/deep/er/lock"), 0);
+    assert_non_null(sim_create_by_hand(world.sim, "/mortal", UVZK__EPHEMERAL));
     refuse_with(&other, UVZK_ENOCHILDREN);
-    assert_int_equal(sim_children(sim, "/mortal", NULL, 0), 0);
+    refuse_with(&deep, UVZK_ENOCHILDREN);
+    assert_int_equal(world_children(&world, "/mortal"), 0);
     uint64_t asked = sim_submitted(here.port);
-    sim_run_for(sim, 2000);
+    world_run_for(&world, 2000);
     assert_true(sim_submitted(here.port) <= asked + 4); /* the session's touches */
     end();
 }
 
 static void test_a_lock_on_an_ephemeral_znode(void **state)
 {
-    (void)state;
-    begin_on("/mortal");
-    assert_non_null(sim_create_by_hand(sim, "/mortal", UVZK__EPHEMERAL));
+    begin_on(state, "/mortal");
+    assert_non_null(sim_create_by_hand(world.sim, "/mortal", UVZK__EPHEMERAL));
     uint64_t asked = sim_submitted(here.port);
-    refuse_with(&mutex, UVZK_ENOCHILDREN);
+    refuse_with(&other, UVZK_ENOCHILDREN);
     /* Not searched for: two creates, and the session's first touch. */
     assert_true(sim_submitted(here.port) <= asked + 3);
-    assert_int_equal(sim_delete_by_hand(sim, "/mortal"), 0);
-    grant(&first, &mutex);
-    let_go(&first);
+    assert_int_equal(sim_delete_by_hand(world.sim, "/mortal"), 0);
+    grant(&first, &other);
+    hold_give_back(&first);
     end();
 }
 
 /* A contender's own znode is no place for a lock either. */
 static void test_a_lock_on_a_hold(void **state)
 {
-    (void)state;
-    begin_on(LOCK);
-    grant(&first, &mutex);
+    begin(state);
+    grant(&first, NULL);
     assert_int_equal(
         uvzk_mutex_init(&here.client, &other, uvzk_hold_path(&first.request)), 0);
     start(&third, &other);
-    UNTIL(is_told(&third));
-    assert_int_equal(third.status, UVZK_ENOCHILDREN);
+    hold_await_status(&third, HOUR_MS, UVZK_ENOCHILDREN);
     assert_true(uvzk_hold_is_valid(&first.request));
-    let_go(&first);
+    hold_give_back(&first);
     end();
 }
 
 /* The server's answer when the chroot is missing: every create finds no parent. */
 static void test_a_missing_chroot(void **state)
 {
-    int count = -1;
-    uvzk_participants_t listing = {.data = &count};
-    (void)state;
-    begin_on(LOCK);
-    sim_refuse(sim, UVZK__RPC_CREATE, UVZK_ENONODE, 3);
-    refuse_with(&mutex, UVZK_ENONODE);
-    sim_refuse(sim, UVZK__RPC_CREATE, UVZK_ENONODE, 3);
-    assert_int_equal(attempt_start_within(&first, &mutex, UVZK_TRY_ONCE), 0);
-    UNTIL(is_told(&first));
-    assert_int_equal(first.status, UVZK_ENONODE);
-    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
-    UNTIL(count >= 0);
-    assert_int_equal(count, 0);
-    grant(&first, &mutex); /* somebody has made it */
-    let_go(&first);
+    begin(state);
+    sim_refuse(world.sim, UVZK__RPC_CREATE, UVZK_ENONODE, 3);
+    refuse_with(NULL, UVZK_ENONODE);
+    sim_refuse(world.sim, UVZK__RPC_CREATE, UVZK_ENONODE, 3);
+    hold_begin(&first, &here, UVZK_TRY_ONCE);
+    hold_await_status(&first, HOUR_MS, UVZK_ENONODE);
+    assert_int_equal(participants(), 0);
+    grant(&first, NULL); /* somebody has made it */
+    hold_give_back(&first);
     end();
 }
 
@@ -1370,115 +1223,70 @@ static void test_a_missing_chroot(void **state)
 static void test_a_session_too_short_to_be_proved(void **state)
 {
     uvzk_client_options_t options = usual_options();
-    (void)state;
-    begin_quiet();
     options.tick_ms = 60000;
-    assert_int_equal(sit_with(&here, "here", &options), 0);
-    assert_int_equal(uvzk_mutex_init(&here.client, &mutex, LOCK), 0);
-    assert_int_equal(uvzk_client_start(&here.client), 0);
-    UNTIL(uvzk_client_state(&here.client) == UVZK_STATE_CONNECTED);
-    UNTIL(here.errors == 1);
-    sim_run_for(sim, 60000); /* a session just opened proves itself, for once */
-    assert_int_equal(attempt_start_within(&first, &mutex, 5000), 0);
-    UNTIL(is_told(&first));
-    assert_int_equal(first.status, UVZK_EPROOF);
-    assert_int_equal(attempt_start_within(&second, &mutex, UVZK_TRY_ONCE), 0);
-    sim_run_for(sim, HOUR_MS);
-    int told = second.acquired, status = second.status;
-    if (told == 0) {
-        assert_int_equal(uvzk_hold_cancel(&second.request), 0);
-    }
-    UNTIL(is_told(&second));
+    begin_with(state, &options);
+    process_start(&here);
+    assert_true(process_await_connected(&here, HOUR_MS));
+    UNTIL(logged.errors == 1);
+    world_run_for(&world, 60000); /* a session just opened proves itself, for once */
+    hold_begin(&first, &here, 5000);
+    hold_await_status(&first, HOUR_MS, UVZK_EPROOF);
+    hold_begin(&second, &here, UVZK_TRY_ONCE);
+    hold_await_status(&second, HOUR_MS, UVZK_EPROOF);
     end();
-    assert_int_equal(told, 1);
-    assert_int_equal(status, UVZK_EPROOF);
 }
 
 /* --------------------------------------------------------------------- main */
 
-static int with_all(void **state)
-{
-    (void)state;
-    tuning = UVZK__TUNE_ALL;
-    return 0;
-}
-
-static int with_none(void **state)
-{
-    (void)state;
-    tuning = 0;
-    return 0;
-}
-
-#define QUICK(test)                       \
-    {                                     \
-#test, test, with_all, NULL, NULL \
-    }
-#define PLAIN(test)                                 \
-    {                                               \
-#test " plain", test, with_none, NULL, NULL \
-    }
-
-static const struct CMUnitTest tests[] = {
-    QUICK(test_refuses_malformed_paths),
-    QUICK(test_counts_the_namespace_into_the_length),
-    QUICK(test_serves_the_longest_and_the_deepest_path),
-    PLAIN(test_serves_the_longest_and_the_deepest_path),
-    QUICK(test_refuses_options),
-    QUICK(test_refuses_options_that_go_together),
-    QUICK(test_refuses_acls),
-    QUICK(test_refuses_malformed_namespaces),
-    QUICK(test_refuses_acquire_options),
-    QUICK(test_takes_options_at_their_limits),
-    QUICK(test_refuses_null),
-    QUICK(test_refuses_members),
-    QUICK(test_answers_about_nothing),
-    QUICK(test_client_states),
-    QUICK(test_a_client_in_use_is_not_made_anew),
-    QUICK(test_mutex_states),
-    QUICK(test_request_states),
-    QUICK(test_a_lost_request_is_idle),
-    QUICK(test_a_final_callback_finds_its_request_idle),
-    QUICK(test_questions_are_asked_one_at_a_time),
-    QUICK(test_only_the_holding_request_releases),
-    QUICK(test_a_copy_of_a_request_is_no_hold),
-    QUICK(test_serves_among_foreign_children),
-    PLAIN(test_serves_among_foreign_children),
-    QUICK(test_serves_among_ten_thousand_foreign_children),
-    PLAIN(test_serves_among_ten_thousand_foreign_children),
-    QUICK(test_foreign_children_may_come_and_go),
-    PLAIN(test_foreign_children_may_come_and_go),
-    QUICK(test_waits_for_a_contender_of_go),
-    PLAIN(test_waits_for_a_contender_of_go),
-    QUICK(test_a_lock_inside_a_lock),
-    QUICK(test_refuses_worn_out_suffixes),
-    PLAIN(test_refuses_worn_out_suffixes),
-    QUICK(test_its_own_worn_out_znode_is_not_foreign),
-    PLAIN(test_its_own_worn_out_znode_is_not_foreign),
-    QUICK(test_serves_up_to_the_last_suffix),
-    PLAIN(test_serves_up_to_the_last_suffix),
-    QUICK(test_a_crowd_at_the_last_suffix),
-    PLAIN(test_a_crowd_at_the_last_suffix),
-    QUICK(test_a_worn_out_suffix_after_a_lost_reply),
-    PLAIN(test_a_worn_out_suffix_after_a_lost_reply),
-    QUICK(test_gives_up_on_a_worn_out_suffix),
-    PLAIN(test_gives_up_on_a_worn_out_suffix),
-    QUICK(test_a_sequential_create_that_exists),
-    PLAIN(test_a_sequential_create_that_exists),
-    QUICK(test_a_second_znode_that_is_worn_out),
-    PLAIN(test_a_second_znode_that_is_worn_out),
-    QUICK(test_worn_out_contenders_block_nobody),
-    PLAIN(test_worn_out_contenders_block_nobody),
-    QUICK(test_participants_without_worn_out_ones),
-    QUICK(test_a_lock_below_an_ephemeral_znode),
-    QUICK(test_a_lock_on_an_ephemeral_znode),
-    QUICK(test_a_lock_on_a_hold),
-    QUICK(test_a_missing_chroot),
-    QUICK(test_a_session_too_short_to_be_proved),
-    QUICK(test_writes_nothing_to_null),
-};
+#define QUICK(test) ((struct CMUnitTest){#test, test, NULL, NULL, &world_tuned})
+#define PLAIN(test) ((struct CMUnitTest){#test " plain", test, NULL, NULL, &world_plain})
+#define BOTH(test) QUICK(test), PLAIN(test)
 
 int main(void)
 {
+    const struct CMUnitTest tests[] = {
+        QUICK(test_refuses_malformed_paths),
+        QUICK(test_counts_the_namespace_into_the_length),
+        BOTH(test_serves_the_longest_and_the_deepest_path),
+        QUICK(test_refuses_options),
+        QUICK(test_refuses_options_that_go_together),
+        QUICK(test_refuses_acls),
+        QUICK(test_refuses_malformed_namespaces),
+        QUICK(test_refuses_acquire_options),
+        QUICK(test_takes_options_at_their_limits),
+        QUICK(test_refuses_null),
+        QUICK(test_refuses_members),
+        QUICK(test_answers_about_nothing),
+        QUICK(test_client_states),
+        QUICK(test_a_client_in_use_is_not_made_anew),
+        QUICK(test_mutex_states),
+        QUICK(test_request_states),
+        QUICK(test_a_lost_request_is_idle),
+        QUICK(test_a_final_callback_finds_its_request_idle),
+        QUICK(test_questions_are_asked_one_at_a_time),
+        QUICK(test_only_the_holding_request_releases),
+        QUICK(test_a_copy_of_a_request_is_no_hold),
+        BOTH(test_serves_among_foreign_children),
+        BOTH(test_serves_among_ten_thousand_foreign_children),
+        BOTH(test_foreign_children_may_come_and_go),
+        BOTH(test_waits_for_a_contender_of_go),
+        QUICK(test_a_lock_inside_a_lock),
+        BOTH(test_refuses_worn_out_suffixes),
+        BOTH(test_its_own_worn_out_znode_is_not_foreign),
+        BOTH(test_serves_up_to_the_last_suffix),
+        BOTH(test_a_crowd_at_the_last_suffix),
+        BOTH(test_a_worn_out_suffix_after_a_lost_reply),
+        BOTH(test_gives_up_on_a_worn_out_suffix),
+        BOTH(test_a_sequential_create_that_exists),
+        BOTH(test_a_second_znode_that_is_worn_out),
+        BOTH(test_worn_out_contenders_block_nobody),
+        QUICK(test_participants_without_worn_out_ones),
+        QUICK(test_a_lock_below_an_ephemeral_znode),
+        QUICK(test_a_lock_on_an_ephemeral_znode),
+        QUICK(test_a_lock_on_a_hold),
+        QUICK(test_a_missing_chroot),
+        QUICK(test_a_session_too_short_to_be_proved),
+        QUICK(test_writes_nothing_to_null),
+    };
     return cmocka_run_group_tests_name("bad_input", tests, NULL, NULL);
 }
