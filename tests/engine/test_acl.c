@@ -5,19 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/client.h"
 #include "engine/acl.h"
-#include "sim.h"
+#include "world.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define UNTOLD 9999
 #define ASKED_MAX 64
 #define CALM_MS 60000U
 
-static struct sim *sim;
-static struct uvzk__port *port;
-static uvzk_client_t client;
-static int closed;
+static struct world world;
+static struct process process;
+static uvzk_client_t *const client = &process.client;
+static struct hold one, other;
 
 static const uvzk_acl_t open_acl[] = {{UVZK_PERM_ALL, "world", "anyone"}};
 
@@ -31,7 +29,7 @@ static struct {
 
 static const uvzk_acl_t *provide(uvzk_client_t *asker, const char *path, size_t *count)
 {
-    assert_ptr_equal(asker, &client);
+    assert_ptr_equal(asker, client);
     assert_int_equal(*count, 0);
     if (provider.count < ASKED_MAX) {
         (void)snprintf(provider.paths[provider.count++], sizeof(provider.paths[0]), "%s",
@@ -74,89 +72,31 @@ static void begin(void)
     uvzk_client_options_t options;
 
     memset(&provider, 0, sizeof(provider));
-    memset(&client, 0, sizeof(client));
-    closed = 0;
-    sim = sim_new(1, NULL);
-    port = sim_port_new(sim, "c");
-    uvzk_client_options_init(&options);
-    options.hosts = "simulated:1";
+    world_begin_exact(&world, UVZK__TUNE_ALL, 1);
+    process_options(&options);
     options.ns = "app";
     options.acl_cb = provide;
-    assert_int_equal(uvzk__client_create(&client, port, &options, UVZK__TUNE_ALL), 0);
-    assert_int_equal(uvzk_client_start(&client), 0);
-    sim_run_for(sim, 1000);
+    process_begin(&process, &world, "a", &options);
+    assert_true(process_await_connected(&process, 1000));
     assert_int_equal(provider.count, 0);
-}
-
-static void on_closed(uvzk_client_t *unused)
-{
-    (void)unused;
-    closed++;
 }
 
 static void end(void)
 {
-    uvzk_client_stats_t stats;
-
-    sim_run_for(sim, CALM_MS);
-    uvzk_client_stats(&client, &stats);
-    assert_int_equal(stats.contenders, 0);
-    assert_int_equal(sim_ephemeral_count(sim, sim_session_id(port)), 0);
-    assert_int_equal(uvzk_client_close(&client, on_closed), 0);
-    sim_run_for(sim, CALM_MS);
-    assert_int_equal(closed, 1);
-    sim_free(sim);
+    world_run_for(&world, CALM_MS);
+    assert_int_equal(sim_ephemeral_count(world.sim, sim_session_id(process.port)), 0);
+    world_end(&world);
 }
 
-/* -------------------------------------------------------------------------- a hold */
-
-static struct hold {
-    uvzk_hold_t request;
-    int status, lost, released;
-} one, other;
-
-static void on_acquired(uvzk_hold_t *request, int status)
+static void take_for(struct hold *hold, uvzk_lock_t *lock, void *owner)
 {
-    ((struct hold *)request->data)->status = status;
+    hold_begin_on_for(hold, &process, lock, owner);
+    hold_await(hold, CALM_MS);
 }
 
-static void on_lost(uvzk_hold_t *request, int reason)
+static void take(uvzk_lock_t *lock, uint32_t leases)
 {
-    (void)reason;
-    ((struct hold *)request->data)->lost++;
-}
-
-static void on_released(uvzk_hold_t *request, int status)
-{
-    assert_int_equal(status, 0);
-    ((struct hold *)request->data)->released++;
-}
-
-static int acquire(struct hold *hold, uvzk_lock_t *lock, void *owner, uint32_t leases)
-{
-    uvzk_acquire_options_t options;
-
-    memset(hold, 0, sizeof(*hold));
-    hold->request.data = hold;
-    hold->status = UNTOLD;
-    uvzk_acquire_options_init(&options);
-    options.owner = owner;
-    options.leases = leases;
-    assert_int_equal(
-        uvzk_lock_acquire(lock, &hold->request, &options, on_acquired, on_lost), 0);
-    for (int ms = 0; ms < 60000 && hold->status == UNTOLD; ms++) {
-        sim_run_for(sim, 1);
-    }
-    return hold->status;
-}
-
-static void release(struct hold *hold)
-{
-    assert_int_equal(uvzk_hold_release(&hold->request, on_released), 0);
-    for (int ms = 0; ms < 60000 && hold->released == 0; ms++) {
-        sim_run_for(sim, 1);
-    }
-    assert_int_equal(hold->released, 1);
+    hold_take_on(&one, &process, lock, leases);
 }
 
 /* ------------------------------------------------------------------- what it is asked */
@@ -167,13 +107,13 @@ static void test_acls_creating_parents(void **state)
     (void)state;
 
     begin();
-    assert_int_equal(uvzk_mutex_init(&client, &mutex, "/base/path"), 0);
-    assert_int_equal(acquire(&one, &mutex, NULL, 0), 0);
+    assert_int_equal(uvzk_mutex_init(client, &mutex, "/base/path"), 0);
+    take(&mutex, 0);
     assert_true(was_asked("/app"));
     assert_true(was_asked("/app/base"));
     assert_true(was_asked("/app/base/path"));
     assert_true(was_asked("/app/base/path/" NODE "lock-"));
-    release(&one);
+    hold_give_back(&one);
     end();
 }
 
@@ -189,30 +129,30 @@ static void test_it_is_asked_for_every_contender(void **state)
     (void)state;
 
     begin();
-    assert_int_equal(uvzk_rwlock_init(&client, &rwlock, "/rw"), 0);
-    assert_int_equal(acquire(&one, &rwlock.write, &owner, 0), 0);
-    assert_int_equal(acquire(&other, &rwlock.read, &owner, 0), 0);
+    assert_int_equal(uvzk_rwlock_init(client, &rwlock, "/rw"), 0);
+    take_for(&one, &rwlock.write, &owner);
+    take_for(&other, &rwlock.read, &owner);
     assert_true(was_asked("/app/rw/" NODE "__WRIT__"));
     assert_true(was_asked("/app/rw/" NODE "__READ__"));
-    release(&one);
-    release(&other);
+    hold_give_back(&one);
+    hold_give_back(&other);
 
-    assert_int_equal(uvzk_semaphore_init(&client, &semaphore, "/s", 2, NULL), 0);
-    assert_int_equal(acquire(&one, &semaphore, NULL, 2), 0);
+    assert_int_equal(uvzk_semaphore_init(client, &semaphore, "/s", 2, NULL), 0);
+    take(&semaphore, 2);
     assert_true(was_asked("/app/s"));
     assert_true(was_asked("/app/s/locks"));
     assert_true(was_asked("/app/s/leases"));
     assert_true(was_asked("/app/s/locks/" NODE "lock-"));
     assert_true(was_asked("/app/s/leases/" NODE "lease-"));
-    release(&one);
+    hold_give_back(&one);
 
-    assert_int_equal(uvzk_mutex_init(&client, &left, "/left"), 0);
-    assert_int_equal(uvzk_mutex_init(&client, &right, "/right"), 0);
-    assert_int_equal(uvzk_multilock_init(&client, &both, members, 2, 0, NULL), 0);
-    assert_int_equal(acquire(&one, &both, NULL, 0), 0);
+    assert_int_equal(uvzk_mutex_init(client, &left, "/left"), 0);
+    assert_int_equal(uvzk_mutex_init(client, &right, "/right"), 0);
+    assert_int_equal(uvzk_multilock_init(client, &both, members, 2, 0, NULL), 0);
+    take(&both, 0);
     assert_true(was_asked("/app/left/" NODE "lock-"));
     assert_true(was_asked("/app/right/" NODE "lock-"));
-    release(&one);
+    hold_give_back(&one);
     for (size_t i = 0; i < provider.count; i++) {
         size_t length = strlen(provider.paths[i]);
         assert_false(length > 10 &&
@@ -235,10 +175,9 @@ static void test_it_is_asked_for_a_shared_value(void **state)
     (void)state;
 
     begin();
-    value_status = UNTOLD;
-    assert_int_equal(uvzk_shared_value_init(&client, &value, "/v/x", "1", 1, on_value),
-                     0);
-    sim_run_for(sim, 1000);
+    value_status = HOLD_UNTOLD;
+    assert_int_equal(uvzk_shared_value_init(client, &value, "/v/x", "1", 1, on_value), 0);
+    world_run_for(&world, 1000);
     assert_int_equal(value_status, 0);
     assert_true(was_asked("/app/v"));
     assert_true(was_asked("/app/v/x"));
@@ -265,10 +204,10 @@ static void write_guarded(const char *path)
                                    {UVZK_WRITE_CREATE, -1, path, NULL, 0}};
 
     memset(&writing, 0, sizeof(writing));
-    writing.status = UNTOLD;
+    writing.status = HOLD_UNTOLD;
     assert_int_equal(uvzk_hold_write(&one.request, &writing.request, ops, 2, on_written),
                      0);
-    sim_run_for(sim, 1000);
+    world_run_for(&world, 1000);
 }
 
 static void test_it_is_asked_for_what_is_written(void **state)
@@ -277,8 +216,8 @@ static void test_it_is_asked_for_what_is_written(void **state)
     (void)state;
 
     begin();
-    assert_int_equal(uvzk_mutex_init(&client, &mutex, "/m"), 0);
-    assert_int_equal(acquire(&one, &mutex, NULL, 0), 0);
+    assert_int_equal(uvzk_mutex_init(client, &mutex, "/m"), 0);
+    take(&mutex, 0);
     write_guarded("/w");
     assert_int_equal(writing.status, 0);
     assert_true(was_asked("/app/w"));
@@ -287,9 +226,9 @@ static void test_it_is_asked_for_what_is_written(void **state)
     write_guarded("/bad");
     assert_int_equal(writing.status, UVZK_EINVALIDACL);
     assert_int_equal(writing.failed, 1);
-    assert_false(sim_exists(sim, "/app/bad"));
+    assert_false(sim_exists(world.sim, "/app/bad"));
     assert_int_equal(one.lost, 0);
-    release(&one);
+    hold_give_back(&one);
     end();
 }
 
@@ -315,12 +254,13 @@ static const struct {
 static void refuse(uvzk_lock_t *lock, const char *at)
 {
     provider.bad_at = at;
-    assert_int_equal(acquire(&one, lock, NULL, 0), UVZK_EINVALIDACL);
-    sim_run_for(sim, CALM_MS);
-    assert_false(sim_exists(sim, at));
+    hold_begin_on(&one, &process, lock, 0, UVZK_WAIT_FOREVER);
+    hold_await_status(&one, CALM_MS, UVZK_EINVALIDACL);
+    world_run_for(&world, CALM_MS);
+    assert_false(sim_exists(world.sim, at));
     provider.bad_at = NULL;
-    assert_int_equal(acquire(&one, lock, NULL, 0), 0);
-    release(&one);
+    take(lock, 0);
+    hold_give_back(&one);
 }
 
 static void test_nonsense_is_an_invalid_acl(void **state)
@@ -339,12 +279,12 @@ static void test_nonsense_is_an_invalid_acl(void **state)
         rwlock = (uvzk_rwlock_t){.read = {0}};
         provider.bad = nonsense[i].entries;
         provider.bad_count = nonsense[i].count;
-        assert_int_equal(uvzk_mutex_init(&client, &mutex, "/a/m"), 0);
-        assert_int_equal(uvzk_mutex_init(&client, &left, "/l"), 0);
-        assert_int_equal(uvzk_mutex_init(&client, &right, "/r"), 0);
-        assert_int_equal(uvzk_rwlock_init(&client, &rwlock, "/rw"), 0);
-        assert_int_equal(uvzk_semaphore_init(&client, &semaphore, "/s", 2, NULL), 0);
-        assert_int_equal(uvzk_multilock_init(&client, &both, members, 2, 0, NULL), 0);
+        assert_int_equal(uvzk_mutex_init(client, &mutex, "/a/m"), 0);
+        assert_int_equal(uvzk_mutex_init(client, &left, "/l"), 0);
+        assert_int_equal(uvzk_mutex_init(client, &right, "/r"), 0);
+        assert_int_equal(uvzk_rwlock_init(client, &rwlock, "/rw"), 0);
+        assert_int_equal(uvzk_semaphore_init(client, &semaphore, "/s", 2, NULL), 0);
+        assert_int_equal(uvzk_multilock_init(client, &both, members, 2, 0, NULL), 0);
         refuse(&mutex, "/app");
         refuse(&mutex, "/app/a/m/_c_");
         refuse(&rwlock.read, "/app/rw/_c_");
@@ -364,12 +304,11 @@ static void test_nonsense_of_a_shared_value(void **state)
     (void)state;
 
     begin();
-    value_status = UNTOLD;
+    value_status = HOLD_UNTOLD;
     provider.bad_at = "/app/v/x";
     provider.bad = open_acl;
-    assert_int_equal(uvzk_shared_value_init(&client, &value, "/v/x", "1", 1, on_value),
-                     0);
-    sim_run_for(sim, 5000);
+    assert_int_equal(uvzk_shared_value_init(client, &value, "/v/x", "1", 1, on_value), 0);
+    world_run_for(&world, 5000);
     assert_int_equal(value_status, UVZK_EINVALIDACL);
     assert_int_equal(uvzk_shared_value_close(&value, NULL), 0);
     end();
@@ -383,14 +322,15 @@ static void test_nonsense_of_a_downgrade(void **state)
     (void)state;
 
     begin();
-    assert_int_equal(uvzk_rwlock_init(&client, &rwlock, "/rw"), 0);
-    assert_int_equal(acquire(&one, &rwlock.write, &owner, 0), 0);
+    assert_int_equal(uvzk_rwlock_init(client, &rwlock, "/rw"), 0);
+    take_for(&one, &rwlock.write, &owner);
     provider.bad_at = "/app/rw/_c_";
     provider.bad = open_acl;
-    assert_int_equal(acquire(&other, &rwlock.read, &owner, 0), UVZK_EINVALIDACL);
+    hold_begin_on_for(&other, &process, &rwlock.read, &owner);
+    hold_await_status(&other, CALM_MS, UVZK_EINVALIDACL);
     assert_int_equal(one.lost, 0);
     assert_true(uvzk_hold_is_valid(&one.request));
-    release(&one);
+    hold_give_back(&one);
     end();
 }
 

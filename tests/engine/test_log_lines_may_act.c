@@ -3,69 +3,51 @@
  * of its reader's pulled the ground away from under them. */
 #include "cmocka_test.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "attempt.h"
-#include "client/client.h"
 #include "engine/client.h"
 #include "engine/log.h"
 #include "scarce.h"
-#include "sim.h"
+#include "world.h"
 
-#define LOCK "/locks/a"
 #define PATIENCE_MS 600000U
 
 enum verb { NOTHING, RELEASE, CANCEL, CLOSE_LOCK, CLOSE_CLIENT };
 
-static struct sim *sim;
-static struct uvzk__port *port;
-static uvzk_client_t client;
-static uvzk_mutex_t mutex;
-static struct attempt holder, waiter;
-static int closed, lines, acts;
+static struct world world;
+static struct process process;
+static struct hold holder, waiter;
+static int lines, acts;
 static enum verb verb;
 static const char *cue; /* acts when a line contains it */
 static char last[3 * 2048];
-
-#define UNTIL(condition)                                \
-    do {                                                \
-        uint64_t deadline = sim_now(sim) + PATIENCE_MS; \
-        while (!(condition)) {                          \
-            assert_true(sim_now(sim) < deadline);       \
-            assert_true(sim_step(sim));                 \
-        }                                               \
-    } while (0)
-
-static void on_closed(uvzk_client_t *closing)
-{
-    assert_ptr_equal(closing, &client);
-    closed++;
-}
 
 /* Each act is refused or done, as at any other time. */
 static void act(void)
 {
     acts++;
-    if (verb == RELEASE) {
-        (void)attempt_release(&holder);
+    if (verb == RELEASE && hold_holds(&holder) && !holder.releasing) {
+        hold_release(&holder);
+    } else if (verb == RELEASE) {
+        assert_int_equal(uvzk_hold_release(&holder.request, hold_never_told),
+                         UVZK_ENOTHELD);
     } else if (verb == CANCEL) {
         (void)uvzk_hold_cancel(&waiter.request);
     } else if (verb == CLOSE_LOCK) {
-        (void)uvzk_lock_close(&mutex, NULL);
-    } else if (verb == CLOSE_CLIENT) {
-        (void)uvzk_client_close(&client, on_closed);
+        (void)uvzk_lock_close(&process.mutex, NULL);
+    } else if (verb == CLOSE_CLIENT && !process.closing) {
+        process_close(&process);
     }
 }
 
 static void on_log(uvzk_client_t *teller, int level, const char *line)
 {
     (void)level;
-    assert_ptr_equal(teller, &client);
-    assert_int_equal(closed, 0);
+    assert_ptr_equal(teller, &process.client);
+    assert_int_equal(process.closed, 0);
     lines++;
-    snprintf(last, sizeof(last), "%s", line);
+    (void)snprintf(last, sizeof(last), "%s", line);
     if (cue != NULL && strstr(line, cue) != NULL) {
         act();
     }
@@ -74,92 +56,57 @@ static void on_log(uvzk_client_t *teller, int level, const char *line)
 static void begin(void)
 {
     uvzk_client_options_t options;
-    sim = sim_new(1, NULL);
-    memset(&client, 0, sizeof(client));
-    memset(&mutex, 0, sizeof(mutex));
-    memset(&holder, 0, sizeof(holder));
-    memset(&waiter, 0, sizeof(waiter));
-    closed = lines = acts = 0;
-    verb = NOTHING;
+
+    lines = acts = 0;
     cue = NULL;
-    port = sim_port_new(sim, "here");
-    uvzk_client_options_init(&options);
-    options.hosts = "simulated:1";
-    options.session_timeout_ms = 10000;
+    world_begin_exact(&world, UVZK__TUNE_ALL, 1);
+    process_options(&options);
     options.log_cb = on_log;
-    assert_int_equal(uvzk__client_create(&client, port, &options, UVZK__TUNE_ALL), 0);
-    assert_int_equal(uvzk_client_start(&client), 0);
-    UNTIL(uvzk_client_state(&client) == UVZK_STATE_CONNECTED);
+    process_begin(&process, &world, "a", &options);
+    assert_true(process_await_connected(&process, PATIENCE_MS));
 }
 
-static void begin_with_both(void)
+static void expect_lines(int count, const char *text)
 {
-    begin();
-    assert_int_equal(uvzk_mutex_init(&client, &mutex, LOCK), 0);
-    assert_int_equal(attempt_start(&holder, &mutex, NULL), 0);
-    UNTIL(attempt_holds(&holder));
-    assert_int_equal(attempt_start(&waiter, &mutex, NULL), 0);
-    UNTIL(waiter.queued == 1);
-}
-
-static void end(void)
-{
-    if (uvzk_client_state(&client) != UVZK_STATE_CLOSED) {
-        assert_int_equal(uvzk_client_close(&client, on_closed), 0);
-    }
-    UNTIL(closed == 1);
-    assert_null(client.impl);
-    sim_free(sim); /* aborts if anything is left */
-}
-
-static bool is_over(const struct attempt *attempt)
-{
-    return attempt->acquired == 0 || attempt_is_over(attempt);
+    assert_true(world_await_count(&world, &lines, count, PATIENCE_MS));
+    assert_int_equal(lines, count);
+    assert_string_equal(last, text);
 }
 
 /* ------------------------------------------------------ acting inside a line */
 
-/* The children of the lock are the holder's znode and the waiter's. */
-static void somebody_deletes(size_t child)
-{
-    const char *names[2];
-    char path[256];
-    assert_int_equal(sim_children(sim, LOCK, names, 2), 2);
-    snprintf(path, sizeof(path), LOCK "/%s", names[child]);
-    assert_int_equal(sim_delete_by_hand(sim, path), 0);
-}
-
 static void with_each_verb(void (*happens)(void), const char *line)
 {
     for (verb = NOTHING; verb <= CLOSE_CLIENT; verb++) {
-        enum verb wanted = verb;
-        begin_with_both();
-        verb = wanted;
+        begin();
+        world.meddled = true;
+        hold_take(&holder, &process);
+        hold_begin(&waiter, &process, UVZK_WAIT_FOREVER);
+        assert_true(world_await(&world, &waiter.queued, PATIENCE_MS));
         cue = line;
         happens();
-        UNTIL(acts > 0);
+        assert_true(world_await(&world, &acts, PATIENCE_MS));
         cue = NULL;
-        sim_run_for(sim, 60000);
-        end();
-        assert_true(is_over(&holder) && is_over(&waiter));
-        verb = wanted;
+        world_run_for(&world, 60000);
+        world_end(&world);
+        assert_true(hold_over(&holder) && hold_over(&waiter));
     }
 }
 
 static void the_holders_is_deleted(void)
 {
-    somebody_deletes(0);
+    world_delete_child(&world, WORLD_PATH, 0);
 }
 
 static void the_waiters_is_deleted(void)
 {
-    somebody_deletes(1);
-    assert_int_equal(attempt_release(&holder), 0);
+    world_delete_child(&world, WORLD_PATH, 1);
+    hold_release(&holder);
 }
 
 static void the_connection_is_lost(void)
 {
-    sim_disconnect(port, SIM_RESET, 100);
+    sim_disconnect(process.port, SIM_RESET, 100);
 }
 
 static void test_acts_upon_a_deleted_hold(void **state)
@@ -186,12 +133,11 @@ static void test_lines_are_told_later_in_order(void **state)
 {
     (void)state;
     begin();
-    uvzk__log(client.impl, UVZK_LOG_WARN, "first");
-    uvzk__log(client.impl, UVZK_LOG_WARN, "sec\nond");
+    uvzk__log(process.client.impl, UVZK_LOG_WARN, "first");
+    uvzk__log(process.client.impl, UVZK_LOG_WARN, "sec\nond");
     assert_int_equal(lines, 0);
-    UNTIL(lines == 2);
-    assert_string_equal(last, "sec\\x0aond");
-    end();
+    expect_lines(2, "sec\\x0aond");
+    world_end(&world);
 }
 
 static void test_so_many_lines_wait(void **state)
@@ -199,14 +145,12 @@ static void test_so_many_lines_wait(void **state)
     (void)state;
     begin();
     for (unsigned i = 0; i < UVZK__LOG_LINES + 44; i++) {
-        uvzk__log(client.impl, UVZK_LOG_WARN, "line %u", i);
+        uvzk__log(process.client.impl, UVZK_LOG_WARN, "line %u", i);
     }
-    UNTIL(lines == (int)UVZK__LOG_LINES + 1);
-    assert_string_equal(last, "lines of this log that were dropped: 44");
-    uvzk__log(client.impl, UVZK_LOG_WARN, "another");
-    UNTIL(lines == (int)UVZK__LOG_LINES + 2);
-    assert_string_equal(last, "another");
-    end();
+    expect_lines((int)UVZK__LOG_LINES + 1, "lines of this log that were dropped: 44");
+    uvzk__log(process.client.impl, UVZK_LOG_WARN, "another");
+    expect_lines((int)UVZK__LOG_LINES + 2, "another");
+    world_end(&world);
 }
 
 static void test_so_many_bytes_wait(void **state)
@@ -217,11 +161,11 @@ static void test_so_many_bytes_wait(void **state)
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     for (unsigned i = 0; i < UVZK__LOG_BYTES / 1024 + 3; i++) {
-        uvzk__log(client.impl, UVZK_LOG_WARN, "%s", text);
+        uvzk__log(process.client.impl, UVZK_LOG_WARN, "%s", text);
     }
-    UNTIL(lines == (int)UVZK__LOG_BYTES / 1024 + 1);
-    assert_string_equal(last, "lines of this log that were dropped: 3");
-    end();
+    expect_lines((int)UVZK__LOG_BYTES / 1024 + 1,
+                 "lines of this log that were dropped: 3");
+    world_end(&world);
 }
 
 static void test_a_line_without_memory_is_dropped(void **state)
@@ -229,24 +173,26 @@ static void test_a_line_without_memory_is_dropped(void **state)
     (void)state;
     begin();
     scarce_arm(1, 1);
-    uvzk__log(client.impl, UVZK_LOG_WARN, "first");
+    uvzk__log(process.client.impl, UVZK_LOG_WARN, "first");
     scarce_arm(0, 0);
-    UNTIL(lines == 1);
-    assert_string_equal(last, "lines of this log that were dropped: 1");
-    end();
+    expect_lines(1, "lines of this log that were dropped: 1");
+    world_end(&world);
 }
 
 /* on_log fails at a line after the close. */
 static void test_no_line_after_the_close(void **state)
 {
+    const struct uvzk__client *client;
     (void)state;
     begin();
-    assert_int_equal(uvzk_client_close(&client, on_closed), 0);
-    UNTIL(((struct uvzk__client *)client.impl)->port_closing);
-    uvzk__log(client.impl, UVZK_LOG_WARN, "late");
-    UNTIL(closed == 1);
+    client = process.client.impl;
+    process_close(&process);
+    while (!client->port_closing) {
+        world_steps(&world, 1);
+    }
+    uvzk__log(process.client.impl, UVZK_LOG_WARN, "late");
+    world_end(&world);
     assert_int_equal(lines, 1);
-    end();
 }
 
 int main(void)

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/client.h"
 #include "pace.h"
+#include "world.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -20,68 +20,35 @@
 
 enum recipe { MUTEX, READ, WRITE, SEMAPHORE, SEMAPHORE_MUTEX, MULTI_LOCK, RECIPES };
 
-/* Where a foreigner stands in the way. */
-static const char *const obstacles[RECIPES] = {
-    "/l/_c_0123456789abcdef0123456789abcdef-lock-",
-    "/l/_c_0123456789abcdef0123456789abcdef-__WRIT__",
-    "/l/_c_0123456789abcdef0123456789abcdef-__READ__",
-    "/l/leases/_c_0123456789abcdef0123456789abcdef-lease-",
-    "/l/leases/_c_0123456789abcdef0123456789abcdef-lease-",
-    "/l/_c_0123456789abcdef0123456789abcdef-lock-",
+/* And where a foreigner stands in the way. */
+static const struct {
+    const char *name, *directory, *obstacle;
+} recipes[RECIPES] = {
+    [MUTEX] = {"mutex", WORLD_PATH, "lock-"},
+    [READ] = {"read", "/l", "__WRIT__"},
+    [WRITE] = {"write", "/l", "__READ__"},
+    [SEMAPHORE] = {"semaphore", "/l/leases", "lease-"},
+    [SEMAPHORE_MUTEX] = {"semaphore mutex", "/l/leases", "lease-"},
+    [MULTI_LOCK] = {"multi lock", WORLD_PATH, "lock-"},
 };
-static const char *const recipe_names[RECIPES] = {
-    "mutex", "read", "write", "semaphore", "semaphore mutex", "multi lock"};
 static const int codes[] = {UVZK_ENOAUTH,    UVZK_ETHROTTLED, UVZK_EREJECTED,
                             UVZK_EZOOKEEPER, UVZK_ENONODE,    UVZK_EUNIMPLEMENTED};
 
-struct scene {
-    struct sim *sim;
-    struct uvzk__port *port;
-    struct pace pace;
-    uvzk_client_t client;
-    uvzk_mutex_t mutexes[2];
-    uvzk_rwlock_t rwlock;
-    uvzk_semaphore_t semaphore;
-    uvzk_multilock_t multi;
-    uvzk_hold_t requests[CLAIMS];
-    bool told[CLAIMS], held[CLAIMS];
-    bool closed;
-    uint64_t most; /* requests in a second */
-};
+static struct world world;
+static struct process process;
+static uvzk_mutex_t second;
+static uvzk_multilock_t both;
+static uvzk_lock_t *lock; /* of the recipe that is played */
+static struct hold holds[CLAIMS];
+static struct pace pace;
+static uint64_t most; /* requests in a second */
+static int storms;
 
-static void on_acquired(uvzk_hold_t *hold, int status)
+static void each_ms(struct world *of)
 {
-    struct scene *scene = hold->data;
-
-    scene->told[hold - scene->requests] = true;
-    scene->held[hold - scene->requests] = status == 0;
-}
-
-static void on_lost(uvzk_hold_t *hold, int reason)
-{
-    struct scene *scene = hold->data;
-
-    (void)reason;
-    scene->held[hold - scene->requests] = false;
-}
-
-static void on_released(uvzk_hold_t *hold, int status)
-{
-    on_lost(hold, status);
-}
-
-static void on_closed(uvzk_client_t *client)
-{
-    ((struct scene *)client->data)->closed = true;
-}
-
-static void run(struct scene *scene, uint64_t ms)
-{
-    for (uint64_t i = 0; i < ms; i++) {
-        sim_run_for(scene->sim, 1);
-        uint64_t sent = pace_look(&scene->pace);
-        scene->most = sent > scene->most ? sent : scene->most;
-    }
+    (void)of;
+    uint64_t sent = process.port == NULL ? 0 : pace_look(&pace);
+    most = sent > most ? sent : most;
 }
 
 /* Servers say which operation of a multi they refuse: its first one here, which the
@@ -124,154 +91,109 @@ static void submit(struct uvzk__port *port, struct uvzk__rpc *rpc)
     submit_to_sim(port, rpc);
 }
 
-/* --------------------------------------------------------------------- the scene */
+/* ------------------------------------------------------------- beginning and end */
 
-static uvzk_lock_t *lock_of(struct scene *scene, enum recipe recipe)
+static uvzk_lock_t *make_lock(enum recipe recipe)
 {
-    uvzk_lock_t *const members[] = {&scene->mutexes[0], &scene->mutexes[1]};
+    uvzk_client_t *client = &process.client;
+    uvzk_lock_t *const members[] = {&process.mutex, &second};
 
     switch (recipe) {
     case MUTEX:
-        return &scene->mutexes[0];
+        return &process.mutex;
     case READ:
-        return &scene->rwlock.read;
     case WRITE:
-        return &scene->rwlock.write;
-    case MULTI_LOCK:
-        assert_int_equal(
-            uvzk_multilock_init(&scene->client, &scene->multi, members, 2, 0, NULL), 0);
-        return &scene->multi;
+        process_make_rwlock(&process, "/l");
+        return recipe == READ ? &process.rwlock.read : &process.rwlock.write;
+    case SEMAPHORE:
+        process_make_semaphore(&process, "/l", 2);
+        return &process.semaphore;
+    case SEMAPHORE_MUTEX:
+        assert_int_equal(uvzk_semaphore_mutex_init(client, &process.semaphore, "/l"), 0);
+        return &process.semaphore;
     default:
-        return &scene->semaphore;
+        assert_int_equal(uvzk_mutex_init(client, &second, "/m"), 0);
+        assert_int_equal(uvzk_multilock_init(client, &both, members, 2, 0, NULL), 0);
+        return &both;
     }
 }
 
-static void make_locks(struct scene *scene, enum recipe recipe)
+static void begin(unsigned tuning, enum recipe recipe)
 {
-    if (recipe == SEMAPHORE) {
-        assert_int_equal(
-            uvzk_semaphore_init(&scene->client, &scene->semaphore, "/l", 2, NULL), 0);
-    } else if (recipe == SEMAPHORE_MUTEX) {
-        assert_int_equal(
-            uvzk_semaphore_mutex_init(&scene->client, &scene->semaphore, "/l"), 0);
-    } else if (recipe == READ || recipe == WRITE) {
-        assert_int_equal(uvzk_rwlock_init(&scene->client, &scene->rwlock, "/l"), 0);
-    } else {
-        assert_int_equal(uvzk_mutex_init(&scene->client, &scene->mutexes[0], "/l"), 0);
-        assert_int_equal(uvzk_mutex_init(&scene->client, &scene->mutexes[1], "/m"), 0);
-    }
+    memset(&second, 0, sizeof(second));
+    memset(&both, 0, sizeof(both));
+    memset(holds, 0, sizeof(holds));
+    most = 0;
+    world_begin_exact(&world, tuning, 1);
+    world.each_ms = each_ms;
+    process_make(&process, &world, "a", NULL);
+    submit_to_sim = process.port->submit;
+    process.port->submit = submit;
+    lock = make_lock(recipe);
+    pace_begin(&pace, world.sim, process.port);
+    process_start(&process);
+    world_run_for(&world, 100);
 }
 
-static void begin(struct scene *scene, unsigned tuning, enum recipe recipe)
+static void ask(int number)
 {
-    struct sim_options settings;
-    uvzk_client_options_t options;
-
-    memset(scene, 0, sizeof(*scene));
-    sim_options_init(&settings);
-    settings.latency_min_ms = settings.latency_max_ms = 1;
-    settings.alarm_late_max_ms = 0;
-    scene->sim = sim_new(1, &settings);
-    scene->port = sim_port_new(scene->sim, "c");
-    submit_to_sim = scene->port->submit;
-    scene->port->submit = submit;
-    scene->client.data = scene;
-    uvzk_client_options_init(&options);
-    options.hosts = "simulated:1";
-    assert_int_equal(uvzk__client_create(&scene->client, scene->port, &options, tuning),
-                     0);
-    make_locks(scene, recipe);
-    pace_begin(&scene->pace, scene->sim, scene->port);
-    assert_int_equal(uvzk_client_start(&scene->client), 0);
-    run(scene, 100);
+    hold_begin_on(&holds[number], &process, lock, 0, UVZK_WAIT_FOREVER);
 }
 
-static void ask(struct scene *scene, int number, uvzk_lock_t *lock)
-{
-    uvzk_acquire_options_t options;
-
-    uvzk_acquire_options_init(&options);
-    memset(&scene->requests[number], 0, sizeof(scene->requests[number]));
-    scene->requests[number].data = scene;
-    assert_int_equal(
-        uvzk_lock_acquire(lock, &scene->requests[number], &options, on_acquired, on_lost),
-        0);
-}
-
-static void let_go(struct scene *scene, int number)
-{
-    if (scene->held[number]) {
-        assert_int_equal(uvzk_hold_release(&scene->requests[number], on_released), 0);
-    } else if (!scene->told[number]) {
-        (void)uvzk_hold_cancel(&scene->requests[number]);
-    }
-}
-
-static void end(struct scene *scene)
+static void end(void)
 {
     for (int i = 0; i < CLAIMS; i++) {
-        let_go(scene, i);
+        hold_let_go(&holds[i]);
     }
-    run(scene, CALM_MS);
-    assert_int_equal(uvzk_client_close(&scene->client, on_closed), 0);
-    sim_run_for(scene->sim, CALM_MS);
-    assert_true(scene->closed);
-    sim_free(scene->sim);
+    world_run_for(&world, CALM_MS);
+    world_end(&world);
 }
 
 /* --------------------------------------------------------------------- the stories */
 
 /* The first one has held and makes the directories. */
-static void play(struct scene *scene, enum recipe recipe, enum uvzk__rpc_kind kind,
-                 int code)
+static void play(enum recipe recipe, enum uvzk__rpc_kind kind, int code)
 {
-    uvzk_lock_t *lock = lock_of(scene, recipe);
-
-    ask(scene, 0, lock);
-    run(scene, 500);
-    let_go(scene, 0);
-    run(scene, 500);
-    char obstacle[128]; /* the simulator's own goes with the znode */
-    const char *made =
-        sim_create_by_hand(scene->sim, obstacles[recipe], UVZK__EPHEMERAL_SEQUENTIAL);
-    assert_non_null(made);
-    (void)snprintf(obstacle, sizeof(obstacle), "%s", made);
-    ask(scene, 1, lock);
-    run(scene, 500);
-    sim_refuse(scene->sim, kind, code, UINT32_MAX);
-    ask(scene, 2, lock);
-    run(scene, 3000);
-    assert_int_equal(sim_delete_by_hand(scene->sim, obstacle), 0);
-    run(scene, 3000);
-    sim_refuse(scene->sim, kind, 0, 0);
+    ask(0);
+    world_run_for(&world, 500);
+    hold_let_go(&holds[0]);
+    world_run_for(&world, 500);
+    struct world_path obstacle =
+        world_foreigner(&world, recipes[recipe].directory, recipes[recipe].obstacle);
+    assert_string_not_equal(obstacle.text, "");
+    ask(1);
+    world_run_for(&world, 500);
+    sim_refuse(world.sim, kind, code, UINT32_MAX);
+    ask(2);
+    world_run_for(&world, 3000);
+    world_delete(&world, &obstacle);
+    world_run_for(&world, 3000);
+    sim_refuse(world.sim, kind, 0, 0);
 }
 
-static int storms;
-
-static void judge(const struct scene *scene, enum recipe recipe, const char *trouble)
+static void judge(enum recipe recipe, const char *trouble)
 {
-    if (scene->most > REQUESTS_A_SECOND) {
-        print_error("%s, %s: %d requests in a second\n", recipe_names[recipe], trouble,
-                    (int)scene->most);
+    if (most > REQUESTS_A_SECOND) {
+        print_error("%s, %s: %d requests in a second\n", recipes[recipe].name, trouble,
+                    (int)most);
         storms++;
     }
 }
 
 static void check_refusals(unsigned tuning, enum recipe recipe, enum uvzk__rpc_kind kind)
 {
-    static struct scene scene;
     char trouble[64];
 
     for (size_t i = 0; i < LENGTH(codes); i++) {
         if (kind == UVZK__RPC_MULTI && codes[i] == UVZK_ENONODE) {
             continue; /* no server says so of a directory that stands */
         }
-        begin(&scene, tuning, recipe);
-        play(&scene, recipe, kind, codes[i]);
+        begin(tuning, recipe);
+        play(recipe, kind, codes[i]);
         (void)snprintf(trouble, sizeof(trouble), "requests of kind %d refused with %s",
                        (int)kind, uvzk_err_name(codes[i]));
-        judge(&scene, recipe, trouble);
-        end(&scene);
+        judge(recipe, trouble);
+        end();
     }
 }
 
@@ -279,24 +201,21 @@ static void check_refusals(unsigned tuning, enum recipe recipe, enum uvzk__rpc_k
  * told, and is back. */
 static void check_outages(unsigned tuning, enum recipe recipe, uint64_t ms)
 {
-    static struct scene scene;
-
     for (uint64_t steps = 0; steps < STEPS && storms == 0; steps++) {
-        begin(&scene, tuning, recipe);
-        ask(&scene, 0, lock_of(&scene, recipe));
-        for (uint64_t i = 0; i < steps; i++) {
-            (void)sim_step(scene.sim);
-        }
-        sim_disconnect(scene.port, SIM_RESET, ms);
-        run(&scene, ms + 5000);
-        scene.told[1] = scene.told[2] = true;
-        judge(&scene, recipe, "reconnected");
-        end(&scene);
+        begin(tuning, recipe);
+        ask(0);
+        world_steps(&world, steps);
+        sim_disconnect(process.port, SIM_RESET, ms);
+        world_run_for(&world, ms + 5000);
+        judge(recipe, "reconnected");
+        end();
     }
 }
 
-static void check_all_refusals(unsigned tuning)
+static void refusals(void **state)
 {
+    unsigned tuning = *(const unsigned *)*state;
+
     for (enum recipe recipe = 0; recipe < RECIPES; recipe++) {
         for (enum uvzk__rpc_kind kind = 0; kind <= UVZK__RPC_MULTI; kind++) {
             check_refusals(tuning, recipe, kind);
@@ -306,8 +225,10 @@ static void check_all_refusals(unsigned tuning)
 }
 
 /* Briefly; and for so long that a new proof must be awaited. */
-static void check_all_outages(unsigned tuning)
+static void outages(void **state)
 {
+    unsigned tuning = *(const unsigned *)*state;
+
     for (enum recipe recipe = 0; recipe < RECIPES; recipe++) {
         check_outages(tuning, recipe, 100);
         check_outages(tuning, recipe, 9300);
@@ -322,37 +243,13 @@ static int begin_to_count(void **state)
     return 0;
 }
 
-static void test_refusals_plain(void **state)
-{
-    (void)state;
-    check_all_refusals(0);
-}
-
-static void test_refusals(void **state)
-{
-    (void)state;
-    check_all_refusals(UVZK__TUNE_ALL);
-}
-
-static void test_outages_plain(void **state)
-{
-    (void)state;
-    check_all_outages(0);
-}
-
-static void test_outages(void **state)
-{
-    (void)state;
-    check_all_outages(UVZK__TUNE_ALL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_refusals_plain, begin_to_count),
-        cmocka_unit_test_setup(test_refusals, begin_to_count),
-        cmocka_unit_test_setup(test_outages_plain, begin_to_count),
-        cmocka_unit_test_setup(test_outages, begin_to_count),
+        {"test_refusals_plain", refusals, begin_to_count, NULL, &world_plain},
+        {"test_refusals", refusals, begin_to_count, NULL, &world_tuned},
+        {"test_outages_plain", outages, begin_to_count, NULL, &world_plain},
+        {"test_outages", outages, begin_to_count, NULL, &world_tuned},
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
