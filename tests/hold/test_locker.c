@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "stage.h"
+#include "world.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -16,46 +16,39 @@ struct worker {
     bool at_once; /* it is done as soon as it is locked */
 };
 
-static struct stage stage;
-static uvzk_mutex_t mutex, second;
-static uvzk_rwlock_t rwlock;
-static uvzk_semaphore_t semaphore;
+static struct world world;
+static struct process process;
+static uvzk_mutex_t second;
 static uvzk_semaphore_mutex_t semaphore_mutex;
 static uvzk_multilock_t at_once, in_turn;
 
-static uvzk_lock_t *const locks[] = {&mutex,     &rwlock.read,     &rwlock.write,
-                                     &semaphore, &semaphore_mutex, &at_once,
+static uvzk_lock_t *const locks[] = {&process.mutex,
+                                     &process.rwlock.read,
+                                     &process.rwlock.write,
+                                     &process.semaphore,
+                                     &semaphore_mutex,
+                                     &at_once,
                                      &in_turn};
 
 static void begin(void)
 {
-    const struct stage_options options = {.tuning = UVZK__TUNE_ALL};
-    uvzk_lock_t *const mutexes[] = {&mutex, &second};
-    uvzk_lock_t *const mixed[] = {&mutex, &rwlock.write};
+    uvzk_client_t *client = &process.client;
+    uvzk_lock_t *const mutexes[] = {&process.mutex, &second};
+    uvzk_lock_t *const mixed[] = {&process.mutex, &process.rwlock.write};
 
-    memset(&mutex, 0, sizeof(mutex));
     memset(&second, 0, sizeof(second));
-    memset(&rwlock, 0, sizeof(rwlock));
-    memset(&semaphore, 0, sizeof(semaphore));
     memset(&semaphore_mutex, 0, sizeof(semaphore_mutex));
     memset(&at_once, 0, sizeof(at_once));
     memset(&in_turn, 0, sizeof(in_turn));
-    stage_open(&stage, &options);
-    uvzk_client_t *client = &stage.seats[0].client;
-    assert_int_equal(uvzk_mutex_init(client, &mutex, "/a/mutex"), 0);
+    world_begin_exact(&world, UVZK__TUNE_ALL, 1);
+    process_make(&process, &world, "a", NULL);
+    process_make_rwlock(&process, "/a/rwlock");
+    process_make_semaphore(&process, "/a/semaphore", 1);
     assert_int_equal(uvzk_mutex_init(client, &second, "/a/second"), 0);
-    assert_int_equal(uvzk_rwlock_init(client, &rwlock, "/a/rwlock"), 0);
-    assert_int_equal(uvzk_semaphore_init(client, &semaphore, "/a/semaphore", 1, NULL), 0);
     assert_int_equal(uvzk_semaphore_mutex_init(client, &semaphore_mutex, "/a/sm"), 0);
     assert_int_equal(uvzk_multilock_init(client, &at_once, mutexes, 2, 0, NULL), 0);
     assert_int_equal(uvzk_multilock_init(client, &in_turn, mixed, 2, 0, NULL), 0);
-    stage_start(&stage);
-}
-
-static void end(void)
-{
-    stage_let_go(&stage);
-    stage_end(&stage);
+    process_start(&process);
 }
 
 static void finish(struct worker *worker)
@@ -71,7 +64,7 @@ static void on_locked(uvzk_locker_t *locker)
 
     if (worker->locked++ > 0 || worker->unlocked > 0 ||
         !uvzk_hold_is_valid(&locker->hold)) {
-        stage_fail(&stage, "locked out of order");
+        world_fail(&world, "locked out of order");
     }
     if (worker->at_once) {
         finish(worker);
@@ -85,7 +78,7 @@ static void on_unlocked(uvzk_locker_t *locker, int status)
 
     if (worker->unlocked++ > 0 || locker->impl != NULL || locker->hold.impl != NULL ||
         (status == 0 && !worker->done)) {
-        stage_fail(&stage, "unlocked out of order");
+        world_fail(&world, "unlocked out of order");
     }
     worker->status = status;
 }
@@ -95,13 +88,19 @@ static int run(struct worker *worker, uvzk_lock_t *lock,
 {
     memset(worker, 0, sizeof(*worker));
     worker->locker.data = worker;
-    worker->status = STAGE_UNTOLD;
+    worker->status = HOLD_UNTOLD;
     return uvzk_lock_run(lock, &worker->locker, options, on_locked, on_unlocked);
 }
 
-static void wait_unlocked(struct worker *worker)
+static void await_locked(struct worker *worker)
 {
-    assert_true(stage_until(&stage, &worker->unlocked, 1, 60000));
+    assert_true(world_await(&world, &worker->locked, 60000));
+}
+
+static void await_unlocked(struct worker *worker, int status)
+{
+    assert_true(world_await(&world, &worker->unlocked, 60000));
+    assert_int_equal(worker->status, status);
 }
 
 /* --------------------------------------------------------------------- what it does */
@@ -116,27 +115,25 @@ static void test_locker(void **state)
         assert_int_equal(run(&worker, locks[i], NULL), 0);
         assert_int_equal(worker.locked, 0);
         assert_int_equal(uvzk_locker_done(&worker.locker), UVZK_ENOTHELD); /* not yet */
-        assert_true(stage_until(&stage, &worker.locked, 1, 60000));
+        await_locked(&worker);
         assert_true(uvzk_lock_is_held(locks[i]));
         assert_true(uvzk_hold_token(&worker.locker.hold) > 0);
         assert_int_equal(run(&next, locks[i], NULL), 0);
         next.at_once = true;
-        stage_run(&stage, 200);
-        assert_int_equal(next.locked, locks[i] == &rwlock.read);
+        world_run_for(&world, 200);
+        assert_int_equal(next.locked, locks[i] == &process.rwlock.read);
         assert_int_equal(worker.unlocked, 0);
         finish(&worker);
         assert_true(worker.done);
         assert_int_equal(worker.unlocked, 0); /* never from inside the call */
         assert_int_equal(uvzk_locker_done(&worker.locker), UVZK_ENOTHELD); /* before */
-        wait_unlocked(&worker);
-        wait_unlocked(&next);
-        assert_int_equal(worker.status, 0);
-        assert_int_equal(next.status, 0);
+        await_unlocked(&worker, 0);
+        await_unlocked(&next, 0);
         assert_int_equal(next.locked, 1);
         assert_false(uvzk_lock_is_held(locks[i]));
         assert_int_equal(uvzk_locker_done(&worker.locker), UVZK_ENOTHELD);
     }
-    end();
+    world_wind_up(&world);
 }
 
 static void test_who_is_not_granted_never_works(void **state)
@@ -148,20 +145,17 @@ static void test_who_is_not_granted_never_works(void **state)
     begin();
     uvzk_acquire_options_init(&options);
     options.timeout_ms = 100;
-    assert_int_equal(run(&worker, &mutex, NULL), 0);
-    assert_true(stage_until(&stage, &worker.locked, 1, 60000));
-    assert_int_equal(run(&late, &mutex, &options), 0);
-    wait_unlocked(&late);
-    assert_int_equal(late.status, UV_ETIMEDOUT);
-    assert_int_equal(run(&late, &mutex, NULL), 0);
+    assert_int_equal(run(&worker, &process.mutex, NULL), 0);
+    await_locked(&worker);
+    assert_int_equal(run(&late, &process.mutex, &options), 0);
+    await_unlocked(&late, UV_ETIMEDOUT);
+    assert_int_equal(run(&late, &process.mutex, NULL), 0);
     assert_int_equal(uvzk_hold_cancel(&late.locker.hold), 0);
-    wait_unlocked(&late);
-    assert_int_equal(late.status, UV_ECANCELED);
+    await_unlocked(&late, UV_ECANCELED);
     assert_int_equal(late.locked, 0);
     finish(&worker);
-    wait_unlocked(&worker);
-    assert_int_equal(worker.status, 0);
-    end();
+    await_unlocked(&worker, 0);
+    world_wind_up(&world);
 }
 
 static void test_a_lost_hold_ends_the_work(void **state)
@@ -170,15 +164,14 @@ static void test_a_lost_hold_ends_the_work(void **state)
     (void)state;
 
     begin();
-    stage.meddled = true;
-    assert_int_equal(run(&worker, &mutex, NULL), 0);
-    assert_true(stage_until(&stage, &worker.locked, 1, 60000));
-    assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_hold_path(&worker.locker.hold)),
+    world.meddled = true;
+    assert_int_equal(run(&worker, &process.mutex, NULL), 0);
+    await_locked(&worker);
+    assert_int_equal(sim_delete_by_hand(world.sim, uvzk_hold_path(&worker.locker.hold)),
                      0);
-    wait_unlocked(&worker);
-    assert_int_equal(worker.status, UVZK_EDELETED);
+    await_unlocked(&worker, UVZK_EDELETED);
     assert_int_equal(uvzk_locker_done(&worker.locker), UVZK_ENOTHELD);
-    end();
+    world_wind_up(&world);
 }
 
 static void test_refuses_bad_input(void **state)
@@ -191,29 +184,30 @@ static void test_refuses_bad_input(void **state)
 
     begin();
     assert_int_equal(run(&worker, NULL, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_lock_run(&mutex, NULL, NULL, on_locked, on_unlocked),
+    assert_int_equal(uvzk_lock_run(&process.mutex, NULL, NULL, on_locked, on_unlocked),
                      UV_EINVAL);
-    assert_int_equal(uvzk_lock_run(&mutex, &worker.locker, NULL, NULL, on_unlocked),
-                     UV_EINVAL);
-    assert_int_equal(uvzk_lock_run(&mutex, &worker.locker, NULL, on_locked, NULL),
+    assert_int_equal(
+        uvzk_lock_run(&process.mutex, &worker.locker, NULL, NULL, on_unlocked),
+        UV_EINVAL);
+    assert_int_equal(uvzk_lock_run(&process.mutex, &worker.locker, NULL, on_locked, NULL),
                      UV_EINVAL);
     assert_int_equal(run(&worker, &closed, NULL), UVZK_ECLOSED);
     uvzk_acquire_options_init(&options);
     options.timeout_ms = -2;
-    assert_int_equal(run(&worker, &mutex, &options), UV_EINVAL);
+    assert_int_equal(run(&worker, &process.mutex, &options), UV_EINVAL);
     assert_null(worker.locker.impl);
     assert_int_equal(uvzk_locker_done(NULL), UV_EINVAL);
     assert_int_equal(uvzk_locker_done(&worker.locker), UVZK_ENOTHELD);
-    assert_int_equal(run(&worker, &mutex, NULL), 0);
-    assert_int_equal(uvzk_lock_run(&mutex, &worker.locker, NULL, on_locked, on_unlocked),
-                     UV_EBUSY);
-    assert_true(stage_until(&stage, &worker.locked, 1, 60000));
+    assert_int_equal(run(&worker, &process.mutex, NULL), 0);
+    assert_int_equal(
+        uvzk_lock_run(&process.mutex, &worker.locker, NULL, on_locked, on_unlocked),
+        UV_EBUSY);
+    await_locked(&worker);
     copy = worker.locker;
     assert_int_equal(uvzk_locker_done(&copy), UVZK_ENOTHELD); /* a copy is no locker */
     finish(&worker);
-    wait_unlocked(&worker);
-    assert_int_equal(worker.status, 0);
-    end();
+    await_unlocked(&worker, 0);
+    world_wind_up(&world);
 }
 
 /* ---------------------------------------------------------- disturbed at every step */
@@ -223,7 +217,7 @@ static struct worker workers[2];
 static void close_client(uvzk_lock_t *lock)
 {
     (void)lock;
-    seat_close(&stage.seats[0]);
+    process_close(&process);
 }
 
 static void close_lock(uvzk_lock_t *lock)
@@ -242,13 +236,13 @@ static void cancel(uvzk_lock_t *lock)
 static void cut_off(uvzk_lock_t *lock)
 {
     (void)lock;
-    sim_disconnect(stage.seats[0].port, SIM_RESET, 300);
+    sim_disconnect(process.port, SIM_RESET, 300);
 }
 
 static void expire(uvzk_lock_t *lock)
 {
     (void)lock;
-    (void)sim_expire(stage.seats[0].port);
+    (void)sim_expire(process.port);
 }
 
 static bool is_expected(int status)
@@ -277,18 +271,18 @@ static bool disturb(uvzk_lock_t *lock, void (*disturbance)(uvzk_lock_t *), int s
         workers[i].at_once = true;
     }
     for (int i = 0; i < steps && workers[1].unlocked == 0; i++) {
-        assert_true(sim_step(stage.sim));
+        world_steps(&world, 1);
     }
     bool in_time = workers[1].unlocked == 0;
     disturbance(lock);
     for (int i = 0; i < 2; i++) {
-        wait_unlocked(&workers[i]);
+        assert_true(world_await(&world, &workers[i].unlocked, 60000));
         if (!is_expected(workers[i].status)) {
-            stage_fail(&stage, "it ends with %s", uvzk_err_name(workers[i].status));
+            world_fail(&world, "it ends with %s", uvzk_err_name(workers[i].status));
         }
         assert_true(workers[i].status != 0 || workers[i].locked == 1);
     }
-    end();
+    world_wind_up(&world);
     return in_time;
 }
 

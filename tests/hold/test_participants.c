@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "stage.h"
+#include "world.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define UUID "64fc66ae-773f-4d77-9695-eba698b095f7"
 #define PATHS_MAX 16
 
 struct answer {
@@ -20,7 +19,8 @@ struct answer {
     char paths[PATHS_MAX][256];
 };
 
-static struct stage stage;
+static struct world world;
+static struct process a, b;
 static struct answer answer;
 static int lock_closed;
 
@@ -48,7 +48,7 @@ static void on_lock_closed(uvzk_lock_t *lock)
 static int ask(uvzk_lock_t *lock)
 {
     memset(&answer, 0, sizeof(answer));
-    answer.status = STAGE_UNTOLD;
+    answer.status = HOLD_UNTOLD;
     return uvzk_lock_participants(lock, &answer.request, on_told);
 }
 
@@ -56,7 +56,7 @@ static void look(uvzk_lock_t *lock)
 {
     assert_int_equal(ask(lock), 0);
     assert_int_equal(answer.told, 0);
-    assert_true(stage_until(&stage, &answer.told, 1, 60000));
+    assert_true(world_await(&world, &answer.told, 60000));
     assert_int_equal(answer.told, 1);
     assert_int_equal(uvzk_participants_holding(&answer.request), answer.holding);
 }
@@ -72,30 +72,21 @@ static void expect(uvzk_lock_t *lock, const char *const *ends, size_t count,
         size_t length = strlen(answer.paths[i]), end = strlen(ends[i]);
         assert_true(length > end);
         assert_string_equal(answer.paths[i] + length - end, ends[i]);
-        assert_true(sim_exists(stage.sim, answer.paths[i]));
+        assert_true(sim_exists(world.sim, answer.paths[i]));
     }
     assert_int_equal(answer.holding, holding);
 }
 
 static void begin(void)
 {
-    const struct stage_options options = {.tuning = UVZK__TUNE_ALL};
-
     lock_closed = 0;
-    stage_open(&stage, &options);
-    stage_start(&stage);
-    stage_run(&stage, 100);
-}
-
-static void end(void)
-{
-    stage_let_go(&stage);
-    stage_end(&stage);
+    world_begin_exact_two(&world, UVZK__TUNE_ALL, 1, &a, &b);
+    world_run_for(&world, 100);
 }
 
 static void make(const char *path)
 {
-    assert_non_null(sim_create_by_hand(stage.sim, path, UVZK__PERSISTENT));
+    assert_non_null(sim_create_by_hand(world.sim, path, UVZK__PERSISTENT));
 }
 
 /* A contender's znode, with the number in its end. */
@@ -103,7 +94,7 @@ static void put(const char *directory, const char *end)
 {
     char path[256];
 
-    (void)snprintf(path, sizeof(path), "%s/_c_" UUID "-%s", directory, end);
+    (void)snprintf(path, sizeof(path), "%s" WORLD_STRANGER "%s", directory, end);
     make(path);
 }
 
@@ -126,7 +117,7 @@ static void test_a_mutex(void **state)
     (void)state;
 
     begin();
-    assert_int_equal(uvzk_mutex_init(&stage.seats[0].client, &mutex, "/m"), 0);
+    assert_int_equal(uvzk_mutex_init(&a.client, &mutex, "/m"), 0);
     expect_nobody(&mutex); /* no directory: CURATOR-436 */
     make("/m");
     expect_nobody(&mutex);
@@ -138,67 +129,64 @@ static void test_a_mutex(void **state)
     put("/m", "lock-2147483647");
     make("/m/lock-0000000001");
     EXPECT(&mutex, 1, "lock-0000000007", "lock-0000000012", "lock-0000000100");
-    end();
+    world_wind_up(&world);
 }
 
 /* By the name, not by the path, which may have the other half's name in it. */
 static void test_a_read_write_lock(void **state)
 {
     static const char path[] = "/__WRIT__-__READ__";
-    uvzk_rwlock_t lock = {0};
     (void)state;
 
     begin();
-    assert_int_equal(uvzk_rwlock_init(&stage.seats[0].client, &lock, path), 0);
-    expect_nobody(&lock.read);
-    expect_nobody(&lock.write);
+    process_make_rwlock(&a, path);
+    expect_nobody(&a.rwlock.read);
+    expect_nobody(&a.rwlock.write);
     make(path);
     put(path, "__READ__0000000003");
-    EXPECT(&lock.read, 1, "__READ__0000000003");
-    expect_nobody(&lock.write);
+    EXPECT(&a.rwlock.read, 1, "__READ__0000000003");
+    expect_nobody(&a.rwlock.write);
     put(path, "__WRIT__0000000006");
     put(path, "__READ__0000000005");
     put(path, "__WRIT__0000000010");
     put(path, "__READ__0000000008");
     put(path, "lock-0000000001");
-    EXPECT(&lock.read, 2, "__READ__0000000003", "__READ__0000000005",
+    EXPECT(&a.rwlock.read, 2, "__READ__0000000003", "__READ__0000000005",
            "__READ__0000000008");
-    EXPECT(&lock.write, 0, "__WRIT__0000000006", "__WRIT__0000000010");
+    EXPECT(&a.rwlock.write, 0, "__WRIT__0000000006", "__WRIT__0000000010");
     put(path, "__WRIT__0000000002");
-    EXPECT(&lock.read, 0, "__READ__0000000003", "__READ__0000000005",
+    EXPECT(&a.rwlock.read, 0, "__READ__0000000003", "__READ__0000000005",
            "__READ__0000000008");
-    EXPECT(&lock.write, 1, "__WRIT__0000000002", "__WRIT__0000000006",
+    EXPECT(&a.rwlock.write, 1, "__WRIT__0000000002", "__WRIT__0000000006",
            "__WRIT__0000000010");
     put(path, "__READ__0000000002"); /* that writer's own, a downgrade */
-    EXPECT(&lock.read, 1, "__READ__0000000002", "__READ__0000000003",
+    EXPECT(&a.rwlock.read, 1, "__READ__0000000002", "__READ__0000000003",
            "__READ__0000000005", "__READ__0000000008");
-    EXPECT(&lock.write, 1, "__WRIT__0000000002", "__WRIT__0000000006",
+    EXPECT(&a.rwlock.write, 1, "__WRIT__0000000002", "__WRIT__0000000006",
            "__WRIT__0000000010");
-    end();
+    world_wind_up(&world);
 }
 
 static void test_a_semaphore(void **state)
 {
-    uvzk_semaphore_t semaphore = {0};
     (void)state;
 
     begin();
-    assert_int_equal(
-        uvzk_semaphore_init(&stage.seats[0].client, &semaphore, "/s", 3, NULL), 0);
-    expect_nobody(&semaphore);
+    process_make_semaphore(&a, "/s", 3);
+    expect_nobody(&a.semaphore);
     make("/s");
     make("/s/locks");
     put("/s/locks", "lock-0000000004");
     put("/s/locks", "lock-0000000003");
-    EXPECT(&semaphore, 0, "lock-0000000003", "lock-0000000004");
+    EXPECT(&a.semaphore, 0, "lock-0000000003", "lock-0000000004");
     make("/s/leases");
     put("/s/leases", "lease-0000000009");
     put("/s/leases", "lease-0000000008");
     put("/s/leases", "lock-0000000001"); /* foreign children, they take no lease either */
     make("/s/leases/lease-0000000001");
-    EXPECT(&semaphore, 2, "lease-0000000008", "lease-0000000009", "lock-0000000003",
+    EXPECT(&a.semaphore, 2, "lease-0000000008", "lease-0000000009", "lock-0000000003",
            "lock-0000000004");
-    end();
+    world_wind_up(&world);
 }
 
 static void test_a_multi_lock_has_none_of_its_own(void **state)
@@ -209,13 +197,13 @@ static void test_a_multi_lock_has_none_of_its_own(void **state)
     (void)state;
 
     begin();
-    uvzk_client_t *client = &stage.seats[0].client;
+    uvzk_client_t *client = &a.client;
     assert_int_equal(uvzk_mutex_init(client, &one, "/one"), 0);
     assert_int_equal(uvzk_mutex_init(client, &other, "/other"), 0);
     assert_int_equal(uvzk_multilock_init(client, &both, members, 2, 0, NULL), 0);
     assert_int_equal(ask(&both), UV_ENOTSUP);
     assert_null(answer.request.impl);
-    end();
+    world_wind_up(&world);
 }
 
 static void name_driver(uvzk_lock_driver_t *driver, const char *name, uint32_t mode)
@@ -228,8 +216,7 @@ static void name_driver(uvzk_lock_driver_t *driver, const char *name, uint32_t m
 static void open_driver_lock(uvzk_lock_t *lock, const uvzk_lock_driver_t *driver,
                              const char *path)
 {
-    assert_int_equal(uvzk_driver_lock_init(&stage.seats[0].client, lock, path, driver),
-                     0);
+    assert_int_equal(uvzk_driver_lock_init(&a.client, lock, path, driver), 0);
 }
 
 static void test_a_lock_with_a_driver(void **state)
@@ -249,7 +236,7 @@ static void test_a_lock_with_a_driver(void **state)
     put("/d", "lease-0000000001"); /* the driver sorts it nowhere */
     put("/d", "lock-0000000100");
     EXPECT(&lock, 2, "lock-0000000007", "lock-0000000012", "lock-0000000100");
-    end();
+    world_wind_up(&world);
 }
 
 /* Sorts by what follows the number, and the last one gets the lock. */
@@ -286,33 +273,13 @@ static void test_a_driver_that_turns_all_around(void **state)
     put("/d", "lock-0000000031");
     make("/d/short");
     EXPECT(&lock, 1, "lock-0000000029", "lock-0000000031", "lock-0000000013");
-    end();
-}
-
-static int granted;
-
-static void on_granted(uvzk_hold_t *hold, int status)
-{
-    (void)hold;
-    granted += status == 0;
-}
-
-static void on_lost(uvzk_hold_t *hold, int reason)
-{
-    (void)hold;
-    (void)reason;
-}
-
-static void on_released(uvzk_hold_t *hold, int status)
-{
-    (void)hold;
-    assert_int_equal(status, 0);
+    world_wind_up(&world);
 }
 
 static void test_a_lock_with_a_fixed_name(void **state)
 {
     uvzk_lock_t lock = {0};
-    uvzk_hold_t holder = {0}, waiter = {0};
+    struct hold holder, waiter;
     uvzk_lock_driver_t driver;
     (void)state;
 
@@ -323,35 +290,32 @@ static void test_a_lock_with_a_fixed_name(void **state)
     make("/x");
     make("/x/locked");
     expect_nobody(&lock);
-    granted = 0;
-    assert_int_equal(uvzk_lock_acquire(&lock, &holder, NULL, on_granted, on_lost), 0);
-    assert_int_equal(uvzk_lock_acquire(&lock, &waiter, NULL, on_granted, on_lost), 0);
-    assert_true(stage_until(&stage, &granted, 1, 60000));
-    stage_run(&stage, 1000);
+    hold_begin_on(&holder, &a, &lock, 0, UVZK_WAIT_FOREVER);
+    hold_begin_on(&waiter, &a, &lock, 0, UVZK_WAIT_FOREVER);
+    hold_await(&holder, 60000);
+    world_run_for(&world, 1000);
     EXPECT(&lock, 1, "x/lock");
-    assert_int_equal(uvzk_hold_cancel(&waiter), 0);
-    assert_int_equal(uvzk_hold_release(&holder, on_released), 0);
-    end();
+    hold_cancel(&waiter);
+    hold_give_back(&holder);
+    world_wind_up(&world);
 }
 
 /* Our own holders and waiters, told apart. */
 static void test_real_ones(void **state)
 {
-    struct claim claims[3];
+    struct hold holds[3];
     (void)state;
 
     begin();
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(
-            claim_simply(&claims[i], &stage.seats[i % 2], NULL, UVZK_WAIT_FOREVER), 0);
-        stage_run(&stage, 100);
+        hold_begin(&holds[i], i % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);
+        world_run_for(&world, 100);
     }
-    EXPECT(&stage.seats[1].mutex, 1, "lock-0000000000", "lock-0000000001",
-           "lock-0000000002");
-    assert_string_equal(answer.paths[0], uvzk_hold_path(&claims[0].request));
-    claim_finish(&claims[0]);
-    EXPECT(&stage.seats[0].mutex, 1, "lock-0000000001", "lock-0000000002");
-    end();
+    EXPECT(&b.mutex, 1, "lock-0000000000", "lock-0000000001", "lock-0000000002");
+    assert_string_equal(answer.paths[0], holds[0].path);
+    hold_give_back(&holds[0]);
+    EXPECT(&a.mutex, 1, "lock-0000000001", "lock-0000000002");
+    world_wind_up(&world);
 }
 
 /* -------------------------------------------------------------- troubles and closing */
@@ -359,12 +323,10 @@ static void test_real_ones(void **state)
 static void test_troubles_are_told(void **state)
 {
     static const int codes[] = {UVZK_ENOAUTH, UVZK_EZOOKEEPER, UVZK_ETHROTTLED};
-    uvzk_semaphore_t semaphore = {0};
     (void)state;
 
     begin();
-    assert_int_equal(
-        uvzk_semaphore_init(&stage.seats[0].client, &semaphore, "/s", 3, NULL), 0);
+    process_make_semaphore(&a, "/s", 3);
     make("/s");
     make("/s/leases");
     make("/s/locks");
@@ -372,51 +334,49 @@ static void test_troubles_are_told(void **state)
     put("/s/locks", "lock-0000000001");
     for (size_t i = 0; i < LENGTH(codes); i++) {
         for (uint32_t times = 1; times <= 2; times++) {
-            sim_refuse(stage.sim, UVZK__RPC_CHILDREN, codes[i], times);
-            look(&semaphore);
+            sim_refuse(world.sim, UVZK__RPC_CHILDREN, codes[i], times);
+            look(&a.semaphore);
             assert_int_equal(answer.status, codes[i]);
             assert_int_equal(answer.count, 0);
             assert_int_equal(answer.holding, 0);
         }
     }
-    sim_lose_reply(stage.seats[0].port);
-    look(&semaphore);
+    sim_lose_reply(a.port);
+    look(&a.semaphore);
     assert_int_equal(answer.status, UVZK_ECONNLOSS);
-    sim_disconnect(stage.seats[0].port, SIM_RESET, 500);
-    stage_run(&stage, 100);
-    look(&semaphore);
+    sim_disconnect(a.port, SIM_RESET, 500);
+    world_run_for(&world, 100);
+    look(&a.semaphore);
     assert_int_equal(answer.status, UVZK_ENOTSENT);
-    stage_run(&stage, 5000);
-    EXPECT(&semaphore, 1, "lease-0000000009", "lock-0000000001");
-    end();
+    world_run_for(&world, 5000);
+    EXPECT(&a.semaphore, 1, "lease-0000000009", "lock-0000000001");
+    world_wind_up(&world);
 }
 
 /* Whether the answer had still to come when the lock, or the client, was closed. */
 static bool close_after(bool client, int steps)
 {
-    uvzk_semaphore_t semaphore = {0};
 
     begin();
-    assert_int_equal(
-        uvzk_semaphore_init(&stage.seats[0].client, &semaphore, "/s", 3, NULL), 0);
-    assert_int_equal(ask(&semaphore), 0);
+    process_make_semaphore(&a, "/s", 3);
+    assert_int_equal(ask(&a.semaphore), 0);
     for (int i = 0; i < steps && answer.told == 0; i++) {
-        assert_true(sim_step(stage.sim));
+        world_steps(&world, 1);
     }
     bool in_time = answer.told == 0;
     if (client) {
-        seat_close(&stage.seats[0]);
+        process_close(&a);
     } else {
-        assert_int_equal(uvzk_lock_close(&semaphore, on_lock_closed), 0);
-        assert_int_equal(uvzk_lock_participants(&semaphore, &answer.request, on_told),
+        assert_int_equal(uvzk_lock_close(&a.semaphore, on_lock_closed), 0);
+        assert_int_equal(uvzk_lock_participants(&a.semaphore, &answer.request, on_told),
                          in_time ? UV_EBUSY : UVZK_ECLOSED);
     }
-    assert_true(stage_until(&stage, &answer.told, 1, 60000));
+    assert_true(world_await(&world, &answer.told, 60000));
     assert_true(answer.status == 0 || (client && answer.status == UVZK_ECLOSED));
-    assert_true(client || stage_until(&stage, &lock_closed, 1, 60000));
+    assert_true(client || world_await(&world, &lock_closed, 60000));
     assert_int_equal(answer.told, 1);
-    end();
-    assert_null(semaphore.impl);
+    world_wind_up(&world);
+    assert_null(a.semaphore.impl);
     return in_time;
 }
 
@@ -466,15 +426,15 @@ static void on_read(uvzk_read_t *request, int status, const void *data, size_t l
 static int read_node(const char *path)
 {
     memset(&reading, 0, sizeof(reading));
-    reading.status = STAGE_UNTOLD;
-    return uvzk_client_read(&stage.seats[0].client, &reading.request, path, on_read);
+    reading.status = HOLD_UNTOLD;
+    return uvzk_client_read(&a.client, &reading.request, path, on_read);
 }
 
 static void read_as(const char *path, int status, const char *text)
 {
     assert_int_equal(read_node(path), 0);
     assert_int_equal(reading.told, 0);
-    assert_true(stage_until(&stage, &reading.told, 1, 60000));
+    assert_true(world_await(&world, &reading.told, 60000));
     assert_int_equal(reading.status, status);
     assert_int_equal(reading.length, strlen(text));
     assert_string_equal(reading.text, text);
@@ -486,20 +446,20 @@ static void test_a_znode_is_read(void **state)
     begin();
     make("/a");
     read_as("/a", 0, "");
-    assert_int_equal(sim_set_by_hand(stage.sim, "/a", "data", 4), 0);
+    assert_int_equal(sim_set_by_hand(world.sim, "/a", "data", 4), 0);
     read_as("/a", 0, "data");
     read_as("/b", UVZK_ENONODE, "");
-    sim_refuse(stage.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 1);
+    sim_refuse(world.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 1);
     read_as("/a", UVZK_ENOAUTH, "");
-    sim_spoil_reply(stage.seats[0].port);
+    sim_spoil_reply(a.port);
     read_as("/a", UV_ENOMEM, "");
-    stage_run(&stage, 500);
-    sim_lose_reply(stage.seats[0].port);
+    world_run_for(&world, 500);
+    sim_lose_reply(a.port);
     read_as("/a", UVZK_ECONNLOSS, "");
-    sim_disconnect(stage.seats[0].port, SIM_RESET, 500);
-    stage_run(&stage, 100);
+    sim_disconnect(a.port, SIM_RESET, 500);
+    world_run_for(&world, 100);
     read_as("/a", UVZK_ENOTSENT, "");
-    end();
+    world_wind_up(&world);
 }
 
 static void on_revoked(uvzk_revoke_t *request, int status)
@@ -524,24 +484,23 @@ static void test_reading_refuses_bad_input(void **state)
         assert_int_equal(read_node(malformed[i]), UVZK_EPATH);
     }
     assert_int_equal(read_node(longest), UVZK_EPATH);
-    assert_int_equal(
-        uvzk_client_revoke(&stage.seats[0].client, &plea, longest, on_revoked),
-        UVZK_EPATH);
+    assert_int_equal(uvzk_client_revoke(&a.client, &plea, longest, on_revoked),
+                     UVZK_EPATH);
     assert_null(plea.impl);
     assert_int_equal(read_node(NULL), UV_EINVAL);
     assert_null(reading.request.impl);
     assert_int_equal(uvzk_client_read(NULL, &reading.request, "/a", on_read), UV_EINVAL);
     assert_int_equal(uvzk_client_read(&nobody, &reading.request, "/a", on_read),
                      UVZK_ECLOSED);
-    uvzk_client_t *client = &stage.seats[0].client;
+    uvzk_client_t *client = &a.client;
     assert_int_equal(uvzk_client_read(client, NULL, "/a", on_read), UV_EINVAL);
     assert_int_equal(uvzk_client_read(client, &reading.request, "/a", NULL), UV_EINVAL);
     longest[2048] = '\0';
     assert_int_equal(read_node(longest), 0);
     assert_int_equal(uvzk_client_read(client, &reading.request, "/a", on_read), UV_EBUSY);
-    assert_true(stage_until(&stage, &reading.told, 1, 60000));
+    assert_true(world_await(&world, &reading.told, 60000));
     assert_int_equal(reading.status, UVZK_ENONODE);
-    end();
+    world_wind_up(&world);
 }
 
 static bool close_while_reading(int steps)
@@ -550,13 +509,13 @@ static bool close_while_reading(int steps)
     make("/a");
     assert_int_equal(read_node("/a"), 0);
     for (int i = 0; i < steps && reading.told == 0; i++) {
-        assert_true(sim_step(stage.sim));
+        world_steps(&world, 1);
     }
     bool in_time = reading.told == 0;
-    seat_close(&stage.seats[0]);
-    assert_true(stage_until(&stage, &reading.told, 1, 60000));
+    process_close(&a);
+    assert_true(world_await(&world, &reading.told, 60000));
     assert_true(reading.status == 0 || reading.status == UVZK_ECLOSED);
-    end();
+    world_wind_up(&world);
     return in_time;
 }
 

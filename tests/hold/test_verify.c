@@ -4,57 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/client.h"
 #include "hold/rollcall.h"
-#include "sim.h"
+#include "world.h"
 
 #define GROUPS 10U
 #define MEMBERS 100U
 #define ZNODES (GROUPS * MEMBERS)
-#define UNTOLD 9999
 
-static struct sim *sim;
-static struct uvzk__port *port;
-static uvzk_client_t client;
+static struct world world;
+static struct process process;
 static uvzk_mutex_t mutexes[GROUPS][MEMBERS];
 static uvzk_multilock_t groups[GROUPS], lock;
-static uvzk_hold_t hold;
-static int granted, lost, verified, verdict, closed;
-
-static void on_acquired(uvzk_hold_t *of, int status)
-{
-    (void)of;
-    assert_int_equal(status, 0);
-    granted++;
-}
-
-static void on_lost(uvzk_hold_t *of, int reason)
-{
-    (void)of;
-    (void)reason;
-    lost++;
-}
-
-static void on_verified(uvzk_verify_t *request, int status)
-{
-    (void)request;
-    verified++;
-    verdict = status;
-}
-
-static void on_closed(uvzk_client_t *of)
-{
-    (void)of;
-    closed++;
-}
-
-static void await(const int *counter)
-{
-    for (int i = 0; i < 60000 && *counter == 0; i++) {
-        sim_run_for(sim, 1);
-    }
-    assert_int_equal(*counter, 1);
-}
+static struct hold hold;
 
 /* A multi lock of mutexes. */
 static void init_group(unsigned number)
@@ -65,59 +26,42 @@ static void init_group(unsigned number)
     for (unsigned i = 0; i < MEMBERS; i++) {
         (void)snprintf(path, sizeof(path), "/%u/%u", number, i);
         members[i] = &mutexes[number][i];
-        assert_int_equal(uvzk_mutex_init(&client, members[i], path), 0);
+        assert_int_equal(uvzk_mutex_init(&process.client, members[i], path), 0);
     }
     assert_int_equal(
-        uvzk_multilock_init(&client, &groups[number], members, MEMBERS, 0, NULL), 0);
+        uvzk_multilock_init(&process.client, &groups[number], members, MEMBERS, 0, NULL),
+        0);
 }
 
 static void begin(void)
 {
     uvzk_lock_t *members[GROUPS];
-    uvzk_client_options_t options;
 
     memset(mutexes, 0, sizeof(mutexes));
     memset(groups, 0, sizeof(groups));
     memset(&lock, 0, sizeof(lock));
-    memset(&hold, 0, sizeof(hold));
-    granted = lost = verified = closed = 0;
-    verdict = UNTOLD;
-    sim = sim_new(1, NULL);
-    port = sim_port_new(sim, "c");
-    uvzk_client_options_init(&options);
-    options.hosts = "simulated:1";
-    assert_int_equal(uvzk__client_create(&client, port, &options, UVZK__TUNE_ALL), 0);
-    assert_int_equal(uvzk_client_start(&client), 0);
+    world_begin_exact(&world, UVZK__TUNE_ALL, 10);
+    process_begin(&process, &world, "a", NULL);
     for (unsigned i = 0; i < GROUPS; i++) {
         init_group(i);
         members[i] = &groups[i];
     }
-    assert_int_equal(uvzk_multilock_init(&client, &lock, members, GROUPS, 0, NULL), 0);
-    assert_int_equal(uvzk_lock_acquire(&lock, &hold, NULL, on_acquired, on_lost), 0);
-    await(&granted);
-}
-
-static void end(void)
-{
-    assert_int_equal(uvzk_client_close(&client, on_closed), 0);
-    await(&closed);
-    sim_free(sim);
+    assert_int_equal(
+        uvzk_multilock_init(&process.client, &lock, members, GROUPS, 0, NULL), 0);
+    hold_begin_on(&hold, &process, &lock, 1, UVZK_WAIT_FOREVER);
+    hold_await(&hold, 60000);
 }
 
 static void many_znodes_are_asked_for_in_parts(void **state)
 {
-    uvzk_verify_t question = {.data = NULL};
-
     (void)state;
     begin();
-    uint64_t before = sim_submitted(port), asked_ms = sim_now(sim);
-    assert_int_equal(uvzk_hold_verify(&hold, &question, on_verified), 0);
-    await(&verified);
-    assert_int_equal(verdict, 0);
-    assert_in_range(sim_submitted(port) - before,
+    uint64_t before = sim_submitted(process.port), asked_ms = world_now(&world);
+    hold_verify(&hold, 1000, 0);
+    assert_in_range(sim_submitted(process.port) - before,
                     (ZNODES + UVZK__ROLLCALL_CHECKS - 1) / UVZK__ROLLCALL_CHECKS, 8);
-    assert_in_range(sim_now(sim) - asked_ms, 4, 4 * 45);
-    end();
+    assert_in_range(world_now(&world) - asked_ms, 4, 4 * 45);
+    world_end(&world);
 }
 
 /* Wherever it is, it is told, once. */
@@ -125,17 +69,14 @@ static void one_that_is_missing_is_told(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < GROUPS; i++) {
-        uvzk_verify_t question = {.data = NULL};
-
         begin();
-        assert_int_equal(sim_delete_by_hand(sim, uvzk_hold_lease_path(&hold, i)), 0);
-        assert_int_equal(uvzk_hold_verify(&hold, &question, on_verified), 0);
-        await(&verified);
-        assert_int_equal(verdict, UVZK_EDELETED);
-        sim_run_for(sim, 1000);
-        assert_int_equal(verified, 1);
-        assert_int_equal(lost, 1);
-        end();
+        assert_int_equal(
+            sim_delete_by_hand(world.sim, uvzk_hold_lease_path(&hold.request, i)), 0);
+        hold_verify(&hold, 1000, UVZK_EDELETED);
+        world_run_for(&world, 1000);
+        assert_int_equal(hold.verified, 1);
+        assert_int_equal(hold.lost, 1);
+        world_end(&world);
     }
 }
 
