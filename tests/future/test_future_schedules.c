@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "scarce.h"
-#include "stage.h"
+#include "world.h"
 
 #define LOCKS 4
 #define FUTURES 24
@@ -43,8 +43,8 @@ struct slot {
     int waiter_count;
 };
 
-static struct stage stage;
-static uvzk_client_t *client;
+static struct world world;
+static struct process process;
 static uvzk_mutex_t ours[LOCKS], twins[LOCKS];
 static bool is_open[LOCKS];
 static struct slot slots[FUTURES];
@@ -54,7 +54,7 @@ static bool inside; /* a call of ours */
 
 static uint64_t chance(uint64_t n)
 {
-    return sim_random(stage.sim, n);
+    return sim_random(world.sim, n);
 }
 
 static struct slot *some_slot(void)
@@ -69,7 +69,7 @@ static bool in_use(const struct slot *slot)
 
 static void wrong(const char *what)
 {
-    stage_fail(&stage, "seed %" PRIu64 ": %s", seed, what);
+    world_fail(&world, "seed %" PRIu64 ": %s", seed, what);
 }
 
 /* --------------------------------------------------------------------- checks */
@@ -291,7 +291,7 @@ static void act(void)
     struct slot *slot = some_slot();
     bool was_inside = inside;
 
-    if (sim_now(stage.sim) >= ACTIVE_MS) {
+    if (world_now(&world) >= ACTIVE_MS) {
         return;
     }
     acts++;
@@ -306,7 +306,7 @@ static void act(void)
 
 static void disturb(void)
 {
-    struct uvzk__port *port = stage.seats[0].port;
+    struct uvzk__port *port = process.port;
     uint64_t lock = chance(LOCKS);
 
     switch (chance(600)) {
@@ -333,31 +333,28 @@ static void disturb(void)
 
 /* ------------------------------------------------------------------ a schedule */
 
-static void open_stage(void)
+static void begin_world(void)
 {
-    const struct stage_options options = {
-        .tuning = seed % 3 == 0 ? 0U : (unsigned)UVZK__TUNE_ALL};
+    struct sim_options options;
     char path[16];
 
     memset(ours, 0, sizeof(ours));
     memset(twins, 0, sizeof(twins));
     memset(slots, 0, sizeof(slots));
-    stage_open(&stage, &options);
-    client = &stage.seats[0].client;
+    world_exact_options(&options, 1);
+    world_begin_with(&world, seed, seed % 3 == 0 ? 0U : (unsigned)UVZK__TUNE_ALL,
+                     &options);
+    process_begin(&process, &world, "a", NULL);
     for (int i = 0; i < LOCKS; i++) {
         (void)snprintf(path, sizeof(path), "/f/%d", i);
-        assert_int_equal(uvzk_mutex_init(client, &ours[i], path), 0);
+        assert_int_equal(uvzk_mutex_init(&process.client, &ours[i], path), 0);
         /* the same client, as two locks on one path are two locks */
-        assert_int_equal(uvzk_mutex_init(client, &twins[i], path), 0);
+        assert_int_equal(uvzk_mutex_init(&process.client, &twins[i], path), 0);
         is_open[i] = true;
     }
     for (int i = 0; i < FUTURES; i++) {
         slots[i].last = UV_EAGAIN;
     }
-    for (uint64_t i = 0; i < seed; i++) { /* another one for each seed */
-        (void)chance(2);
-    }
-    stage_start(&stage);
 }
 
 static void drop_all(void)
@@ -373,8 +370,8 @@ static void drop_all(void)
 /* All are done by then, and their callbacks called. */
 static void close_client(void)
 {
-    seat_close(&stage.seats[0]);
-    assert_true(stage_until(&stage, &stage.seats[0].closed, 1, 60000));
+    process_close(&process);
+    assert_true(world_await(&world, &process.closed, 60000));
     for (int i = 0; i < FUTURES; i++) {
         if (in_use(&slots[i]) && uvzk_future_status(&slots[i].future) == UV_EAGAIN) {
             wrong("pending after its client's end");
@@ -400,11 +397,11 @@ static void run_schedule(void)
 {
     char path[16];
 
-    open_stage();
-    while (sim_now(stage.sim) < ACTIVE_MS) {
+    begin_world();
+    while (world_now(&world) < ACTIVE_MS) {
         act();
         disturb();
-        stage_run(&stage, chance(20));
+        world_run_for(&world, chance(20));
         check_holds();
     }
     bool close_first = chance(2) == 0;
@@ -413,15 +410,15 @@ static void run_schedule(void)
     }
     drop_all();
     if (!close_first) {
-        stage_let_go(&stage);
+        world_let_go(&world);
     }
     for (int i = 0; i < LOCKS && !close_first; i++) {
         (void)snprintf(path, sizeof(path), "/f/%d", i);
-        if (sim_children(stage.sim, path, NULL, 0) != 0) {
+        if (world_children(&world, path) != 0) {
             wrong("a znode is left");
         }
     }
-    stage_end(&stage);
+    world_end(&world);
     free_waiters();
     if (scarce_live() != 0) {
         fail_msg("seed %" PRIu64 ": memory is left", seed);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "scarce.h"
-#include "stage.h"
+#include "world.h"
 
 #define LOCKS 5
 #define PATIENCE 60000
@@ -17,17 +17,17 @@ struct waiter {
     bool drops; /* the future, in its callback */
 };
 
-static struct stage stage;
-static uvzk_client_t *client;
+static struct world world;
+static struct process a, b;
+static uvzk_client_t *const client = &a.client;
 static uvzk_mutex_t ours[LOCKS], theirs[LOCKS];
 static uvzk_future_t parts[LOCKS], whole, other;
 static int turns, lost, lost_reason;
 
-/* ---------------------------------------------------------------------- scene */
+/* ---------------------------------------------------------- beginning and end */
 
 static void begin(void)
 {
-    const struct stage_options options = {.tuning = UVZK__TUNE_ALL};
     char path[16];
 
     memset(ours, 0, sizeof(ours));
@@ -36,23 +36,13 @@ static void begin(void)
     memset(&whole, 0, sizeof(whole));
     memset(&other, 0, sizeof(other));
     turns = lost = 0;
-    stage_open(&stage, &options);
-    client = &stage.seats[0].client;
+    world_begin_exact_two(&world, UVZK__TUNE_ALL, 1, &a, &b);
     for (int i = 0; i < LOCKS; i++) {
         (void)snprintf(path, sizeof(path), "/f/%d", i);
         assert_int_equal(uvzk_mutex_init(client, &ours[i], path), 0);
-        assert_int_equal(uvzk_mutex_init(&stage.seats[1].client, &theirs[i], path), 0);
+        assert_int_equal(uvzk_mutex_init(&b.client, &theirs[i], path), 0);
     }
-    stage_start(&stage);
-    stage_run(&stage, 100);
-}
-
-static uint64_t contenders(void)
-{
-    uvzk_client_stats_t stats;
-
-    uvzk_client_stats(client, &stats);
-    return stats.contenders;
+    world_run_for(&world, 100);
 }
 
 static size_t znodes(int lock)
@@ -60,7 +50,7 @@ static size_t znodes(int lock)
     char path[16];
 
     (void)snprintf(path, sizeof(path), "/f/%d", lock);
-    return sim_children(stage.sim, path, NULL, 0);
+    return world_children(&world, path);
 }
 
 /* All futures have been dropped, or are here; nothing is left of them. */
@@ -71,11 +61,11 @@ static void end(void)
     }
     uvzk_future_drop(&whole);
     uvzk_future_drop(&other);
-    stage_let_go(&stage);
+    world_let_go(&world);
     for (int i = 0; i < LOCKS; i++) {
         assert_int_equal(znodes(i), 0);
     }
-    stage_end(&stage);
+    world_end(&world);
     assert_int_equal(scarce_live(), 0);
 }
 
@@ -97,9 +87,15 @@ static void wait_for(struct waiter *waiter, uvzk_future_t *future)
 {
     memset(waiter, 0, sizeof(*waiter));
     waiter->future = future;
-    waiter->status = STAGE_UNTOLD;
+    waiter->status = HOLD_UNTOLD;
     assert_int_equal(uvzk_future_then(future, on_done, waiter), 0);
     assert_int_equal(waiter->calls, 0); /* never from inside the call */
+}
+
+static void await_call(const struct waiter *waiter, int status)
+{
+    assert_true(world_await(&world, &waiter->calls, PATIENCE));
+    assert_int_equal(waiter->status, status);
 }
 
 /* Runs until it is done; with which status. */
@@ -108,8 +104,8 @@ static int outcome(uvzk_future_t *future)
     struct waiter waiter;
 
     wait_for(&waiter, future);
-    assert_true(stage_until(&stage, &waiter.calls, 1, PATIENCE));
-    stage_run(&stage, 5);
+    assert_true(world_await(&world, &waiter.calls, PATIENCE));
+    world_run_for(&world, 5);
     assert_int_equal(waiter.calls, 1);
     return waiter.status;
 }
@@ -127,6 +123,12 @@ static void acquire(int lock)
                      0);
 }
 
+static void take(int lock)
+{
+    acquire(lock);
+    assert_int_equal(outcome(&parts[lock]), 0);
+}
+
 /* Somebody else's hold of a lock. */
 static void others_take(uvzk_future_t *future, int lock)
 {
@@ -134,11 +136,27 @@ static void others_take(uvzk_future_t *future, int lock)
     assert_int_equal(outcome(future), 0);
 }
 
+/* Its znode is deleted by somebody else. */
+static void lose(int lock)
+{
+    const uvzk_hold_t *hold = uvzk_future_hold(&parts[lock]);
+
+    world.meddled = true;
+    assert_int_equal(sim_delete_by_hand(world.sim, uvzk_hold_path(hold)), 0);
+}
+
 static void acquire_all(void)
 {
     for (int i = 0; i < LOCKS; i++) {
         acquire(i);
     }
+}
+
+/* So many of our contenders are left when what was given up has gone. */
+static void expect_contenders(uint64_t count)
+{
+    world_run_for(&world, 200);
+    assert_int_equal(process_contenders(&a), count);
 }
 
 /* of the futures of all locks */
@@ -167,7 +185,7 @@ static void test_an_acquire(void **state)
         wait_for(&waiters[i], &parts[0]);
     }
     assert_int_equal(uvzk_future_deadline(&parts[0], 500), 0);
-    assert_true(stage_until(&stage, &waiters[2].calls, 1, PATIENCE));
+    assert_true(world_await(&world, &waiters[2].calls, PATIENCE));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(waiters[i].calls, 1);
         assert_int_equal(waiters[i].status, 0);
@@ -178,10 +196,10 @@ static void test_an_acquire(void **state)
     assert_ptr_equal(hold->data, &parts[0]);
     assert_true(uvzk_hold_is_valid(hold));
     assert_int_equal(uvzk_future_cancel(&parts[0]), UVZK_ESTATE); /* done */
-    stage_run(&stage, 1000); /* the deadline was that of the wait */
+    world_run_for(&world, 1000); /* the deadline was that of the wait */
     assert_true(uvzk_hold_is_valid(hold));
     wait_for(&late, &parts[0]);
-    assert_true(stage_until(&stage, &late.calls, 1, PATIENCE));
+    await_call(&late, 0);
     assert_int_equal(uvzk_hold_release_future(hold, &other), 0);
     assert_null(uvzk_future_hold(&parts[0]));
     assert_int_equal(outcome(&other), 0);
@@ -199,15 +217,14 @@ static void test_given_up(void **state)
     others_take(&other, 0);
     acquire(0);
     wait_for(&waiter, &parts[0]);
-    stage_run(&stage, 100);
+    world_run_for(&world, 100);
     assert_int_equal(znodes(0), 2);
     assert_int_equal(uvzk_future_cancel(&parts[0]), 0);
     assert_int_equal(uvzk_future_status(&parts[0]), UV_ECANCELED);
     assert_int_equal(waiter.calls, 0);
     assert_int_equal(uvzk_future_cancel(&parts[0]), UVZK_ESTATE);
-    assert_true(stage_until(&stage, &waiter.calls, 1, PATIENCE));
-    assert_int_equal(waiter.status, UV_ECANCELED);
-    stage_run(&stage, 100);
+    await_call(&waiter, UV_ECANCELED);
+    world_run_for(&world, 100);
     assert_int_equal(znodes(0), 1);
     uvzk_future_drop(&parts[0]);
 
@@ -215,9 +232,9 @@ static void test_given_up(void **state)
     wait_for(&waiter, &parts[0]);
     assert_int_equal(uvzk_future_deadline(&parts[0], 5), 0);
     assert_int_equal(uvzk_future_deadline(&parts[0], 200), 0); /* instead */
-    stage_run(&stage, 150);
+    world_run_for(&world, 150);
     assert_int_equal(waiter.calls, 0);
-    assert_true(stage_until(&stage, &waiter.calls, 1, 100));
+    assert_true(world_await(&world, &waiter.calls, 100));
     assert_int_equal(waiter.status, UV_ETIMEDOUT);
     assert_int_equal(uvzk_future_deadline(&parts[0], 5), UVZK_ESTATE);
 
@@ -225,7 +242,7 @@ static void test_given_up(void **state)
     wait_for(&second, &parts[1]);
     uvzk_future_drop(&parts[1]);
     assert_int_equal(uvzk_future_status(&parts[1]), UVZK_ESTATE);
-    stage_run(&stage, 500);
+    world_run_for(&world, 500);
     assert_int_equal(second.calls, 0);
     assert_int_equal(znodes(1), 0);
     end();
@@ -242,15 +259,13 @@ static void test_dropped_at_every_step(void **state)
         begin();
         acquire(0);
         wait_for(&waiter, &parts[0]);
-        for (int i = 0; i < steps; i++) {
-            (void)sim_step(stage.sim);
-        }
+        world_steps(&world, (uint64_t)steps);
         told = waiter.calls > 0;
         uvzk_future_drop(&parts[0]);
-        stage_run(&stage, 1000);
+        world_run_for(&world, 1000);
         assert_int_equal(waiter.calls, told);
         assert_int_equal(znodes(0), 0);
-        assert_int_equal(contenders(), 0);
+        assert_int_equal(process_contenders(&a), 0);
         assert_int_equal(lost, 0);
         end();
     }
@@ -272,21 +287,18 @@ static void test_dropped_while_it_is_released(void **state)
 
     begin();
     released_calls = 0;
-    acquire(0);
-    acquire(1);
-    assert_int_equal(outcome(&parts[0]), 0);
-    assert_int_equal(outcome(&parts[1]), 0);
+    take(0);
+    take(1);
     assert_int_equal(uvzk_hold_release(uvzk_future_hold(&parts[0]), on_released), 0);
     uvzk_future_drop(&parts[0]);
-    assert_true(stage_until(&stage, &released_calls, 1, PATIENCE));
+    assert_true(world_await(&world, &released_calls, PATIENCE));
     assert_int_equal(released_status, 0);
     assert_int_equal(uvzk_hold_release_future(uvzk_future_hold(&parts[1]), &other), 0);
     uvzk_future_drop(&parts[1]);
     assert_int_equal(outcome(&other), 0);
-    acquire(2);
-    assert_int_equal(outcome(&parts[2]), 0);
+    take(2);
     assert_int_equal(uvzk_hold_release(uvzk_future_hold(&parts[2]), on_released), 0);
-    assert_true(stage_until(&stage, &released_calls, 2, PATIENCE));
+    assert_true(world_await_count(&world, &released_calls, 2, PATIENCE));
     uvzk_future_drop(&parts[2]); /* nothing is left to give back */
     end();
 }
@@ -301,8 +313,8 @@ static void test_dropped_in_its_callback(void **state)
     wait_for(&first, &parts[0]);
     first.drops = true;
     wait_for(&second, &parts[0]);
-    assert_true(stage_until(&stage, &first.calls, 1, PATIENCE));
-    stage_run(&stage, 100);
+    await_call(&first, 0);
+    world_run_for(&world, 100);
     assert_int_equal(second.calls, 0);
     assert_int_equal(znodes(0), 0);
     end();
@@ -313,12 +325,9 @@ static void test_a_lost_hold(void **state)
     (void)state;
 
     begin();
-    stage.meddled = true;
-    acquire(0);
-    assert_int_equal(outcome(&parts[0]), 0);
-    assert_int_equal(
-        sim_delete_by_hand(stage.sim, uvzk_hold_path(uvzk_future_hold(&parts[0]))), 0);
-    assert_true(stage_until(&stage, &lost, 1, PATIENCE));
+    take(0);
+    lose(0);
+    assert_true(world_await(&world, &lost, PATIENCE));
     assert_int_equal(lost_reason, UVZK_EDELETED);
     assert_null(uvzk_future_hold(&parts[0]));
     assert_int_equal(uvzk_future_status(&parts[0]), 0);
@@ -341,8 +350,7 @@ static void test_three_of_five(void **state)
     wait_for(&waiter, &whole);
     assert_int_equal(uvzk_future_status(&whole), UV_EAGAIN);
     assert_int_equal(uvzk_future_winner(&whole, 0), SIZE_MAX);
-    assert_true(stage_until(&stage, &waiter.calls, 1, PATIENCE));
-    assert_int_equal(waiter.status, 0);
+    await_call(&waiter, 0);
     for (size_t place = 0; place < 3; place++) {
         assert_int_equal(uvzk_future_winner(&whole, place), 2 * place); /* 0 2 4 */
         assert_non_null(uvzk_future_hold(&parts[2 * place]));
@@ -350,8 +358,7 @@ static void test_three_of_five(void **state)
     assert_int_equal(uvzk_future_winner(&whole, 3), SIZE_MAX);
     assert_int_equal(uvzk_future_status(&parts[1]), UV_ECANCELED);
     assert_int_equal(uvzk_future_status(&parts[3]), UV_ECANCELED);
-    stage_run(&stage, 100);
-    assert_int_equal(contenders(), 3);
+    expect_contenders(3);
     uvzk_future_drop(&whole); /* the winners stay */
     assert_non_null(uvzk_future_hold(&parts[0]));
     uvzk_future_drop(&held[0]);
@@ -368,10 +375,10 @@ static void test_all_or_nothing(void **state)
     acquire_all();
     assert_int_equal(uvzk_future_deadline(&parts[4], 500), 0);
     assert_int_equal(combine(LOCKS), 0);
-    stage_run(&stage, 300);
+    world_run_for(&world, 300);
     assert_non_null(uvzk_future_hold(&parts[0])); /* for the time being */
     assert_int_equal(outcome(&whole), UV_ETIMEDOUT);
-    stage_run(&stage, 100);
+    world_run_for(&world, 100);
     for (int i = 0; i < LOCKS; i++) {
         assert_null(uvzk_future_hold(&parts[i]));
         assert_int_equal(znodes(i), i == 4);
@@ -392,8 +399,7 @@ static void test_two_come_at_once(void **state)
     assert_int_equal(combine(2), 0); /* all are done already */
     assert_int_equal(uvzk_future_status(&whole), 0);
     assert_int_equal(outcome(&whole), 0);
-    stage_run(&stage, 100);
-    assert_int_equal(contenders(), 2);
+    expect_contenders(2);
     assert_int_equal(uvzk_future_winner(&whole, 1), 1);
     end();
 }
@@ -405,11 +411,10 @@ static void test_combinations_are_given_up(void **state)
 
     for (int how = 0; how < 4; how++) {
         begin();
-        stage.meddled = true; /* in one of the four */
         others_take(&other, 4);
         acquire_all();
         assert_int_equal(combine(LOCKS), 0);
-        stage_run(&stage, 200);
+        world_run_for(&world, 200);
         if (how == 0) {
             assert_int_equal(uvzk_future_cancel(&whole), 0);
             assert_int_equal(outcome(&whole), UV_ECANCELED);
@@ -419,13 +424,10 @@ static void test_combinations_are_given_up(void **state)
             uvzk_future_drop(&parts[0]); /* it was held */
             assert_int_equal(outcome(&whole), UV_ECANCELED);
         } else {
-            assert_int_equal(sim_delete_by_hand(
-                                 stage.sim, uvzk_hold_path(uvzk_future_hold(&parts[0]))),
-                             0);
+            lose(0);
             assert_int_equal(outcome(&whole), UVZK_EDELETED);
         }
-        stage_run(&stage, 200);
-        assert_int_equal(contenders(), 0);
+        expect_contenders(0);
         assert_int_equal(lost, how == 3);
         end();
     }
@@ -449,12 +451,10 @@ static void test_combinations_of_combinations(void **state)
     assert_int_equal(outcome(&either), 0);
     assert_int_equal(outcome(&both), 0);
     assert_int_equal(uvzk_future_any_of(&spare, first, 2), UV_EBUSY);
-    stage_run(&stage, 100);
-    assert_int_equal(contenders(), 4);
+    expect_contenders(4);
     assert_int_equal(uvzk_future_cancel(&parts[4]), 0);
     assert_int_equal(outcome(&whole), UV_ECANCELED);
-    stage_run(&stage, 100);
-    assert_int_equal(contenders(), 0);
+    expect_contenders(0);
     uvzk_future_drop(&either);
     uvzk_future_drop(&both);
     end();
@@ -473,22 +473,12 @@ static void test_a_winner_may_be_combined_again(void **state)
     assert_int_equal(outcome(&whole), 0);
     assert_int_equal(uvzk_future_any_of(&other, first, 2), 0);
     assert_int_equal(outcome(&other), 0);
-    stage_run(&stage, 100);
-    assert_int_equal(contenders(), 1);
+    expect_contenders(1);
     uvzk_future_drop(&other);
     assert_int_equal(uvzk_future_all_of(&other, first, 2), 0); /* 1 was given up */
     assert_int_equal(outcome(&other), UVZK_ENOTHELD);
-    stage_run(&stage, 100);
-    assert_int_equal(contenders(), 0);
+    expect_contenders(0);
     end();
-}
-
-static void lose(int lock)
-{
-    const uvzk_hold_t *hold = uvzk_future_hold(&parts[lock]);
-
-    stage.meddled = true;
-    assert_int_equal(sim_delete_by_hand(stage.sim, uvzk_hold_path(hold)), 0);
 }
 
 /* 0 and 2 are there, 0 is lost; with 3 and 4 there are three. */
@@ -504,9 +494,9 @@ static void test_a_lost_winner_has_no_place(void **state)
     others_take(&held[4], 4);
     acquire_all();
     assert_int_equal(combine(3), 0);
-    stage_run(&stage, 200);
+    world_run_for(&world, 200);
     lose(0);
-    assert_true(stage_until(&stage, &lost, 1, PATIENCE));
+    assert_true(world_await(&world, &lost, PATIENCE));
     uvzk_future_drop(&held[3]);
     uvzk_future_drop(&held[4]);
     assert_int_equal(outcome(&whole), 0);
@@ -527,18 +517,16 @@ static void test_a_winner_is_lost_below(void **state)
 
     begin();
     others_take(&other, 4);
-    acquire(0);
-    assert_int_equal(outcome(&parts[0]), 0);
+    take(0);
     acquire(1);
     acquire(4);
     assert_int_equal(uvzk_future_any_of(&either, first, 2), 0);
     assert_int_equal(uvzk_future_all_of(&whole, both, 2), 0);
-    stage_run(&stage, 200);
+    world_run_for(&world, 200);
     assert_int_equal(uvzk_future_status(&either), 0);
     lose(0);
     assert_int_equal(outcome(&whole), UVZK_EDELETED);
-    stage_run(&stage, 200);
-    assert_int_equal(contenders(), 0);
+    expect_contenders(0);
     uvzk_future_drop(&either);
     end();
 }
@@ -609,8 +597,7 @@ static void test_what_is_done_with_a_hold(void **state)
     (void)state;
 
     begin();
-    acquire(0);
-    assert_int_equal(outcome(&parts[0]), 0);
+    take(0);
     uvzk_hold_t *hold = uvzk_future_hold(&parts[0]);
     assert_int_equal(uvzk_hold_verify_future(hold, &other), 0);
     assert_int_equal(outcome(&other), 0);
@@ -659,21 +646,21 @@ static void test_a_locker(void **state)
     begin();
     worked = 0;
     assert_int_equal(uvzk_lock_run_future(&ours[0], &other, NULL, on_locked), 0);
-    assert_true(stage_until(&stage, &worked, 1, PATIENCE));
+    assert_true(world_await(&world, &worked, PATIENCE));
     assert_int_equal(uvzk_future_status(&other), UV_EAGAIN);
     assert_int_equal(uvzk_locker_done(working), 0);
     assert_int_equal(outcome(&other), 0);
     uvzk_future_drop(&other);
 
     assert_int_equal(uvzk_lock_run_future(&ours[0], &other, NULL, on_locked), 0);
-    assert_true(stage_until(&stage, &worked, 2, PATIENCE));
+    assert_true(world_await_count(&world, &worked, 2, PATIENCE));
     uvzk_future_drop(&other); /* the work goes on */
-    stage_run(&stage, 100);
+    world_run_for(&world, 100);
     assert_int_equal(znodes(0), 1);
     assert_int_equal(uvzk_locker_done(working), 0);
     assert_int_equal(uvzk_lock_run_future(&ours[0], &other, NULL, on_locked), 0);
     assert_int_equal(uvzk_future_cancel(&other), 0);
-    stage_run(&stage, 100);
+    world_run_for(&world, 100);
     assert_int_equal(worked, 2);
     assert_int_equal(znodes(0), 0);
     end();
@@ -690,7 +677,7 @@ static void test_values(void **state)
     begin();
     assert_int_equal(uvzk_shared_value_init(client, &value, "/value", "a", 1, NULL), 0);
     assert_int_equal(uvzk_shared_count_init(client, &count, "/count", 7, NULL), 0);
-    stage_run(&stage, 200);
+    world_run_for(&world, 200);
     assert_int_equal(uvzk_shared_value_get(&value, NULL, NULL, &version), 0);
     assert_int_equal(uvzk_shared_value_set_future(&value, &parts[0], "b", 1), 0);
     assert_int_equal(outcome(&parts[0]), 0);
@@ -722,19 +709,18 @@ static void test_closing(void **state)
     begin();
     others_take(&other, 0);
     acquire(0); /* waits */
-    acquire(1);
-    assert_int_equal(outcome(&parts[1]), 0);
+    take(1);
     assert_int_equal(uvzk_lock_close_future(&ours[2], &parts[2]), 0);
     assert_int_equal(outcome(&parts[2]), 0);
     assert_null(ours[2].impl);
     wait_for(&refused, &parts[0]);
     assert_int_equal(uvzk_client_close_future(client, &whole), 0);
-    stage.seats[0].closing = true;
+    a.closing = true;
     wait_for(&closed, &whole);
     assert_int_equal(uvzk_future_any_of(&parts[3], ends, 1), UV_EINVAL);
-    assert_true(stage_until(&stage, &closed.calls, 1, PATIENCE));
-    stage.seats[0].closed = 1;
-    stage.seats[0].port = NULL;
+    await_call(&closed, 0);
+    a.closed = 1;
+    a.port = NULL;
     assert_null(client->impl);
     assert_int_equal(refused.calls, 1);
     assert_int_equal(refused.status, UVZK_ECLOSED);
@@ -813,7 +799,7 @@ static void test_out_of_memory(void **state)
         status = try_all(&waiter);
         scarce_arm(0, 0);
         assert_true(status == 0 || status == UV_ENOMEM);
-        stage_run(&stage, 200);
+        world_run_for(&world, 200);
         assert_int_equal(waiter.calls, status == 0);
         end();
     }
@@ -825,8 +811,7 @@ static void test_answers_out_of_memory(void **state)
     (void)state;
 
     begin();
-    acquire(0);
-    assert_int_equal(outcome(&parts[0]), 0);
+    take(0);
     for (int i = 0; i < 2; i++) {
         uvzk_hold_t *hold = uvzk_future_hold(&parts[0]);
         assert_int_equal(
@@ -835,7 +820,7 @@ static void test_answers_out_of_memory(void **state)
             0);
         scarce_arm(1, 1000);
         while (uvzk_future_status(&other) == UV_EAGAIN) {
-            assert_true(sim_step(stage.sim));
+            world_steps(&world, 1);
         }
         scarce_arm(0, 0);
         assert_int_equal(uvzk_future_status(&other), UV_ENOMEM);
