@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "waiters.h"
+#include "world.h"
 
 #define CLOSE_BYTES_MAX 2000000U   /* of the closeSession that a server can read back */
 #define REQUEST_BYTES_MAX 1000000U /* of any other request */
@@ -16,7 +16,8 @@
 #define UNDER_WAY 6U /* deletes, a proof, a listing */
 
 static struct world world;
-static struct waiter waiters[MOST];
+static struct process process;
+static struct hold holds[MOST];
 static uvzk_mutex_t mutex;
 
 /* ------------------------------------------------------------------ the requests */
@@ -35,28 +36,25 @@ static void submit(struct uvzk__port *port, struct uvzk__rpc *rpc)
     submit_to_sim(port, rpc);
 }
 
-static uint64_t requests(void)
-{
-    uvzk_client_stats_t stats;
-
-    uvzk_client_stats(&world.clients[0], &stats);
-    return stats.requests;
-}
-
-/* ---------------------------------------------------------------------- the scene */
+/* ------------------------------------------------------------------- a full session */
 
 static void begin(unsigned tuning)
 {
-    static const char *const nowhere[] = {NULL};
     char path[DIRECTORY_LENGTH + 1] = "/";
 
-    memset(waiters, 0, sizeof(waiters));
     memset(&mutex, 0, sizeof(mutex));
     memset(path + 1, 'p', DIRECTORY_LENGTH - 1);
-    world_begin(&world, tuning, nowhere);
-    submit_to_sim = world.ports[0]->submit;
-    world.ports[0]->submit = submit;
-    assert_int_equal(uvzk_mutex_init(&world.clients[0], &mutex, path), 0);
+    world_begin_exact(&world, tuning, 10);
+    process_begin(&process, &world, "a", NULL);
+    world_run_for(&world, 1000);
+    submit_to_sim = process.port->submit;
+    process.port->submit = submit;
+    assert_int_equal(uvzk_mutex_init(&process.client, &mutex, path), 0);
+}
+
+static size_t znodes(void)
+{
+    return sim_ephemeral_count(world.sim, sim_session_id(process.port));
 }
 
 /* The first of them holds, and the others wait. */
@@ -65,14 +63,13 @@ static size_t ask_until_refused(void)
     size_t count = 0;
     int status;
 
-    while ((status = waiter_request(&waiters[count], &world, &mutex, 0, NULL)) == 0) {
+    while ((status = hold_ask(&holds[count], &process, &mutex, NULL)) == 0) {
         assert_true(++count < MOST);
     }
     assert_int_equal(status, UVZK_ELIMIT);
     sim_run_for(world.sim, 2000);
-    assert_true(waiters[0].holds);
-    assert_int_equal(sim_ephemeral_count(world.sim, sim_session_id(world.ports[0])),
-                     count);
+    assert_true(hold_holds(&holds[0]));
+    assert_int_equal(znodes(), count);
     return count;
 }
 
@@ -82,21 +79,21 @@ static size_t let_all_go(size_t count)
     size_t most = 0;
 
     for (size_t i = 0; i < count; i++) {
-        waiter_let_go(&waiters[i]);
+        hold_let_go(&holds[i]);
     }
-    while (sim_ephemeral_count(world.sim, sim_session_id(world.ports[0])) > 0) {
-        size_t outstanding = sim_outstanding(world.ports[0]);
+    while (znodes() > 0) {
+        size_t outstanding = sim_outstanding(process.port);
         most = outstanding > most ? outstanding : most;
-        sim_run_for(world.sim, 1);
+        world_run_for(&world, 1);
     }
-    sim_run_for(world.sim, 1000);
+    world_run_for(&world, 1000);
     return most;
 }
 
 /* As many as before have room again. */
-static void check_budget(unsigned tuning)
+static void test_a_full_session(void **state)
 {
-    begin(tuning);
+    begin(*(const unsigned *)*state);
     size_t count = ask_until_refused();
     assert_true(count > MOST / 2);
     assert_in_range(let_all_go(count), 1, UNDER_WAY);
@@ -105,42 +102,30 @@ static void check_budget(unsigned tuning)
     world_end(&world);
 }
 
-static void test_a_full_session(void **state)
-{
-    (void)state;
-    check_budget(UVZK__TUNE_ALL);
-}
-
-static void test_a_full_session_plain(void **state)
-{
-    (void)state;
-    check_budget(0);
-}
-
 /* One every millisecond: no request each. */
 static void test_deletes_gather(void **state)
 {
     (void)state;
     begin(UVZK__TUNE_ALL);
     for (size_t i = 0; i < MANY; i++) {
-        waiter_ask(&waiters[i], &world, &mutex, 0, NULL);
+        hold_begin_on(&holds[i], &process, &mutex, 0, UVZK_WAIT_FOREVER);
     }
-    sim_run_for(world.sim, 2000);
-    uint64_t before = requests();
+    world_run_for(&world, 2000);
+    uint64_t before = process_stats(&process).requests;
     for (size_t i = MANY; i > 0; i--) {
-        waiter_let_go(&waiters[i - 1]);
-        sim_run_for(world.sim, 1);
+        hold_let_go(&holds[i - 1]);
+        world_run_for(&world, 1);
     }
-    sim_run_for(world.sim, 1000);
-    assert_in_range(requests() - before, 1, MANY / 2);
+    world_run_for(&world, 1000);
+    assert_in_range(process_stats(&process).requests - before, 1, MANY / 2);
     world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_full_session),
-        cmocka_unit_test(test_a_full_session_plain),
+        {"test_a_full_session", test_a_full_session, NULL, NULL, &world_tuned},
+        {"test_a_full_session_plain", test_a_full_session, NULL, NULL, &world_plain},
         cmocka_unit_test(test_deletes_gather),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

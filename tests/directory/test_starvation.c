@@ -3,32 +3,43 @@
 
 #include <string.h>
 
-#include "waiters.h"
+#include "world.h"
 
+#define LATENCY_MS 10U
+#define ROUND_TRIP_MS (2U * LATENCY_MS)
 #define SETTLED_MS 3000U
 #define OTHERS 5
 #define HELD_MS 50U
 
-static const char *const paths[] = {"/l/locks", "/l/leases", "/m", "/rw", NULL};
-
 static struct world world;
-static struct waiter waiters[2];
-static struct waiter others[OTHERS]; /* who come again as soon as they have gone */
+static struct process processes[2];
+static struct hold holds[2];
+static struct hold others[OTHERS]; /* who come again as soon as they have gone */
 static uint64_t let_go_ms[OTHERS];
 static uvzk_lock_t *wanted; /* by the others */
 static bool ending;
 
 static uint64_t now(void)
 {
-    return sim_now(world.sim);
+    return world_now(&world);
 }
 
 static void begin(void)
 {
-    memset(waiters, 0, sizeof(waiters));
+    static const char *const paths[] = {WORLD_PATH, "/l/locks", "/l/leases", "/rw"};
+
     memset(others, 0, sizeof(others));
     ending = false;
-    world_begin(&world, UVZK__TUNE_ALL, paths);
+    world_begin_exact_two(&world, UVZK__TUNE_ALL, LATENCY_MS, &processes[0],
+                          &processes[1]);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        world_make_path(&world, paths[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        process_make_rwlock(&processes[i], "/rw");
+        process_make_semaphore(&processes[i], "/l", 3);
+    }
+    world_run_for(&world, 1000);
 }
 
 /* ---------------------------------------------------- behind it, all in vain */
@@ -37,122 +48,104 @@ static void begin(void)
  * of its client ask behind it and give up every 5 ms. */
 static void test_reader_before_writers_that_give_up(void **state)
 {
-    uvzk_rwlock_t lock = {0};
-    struct waiter writer = {0};
+    uvzk_rwlock_t *lock = &processes[0].rwlock;
+    struct hold writer;
 
     (void)state;
     begin();
-    const char *foreigner = foreign_writer(&world, "/rw");
-    assert_int_equal(uvzk_rwlock_init(&world.clients[0], &lock, "/rw"), 0);
-    waiter_ask(&waiters[0], &world, &lock.read, 0, NULL);
-    waiter_ask(&waiters[1], &world, &lock.read, 0, NULL);
-    sim_run_for(world.sim, SETTLED_MS);
+    struct world_path foreigner = world_foreigner(&world, "/rw", "__WRIT__");
+    hold_begin_on(&holds[0], &processes[0], &lock->read, 0, UVZK_WAIT_FOREVER);
+    hold_begin_on(&holds[1], &processes[0], &lock->read, 0, UVZK_WAIT_FOREVER);
+    world_run_for(&world, SETTLED_MS);
     uint64_t gone_ms = now() + 500, by_ms = gone_ms + 5 * ROUND_TRIP_MS;
     while (now() < by_ms) {
-        waiter_ask(&writer, &world, &lock.write, 0, NULL);
-        sim_run_for(world.sim, 5);
-        waiter_let_go(&writer);
+        hold_begin_on(&writer, &processes[0], &lock->write, 0, UVZK_WAIT_FOREVER);
+        world_run_for(&world, 5);
+        hold_cancel(&writer);
         sim_run_for(world.sim, 0);
-        assert_true(writer.told);
+        assert_int_equal(writer.status, UV_ECANCELED);
         if (now() == gone_ms) {
-            foreigner_goes(&world, foreigner);
+            world_delete(&world, &foreigner);
         }
     }
-    assert_true(all_hold_by(&world, waiters, 2, by_ms));
-    waiter_let_go(&waiters[0]);
-    waiter_let_go(&waiters[1]);
+    assert_true(world_await_all(&world, holds, 2, by_ms));
+    hold_release(&holds[0]);
+    hold_release(&holds[1]);
     world_end(&world);
 }
 
 /* ------------------------------------------------------ others that come again */
 
-static void come_and_go(uint64_t ms)
+static void come_and_go(struct process *process, uint64_t ms)
 {
     for (uint64_t i = 0; i < ms; i++) {
         for (int j = 0; j < OTHERS; j++) {
-            if (others[j].holds && let_go_ms[j] == 0) {
+            if (hold_holds(&others[j]) && let_go_ms[j] == 0) {
                 let_go_ms[j] = now() + HELD_MS;
-            } else if (others[j].holds && now() == let_go_ms[j]) {
-                waiter_let_go(&others[j]);
-            } else if (!others[j].holds && others[j].request.impl == NULL && !ending) {
+            } else if (hold_holds(&others[j]) && now() == let_go_ms[j]) {
+                hold_release(&others[j]);
+            } else if (hold_over(&others[j]) && !ending) {
                 let_go_ms[j] = 0;
-                waiter_ask(&others[j], &world, wanted, 0, NULL);
+                hold_begin_on(&others[j], process, wanted, 0, UVZK_WAIT_FOREVER);
             }
         }
-        sim_run_for(world.sim, 1);
+        world_run_for(&world, 1);
     }
 }
 
-/* Nobody who asks later goes before it: it waits for the others once. */
-static void check_among_others(uvzk_lock_t *lock, uint32_t leases, uvzk_lock_t *of_others)
+/* The first process asks for the one lock, the others of that process for the other one.
+ * Nobody who asks later goes before it: it waits for the others once. */
+static void check_among_others(uvzk_lock_t *lock, uint32_t leases,
+                               struct process *of_others, uvzk_lock_t *other_lock)
 {
-    wanted = of_others;
-    come_and_go(SETTLED_MS);
-    waiter_ask(&waiters[0], &world, lock, leases, NULL);
-    come_and_go(OTHERS * (HELD_MS + 5 * ROUND_TRIP_MS) + 5 * ROUND_TRIP_MS);
-    assert_true(waiters[0].holds);
-    waiter_let_go(&waiters[0]);
+    wanted = other_lock;
+    come_and_go(of_others, SETTLED_MS);
+    hold_begin_on(&holds[0], &processes[0], lock, leases, UVZK_WAIT_FOREVER);
+    come_and_go(of_others, OTHERS * (HELD_MS + 5 * ROUND_TRIP_MS) + 5 * ROUND_TRIP_MS);
+    assert_true(hold_holds(&holds[0]));
+    hold_release(&holds[0]);
     ending = true;
-    come_and_go(SETTLED_MS);
+    come_and_go(of_others, SETTLED_MS);
     world_end(&world);
 }
 
 /* The others' client hands over to its own where it may, or is the waiter's own. */
-static void check_semaphore(int of_others)
-{
-    uvzk_semaphore_t semaphores[CLIENTS] = {0};
-
-    begin();
-    for (int i = 0; i < CLIENTS; i++) {
-        assert_int_equal(
-            uvzk_semaphore_init(&world.clients[i], &semaphores[i], "/l", 3, NULL), 0);
-    }
-    check_among_others(&semaphores[0], 3, &semaphores[of_others]);
-}
-
 static void test_all_leases_among_single_ones(void **state)
 {
     (void)state;
-    check_semaphore(0);
-    check_semaphore(1);
-}
-
-static void check_rwlock(int of_others, bool writes)
-{
-    uvzk_rwlock_t rwlocks[CLIENTS] = {0};
-
-    begin();
-    for (int i = 0; i < CLIENTS; i++) {
-        assert_int_equal(uvzk_rwlock_init(&world.clients[i], &rwlocks[i], "/rw"), 0);
+    for (int i = 0; i < 2; i++) {
+        begin();
+        check_among_others(&processes[0].semaphore, 3, &processes[i],
+                           &processes[i].semaphore);
     }
-    check_among_others(writes ? &rwlocks[0].write : &rwlocks[0].read, 0,
-                       writes ? &rwlocks[of_others].read : &rwlocks[of_others].write);
 }
 
 static void test_writer_among_readers(void **state)
 {
     (void)state;
-    check_rwlock(0, true);
-    check_rwlock(1, true);
+    for (int i = 0; i < 2; i++) {
+        begin();
+        check_among_others(&processes[0].rwlock.write, 0, &processes[i],
+                           &processes[i].rwlock.read);
+    }
 }
 
 static void test_reader_among_writers(void **state)
 {
     (void)state;
-    check_rwlock(0, false);
-    check_rwlock(1, false);
+    for (int i = 0; i < 2; i++) {
+        begin();
+        check_among_others(&processes[0].rwlock.read, 0, &processes[i],
+                           &processes[i].rwlock.write);
+    }
 }
 
 static void test_mutex_among_others(void **state)
 {
     (void)state;
-    for (int of_others = 0; of_others < CLIENTS; of_others++) {
-        uvzk_mutex_t mutexes[CLIENTS] = {0};
+    for (int i = 0; i < 2; i++) {
         begin();
-        for (int i = 0; i < CLIENTS; i++) {
-            assert_int_equal(uvzk_mutex_init(&world.clients[i], &mutexes[i], "/m"), 0);
-        }
-        check_among_others(&mutexes[0], 0, &mutexes[of_others]);
+        check_among_others(&processes[0].mutex, 0, &processes[i], &processes[i].mutex);
     }
 }
 
