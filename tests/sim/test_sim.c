@@ -2,6 +2,7 @@
 #include "cmocka_test.h"
 
 #include "probe.h"
+#include "sim.h"
 
 #include <signal.h>
 #include <stdlib.h>

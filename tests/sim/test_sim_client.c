@@ -2,6 +2,7 @@
 #include "cmocka_test.h"
 
 #include "probe.h"
+#include "sim.h"
 
 #include <string.h>
 
@@ -9,9 +10,8 @@
 
 static void a_lost_request_is_not_executed(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_lose_request(a->port);
     ask_create(a, "/a", UVZK__PERSISTENT);
     ask_create(a, "/b", UVZK__PERSISTENT);
@@ -21,15 +21,12 @@ static void a_lost_request_is_not_executed(void **state)
     assert_false(sim_exists(sim, "/a") || sim_exists(sim, "/b"));
     probe_hear(a, "CONNECTED");
     assert_int_equal(create(a, "/a", UVZK__PERSISTENT), 0);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void a_lost_reply_is_of_an_executed_request(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     ask_create(a, "/before", UVZK__PERSISTENT);
     sim_run_for(sim, 25);
     probe_said(a);
@@ -41,15 +38,12 @@ static void a_lost_reply_is_of_an_executed_request(void **state)
         strstr(probe_said(a), "SUSPENDED; create /a: ECONNLOSS; create /b: ECONNLOSS"));
     assert_true(sim_exists(sim, "/a"));
     assert_false(sim_exists(sim, "/b"));
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void a_spoiled_reply_is_of_an_executed_request(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_spoil_reply(a->port);
     assert_int_equal(create(a, "/a", UVZK__EPHEMERAL), UV_ENOMEM);
     assert_true(sim_exists(sim, "/a"));
@@ -58,15 +52,6 @@ static void a_spoiled_reply_is_of_an_executed_request(void **state)
     assert_int_equal(ask_wait(watched), UV_ENOMEM);
     assert_null(watched->watch.armed);
     assert_int_equal(sim_watch_count(sim), 0);
-    probe_end(a);
-    sim_free(sim);
-}
-
-static struct uvzk__op numbered(const char *path)
-{
-    struct uvzk__op op = op_of(UVZK__OP_CREATE, path, 0);
-    op.mode = UVZK__EPHEMERAL_SEQUENTIAL;
-    return op;
 }
 
 /* How many of the two directories' children there are: as many in each. */
@@ -79,10 +64,10 @@ static size_t pairs(const struct sim *sim)
 
 static void a_multi_is_lost_as_a_whole(void **state)
 {
-    const struct uvzk__op ops[] = {numbered("/one/n-"), numbered("/two/n-")};
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    const struct uvzk__op ops[] = {op_create("/one/n-", UVZK__EPHEMERAL_SEQUENTIAL),
+                                   op_create("/two/n-", UVZK__EPHEMERAL_SEQUENTIAL)};
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/one", UVZK__PERSISTENT);
     create(a, "/two", UVZK__PERSISTENT);
     sim_lose_request(a->port);
@@ -100,15 +85,14 @@ static void a_multi_is_lost_as_a_whole(void **state)
     assert_int_equal(ask_wait(ask_multi(a, ops, 2)), UVZK_ETHROTTLED);
     assert_int_equal(pairs(sim), 2);
     assert_true(sim_exists(sim, "/one/n-0000000001"));
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* What was replied 0 was done; what was ENOTSENT was not. */
 static void multis_under_faults(uint64_t seed)
 {
     enum { COUNT = 40 };
-    const struct uvzk__op ops[] = {numbered("/one/n-"), numbered("/two/n-")};
+    const struct uvzk__op ops[] = {op_create("/one/n-", UVZK__EPHEMERAL_SEQUENTIAL),
+                                   op_create("/two/n-", UVZK__EPHEMERAL_SEQUENTIAL)};
     struct ask *asks[COUNT];
     size_t done = 0, unknown = 0;
     struct sim *sim = sim_new(seed, NULL);
@@ -186,9 +170,8 @@ static void a_request_that_arrives_late_leaves_no_watch(void **state)
 
 static void nothing_is_sent_while_not_connected(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_new(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     ask_create(a, "/a", UVZK__PERSISTENT);
     probe_open(a);
     ask_create(a, "/b", UVZK__PERSISTENT);
@@ -203,8 +186,6 @@ static void nothing_is_sent_while_not_connected(void **state)
     assert_null(watched->watch.armed);
     probe_hear(a, "CONNECTED");
     assert_int_equal(sim_node_count(sim), 1);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void what_is_submitted_before_suspended_is_told_is_replied_with_it(void **state)
@@ -239,66 +220,52 @@ static void what_is_submitted_before_suspended_is_told_is_replied_with_it(void *
 
 static void a_short_silence_only_delays(void **state)
 {
-    struct sim *sim = sim_exact();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     uint64_t start = sim_now(sim);
     sim_disconnect(a->port, SIM_SILENT, 3000);
     assert_int_equal(create(a, "/a", UVZK__PERSISTENT), 0);
     assert_string_equal(probe_said(a), "create /a: ok");
     assert_in_range(sim_now(sim), start + 3000, start + 3010);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void a_long_silence_is_heard_after_two_thirds_of_the_timeout(void **state)
 {
-    struct sim *sim = sim_exact();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     assert_int_equal(read_once(a, UVZK__RPC_GET, "/"), 0);
     uint64_t heard = sim_now(sim);
     sim_disconnect(a->port, SIM_SILENT, 8000);
     ask_create(a, "/a", UVZK__PERSISTENT);
     probe_hear(a, "SUSPENDED");
-    assert_int_equal(a->said_at, heard + 10000 * 2 / 3);
+    assert_int_equal(a->session_ms, heard + 10000 * 2 / 3);
     probe_hear(a, "CONNECTED");
     assert_in_range(sim_now(sim), heard + 8000, heard + 8120);
     assert_true(sim_session_alive(sim, a->session_id));
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void pings_keep_an_idle_session(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_run_for(sim, 200000);
     assert_string_equal(probe_said(a), "");
     assert_true(sim_session_alive(sim, a->session_id));
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void connected_may_be_told_again(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
     struct ask *ask = ask_create(a, "/a", UVZK__PERSISTENT);
     sim_repeat_connected(a->port);
     assert_int_equal(ask_wait(ask), 0);
     assert_string_equal(probe_said(a), "CONNECTED; create /a: ok");
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void sessions_survive_a_restart_of_the_server(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a"), *b = probe_connected(sim, "b");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     int64_t session = a->session_id;
     create(a, "/a", UVZK__EPHEMERAL);
     probe_said(a);
@@ -309,16 +276,12 @@ static void sessions_survive_a_restart_of_the_server(void **state)
     assert_true(sim_now(sim) >= up);
     assert_int_equal(a->session_id, session);
     assert_true(sim_exists(sim, "/a"));
-    probe_end(a);
-    probe_end(b);
-    sim_free(sim);
 }
 
 static void messages_take_the_time_that_was_set(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_new(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_set_latency(a->port, 100, 100);
     sim_set_timeout(a->port, 3000);
     uint64_t start = sim_now(sim);
@@ -338,17 +301,14 @@ static void messages_take_the_time_that_was_set(void **state)
     assert_int_equal(sim_now(sim), start + 114); /* 50 each way */
     assert_true(second->replied || ask_wait(second) == 0);
     assert_int_equal(sim_now(sim), start + 114); /* first in, first out */
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* ----------------------------------------------------------------- processes */
 
 static void a_stopped_process_loses_its_session_and_hears_of_it_later(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/a", UVZK__EPHEMERAL);
     probe_said(a);
     a->port->alarm(a->port, sim_now(sim) + 50);
@@ -364,31 +324,25 @@ static void a_stopped_process_loses_its_session_and_hears_of_it_later(void **sta
     assert_int_equal(a->turns, 2);
     assert_non_null(strstr(a->said, "SUSPENDED"));
     probe_hear(a, "EXPIRED");
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* Longer than 2T/3, shorter than T: what has come meanwhile is read first. */
 static void a_process_stopped_shortly_keeps_its_connection(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     struct ask *ask = ask_create(a, "/a", UVZK__EPHEMERAL);
     sim_pause(a->port, 8000);
     sim_run_for(sim, 7999);
     assert_false(ask->replied);
     sim_run_for(sim, 10000);
     assert_string_equal(probe_said(a), "create /a: ok");
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void a_process_may_be_stopped_for_good_and_resumed(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     struct ask *ask = ask_create(a, "/a", UVZK__EPHEMERAL);
     a->port->alarm(a->port, sim_now(sim) + 50);
     sim_pause(a->port, UINT64_MAX);
@@ -399,15 +353,12 @@ static void a_process_may_be_stopped_for_good_and_resumed(void **state)
     assert_int_equal(ask_wait(ask), 0);
     sim_run_for(sim, 5);
     assert_int_equal(a->turns, 1);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void a_busy_loop_keeps_its_session(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     struct ask *ask = ask_create(a, "/a", UVZK__EPHEMERAL);
     a->port->wake(a->port);
     uint64_t until = sim_now(sim) + 60000;
@@ -420,8 +371,6 @@ static void a_busy_loop_keeps_its_session(void **state)
     assert_int_equal(ask->status, 0);
     assert_string_equal(probe_said(a), "create /a: ok");
     assert_int_equal(a->turns, 1);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void alarms_and_wakes_come_once(void **state)
@@ -457,26 +406,21 @@ static void alarms_and_wakes_come_once(void **state)
 
 static void random_bytes_can_fail(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_new(sim, "a");
+    struct probe *a = *state;
     unsigned char bytes[19] = {0}, zero[19] = {0};
-    (void)state;
     sim_fail_random(a->port, 2);
     assert_int_equal(a->port->random(a->port, bytes, sizeof(bytes)), 0);
     assert_memory_not_equal(bytes, zero, sizeof(bytes));
     assert_true(a->port->random(a->port, bytes, sizeof(bytes)) < 0);
     assert_int_equal(a->port->random(a->port, bytes, sizeof(bytes)), 0);
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* --------------------------------------------------------------------- close */
 
 static void closing_ends_the_session_at_once(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a"), *b = probe_connected(sim, "b");
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     create(a, "/a", UVZK__EPHEMERAL);
     watch_on(b, UVZK__RPC_EXISTS, "/a");
     struct ask *late = ask_create(a, "/late", UVZK__PERSISTENT);
@@ -488,9 +432,6 @@ static void closing_ends_the_session_at_once(void **state)
     assert_false(sim_exists(sim, "/a"));
     assert_int_equal(sim_session_count(sim), 1);
     assert_string_equal(probe_said(b), "exists /a: ok; watch /a: deleted");
-    probe_end(a);
-    probe_end(b);
-    sim_free(sim);
 }
 
 /* A client in the middle of everything, closed after so many steps. */
@@ -553,9 +494,8 @@ static void close_is_legal_in_every_state(void **state)
 /* A clock that is fast by 1 % comes to its alarm sooner, a slow one later. */
 static void a_clock_may_drift(void **state)
 {
-    struct sim *sim = sim_exact();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     uint64_t start = sim_now(sim);
     assert_int_equal(sim_clock(a->port), start);
     sim_set_clock_drift(a->port, 10000);
@@ -573,15 +513,12 @@ static void a_clock_may_drift(void **state)
     sim_run_for(sim, 1);
     assert_int_equal(a->turns, 2);
     assert_int_equal(sim_clock(a->port), start + 20200 + 9900);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void a_clock_may_jump_forward(void **state)
 {
-    struct sim *sim = sim_exact();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     uint64_t start = sim_now(sim);
     a->port->alarm(a->port, start + 60000);
     sim_run_for(sim, 1000);
@@ -596,16 +533,13 @@ static void a_clock_may_jump_forward(void **state)
     sim_jump_clock(a->port, 30000); /* past it */
     sim_run_for(sim, 1000);
     assert_int_equal(a->turns, 2);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void a_throttled_request_is_not_executed(void **state)
 {
     unsigned refused = 0;
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_throttle(sim, 60000);
     for (unsigned i = 0; i < 100; i++) {
         int status = create(a, "/a", UVZK__PERSISTENT);
@@ -616,27 +550,25 @@ static void a_throttled_request_is_not_executed(void **state)
     assert_in_range(refused, 30, 70);
     sim_run_for(sim, 60000);
     assert_int_equal(create(a, "/a", UVZK__PERSISTENT), 0);
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* ------------------------------------------------------------------- batches */
 
-static struct sim *sim_batches(void)
+static int one_batches(void **state)
 {
     struct sim_options options;
     sim_options_init(&options);
     options.latency_min_ms = options.latency_max_ms = 1;
     options.hop_max_ms = 1000;
     options.batches = true;
-    return sim_new(3, &options);
+    *state = probe_connected(sim_new(3, &options), "a");
+    return 0;
 }
 
 static void what_has_arrived_is_delivered_at_once(void **state)
 {
-    struct sim *sim = sim_batches();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     struct ask *watched = watch_on(a, UVZK__RPC_EXISTS, "/a");
     ask_create(a, "/a", UVZK__PERSISTENT);
     ask_read(a, UVZK__RPC_GET, "/a", false);
@@ -646,16 +578,13 @@ static void what_has_arrived_is_delivered_at_once(void **state)
         sim_step(sim);
     }
     assert_string_equal(probe_said(a), "watch /a: created; create /a: ok; get /a: ok");
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* A turn that was asked for comes after what has arrived, however late the wake-up. */
 static void a_turn_comes_after_what_has_arrived(void **state)
 {
-    struct sim *sim = sim_batches();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     ask_create(a, "/a", UVZK__PERSISTENT);
     ask_create(a, "/b", UVZK__PERSISTENT);
     sim_run_for(sim, 3);
@@ -667,40 +596,38 @@ static void a_turn_comes_after_what_has_arrived(void **state)
     assert_int_equal(a->turns, 1);
     sim_run_for(sim, 2000);
     assert_int_equal(a->turns, 1);
-    probe_end(a);
-    sim_free(sim);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lost_request_is_not_executed),
-        cmocka_unit_test(a_lost_reply_is_of_an_executed_request),
-        cmocka_unit_test(a_spoiled_reply_is_of_an_executed_request),
-        cmocka_unit_test(a_multi_is_lost_as_a_whole),
+        PROBE_CASE(a_lost_request_is_not_executed, one_plain),
+        PROBE_CASE(a_lost_reply_is_of_an_executed_request, one_plain),
+        PROBE_CASE(a_spoiled_reply_is_of_an_executed_request, one_plain),
+        PROBE_CASE(a_multi_is_lost_as_a_whole, one_plain),
         cmocka_unit_test(a_multi_is_whole_under_all_faults),
         cmocka_unit_test(what_was_on_its_way_at_a_reset_may_arrive_but_never_late),
         cmocka_unit_test(a_request_that_arrives_late_leaves_no_watch),
-        cmocka_unit_test(nothing_is_sent_while_not_connected),
+        PROBE_CASE(nothing_is_sent_while_not_connected, one_unopened),
         cmocka_unit_test(what_is_submitted_before_suspended_is_told_is_replied_with_it),
-        cmocka_unit_test(a_short_silence_only_delays),
-        cmocka_unit_test(a_long_silence_is_heard_after_two_thirds_of_the_timeout),
-        cmocka_unit_test(pings_keep_an_idle_session),
-        cmocka_unit_test(connected_may_be_told_again),
-        cmocka_unit_test(sessions_survive_a_restart_of_the_server),
-        cmocka_unit_test(messages_take_the_time_that_was_set),
-        cmocka_unit_test(a_stopped_process_loses_its_session_and_hears_of_it_later),
-        cmocka_unit_test(a_process_stopped_shortly_keeps_its_connection),
-        cmocka_unit_test(a_process_may_be_stopped_for_good_and_resumed),
-        cmocka_unit_test(a_busy_loop_keeps_its_session),
+        PROBE_CASE(a_short_silence_only_delays, one_exact),
+        PROBE_CASE(a_long_silence_is_heard_after_two_thirds_of_the_timeout, one_exact),
+        PROBE_CASE(pings_keep_an_idle_session, one_plain),
+        PROBE_CASE(connected_may_be_told_again, one_plain),
+        PROBE_CASE(sessions_survive_a_restart_of_the_server, two_plain),
+        PROBE_CASE(messages_take_the_time_that_was_set, one_unopened),
+        PROBE_CASE(a_stopped_process_loses_its_session_and_hears_of_it_later, one_plain),
+        PROBE_CASE(a_process_stopped_shortly_keeps_its_connection, one_plain),
+        PROBE_CASE(a_process_may_be_stopped_for_good_and_resumed, one_plain),
+        PROBE_CASE(a_busy_loop_keeps_its_session, one_plain),
         cmocka_unit_test(alarms_and_wakes_come_once),
-        cmocka_unit_test(random_bytes_can_fail),
-        cmocka_unit_test(a_clock_may_drift),
-        cmocka_unit_test(a_clock_may_jump_forward),
-        cmocka_unit_test(a_throttled_request_is_not_executed),
-        cmocka_unit_test(what_has_arrived_is_delivered_at_once),
-        cmocka_unit_test(a_turn_comes_after_what_has_arrived),
-        cmocka_unit_test(closing_ends_the_session_at_once),
+        PROBE_CASE(random_bytes_can_fail, one_unopened),
+        PROBE_CASE(a_clock_may_drift, one_exact),
+        PROBE_CASE(a_clock_may_jump_forward, one_exact),
+        PROBE_CASE(a_throttled_request_is_not_executed, one_plain),
+        PROBE_CASE(what_has_arrived_is_delivered_at_once, one_batches),
+        PROBE_CASE(a_turn_comes_after_what_has_arrived, one_batches),
+        PROBE_CASE(closing_ends_the_session_at_once, two_plain),
         cmocka_unit_test(close_is_legal_in_every_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "cmocka_test.h"
 
 #include "probe.h"
+#include "sim.h"
 
 #include <string.h>
 
@@ -33,53 +34,42 @@ static struct probe *probe_at(struct sim *sim, const char *name, int server)
 }
 
 /* A, connected to the leader, B to a follower, and /a. */
-static struct sim *begin(struct probe **a, struct probe **b)
+static int begin(void **state)
 {
     struct sim *sim = sim_of_three();
-    *a = probe_at(sim, "a", LEADER);
-    *b = probe_at(sim, "b", FOLLOWER);
-    assert_int_equal(create(*a, "/a", UVZK__PERSISTENT), 0);
+    struct probe *a = probe_at(sim, "a", LEADER);
+    a->data = probe_at(sim, "b", FOLLOWER);
+    assert_int_equal(create(a, "/a", UVZK__PERSISTENT), 0);
     sim_run_for(sim, 1);
-    probe_said(*a);
-    return sim;
-}
-
-static void end(struct sim *sim, struct probe *a, struct probe *b)
-{
-    probe_end(a);
-    probe_end(b);
-    sim_free(sim);
+    probe_said(a);
+    *state = a;
+    return 0;
 }
 
 static void each_answers_reads_from_what_it_has_applied(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     assert_int_equal(sim_leader(sim), LEADER);
     assert_int_equal(read_once(b, UVZK__RPC_GET, "/a"), 0);
     sim_lag(sim, FOLLOWER, LAG_MS);
     assert_int_equal(create(a, "/b", UVZK__PERSISTENT), 0);
     assert_int_equal(ask_wait(ask_set(a, "/a", "new", -1)), 0);
-    struct ask *late = ask_read(b, UVZK__RPC_GET, "/a", false);
-    assert_int_equal(ask_wait(late), 0);
+    struct ask *late = ask_done(ask_read(b, UVZK__RPC_GET, "/a", false));
     assert_int_equal(late->stat.version, 0);
-    assert_int_equal(late->data_length, 0);
+    assert_int_equal(late->count, 0);
     assert_int_equal(read_once(b, UVZK__RPC_EXISTS, "/b"), UVZK_ENONODE);
     sim_run_for(sim, LAG_MS);
     assert_int_equal(read_once(b, UVZK__RPC_EXISTS, "/b"), 0);
-    struct ask *now = ask_read(b, UVZK__RPC_GET, "/a", false);
-    assert_int_equal(ask_wait(now), 0);
-    assert_string_equal(now->data, "new");
+    struct ask *now = ask_done(ask_read(b, UVZK__RPC_GET, "/a", false));
+    assert_string_equal(now->text, "new");
     assert_true(now->stat.mzxid > late->stat.mzxid);
-    end(sim, a, b);
 }
 
 static void a_sync_is_answered_when_its_server_has_caught_up(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     sim_lag(sim, FOLLOWER, LAG_MS);
     assert_int_equal(create(a, "/b", UVZK__PERSISTENT), 0);
     struct ask *early = ask_read(b, UVZK__RPC_EXISTS, "/b", false);
@@ -90,7 +80,6 @@ static void a_sync_is_answered_when_its_server_has_caught_up(void **state)
     assert_int_equal(early->status, UVZK_ENONODE);
     assert_int_equal(ask_wait(late), 0);
     assert_true(sync->replied);
-    end(sim, a, b);
 }
 
 /* It is committed long before that, and what is asked behind it waits, too. */
@@ -98,9 +87,8 @@ static void a_write_is_answered_when_its_server_has_applied_it(void **state)
 {
     static const char *const replies =
         "create /b: ok; exists /c: ENONODE; multi: ok; exists /c: ok; sync /: ok";
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     sim_lag(sim, FOLLOWER, LAG_MS);
     probe_said(b);
     ask_create(b, "/b", UVZK__EPHEMERAL);
@@ -116,14 +104,12 @@ static void a_write_is_answered_when_its_server_has_applied_it(void **state)
     assert_string_equal(probe_said(b), "");
     sim_run_for(sim, LAG_MS);
     assert_string_equal(probe_said(b), replies);
-    end(sim, a, b);
 }
 
 static void a_watch_fires_where_it_stands_when_that_is_applied(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     watch_on(a, UVZK__RPC_GET, "/a");
     watch_on(b, UVZK__RPC_GET, "/a");
     assert_int_equal(sim_watch_count(sim), 2);
@@ -137,14 +123,12 @@ static void a_watch_fires_where_it_stands_when_that_is_applied(void **state)
     sim_run_for(sim, LAG_MS);
     assert_string_equal(probe_said(b), "watch /a: changed; set /a: ok");
     assert_int_equal(sim_watch_count(sim), 0);
-    end(sim, a, b);
 }
 
 static void none_that_is_behind_what_was_replied_takes_a_connection(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_lag(sim, FOLLOWER, LAG_MS);
     assert_int_equal(create(a, "/b", UVZK__PERSISTENT), 0);
     uint64_t asked = sim_now(sim);
@@ -154,15 +138,13 @@ static void none_that_is_behind_what_was_replied_takes_a_connection(void **state
     probe_hear(a, "CONNECTED");
     assert_true(sim_now(sim) >= asked + LAG_MS - 10);
     assert_int_equal(sim_server_of(a->port), FOLLOWER);
-    end(sim, a, b);
 }
 
 /* Whoever has heard of something by an event only may be shown the past. */
 static void an_event_is_no_reply(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     sim_lag(sim, OTHER, LAG_MS);
     watch_on(a, UVZK__RPC_GET, "/a");
     probe_said(a);
@@ -175,14 +157,12 @@ static void an_event_is_no_reply(void **state)
     assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), 0);
     assert_int_equal(ask_wait(ask_multi(a, NULL, 0)), 0);
     assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
-    end(sim, a, b);
 }
 
 static void a_new_session_is_told_where_it_is_known(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_lag(sim, OTHER, LAG_MS);
     struct probe *c = probe_new(sim, "c");
     sim_connect_to(c->port, OTHER);
@@ -192,15 +172,13 @@ static void a_new_session_is_told_where_it_is_known(void **state)
     assert_int_equal(sim_session_count(sim), 3);
     probe_hear(c, "CONNECTED");
     probe_end(c);
-    end(sim, a, b);
 }
 
 /* It goes on to answer reads, and commits nothing. */
 static void an_ended_session_is_told_where_that_is_applied(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     create(b, "/a/b", UVZK__EPHEMERAL);
     sim_lag(sim, FOLLOWER, LAG_MS);
     assert_true(sim_expire(b->port));
@@ -210,14 +188,12 @@ static void an_ended_session_is_told_where_that_is_applied(void **state)
     uint64_t before = sim_now(sim);
     probe_hear(b, "EXPIRED");
     assert_true(sim_now(sim) >= before + LAG_MS / 2);
-    end(sim, a, b);
 }
 
 static void a_restart_makes_all_agree(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     struct ask *watched = watch_on(b, UVZK__RPC_GET, "/a");
     sim_lag(sim, FOLLOWER, LAG_MS);
     assert_int_equal(ask_wait(ask_set(a, "/a", "x", -1)), 0);
@@ -229,15 +205,13 @@ static void a_restart_makes_all_agree(void **state)
     assert_int_equal(watched->fired, 1); /* it has missed that */
     assert_int_equal(read_once(b, UVZK__RPC_GET, "/a"), 0);
     assert_int_equal(ask_wait(ask_set(b, "/a", "y", 1)), 0);
-    end(sim, a, b);
 }
 
 static void what_comes_by_the_old_server_after_a_move_is_not_executed(void **state)
 {
     unsigned executed = 0, refused = 0;
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     sim_connect_to(b->port, -1);
     for (unsigned i = 0; i < 64; i++) {
         int before = sim_server_of(b->port);
@@ -255,7 +229,6 @@ static void what_comes_by_the_old_server_after_a_move_is_not_executed(void **sta
         assert_int_equal(ask_wait(ask_multi(b, NULL, 0)), 0);
     }
     assert_true(executed > 2 && refused > 8);
-    end(sim, a, b);
 }
 
 /* ----------------------------------------------------------- a replaced leader */
@@ -264,31 +237,31 @@ static void what_comes_by_the_old_server_after_a_move_is_not_executed(void **sta
 #define DEPOSED_MS 3000U
 
 /* A is left alone with the old leader, B has gone over to the new one. */
-static struct sim *begin_deposed(struct probe **a, struct probe **b)
+static int begin_deposed(void **state)
 {
-    struct sim *sim = begin(a, b);
-    create(*a, "/of-a", UVZK__EPHEMERAL);
+    (void)begin(state);
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
+    create(a, "/of-a", UVZK__EPHEMERAL);
     assert_false(sim_depose(sim, 1, ELECTION_MS, DEPOSED_MS)); /* two of three */
     assert_true(sim_depose(sim, 0, ELECTION_MS, DEPOSED_MS));
     assert_false(sim_depose(sim, 0, ELECTION_MS, DEPOSED_MS)); /* there is one */
     assert_int_not_equal(sim_leader(sim), LEADER);
-    probe_hear(*b, "CONNECTED");
-    probe_said(*a);
-    return sim;
+    probe_hear(a->data, "CONNECTED");
+    probe_said(a);
+    return 0;
 }
 
 static void a_replaced_leader_answers_what_needs_no_quorum(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin_deposed(&a, &b);
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     int64_t before = sim_zxid(sim);
     struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
     assert_int_equal(ask_wait(ask_set(b, "/a", "new", 0)), 0);
     assert_true(sim_zxid(sim) >> 32 == before >> 32);
     assert_int_equal(ask_wait(ask_sync(a, "/")), 0);
-    struct ask *old = ask_read(a, UVZK__RPC_GET, "/a", false);
-    assert_int_equal(ask_wait(old), 0);
+    struct ask *old = ask_done(ask_read(a, UVZK__RPC_GET, "/a", false));
     assert_int_equal(old->stat.version, 0);
     assert_int_equal(sim_server_of(a->port), LEADER);
     assert_int_equal(watched->fired, 0);
@@ -298,14 +271,12 @@ static void a_replaced_leader_answers_what_needs_no_quorum(void **state)
     assert_int_equal(watched->fired, 1);
     assert_int_equal(sim_server_of(a->port), LEADER); /* a follower now */
     assert_int_equal(ask_wait(ask_set(a, "/a", "newer", 1)), 0);
-    end(sim, a, b);
 }
 
 static void a_replaced_leader_commits_nothing(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin_deposed(&a, &b);
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     struct ask *lost = ask_create(a, "/b", UVZK__PERSISTENT);
     struct ask *behind = ask_read(a, UVZK__RPC_EXISTS, "/a", false);
     sim_run_for(sim, DEPOSED_MS / 2);
@@ -315,15 +286,13 @@ static void a_replaced_leader_commits_nothing(void **state)
     assert_int_equal(ask_wait(lost), UVZK_ECONNLOSS);
     assert_false(sim_exists(sim, "/b"));
     assert_true(sim_exists(sim, "/of-a"));
-    end(sim, a, b);
 }
 
 static void a_replaced_leader_takes_sessions_that_it_knows(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin_deposed(&a, &b);
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     struct probe *c = probe_at(sim, "c", OTHER);
-    (void)state;
     struct probe *d = probe_new(sim, "d");
     sim_connect_to(d->port, LEADER);
     probe_open(d);
@@ -343,16 +312,14 @@ static void a_replaced_leader_takes_sessions_that_it_knows(void **state)
     assert_true(sim_now(sim) >= refused + DEPOSED_MS / 2);
     probe_end(c);
     probe_end(d);
-    end(sim, a, b);
 }
 
 /* A write that was done elsewhere, and whose reply was lost, is not to be seen at the old
  * leader, sync or not. */
 static void a_replaced_leader_shows_the_old_epoch_to_who_knows_no_other(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin_deposed(&a, &b);
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     sim_lose_reply(b->port);
     sim_connect_to(b->port, LEADER);
     ask_create(b, "/of-b", UVZK__EPHEMERAL);
@@ -365,15 +332,13 @@ static void a_replaced_leader_shows_the_old_epoch_to_who_knows_no_other(void **s
     assert_int_equal(ask_wait(barrier), UVZK_ECONNLOSS);
     probe_hear(b, "CONNECTED");
     assert_int_equal(read_once(b, UVZK__RPC_EXISTS, "/of-b"), 0);
-    end(sim, a, b);
 }
 
 /* Its clients are heard of nowhere else. */
 static void sessions_end_behind_a_replaced_leader(void **state)
 {
-    struct probe *a, *b;
-    struct sim *sim = begin(&a, &b);
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/of-a", UVZK__EPHEMERAL);
     assert_true(sim_depose(sim, 0, ELECTION_MS, 20000));
     sim_run_for(sim, 9000);
@@ -382,7 +347,6 @@ static void sessions_end_behind_a_replaced_leader(void **state)
     assert_false(sim_exists(sim, "/of-a"));
     assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/of-a"), 0);
     probe_hear(a, "EXPIRED");
-    end(sim, a, b);
 }
 
 static void a_minority_goes_with_its_leader(void **state)
@@ -407,27 +371,30 @@ static void a_minority_goes_with_its_leader(void **state)
     struct ask *hangs = ask_delete(b, "/b", -1);
     probe_hear(b, "SUSPENDED");
     assert_int_equal(ask_wait(hangs), UVZK_ECONNLOSS);
-    end(sim, a, b);
+    probe_end(a);
+    probe_end(b);
+    sim_free(sim);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_answers_reads_from_what_it_has_applied),
-        cmocka_unit_test(a_sync_is_answered_when_its_server_has_caught_up),
-        cmocka_unit_test(a_write_is_answered_when_its_server_has_applied_it),
-        cmocka_unit_test(a_watch_fires_where_it_stands_when_that_is_applied),
-        cmocka_unit_test(none_that_is_behind_what_was_replied_takes_a_connection),
-        cmocka_unit_test(an_event_is_no_reply),
-        cmocka_unit_test(a_new_session_is_told_where_it_is_known),
-        cmocka_unit_test(an_ended_session_is_told_where_that_is_applied),
-        cmocka_unit_test(a_restart_makes_all_agree),
-        cmocka_unit_test(what_comes_by_the_old_server_after_a_move_is_not_executed),
-        cmocka_unit_test(a_replaced_leader_answers_what_needs_no_quorum),
-        cmocka_unit_test(a_replaced_leader_commits_nothing),
-        cmocka_unit_test(a_replaced_leader_takes_sessions_that_it_knows),
-        cmocka_unit_test(a_replaced_leader_shows_the_old_epoch_to_who_knows_no_other),
-        cmocka_unit_test(sessions_end_behind_a_replaced_leader),
+        PROBE_CASE(each_answers_reads_from_what_it_has_applied, begin),
+        PROBE_CASE(a_sync_is_answered_when_its_server_has_caught_up, begin),
+        PROBE_CASE(a_write_is_answered_when_its_server_has_applied_it, begin),
+        PROBE_CASE(a_watch_fires_where_it_stands_when_that_is_applied, begin),
+        PROBE_CASE(none_that_is_behind_what_was_replied_takes_a_connection, begin),
+        PROBE_CASE(an_event_is_no_reply, begin),
+        PROBE_CASE(a_new_session_is_told_where_it_is_known, begin),
+        PROBE_CASE(an_ended_session_is_told_where_that_is_applied, begin),
+        PROBE_CASE(a_restart_makes_all_agree, begin),
+        PROBE_CASE(what_comes_by_the_old_server_after_a_move_is_not_executed, begin),
+        PROBE_CASE(a_replaced_leader_answers_what_needs_no_quorum, begin_deposed),
+        PROBE_CASE(a_replaced_leader_commits_nothing, begin_deposed),
+        PROBE_CASE(a_replaced_leader_takes_sessions_that_it_knows, begin_deposed),
+        PROBE_CASE(a_replaced_leader_shows_the_old_epoch_to_who_knows_no_other,
+                   begin_deposed),
+        PROBE_CASE(sessions_end_behind_a_replaced_leader, begin),
         cmocka_unit_test(a_minority_goes_with_its_leader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

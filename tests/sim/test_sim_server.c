@@ -2,6 +2,7 @@
 #include "cmocka_test.h"
 
 #include "probe.h"
+#include "sim.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,29 +11,23 @@
 
 static void a_znode_is_created_read_changed_and_deleted(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
-    struct ask *made = ask_create(a, "/a", UVZK__PERSISTENT);
-    assert_int_equal(ask_wait(made), 0);
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
+    struct ask *made = ask_done(ask_create(a, "/a", UVZK__PERSISTENT));
     assert_string_equal(made->name, "/a");
     assert_true(made->stat.czxid > 0);
     assert_int_equal(made->stat.mzxid, made->stat.czxid);
-    struct ask *changed = ask_set(a, "/a", "hello", 0);
-    assert_int_equal(ask_wait(changed), 0);
+    struct ask *changed = ask_done(ask_set(a, "/a", "hello", 0));
     assert_int_equal(changed->stat.version, 1);
     assert_int_equal(changed->stat.czxid, made->stat.czxid);
     assert_true(changed->stat.mzxid > made->stat.czxid);
-    struct ask *got = ask_read(a, UVZK__RPC_GET, "/a", false);
-    assert_int_equal(ask_wait(got), 0);
-    assert_string_equal(got->data, "hello");
+    struct ask *got = ask_done(ask_read(a, UVZK__RPC_GET, "/a", false));
+    assert_string_equal(got->text, "hello");
     assert_int_equal(got->stat.version, 1);
-    struct ask *below = ask_create(a, "/a/b", UVZK__EPHEMERAL);
-    assert_int_equal(ask_wait(below), 0);
+    struct ask *below = ask_done(ask_create(a, "/a/b", UVZK__EPHEMERAL));
     assert_true(below->stat.czxid > changed->stat.mzxid);
     assert_int_equal(below->stat.ephemeral_owner, a->session_id);
-    struct ask *seen = ask_read(a, UVZK__RPC_EXISTS, "/a", false);
-    assert_int_equal(ask_wait(seen), 0);
+    struct ask *seen = ask_done(ask_read(a, UVZK__RPC_EXISTS, "/a", false));
     assert_int_equal(seen->stat.child_count, 1);
     assert_int_equal(ask_wait(ask_delete(a, "/a/b", 0)), 0);
     assert_int_equal(ask_wait(ask_delete(a, "/a", 1)), 0);
@@ -45,15 +40,12 @@ static void a_znode_is_created_read_changed_and_deleted(void **state)
     sim_set_by_hand(sim, "/a", "xy", 2);
     assert_memory_equal(sim_data(sim, "/a", &length), "xy", 2);
     assert_int_equal(length, 2);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void the_server_refuses_what_zookeeper_refuses(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     assert_int_equal(create(a, "/a/b", UVZK__PERSISTENT), UVZK_ENONODE);
     assert_int_equal(create(a, "/", UVZK__PERSISTENT), UVZK_ENODEEXISTS);
     assert_int_equal(create(a, "/a", UVZK__PERSISTENT), 0);
@@ -80,43 +72,36 @@ static void the_server_refuses_what_zookeeper_refuses(void **state)
     sim_refuse(sim, UVZK__RPC_GET, UVZK_ENOAUTH, 1);
     assert_int_equal(read_once(a, UVZK__RPC_GET, "/a"), UVZK_ENOAUTH);
     assert_int_equal(read_once(a, UVZK__RPC_GET, "/a"), 0);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void a_sequence_counts_every_child_ever_created(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/l", UVZK__PERSISTENT);
     struct ask *first = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
     ask_create(a, "/l/other", UVZK__PERSISTENT);
     struct ask *third = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
     ask_delete(a, "/l/n-0000000002", -1);
     struct ask *fourth = ask_create(a, "/l/", UVZK__EPHEMERAL_SEQUENTIAL);
-    struct ask *listing = ask_read(a, UVZK__RPC_CHILDREN, "/l", false);
-    assert_int_equal(ask_wait(listing), 0);
+    struct ask *listing = ask_done(ask_read(a, UVZK__RPC_CHILDREN, "/l", false));
     assert_string_equal(first->name, "/l/n-0000000000");
     assert_string_equal(third->name, "/l/n-0000000002");
     assert_string_equal(fourth->name, "/l/0000000003");
-    assert_string_equal(listing->names, "0000000003 n-0000000000 other");
-    assert_int_equal(listing->name_count, 3);
+    assert_string_equal(listing->text, "0000000003 n-0000000000 other");
+    assert_int_equal(listing->count, 3);
     assert_int_equal(first->stat.ephemeral_owner, a->session_id);
     assert_int_equal(sim_ephemeral_count(sim, a->session_id), 2);
     const char *names[2];
     assert_int_equal(sim_children(sim, "/l", names, 2), 3);
     assert_string_equal(names[0], "n-0000000000");
     assert_string_equal(names[1], "other");
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void a_sequence_sticks_at_its_end(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/l", UVZK__PERSISTENT);
     assert_int_equal(sim_set_counter(sim, "/l", INT32_MAX - 1), 0);
     struct ask *before = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
@@ -133,8 +118,6 @@ static void a_sequence_sticks_at_its_end(void **state)
     struct ask *negative = ask_create(a, "/l/n-", UVZK__EPHEMERAL_SEQUENTIAL);
     ask_wait(negative);
     assert_string_equal(negative->name, "/l/n--2147483648");
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void an_empty_container_goes_once_it_was_used(void **state)
@@ -183,9 +166,8 @@ static void an_old_server_has_no_containers(void **state)
 
 static void a_multi_is_all_or_nothing(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/a", UVZK__PERSISTENT);
     struct uvzk__op good[] = {
         op_of(UVZK__OP_CREATE, "/b", 0),  op_of(UVZK__OP_CREATE, "/b/c", 0),
@@ -217,8 +199,6 @@ static void a_multi_is_all_or_nothing(void **state)
     assert_int_equal(e.czxid, f.czxid);
     assert_int_equal(e.ephemeral_owner, a->session_id);
     assert_int_equal(f.ephemeral_owner, 0);
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* As many checks of one path as a server reads in a request, and one more. */
@@ -226,9 +206,8 @@ static void a_multi_that_is_too_long_costs_the_connection(void **state)
 {
     enum { FITTING = 1048575 / (2 + 20) };
     static struct uvzk__op checks[FITTING + 1];
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/a", UVZK__PERSISTENT);
     for (size_t i = 0; i <= FITTING; i++) {
         checks[i] = op_of(UVZK__OP_CHECK, "/a", 0);
@@ -240,27 +219,17 @@ static void a_multi_that_is_too_long_costs_the_connection(void **state)
     probe_until(a, "CONNECTED");
     assert_int_equal(sim_zxid(sim), zxid);
     assert_true(sim_session_alive(sim, a->session_id));
-    probe_end(a);
-    sim_free(sim);
-}
-
-static struct uvzk__op numbered(const char *path, enum uvzk__mode mode)
-{
-    struct uvzk__op op = op_of(UVZK__OP_CREATE, path, 0);
-    op.mode = mode;
-    return op;
 }
 
 static void a_multi_numbers_what_it_creates(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/l", UVZK__PERSISTENT);
     create(a, "/m", UVZK__PERSISTENT);
-    struct uvzk__op ops[] = {numbered("/l/e-", UVZK__EPHEMERAL_SEQUENTIAL),
-                             numbered("/m/e-", UVZK__EPHEMERAL_SEQUENTIAL),
-                             numbered("/l/p-", UVZK__PERSISTENT_SEQUENTIAL),
+    struct uvzk__op ops[] = {op_create("/l/e-", UVZK__EPHEMERAL_SEQUENTIAL),
+                             op_create("/m/e-", UVZK__EPHEMERAL_SEQUENTIAL),
+                             op_create("/l/p-", UVZK__PERSISTENT_SEQUENTIAL),
                              op_of(UVZK__OP_CHECK, "/l", 0)};
     assert_int_equal(ask_wait(ask_multi(a, ops, 4)), 0);
     struct uvzk__stat l, m, p;
@@ -279,8 +248,6 @@ static void a_multi_numbers_what_it_creates(void **state)
     assert_false(sim_exists(sim, "/l/e-0000000000") ||
                  sim_exists(sim, "/m/e-0000000000"));
     assert_true(sim_exists(sim, "/l/p-0000000001"));
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* Among the ops of one multi the number goes over; what the directory keeps
@@ -288,12 +255,11 @@ static void a_multi_numbers_what_it_creates(void **state)
  * greater one. */
 static void a_multi_goes_over_the_end_of_a_sequence(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/l", UVZK__PERSISTENT);
     sim_set_counter(sim, "/l", INT32_MAX - 1);
-    struct uvzk__op op = numbered("/l/n-", UVZK__PERSISTENT_SEQUENTIAL);
+    struct uvzk__op op = op_create("/l/n-", UVZK__PERSISTENT_SEQUENTIAL);
     struct uvzk__op ops[] = {op, op, op, op};
     assert_int_equal(ask_wait(ask_multi(a, ops, 4)), 0);
     const char *names[4];
@@ -305,17 +271,14 @@ static void a_multi_goes_over_the_end_of_a_sequence(void **state)
     struct ask *refused = ask_multi(a, ops, 4);
     assert_int_equal(ask_wait(refused), UVZK_ENODEEXISTS);
     assert_int_equal(refused->failed_op, 0);
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* ------------------------------------------------------------------- watches */
 
 static void a_watch_fires_once(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a"), *b = probe_connected(sim, "b");
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     create(b, "/a", UVZK__PERSISTENT);
     struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
     assert_int_equal(sim_watch_count(sim), 1);
@@ -328,16 +291,12 @@ static void a_watch_fires_once(void **state)
     assert_string_equal(probe_said(a), "watch /a: changed");
     assert_int_equal(sim_watch_count(sim), 0);
     assert_int_equal(sim_armed(a->port), 0);
-    probe_end(a);
-    probe_end(b);
-    sim_free(sim);
 }
 
 static void each_kind_of_watch_hears_its_own(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_create_by_hand(sim, "/a", UVZK__PERSISTENT);
     watch_on(a, UVZK__RPC_GET, "/missing");
     assert_int_equal(sim_watch_count(sim), 0); /* get on nothing arms nothing */
@@ -365,8 +324,6 @@ static void each_kind_of_watch_hears_its_own(void **state)
     sim_delete_by_hand(sim, "/a");
     probe_hear(a, "watch /a: deleted");
     assert_int_equal(sim_watch_count(sim), 0);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static int check_alone(struct probe *probe, const char *path)
@@ -377,9 +334,8 @@ static int check_alone(struct probe *probe, const char *path)
 
 static void what_may_not_be_read_is_neither_read_nor_heard_of(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     assert_int_equal(sim_set_readable(sim, "/a", false), UVZK_ENONODE);
     create(a, "/a", UVZK__PERSISTENT);
     struct ask *data = watch_on(a, UVZK__RPC_GET, "/a");
@@ -399,17 +355,14 @@ static void what_may_not_be_read_is_neither_read_nor_heard_of(void **state)
     sim_disconnect(a->port, SIM_RESET, 0); /* the client asks for it anew */
     probe_hear(a, "watch /a: changed");
     assert_int_equal(data->fired, 1);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void an_unreadable_end_is_not_told(void **state)
 {
     static const uvzk_acl_t entry = {UVZK_PERM_ALL & ~UVZK_PERM_READ, "world", "anyone"};
     static const struct uvzk__acl blind = {&entry, 1};
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/d", UVZK__PERSISTENT);
     a->acl = &blind;
     create(a, "/d/n", UVZK__PERSISTENT);
@@ -421,8 +374,6 @@ static void an_unreadable_end_is_not_told(void **state)
     assert_int_equal(end->fired, 0);
     assert_int_equal(listing->fired, 1); /* that is a matter of the parent's ACL */
     assert_int_equal(sim_watch_count(sim), 0);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void exists_needs_read_on_newer_servers(void **state)
@@ -445,9 +396,8 @@ static void exists_needs_read_on_newer_servers(void **state)
 
 static void an_event_comes_before_what_shows_the_change(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a"), *b = probe_connected(sim, "b");
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     create(a, "/own", UVZK__EPHEMERAL);
     create(b, "/other", UVZK__EPHEMERAL);
     watch_on(a, UVZK__RPC_GET, "/own");
@@ -467,16 +417,12 @@ static void an_event_comes_before_what_shows_the_change(void **state)
     const char *event = strstr(said, "watch /other: deleted");
     const char *shown = strstr(said, "get /other: ENONODE");
     assert_true(event != NULL && shown != NULL && event < shown);
-    probe_end(a);
-    probe_end(b);
-    sim_free(sim);
 }
 
 static void an_unwatched_watch_is_silent_and_forgotten(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_create_by_hand(sim, "/a", UVZK__PERSISTENT);
     struct ask *armed = watch_on(a, UVZK__RPC_GET, "/a");
     ask_unwatch(armed);
@@ -494,15 +440,12 @@ static void an_unwatched_watch_is_silent_and_forgotten(void **state)
     assert_string_equal(probe_said(a), "");
     assert_int_equal(sim_watch_count(sim), 0);
     assert_int_equal(sim_armed(a->port), 0);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void missed_events_come_after_connected_and_before_replies(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     static const char *const paths[] = {"/gone", "/again", "/parent", "/same",
                                         "/parent/x"};
     for (size_t i = 0; i < 5; i++) {
@@ -533,8 +476,6 @@ static void missed_events_come_after_connected_and_before_replies(void **state)
     sim_delete_by_hand(sim, "/same");
     probe_hear(a, "watch /same: deleted");
     assert_int_equal(same->fired, 1);
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* ------------------------------------------------------------------ sessions */
@@ -608,9 +549,8 @@ static void a_session_ends_a_tick_after_its_timeout_at_most(void **state)
 
 static void a_timeout_that_ends_on_a_tick_ends_there(void **state)
 {
-    struct sim *sim = sim_exact();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_run_until(sim, 1999);
     assert_int_equal(read_once(a, UVZK__RPC_GET, "/"), 0); /* heard at 2000 */
     sim_disconnect(a->port, SIM_SILENT, 60000);
@@ -618,8 +558,6 @@ static void a_timeout_that_ends_on_a_tick_ends_there(void **state)
     assert_true(sim_session_alive(sim, a->session_id));
     sim_run_until(sim, 12000);
     assert_false(sim_session_alive(sim, a->session_id));
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* The last touches may die with a follower, but no more than the bound that
@@ -658,9 +596,8 @@ static void a_follower_takes_its_last_report_with_it(void **state)
 
 static void an_expired_client_may_open_from_inside_the_event(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     int64_t session = a->session_id;
     a->reopens = true;
     create(a, "/a", UVZK__EPHEMERAL);
@@ -677,15 +614,12 @@ static void an_expired_client_may_open_from_inside_the_event(void **state)
     assert_int_equal(watched->fired, 1);
     assert_true(a->session_id != session);
     assert_int_equal(create(a, "/a", UVZK__EPHEMERAL), 0);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void expiry_told_at_once_replies_first_and_drops_the_watches(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     sim_create_by_hand(sim, "/a", UVZK__PERSISTENT);
     struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
     probe_said(a);
@@ -699,15 +633,12 @@ static void expiry_told_at_once_replies_first_and_drops_the_watches(void **state
     sim_run_for(sim, 1000);
     assert_string_equal(probe_said(a), "");
     assert_false(sim_expire(a->port));
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void refused_credentials_leave_the_session_to_the_server(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     int64_t session = a->session_id;
     create(a, "/a", UVZK__EPHEMERAL);
     probe_said(a);
@@ -721,32 +652,25 @@ static void refused_credentials_leave_the_session_to_the_server(void **state)
     probe_open(a);
     probe_hear(a, "CONNECTED");
     assert_true(a->session_id != session);
-    probe_end(a);
-    sim_free(sim);
 }
 
 static void an_open_that_failed_may_be_tried_again(void **state)
 {
-    struct sim *sim = sim_plain();
-    struct probe *a = probe_new(sim, "a");
-    (void)state;
+    struct probe *a = *state;
     sim_fail_open(a->port, UV_EAI_NONAME);
     a->reopens = true;
     probe_open(a);
     probe_hear(a, "OPEN_FAILED");
     assert_int_equal(a->open_status, UV_EAI_NONAME);
     probe_hear(a, "CONNECTED");
-    probe_end(a);
-    sim_free(sim);
 }
 
 /* ------------------------------------------------------------------ follower */
 
 static void a_lonely_follower_reads_on_while_the_session_ends(void **state)
 {
-    struct sim *sim = sim_exact();
-    struct probe *a = probe_connected(sim, "a"), *b = probe_connected(sim, "b");
-    (void)state;
+    struct probe *a = *state, *b = a->data;
+    struct sim *sim = a->sim;
     create(a, "/a", UVZK__EPHEMERAL);
     struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
     watch_on(b, UVZK__RPC_EXISTS, "/a");
@@ -756,8 +680,8 @@ static void a_lonely_follower_reads_on_while_the_session_ends(void **state)
     probe_hear(b, "watch /a: deleted"); /* the leader has given it up */
     assert_true(sim_now(sim) < start + 12100);
     assert_false(sim_session_alive(sim, a->session_id));
-    struct ask *still = ask_read(a, UVZK__RPC_EXISTS, "/a", false);
-    assert_int_equal(ask_wait(still), 0); /* and it is still told: yours */
+    struct ask *still = ask_done(
+        ask_read(a, UVZK__RPC_EXISTS, "/a", false)); /* and it is still told: yours */
     assert_int_equal(still->stat.ephemeral_owner, a->session_id);
     assert_int_equal(watched->fired, 0);
     assert_string_equal(probe_said(a), "exists /a: ok");
@@ -768,16 +692,12 @@ static void a_lonely_follower_reads_on_while_the_session_ends(void **state)
     probe_hear(a, "SUSPENDED");
     assert_int_equal(ask_wait(proof), UVZK_ECONNLOSS);
     probe_hear(a, "EXPIRED");
-    probe_end(a);
-    probe_end(b);
-    sim_free(sim);
 }
 
 static void a_cut_shorter_than_the_session_costs_a_reconnection_only(void **state)
 {
-    struct sim *sim = sim_exact();
-    struct probe *a = probe_connected(sim, "a");
-    (void)state;
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
     create(a, "/a", UVZK__EPHEMERAL);
     struct ask *watched = watch_on(a, UVZK__RPC_GET, "/a");
     sim_follower_cut(a->port, 2000);
@@ -787,41 +707,39 @@ static void a_cut_shorter_than_the_session_costs_a_reconnection_only(void **stat
     probe_hear(a, "CONNECTED");
     sim_run_for(sim, 10);
     assert_string_equal(probe_said(a), "watch /a: changed");
-    probe_end(a);
-    sim_free(sim);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_znode_is_created_read_changed_and_deleted),
-        cmocka_unit_test(the_server_refuses_what_zookeeper_refuses),
-        cmocka_unit_test(a_sequence_counts_every_child_ever_created),
-        cmocka_unit_test(a_sequence_sticks_at_its_end),
+        PROBE_CASE(a_znode_is_created_read_changed_and_deleted, one_plain),
+        PROBE_CASE(the_server_refuses_what_zookeeper_refuses, one_plain),
+        PROBE_CASE(a_sequence_counts_every_child_ever_created, one_plain),
+        PROBE_CASE(a_sequence_sticks_at_its_end, one_plain),
         cmocka_unit_test(an_empty_container_goes_once_it_was_used),
         cmocka_unit_test(an_old_server_has_no_containers),
-        cmocka_unit_test(a_multi_is_all_or_nothing),
-        cmocka_unit_test(a_multi_that_is_too_long_costs_the_connection),
-        cmocka_unit_test(a_multi_numbers_what_it_creates),
-        cmocka_unit_test(a_multi_goes_over_the_end_of_a_sequence),
-        cmocka_unit_test(a_watch_fires_once),
-        cmocka_unit_test(each_kind_of_watch_hears_its_own),
-        cmocka_unit_test(what_may_not_be_read_is_neither_read_nor_heard_of),
-        cmocka_unit_test(an_unreadable_end_is_not_told),
+        PROBE_CASE(a_multi_is_all_or_nothing, one_plain),
+        PROBE_CASE(a_multi_that_is_too_long_costs_the_connection, one_plain),
+        PROBE_CASE(a_multi_numbers_what_it_creates, one_plain),
+        PROBE_CASE(a_multi_goes_over_the_end_of_a_sequence, one_plain),
+        PROBE_CASE(a_watch_fires_once, two_plain),
+        PROBE_CASE(each_kind_of_watch_hears_its_own, one_plain),
+        PROBE_CASE(what_may_not_be_read_is_neither_read_nor_heard_of, one_plain),
+        PROBE_CASE(an_unreadable_end_is_not_told, one_plain),
         cmocka_unit_test(exists_needs_read_on_newer_servers),
-        cmocka_unit_test(an_event_comes_before_what_shows_the_change),
-        cmocka_unit_test(an_unwatched_watch_is_silent_and_forgotten),
-        cmocka_unit_test(missed_events_come_after_connected_and_before_replies),
+        PROBE_CASE(an_event_comes_before_what_shows_the_change, two_plain),
+        PROBE_CASE(an_unwatched_watch_is_silent_and_forgotten, one_plain),
+        PROBE_CASE(missed_events_come_after_connected_and_before_replies, one_plain),
         cmocka_unit_test(missed_events_may_come_in_any_order),
         cmocka_unit_test(a_session_ends_a_tick_after_its_timeout_at_most),
-        cmocka_unit_test(a_timeout_that_ends_on_a_tick_ends_there),
+        PROBE_CASE(a_timeout_that_ends_on_a_tick_ends_there, one_exact),
         cmocka_unit_test(a_follower_takes_its_last_report_with_it),
-        cmocka_unit_test(an_expired_client_may_open_from_inside_the_event),
-        cmocka_unit_test(expiry_told_at_once_replies_first_and_drops_the_watches),
-        cmocka_unit_test(refused_credentials_leave_the_session_to_the_server),
-        cmocka_unit_test(an_open_that_failed_may_be_tried_again),
-        cmocka_unit_test(a_lonely_follower_reads_on_while_the_session_ends),
-        cmocka_unit_test(a_cut_shorter_than_the_session_costs_a_reconnection_only),
+        PROBE_CASE(an_expired_client_may_open_from_inside_the_event, one_plain),
+        PROBE_CASE(expiry_told_at_once_replies_first_and_drops_the_watches, one_plain),
+        PROBE_CASE(refused_credentials_leave_the_session_to_the_server, one_plain),
+        PROBE_CASE(an_open_that_failed_may_be_tried_again, one_unopened),
+        PROBE_CASE(a_lonely_follower_reads_on_while_the_session_ends, two_exact),
+        PROBE_CASE(a_cut_shorter_than_the_session_costs_a_reconnection_only, one_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
