@@ -1,24 +1,19 @@
 /* Requests, watches, losses and expiries at random, reproducibly as far as the
- * world is. The user checks order and dues all the while (user.h). */
-#include <stdio.h>
-#include <string.h>
-
+ * world is. The probe checks order and dues all the while (probe.h). */
 #include "cases.h"
+
+#include <stdio.h>
 
 #define SLOTS 64
 #define STEPS 3000 /* each of the two times it blows */
 
-static const uvzk_acl_t open_entries[] = {{UVZK_PERM_ALL, "world", "anyone"}};
-static const struct uvzk__acl open_acl = {open_entries, 1};
-
 struct slot {
-    struct ask ask;
+    struct ask *ask; /* the last one, NULL: none yet */
     char path[16];
-    bool used; /* submitted at least once */
 };
 
 struct storm {
-    struct user *user;
+    struct probe *probe;
     struct slot slots[SLOTS];
     struct uvzk__op ops[2];
     uint64_t random;
@@ -34,12 +29,12 @@ static uint64_t roll(struct storm *storm, uint64_t n)
 
 static bool is_watched(const struct slot *slot)
 {
-    return slot->ask.watch.armed != NULL;
+    return slot->ask != NULL && slot->ask->watch.armed != NULL;
 }
 
 static bool is_outstanding(const struct slot *slot)
 {
-    return slot->used && slot->ask.replies == 0;
+    return slot->ask != NULL && slot->ask->replied == 0;
 }
 
 /* A request on the slot's own path, since one watch may stand on a path. */
@@ -53,47 +48,46 @@ static void submit_some(struct storm *storm, struct slot *slot)
     if (is_outstanding(slot) || is_watched(slot)) {
         return;
     }
-    ask_init(&slot->ask, storm->user, kind, slot->path);
-    slot->used = true;
-    if (kind == UVZK__RPC_GET || kind == UVZK__RPC_EXISTS || kind == UVZK__RPC_CHILDREN) {
-        ask_watch(&slot->ask);
-    } else if (kind == UVZK__RPC_MULTI) {
-        slot->ask.rpc.ops = storm->ops;
-        slot->ask.rpc.op_count = 2;
+    if (kind == UVZK__RPC_MULTI) {
+        slot->ask = ask_multi(storm->probe, storm->ops, 2);
+    } else if (kind == UVZK__RPC_GET || kind == UVZK__RPC_EXISTS ||
+               kind == UVZK__RPC_CHILDREN) {
+        slot->ask = ask_read(storm->probe, kind, slot->path, true);
+    } else {
+        slot->ask = ask_submit(ask_new(storm->probe, kind, slot->path));
     }
-    ask_submit(&slot->ask);
 }
 
 static void disturb(struct storm *storm)
 {
-    struct user *user = storm->user;
+    struct probe *probe = storm->probe;
     uint64_t what = roll(storm, 40);
-    if (what == 0 && user->connected && user->session_id != storm->expired) {
-        storm->expired = user->session_id;
-        world_expire(user->world);
+    if (what == 0 && probe->connected && probe->session_id != storm->expired) {
+        storm->expired = probe->session_id;
+        world_expire(probe->world);
     } else if (what < 8 && !storm->lost) {
         storm->lost = true;
-        world_lose(user->world);
+        world_lose(probe->world);
     } else if (what >= 20 && storm->lost) {
         storm->lost = false;
-        world_restore(user->world);
+        world_restore(probe->world);
     }
 }
 
 static bool is_connected(void *context)
 {
-    return ((struct user *)context)->connected;
+    return ((struct probe *)context)->connected;
 }
 
 static bool all_replied(void *context)
 {
-    const struct user *user = context;
-    return user->replies == user->asks;
+    const struct probe *probe = context;
+    return probe->replies == probe->submitted;
 }
 
 static void blow(struct storm *storm)
 {
-    struct user *user = storm->user;
+    struct probe *probe = storm->probe;
     for (int step = 0; step < STEPS; step++) {
         struct slot *slot = &storm->slots[roll(storm, SLOTS)];
         uint64_t what = roll(storm, 100);
@@ -101,48 +95,43 @@ static void blow(struct storm *storm)
             submit_some(storm, slot);
         } else if (what < 90) {
             if (is_watched(slot)) {
-                ask_unwatch(&slot->ask);
+                ask_unwatch(slot->ask);
             }
         } else if (what < 98) {
-            world_run_for(user->world, (unsigned)roll(storm, 5));
+            world_run_for(probe->world, (unsigned)roll(storm, 5));
         } else {
             disturb(storm);
         }
     }
     storm->lost = false;
-    world_restore(user->world);
-    assert_true(world_run_until(user->world, all_replied, user));
-    assert_true(world_run_until(user->world, is_connected, user));
+    world_restore(probe->world);
+    assert_true(world_run_until(probe->world, all_replied, probe));
+    assert_true(world_run_until(probe->world, is_connected, probe));
 }
 
 void a_storm_keeps_the_promises(void **state)
 {
-    static struct storm storm;
-    memset(&storm, 0, sizeof(storm));
-    struct user *user = storm.user = *state;
-    user->reopen = true;
-    storm.ops[0] = (struct uvzk__op){.kind = UVZK__OP_CHECK, .path = "/", .version = -1};
-    storm.ops[1] = (struct uvzk__op){.kind = UVZK__OP_CREATE,
-                                     .mode = UVZK__EPHEMERAL_SEQUENTIAL,
-                                     .path = "/m-",
-                                     .acl = &open_acl};
-    storm.random = 20;
+    struct probe *probe = connected(state);
+    struct storm storm = {.probe = probe,
+                          .ops = {op_of(UVZK__OP_CHECK, "/", -1),
+                                  op_create("/m-", UVZK__EPHEMERAL_SEQUENTIAL)},
+                          .random = 20};
+    probe->reopens = true;
     for (int i = 0; i < SLOTS; i++) {
         snprintf(storm.slots[i].path, sizeof(storm.slots[i].path), "/s%d", i);
     }
-    assert_true(user_connect(user));
     blow(&storm);
-    if (user->session_id != storm.expired) { /* a storm may have none of its own */
-        unsigned before = user->sessions[UVZK__SESSION_EXPIRED];
-        world_expire(user->world);
-        assert_true(user_wait_session(user, UVZK__SESSION_EXPIRED, before + 1));
+    if (probe->session_id != storm.expired) { /* a storm may have none of its own */
+        unsigned before = probe->sessions[UVZK__SESSION_EXPIRED];
+        world_expire(probe->world);
+        probe_await_session(probe, UVZK__SESSION_EXPIRED, before + 1);
     }
     blow(&storm);
     for (int i = 0; i < SLOTS; i++) {
         if (is_watched(&storm.slots[i])) {
-            ask_unwatch(&storm.slots[i].ask);
+            ask_unwatch(storm.slots[i].ask);
         }
     }
-    assert_true(user_wait_watch_count(user, 0));
-    assert_true(user->sessions[UVZK__SESSION_SUSPENDED] > 0);
+    probe_await_watches(probe, 0);
+    assert_true(probe->sessions[UVZK__SESSION_SUSPENDED] > 0);
 }

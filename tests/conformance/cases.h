@@ -1,84 +1,87 @@
-/* The cases. Each is handed a user over a port that is not open. */
+/* The cases. Each is handed a probe over a world of its own, not open. */
 #ifndef CASES_H
 #define CASES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "world_probe.h"
 
-#include <cmocka.h>
+/* XX(case); those of DIRECT_CASES have nothing between the port and its server. */
+#define CASES(XX)                                    \
+    XX(create_tells_name_and_stat)                   \
+    XX(create_numbers_siblings)                      \
+    XX(create_numbers_persistent_siblings)           \
+    XX(create_refuses)                               \
+    XX(container_is_made)                            \
+    XX(delete_minds_the_version)                     \
+    XX(set_and_get)                                  \
+    XX(a_server_reads_no_megabyte_of_data)           \
+    XX(exists_and_sync)                              \
+    XX(children_are_listed)                          \
+    XX(malformed_paths_are_refused)                  \
+    XX(replies_come_in_order)                        \
+    XX(many_requests_come_back_in_order)             \
+    XX(an_rpc_is_free_in_its_reply)                  \
+    XX(multi_of_nothing_is_a_barrier)                \
+    XX(multi_does_all)                               \
+    XX(multi_does_nothing)                           \
+    XX(multi_refuses_what_cannot_be)                 \
+    XX(multi_tells_what_it_made)                     \
+    XX(multi_is_one_transaction)                     \
+    XX(multi_numbers_siblings)                       \
+    XX(multi_numbers_each_directory)                 \
+    XX(multi_tells_each_of_many_names)               \
+    XX(multi_that_fails_counts_nothing)              \
+    XX(multi_that_fails_among_others_counts_nothing) \
+    XX(multi_creates_if_the_check_holds)             \
+    XX(multi_refuses_sequential_creates)             \
+    XX(multi_lost_on_its_way_is_whole)               \
+    XX(watch_fires_once_after_its_reply)             \
+    XX(watch_waits_for_creation)                     \
+    XX(watch_on_children)                            \
+    XX(watch_on_children_fires_at_each_end)          \
+    XX(watch_on_children_is_deaf_to_all_else)        \
+    XX(watch_on_children_fires_once_for_a_multi)     \
+    XX(watch_on_children_beside_one_on_a_child)      \
+    XX(watch_of_a_failed_get_is_not_armed)           \
+    XX(unwatch_silences)                             \
+    XX(unwatch_before_the_reply)                     \
+    XX(unwatch_then_watch_again)                     \
+    XX(unwatch_then_watch_another_kind)              \
+    XX(unwatch_leaves_the_neighbours)                \
+    XX(unwatch_while_disconnected)                   \
+    XX(watches_are_lost_with_their_handle)           \
+    XX(watch_survives_a_disconnection)               \
+    XX(watch_on_children_survives_a_disconnection)   \
+    XX(watches_of_two_kinds_survive_a_disconnection) \
+    XX(connected_tells_the_session)                  \
+    XX(not_connected_is_not_sent)                    \
+    XX(loss_is_told_then_replies_then_connected)     \
+    XX(loss_in_the_midst_of_many)                    \
+    XX(expiry_replies_then_tells)                    \
+    XX(expiry_drops_watches)                         \
+    XX(expiry_while_the_server_moves)                \
+    XX(open_again_inside_expiry)                     \
+    XX(wake_brings_one_turn)                         \
+    XX(alarm_brings_one_turn)                        \
+    XX(alarm_further_away_comes)                     \
+    XX(alarm_can_be_moved_and_switched_off)          \
+    XX(random_differs)                               \
+    XX(close_unopened)                               \
+    XX(close_while_opening)                          \
+    XX(close_soon_after_open)                        \
+    XX(close_with_requests_under_way)                \
+    XX(close_inside_a_reply)                         \
+    XX(close_while_disconnected)                     \
+    XX(close_with_watches)                           \
+    XX(close_after_expiry)                           \
+    XX(a_storm_keeps_the_promises)
+#define DIRECT_CASES(XX) XX(expiry_replies_to_what_its_replies_ask)
 
-#include "user.h"
+#define DECLARE(name) void name(void **state);
+CASES(DECLARE)
+DIRECT_CASES(DECLARE)
+#undef DECLARE
 
-void create_tells_name_and_stat(void **state);
-void create_numbers_siblings(void **state);
-void create_numbers_persistent_siblings(void **state);
-void create_refuses(void **state);
-void container_is_made(void **state);
-void delete_minds_the_version(void **state);
-void set_and_get(void **state);
-void a_server_reads_no_megabyte_of_data(void **state);
-void exists_and_sync(void **state);
-void children_are_listed(void **state);
-void malformed_paths_are_refused(void **state);
-void replies_come_in_order(void **state);
-void many_requests_come_back_in_order(void **state);
-void an_rpc_is_free_in_its_reply(void **state);
-void multi_of_nothing_is_a_barrier(void **state);
-void multi_does_all(void **state);
-void multi_does_nothing(void **state);
-void multi_refuses_what_cannot_be(void **state);
-void multi_tells_what_it_made(void **state);
-void multi_is_one_transaction(void **state);
-void multi_numbers_siblings(void **state);
-void multi_numbers_each_directory(void **state);
-void multi_tells_each_of_many_names(void **state);
-void multi_that_fails_counts_nothing(void **state);
-void multi_that_fails_among_others_counts_nothing(void **state);
-void multi_creates_if_the_check_holds(void **state);
-void multi_refuses_sequential_creates(void **state);
-void multi_lost_on_its_way_is_whole(void **state);
-void watch_fires_once_after_its_reply(void **state);
-void watch_waits_for_creation(void **state);
-void watch_on_children(void **state);
-void watch_on_children_fires_at_each_end(void **state);
-void watch_on_children_is_deaf_to_all_else(void **state);
-void watch_on_children_fires_once_for_a_multi(void **state);
-void watch_on_children_beside_one_on_a_child(void **state);
-void watch_of_a_failed_get_is_not_armed(void **state);
-void unwatch_silences(void **state);
-void unwatch_before_the_reply(void **state);
-void unwatch_then_watch_again(void **state);
-void unwatch_then_watch_another_kind(void **state);
-void unwatch_leaves_the_neighbours(void **state);
-void unwatch_while_disconnected(void **state);
-void watch_survives_a_disconnection(void **state);
-void watch_on_children_survives_a_disconnection(void **state);
-void watches_are_lost_with_their_handle(void **state);
-void watches_of_two_kinds_survive_a_disconnection(void **state);
-void connected_tells_the_session(void **state);
-void not_connected_is_not_sent(void **state);
-void loss_is_told_then_replies_then_connected(void **state);
-void loss_in_the_midst_of_many(void **state);
-void expiry_replies_then_tells(void **state);
-void expiry_replies_to_what_its_replies_ask(void **state);
-void expiry_drops_watches(void **state);
-void expiry_while_the_server_moves(void **state);
-void open_again_inside_expiry(void **state);
-void wake_brings_one_turn(void **state);
-void alarm_brings_one_turn(void **state);
-void alarm_further_away_comes(void **state);
-void alarm_can_be_moved_and_switched_off(void **state);
-void random_differs(void **state);
-void close_unopened(void **state);
-void close_while_opening(void **state);
-void close_soon_after_open(void **state);
-void close_with_requests_under_way(void **state);
-void close_inside_a_reply(void **state);
-void close_while_disconnected(void **state);
-void close_with_watches(void **state);
-void close_after_expiry(void **state);
-void a_storm_keeps_the_promises(void **state);
+/* The state's probe, when it has got connected. */
+struct probe *connected(void **state);
 
 #endif

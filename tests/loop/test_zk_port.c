@@ -1,18 +1,14 @@
 /* What only the real port has: names, credentials, several servers, the C
  * client's manners, a loop that never stands still. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cmocka_test.h"
 
-#include <cmocka.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run_loop.h"
-#include "user.h"
 #include "window.h"
+#include "world_probe.h"
 #include "world_real.h"
 
 /* ------------------------------------------------------------------- memory */
@@ -65,34 +61,68 @@ static int reset(void **state)
     return 0;
 }
 
+/* Cases of which the state is a probe, connected, with these settings. */
+
+static int connect_probe(void **state)
+{
+    *state = probe_in_world_connected();
+    return 0;
+}
+
+static int connect_as_usual(void **state)
+{
+    (void)reset(state);
+    return connect_probe(state);
+}
+
+static int connect_directly(void **state)
+{
+    (void)reset(state);
+    world_settings.no_proxy = true;
+    return connect_probe(state);
+}
+
+static int connect_with_credentials(void **state)
+{
+    (void)reset(state);
+    world_settings.auth_scheme = "digest";
+    world_settings.auth = "user:secret";
+    return connect_probe(state);
+}
+
+static int leave(void **state)
+{
+    probe_leave(*state);
+    return 0;
+}
+
 /* -------------------------------------------------------------------- names */
 
 static void open_fails_without_an_address(void **state)
 {
     (void)state;
     world_settings.only_hosts = "nowhere.invalid:2181";
-    struct user *user = user_new();
-    user_open(user);
-    assert_true(user_wait_session(user, UVZK__SESSION_OPEN_FAILED, 1));
-    assert_true(user->open_status < 0);
-    user_open(user); /* the handle is down: again */
-    assert_true(user_wait_session(user, UVZK__SESSION_OPEN_FAILED, 2));
-    assert_true(user_end(user));
+    struct probe *probe = probe_in_world();
+    probe_open(probe);
+    probe_await_session(probe, UVZK__SESSION_OPEN_FAILED, 1);
+    assert_true(probe->open_status < 0);
+    probe_open(probe); /* the handle is down: again */
+    probe_await_session(probe, UVZK__SESSION_OPEN_FAILED, 2);
+    probe_leave(probe);
 }
 
 static void open_waits_for_a_server(void **state)
 {
     (void)state;
-    struct user *user = user_new();
-    world_lose(user->world);
-    user_open(user);
-    world_run_for(user->world, 100);
-    assert_int_equal(user->sessions[UVZK__SESSION_CONNECTED], 0);
-    assert_int_equal(user->sessions[UVZK__SESSION_SUSPENDED], 0);
-    world_restore(user->world);
-    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 1));
-    assert_true(user->log_lines > 0); /* the client complained, and to us */
-    assert_true(user_end(user));
+    struct probe *probe = probe_in_world();
+    world_lose(probe->world);
+    probe_open(probe);
+    world_run_for(probe->world, 100);
+    assert_int_equal(probe->told, 0);
+    world_restore(probe->world);
+    probe_await_session(probe, UVZK__SESSION_CONNECTED, 1);
+    assert_true(probe->log_lines > 0); /* the client complained, and to us */
+    probe_leave(probe);
 }
 
 /* ZOOKEEPER-2466: of two servers, one dead, the client left to itself may try
@@ -101,16 +131,13 @@ static void two_hosts_do_not_starve(void **state)
 {
     (void)state;
     world_settings.more_hosts = "127.0.0.1:1,";
-    struct user *user = user_new();
-    assert_true(user_connect(user));
+    struct probe *probe = probe_in_world_connected();
     for (unsigned i = 1; i <= 3; i++) {
-        world_lose(user->world);
-        assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, i));
-        world_run_for(user->world, 20);
-        world_restore(user->world);
-        assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, i + 1));
+        probe_lose(probe);
+        world_run_for(probe->world, 20);
+        probe_regain(probe);
     }
-    assert_true(user_end(user));
+    probe_leave(probe);
 }
 
 /* While the search for it goes on, while neither handle is open, and after. */
@@ -118,52 +145,33 @@ static void close_while_the_server_moves(void **state)
 {
     (void)state;
     for (unsigned ms = 300; ms <= 700; ms += 25) {
-        struct user *user = user_new();
-        assert_true(user_connect(user));
-        world_move(user->world);
-        assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
-        world_run_for(user->world, ms);
-        assert_true(user_end(user));
+        struct probe *probe = probe_in_world_connected();
+        world_move(probe->world);
+        probe_await_session(probe, UVZK__SESSION_SUSPENDED, 1);
+        world_run_for(probe->world, ms);
+        probe_leave(probe);
     }
 }
 
 /* -------------------------------------------------------------- credentials */
 
+static const uvzk_acl_t private_entries[] = {{UVZK_PERM_ALL, "auth", ""}};
+static const struct uvzk__acl private_acl = {private_entries, 1};
+
 static void credentials_come_before_requests(void **state)
 {
-    static const uvzk_acl_t entries[] = {{UVZK_PERM_ALL, "auth", ""}};
-    static const struct uvzk__acl mine = {entries, 1};
-    (void)state;
-    world_settings.auth_scheme = "digest";
-    world_settings.auth = "user:secret";
-    struct user *user = user_new();
-    struct ask ask;
-    assert_true(user_connect(user));
-    ask_init(&ask, user, UVZK__RPC_CREATE, "/private");
-    ask.rpc.acl = &mine;
-    assert_int_equal(ask_run(&ask), 0);
-
-    world_lose(user->world); /* and again after a reconnection */
-    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
-    world_restore(user->world);
-    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
-    ask_init(&ask, user, UVZK__RPC_GET, "/private");
-    assert_int_equal(ask_run(&ask), 0);
-    assert_true(user_end(user));
+    struct probe *probe = *state;
+    probe->acl = &private_acl;
+    assert_int_equal(create(probe, "/private", UVZK__PERSISTENT), 0);
+    probe_reconnect(probe); /* and again after a reconnection */
+    assert_int_equal(read_once(probe, UVZK__RPC_GET, "/private"), 0);
 }
 
 static void an_acl_without_credentials_is_invalid(void **state)
 {
-    static const uvzk_acl_t entries[] = {{UVZK_PERM_ALL, "auth", ""}};
-    static const struct uvzk__acl mine = {entries, 1};
-    (void)state;
-    struct user *user = user_new();
-    struct ask ask;
-    assert_true(user_connect(user));
-    ask_init(&ask, user, UVZK__RPC_CREATE, "/private");
-    ask.rpc.acl = &mine;
-    assert_int_equal(ask_run(&ask), UVZK_EINVALIDACL);
-    assert_true(user_end(user));
+    struct probe *probe = *state;
+    probe->acl = &private_acl;
+    assert_int_equal(create(probe, "/private", UVZK__PERSISTENT), UVZK_EINVALIDACL);
 }
 
 static void bad_credentials_end_the_handle(void **state)
@@ -171,118 +179,79 @@ static void bad_credentials_end_the_handle(void **state)
     (void)state;
     world_settings.auth_scheme = "nosuchscheme";
     world_settings.auth = "x";
-    struct user *user = user_new();
-    struct ask ask;
-    user_open(user);
-    assert_true(user_wait_session(user, UVZK__SESSION_AUTH_FAILED, 1));
-    ask_init(&ask, user, UVZK__RPC_EXISTS, "/a");
-    assert_int_equal(ask_run(&ask), UVZK_ENOTSENT);
-    user_open(user);
-    assert_true(user_wait_session(user, UVZK__SESSION_AUTH_FAILED, 2));
-    assert_true(user_end(user));
+    struct probe *probe = probe_in_world();
+    probe_open(probe);
+    probe_await_session(probe, UVZK__SESSION_AUTH_FAILED, 1);
+    assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/a"), UVZK_ENOTSENT);
+    probe_open(probe);
+    probe_await_session(probe, UVZK__SESSION_AUTH_FAILED, 2);
+    probe_leave(probe);
 }
-
-static const uvzk_acl_t open_entries[] = {{UVZK_PERM_ALL, "world", "anyone"}};
-static const struct uvzk__acl open_acl = {open_entries, 1};
-
-static const struct uvzk__op early[] = {
-    {.kind = UVZK__OP_CREATE, .path = "/early/a", .acl = &open_acl}};
 
 /* While the server's answers do not come through, nothing of a multi is done; a reply
  * to anything opens the way, and all is replied in the order of submission. */
-static void assert_multi_waits(struct user *user)
+static void assert_multi_waits(struct probe *probe)
 {
-    struct ask multi, behind;
-    proxy_hold_replies(world_proxy(user->world));
-    ask_init(&multi, user, UVZK__RPC_MULTI, NULL);
-    multi.rpc.ops = early;
-    multi.rpc.op_count = 1;
-    ask_init(&behind, user, UVZK__RPC_EXISTS, "/early");
-    ask_submit(&multi);
-    ask_submit(&behind);
-    world_run_for(user->world, 150);
-    assert_int_equal(world_children_count(user->world, "/early"), 0);
-    assert_int_equal(multi.replies, 0);
-    proxy_pass(world_proxy(user->world));
-    assert_true(ask_wait(&behind));
-    assert_int_equal(multi.status, 0);
-    assert_int_equal(behind.status, 0);
+    const struct uvzk__op early = op_create("/early/a", UVZK__PERSISTENT);
+    proxy_hold_replies(world_proxy(probe->world));
+    struct ask *multi = ask_multi(probe, &early, 1);
+    struct ask *behind = ask_read(probe, UVZK__RPC_EXISTS, "/early", false);
+    world_run_for(probe->world, 150);
+    assert_int_equal(world_children_count(probe->world, "/early"), 0);
+    assert_int_equal(multi->replied, 0);
+    proxy_pass(world_proxy(probe->world));
+    (void)ask_done(behind);
+    assert_int_equal(multi->status, 0);
 }
 
 /* zoo_amulti does not survive a refusal of the credentials while it runs. */
 static void no_multi_before_the_credentials_are_answered(void **state)
 {
-    (void)state;
-    world_settings.auth_scheme = "digest";
-    world_settings.auth = "user:secret";
-    struct user *user = user_new();
-    world_create(user->world, "/early");
-    assert_true(user_connect(user));
-    assert_multi_waits(user);
-
-    world_lose(user->world); /* each connection has its own credentials */
-    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
-    world_restore(user->world);
-    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
-    world_delete(user->world, "/early/a");
-    assert_multi_waits(user);
-    assert_true(user_end(user));
+    struct probe *probe = *state;
+    world_create(probe->world, "/early");
+    assert_multi_waits(probe);
+    probe_reconnect(probe); /* each connection has its own credentials */
+    world_delete(probe->world, "/early/a");
+    assert_multi_waits(probe);
 }
 
 /* Held back it has not been sent. */
 static void a_multi_held_back_is_lost_unsent(void **state)
 {
-    struct ask multi;
-    (void)state;
-    world_settings.auth_scheme = "digest";
-    world_settings.auth = "user:secret";
-    struct user *user = user_new();
-    world_create(user->world, "/early");
-    assert_true(user_connect(user));
-    proxy_hold_replies(world_proxy(user->world));
-    ask_init(&multi, user, UVZK__RPC_MULTI, NULL);
-    multi.rpc.ops = early;
-    multi.rpc.op_count = 1;
-    ask_submit(&multi);
-    world_lose(user->world);
-    assert_true(ask_wait(&multi));
-    assert_int_equal(multi.status, UVZK_ENOTSENT);
-    assert_int_equal(world_children_count(user->world, "/early"), 0);
-    assert_true(user_end(user));
+    const struct uvzk__op early = op_create("/early/a", UVZK__PERSISTENT);
+    struct probe *probe = *state;
+    world_create(probe->world, "/early");
+    proxy_hold_replies(world_proxy(probe->world));
+    struct ask *multi = ask_multi(probe, &early, 1);
+    world_lose(probe->world);
+    assert_int_equal(ask_wait(multi), UVZK_ENOTSENT);
+    assert_int_equal(world_children_count(probe->world, "/early"), 0);
 }
 
 /* ------------------------------------------------------ names of new znodes */
 
-#define NUMBERED(path_)                                                                \
-    {                                                                                  \
-        .kind = UVZK__OP_CREATE, .mode = UVZK__PERSISTENT_SEQUENTIAL, .path = (path_), \
-        .acl = &open_acl                                                               \
-    }
-
-static const struct uvzk__op pair[] = {NUMBERED("/named/a-"), NUMBERED("/named/b-")};
+/* Makes two znodes at once, with these names, or fails. */
+static void assert_pair(struct probe *probe, const char *one, const char *other)
+{
+    const struct uvzk__op pair[] = {op_create("/named/a-", UVZK__PERSISTENT_SEQUENTIAL),
+                                    op_create("/named/b-", UVZK__PERSISTENT_SEQUENTIAL)};
+    const struct ask *ask = ask_done(ask_multi(probe, pair, 2));
+    assert_string_equal(ask->made[0], one);
+    assert_string_equal(ask->made[1], other);
+}
 
 /* The same names, whether or not the server calls them something longer. */
 static void assert_names(bool no_chroot)
 {
-    char made[2][ASK_NAME];
     world_settings.no_chroot = no_chroot;
-    struct user *user = user_new();
-    struct ask ask;
-    assert_true(user_connect(user));
-    assert_int_equal(user_create(user, "/named", UVZK__PERSISTENT), 0);
-    ask_init(&ask, user, UVZK__RPC_CREATE, "/named/a-");
-    ask.rpc.mode = UVZK__PERSISTENT_SEQUENTIAL;
-    assert_int_equal(ask_run(&ask), 0);
-    assert_string_equal(ask.name, "/named/a-0000000000");
-    ask_init(&ask, user, UVZK__RPC_MULTI, NULL);
-    ask.rpc.ops = pair;
-    ask.rpc.op_count = 2;
-    ask.made = made;
-    assert_int_equal(ask_run(&ask), 0);
-    assert_string_equal(made[0], "/named/a-0000000001");
-    assert_string_equal(made[1], "/named/b-0000000002");
-    assert_int_equal(world_children_count(user->world, "/named"), no_chroot ? 0 : 3);
-    assert_true(user_end(user));
+    struct probe *probe = probe_in_world_connected();
+    assert_int_equal(create(probe, "/named", UVZK__PERSISTENT), 0);
+    const struct ask *ask =
+        ask_done(ask_create(probe, "/named/a-", UVZK__PERSISTENT_SEQUENTIAL));
+    assert_string_equal(ask->name, "/named/a-0000000000");
+    assert_pair(probe, "/named/a-0000000001", "/named/b-0000000002");
+    assert_int_equal(world_children_count(probe->world, "/named"), no_chroot ? 0 : 3);
+    probe_leave(probe);
 }
 
 static void names_are_without_the_chroot(void **state)
@@ -299,52 +268,33 @@ static bool pair_is_made(void *context)
 
 static void a_multi_whose_reply_is_lost_was_done(void **state)
 {
-    char made[2][ASK_NAME];
-    struct ask lost, next;
-    (void)state;
-    struct user *user = user_new();
-    assert_true(user_connect(user));
-    assert_int_equal(user_create(user, "/named", UVZK__PERSISTENT), 0);
-    proxy_hold_replies(world_proxy(user->world));
-    ask_init(&lost, user, UVZK__RPC_MULTI, NULL);
-    lost.rpc.ops = pair;
-    lost.rpc.op_count = 2;
-    ask_submit(&lost);
-    assert_true(world_run_until(user->world, pair_is_made, user->world));
-    world_lose(user->world);
-    assert_true(ask_wait(&lost));
-    assert_int_equal(lost.status, UVZK_ECONNLOSS);
-    assert_false(lost.made_is_told);
-    world_restore(user->world);
-    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
-    ask_init(&next, user, UVZK__RPC_MULTI, NULL);
-    next.rpc.ops = pair;
-    next.rpc.op_count = 2;
-    next.made = made;
-    assert_int_equal(ask_run(&next), 0);
-    assert_string_equal(made[0], "/named/a-0000000002");
-    assert_string_equal(made[1], "/named/b-0000000003");
-    assert_true(user_end(user));
+    const struct uvzk__op pair[] = {op_create("/named/a-", UVZK__PERSISTENT_SEQUENTIAL),
+                                    op_create("/named/b-", UVZK__PERSISTENT_SEQUENTIAL)};
+    struct probe *probe = *state;
+    assert_int_equal(create(probe, "/named", UVZK__PERSISTENT), 0);
+    proxy_hold_replies(world_proxy(probe->world));
+    struct ask *lost = ask_multi(probe, pair, 2);
+    assert_true(world_run_until(probe->world, pair_is_made, probe->world));
+    world_lose(probe->world);
+    assert_int_equal(ask_wait(lost), UVZK_ECONNLOSS);
+    assert_null(lost->made);
+    world_restore(probe->world);
+    probe_await_session(probe, UVZK__SESSION_CONNECTED, 2);
+    assert_pair(probe, "/named/a-0000000002", "/named/b-0000000003");
 }
 
 static void refuses_a_multi_of_an_unheard_end(bool no_chroot)
 {
-    static const struct uvzk__op checks[] = {
-        {.kind = UVZK__OP_CHECK, .path = "/a", .version = -1},
-        {.kind = UVZK__OP_CHECK, .path = "/b", .version = -1},
-        {.kind = UVZK__OP_DELETE, .path = "/c", .version = -1}};
+    const struct uvzk__op checks[] = {op_of(UVZK__OP_CHECK, "/a", -1),
+                                      op_of(UVZK__OP_CHECK, "/b", -1),
+                                      op_of(UVZK__OP_DELETE, "/c", -1)};
     world_settings.no_proxy = true;
     world_settings.no_chroot = no_chroot;
-    struct user *user = user_new();
-    struct ask ask;
-    assert_true(user_connect(user));
-    assert_true(world_expire_unheard(user->world));
-    ask_init(&ask, user, UVZK__RPC_MULTI, NULL);
-    ask.rpc.ops = checks;
-    ask.rpc.op_count = 3;
-    assert_int_equal(ask_run(&ask), UVZK_ENOTSENT);
-    assert_true(user_wait_session(user, UVZK__SESSION_EXPIRED, 1));
-    assert_true(user_end(user));
+    struct probe *probe = probe_in_world_connected();
+    assert_true(world_expire_unheard(probe->world));
+    assert_int_equal(ask_wait(ask_multi(probe, checks, 3)), UVZK_ENOTSENT);
+    probe_await_session(probe, UVZK__SESSION_EXPIRED, 1);
+    probe_leave(probe);
 }
 
 /* The client knows, the loop does not yet. Of a session that has ended zoo_amulti
@@ -360,134 +310,104 @@ static void a_multi_of_an_ended_session_is_not_sent(void **state)
  * the end is told: it would ask for ever. */
 static void what_is_asked_at_the_end_is_told_the_end(void **state)
 {
-    struct ask first, second, third;
-    (void)state;
-    world_settings.no_proxy = true;
-    struct user *user = user_new();
-    assert_true(user_connect(user));
-    assert_true(world_expire_unheard(user->world));
-    ask_init(&first, user, UVZK__RPC_EXISTS, "/a");
-    ask_init(&second, user, UVZK__RPC_EXISTS, "/a");
-    ask_init(&third, user, UVZK__RPC_EXISTS, "/a");
-    first.again = &second; /* inside a reply after SUSPENDED */
-    second.again = &third; /* inside one of those before EXPIRED */
-    ask_submit(&first);
-    assert_true(user_wait_session(user, UVZK__SESSION_EXPIRED, 1));
-    assert_int_equal(third.replies, 1);
-    assert_int_equal(third.status, UVZK_EEXPIRED);
-    assert_true(user_end(user));
+    struct probe *probe = *state;
+    assert_true(world_expire_unheard(probe->world));
+    struct ask *first = ask_new(probe, UVZK__RPC_EXISTS, "/a");
+    struct ask *second = first->again = ask_new(probe, UVZK__RPC_EXISTS, "/a");
+    struct ask *third = second->again = ask_new(probe, UVZK__RPC_EXISTS, "/a");
+    ask_submit(first); /* the second inside a reply after SUSPENDED */
+    probe_await_session(probe, UVZK__SESSION_EXPIRED, 1);
+    assert_int_equal(third->replied, 1); /* asked inside one of those before EXPIRED */
+    assert_int_equal(third->status, UVZK_EEXPIRED);
 }
 
 /* ------------------------------------------------------ no data, empty data */
 
-static int run_multi(struct user *user, const struct uvzk__op *op)
+static void make(struct probe *probe, enum uvzk__rpc_kind kind, const char *path,
+                 const void *data)
 {
-    struct ask ask;
-    ask_init(&ask, user, UVZK__RPC_MULTI, NULL);
-    ask.rpc.ops = op;
-    ask.rpc.op_count = 1;
-    return ask_run(&ask);
+    struct ask *ask = ask_new(probe, kind, path);
+    ask->rpc.data = data;
+    (void)ask_done(ask_submit(ask));
 }
 
-static void assert_data(struct user *user, const void *data, long length)
+static void make_in_multi(struct probe *probe, enum uvzk__op_kind kind, const char *path,
+                          const void *data)
 {
-    const struct uvzk__op create = {
-        .kind = UVZK__OP_CREATE, .path = "/together", .data = data, .acl = &open_acl};
-    const struct uvzk__op set = {
-        .kind = UVZK__OP_SET, .path = "/alone", .version = -1, .data = data};
-    struct ask ask;
-    ask_init(&ask, user, UVZK__RPC_CREATE, "/alone");
-    ask.rpc.data = data;
-    assert_int_equal(ask_run(&ask), 0);
-    assert_int_equal(world_data_length(user->world, "/alone"), length);
-    assert_int_equal(run_multi(user, &create), 0);
-    assert_int_equal(world_data_length(user->world, "/together"), length);
+    struct uvzk__op op = op_of(kind, path, -1);
+    op.data = data;
+    (void)ask_done(ask_multi(probe, &op, 1));
+}
 
-    world_set(user->world, "/alone");
-    assert_int_equal(run_multi(user, &set), 0);
-    assert_int_equal(world_data_length(user->world, "/alone"), length);
-    world_set(user->world, "/together");
-    ask_init(&ask, user, UVZK__RPC_SET, "/together");
-    ask.rpc.data = data;
-    assert_int_equal(ask_run(&ask), 0);
-    assert_int_equal(world_data_length(user->world, "/together"), length);
-    world_delete(user->world, "/alone");
-    world_delete(user->world, "/together");
+static void assert_data(struct probe *probe, const void *data, long length)
+{
+    make(probe, UVZK__RPC_CREATE, "/alone", data);
+    assert_int_equal(world_data_length(probe->world, "/alone"), length);
+    make_in_multi(probe, UVZK__OP_CREATE, "/together", data);
+    assert_int_equal(world_data_length(probe->world, "/together"), length);
+
+    world_set(probe->world, "/alone");
+    make_in_multi(probe, UVZK__OP_SET, "/alone", data);
+    assert_int_equal(world_data_length(probe->world, "/alone"), length);
+    world_set(probe->world, "/together");
+    make(probe, UVZK__RPC_SET, "/together", data);
+    assert_int_equal(world_data_length(probe->world, "/together"), length);
+    world_delete(probe->world, "/alone");
+    world_delete(probe->world, "/together");
 }
 
 /* Others can tell them apart; in our replies both are nothing. */
 static void no_data_is_not_empty_data(void **state)
 {
-    (void)state;
-    struct user *user = user_new();
-    assert_true(user_connect(user));
-    assert_data(user, NULL, -1);
-    assert_data(user, "", 0);
-    assert_true(user_end(user));
+    assert_data(*state, NULL, -1);
+    assert_data(*state, "", 0);
 }
 
 /* ------------------------------------------------------- watches and memory */
 
-static int watch(struct ask *ask, struct user *user, const char *path)
-{
-    ask_init(ask, user, UVZK__RPC_GET, path);
-    ask_watch(ask);
-    return ask_run(ask);
-}
-
 /* A watch of before on this path must not take the new one with it when the port comes
  * back and has the server forget what it does not want any more. */
-static void assert_survives_a_disconnection(struct user *user, struct ask *ask)
+static void assert_watch_survives_a_disconnection(struct probe *probe)
 {
-    world_lose(user->world);
-    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
-    world_restore(user->world);
-    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
-    struct ask sync;
-    ask_init(&sync, user, UVZK__RPC_SYNC, "/");
-    assert_int_equal(ask_run(&sync), 0);
-    world_set(user->world, ask->rpc.path);
-    assert_true(ask_wait_fired(ask));
+    struct ask *ask = ask_done(ask_read(probe, UVZK__RPC_GET, "/a", true));
+    probe_reconnect(probe);
+    probe_round_trip(probe);
+    world_set(probe->world, "/a");
+    ask_await_event(ask, UVZK__WATCH_CHANGED);
+}
+
+static struct ask *watch_without_memory(struct probe *probe)
+{
+    clients_lack = true;
+    struct ask *unfit = watch_on(probe, UVZK__RPC_GET, "/a");
+    clients_lack = false;
+    assert_int_equal(unfit->status, UV_ENOMEM);
+    return unfit;
 }
 
 /* The server has armed it all the same. */
 static void a_watch_whose_answer_does_not_fit_is_taken_down(void **state)
 {
-    (void)state;
-    struct user *user = user_new();
-    struct ask unfit, again;
-    assert_true(user_connect(user));
-    world_create(user->world, "/a");
-    clients_lack = true;
-    assert_int_equal(watch(&unfit, user, "/a"), UV_ENOMEM);
-    clients_lack = false;
-    assert_null(unfit.watch.armed);
-    assert_int_equal(watch(&again, user, "/a"), 0);
-    assert_survives_a_disconnection(user, &again);
-    assert_int_equal(unfit.fired, 0);
-
-    clients_lack = true;
-    assert_int_equal(watch(&unfit, user, "/a"), UV_ENOMEM);
-    clients_lack = false;
-    assert_true(user_wait_watch_count(user, 0));
-    assert_true(user_end(user));
+    struct probe *probe = *state;
+    world_create(probe->world, "/a");
+    struct ask *unfit = watch_without_memory(probe);
+    assert_null(unfit->watch.armed);
+    assert_watch_survives_a_disconnection(probe);
+    assert_int_equal(unfit->fired, 0);
+    (void)watch_without_memory(probe);
+    probe_await_watches(probe, 0);
 }
 
 static void unwatch_without_memory_spares_the_next(void **state)
 {
-    (void)state;
-    struct user *user = user_new();
-    struct ask old, again;
-    assert_true(user_connect(user));
-    world_create(user->world, "/a");
-    assert_int_equal(watch(&old, user, "/a"), 0);
+    struct probe *probe = *state;
+    world_create(probe->world, "/a");
+    struct ask *old = ask_done(ask_read(probe, UVZK__RPC_GET, "/a", true));
     loop_lacks = true;
-    ask_unwatch(&old);
+    ask_unwatch(old);
     loop_lacks = false;
-    assert_int_equal(watch(&again, user, "/a"), 0);
-    assert_survives_a_disconnection(user, &again);
-    assert_int_equal(old.fired, 0);
-    assert_true(user_end(user));
+    assert_watch_survives_a_disconnection(probe);
+    assert_int_equal(old->fired, 0);
 }
 
 /* ------------------------------------------------------------------ manners */
@@ -502,37 +422,29 @@ static void random_of_the_process_is_left_alone(void **state)
         expected[i] = random();
     }
     srandom(42);
-    struct user *user = user_new();
-    assert_true(user_connect(user));
-    world_lose(user->world);
-    assert_true(user_wait_session(user, UVZK__SESSION_SUSPENDED, 1));
-    world_restore(user->world);
-    assert_true(user_wait_session(user, UVZK__SESSION_CONNECTED, 2));
+    struct probe *probe = probe_in_world_connected();
+    probe_reconnect(probe);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(random(), expected[i]);
     }
-    assert_true(user_end(user));
+    probe_leave(probe);
 }
 
 /* Only so many are with the client at once; the rest is certainly not sent. */
 static void the_window_holds_requests_back(void **state)
 {
     enum { COUNT = UVZK__WINDOW + 500 };
-    static struct ask asks[COUNT];
-    (void)state;
-    struct user *user = user_new();
-    assert_true(user_connect(user));
+    struct ask *asks[COUNT];
+    struct probe *probe = *state;
     for (size_t i = 0; i < COUNT; i++) {
-        ask_init(&asks[i], user, UVZK__RPC_SYNC, "/");
-        ask_submit(&asks[i]);
+        asks[i] = ask_sync(probe, "/");
     }
-    world_lose(user->world);
-    assert_true(ask_wait(&asks[COUNT - 1]));
+    world_lose(probe->world);
+    ask_wait(asks[COUNT - 1]);
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(asks[i].status,
+        assert_int_equal(asks[i]->status,
                          i < UVZK__WINDOW ? UVZK_ECONNLOSS : UVZK_ENOTSENT);
     }
-    assert_true(user_end(user));
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -540,58 +452,48 @@ static void on_tick(uv_timer_t *timer)
     ++*(unsigned *)timer->data;
 }
 
-static bool is_closed(void *context)
-{
-    return ((struct user *)context)->closed > 0;
-}
-
 /* The server is silent, so that closing the session takes the client more than
  * a second; the loop ticks on for at least half of it. */
 static void the_loop_runs_while_a_session_is_closed(void **state)
 {
     enum { COUNT = 50, TICK_MS = 10 };
-    static struct ask asks[COUNT];
+    struct ask *last = NULL;
+    struct probe *probe = *state;
     unsigned ticks = 0;
-    uv_timer_t timer;
-    (void)state;
-    struct user *user = user_new();
-    assert_true(user_connect(user));
-    proxy_hold_replies(world_proxy(user->world));
+    static uv_timer_t timer; /* its close is told after the test */
+    proxy_hold_replies(world_proxy(probe->world));
     for (size_t i = 0; i < COUNT; i++) {
-        ask_init(&asks[i], user, UVZK__RPC_EXISTS, "/a");
-        ask_submit(&asks[i]);
+        last = ask_read(probe, UVZK__RPC_EXISTS, "/a", false);
     }
-    uv_timer_init(world_loop(user->world), &timer);
+    uv_timer_init(world_loop(probe->world), &timer);
     timer.data = &ticks;
     uv_timer_start(&timer, on_tick, TICK_MS, TICK_MS);
     uint64_t begin_ns = uv_hrtime();
-    user_close(user);
-    assert_true(ask_wait(&asks[COUNT - 1])); /* long before it is closed */
-    assert_int_equal(asks[COUNT - 1].status, UVZK_ECLOSED);
-    assert_int_equal(user->closed, 0);
-    assert_true(world_run_until(user->world, is_closed, user));
+    probe_close(probe);
+    assert_int_equal(ask_wait(last), UVZK_ECLOSED); /* long before it is closed */
+    assert_int_equal(probe->closed, 0);
+    probe_await(probe, &probe->closed, 1);
     uint64_t elapsed_ms = (uv_hrtime() - begin_ns) / 1000000U;
     assert_true(ticks * TICK_MS * 2 >= elapsed_ms);
     uv_close((uv_handle_t *)&timer, NULL);
-    assert_true(user_end(user));
 }
 
 /* Each port has its own news and its own end. */
 static void many_ports_live_side_by_side(void **state)
 {
     enum { COUNT = 20 };
-    struct user *users[COUNT];
+    struct probe *probes[COUNT];
     (void)state;
     for (int i = 0; i < COUNT; i++) {
-        users[i] = user_new();
-        user_open(users[i]);
+        probes[i] = probe_in_world();
+        probe_open(probes[i]);
     }
     for (int i = 0; i < COUNT; i++) {
-        assert_true(user_wait_session(users[i], UVZK__SESSION_CONNECTED, 1));
-        assert_int_equal(user_create(users[i], "/e", UVZK__EPHEMERAL), 0);
+        probe_await_session(probes[i], UVZK__SESSION_CONNECTED, 1);
+        assert_int_equal(create(probes[i], "/e", UVZK__EPHEMERAL), 0);
     }
     for (int i = 0; i < COUNT; i++) {
-        assert_true(user_end(users[i]));
+        probe_leave(probes[i]);
     }
 }
 
@@ -602,19 +504,19 @@ enum { TALKERS = 40 };
 /* A port whose server does not listen any more: the client's thread complains, and says
  * which thread it is; lines of our own do not. (Which server it says too, but from a buffer that its threads share.) */
 struct talker {
-    struct user *user;
+    struct probe *probe;
     unsigned long thread;
     unsigned lines;
 };
 static struct talker talkers[TALKERS];
 
-static void on_line(struct uvzk__port_user *port_user, int level, const char *line)
+static void on_line(struct uvzk__port_user *user, int level, const char *line)
 {
     const char *at = strstr(line, "(0x");
     unsigned long thread = at != NULL ? strtoul(at + 1, NULL, 16) : 0;
     (void)level;
     for (int i = 0; i < TALKERS && thread != 0; i++) {
-        bool own = talkers[i].user != NULL && &talkers[i].user->port_user == port_user;
+        bool own = talkers[i].probe != NULL && &talkers[i].probe->user == user;
         if (own && talkers[i].lines++ == 0) {
             talkers[i].thread = thread;
         }
@@ -622,9 +524,9 @@ static void on_line(struct uvzk__port_user *port_user, int level, const char *li
     }
 }
 
-static void ignore_line(struct uvzk__port_user *port_user, int level, const char *line)
+static void ignore_line(struct uvzk__port_user *user, int level, const char *line)
 {
-    (void)port_user;
+    (void)user;
     (void)level;
     (void)line;
 }
@@ -643,7 +545,7 @@ static bool run_until_all_have_talked(void)
     uint64_t deadline_ns = uv_hrtime() + PATIENCE_MS * UINT64_C(1000000);
     while (!all_have_talked() && uv_hrtime() < deadline_ns) {
         for (int i = 0; i < TALKERS; i++) {
-            world_run_for(talkers[i].user->world, 1);
+            world_run_for(talkers[i].probe->world, 1);
         }
     }
     return all_have_talked();
@@ -653,21 +555,23 @@ static void each_of_many_ports_has_its_own_log(void **state)
 {
     (void)state;
     for (int i = 0; i < TALKERS; i++) {
-        talkers[i].user = user_new();
-        talkers[i].user->port_user.log = on_line;
-        assert_true(user_connect(talkers[i].user));
+        talkers[i].probe = probe_in_world();
+        talkers[i].probe->user.log = on_line;
+        probe_connect(talkers[i].probe);
     }
     for (int i = 0; i < TALKERS; i++) {
-        world_lose(talkers[i].user->world);
+        world_lose(talkers[i].probe->world);
     }
     assert_true(run_until_all_have_talked());
     for (int i = 0; i < TALKERS; i++) {
-        talkers[i].user->port_user.log = ignore_line;
+        talkers[i].probe->user.log = ignore_line;
     }
     for (int i = 0; i < TALKERS; i++) {
-        assert_true(user_end(talkers[i].user));
+        probe_leave(talkers[i].probe);
     }
 }
+
+#define CASE(test, setup) cmocka_unit_test_setup_teardown(test, setup, leave)
 
 int main(void)
 {
@@ -676,21 +580,21 @@ int main(void)
         cmocka_unit_test_setup(open_waits_for_a_server, reset),
         cmocka_unit_test_setup(two_hosts_do_not_starve, reset),
         cmocka_unit_test_setup(close_while_the_server_moves, reset),
-        cmocka_unit_test_setup(credentials_come_before_requests, reset),
-        cmocka_unit_test_setup(an_acl_without_credentials_is_invalid, reset),
+        CASE(credentials_come_before_requests, connect_with_credentials),
+        CASE(an_acl_without_credentials_is_invalid, connect_as_usual),
         cmocka_unit_test_setup(bad_credentials_end_the_handle, reset),
-        cmocka_unit_test_setup(no_multi_before_the_credentials_are_answered, reset),
-        cmocka_unit_test_setup(a_multi_held_back_is_lost_unsent, reset),
+        CASE(no_multi_before_the_credentials_are_answered, connect_with_credentials),
+        CASE(a_multi_held_back_is_lost_unsent, connect_with_credentials),
         cmocka_unit_test_setup(names_are_without_the_chroot, reset),
-        cmocka_unit_test_setup(a_multi_whose_reply_is_lost_was_done, reset),
+        CASE(a_multi_whose_reply_is_lost_was_done, connect_as_usual),
         cmocka_unit_test_setup(a_multi_of_an_ended_session_is_not_sent, reset),
-        cmocka_unit_test_setup(what_is_asked_at_the_end_is_told_the_end, reset),
-        cmocka_unit_test_setup(no_data_is_not_empty_data, reset),
-        cmocka_unit_test_setup(a_watch_whose_answer_does_not_fit_is_taken_down, reset),
-        cmocka_unit_test_setup(unwatch_without_memory_spares_the_next, reset),
+        CASE(what_is_asked_at_the_end_is_told_the_end, connect_directly),
+        CASE(no_data_is_not_empty_data, connect_as_usual),
+        CASE(a_watch_whose_answer_does_not_fit_is_taken_down, connect_as_usual),
+        CASE(unwatch_without_memory_spares_the_next, connect_as_usual),
         cmocka_unit_test_setup(random_of_the_process_is_left_alone, reset),
-        cmocka_unit_test_setup(the_window_holds_requests_back, reset),
-        cmocka_unit_test_setup(the_loop_runs_while_a_session_is_closed, reset),
+        CASE(the_window_holds_requests_back, connect_as_usual),
+        CASE(the_loop_runs_while_a_session_is_closed, connect_as_usual),
         cmocka_unit_test_setup(many_ports_live_side_by_side, reset),
         cmocka_unit_test_setup(each_of_many_ports_has_its_own_log, reset),
     };
