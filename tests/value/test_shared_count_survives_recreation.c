@@ -11,7 +11,7 @@
 #include "sharer.h"
 
 struct scene {
-    struct sim *sim;
+    struct world world;
     struct sharer sharer; /* its client */
     uvzk_shared_count_t count;
     int told, missing, closed;
@@ -38,35 +38,35 @@ static void on_closed(uvzk_shared_count_t *count)
 static void begin(struct scene *scene)
 {
     memset(scene, 0, sizeof(*scene));
-    scene->sim = sharer_sim(1);
-    sharer_begin(&scene->sharer, scene->sim, "c", NULL);
+    world_begin_exact(&scene->world, UVZK__TUNE_ALL, 1);
+    sharer_begin(&scene->sharer, &scene->world, "c", NULL);
     scene->count.data = scene;
-    assert_int_equal(uvzk_shared_count_init(&scene->sharer.client, &scene->count,
+    assert_int_equal(uvzk_shared_count_init(&scene->sharer.process.client, &scene->count,
                                             SHARER_PATH, 5, on_count),
                      0);
-    sharer_start(&scene->sharer);
-    sharer_await(scene->sim, &scene->told, 1);
+    process_start(&scene->sharer.process);
+    sharer_await(&scene->sharer, &scene->told, 1);
     assert_int_equal(scene->value, 5);
 }
 
 static void end(struct scene *scene)
 {
     assert_int_equal(uvzk_shared_count_close(&scene->count, on_closed), 0);
-    sharer_await(scene->sim, &scene->closed, 1);
+    sharer_await(&scene->sharer, &scene->closed, 1);
     sharer_end(&scene->sharer);
-    sim_free(scene->sim);
+    world_end(&scene->world);
 }
 
 static void set_by_hand(struct scene *scene, char count)
 {
     const char bytes[4] = {0, 0, 0, count};
 
-    assert_int_equal(sim_set_by_hand(scene->sim, SHARER_PATH, bytes, 4), 0);
+    assert_int_equal(sim_set_by_hand(scene->world.sim, SHARER_PATH, bytes, 4), 0);
 }
 
 static void make_again(struct scene *scene, char count)
 {
-    sharer_make_by_hand(scene->sim);
+    sharer_make_by_hand(scene->world.sim);
     set_by_hand(scene, count);
 }
 
@@ -81,14 +81,15 @@ static int32_t known(const struct scene *scene)
 /* Within some messages, and no reconnection. */
 static void assert_follows(struct scene *scene, char count)
 {
-    uint64_t until = sim_now(scene->sim) + 100;
+    uint64_t until = sim_now(scene->world.sim) + 100;
 
-    while (scene->value != count && sim_now(scene->sim) < until) {
-        sim_run_for(scene->sim, 1);
+    while (scene->value != count && sim_now(scene->world.sim) < until) {
+        sim_run_for(scene->world.sim, 1);
     }
     assert_int_equal(scene->value, count);
     assert_int_equal(known(scene), count);
-    assert_int_equal(uvzk_client_state(&scene->sharer.client), UVZK_STATE_CONNECTED);
+    assert_int_equal(uvzk_client_state(&scene->sharer.process.client),
+                     UVZK_STATE_CONNECTED);
 }
 
 static void deleted_and_made_again_later(void **state)
@@ -97,10 +98,10 @@ static void deleted_and_made_again_later(void **state)
 
     (void)state;
     begin(&scene);
-    sharer_delete_by_hand(scene.sim);
-    sharer_await(scene.sim, &scene.missing, 1);
+    sharer_delete_by_hand(scene.world.sim);
+    sharer_await(&scene.sharer, &scene.missing, 1);
     assert_int_equal(known(&scene), 5);
-    sim_run_for(scene.sim, 60000);
+    sim_run_for(scene.world.sim, 60000);
     assert_int_equal(scene.missing, 1);
     make_again(&scene, 77);
     assert_follows(&scene, 77);
@@ -119,10 +120,10 @@ static void deleted_and_made_again_at_any_moment(void **state)
             struct scene scene;
             begin(&scene);
             for (char i = 0; i < 5; i++) {
-                sharer_delete_by_hand(scene.sim);
-                sim_run_for(scene.sim, gone_ms);
+                sharer_delete_by_hand(scene.world.sim);
+                sim_run_for(scene.world.sim, gone_ms);
                 make_again(&scene, (char)(10 + i));
-                sim_run_for(scene.sim, back_ms);
+                sim_run_for(scene.world.sim, back_ms);
             }
             assert_follows(&scene, 14);
             set_by_hand(&scene, 78);
@@ -138,11 +139,11 @@ static void made_again_while_cut_off(void **state)
 
     (void)state;
     begin(&scene);
-    sim_disconnect(scene.sharer.port, SIM_RESET, 3000);
-    sim_run_for(scene.sim, 100);
-    sharer_delete_by_hand(scene.sim);
+    sim_disconnect(scene.sharer.process.port, SIM_RESET, 3000);
+    sim_run_for(scene.world.sim, 100);
+    sharer_delete_by_hand(scene.world.sim);
     make_again(&scene, 77);
-    sharer_await(scene.sim, &scene.told, 2);
+    sharer_await(&scene.sharer, &scene.told, 2);
     assert_int_equal(scene.value, 77);
     assert_int_equal(scene.missing, 0);
     end(&scene);
@@ -154,13 +155,13 @@ static void made_again_in_another_session(void **state)
 
     (void)state;
     begin(&scene);
-    sharer_delete_by_hand(scene.sim);
-    sharer_await(scene.sim, &scene.missing, 1);
-    assert_true(sim_expire(scene.sharer.port));
-    sim_run_for(scene.sim, 5000);
+    sharer_delete_by_hand(scene.world.sim);
+    sharer_await(&scene.sharer, &scene.missing, 1);
+    assert_true(sim_expire(scene.sharer.process.port));
+    sim_run_for(scene.world.sim, 5000);
     assert_int_equal(scene.missing, 1); /* which is no news */
     make_again(&scene, 77);
-    sharer_await(scene.sim, &scene.told, 2);
+    sharer_await(&scene.sharer, &scene.told, 2);
     assert_int_equal(scene.value, 77);
     end(&scene);
 }

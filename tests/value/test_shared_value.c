@@ -12,608 +12,517 @@
 #include "value/replica.h"
 #include "value/value_set.h"
 
-static void await_set(struct sim *sim, const struct sharer_set *set, int status)
-{
-    sharer_await(sim, &set->told, 1);
-    assert_int_equal(set->status, status);
-}
-
 /* What somebody sets is told, as the callback that makes it so many. */
 static void check_follows(struct sharer *sharer, const char *text, int told)
 {
-    sharer_set_by_hand(sharer->sim, text);
-    sharer_await(sharer->sim, &sharer->told, told);
+    sharer_set_by_hand(sharer_sim(sharer), text);
+    sharer_await(sharer, &sharer->told, told);
     assert_true(sharer_is_current(sharer));
-}
-
-/* Whoever is alone leaves nothing behind. */
-static void leave(struct sim *sim, struct sharer *sharer)
-{
-    sharer_end(sharer);
-    assert_int_equal(sim_watch_count(sim), 0);
-}
-
-static void end(struct sim *sim, struct sharer *sharer)
-{
-    leave(sim, sharer);
-    sim_free(sim);
 }
 
 /* ------------------------------------------------------------------- the znode */
 
 static void missing_znode_is_made_with_the_seed(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct uvzk__stat stat;
 
-    (void)state;
-    assert_true(sharer_knows(&sharer, "seed"));
-    assert_true(sharer_is_current(&sharer));
+    assert_true(sharer_knows(sharer, "seed"));
+    assert_true(sharer_is_current(sharer));
     /* A barrier, up three, down two, two reads. */
-    assert_int_equal(sim_submitted(sharer.port), 8);
+    assert_int_equal(sim_submitted(sharer->process.port), 8);
     assert_true(sim_stat(sim, SHARER_PATH, &stat));
     assert_int_equal(stat.version, 0);
     assert_int_equal(stat.ephemeral_owner, 0);
     sim_check_containers(sim);
     assert_true(sim_exists(sim, SHARER_PATH)); /* which is no container itself */
-    leave(sim, &sharer);
+    sharer_end(sharer);
     sharer_delete_by_hand(sim);
     sim_check_containers(sim);
     sim_check_containers(sim);
     assert_false(sim_exists(sim, "/app")); /* its parents were */
-    sim_free(sim);
 }
 
 static void parents_are_persistent_where_there_are_no_containers(void **state)
 {
     struct sim_options options;
+    struct world world;
     struct sharer sharer;
 
     (void)state;
     sim_options_init(&options);
     options.no_containers = true;
-    struct sim *sim = sim_new(1, &options);
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
+    world_begin_with(&world, 1, UVZK__TUNE_ALL, &options);
+    sharer_open(&sharer, &world, "c", "seed");
     assert_true(sharer_is_current(&sharer));
-    leave(sim, &sharer);
-    sharer_delete_by_hand(sim);
-    sim_check_containers(sim);
-    assert_true(sim_exists(sim, "/app/values"));
-    sim_free(sim);
+    sharer_end(&sharer);
+    sharer_delete_by_hand(world.sim);
+    sim_check_containers(world.sim);
+    assert_true(sim_exists(world.sim, "/app/values"));
+    world_end(&world);
 }
 
 static void znode_that_exists_keeps_its_data(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
     sharer_make_by_hand(sim);
     sharer_set_by_hand(sim, "there before");
-    sharer_open(&sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer.told, 1);
-    assert_true(sharer_knows(&sharer, "there before"));
-    assert_int_equal(sharer_version(&sharer).version, 1);
-    end(sim, &sharer);
+    sharer_start(sharer, "seed");
+    sharer_await(sharer, &sharer->told, 1);
+    assert_true(sharer_knows(sharer, "there before"));
+    assert_int_equal(sharer_version(sharer).version, 1);
 }
 
 static void an_empty_value_is_a_value(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
 
-    (void)state;
-    sharer_open(&sharer, sim, "c", "");
-    sharer_await(sim, &sharer.told, 1);
-    assert_true(sharer_knows(&sharer, ""));
-    end(sim, &sharer);
+    sharer_start(sharer, "");
+    sharer_await(sharer, &sharer->told, 1);
+    assert_true(sharer_knows(sharer, ""));
 }
 
 static void refused_seed_is_told_and_the_place_is_watched(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
     sim_refuse(sim, UVZK__RPC_CREATE, UVZK_EINVALIDACL, 1);
-    sharer_open(&sharer, sim, "c", "seed");
-    sim_run_for(sim, 3 * SHARER_TIMEOUT_MS);
-    assert_int_equal(sharer.told, 1);
-    assert_int_equal(sharer.status, UVZK_EINVALIDACL);
-    assert_int_equal(uvzk_shared_value_get(&sharer.value, NULL, NULL, NULL),
+    sharer_start(sharer, "seed");
+    sim_run_for(sim, 3 * WORLD_TIMEOUT_MS);
+    assert_int_equal(sharer->told, 1);
+    assert_int_equal(sharer->status, UVZK_EINVALIDACL);
+    assert_int_equal(uvzk_shared_value_get(&sharer->value, NULL, NULL, NULL),
                      UVZK_ENONODE);
     assert_false(sim_exists(sim, SHARER_PATH));
     sharer_make_by_hand(sim);
-    sharer_await(sim, &sharer.told, 2);
-    assert_true(sharer_is_current(&sharer));
-    end(sim, &sharer);
+    sharer_await(sharer, &sharer->told, 2);
+    assert_true(sharer_is_current(sharer));
 }
 
 /* ------------------------------------------------------------------- following */
 
 static void every_change_by_others_is_told(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     char text[16];
 
-    (void)state;
     for (int i = 1; i <= 20; i++) {
         (void)snprintf(text, sizeof(text), "%d", i);
-        check_follows(&sharer, text, 1 + i);
-        assert_true(sharer_knows(&sharer, text));
+        check_follows(sharer, text, 1 + i);
+        assert_true(sharer_knows(sharer, text));
         sim_run_for(sim, 10); /* the watch is armed anew */
     }
-    end(sim, &sharer);
 }
 
 static void fast_changes_may_be_skipped_but_not_the_last(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
     for (int i = 0; i < 20; i++) {
         sharer_set_by_hand(sim, i < 19 ? "on the way" : "there");
     }
-    sharer_await_current(&sharer);
-    assert_true(sharer_knows(&sharer, "there"));
-    assert_in_range(sharer.told, 2, 4);
-    end(sim, &sharer);
+    sharer_await_current(sharer);
+    assert_true(sharer_knows(sharer, "there"));
+    assert_in_range(sharer->told, 2, 4);
 }
 
 static void a_value_at_rest_costs_hardly_anything(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer, idle;
+    struct sharer *sharer = *state, *idle = sharer + 1;
+    struct sim *sim = sharer_sim(sharer);
     uvzk_client_stats_t before, after, without;
 
-    (void)state;
-    sharer_begin(&idle, sim, "idle", NULL);
-    sharer_start(&idle);
-    sharer_open(&sharer, sim, "c", "seed");
+    sharer_begin(idle, sharer->process.world, "idle", NULL);
+    process_start(&idle->process);
+    sharer_start(sharer, "seed");
     sim_run_for(sim, 1000);
-    uvzk_client_stats(&sharer.client, &before);
-    uvzk_client_stats(&idle.client, &without);
+    uvzk_client_stats(&sharer->process.client, &before);
+    uvzk_client_stats(&idle->process.client, &without);
     sim_run_for(sim, 100000);
-    uvzk_client_stats(&sharer.client, &after);
+    uvzk_client_stats(&sharer->process.client, &after);
     uint64_t cost = after.requests - before.requests;
     before = without;
-    uvzk_client_stats(&idle.client, &without);
-    uint64_t second_looks = 100000 / (SHARER_TIMEOUT_MS - SHARER_TIMEOUT_MS / 4);
+    uvzk_client_stats(&idle->process.client, &without);
+    uint64_t second_looks = 100000 / (WORLD_TIMEOUT_MS - WORLD_TIMEOUT_MS / 4);
     assert_in_range(cost, 0, without.requests - before.requests + 1 + second_looks);
     assert_int_equal(after.watches, 1);
-    sharer_end(&idle);
-    end(sim, &sharer);
 }
 
 static void what_happened_while_cut_off_is_told(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
-    sim_disconnect(sharer.port, SIM_RESET, 2000);
+    sim_disconnect(sharer->process.port, SIM_RESET, 2000);
     sim_run_for(sim, 500);
-    assert_int_equal(sharer.told, 1); /* the connection is not the value's business */
-    check_follows(&sharer, "meanwhile", 2);
+    assert_int_equal(sharer->told, 1); /* the connection is not the value's business */
+    check_follows(sharer, "meanwhile", 2);
     sim_run_for(sim, 100);
-    check_follows(&sharer, "afterwards", 3);
-    end(sim, &sharer);
+    check_follows(sharer, "afterwards", 3);
 }
 
 /* And not after a rest. */
 static void a_read_that_was_cut_off_is_repeated_at_once(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
     sim_run_for(sim, 100);
     sharer_set_by_hand(sim, "meanwhile");
-    while (sharer_replica(&sharer)->doing != UVZK__REPLICA_READING) {
+    while (sharer_replica(sharer)->doing != UVZK__REPLICA_READING) {
         assert_true(sim_step(sim));
     }
-    sim_disconnect(sharer.port, SIM_RESET, 10);
-    while (sharer_replica(&sharer)->doing == UVZK__REPLICA_READING) {
+    sim_disconnect(sharer->process.port, SIM_RESET, 10);
+    while (sharer_replica(sharer)->doing == UVZK__REPLICA_READING) {
         assert_true(sim_step(sim));
     }
-    while (
-        uvzk_client_state(&sharer.client) != UVZK_STATE_RECONNECTED ||
-        !uvzk__barrier_is_open(&((struct uvzk__client *)sharer.client.impl)->barrier)) {
+    while (uvzk_client_state(&sharer->process.client) != UVZK_STATE_RECONNECTED ||
+           !uvzk__barrier_is_open(
+               &((struct uvzk__client *)sharer->process.client.impl)->barrier)) {
         assert_true(sim_step(sim));
     }
-    assert_int_equal(sharer_replica(&sharer)->doing, UVZK__REPLICA_READING);
-    sharer_await_current(&sharer);
-    end(sim, &sharer);
+    assert_int_equal(sharer_replica(sharer)->doing, UVZK__REPLICA_READING);
+    sharer_await_current(sharer);
 }
 
 static void a_reconnection_alone_is_no_news(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
     for (int i = 0; i < 5; i++) {
-        sim_disconnect(sharer.port, SIM_RESET, 500);
+        sim_disconnect(sharer->process.port, SIM_RESET, 500);
         sim_run_for(sim, 3000);
     }
-    assert_int_equal(sharer.told, 1);
-    end(sim, &sharer);
+    assert_int_equal(sharer->told, 1);
 }
 
 /* Even if a server forgot a watch: after each CONNECTED the value is read. */
 static void each_connection_reads_it_once(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
     sim_run_for(sim, 100);
-    uint64_t stamp = sharer_replica(&sharer)->read_stamp;
-    sim_repeat_connected(sharer.port);
+    uint64_t stamp = sharer_replica(sharer)->read_stamp;
+    sim_repeat_connected(sharer->process.port);
     sim_run_for(sim, 100);
-    uint64_t next = sharer_replica(&sharer)->read_stamp;
+    uint64_t next = sharer_replica(sharer)->read_stamp;
     assert_true(next > stamp);
-    assert_int_equal(sharer_replica(&sharer)->watching, UVZK__REPLICA_ARMED);
+    assert_int_equal(sharer_replica(sharer)->watching, UVZK__REPLICA_ARMED);
     sim_run_for(sim, 100);
-    assert_true(sharer_replica(&sharer)->read_stamp == next);
-    end(sim, &sharer);
+    assert_true(sharer_replica(sharer)->read_stamp == next);
 }
 
 static void it_is_watched_again_in_a_new_session(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
-    assert_true(sim_expire(sharer.port));
+    assert_true(sim_expire(sharer->process.port));
     sim_run_for(sim, 5000);
-    check_follows(&sharer, "in the new session", 2);
-    end(sim, &sharer);
+    check_follows(sharer, "in the new session", 2);
 }
 
 static void unreadable_znode_is_told_and_watched(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
     sharer_make_by_hand(sim);
     sim_refuse(sim, UVZK__RPC_GET, UVZK_ENOAUTH, UINT32_MAX);
-    sharer_open(&sharer, sim, "c", "seed");
-    sim_run_for(sim, 3 * SHARER_TIMEOUT_MS);
+    sharer_start(sharer, "seed");
+    sim_run_for(sim, 3 * WORLD_TIMEOUT_MS);
     sim_refuse(sim, UVZK__RPC_GET, 0, 0);
-    assert_int_equal(sharer.told, 1);
-    assert_int_equal(sharer.status, UVZK_ENOAUTH);
-    assert_int_equal(sharer_replica(&sharer)->watching, UVZK__REPLICA_ARMED);
-    check_follows(&sharer, "readable", 2);
-    end(sim, &sharer);
+    assert_int_equal(sharer->told, 1);
+    assert_int_equal(sharer->status, UVZK_ENOAUTH);
+    assert_int_equal(sharer_replica(sharer)->watching, UVZK__REPLICA_ARMED);
+    check_follows(sharer, "readable", 2);
 }
 
 /* Told again once it can be read, though it is the same value. */
 static void trouble_that_is_over_is_told(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
     sim_run_for(sim, 100);
     sim_refuse(sim, UVZK__RPC_GET, UVZK_EZOOKEEPER, 3);
-    sim_repeat_connected(sharer.port);
-    sharer_await(sim, &sharer.told, 3);
-    assert_int_equal(sharer.troubles, 1);
-    assert_int_equal(sharer.status, 0);
-    assert_true(sharer_is_current(&sharer));
-    end(sim, &sharer);
+    sim_repeat_connected(sharer->process.port);
+    sharer_await(sharer, &sharer->told, 3);
+    assert_int_equal(sharer->troubles, 1);
+    assert_int_equal(sharer->status, 0);
+    assert_true(sharer_is_current(sharer));
 }
 
 static void without_room_for_a_watch_it_waits_for_room(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
 
-    (void)state;
-    sharer_begin(&sharer, sim, "c", NULL);
-    struct uvzk__client *client = sharer.client.impl;
+    struct uvzk__client *client = sharer->process.client.impl;
     client->watches.bytes = UVZK__WATCH_BYTES_MAX;
-    assert_int_equal(sharer_share(&sharer, "seed"), 0);
-    sharer_start(&sharer);
+    sharer_start(sharer, "seed");
     sim_run_for(sim, 5000);
-    assert_int_equal(sharer.told, 1);
-    assert_int_equal(sharer.status, UVZK_ELIMIT);
+    assert_int_equal(sharer->told, 1);
+    assert_int_equal(sharer->status, UVZK_ELIMIT);
     client->watches.bytes = 0;
-    sharer_await(sim, &sharer.told, 2);
-    assert_true(sharer_is_current(&sharer));
-    sharer_close_value(&sharer);
-    sharer_await(sim, &sharer.value_closed, 1);
+    sharer_await(sharer, &sharer->told, 2);
+    assert_true(sharer_is_current(sharer));
+    sharer_close_value(sharer);
+    sharer_await(sharer, &sharer->value_closed, 1);
     assert_int_equal(client->watches.bytes, 0);
-    end(sim, &sharer);
 }
 
 /* By a server that lags behind, after a change of server. */
 static void older_data_are_not_believed(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct uvzk__stat stat = {.version = 1000};
 
-    (void)state;
-    stat.mzxid = sharer_version(&sharer).mzxid - 1;
-    uvzk__replica_learn(sharer_replica(&sharer), &stat, uvzk__memdup("old", 3), 3);
+    stat.mzxid = sharer_version(sharer).mzxid - 1;
+    uvzk__replica_learn(sharer_replica(sharer), &stat, uvzk__memdup("old", 3), 3);
     sim_run_for(sim, 100);
-    assert_int_equal(sharer.told, 1);
-    assert_true(sharer_knows(&sharer, "seed"));
+    assert_int_equal(sharer->told, 1);
+    assert_true(sharer_knows(sharer, "seed"));
     stat.mzxid += 2; /* and newer data are, whatever their version */
     stat.version = -7;
-    uvzk__replica_learn(sharer_replica(&sharer), &stat, uvzk__memdup("new", 3), 3);
+    uvzk__replica_learn(sharer_replica(sharer), &stat, uvzk__memdup("new", 3), 3);
     sharer_set_by_hand(sim, "next");
-    sharer_await(sim, &sharer.told, 2);
-    end(sim, &sharer);
+    sharer_await(sharer, &sharer->told, 2);
 }
 
 /* --------------------------------------------------------------------- setting */
 
 static void a_set_is_known_when_it_is_told(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set set;
 
-    (void)state;
-    assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
+    assert_int_equal(sharer_set(&set, sharer, "mine"), 0);
     assert_int_equal(set.told, 0);
-    await_set(sim, &set, 0);
-    assert_true(sharer_knows(&sharer, "mine"));
-    assert_true(set.known == sharer_version(&sharer).mzxid);
+    sharer_await_set(&set, 0);
+    assert_true(sharer_knows(sharer, "mine"));
+    assert_true(set.known == sharer_version(sharer).mzxid);
     sim_run_for(sim, 100);
-    assert_int_equal(sharer.told, 2); /* and once more is not told by the watch */
-    assert_true(sharer_is_current(&sharer));
-    end(sim, &sharer);
+    assert_int_equal(sharer->told, 2); /* and once more is not told by the watch */
+    assert_true(sharer_is_current(sharer));
 }
 
 /* Sent again it would undo the one behind it; alone it is sent again. */
 static void a_throttled_set_does_not_undo_a_later_one(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set first, second;
 
-    (void)state;
     sim_refuse(sim, UVZK__RPC_SET, UVZK_ETHROTTLED, 1);
-    assert_int_equal(sharer_set(&first, &sharer, "first"), 0);
-    assert_int_equal(sharer_set(&second, &sharer, "second"), 0);
-    await_set(sim, &first, UVZK_ETHROTTLED);
-    await_set(sim, &second, 0);
+    assert_int_equal(sharer_set(&first, sharer, "first"), 0);
+    assert_int_equal(sharer_set(&second, sharer, "second"), 0);
+    sharer_await_set(&first, UVZK_ETHROTTLED);
+    sharer_await_set(&second, 0);
     sim_run_for(sim, 3000);
     assert_true(sharer_znode_is(sim, "second"));
     sim_refuse(sim, UVZK__RPC_SET, UVZK_ETHROTTLED, 1);
-    assert_int_equal(sharer_set(&first, &sharer, "third"), 0);
-    await_set(sim, &first, 0);
+    assert_int_equal(sharer_set(&first, sharer, "third"), 0);
+    sharer_await_set(&first, 0);
     assert_true(sharer_znode_is(sim, "third"));
-    end(sim, &sharer);
 }
 
 static void sets_wait_for_the_connection_and_keep_their_order(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set sets[10];
     char text[16];
 
-    (void)state;
-    sharer_begin(&sharer, sim, "c", NULL);
-    assert_int_equal(sharer_share(&sharer, "seed"), 0);
+    assert_int_equal(sharer_share(sharer, "seed"), 0);
     for (int i = 0; i < 5; i++) {
         (void)snprintf(text, sizeof(text), "%d", i);
-        assert_int_equal(sharer_set(&sets[i], &sharer, text), 0);
+        assert_int_equal(sharer_set(&sets[i], sharer, text), 0);
     }
     sim_run_for(sim, 5000);
     assert_int_equal(sets[0].told, 0);
-    sharer_start(&sharer);
-    sharer_await(sim, &sets[4].told, 1);
-    sim_disconnect(sharer.port, SIM_RESET, 3000);
+    process_start(&sharer->process);
+    sharer_await(sharer, &sets[4].told, 1);
+    sim_disconnect(sharer->process.port, SIM_RESET, 3000);
     sim_run_for(sim, 1000);
     for (int i = 5; i < 10; i++) {
         (void)snprintf(text, sizeof(text), "%d", i);
-        assert_int_equal(sharer_set(&sets[i], &sharer, text), 0);
+        assert_int_equal(sharer_set(&sets[i], sharer, text), 0);
     }
-    sharer_await(sim, &sets[9].told, 1);
+    sharer_await(sharer, &sets[9].told, 1);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(sets[i].told, 1);
         assert_int_equal(sets[i].status, 0);
         assert_true(i == 0 || sets[i].known >= sets[i - 1].known);
     }
-    assert_true(sharer_knows(&sharer, "9"));
+    assert_true(sharer_knows(sharer, "9"));
     assert_true(sharer_znode_is(sim, "9"));
-    assert_int_equal(sharer_version(&sharer).version, 10);
-    end(sim, &sharer);
+    assert_int_equal(sharer_version(sharer).version, 10);
 }
 
 static void a_lost_reply_leaves_the_outcome_open(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set set;
 
-    (void)state;
     sim_run_for(sim, 100);
-    sim_lose_reply(sharer.port);
-    assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
-    await_set(sim, &set, UVZK_ECONNLOSS);
-    sharer_await_current(&sharer); /* it was set, once */
-    assert_true(sharer_knows(&sharer, "mine"));
-    assert_int_equal(sharer_version(&sharer).version, 1);
-    end(sim, &sharer);
+    sim_lose_reply(sharer->process.port);
+    assert_int_equal(sharer_set(&set, sharer, "mine"), 0);
+    sharer_await_set(&set, UVZK_ECONNLOSS);
+    sharer_await_current(sharer); /* it was set, once */
+    assert_true(sharer_knows(sharer, "mine"));
+    assert_int_equal(sharer_version(sharer).version, 1);
 }
 
 static void an_overloaded_server_is_asked_again(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set set;
 
-    (void)state;
     sim_refuse(sim, UVZK__RPC_SET, UVZK_ETHROTTLED, 3);
-    assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
-    await_set(sim, &set, 0);
+    assert_int_equal(sharer_set(&set, sharer, "mine"), 0);
+    sharer_await_set(&set, 0);
     assert_true(sharer_znode_is(sim, "mine"));
-    end(sim, &sharer);
 }
 
 /* What is known of it is told, though the value was closed before. */
 static void closing_does_not_hide_an_outcome(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set set;
 
-    (void)state;
-    uvzk_value_version_t version = sharer_version(&sharer);
+    uvzk_value_version_t version = sharer_version(sharer);
     sharer_set_by_hand(sim, "another");
-    assert_int_equal(sharer_try_set(&set, &sharer, &version, "mine"), 0);
+    assert_int_equal(sharer_try_set(&set, sharer, &version, "mine"), 0);
     struct uvzk__value_set *inside = set.request.impl;
     while (inside->state != UVZK__SET_REREADING) {
         assert_true(sim_step(sim));
     }
-    sharer_close_value(&sharer);
-    sharer_await(sim, &sharer.value_closed, 1);
+    sharer_close_value(sharer);
+    sharer_await(sharer, &sharer->value_closed, 1);
     assert_int_equal(set.status, UVZK_EBADVERSION);
-    end(sim, &sharer);
 }
 
 static void an_expired_session_leaves_the_outcome_open(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set set;
 
-    (void)state;
-    assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
-    assert_true(sim_expire_connected(sharer.port));
-    await_set(sim, &set, UVZK_ECONNLOSS);
+    assert_int_equal(sharer_set(&set, sharer, "mine"), 0);
+    assert_true(sim_expire_connected(sharer->process.port));
+    sharer_await_set(&set, UVZK_ECONNLOSS);
     sim_run_for(sim, 1000);
-    sharer_await_current(&sharer);
-    end(sim, &sharer);
+    sharer_await_current(sharer);
 }
 
 static void try_set_replaces_what_was_read_and_nothing_else(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer one, two;
+    struct sharer *one = *state, *two = one + 1;
     struct sharer_set first, second;
 
-    (void)state;
-    sharer_open(&one, sim, "one", "seed");
-    sharer_open(&two, sim, "two", "seed");
-    sharer_await(sim, &one.told, 1);
-    sharer_await(sim, &two.told, 1);
-    uvzk_value_version_t version = sharer_version(&one);
-    assert_memory_equal(&(int64_t){version.mzxid}, &(int64_t){sharer_version(&two).mzxid},
+    sharer_open(two, one->process.world, "two", "seed");
+    uvzk_value_version_t version = sharer_version(one);
+    assert_memory_equal(&(int64_t){version.mzxid}, &(int64_t){sharer_version(two).mzxid},
                         sizeof(int64_t));
-    assert_int_equal(sharer_try_set(&first, &one, &version, "one's"), 0);
-    assert_int_equal(sharer_try_set(&second, &two, &version, "two's"), 0);
-    sharer_await(sim, &first.told, 1);
-    sharer_await(sim, &second.told, 1);
+    assert_int_equal(sharer_try_set(&first, one, &version, "one's"), 0);
+    assert_int_equal(sharer_try_set(&second, two, &version, "two's"), 0);
+    sharer_await(one, &first.told, 1);
+    sharer_await(two, &second.told, 1);
     struct sharer_set *loser = first.status == 0 ? &second : &first;
     assert_int_equal(first.status + second.status, UVZK_EBADVERSION);
     /* It was read again before it was told. */
     assert_true(loser->known > version.mzxid);
-    assert_true(sharer_znode_is(sim, first.status == 0 ? "one's" : "two's"));
+    assert_true(sharer_znode_is(sharer_sim(one), first.status == 0 ? "one's" : "two's"));
     version = sharer_version(loser->sharer);
     assert_int_equal(sharer_try_set(loser, loser->sharer, &version, "again"), 0);
-    sharer_await(sim, &loser->told, 1);
-    assert_int_equal(loser->status, 0);
-    assert_true(sharer_znode_is(sim, "again"));
-    sharer_end(&one);
-    sharer_end(&two);
-    sim_free(sim);
+    sharer_await_set(loser, 0);
+    assert_true(sharer_znode_is(sharer_sim(one), "again"));
 }
 
 static void try_set_of_what_is_outdated_costs_no_request(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set set;
 
-    (void)state;
-    uvzk_value_version_t version = sharer_version(&sharer);
+    uvzk_value_version_t version = sharer_version(sharer);
     sharer_set_by_hand(sim, "another");
-    sharer_await(sim, &sharer.told, 2);
+    sharer_await(sharer, &sharer->told, 2);
     sim_run_for(sim, 10);
-    uint64_t submitted = sim_submitted(sharer.port);
-    assert_int_equal(sharer_try_set(&set, &sharer, &version, "mine"), 0);
+    uint64_t submitted = sim_submitted(sharer->process.port);
+    assert_int_equal(sharer_try_set(&set, sharer, &version, "mine"), 0);
     assert_int_equal(set.told, 0); /* not from inside the call */
-    await_set(sim, &set, UVZK_EBADVERSION);
-    assert_int_equal(sim_submitted(sharer.port), submitted);
+    sharer_await_set(&set, UVZK_EBADVERSION);
+    assert_int_equal(sim_submitted(sharer->process.port), submitted);
     assert_true(sharer_znode_is(sim, "another"));
-    end(sim, &sharer);
 }
 
 /* Its version number is the same, its mzxid is not. */
 static void try_set_does_not_take_a_new_znode_for_the_old_one(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set set;
 
-    (void)state;
-    uvzk_value_version_t version = sharer_version(&sharer);
+    uvzk_value_version_t version = sharer_version(sharer);
     sharer_delete_by_hand(sim);
     sharer_make_by_hand(sim);
-    sharer_await_current(&sharer);
-    assert_int_equal(sharer_version(&sharer).version, version.version);
-    assert_int_equal(sharer_try_set(&set, &sharer, &version, "mine"), 0);
-    await_set(sim, &set, UVZK_EBADVERSION);
+    sharer_await_current(sharer);
+    assert_int_equal(sharer_version(sharer).version, version.version);
+    assert_int_equal(sharer_try_set(&set, sharer, &version, "mine"), 0);
+    sharer_await_set(&set, UVZK_EBADVERSION);
     assert_false(sharer_znode_is(sim, "mine"));
-    end(sim, &sharer);
 }
 
 static void a_set_of_what_is_deleted_says_so(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set set;
 
-    (void)state;
     sharer_delete_by_hand(sim);
-    sharer_await(sim, &sharer.told, 2);
-    assert_int_equal(sharer.status, UVZK_ENONODE);
-    assert_true(sharer_knows(&sharer, "seed")); /* the last one stays known */
-    assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
-    await_set(sim, &set, UVZK_ENONODE);
+    sharer_await(sharer, &sharer->told, 2);
+    assert_int_equal(sharer->status, UVZK_ENONODE);
+    assert_true(sharer_knows(sharer, "seed")); /* the last one stays known */
+    assert_int_equal(sharer_set(&set, sharer, "mine"), 0);
+    sharer_await_set(&set, UVZK_ENONODE);
     assert_false(sim_exists(sim, SHARER_PATH));
-    end(sim, &sharer);
 }
 
 static void a_million_bytes_are_a_value(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
     struct sharer_set set;
     char *text = malloc(1000002);
 
-    (void)state;
     memset(text, 'x', 1000001);
     text[1000001] = '\0';
-    sharer_begin(&sharer, sim, "c", NULL);
-    assert_int_equal(sharer_share(&sharer, text), UV_EINVAL);
-    assert_int_equal(sharer_share(&sharer, text + 1), 0);
-    sharer_start(&sharer);
-    sharer_await(sim, &sharer.told, 1);
-    assert_true(sharer_knows(&sharer, text + 1));
-    assert_int_equal(sharer_set(&set, &sharer, text), UV_EINVAL);
+    assert_int_equal(sharer_share(sharer, text), UV_EINVAL);
+    sharer_start(sharer, text + 1);
+    sharer_await(sharer, &sharer->told, 1);
+    assert_true(sharer_knows(sharer, text + 1));
+    assert_int_equal(sharer_set(&set, sharer, text), UV_EINVAL);
     text[1] = 'y';
-    assert_int_equal(sharer_set(&set, &sharer, text + 1), 0);
+    assert_int_equal(sharer_set(&set, sharer, text + 1), 0);
     text[1] = 'z'; /* it was copied */
-    await_set(sim, &set, 0);
+    sharer_await_set(&set, 0);
     text[1] = 'y';
-    assert_true(sharer_knows(&sharer, text + 1));
-    leave(sim, &sharer);
+    assert_true(sharer_knows(sharer, text + 1));
     free(text);
-    sim_free(sim);
 }
 
 /* -------------------------------------------------------------- several on a path */
@@ -636,32 +545,30 @@ static void on_other_closed(uvzk_shared_value_t *value)
 
 static void two_values_of_a_client_share_a_watch(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     uvzk_shared_value_t other = {0};
     uvzk_client_stats_t stats;
 
-    (void)state;
     other_told = other_closed = 0;
-    assert_int_equal(
-        uvzk_shared_value_init(&sharer.client, &other, SHARER_PATH, "x", 1, on_other), 0);
-    sharer_await(sim, &other_told, 1); /* what the first one knows already */
+    assert_int_equal(uvzk_shared_value_init(&sharer->process.client, &other, SHARER_PATH,
+                                            "x", 1, on_other),
+                     0);
+    sharer_await(sharer, &other_told, 1); /* what the first one knows already */
     sharer_set_by_hand(sim, "for both");
-    sharer_await(sim, &other_told, 2);
-    assert_int_equal(sharer.told, 2);
+    sharer_await(sharer, &other_told, 2);
+    assert_int_equal(sharer->told, 2);
     sim_run_for(sim, 10);
-    uvzk_client_stats(&sharer.client, &stats);
+    uvzk_client_stats(&sharer->process.client, &stats);
     assert_int_equal(stats.watches, 1);
-    sharer_close_value(&sharer);
-    sharer_await(sim, &sharer.value_closed, 1);
+    sharer_close_value(sharer);
+    sharer_await(sharer, &sharer->value_closed, 1);
     sharer_set_by_hand(sim, "for one");
-    sharer_await(sim, &other_told, 3);
+    sharer_await(sharer, &other_told, 3);
     assert_int_equal(uvzk_shared_value_close(&other, on_other_closed), 0);
-    sharer_await(sim, &other_closed, 1);
+    sharer_await(sharer, &other_closed, 1);
     sim_run_for(sim, 10);
     assert_int_equal(sim_watch_count(sim), 0);
-    sharer_end(&sharer);
-    sim_free(sim);
 }
 
 /* The first one, which is to be written, goes with its value or stays: both are
@@ -670,24 +577,24 @@ static void a_value_may_close_while_another_goes_on(void **state)
 {
     (void)state;
     for (uint64_t ms = 0; ms < 40; ms++) {
-        struct sim *sim = sharer_sim(1);
+        struct world world;
         struct sharer sharer;
         uvzk_shared_value_t other = {0};
         other_told = other_closed = 0;
-        sharer_begin(&sharer, sim, "c", NULL);
-        assert_int_equal(uvzk_shared_value_init(&sharer.client, &other, SHARER_PATH,
-                                                "other", 5, on_other),
+        world_begin_exact(&world, UVZK__TUNE_ALL, 1);
+        sharer_begin(&sharer, &world, "c", NULL);
+        assert_int_equal(uvzk_shared_value_init(&sharer.process.client, &other,
+                                                SHARER_PATH, "other", 5, on_other),
                          0);
-        assert_int_equal(sharer_share(&sharer, "seed"), 0);
-        sharer_start(&sharer);
-        sim_run_for(sim, ms);
+        sharer_start(&sharer, "seed");
+        world_run_for(&world, ms);
         assert_int_equal(uvzk_shared_value_close(&other, on_other_closed), 0);
-        sharer_await(sim, &sharer.told, 1);
-        sharer_await(sim, &other_closed, 1);
+        sharer_await(&sharer, &sharer.told, 1);
+        sharer_await(&sharer, &other_closed, 1);
         assert_true(sharer_is_current(&sharer));
         assert_true(sharer_knows(&sharer, "seed") || sharer_knows(&sharer, "other"));
         sharer_end(&sharer);
-        sim_free(sim);
+        world_end(&world);
     }
 }
 
@@ -715,92 +622,78 @@ static void set_again_from_inside(struct sharer_set *set)
 
 static void callbacks_may_close_and_set(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer one, two;
+    struct sharer *one = *state, *two = one + 1;
     struct sharer_set set, other;
 
-    (void)state;
-    sharer_begin(&one, sim, "one", NULL);
-    one.hook = close_from_inside;
-    assert_int_equal(sharer_share(&one, "seed"), 0);
-    sharer_start(&one);
-    sharer_await(sim, &one.value_closed, 1);
-    sharer_end(&one);
-    sharer_open(&two, sim, "two", "seed");
-    assert_int_equal(sharer_set(&set, &two, "first"), 0);
+    one->hook = close_from_inside;
+    sharer_start(one, "seed");
+    sharer_await(one, &one->value_closed, 1);
+    sharer_end(one);
+    sharer_begin(two, one->process.world, "two", NULL);
+    sharer_start(two, "seed");
+    assert_int_equal(sharer_set(&set, two, "first"), 0);
     set.hook = set_again_from_inside;
-    sharer_await(sim, &two.told, 10);
-    sim_run_for(sim, 100);
+    sharer_await(two, &two->told, 10);
+    sim_run_for(sharer_sim(two), 100);
     assert_true(sharer_set_over(&set));
-    assert_int_equal(sharer_set(&set, &two, "last"), 0);
-    assert_int_equal(sharer_set(&other, &two, "never told more than closed"), 0);
+    assert_int_equal(sharer_set(&set, two, "last"), 0);
+    assert_int_equal(sharer_set(&other, two, "never told more than closed"), 0);
     set.hook = close_from_inside_a_set;
-    sharer_await(sim, &two.value_closed, 1);
+    sharer_await(two, &two->value_closed, 1);
     assert_true(sharer_set_over(&other));
-    sharer_end(&two);
-    sim_free(sim);
 }
 
 /* ---------------------------------------------------------------------- trouble */
 
 static void refused_credentials_are_told(void **state)
 {
-    struct sharer sharer;
-    struct sim *sim = sharer_sim_told(&sharer);
+    struct sharer *sharer = *state;
     struct sharer_set before, after;
     uvzk_shared_value_t late = {0};
 
-    (void)state;
-    sim_fail_auth(sharer.port);
-    assert_int_equal(sharer_set(&before, &sharer, "mine"), 0);
-    await_set(sim, &before, UVZK_EAUTH);
-    assert_int_equal(sharer.status, UVZK_EAUTH);
-    assert_int_equal(sharer_set(&after, &sharer, "mine"), 0);
-    await_set(sim, &after, UVZK_EAUTH);
-    assert_int_equal(uvzk_shared_value_init(&sharer.client, &late, "/late", "x", 1, NULL),
-                     0);
-    sim_run_for(sim, 1000);
-    sharer_end(&sharer);
+    sim_fail_auth(sharer->process.port);
+    assert_int_equal(sharer_set(&before, sharer, "mine"), 0);
+    sharer_await_set(&before, UVZK_EAUTH);
+    assert_int_equal(sharer->status, UVZK_EAUTH);
+    assert_int_equal(sharer_set(&after, sharer, "mine"), 0);
+    sharer_await_set(&after, UVZK_EAUTH);
+    assert_int_equal(
+        uvzk_shared_value_init(&sharer->process.client, &late, "/late", "x", 1, NULL), 0);
+    sim_run_for(sharer_sim(sharer), 1000);
+    sharer_end(sharer);
     assert_null(late.impl);
-    sim_free(sim);
 }
 
 static void host_names_that_do_not_resolve_are_told(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct sharer_set set;
 
-    (void)state;
-    sharer_begin(&sharer, sim, "c", NULL);
-    assert_int_equal(sharer_share(&sharer, "seed"), 0);
-    assert_int_equal(sharer_set(&set, &sharer, "mine"), 0);
+    assert_int_equal(sharer_share(sharer, "seed"), 0);
+    assert_int_equal(sharer_set(&set, sharer, "mine"), 0);
     for (int i = 0; i < 5 && set.told == 0; i++) {
-        sim_fail_open(sharer.port, UV_EAI_AGAIN);
+        sim_fail_open(sharer->process.port, UV_EAI_AGAIN);
         if (i == 0) {
-            sharer_start(&sharer);
+            process_start(&sharer->process);
         }
         sim_run_for(sim, 50);
     }
     assert_int_equal(set.told, 1);
     assert_int_equal(set.status, UVZK_ENOTSENT);
-    assert_int_equal(sharer.status, UVZK_ENOTSENT);
-    sharer_await_current(&sharer); /* it goes on trying */
-    assert_true(sharer_knows(&sharer, "seed"));
-    end(sim, &sharer);
+    assert_int_equal(sharer->status, UVZK_ENOTSENT);
+    sharer_await_current(sharer); /* it goes on trying */
+    assert_true(sharer_knows(sharer, "seed"));
 }
 
 static void misuse_is_refused(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
     struct sharer_set set;
     uvzk_shared_value_t value = {0};
     uvzk_value_version_t any = {5, -1}, version = {5, 5};
-    uvzk_client_t *client = &sharer.client;
+    uvzk_client_t *client = &sharer->process.client;
 
-    (void)state;
-    sharer_begin(&sharer, sim, "c", NULL);
     assert_int_equal(uvzk_shared_value_init(NULL, &value, "/a", "", 0, NULL), UV_EINVAL);
     assert_int_equal(uvzk_shared_value_init(client, NULL, "/a", "", 0, NULL), UV_EINVAL);
     assert_int_equal(uvzk_shared_value_init(client, &value, NULL, "", 0, NULL),
@@ -815,47 +708,41 @@ static void misuse_is_refused(void **state)
     assert_int_equal(uvzk_shared_value_close(NULL, NULL), UV_EINVAL);
     assert_int_equal(uvzk_shared_value_get(&value, NULL, NULL, NULL), UVZK_ECLOSED);
     assert_int_equal(uvzk_shared_value_get(NULL, NULL, NULL, NULL), UV_EINVAL);
-    assert_int_equal(sharer_share(&sharer, "seed"), 0);
-    assert_int_equal(sharer_share(&sharer, "seed"), UV_EBUSY);
-    assert_int_equal(uvzk_shared_value_get(&sharer.value, NULL, NULL, NULL),
+    assert_int_equal(sharer_share(sharer, "seed"), 0);
+    assert_int_equal(sharer_share(sharer, "seed"), UV_EBUSY);
+    assert_int_equal(uvzk_shared_value_get(&sharer->value, NULL, NULL, NULL),
                      UVZK_ENONODE);
-    assert_int_equal(sharer_try_set(&set, &sharer, NULL, "x"), UV_EINVAL);
-    assert_int_equal(sharer_try_set(&set, &sharer, &any, "x"), UV_EINVAL);
-    assert_int_equal(uvzk_shared_value_set(&sharer.value, &set.request, "", 0, NULL),
+    assert_int_equal(sharer_try_set(&set, sharer, NULL, "x"), UV_EINVAL);
+    assert_int_equal(sharer_try_set(&set, sharer, &any, "x"), UV_EINVAL);
+    assert_int_equal(uvzk_shared_value_set(&sharer->value, &set.request, "", 0, NULL),
                      UV_EINVAL);
-    assert_int_equal(sharer_try_set(&set, &sharer, &version, "x"), 0);
+    assert_int_equal(sharer_try_set(&set, sharer, &version, "x"), 0);
     assert_int_equal(
-        uvzk_shared_value_set(&sharer.value, &set.request, "", 0, (uvzk_set_cb)abort),
+        uvzk_shared_value_set(&sharer->value, &set.request, "", 0, (uvzk_set_cb)abort),
         UV_EBUSY);
-    sharer_close_value(&sharer);
-    assert_int_equal(uvzk_shared_value_close(&sharer.value, NULL), UVZK_ESTATE);
+    sharer_close_value(sharer);
+    assert_int_equal(uvzk_shared_value_close(&sharer->value, NULL), UVZK_ESTATE);
     struct sharer_set late;
-    assert_int_equal(sharer_set(&late, &sharer, "x"), UVZK_ECLOSED);
-    sharer_await(sim, &sharer.value_closed, 1);
+    assert_int_equal(sharer_set(&late, sharer, "x"), UVZK_ECLOSED);
+    sharer_await(sharer, &sharer->value_closed, 1);
     assert_int_equal(set.status, UVZK_ECLOSED);
-    sharer_close_client(&sharer);
+    process_close(&sharer->process);
     assert_int_equal(uvzk_shared_value_init(client, &value, "/a", "", 0, NULL),
                      UVZK_ESTATE);
-    sharer_end(&sharer);
-    sim_free(sim);
 }
 
 static void the_namespace_goes_before_the_path(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = (struct sharer *)*state + 1;
     uvzk_client_options_t options;
 
-    (void)state;
-    sharer_options(&options);
+    process_options(&options);
     options.ns = "ns";
-    sharer_begin(&sharer, sim, "c", &options);
-    assert_int_equal(sharer_share(&sharer, "seed"), 0);
-    sharer_start(&sharer);
-    sharer_await(sim, &sharer.told, 1);
-    assert_true(sim_exists(sim, "/ns" SHARER_PATH));
-    assert_false(sim_exists(sim, SHARER_PATH));
-    end(sim, &sharer);
+    sharer_begin(sharer, (sharer - 1)->process.world, "ns", &options);
+    sharer_start(sharer, "seed");
+    sharer_await(sharer, &sharer->told, 1);
+    assert_true(sim_exists(sharer_sim(sharer), "/ns" SHARER_PATH));
+    assert_false(sim_exists(sharer_sim(sharer), SHARER_PATH));
 }
 
 /* ------------------------------------------------------------------------ counts */
@@ -913,17 +800,17 @@ static void count_open(struct counted *counted, struct sharer *sharer, int32_t s
     memset(counted, 0, sizeof(*counted));
     counted->count.data = counted;
     counted->listener.changed = on_changed;
-    assert_int_equal(uvzk_shared_count_init(&sharer->client, &counted->count, SHARER_PATH,
-                                            seed, on_count),
+    assert_int_equal(uvzk_shared_count_init(&sharer->process.client, &counted->count,
+                                            SHARER_PATH, seed, on_count),
                      0);
     uvzk__shared_count_listen(&counted->count, &counted->listener);
 }
 
-static void count_close(struct counted *counted, struct sim *sim)
+static void count_close(struct counted *counted, const struct sharer *sharer)
 {
     assert_int_equal(uvzk_shared_count_close(&counted->count, on_count_closed), 0);
     assert_int_equal(uvzk_shared_count_close(&counted->count, NULL), UVZK_ESTATE);
-    sharer_await(sim, &counted->closed, 1);
+    sharer_await(sharer, &counted->closed, 1);
     assert_true(uvzk__list_empty(&counted->listener.link));
 }
 
@@ -940,24 +827,22 @@ static void counts_are_four_bytes_the_high_one_first(void **state)
         {INT32_MAX, "\x7f\xff\xff\xff"},
         {0x01020304, "\1\2\3\4"},
     };
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct counted counted;
     size_t length;
 
-    (void)state;
-    sharer_begin(&sharer, sim, "c", NULL);
-    count_open(&counted, &sharer, -559038737);
+    count_open(&counted, sharer, -559038737);
     assert_int_equal(uvzk_shared_count_get(&counted.count, NULL, NULL), UVZK_ENONODE);
-    sharer_start(&sharer);
-    sharer_await(sim, &counted.told, 1);
+    process_start(&sharer->process);
+    sharer_await(sharer, &counted.told, 1);
     assert_memory_equal(sim_data(sim, SHARER_PATH, &length), "\xde\xad\xbe\xef", 4);
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         uvzk_set_t set = {.data = &counted};
         sim_run_for(sim, 10);
         assert_int_equal(
             uvzk_shared_count_set(&counted.count, &set, table[i].count, on_count_set), 0);
-        sharer_await(sim, &counted.set, (int)i + 1);
+        sharer_await(sharer, &counted.set, (int)i + 1);
         assert_memory_equal(sim_data(sim, SHARER_PATH, &length), table[i].bytes, 4);
         assert_int_equal(length, 4);
         assert_int_equal(counted.value, table[i].count);
@@ -971,111 +856,101 @@ static void counts_are_four_bytes_the_high_one_first(void **state)
     }
     assert_true(counted.heard_first); /* the library before the user */
     assert_int_equal(counted.heard, counted.told);
-    count_close(&counted, sim);
-    sharer_end(&sharer);
-    sim_free(sim);
+    count_close(&counted, sharer);
 }
 
 static void data_that_are_no_count_are_told(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
+    struct sim *sim = sharer_sim(sharer);
     struct counted counted;
     uvzk_value_version_t version, later;
 
-    (void)state;
     sharer_make_by_hand(sim);
-    sharer_begin(&sharer, sim, "c", NULL);
-    count_open(&counted, &sharer, 1);
-    sharer_start(&sharer);
-    sharer_await(sim, &counted.told, 1); /* it is empty */
+    count_open(&counted, sharer, 1);
+    process_start(&sharer->process);
+    sharer_await(sharer, &counted.told, 1); /* it is empty */
     assert_int_equal(counted.status, UVZK_EDATA);
     assert_int_equal(uvzk_shared_count_get(&counted.count, NULL, NULL), UVZK_EDATA);
     assert_int_equal(sim_set_by_hand(sim, SHARER_PATH, "\0\0\0\7 and more", 13), 0);
-    sharer_await(sim, &counted.told, 2);
+    sharer_await(sharer, &counted.told, 2);
     assert_int_equal(counted.status, 0);
     assert_int_equal(counted.value, 7);
     assert_int_equal(uvzk_shared_count_get(&counted.count, NULL, &version), 0);
     sim_run_for(sim, 10);
     assert_int_equal(sim_set_by_hand(sim, SHARER_PATH, "abc", 3), 0);
-    sharer_await(sim, &counted.told, 3);
+    sharer_await(sharer, &counted.told, 3);
     assert_int_equal(counted.status, UVZK_EDATA);
     assert_int_equal(counted.value, 7);
     assert_int_equal(uvzk_shared_count_get(&counted.count, NULL, &later), 0);
     assert_true(later.mzxid == version.mzxid);
-    count_close(&counted, sim);
-    sharer_end(&sharer);
-    sim_free(sim);
+    count_close(&counted, sharer);
 }
 
 static void a_second_count_knows_at_once_what_the_first_knows(void **state)
 {
-    struct sim *sim = sharer_sim(1);
-    struct sharer sharer;
+    struct sharer *sharer = *state;
     struct counted first, second;
     int32_t value = 0;
 
-    (void)state;
-    sharer_begin(&sharer, sim, "c", NULL);
-    count_open(&first, &sharer, 11);
-    sharer_start(&sharer);
-    sharer_await(sim, &first.told, 1);
-    count_open(&second, &sharer, 12);
+    count_open(&first, sharer, 11);
+    process_start(&sharer->process);
+    sharer_await(sharer, &first.told, 1);
+    count_open(&second, sharer, 12);
     assert_int_equal(uvzk_shared_count_get(&second.count, &value, NULL), 0);
     assert_int_equal(value, 11);
-    sharer_await(sim, &second.told, 1);
+    sharer_await(sharer, &second.told, 1);
     assert_int_equal(second.value, 11);
-    count_close(&first, sim);
-    sharer_close_client(&sharer); /* with the second */
-    sharer_await(sim, &sharer.client_closed, 1);
+    count_close(&first, sharer);
+    process_close(&sharer->process); /* with the second */
+    sharer_await(sharer, &sharer->process.closed, 1);
     assert_null(second.count.impl);
     assert_null(second.count.value.impl);
     assert_int_equal(second.closed, 0);
-    sim_free(sim);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_znode_is_made_with_the_seed),
+        SHARER_CASE(missing_znode_is_made_with_the_seed, sharer_told),
         cmocka_unit_test(parents_are_persistent_where_there_are_no_containers),
-        cmocka_unit_test(znode_that_exists_keeps_its_data),
-        cmocka_unit_test(an_empty_value_is_a_value),
-        cmocka_unit_test(refused_seed_is_told_and_the_place_is_watched),
-        cmocka_unit_test(every_change_by_others_is_told),
-        cmocka_unit_test(fast_changes_may_be_skipped_but_not_the_last),
-        cmocka_unit_test(a_value_at_rest_costs_hardly_anything),
-        cmocka_unit_test(what_happened_while_cut_off_is_told),
-        cmocka_unit_test(a_read_that_was_cut_off_is_repeated_at_once),
-        cmocka_unit_test(a_reconnection_alone_is_no_news),
-        cmocka_unit_test(each_connection_reads_it_once),
-        cmocka_unit_test(it_is_watched_again_in_a_new_session),
-        cmocka_unit_test(unreadable_znode_is_told_and_watched),
-        cmocka_unit_test(trouble_that_is_over_is_told),
-        cmocka_unit_test(without_room_for_a_watch_it_waits_for_room),
-        cmocka_unit_test(older_data_are_not_believed),
-        cmocka_unit_test(a_set_is_known_when_it_is_told),
-        cmocka_unit_test(a_throttled_set_does_not_undo_a_later_one),
-        cmocka_unit_test(sets_wait_for_the_connection_and_keep_their_order),
-        cmocka_unit_test(a_lost_reply_leaves_the_outcome_open),
-        cmocka_unit_test(an_overloaded_server_is_asked_again),
-        cmocka_unit_test(closing_does_not_hide_an_outcome),
-        cmocka_unit_test(an_expired_session_leaves_the_outcome_open),
-        cmocka_unit_test(try_set_replaces_what_was_read_and_nothing_else),
-        cmocka_unit_test(try_set_of_what_is_outdated_costs_no_request),
-        cmocka_unit_test(try_set_does_not_take_a_new_znode_for_the_old_one),
-        cmocka_unit_test(a_set_of_what_is_deleted_says_so),
-        cmocka_unit_test(a_million_bytes_are_a_value),
-        cmocka_unit_test(two_values_of_a_client_share_a_watch),
+        SHARER_CASE(znode_that_exists_keeps_its_data, sharer_made),
+        SHARER_CASE(an_empty_value_is_a_value, sharer_made),
+        SHARER_CASE(refused_seed_is_told_and_the_place_is_watched, sharer_made),
+        SHARER_CASE(every_change_by_others_is_told, sharer_told),
+        SHARER_CASE(fast_changes_may_be_skipped_but_not_the_last, sharer_told),
+        SHARER_CASE(a_value_at_rest_costs_hardly_anything, sharer_made),
+        SHARER_CASE(what_happened_while_cut_off_is_told, sharer_told),
+        SHARER_CASE(a_read_that_was_cut_off_is_repeated_at_once, sharer_told),
+        SHARER_CASE(a_reconnection_alone_is_no_news, sharer_told),
+        SHARER_CASE(each_connection_reads_it_once, sharer_told),
+        SHARER_CASE(it_is_watched_again_in_a_new_session, sharer_told),
+        SHARER_CASE(unreadable_znode_is_told_and_watched, sharer_made),
+        SHARER_CASE(trouble_that_is_over_is_told, sharer_told),
+        SHARER_CASE(without_room_for_a_watch_it_waits_for_room, sharer_made),
+        SHARER_CASE(older_data_are_not_believed, sharer_told),
+        SHARER_CASE(a_set_is_known_when_it_is_told, sharer_told),
+        SHARER_CASE(a_throttled_set_does_not_undo_a_later_one, sharer_told),
+        SHARER_CASE(sets_wait_for_the_connection_and_keep_their_order, sharer_made),
+        SHARER_CASE(a_lost_reply_leaves_the_outcome_open, sharer_told),
+        SHARER_CASE(an_overloaded_server_is_asked_again, sharer_told),
+        SHARER_CASE(closing_does_not_hide_an_outcome, sharer_told),
+        SHARER_CASE(an_expired_session_leaves_the_outcome_open, sharer_told),
+        SHARER_CASE(try_set_replaces_what_was_read_and_nothing_else, sharer_told),
+        SHARER_CASE(try_set_of_what_is_outdated_costs_no_request, sharer_told),
+        SHARER_CASE(try_set_does_not_take_a_new_znode_for_the_old_one, sharer_told),
+        SHARER_CASE(a_set_of_what_is_deleted_says_so, sharer_told),
+        SHARER_CASE(a_million_bytes_are_a_value, sharer_made),
+        SHARER_CASE(two_values_of_a_client_share_a_watch, sharer_told),
         cmocka_unit_test(a_value_may_close_while_another_goes_on),
-        cmocka_unit_test(callbacks_may_close_and_set),
-        cmocka_unit_test(refused_credentials_are_told),
-        cmocka_unit_test(host_names_that_do_not_resolve_are_told),
-        cmocka_unit_test(misuse_is_refused),
-        cmocka_unit_test(the_namespace_goes_before_the_path),
-        cmocka_unit_test(counts_are_four_bytes_the_high_one_first),
-        cmocka_unit_test(data_that_are_no_count_are_told),
-        cmocka_unit_test(a_second_count_knows_at_once_what_the_first_knows),
+        SHARER_CASE(callbacks_may_close_and_set, sharer_made),
+        SHARER_CASE(refused_credentials_are_told, sharer_told),
+        SHARER_CASE(host_names_that_do_not_resolve_are_told, sharer_made),
+        SHARER_CASE(misuse_is_refused, sharer_made),
+        SHARER_CASE(the_namespace_goes_before_the_path, sharer_made),
+        SHARER_CASE(counts_are_four_bytes_the_high_one_first, sharer_made),
+        SHARER_CASE(data_that_are_no_count_are_told, sharer_made),
+        SHARER_CASE(a_second_count_knows_at_once_what_the_first_knows, sharer_made),
     };
 
     return cmocka_run_group_tests_name("shared value", tests, NULL, NULL);

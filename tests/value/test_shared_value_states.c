@@ -18,8 +18,24 @@
 #define PLAY_MS 700U
 #define SETS 8
 
+struct play;
+
+enum end { GOES_ON, CLOSED, SHUT_OUT };
+
+struct disturbance {
+    const char *name;
+    void (*disturb)(struct play *);
+    enum end end;
+    void (*trouble)(struct process *); /* or */
+    enum sim_cut how;                  /* a connection is lost, for so long, or */
+    uint64_t ms;
+    int status; /* requests of kinds up to this one are refused */
+    enum uvzk__rpc_kind last_kind;
+};
+
 struct play {
-    struct sim *sim;
+    const struct disturbance *disturbance; /* NULL: none */
+    struct world world;
     struct sharer sharer;
     uvzk_shared_value_t other; /* of the same client, on the same path */
     int other_told, other_closed;
@@ -32,7 +48,7 @@ struct play {
 /* What the calls may refuse, in a disturbed play. */
 static void check_refusal(struct play *play, int status)
 {
-    bool closing = play->sharer.value_closed > 0 || play->sharer.client_closed > 0 ||
+    bool closing = play->sharer.value_closed > 0 || play->sharer.process.closed > 0 ||
                    play->sharer.value.impl == NULL || status == UVZK_ECLOSED;
 
     if (status == UV_ENOMEM ? !play->memory_may_fail : status != 0 && !closing) {
@@ -55,24 +71,24 @@ static void try_set(struct play *play, int number, const char *text)
 
 static void make_again(struct play *play)
 {
-    if (!sim_exists(play->sim, SHARER_PATH)) {
-        sharer_make_by_hand(play->sim);
+    if (!sim_exists(play->world.sim, SHARER_PATH)) {
+        sharer_make_by_hand(play->world.sim);
     }
 }
 
 static void meddle(struct play *play, const char *text)
 {
-    (void)sim_set_by_hand(play->sim, SHARER_PATH, text, strlen(text));
+    (void)sim_set_by_hand(play->world.sim, SHARER_PATH, text, strlen(text));
 }
 
 static void remove_it(struct play *play)
 {
-    (void)sim_delete_by_hand(play->sim, SHARER_PATH);
+    (void)sim_delete_by_hand(play->world.sim, SHARER_PATH);
 }
 
 static void start(struct play *play)
 {
-    int status = uvzk_client_start(&play->sharer.client);
+    int status = uvzk_client_start(&play->sharer.process.client);
 
     assert_true(status == 0 || status == UVZK_ESTATE);
 }
@@ -132,8 +148,8 @@ static void on_other_closed(uvzk_shared_value_t *value)
 static void other_opens(struct play *play)
 {
     play->other.data = play;
-    int status = uvzk_shared_value_init(&play->sharer.client, &play->other, SHARER_PATH,
-                                        "again", 5, on_other);
+    int status = uvzk_shared_value_init(&play->sharer.process.client, &play->other,
+                                        SHARER_PATH, "again", 5, on_other);
     if (status != 0 && status != UVZK_ESTATE) {
         check_refusal(play, status);
     }
@@ -148,8 +164,8 @@ static void other_closes(struct play *play)
 
 static void cut_off(struct play *play)
 {
-    if (play->sharer.port != NULL) {
-        sim_disconnect(play->sharer.port, SIM_RESET, 50);
+    if (play->sharer.process.port != NULL) {
+        sim_disconnect(play->sharer.process.port, SIM_RESET, 50);
     }
 }
 
@@ -191,7 +207,7 @@ static void close_value(struct play *play)
 
 static void close_client(struct play *play)
 {
-    sharer_close_client(&play->sharer);
+    process_close(&play->sharer.process);
 }
 
 static void close_both(struct play *play)
@@ -202,87 +218,51 @@ static void close_both(struct play *play)
 
 static void expire(struct play *play)
 {
-    (void)sim_expire(play->sharer.port);
+    (void)sim_expire(play->sharer.process.port);
 }
 
 static void expire_connected(struct play *play)
 {
-    (void)sim_expire_connected(play->sharer.port);
+    (void)sim_expire_connected(play->sharer.process.port);
 }
 
-static void reset(struct play *play)
+static void befall(struct play *play)
 {
-    sim_disconnect(play->sharer.port, SIM_RESET, 20);
+    play->disturbance->trouble(&play->sharer.process);
 }
 
-static void reset_for_long(struct play *play)
+static void disconnect(struct play *play)
 {
-    sim_disconnect(play->sharer.port, SIM_RESET, 2 * SHARER_TIMEOUT_MS);
-}
-
-static void silence(struct play *play)
-{
-    sim_disconnect(play->sharer.port, SIM_SILENT, 2 * SHARER_TIMEOUT_MS);
-}
-
-static void give_up_session(struct play *play)
-{
-    sim_disconnect(play->sharer.port, SIM_RESET, 4 * SHARER_TIMEOUT_MS);
-}
-
-static void lose_request(struct play *play)
-{
-    sim_lose_request(play->sharer.port);
-}
-
-static void lose_reply(struct play *play)
-{
-    sim_lose_reply(play->sharer.port);
-}
-
-static void spoil_reply(struct play *play)
-{
-    sim_spoil_reply(play->sharer.port);
+    sim_disconnect(play->sharer.process.port, play->disturbance->how,
+                   play->disturbance->ms);
 }
 
 static void delay(struct play *play)
 {
-    sim_delay(play->sharer.port, 30);
+    sim_delay(play->sharer.process.port, 30);
 }
 
 static void stop(struct play *play)
 {
-    sim_pause(play->sharer.port, 200);
+    sim_pause(play->sharer.process.port, 200);
 }
 
 static void connected_again(struct play *play)
 {
-    sim_repeat_connected(play->sharer.port);
+    sim_repeat_connected(play->sharer.process.port);
 }
 
 static void restart(struct play *play)
 {
-    sim_restart(play->sim, 100);
+    sim_restart(play->world.sim, 100);
 }
 
-static void throttle(struct play *play)
-{
-    for (int kind = UVZK__RPC_CREATE; kind <= UVZK__RPC_EXISTS; kind++) {
-        sim_refuse(play->sim, (enum uvzk__rpc_kind)kind, UVZK_ETHROTTLED, 1);
-    }
-}
-
+/* The next request of each kind up to one. */
 static void refuse(struct play *play)
 {
-    for (int kind = UVZK__RPC_CREATE; kind <= UVZK__RPC_EXISTS; kind++) {
-        sim_refuse(play->sim, (enum uvzk__rpc_kind)kind, UVZK_EZOOKEEPER, 1);
-    }
-}
-
-static void forbid(struct play *play)
-{
-    for (int kind = UVZK__RPC_CREATE; kind <= UVZK__RPC_GET; kind++) {
-        sim_refuse(play->sim, (enum uvzk__rpc_kind)kind, UVZK_ENOAUTH, 1);
+    for (int kind = UVZK__RPC_CREATE; kind <= (int)play->disturbance->last_kind; kind++) {
+        sim_refuse(play->world.sim, (enum uvzk__rpc_kind)kind, play->disturbance->status,
+                   1);
     }
 }
 
@@ -293,39 +273,39 @@ static void set_by_another(struct play *play)
 
 static void refuse_credentials(struct play *play)
 {
-    sim_fail_auth(play->sharer.port);
+    sim_fail_auth(play->sharer.process.port);
 }
 
-enum end { GOES_ON, CLOSED, SHUT_OUT };
-
-static const struct disturbance {
-    const char *name;
-    void (*disturb)(struct play *);
-    enum end end;
-} disturbances[] = {
-    {"close of the value", close_value, CLOSED},
-    {"close of the client", close_client, CLOSED},
-    {"close of both", close_both, CLOSED},
-    {"expiry", expire, GOES_ON},
-    {"expiry while connected", expire_connected, GOES_ON},
-    {"reset", reset, GOES_ON},
-    {"long reset", reset_for_long, GOES_ON},
-    {"silence", silence, GOES_ON},
-    {"session given up", give_up_session, GOES_ON},
-    {"lost request", lose_request, GOES_ON},
-    {"lost reply", lose_reply, GOES_ON},
-    {"spoilt reply", spoil_reply, GOES_ON},
-    {"delay", delay, GOES_ON},
-    {"stop", stop, GOES_ON},
-    {"CONNECTED again", connected_again, GOES_ON},
-    {"restart", restart, GOES_ON},
-    {"overload", throttle, GOES_ON},
-    {"refusal", refuse, GOES_ON},
-    {"forbidden", forbid, GOES_ON},
-    {"deletion", remove_it, GOES_ON},
-    {"deletion and making", gone_and_back, GOES_ON},
-    {"another's set", set_by_another, GOES_ON},
-    {"refused credentials", refuse_credentials, SHUT_OUT},
+static const struct disturbance disturbances[] = {
+    {"close of the value", close_value, .end = CLOSED},
+    {"close of the client", close_client, .end = CLOSED},
+    {"close of both", close_both, .end = CLOSED},
+    {"expiry", expire, .end = GOES_ON},
+    {"expiry while connected", expire_connected, .end = GOES_ON},
+    {"reset", disconnect, .end = GOES_ON, .how = SIM_RESET, .ms = 20},
+    {"long reset", disconnect, .end = GOES_ON, .how = SIM_RESET,
+     .ms = 2 * WORLD_TIMEOUT_MS},
+    {"silence", disconnect, .end = GOES_ON, .how = SIM_SILENT,
+     .ms = 2 * WORLD_TIMEOUT_MS},
+    {"session given up", disconnect, .end = GOES_ON, .how = SIM_RESET,
+     .ms = 4 * WORLD_TIMEOUT_MS},
+    {"lost request", befall, .end = GOES_ON, .trouble = process_lose_request},
+    {"lost reply", befall, .end = GOES_ON, .trouble = process_lose_reply},
+    {"spoilt reply", befall, .end = GOES_ON, .trouble = process_spoil_reply},
+    {"delay", delay, .end = GOES_ON},
+    {"stop", stop, .end = GOES_ON},
+    {"CONNECTED again", connected_again, .end = GOES_ON},
+    {"restart", restart, .end = GOES_ON},
+    {"overload", refuse, .end = GOES_ON, .status = UVZK_ETHROTTLED,
+     .last_kind = UVZK__RPC_EXISTS},
+    {"refusal", refuse, .end = GOES_ON, .status = UVZK_EZOOKEEPER,
+     .last_kind = UVZK__RPC_EXISTS},
+    {"forbidden", refuse, .end = GOES_ON, .status = UVZK_ENOAUTH,
+     .last_kind = UVZK__RPC_GET},
+    {"deletion", remove_it, .end = GOES_ON},
+    {"deletion and making", gone_and_back, .end = GOES_ON},
+    {"another's set", set_by_another, .end = GOES_ON},
+    {"refused credentials", refuse_credentials, .end = SHUT_OUT},
 };
 
 #define DISTURBANCES (sizeof(disturbances) / sizeof(disturbances[0]))
@@ -355,30 +335,30 @@ static void meet(const struct play *play, size_t number)
 
 /* -------------------------------------------------------------------- the play */
 
-static void begin(struct play *play)
+static void begin(struct play *play, const struct disturbance *disturbance)
 {
     memset(play, 0, sizeof(*play));
-    play->sim = sharer_sim(1);
-    sharer_begin(&play->sharer, play->sim, "c", NULL);
+    play->disturbance = disturbance;
+    world_begin_exact(&play->world, UVZK__TUNE_ALL, 1);
+    sharer_begin(&play->sharer, &play->world, "c", NULL);
 }
 
 /* Returns how many events there were. After the event number `at`, from 0, it is
  * disturbed. */
-static uint64_t perform(struct play *play, const struct disturbance *disturbance,
-                        uint64_t at)
+static uint64_t perform(struct play *play, uint64_t at)
 {
     struct metronome metronome;
-    uint64_t begun = sim_now(play->sim), events = 0;
+    uint64_t begun = world_now(&play->world), events = 0;
     size_t next = 0;
 
-    metronome_begin(&metronome, play->sim, 1);
-    while (sim_now(play->sim) < begun + PLAY_MS) {
-        while (next < ACTIONS && sim_now(play->sim) >= begun + script[next].at_ms) {
+    metronome_begin(&metronome, play->world.sim, 1);
+    while (world_now(&play->world) < begun + PLAY_MS) {
+        while (next < ACTIONS && world_now(&play->world) >= begun + script[next].at_ms) {
             script[next++].act(play);
         }
-        if (metronome_step(&metronome) && events++ == at && disturbance != NULL) {
-            meet(play, (size_t)(disturbance - disturbances));
-            disturbance->disturb(play);
+        if (metronome_step(&metronome) && events++ == at && play->disturbance != NULL) {
+            meet(play, (size_t)(play->disturbance - disturbances));
+            play->disturbance->disturb(play);
         }
     }
     metronome_end(&metronome);
@@ -392,14 +372,14 @@ static void recover(struct play *play)
     bool set_now = false;
 
     for (int attempt = 0; attempt < 5 && !set_now; attempt++) {
-        sim_run_for(play->sim, 10000);
+        world_run_for(&play->world, 10000);
         make_again(play);
         sharer_await_current(&play->sharer);
         assert_int_equal(sharer_set(set_after, &play->sharer, "after"), 0);
-        sharer_await(play->sim, &set_after->told, 1);
+        sharer_await(&play->sharer, &set_after->told, 1);
         set_now = set_after->status == 0; /* a late fault may have met this one */
     }
-    if (!set_now || !sharer_znode_is(play->sim, "after")) {
+    if (!set_now || !sharer_znode_is(play->world.sim, "after")) {
         sharer_fail(&play->sharer, "a set fails for ever");
     }
     sharer_await_current(&play->sharer);
@@ -407,14 +387,14 @@ static void recover(struct play *play)
 
 static bool is_shut_out(const struct play *play)
 {
-    const struct uvzk__client *client = play->sharer.client.impl;
+    const struct uvzk__client *client = play->sharer.process.client.impl;
 
     return client != NULL && client->auth_failed;
 }
 
 static void finish(struct play *play, enum end end)
 {
-    sim_run_for(play->sim, 60000);
+    world_run_for(&play->world, 60000);
     if (end == SHUT_OUT && !is_shut_out(play)) {
         end = GOES_ON; /* there was no connection just then */
     }
@@ -429,16 +409,12 @@ static void finish(struct play *play, enum end end)
         }
     }
     if (play->other.impl != NULL &&
-        uvzk_client_state(&play->sharer.client) != UVZK_STATE_CLOSED) {
+        uvzk_client_state(&play->sharer.process.client) != UVZK_STATE_CLOSED) {
         sharer_fail(&play->sharer, "the other value is never closed");
     }
     sharer_end(&play->sharer);
     assert_null(play->other.impl);
-    sim_run_for(play->sim, 3 * SHARER_TIMEOUT_MS);
-    if (sim_watch_count(play->sim) != 0 || sim_session_count(play->sim) != 0) {
-        sharer_fail(&play->sharer, "watches or sessions are left");
-    }
-    sim_free(play->sim);
+    world_end(&play->world);
 }
 
 static void undisturbed(void **state)
@@ -447,8 +423,8 @@ static void undisturbed(void **state)
     const int expected[] = {0, 0, UVZK_EBADVERSION, UVZK_EBADVERSION, UVZK_ENONODE, 0, 0};
 
     (void)state;
-    begin(&play);
-    (void)perform(&play, NULL, 0);
+    begin(&play, NULL);
+    (void)perform(&play, 0);
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         assert_int_equal(play.sets[i].told, 1);
         assert_int_equal(play.sets[i].status, expected[i]);
@@ -467,9 +443,9 @@ static uint64_t perform_disturbed(const struct disturbance *disturbance, uint64_
     struct play play;
     uint64_t events;
 
-    begin(&play);
-    sim_note(play.sim, "%s at event %" PRIu64, disturbance->name, at);
-    events = perform(&play, disturbance, at);
+    begin(&play, disturbance);
+    world_note(&play.world, "%s at event %" PRIu64, disturbance->name, at);
+    events = perform(&play, at);
     finish(&play, disturbance->end);
     assert_int_equal(scarce_live(), 0);
     return events;
@@ -507,12 +483,12 @@ static bool perform_in_need(uint64_t first, uint64_t count)
 {
     struct play play;
 
-    begin(&play);
+    begin(&play, NULL);
     play.memory_may_fail = true;
-    sim_note(play.sim, "allocations %" PRIu64 " to %" PRIu64 " fail", first,
-             first + count - 1);
+    world_note(&play.world, "allocations %" PRIu64 " to %" PRIu64 " fail", first,
+               first + count - 1);
     scarce_arm(first, count);
-    (void)perform(&play, NULL, 0);
+    (void)perform(&play, 0);
     bool failed = scarce_failed() > 0;
     scarce_arm(0, 0);
     if (play.sharer.value.impl == NULL) {

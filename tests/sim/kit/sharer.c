@@ -1,9 +1,8 @@
 #include "sharer.h"
 
-#include "cmocka_test.h"
-
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "value/replica.h"
@@ -18,55 +17,22 @@ void sharer_fail(const struct sharer *sharer, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    sim_trace_print(sharer->sim, stderr);
-    fail_msg("%s: %s", sharer->name, text);
+    world_fail(sharer->process.world, "%s: %s", sharer->process.name, text);
 }
 
-struct sim *sharer_sim(uint64_t seed)
+struct sim *sharer_sim(const struct sharer *sharer)
 {
-    struct sim_options options;
-
-    sim_options_init(&options);
-    options.latency_min_ms = options.latency_max_ms = 1;
-    options.alarm_late_max_ms = 0;
-    options.trace_lines = 300;
-    return sim_new(seed, &options);
+    return sharer->process.world->sim;
 }
 
 /* ------------------------------------------------------------------ the process */
 
-void sharer_options(uvzk_client_options_t *options)
-{
-    uvzk_client_options_init(options);
-    options->hosts = "simulated:1";
-    options->session_timeout_ms = SHARER_TIMEOUT_MS;
-    options->retry.kind = UVZK_RETRY_N_TIMES;
-    options->retry.base_ms = 50;
-    options->retry.max_retries = 3;
-}
-
-void sharer_begin(struct sharer *sharer, struct sim *sim, const char *name,
+void sharer_begin(struct sharer *sharer, struct world *world, const char *name,
                   const uvzk_client_options_t *options)
 {
-    uvzk_client_options_t usual;
-
-    sharer_options(&usual);
     memset(sharer, 0, sizeof(*sharer));
-    sharer->sim = sim;
-    sharer->name = name;
+    process_make(&sharer->process, world, name, options);
     sharer->status = SHARER_UNTOLD;
-    sharer->port = sim_port_new(sim, name);
-    sharer->client.data = sharer;
-    sim_set_timeout(sharer->port, SHARER_TIMEOUT_MS);
-    assert_int_equal(uvzk__client_create(&sharer->client, sharer->port,
-                                         options == NULL ? &usual : options,
-                                         UVZK__TUNE_ALL),
-                     0);
-}
-
-void sharer_start(struct sharer *sharer)
-{
-    assert_int_equal(uvzk_client_start(&sharer->client), 0);
 }
 
 static void on_value(uvzk_shared_value_t *value, int status)
@@ -74,9 +40,9 @@ static void on_value(uvzk_shared_value_t *value, int status)
     struct sharer *sharer = value->data;
     int64_t mzxid = sharer_version(sharer).mzxid;
 
-    sim_note(sharer->sim, "%s is told %s, mzxid %" PRId64, sharer->name,
-             uvzk_err_name(status), mzxid);
-    if (sharer->value_closed > 0 || sharer->client_closed > 0) {
+    world_note(sharer->process.world, "%s is told %s, mzxid %" PRId64,
+               sharer->process.name, uvzk_err_name(status), mzxid);
+    if (sharer->value_closed > 0 || sharer->process.closed > 0) {
         sharer_fail(sharer, "told after the end");
     }
     if (status > 0 || (status == 0 && mzxid == 0)) {
@@ -100,25 +66,22 @@ static void on_value(uvzk_shared_value_t *value, int status)
 int sharer_share(struct sharer *sharer, const char *seed)
 {
     sharer->value.data = sharer;
-    return uvzk_shared_value_init(&sharer->client, &sharer->value, SHARER_PATH, seed,
-                                  strlen(seed), on_value);
+    return uvzk_shared_value_init(&sharer->process.client, &sharer->value, SHARER_PATH,
+                                  seed, strlen(seed), on_value);
 }
 
-void sharer_open(struct sharer *sharer, struct sim *sim, const char *name,
+void sharer_start(struct sharer *sharer, const char *seed)
+{
+    assert_int_equal(sharer_share(sharer, seed), 0);
+    process_start(&sharer->process);
+}
+
+void sharer_open(struct sharer *sharer, struct world *world, const char *name,
                  const char *seed)
 {
-    sharer_begin(sharer, sim, name, NULL);
-    assert_int_equal(sharer_share(sharer, seed), 0);
-    sharer_start(sharer);
-}
-
-struct sim *sharer_sim_told(struct sharer *sharer)
-{
-    struct sim *sim = sharer_sim(1);
-
-    sharer_open(sharer, sim, "c", "seed");
-    sharer_await(sim, &sharer->told, 1);
-    return sim;
+    sharer_begin(sharer, world, name, NULL);
+    sharer_start(sharer, seed);
+    sharer_await(sharer, &sharer->told, 1);
 }
 
 struct uvzk__replica *sharer_replica(const struct sharer *sharer)
@@ -134,8 +97,8 @@ static void on_set(uvzk_set_t *request, int status)
 {
     struct sharer_set *set = request->data;
 
-    sim_note(set->sharer->sim, "%s: a set says %s", set->sharer->name,
-             uvzk_err_name(status));
+    world_note(set->sharer->process.world, "%s: a set says %s", set->sharer->process.name,
+               uvzk_err_name(status));
     if (!set->accepted || set->told > 0 || request->impl != NULL || status > 0) {
         sharer_fail(set->sharer, "the callback of a set out of order");
     }
@@ -144,7 +107,7 @@ static void on_set(uvzk_set_t *request, int status)
     }
     set->told++;
     set->status = status;
-    set->told_ms = sim_now(set->sharer->sim);
+    set->told_ms = world_now(set->sharer->process.world);
     set->known = sharer_version(set->sharer).mzxid;
     if (set->hook != NULL) {
         set->hook(set);
@@ -217,9 +180,9 @@ bool sharer_is_current(const struct sharer *sharer)
     uvzk_value_version_t version = sharer_version(sharer);
     const void *known;
     size_t length, known_length;
-    const void *data = sim_data(sharer->sim, SHARER_PATH, &length);
+    const void *data = sim_data(sharer_sim(sharer), SHARER_PATH, &length);
 
-    return data != NULL && sim_stat(sharer->sim, SHARER_PATH, &stat) &&
+    return data != NULL && sim_stat(sharer_sim(sharer), SHARER_PATH, &stat) &&
            uvzk_shared_value_get(&sharer->value, &known, &known_length, NULL) == 0 &&
            known_length == length && memcmp(known, data, length) == 0 &&
            version.mzxid == stat.mzxid && version.version == stat.version &&
@@ -248,25 +211,26 @@ void sharer_delete_by_hand(struct sim *sim)
 
 /* --------------------------------------------------------------------- waiting */
 
-void sharer_await(struct sim *sim, const int *counter, int value)
+void sharer_await(const struct sharer *sharer, const int *counter, int value)
 {
-    uint64_t until = sim_now(sim) + PATIENCE_MS;
+    if (!world_await_count(sharer->process.world, counter, value, PATIENCE_MS)) {
+        sharer_fail(sharer, "%d instead of %d", *counter, value);
+    }
+}
 
-    while (*counter < value && sim_now(sim) < until) {
-        sim_run_for(sim, 1);
-    }
-    if (*counter < value) {
-        sim_trace_print(sim, stderr);
-        fail_msg("%d instead of %d", *counter, value);
-    }
+void sharer_await_set(const struct sharer_set *set, int status)
+{
+    sharer_await(set->sharer, &set->told, 1);
+    assert_int_equal(set->status, status);
 }
 
 void sharer_await_current(struct sharer *sharer)
 {
-    uint64_t until = sim_now(sharer->sim) + PATIENCE_MS;
+    struct world *world = sharer->process.world;
+    uint64_t until = world_now(world) + PATIENCE_MS;
 
-    while (!sharer_is_current(sharer) && sim_now(sharer->sim) < until) {
-        sim_run_for(sharer->sim, 1);
+    while (!sharer_is_current(sharer) && world_now(world) < until) {
+        world_run_for(world, 1);
     }
     if (!sharer_is_current(sharer)) {
         sharer_fail(sharer, "what it knows is never current");
@@ -285,56 +249,79 @@ static void on_value_closed(uvzk_shared_value_t *value)
     sharer->value_closed++;
 }
 
-static void on_client_closed(uvzk_client_t *client)
-{
-    struct sharer *sharer = client->data;
-
-    if (sharer->value.impl != NULL) {
-        sharer_fail(sharer, "the value is still there");
-    }
-    sharer->client_closed++;
-    sharer->port = NULL;
-}
-
 void sharer_close_value(struct sharer *sharer)
 {
     assert_int_equal(uvzk_shared_value_close(&sharer->value, on_value_closed), 0);
 }
 
-void sharer_close_client(struct sharer *sharer)
-{
-    assert_int_equal(uvzk_client_close(&sharer->client, on_client_closed), 0);
-}
-
 static void assert_nothing_left(struct sharer *sharer)
 {
-    uvzk_client_stats_t stats;
+    const struct uvzk__port *port = sharer->process.port;
+    uint64_t watches;
 
-    sim_run_for(sharer->sim, 2 * SHARER_TIMEOUT_MS);
-    for (int i = 0; i < 10 && sim_outstanding(sharer->port) != 0; i++) {
-        sim_run_for(sharer->sim, 1); /* the session is touched at times */
+    world_run_for(sharer->process.world, 2ULL * WORLD_TIMEOUT_MS);
+    for (int i = 0; i < 10 && sim_outstanding(port) != 0; i++) {
+        world_run_for(sharer->process.world, 1); /* the session is touched at times */
     }
-    uvzk_client_stats(&sharer->client, &stats);
-    if (stats.watches != 0 || sim_armed(sharer->port) != 0 ||
-        sim_outstanding(sharer->port) != 0) {
-        sharer_fail(sharer, "%" PRIu64 " watches, %zu armed, %zu requests left",
-                    stats.watches, sim_armed(sharer->port),
-                    sim_outstanding(sharer->port));
+    watches = process_watches(&sharer->process);
+    if (watches != 0 || sim_armed(port) != 0 || sim_outstanding(port) != 0) {
+        sharer_fail(sharer, "%" PRIu64 " watches, %zu armed, %zu requests left", watches,
+                    sim_armed(port), sim_outstanding(port));
     }
 }
 
 void sharer_end(struct sharer *sharer)
 {
-    if (sharer->value.impl != NULL &&
-        uvzk_client_state(&sharer->client) != UVZK_STATE_CLOSED) {
+    if (sharer->value.impl != NULL && !sharer->process.closing) {
         if (sharer->value_closed == 0) {
             (void)uvzk_shared_value_close(&sharer->value, on_value_closed);
         }
-        sharer_await(sharer->sim, &sharer->value_closed, 1);
+        sharer_await(sharer, &sharer->value_closed, 1);
     }
-    if (uvzk_client_state(&sharer->client) != UVZK_STATE_CLOSED) {
+    if (!sharer->process.closing) {
         assert_nothing_left(sharer);
-        sharer_close_client(sharer);
+        process_close(&sharer->process);
     }
-    sharer_await(sharer->sim, &sharer->client_closed, 1);
+    sharer_await(sharer, &sharer->process.closed, 1);
+    assert_null(sharer->value.impl);
+}
+
+/* -------------------------------------------------------------------- fixtures */
+
+struct sharers {
+    struct sharer all[SHARERS];
+    struct world world;
+};
+
+int sharer_made(void **state)
+{
+    struct sharers *sharers = calloc(1, sizeof(*sharers));
+
+    assert_non_null(sharers);
+    world_begin_exact(&sharers->world, UVZK__TUNE_ALL, 1);
+    sharer_begin(&sharers->all[0], &sharers->world, "c", NULL);
+    *state = sharers->all;
+    return 0;
+}
+
+int sharer_told(void **state)
+{
+    (void)sharer_made(state);
+    sharer_start(*state, "seed");
+    sharer_await(*state, &((struct sharer *)*state)->told, 1);
+    return 0;
+}
+
+int sharers_end(void **state)
+{
+    struct sharers *sharers = *state;
+
+    for (size_t i = 0; i < SHARERS; i++) {
+        if (sharers->all[i].process.world != NULL) {
+            sharer_end(&sharers->all[i]);
+        }
+    }
+    world_end(&sharers->world);
+    free(sharers);
+    return 0;
 }

@@ -11,25 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/client.h"
-#include "sim.h"
+#include "process.h"
 #include "value/shared_value.h"
+#include "world.h"
 
 #define SHARER_PATH "/app/values/v" /* of every value */
-#define SHARER_TIMEOUT_MS 10000U    /* of every session */
 #define SHARER_UNTOLD 9999          /* a status nobody has told yet */
 
 struct sharer {
-    struct sim *sim;
-    const char *name;        /* as the trace has it */
-    struct uvzk__port *port; /* NULL once closed */
-    uvzk_client_t client;
+    struct process process;
     uvzk_shared_value_t value;
     int told; /* callbacks of the value, and what the last one said */
     int status;
     int64_t mzxid;
     int troubles; /* of those callbacks, how many were told a trouble */
-    int value_closed, client_closed;
+    int value_closed;
     void (*hook)(struct sharer *); /* run inside the value's callback; may be NULL */
     void *data;                    /* the test's own */
 };
@@ -44,23 +40,27 @@ struct sharer_set {
     void (*hook)(struct sharer_set *); /* run inside its callback; may be NULL */
 };
 
-/* A simulation in which every message takes one ms. */
-struct sim *sharer_sim(uint64_t seed);
+/* Cases of which the state is the first of some in one world (world_begin_exact), "c":
+ * its client is made, and not started; or it shares "seed" and has been told so. Those
+ * that were made are ended behind the case. */
+#define SHARERS 3
+#define SHARER_CASE(test, setup) cmocka_unit_test_setup_teardown(test, setup, sharers_end)
+int sharer_made(void **state);
+int sharer_told(void **state);
+int sharers_end(void **state);
 
-void sharer_options(uvzk_client_options_t *options);
-/* options: NULL for those above. The client is made and not started. */
-void sharer_begin(struct sharer *sharer, struct sim *sim, const char *name,
+/* options: NULL for process_options. The client is made and not started. */
+void sharer_begin(struct sharer *sharer, struct world *world, const char *name,
                   const uvzk_client_options_t *options);
-void sharer_start(struct sharer *sharer);
 /* Text as the seed. What uvzk_shared_value_init says. */
 int sharer_share(struct sharer *sharer, const char *seed);
-/* All three. */
-void sharer_open(struct sharer *sharer, struct sim *sim, const char *name,
+/* Shares, and starts the client. */
+void sharer_start(struct sharer *sharer, const char *seed);
+/* Begins that, and waits until it is told the value. */
+void sharer_open(struct sharer *sharer, struct world *world, const char *name,
                  const char *seed);
 
-/* sharer_sim(1) with one in it, "c", which shares "seed" and has been told so. */
-struct sim *sharer_sim_told(struct sharer *sharer);
-
+struct sim *sharer_sim(const struct sharer *sharer);
 /* Of the machine inside. */
 struct uvzk__replica *sharer_replica(const struct sharer *sharer);
 
@@ -83,7 +83,9 @@ void sharer_make_by_hand(struct sim *sim);
 void sharer_delete_by_hand(struct sim *sim);
 
 /* Until the counter has reached the value, or fails after a virtual minute. */
-void sharer_await(struct sim *sim, const int *counter, int value);
+void sharer_await(const struct sharer *sharer, const int *counter, int value);
+/* Until it is told, which must be this. */
+void sharer_await_set(const struct sharer_set *set, int status);
 /* Until it is current, or fails. */
 void sharer_await_current(struct sharer *sharer);
 
@@ -91,7 +93,6 @@ void sharer_await_current(struct sharer *sharer);
  * client if it is open. */
 void sharer_end(struct sharer *sharer);
 void sharer_close_value(struct sharer *sharer);
-void sharer_close_client(struct sharer *sharer);
 
 /* Prints the trace and fails. */
 void sharer_fail(const struct sharer *sharer, const char *format, ...)
