@@ -121,6 +121,9 @@ static void on_queued(uvzk_hold_t *request, uint64_t ahead)
     expect(hold, hold_pending(hold) && ahead > 0, "a queued callback out of order");
     hold->queued++;
     hold->ahead = ahead;
+    if (hold->queued_hook != NULL) {
+        hold->queued_hook(hold);
+    }
 }
 
 /* --------------------------------------------------------------------- the calls */

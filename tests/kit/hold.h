@@ -41,9 +41,10 @@ struct hold {
     char path[HOLD_PATH_MAX];     /* of its first znode, at the grant */
     /* To be set when the call is made, which no callback comes before: */
     void (*hook)(
-        struct hold *);   /* inside each callback but the queued one; may be NULL */
-    bool release_at_once; /* inside the grant's callback */
-    void *data;           /* the test's own */
+        struct hold *); /* inside each callback but the queued one; may be NULL */
+    void (*queued_hook)(struct hold *); /* inside the queued one; may be NULL */
+    bool release_at_once;               /* inside the grant's callback */
+    void *data;                         /* the test's own */
 };
 
 /* What uvzk_lock_acquire says. lock: NULL for the mutex of the process. options: NULL for

@@ -58,6 +58,9 @@ void world_fail(struct world *world, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    if (world->failing != NULL) {
+        world->failing(world);
+    }
     sim_trace_print(world->sim, stderr);
     fail_msg("%s: %s", world->what == NULL ? "world" : world->what, text);
 }

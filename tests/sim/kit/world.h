@@ -49,6 +49,7 @@ struct world {
     uint64_t outage_ms; /* of those that are cut off by process_reset() and the like */
     const char *what;   /* printed when the test fails; may be NULL */
     void (*each_ms)(struct world *); /* called when a ms has passed; may be NULL */
+    void (*failing)(struct world *); /* called before the test fails; may be NULL */
     void *data;                      /* the test's own */
 };
 
