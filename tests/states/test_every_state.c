@@ -27,7 +27,7 @@
 
 /* An expired client is back after this. */
 #define EXPIRY_MS 500U
-#define CUT_MS (4 * SCENE_TIMEOUT_MS)
+#define CUT_MS (4 * WORLD_TIMEOUT_MS)
 
 /* Else its end is decided, and about to be told. */
 static bool undecided(const struct uvzk__acquisition *acquisition)
@@ -40,7 +40,7 @@ static void cancel(struct scene *scene, int part)
 {
     bool decided = !undecided(scene_acquisition(scene, part));
 
-    assert_int_equal(uvzk_hold_cancel(&scene->parts[part].request),
+    assert_int_equal(uvzk_hold_cancel(&scene->parts[part].hold.request),
                      decided ? UVZK_ESTATE : 0);
 }
 
@@ -57,39 +57,41 @@ static void deadline(struct scene *scene, int part)
 
 static void release(struct scene *scene, int part)
 {
-    part_release(&scene->parts[part]);
+    hold_release(&scene->parts[part].hold);
 }
 
 static void close_client(struct scene *scene, int nobody)
 {
     (void)nobody;
-    scene_close_client(scene);
+    process_close(&scene->process);
 }
 
 static void expire(struct scene *scene, int nobody)
 {
     (void)nobody;
-    (void)sim_expire(scene->port);
+    scene->process.killed = true;
+    (void)sim_expire(scene->process.port);
 }
 
 static void expire_connected(struct scene *scene, int nobody)
 {
     (void)nobody;
-    if (!sim_expire_connected(scene->port)) {
-        (void)sim_expire(scene->port); /* it cannot be told: it is cut off */
+    scene->process.killed = true;
+    if (!sim_expire_connected(scene->process.port)) {
+        (void)sim_expire(scene->process.port); /* it cannot be told: it is cut off */
     }
 }
 
 static void cut_off(struct scene *scene, int nobody)
 {
     (void)nobody;
-    sim_disconnect(scene->port, SIM_RESET, CUT_MS);
+    sim_disconnect(scene->process.port, SIM_RESET, CUT_MS);
 }
 
 static void fall_silent(struct scene *scene, int nobody)
 {
     (void)nobody;
-    sim_disconnect(scene->port, SIM_SILENT, CUT_MS);
+    sim_disconnect(scene->process.port, SIM_SILENT, CUT_MS);
 }
 
 /* Whoever holds while the connection is cut loses it when nothing can be proved. */
@@ -128,7 +130,7 @@ static void note_chances(struct scene *scene)
     chances->pending[chances->count] = chances->held[chances->count] = 0;
     for (int i = 0; i < SCENE_PARTS; i++) {
         const struct part *part = &scene->parts[i];
-        chances->pending[chances->count] |= (uint32_t)part_pending(part) << i;
+        chances->pending[chances->count] |= (uint32_t)hold_pending(&part->hold) << i;
         chances->held[chances->count] |= (uint32_t)(part_held(part)) << i;
     }
     chances->count++;
@@ -136,8 +138,10 @@ static void note_chances(struct scene *scene)
 
 static void never_told(uvzk_hold_t *hold, int status)
 {
+    struct hold *of = hold->data;
+
     (void)status;
-    scene_fail(((struct part *)hold->data)->scene, "a refused release calls back");
+    world_fail(of->process->world, "a refused release calls back");
 }
 
 /* Nobody who holds is cancelled, nobody who does not hold is released. */
@@ -145,7 +149,7 @@ static void check_refusals(struct scene *scene)
 {
     for (int i = 0; i < SCENE_PARTS; i++) {
         const struct uvzk__acquisition *acquisition = scene_acquisition(scene, i);
-        uvzk_hold_t *hold = &scene->parts[i].request;
+        uvzk_hold_t *hold = &scene->parts[i].hold.request;
         bool held = acquisition != NULL && (acquisition->told == UVZK__TOLD_GRANTED ||
                                             acquisition->told == UVZK__TOLD_LOSING);
         if (acquisition == NULL || !undecided(acquisition)) {
@@ -170,7 +174,7 @@ static bool has_znode(const struct scene *scene,
     const struct uvzk__contender *first = uvzk__claim_first(claim);
     return first->node.state == UVZK__NODE_UNKNOWN ||
            (first->guard.state == UVZK__GUARD_NONE &&
-            sim_exists(scene->sim, first->path));
+            sim_exists(scene->world.sim, first->path));
 }
 
 static void note_parts(struct scene *scene)
@@ -194,35 +198,34 @@ static void end_it(struct scene *scene)
         return;
     }
     scene->ended = true;
-    sim_note(scene->sim, "the ending: %s (%d)", ending->name, scene->target);
+    world_note(&scene->world, "the ending: %s (%d)", ending->name, scene->target);
     met_count(scene, (size_t)(ending - endings));
     check_refusals(scene);
     note_parts(scene);
     ending->apply(scene, scene->target);
 }
 
-static void again_with_a_trace(struct scene *scene);
+static void again_with_a_trace(struct world *world);
 
 static void perform(const struct recipe *recipe, const struct ending *ending, int target,
                     uint64_t moment, bool trace)
 {
     struct scene scene;
 
-    scene_open(&scene, recipe, trace);
-    scene.ending = ending;
-    scene.target = target;
-    scene.ends_at = moment;
+    scene_open(&scene, recipe, ending, target, moment, trace);
     scene.at_moment = end_it;
-    scene.failed = trace ? NULL : again_with_a_trace;
+    scene.world.failing = trace ? NULL : again_with_a_trace;
     scene_play(&scene);
     if (!scene.ended) {
-        scene_fail(&scene, "the script does not come to the moment");
+        world_fail(&scene.world, "the script does not come to the moment");
     }
     scene_close(&scene);
 }
 
-static void again_with_a_trace(struct scene *scene)
+static void again_with_a_trace(struct world *world)
 {
+    const struct scene *scene = world->data;
+
     perform(scene->recipe, scene->ending, scene->target, scene->ends_at, true);
 }
 
@@ -255,7 +258,7 @@ static void play_undisturbed(const struct recipe *recipe, struct chances *chance
 {
     struct scene scene;
 
-    scene_open(&scene, recipe, false);
+    scene_open(&scene, recipe, NULL, SCENE_NOBODY, 0, false);
     scene.data = chances;
     scene.at_moment = note_chances;
     scene_play(&scene);

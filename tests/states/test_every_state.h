@@ -22,16 +22,16 @@
 #include "claim/lock.h"
 #include "client/client.h"
 #include "directory/queue.h"
+#include "hold.h"
 #include "metronome.h"
+#include "process.h"
 #include "proof/prover.h"
-#include "sim.h"
+#include "world.h"
 
 #define SCENE_LOCKS 5
 #define SCENE_PARTS 8
 #define SCENE_DIRECTORIES 6
 #define SCENE_FOREIGNERS 4
-#define SCENE_TIMEOUT_MS 10000U
-#define SCENE_UNTOLD 9999 /* a status nobody has told yet */
 #define SCENE_NOBODY (-1)
 
 struct scene;
@@ -72,18 +72,16 @@ struct cue {
     int number;       /* leases, permits, a directory, a foreigner */
     bool owner;       /* the one owner of the scene asks */
     bool once;        /* it is tried once */
-    const char *path; /* of a foreigner, without its number */
+    const char *path; /* the directory of a foreigner, whose name ends so */
+    const char *end;
+    void (*trouble)(struct process *);
 };
 
 /* One request. */
 struct part {
-    struct scene *scene;
-    uvzk_hold_t request;
+    struct hold hold;
     int lock;
     bool once;
-    bool accepted, releasing;
-    int granted, refused, lost, released, queued, revoked; /* callbacks */
-    int status, reason, release_status;
     bool undecided, granted_by_then; /* when the ending came */
     bool queued_by_then;             /* it had a znode, or perhaps one */
 };
@@ -102,15 +100,14 @@ struct ending {
 
 struct scene {
     const struct recipe *recipe;
-    struct sim *sim;
+    struct world world; /* its data is the scene */
     struct metronome metronome;
-    struct uvzk__port *port; /* NULL once closed */
-    uvzk_client_t client;
+    struct process process;
     struct lock_set set;
-    int lock_closed[SCENE_LOCKS], client_closed; /* callbacks */
-    bool lock_closing[SCENE_LOCKS], client_closing;
+    int lock_closed[SCENE_LOCKS]; /* callbacks */
+    bool lock_closing[SCENE_LOCKS];
     struct part parts[SCENE_PARTS];
-    char foreigners[SCENE_FOREIGNERS][160];
+    struct world_path foreigners[SCENE_FOREIGNERS];
     size_t next_cue;
     uint64_t moments; /* so far */
     const struct ending *ending;
@@ -120,15 +117,13 @@ struct scene {
     int64_t blocks;                    /* allocated before */
     void (*at_moment)(struct scene *); /* may be NULL */
     void *data;                        /* the test's own */
-    void (*failed)(struct scene *);    /* before the test fails; may be NULL */
+    char what[128];                    /* recipe, ending and moment */
 };
 
-/* Makes a client over a new port of the simulation. */
-struct uvzk__port *scene_make_client(uvzk_client_t *, struct sim *, const char *name,
-                                     unsigned tuning);
-
-/* Makes the simulation and the client, which is not started, with its locks. */
-void scene_open(struct scene *, const struct recipe *, bool trace);
+/* Makes the world and the client, which is not started, with its locks. ending: NULL for
+ * none. */
+void scene_open(struct scene *, const struct recipe *, const struct ending *ending,
+                int target, uint64_t ends_at, bool trace);
 
 /* Plays the script up to its end, or to the ending, which is applied. */
 void scene_play(struct scene *);
@@ -143,19 +138,11 @@ struct uvzk__acquisition *scene_acquisition(const struct scene *, int part);
 /* Where one of the machines' own counts is wrong: a path; NULL if all are right. */
 const char *scene_miscount(const struct scene *);
 
-/* Whether it may be cancelled, or released. */
-bool part_pending(const struct part *);
+/* Whether it may be released. */
 bool part_held(const struct part *);
-bool part_over(const struct part *);
 
 /* A cue's verb: asks for the lock. */
 void part_ask(struct scene *, const struct cue *);
-void part_release(struct part *);
 void scene_close_lock(struct scene *, int lock);
-void scene_close_client(struct scene *);
-
-/* Prints the trace and fails. */
-void scene_fail(struct scene *, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 #endif

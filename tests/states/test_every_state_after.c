@@ -57,45 +57,52 @@ static bool told_by_the_ending(const struct scene *scene, int number, int status
 static void check_ended_part(struct scene *scene, int number)
 {
     const struct part *part = &scene->parts[number];
+    const struct hold *hold = &part->hold;
     const struct ending *ending = scene->ending;
 
     if (!is_ended(scene, number) || ending->later) {
         return;
     }
     if (ending->lasts_ms > 0) {
-        if ((part->queued_by_then || part->granted_by_then) && part->released > 0 &&
-            part->release_status == 0) {
-            scene_fail(scene, "request %d has survived its session", number);
+        if ((part->queued_by_then || part->granted_by_then) && hold->released > 0 &&
+            hold->release_status == 0) {
+            world_fail(&scene->world, "request %d has survived its session", number);
         }
         return;
     }
-    if (part->undecided && part->status != ending->told) {
-        scene_fail(scene, "acquire %d ends with %s", number, uvzk_err_name(part->status));
+    if (part->undecided && hold->status != ending->told) {
+        world_fail(&scene->world, "acquire %d ends with %s", number,
+                   uvzk_err_name(hold->status));
     }
     if (part->granted_by_then && ending->scope != OF_HELD &&
-        part->reason != ending->told) {
-        scene_fail(scene, "hold %d ends with %s", number, uvzk_err_name(part->reason));
+        hold->reason != ending->told) {
+        world_fail(&scene->world, "hold %d ends with %s", number,
+                   uvzk_err_name(hold->reason));
     }
 }
 
 static void check_part(struct scene *scene, int number)
 {
     const struct part *part = &scene->parts[number];
+    const struct hold *hold = &part->hold;
 
     check_ended_part(scene, number);
-    if (part->refused > 0 && !told_by_the_script(part, part->status) &&
-        !told_by_the_ending(scene, number, part->status)) {
-        scene_fail(scene, "acquire %d ends with %s", number, uvzk_err_name(part->status));
+    if (hold->answered > 0 && hold->status != 0 &&
+        !told_by_the_script(part, hold->status) &&
+        !told_by_the_ending(scene, number, hold->status)) {
+        world_fail(&scene->world, "acquire %d ends with %s", number,
+                   uvzk_err_name(hold->status));
     }
-    if (part->lost > 0 && !told_by_the_script(part, part->reason) &&
-        !told_by_the_ending(scene, number, part->reason)) {
-        scene_fail(scene, "hold %d is lost with %s", number, uvzk_err_name(part->reason));
+    if (hold->lost > 0 && !told_by_the_script(part, hold->reason) &&
+        !told_by_the_ending(scene, number, hold->reason)) {
+        world_fail(&scene->world, "hold %d is lost with %s", number,
+                   uvzk_err_name(hold->reason));
     }
-    if (part->released > 0 && part->release_status != 0 &&
-        part->release_status != UVZK_ELOST &&
-        !told_by_the_ending(scene, number, part->release_status)) {
-        scene_fail(scene, "release %d says %s", number,
-                   uvzk_err_name(part->release_status));
+    if (hold->released > 0 && hold->release_status != 0 &&
+        hold->release_status != UVZK_ELOST &&
+        !told_by_the_ending(scene, number, hold->release_status)) {
+        world_fail(&scene->world, "release %d says %s", number,
+                   uvzk_err_name(hold->release_status));
     }
 }
 
@@ -104,8 +111,8 @@ static void check_part(struct scene *scene, int number)
 static void release_all(struct scene *scene)
 {
     for (int i = 0; i < SCENE_PARTS; i++) {
-        if (part_held(&scene->parts[i]) && scene->parts[i].request.impl != NULL) {
-            part_release(&scene->parts[i]);
+        if (part_held(&scene->parts[i])) {
+            hold_release(&scene->parts[i].hold);
         }
     }
 }
@@ -113,17 +120,17 @@ static void release_all(struct scene *scene)
 static bool everybody_answered(const struct scene *scene)
 {
     for (int i = 0; i < SCENE_PARTS; i++) {
-        if (!part_over(&scene->parts[i])) {
+        if (!hold_over(&scene->parts[i].hold)) {
             return false;
         }
     }
     for (int i = 0; i < SCENE_LOCKS; i++) {
-        if (scene->lock_closing[i] && !scene->client_closing &&
+        if (scene->lock_closing[i] && !scene->process.closing &&
             scene->lock_closed[i] == 0) {
             return false;
         }
     }
-    return !scene->client_closing || scene->client_closed > 0;
+    return !scene->process.closing || scene->process.closed > 0;
 }
 
 static uint64_t watches_expected(const struct scene *scene)
@@ -139,17 +146,17 @@ static bool client_at_rest(const struct scene *scene)
     if (client == NULL) {
         return true;
     }
-    uvzk_client_stats(&scene->client, &stats);
+    uvzk_client_stats(&scene->process.client, &stats);
     return stats.contenders == 0 && stats.watches == watches_expected(scene) &&
            client->directories->queues == NULL && client->session.connected &&
-           sim_outstanding(scene->port) == 0 &&
-           sim_watch_count(scene->sim) == watches_expected(scene);
+           sim_outstanding(scene->process.port) == 0 &&
+           sim_watch_count(scene->world.sim) == watches_expected(scene);
 }
 
 static void run_to_rest(struct scene *scene)
 {
     uint64_t lasts_ms = scene->ending == NULL ? 0 : scene->ending->lasts_ms;
-    uint64_t since_ms = sim_now(scene->sim), passed_ms = 0;
+    uint64_t since_ms = world_now(&scene->world), passed_ms = 0;
 
     while (passed_ms < lasts_ms ||
            (passed_ms < lasts_ms + PATIENCE_MS &&
@@ -157,19 +164,19 @@ static void run_to_rest(struct scene *scene)
         if (passed_ms > 0 && passed_ms >= lasts_ms) {
             release_all(scene);
         }
-        sim_run_for(scene->sim, passed_ms < 1000 ? 5 : 200);
+        sim_run_for(scene->world.sim, passed_ms < 1000 ? 5 : 200);
         if (scene_miscount(scene) != NULL) {
-            scene_fail(scene, "a count of %s is wrong", scene_miscount(scene));
+            world_fail(&scene->world, "a count of %s is wrong", scene_miscount(scene));
         }
-        passed_ms = sim_now(scene->sim) - since_ms;
+        passed_ms = world_now(&scene->world) - since_ms;
     }
     for (int i = 0; i < SCENE_PARTS; i++) {
-        if (!part_over(&scene->parts[i])) {
-            scene_fail(scene, "request %d is never answered", i);
+        if (!hold_over(&scene->parts[i].hold)) {
+            world_fail(&scene->world, "request %d is never answered", i);
         }
     }
     if (!everybody_answered(scene)) {
-        scene_fail(scene, "a close is never answered");
+        world_fail(&scene->world, "a close is never answered");
     }
 }
 
@@ -181,10 +188,10 @@ static void check_locks(struct scene *scene)
         const struct uvzk__lock *lock = scene->set.locks[i]->impl;
         if (lock != NULL && (lock->pins != 0 || lock->held_count != 0 ||
                              lock->owned != NULL || !uvzk__list_empty(&lock->claims))) {
-            scene_fail(scene, "lock %zu has something left", i);
+            world_fail(&scene->world, "lock %zu has something left", i);
         }
-        if (scene->lock_closing[i] != (lock == NULL) && !scene->client_closing) {
-            scene_fail(scene, "lock %zu is not what it should be", i);
+        if (scene->lock_closing[i] != (lock == NULL) && !scene->process.closing) {
+            world_fail(&scene->world, "lock %zu is not what it should be", i);
         }
     }
 }
@@ -197,13 +204,14 @@ static void check_client(struct scene *scene)
     if (client == NULL) {
         return;
     }
-    uvzk_client_stats(&scene->client, &stats);
+    uvzk_client_stats(&scene->process.client, &stats);
     if (stats.contenders != 0 || stats.watches != watches_expected(scene)) {
-        scene_fail(scene, "%" PRIu64 " contenders, %" PRIu64 " watches left",
+        world_fail(&scene->world, "%" PRIu64 " contenders, %" PRIu64 " watches left",
                    stats.contenders, stats.watches);
     }
     if (client->directories->queues != NULL) {
-        scene_fail(scene, "the queue of %s is left", client->directories->queues->path);
+        world_fail(&scene->world, "the queue of %s is left",
+                   client->directories->queues->path);
     }
     if (!uvzk__list_empty(&client->directories->contenders) ||
         !uvzk__list_empty(&client->prover->held) ||
@@ -215,10 +223,10 @@ static void check_client(struct scene *scene)
         !uvzk__list_empty(&client->directories->dirty) ||
         !uvzk__list_empty(&client->directories->behind_scout) ||
         client->directories->scout != NULL || client->directories->node_bytes != 0) {
-        scene_fail(scene, "the client has something left");
+        world_fail(&scene->world, "the client has something left");
     }
     if (!client->session.connected) {
-        scene_fail(scene, "the client never comes back");
+        world_fail(&scene->world, "the client never comes back");
     }
 }
 
@@ -226,76 +234,43 @@ static void check_server(struct scene *scene, size_t watches)
 {
     for (int i = 0; i < SCENE_DIRECTORIES; i++) {
         const char *path = scene->recipe->directories[i];
-        if (path != NULL && sim_children(scene->sim, path, NULL, 0) != 0) {
-            scene_fail(scene, "%zu znodes are left in %s",
-                       sim_children(scene->sim, path, NULL, 0), path);
+        if (path != NULL && sim_children(scene->world.sim, path, NULL, 0) != 0) {
+            world_fail(&scene->world, "%zu znodes are left in %s",
+                       sim_children(scene->world.sim, path, NULL, 0), path);
         }
     }
-    if (sim_watch_count(scene->sim) != watches) {
-        scene_fail(scene, "%zu watches are left at the server",
-                   sim_watch_count(scene->sim));
+    if (sim_watch_count(scene->world.sim) != watches) {
+        world_fail(&scene->world, "%zu watches are left at the server",
+                   sim_watch_count(scene->world.sim));
     }
 }
 
 /* ------------------------------------------------------------ the lock can be had */
 
-struct probe {
-    uvzk_hold_t request;
-    int granted, over;
-};
-
-static void on_probe(uvzk_hold_t *hold, int status)
-{
-    struct probe *probe = hold->data;
-
-    probe->granted += status == 0;
-    probe->over += status != 0;
-}
-
-static void on_probe_lost(uvzk_hold_t *hold, int reason)
-{
-    struct probe *probe = hold->data;
-
-    (void)reason;
-    probe->over++;
-}
-
-static void on_probe_released(uvzk_hold_t *hold, int status)
-{
-    struct probe *probe = hold->data;
-
-    (void)status;
-    probe->over++;
-}
-
 static void await(struct scene *scene, const int *counter, uint64_t patience_ms,
                   const char *what)
 {
-    uint64_t since_ms = sim_now(scene->sim);
+    uint64_t since_ms = world_now(&scene->world);
 
-    while (*counter == 0 && sim_now(scene->sim) < since_ms + patience_ms) {
-        sim_run_for(scene->sim, 5);
+    while (*counter == 0 && world_now(&scene->world) < since_ms + patience_ms) {
+        sim_run_for(scene->world.sim, 5);
     }
     if (*counter != 1) {
-        scene_fail(scene, "%s", what);
+        world_fail(&scene->world, "%s", what);
     }
 }
 
-static void probe_lock(struct scene *scene, struct lock_set *set, uint64_t patience_ms,
-                       const char *what)
+static void probe_lock(struct scene *scene, struct process *process,
+                       const struct lock_set *set, uint64_t patience_ms, const char *what)
 {
-    struct probe probe = {.granted = 0};
-    uvzk_acquire_options_t options;
+    struct hold hold;
 
-    probe.request.data = &probe;
-    uvzk_acquire_options_init(&options);
-    options.leases = scene->recipe->probe_leases;
-    assert_int_equal(uvzk_lock_acquire(set->locks[scene->recipe->probe], &probe.request,
-                                       &options, on_probe, on_probe_lost),
-                     0);
-    await(scene, &probe.granted, patience_ms, what);
-    assert_int_equal(uvzk_hold_release(&probe.request, on_probe_released), 0);
-    await(scene, &probe.over, patience_ms, what);
+    hold_begin_on(&hold, process, set->locks[scene->recipe->probe],
+                  scene->recipe->probe_leases, UVZK_WAIT_FOREVER);
+    await(scene, &hold.answered, patience_ms, what);
+    assert_int_equal(hold.status, 0);
+    hold_release(&hold);
+    await(scene, &hold.released, patience_ms, what);
 }
 
 static void close_locks(struct lock_set *set)
@@ -310,30 +285,21 @@ static void close_locks(struct lock_set *set)
     }
 }
 
-static void on_other_closed(uvzk_client_t *client)
-{
-    int *closed = client->data;
-
-    (*closed)++;
-}
-
 /* Somebody else, who comes now. */
 static void another_client_has_it(struct scene *scene)
 {
-    uvzk_client_t client;
+    struct process other;
     struct lock_set set;
-    int closed = 0;
 
-    memset(&client, 0, sizeof(client));
     memset(&set, 0, sizeof(set));
-    (void)scene_make_client(&client, scene->sim, "b", scene->recipe->tuning);
-    client.data = &closed;
-    scene->recipe->open(&set, &client);
-    assert_int_equal(uvzk_client_start(&client), 0);
-    probe_lock(scene, &set, AT_ONCE_MS, "another client does not get the lock at once");
+    process_make(&other, &scene->world, "b", NULL);
+    scene->recipe->open(&set, &other.client);
+    process_start(&other);
+    probe_lock(scene, &other, &set, AT_ONCE_MS,
+               "another client does not get the lock at once");
     close_locks(&set);
-    assert_int_equal(uvzk_client_close(&client, on_other_closed), 0);
-    await(scene, &closed, AT_ONCE_MS, "another client is never closed");
+    process_close(&other);
+    await(scene, &other.closed, AT_ONCE_MS, "another client is never closed");
 }
 
 /* ---------------------------------------------------------------------- the end */
@@ -341,8 +307,8 @@ static void another_client_has_it(struct scene *scene)
 static void heal(struct scene *scene)
 {
     for (int i = 0; i < SCENE_FOREIGNERS; i++) {
-        if (scene->foreigners[i][0] != '\0') {
-            (void)sim_delete_by_hand(scene->sim, scene->foreigners[i]);
+        if (scene->foreigners[i].text[0] != '\0') {
+            (void)sim_delete_by_hand(scene->world.sim, scene->foreigners[i].text);
         }
     }
 }
@@ -350,22 +316,22 @@ static void heal(struct scene *scene)
 /* Those that were opened or closed while the connection was lost. */
 static void run_sessions_out(struct scene *scene)
 {
-    uint64_t since_ms = sim_now(scene->sim);
+    uint64_t since_ms = world_now(&scene->world);
 
-    while (sim_session_count(scene->sim) > 0 &&
-           sim_now(scene->sim) < since_ms + 3 * SCENE_TIMEOUT_MS) {
-        sim_run_for(scene->sim, 100);
+    while (sim_session_count(scene->world.sim) > 0 &&
+           world_now(&scene->world) < since_ms + 3 * WORLD_TIMEOUT_MS) {
+        sim_run_for(scene->world.sim, 100);
     }
-    if (sim_session_count(scene->sim) > 0) {
-        scene_fail(scene, "a session is left");
+    if (sim_session_count(scene->world.sim) > 0) {
+        world_fail(&scene->world, "a session is left");
     }
 }
 
 /* What was to meet the client's next request, and has met none. */
 static void call_off_faults(struct scene *scene)
 {
-    if (scene->port != NULL) {
-        struct sim__client *client = sim__client_of(scene->port);
+    if (scene->process.port != NULL) {
+        struct sim__client *client = sim__client_of(scene->process.port);
         client->lose_request = client->lose_reply = client->spoil_reply = false;
     }
 }
@@ -375,7 +341,7 @@ static void come_to_rest(struct scene *scene)
     const struct uvzk__client *client = scene_client(scene);
 
     if (client != NULL && !client->life->started && !client->closing) {
-        assert_int_equal(uvzk_client_start(&scene->client), 0);
+        process_start(&scene->process);
     }
     run_to_rest(scene);
     for (int i = 0; i < SCENE_PARTS; i++) {
@@ -383,10 +349,10 @@ static void come_to_rest(struct scene *scene)
     }
     check_client(scene);
     check_locks(scene);
-    if (scene->client_closing) {
+    if (scene->process.closing) {
         run_sessions_out(scene);
     }
-    check_server(scene, scene->client_closing ? 0 : watches_expected(scene));
+    check_server(scene, scene->process.closing ? 0 : watches_expected(scene));
 }
 
 void scene_close(struct scene *scene)
@@ -398,8 +364,8 @@ void scene_close(struct scene *scene)
     call_off_faults(scene);
     client = scene_client(scene);
     if (client != NULL && !scene->lock_closing[scene->recipe->probe]) {
-        probe_lock(scene, &scene->set,
-                   scene->ending != NULL && scene->ending->lasts_ms > SCENE_TIMEOUT_MS
+        probe_lock(scene, &scene->process, &scene->set,
+                   scene->ending != NULL && scene->ending->lasts_ms > WORLD_TIMEOUT_MS
                        ? AFTER_AN_OUTAGE_MS
                        : AT_ONCE_MS,
                    "the client itself does not get the lock");
@@ -407,14 +373,15 @@ void scene_close(struct scene *scene)
     another_client_has_it(scene);
     if (client != NULL) {
         close_locks(&scene->set);
-        sim_run_for(scene->sim, 20);
+        sim_run_for(scene->world.sim, 20);
         check_server(scene, 0);
-        scene_close_client(scene);
-        await(scene, &scene->client_closed, AT_ONCE_MS, "the client is never closed");
+        process_close(&scene->process);
+        await(scene, &scene->process.closed, AT_ONCE_MS, "the client is never closed");
     }
     run_sessions_out(scene);
     if (scarce_live() != scene->blocks) {
-        scene_fail(scene, "%" PRId64 " blocks are left", scarce_live() - scene->blocks);
+        world_fail(&scene->world, "%" PRId64 " blocks are left",
+                   scarce_live() - scene->blocks);
     }
-    sim_free(scene->sim);
+    sim_free(scene->world.sim);
 }

@@ -9,20 +9,18 @@
 #include "claim/claim.h"
 #include "sim_inside.h"
 
-#define UUID "64fc66ae-773f-4d77-9695-eba698b095f7"
 #define MUTEX "/app/mutexes/m"
 #define OTHER "/app/mutexes/other"
 #define RWLOCK "/app/rwlocks/rw"
 #define SEMAPHORE "/app/semaphores/s"
 #define PERMITS "/app/permits"
-#define NAMED(path, token) path "/_c_" UUID token
 
 /* ----------------------------------------------------------------- what is done */
 
 static void start(struct scene *scene, const struct cue *cue)
 {
     (void)cue;
-    assert_int_equal(uvzk_client_start(&scene->client), 0);
+    process_start(&scene->process);
 }
 
 /* All that was begun before has come to its end. */
@@ -35,97 +33,75 @@ static void the_end(struct scene *scene, const struct cue *cue)
 static void release(struct scene *scene, const struct cue *cue)
 {
     if (!part_held(&scene->parts[cue->part])) {
-        scene_fail(scene, "the script is wrong: %d does not hold", cue->part);
+        world_fail(&scene->world, "the script is wrong: %d does not hold", cue->part);
     }
-    part_release(&scene->parts[cue->part]);
+    hold_release(&scene->parts[cue->part].hold);
 }
 
 static void give_back(struct scene *scene, const struct cue *cue)
 {
-    assert_int_equal(
-        uvzk_hold_return_leases(&scene->parts[cue->part].request, (uint32_t)cue->number),
-        0);
+    assert_int_equal(uvzk_hold_return_leases(&scene->parts[cue->part].hold.request,
+                                             (uint32_t)cue->number),
+                     0);
 }
 
 static void cancel(struct scene *scene, const struct cue *cue)
 {
-    assert_int_equal(uvzk_hold_cancel(&scene->parts[cue->part].request), 0);
+    hold_cancel(&scene->parts[cue->part].hold);
 }
 
 static void foreigner(struct scene *scene, const struct cue *cue)
 {
-    const char *made =
-        sim_create_by_hand(scene->sim, cue->path, UVZK__EPHEMERAL_SEQUENTIAL);
-
-    assert_non_null(made);
-    (void)snprintf(scene->foreigners[cue->number], sizeof(scene->foreigners[0]), "%s",
-                   made);
+    scene->foreigners[cue->number] = world_foreigner(&scene->world, cue->path, cue->end);
+    assert_true(scene->foreigners[cue->number].text[0] != '\0');
 }
 
 static void foreigner_goes(struct scene *scene, const struct cue *cue)
 {
-    char *path = scene->foreigners[cue->number];
-
-    assert_int_equal(sim_delete_by_hand(scene->sim, path), 0);
-    path[0] = '\0';
+    world_delete(&scene->world, &scene->foreigners[cue->number]);
+    scene->foreigners[cue->number].text[0] = '\0';
 }
 
-static void lose_reply(struct scene *scene, const struct cue *cue)
+static void befall(struct scene *scene, const struct cue *cue)
 {
-    (void)cue;
-    sim_lose_reply(scene->port);
-}
-
-static void lose_request(struct scene *scene, const struct cue *cue)
-{
-    (void)cue;
-    sim_lose_request(scene->port);
+    cue->trouble(&scene->process);
 }
 
 /* The next one takes long, but what the server tells does not. */
 static void delay_request(struct scene *scene, const struct cue *cue)
 {
     (void)cue;
-    sim__client_of(scene->port)->link->up.extra_ms = 120;
-}
-
-static void spoil_reply(struct scene *scene, const struct cue *cue)
-{
-    (void)cue;
-    sim_spoil_reply(scene->port);
+    sim__client_of(scene->process.port)->link->up.extra_ms = 120;
 }
 
 static void throttle(struct scene *scene, const struct cue *cue)
 {
-    sim_refuse(scene->sim, (enum uvzk__rpc_kind)cue->number, UVZK_ETHROTTLED, 1);
+    sim_refuse(scene->world.sim, (enum uvzk__rpc_kind)cue->number, UVZK_ETHROTTLED, 1);
 }
 
 static void delete_first_child(struct scene *scene, const struct cue *cue)
 {
-    const char *name;
-    char path[200];
-
-    assert_true(sim_children(scene->sim, cue->path, &name, 1) > 0);
-    (void)snprintf(path, sizeof(path), "%s/%s", cue->path, name);
-    assert_int_equal(sim_delete_by_hand(scene->sim, path), 0);
+    scene->world.meddled = true;
+    world_delete_child(&scene->world, cue->path, 0);
 }
 
 static void delete_node(struct scene *scene, const struct cue *cue)
 {
     const struct uvzk__acquisition *acquisition = scene_acquisition(scene, cue->part);
-    const char *path = uvzk_hold_path(&scene->parts[cue->part].request);
+    const char *path = uvzk_hold_path(&scene->parts[cue->part].hold.request);
 
     if (path == NULL) {
         path = uvzk__claim_first(acquisition->claim)->path;
     }
-    assert_int_equal(sim_delete_by_hand(scene->sim, path), 0);
+    scene->world.meddled = true;
+    assert_int_equal(sim_delete_by_hand(scene->world.sim, path), 0);
 }
 
 static void ask_for_it(struct scene *scene, const struct cue *cue)
 {
     const struct uvzk__acquisition *acquisition = scene_acquisition(scene, cue->part);
 
-    assert_int_equal(sim_set_by_hand(scene->sim,
+    assert_int_equal(sim_set_by_hand(scene->world.sim,
                                      uvzk__claim_first(acquisition->claim)->path,
                                      "__REVOKE__", 10),
                      0);
@@ -135,7 +111,7 @@ static void set_permits(struct scene *scene, const struct cue *cue)
 {
     const char bytes[] = {0, 0, 0, (char)cue->number};
 
-    assert_int_equal(sim_set_by_hand(scene->sim, PERMITS, bytes, sizeof(bytes)), 0);
+    assert_int_equal(sim_set_by_hand(scene->world.sim, PERMITS, bytes, sizeof(bytes)), 0);
 }
 
 #define NO_PART .part = SCENE_NOBODY
@@ -154,7 +130,7 @@ static void open_mutex(struct lock_set *set, uvzk_client_t *client)
     assert_int_equal(uvzk_mutex_init(client, only_lock(set), MUTEX), 0);
 }
 
-#define MUTEX_FOREIGNER NAMED(MUTEX, "-lock-")
+#define MUTEX_FOREIGNER .path = MUTEX, .end = "lock-"
 
 /* Part 2 enters again; 4 is searched for; 3 is deleted while it waits, and the hold of
  * 5, which waits until nothing is proved any more. */
@@ -163,29 +139,29 @@ static const struct cue mutex_script[] = {
     {5, start, NO_PART},
     {60, part_ask, .part = 1},
     {65, part_ask, .part = 2, .owner = true},
-    {80, foreigner, .number = 0, .path = MUTEX_FOREIGNER},
+    {80, foreigner, .number = 0, MUTEX_FOREIGNER},
     {90, part_ask, .part = 3},
     {95, ask_for_it, .part = 0},
     {100, release, .part = 2},
     {105, release, .part = 0},
     {120, ask_for_it, .part = 3},
-    {130, lose_reply, NO_PART},
+    {130, befall, .trouble = process_lose_reply},
     {130, part_ask, .part = 4},
-    {230, lose_request, NO_PART},
+    {230, befall, .trouble = process_lose_request},
     {230, release, .part = 1},
     {330, delete_node, .part = 3},
     {450, foreigner_goes, .number = 0},
-    {470, foreigner, .number = 1, .path = MUTEX_FOREIGNER},
+    {470, foreigner, .number = 1, MUTEX_FOREIGNER},
     {480, part_ask, .part = 5},
     {500, release, .part = 4},
-    {510, lose_reply, NO_PART},
+    {510, befall, .trouble = process_lose_reply},
     {510, release, .part = 3},
-    {600, spoil_reply, NO_PART},
+    {600, befall, .trouble = process_spoil_reply},
     {600, part_ask, .part = 6},
     {12000, foreigner_goes, .number = 1},
     {12020, delete_node, .part = 5},
     {12040, part_ask, .part = 7, .once = true},
-    {12070, foreigner, .number = 2, .path = MUTEX_FOREIGNER},
+    {12070, foreigner, .number = 2, MUTEX_FOREIGNER},
     {12080, throttle, .number = UVZK__RPC_CHILDREN},
     {12080, part_ask, .part = 0},
     {12090, part_ask, .part = 1},
@@ -198,8 +174,8 @@ static const struct cue mutex_script[] = {
 
 #define READ_HALF .lock = 0
 #define WRITE_HALF .lock = 1
-#define FOREIGN_WRITER NAMED(RWLOCK, "-__WRIT__")
-#define FOREIGN_READER NAMED(RWLOCK, "-__READ__")
+#define FOREIGN_WRITER .path = RWLOCK, .end = "__WRIT__"
+#define FOREIGN_READER .path = RWLOCK, .end = "__READ__"
 
 static void open_rwlock(struct lock_set *set, uvzk_client_t *client)
 {
@@ -217,20 +193,20 @@ static const struct cue read_script[] = {
     {60, part_ask, .part = 1, WRITE_HALF},
     {65, part_ask, .part = 2, READ_HALF, .owner = true},
     {70, part_ask, .part = 3, READ_HALF},
-    {80, foreigner, .number = 0, .path = FOREIGN_WRITER},
+    {80, foreigner, .number = 0, FOREIGN_WRITER},
     {90, part_ask, .part = 4, READ_HALF},
     {95, ask_for_it, .part = 4},
     {100, release, .part = 2},
     {105, release, .part = 0},
-    {130, lose_reply, NO_PART},
+    {130, befall, .trouble = process_lose_reply},
     {130, part_ask, .part = 5, READ_HALF},
-    {230, lose_request, NO_PART},
+    {230, befall, .trouble = process_lose_request},
     {230, release, .part = 1},
     {330, delete_node, .part = 4},
     {450, foreigner_goes, .number = 0},
-    {640, foreigner, .number = 1, .path = FOREIGN_WRITER},
+    {640, foreigner, .number = 1, FOREIGN_WRITER},
     {650, part_ask, .part = 6, READ_HALF},
-    {660, lose_reply, NO_PART},
+    {660, befall, .trouble = process_lose_reply},
     {660, release, .part = 3},
     {700, release, .part = 4},
     {700, release, .part = 5},
@@ -248,21 +224,21 @@ static const struct cue write_script[] = {
     {5, start, NO_PART},
     {60, part_ask, .part = 1, READ_HALF},
     {65, part_ask, .part = 2, WRITE_HALF, .owner = true},
-    {80, foreigner, .number = 0, .path = FOREIGN_READER},
+    {80, foreigner, .number = 0, FOREIGN_READER},
     {90, part_ask, .part = 3, WRITE_HALF},
     {95, ask_for_it, .part = 3},
     {100, release, .part = 2},
     {105, release, .part = 0},
-    {130, lose_reply, NO_PART},
+    {130, befall, .trouble = process_lose_reply},
     {130, part_ask, .part = 4, WRITE_HALF},
-    {230, lose_request, NO_PART},
+    {230, befall, .trouble = process_lose_request},
     {230, release, .part = 1},
     {330, delete_node, .part = 3},
     {450, foreigner_goes, .number = 0},
-    {470, foreigner, .number = 1, .path = FOREIGN_WRITER},
+    {470, foreigner, .number = 1, FOREIGN_WRITER},
     {480, part_ask, .part = 5, WRITE_HALF},
     {500, release, .part = 4},
-    {510, lose_reply, NO_PART},
+    {510, befall, .trouble = process_lose_reply},
     {510, release, .part = 3},
     {12000, foreigner_goes, .number = 1},
     {12020, delete_node, .part = 5},
@@ -276,7 +252,7 @@ static const struct cue write_script[] = {
 static const struct cue downgrade_script[] = {
     {0, part_ask, .part = 0, WRITE_HALF, .owner = true},
     {5, start, NO_PART},
-    {60, foreigner, .number = 0, .path = FOREIGN_WRITER},
+    {60, foreigner, .number = 0, FOREIGN_WRITER},
     {65, part_ask, .part = 5, READ_HALF},
     {70, part_ask, .part = 1, READ_HALF, .owner = true},
     {70, release, .part = 0},
@@ -284,10 +260,10 @@ static const struct cue downgrade_script[] = {
     {100, foreigner_goes, .number = 0},
     {120, release, .part = 5},
     {140, part_ask, .part = 2, WRITE_HALF, .owner = true},
-    {160, lose_reply, NO_PART},
+    {160, befall, .trouble = process_lose_reply},
     {160, part_ask, .part = 3, READ_HALF, .owner = true},
     {260, release, .part = 2},
-    {265, lose_reply, NO_PART},
+    {265, befall, .trouble = process_lose_reply},
     {265, release, .part = 3},
     {360, part_ask, .part = 4, WRITE_HALF, .owner = true},
     {380, delete_node, .part = 4},
@@ -304,8 +280,8 @@ static const struct cue downgrade_script[] = {
 
 #define LOCKS SEMAPHORE "/locks"
 #define LEASES SEMAPHORE "/leases"
-#define FOREIGN_TICKET NAMED(LOCKS, "-lock-")
-#define FOREIGN_LEASE NAMED(LEASES, "-lease-")
+#define FOREIGN_TICKET .path = LOCKS, .end = "lock-"
+#define FOREIGN_LEASE .path = LEASES, .end = "lease-"
 
 static void open_semaphore_of(struct lock_set *set, uvzk_client_t *client, uint32_t max)
 {
@@ -328,13 +304,13 @@ static const struct cue semaphore_script[] = {
     {75, part_ask, .part = 3},
     {90, release, .part = 0},
     {95, release, .part = 1},
-    {110, foreigner, .number = 0, .path = FOREIGN_TICKET},
-    {120, lose_reply, NO_PART},
+    {110, foreigner, .number = 0, FOREIGN_TICKET},
+    {120, befall, .trouble = process_lose_reply},
     {120, part_ask, .part = 4},
     {200, foreigner_goes, .number = 0},
-    {210, foreigner, .number = 1, .path = FOREIGN_LEASE},
-    {210, foreigner, .number = 2, .path = FOREIGN_LEASE},
-    {220, lose_request, NO_PART},
+    {210, foreigner, .number = 1, FOREIGN_LEASE},
+    {210, foreigner, .number = 2, FOREIGN_LEASE},
+    {220, befall, .trouble = process_lose_request},
     {220, release, .part = 2},
     {320, release, .part = 4},
     {330, release, .part = 3},
@@ -342,15 +318,15 @@ static const struct cue semaphore_script[] = {
     {370, part_ask, .part = 6},
     {375, delete_node, .part = 6},
     {400, foreigner_goes, .number = 1},
-    {401, lose_reply, NO_PART},
+    {401, befall, .trouble = process_lose_reply},
     {500, delete_node, .part = 5},
     {12000, foreigner_goes, .number = 2},
     {12100, part_ask, .part = 7},
-    {12104, lose_reply, NO_PART},
-    {12240, lose_reply, NO_PART},
+    {12104, befall, .trouble = process_lose_reply},
+    {12240, befall, .trouble = process_lose_reply},
     {12240, release, .part = 7},
     {12340, part_ask, .part = 0},
-    {12344, lose_reply, NO_PART},
+    {12344, befall, .trouble = process_lose_reply},
     {12346, delete_first_child, .path = LEASES},
     {12440, part_ask, .part = 1, .once = true},
     {12460, the_end, NO_PART},
@@ -366,7 +342,7 @@ static void open_large_semaphore(struct lock_set *set, uvzk_client_t *client)
 static const struct cue leases_script[] = {
     {0, part_ask, .part = 0, .number = 3},
     {5, start, NO_PART},
-    {50, foreigner, .number = 0, .path = FOREIGN_LEASE},
+    {50, foreigner, .number = 0, FOREIGN_LEASE},
     {60, part_ask, .part = 1, .number = 3},
     {70, part_ask, .part = 2, .number = 4},
     {75, part_ask, .part = 3, .number = 1},
@@ -375,25 +351,25 @@ static const struct cue leases_script[] = {
     {140, release, .part = 1},
     {160, cancel, .part = 3},
     {180, foreigner_goes, .number = 0},
-    {183, lose_reply, NO_PART},
+    {183, befall, .trouble = process_lose_reply},
     {280, release, .part = 2},
-    {290, foreigner, .number = 1, .path = FOREIGN_LEASE},
+    {290, foreigner, .number = 1, FOREIGN_LEASE},
     {300, part_ask, .part = 4, .number = 3},
-    {304, lose_request, NO_PART},
+    {304, befall, .trouble = process_lose_request},
     {380, part_ask, .part = 5, .number = 2},
     {390, give_back, .part = 4, .number = 1},
-    {395, lose_reply, NO_PART},
+    {395, befall, .trouble = process_lose_reply},
     {395, release, .part = 4},
     {480, release, .part = 5},
     {490, foreigner_goes, .number = 1},
     {500, part_ask, .part = 6, .number = 3},
-    {503, lose_reply, NO_PART},
-    {600, foreigner, .number = 2, .path = FOREIGN_TICKET},
+    {503, befall, .trouble = process_lose_reply},
+    {600, foreigner, .number = 2, FOREIGN_TICKET},
     {610, part_ask, .part = 7, .number = 3},
     {620, delete_node, .part = 6},
     {640, delete_node, .part = 7},
     {760, foreigner_goes, .number = 2},
-    {764, lose_reply, NO_PART},
+    {764, befall, .trouble = process_lose_reply},
     {1900, the_end, NO_PART},
 };
 
@@ -416,18 +392,18 @@ static const struct cue counted_script[] = {
     {130, release, .part = 1},
     {150, set_permits, .number = 2},
     {170, release, .part = 2},
-    {190, lose_reply, NO_PART},
+    {190, befall, .trouble = process_lose_reply},
     {190, part_ask, .part = 3, .number = 2},
     {290, part_ask, .part = 4},
-    {300, foreigner, .number = 0, .path = FOREIGN_TICKET},
+    {300, foreigner, .number = 0, FOREIGN_TICKET},
     {310, part_ask, .part = 5},
-    {320, lose_request, NO_PART},
+    {320, befall, .trouble = process_lose_request},
     {320, release, .part = 3},
     {400, release, .part = 4},
     {420, foreigner_goes, .number = 0},
     {440, release, .part = 5},
     {450, set_permits, .number = 1},
-    {460, foreigner, .number = 1, .path = FOREIGN_LEASE},
+    {460, foreigner, .number = 1, FOREIGN_LEASE},
     {470, part_ask, .part = 6},
     {480, set_permits, .number = 2},
     {500, delete_node, .part = 6},
@@ -445,22 +421,22 @@ static const struct cue semaphore_mutex_script[] = {
     {60, part_ask, .part = 1},
     {70, part_ask, .part = 2},
     {80, release, .part = 0},
-    {85, lose_reply, NO_PART},
+    {85, befall, .trouble = process_lose_reply},
     {85, release, .part = 1},
     {200, release, .part = 2},
     {210, part_ask, .part = 3},
-    {214, lose_reply, NO_PART},
-    {300, foreigner, .number = 0, .path = FOREIGN_TICKET},
+    {214, befall, .trouble = process_lose_reply},
+    {300, foreigner, .number = 0, FOREIGN_TICKET},
     {310, part_ask, .part = 4},
     {320, release, .part = 3},
-    {330, foreigner, .number = 1, .path = FOREIGN_LEASE},
+    {330, foreigner, .number = 1, FOREIGN_LEASE},
     {340, foreigner_goes, .number = 0},
     {360, delete_node, .part = 4},
     {440, foreigner_goes, .number = 1},
     {450, part_ask, .part = 5},
     {460, release, .part = 4},
     {470, delete_node, .part = 5},
-    {2700, foreigner, .number = 2, .path = FOREIGN_TICKET},
+    {2700, foreigner, .number = 2, FOREIGN_TICKET},
     {2710, part_ask, .part = 6},
     {2730, foreigner_goes, .number = 2},
     {2733, delay_request, NO_PART},
@@ -471,7 +447,7 @@ static const struct cue semaphore_mutex_script[] = {
 /* ------------------------------------------------------------------- multi locks */
 
 #define MULTILOCK .lock = 0
-#define OTHER_FOREIGNER NAMED(OTHER, "-lock-")
+#define OTHER_FOREIGNER .path = OTHER, .end = "lock-"
 
 static void open_at_once(struct lock_set *set, uvzk_client_t *client)
 {
@@ -495,22 +471,22 @@ static const struct cue at_once_script[] = {
     {80, part_ask, .part = 1, .lock = 2},
     {90, part_ask, .part = 2, MULTILOCK},
     {95, part_ask, .part = 3, MULTILOCK, .owner = true},
-    {100, foreigner, .number = 0, .path = MUTEX_FOREIGNER},
+    {100, foreigner, .number = 0, MUTEX_FOREIGNER},
     {110, part_ask, .part = 4, MULTILOCK},
     {120, release, .part = 3},
     {125, release, .part = 0},
-    {140, lose_reply, NO_PART},
+    {140, befall, .trouble = process_lose_reply},
     {140, part_ask, .part = 5, MULTILOCK},
     {240, release, .part = 1},
-    {260, lose_request, NO_PART},
+    {260, befall, .trouble = process_lose_request},
     {260, release, .part = 2},
     {360, foreigner_goes, .number = 0},
-    {380, foreigner, .number = 1, .path = OTHER_FOREIGNER},
+    {380, foreigner, .number = 1, OTHER_FOREIGNER},
     {390, part_ask, .part = 6, MULTILOCK},
     {400, delete_node, .part = 4},
     {420, release, .part = 5},
     {12000, foreigner_goes, .number = 1},
-    {12020, lose_reply, NO_PART},
+    {12020, befall, .trouble = process_lose_reply},
     {12020, release, .part = 6},
     {12100, the_end, NO_PART},
 };
@@ -542,20 +518,20 @@ static const struct cue in_turn_script[] = {
     {135, part_ask, .part = 5, MULTILOCK, .owner = true},
     {140, part_ask, .part = 3, .lock = 4},
     {150, release, .part = 5},
-    {155, lose_reply, NO_PART},
+    {155, befall, .trouble = process_lose_reply},
     {155, release, .part = 0},
     {250, release, .part = 1},
     {260, release, .part = 3},
-    {290, foreigner, .number = 0, .path = MUTEX_FOREIGNER},
+    {290, foreigner, .number = 0, MUTEX_FOREIGNER},
     {300, part_ask, .part = 4, MULTILOCK},
     {320, release, .part = 2},
-    {350, foreigner, .number = 1, .path = FOREIGN_LEASE},
+    {350, foreigner, .number = 1, FOREIGN_LEASE},
     {360, foreigner_goes, .number = 0},
     {400, foreigner_goes, .number = 1},
     {440, delete_node, .part = 4},
-    {450, lose_reply, NO_PART},
+    {450, befall, .trouble = process_lose_reply},
     {450, part_ask, .part = 6, MULTILOCK},
-    {540, foreigner, .number = 2, .path = MUTEX_FOREIGNER},
+    {540, foreigner, .number = 2, MUTEX_FOREIGNER},
     {550, part_ask, .part = 3, MULTILOCK},
     {560, release, .part = 6},
     {12000, foreigner_goes, .number = 2},
