@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "history_world.h"
+#include "history_parts.h"
 
 #define HEAL_MS 240000U /* how long everybody has to be answered after that */
 
 const char *const history_paths[PATHS_MAX] = {"/locks/a", "/locks/deep/er/b", "/locks/c"};
 
-void history_fail(struct world *world, const char *format, ...)
+void history_fail(struct history *history, const char *format, ...)
 {
     va_list arguments;
 
-    world->failed = true;
+    history->failed = true;
     va_start(arguments, format);
-    history_sim_failed(world->sim, world->result->failure, format, arguments);
+    history_sim_failed(history->sim, history->result->failure, format, arguments);
     va_end(arguments);
 }
 
@@ -29,80 +29,80 @@ const char *history_unseen(const struct recipe *recipe, const struct history_res
     return recipe->unseen(sum);
 }
 
-/* -------------------------------------------------------------------- the world */
+/* ------------------------------------------------------------------ how it begins */
 
-static void some_faults(struct world *world, uint64_t seed)
+static void some_faults(struct history *history, uint64_t seed)
 {
     struct sim_faults faults;
-    uint32_t weight = (uint32_t)chance(world, 4); /* one in four has hardly any */
+    uint32_t weight = (uint32_t)chance(history, 4); /* one in four has hardly any */
 
     memset(&faults, 0, sizeof(faults));
     faults.lose_request = 4000 * weight;
     faults.lose_reply = 8000 * weight;
-    faults.spoil_reply = chance(world, 4) == 0 ? 2000 : 0;
+    faults.spoil_reply = chance(history, 4) == 0 ? 2000 : 0;
     faults.delay = 4000 * weight;
-    faults.random_fails = chance(world, 8) == 0 ? 2000 : 0;
+    faults.random_fails = chance(history, 8) == 0 ? 2000 : 0;
     faults.reset = 30000 * weight;
     faults.silence = 20000 * weight;
-    faults.expire = world->killings ? 30000 * weight : 0;
-    faults.pause = world->pauses ? 15000 * weight : 0;
-    faults.stall = world->pauses ? 15000 * weight : 0;
+    faults.expire = history->killings ? 30000 * weight : 0;
+    faults.pause = history->pauses ? 15000 * weight : 0;
+    faults.stall = history->pauses ? 15000 * weight : 0;
     faults.follower_cut = 15000 * weight;
     faults.repeat_connected = 10000;
     faults.replace_handle = 20000 * weight;
     faults.restart = 10000 * weight;
     static const uint32_t downs[] = {500, 500, 2, 6}; /* ms, ms, timeouts, timeouts */
-    uint32_t down = downs[chance(world, 4)];
-    faults.down_max_ms = down < 100 ? down * world->timeout_ms : down;
-    faults.pause_max_ms = 2 * world->timeout_ms;
-    faults.cut_max_ms = 2 * world->timeout_ms;
-    history_sim_faults(&faults, seed, world->timeout_ms);
-    if (world->vandals) {
+    uint32_t down = downs[chance(history, 4)];
+    faults.down_max_ms = down < 100 ? down * history->timeout_ms : down;
+    faults.pause_max_ms = 2 * history->timeout_ms;
+    faults.cut_max_ms = 2 * history->timeout_ms;
+    history_sim_faults(&faults, seed, history->timeout_ms);
+    if (history->vandals) {
         faults.blind = 0; /* who does both to one znode is outside the promise */
     }
-    sim_set_faults(world->sim, &faults);
+    sim_set_faults(history->sim, &faults);
 }
 
-static void create_sim(struct world *world, uint64_t seed)
+static void create_sim(struct history *history, uint64_t seed)
 {
     struct sim_options options;
 
-    history_sim_options(&options, seed, world->options->verbose);
+    history_sim_options(&options, seed, history->options->verbose);
     options.container_check_random = true;
     options.container_check_ms = 4000;
-    world->sim = sim_new(seed, &options);
+    history->sim = sim_new(seed, &options);
 }
 
-static void create_world(struct world *world, uint64_t seed)
+static void begin(struct history *history, uint64_t seed)
 {
-    create_sim(world, seed);
-    world->kinds = history_sim_kinds(seed);
-    world->killings = seed % 4 == 3;
-    world->pauses = seed % 5 != 0;
-    world->vandals = seed % 4 == 2 || seed % 16 == 1 || seed % 16 == 4;
-    world->closings = seed % 7 == 3 && world->recipe->lock_count > 0;
-    world->proof = seed % 16 == 9    ? UVZK_PROOF_SYNC
-                   : seed % 16 == 13 ? UVZK_PROOF_NONE
-                                     : UVZK_PROOF_QUORUM;
-    world->timeout_ms = (uint32_t)(4000 + chance(world, 8000));
-    bool late = world->pauses || (world->kinds & HISTORY_CLOCKS) != 0;
-    world->told_within_ms = late ? 8 * world->timeout_ms : 100;
-    world->seat_count = 2 + (int)chance(world, CLIENTS_MAX - 1);
-    world->actor_count = 1 + (int)chance(world, ACTORS_MAX);
-    world->path_count = 1 + (int)chance(world, PATHS_MAX);
-    world->readers = (uint64_t[]){20, 50, 75, 90}[chance(world, 4)];
-    if (world->recipe->prepare != NULL) {
-        world->recipe->prepare(world);
+    create_sim(history, seed);
+    history->kinds = history_sim_kinds(seed);
+    history->killings = seed % 4 == 3;
+    history->pauses = seed % 5 != 0;
+    history->vandals = seed % 4 == 2 || seed % 16 == 1 || seed % 16 == 4;
+    history->closings = seed % 7 == 3 && history->recipe->lock_count > 0;
+    history->proof = seed % 16 == 9    ? UVZK_PROOF_SYNC
+                     : seed % 16 == 13 ? UVZK_PROOF_NONE
+                                       : UVZK_PROOF_QUORUM;
+    history->timeout_ms = (uint32_t)(4000 + chance(history, 8000));
+    bool late = history->pauses || (history->kinds & HISTORY_CLOCKS) != 0;
+    history->told_within_ms = late ? 8 * history->timeout_ms : 100;
+    history->seat_count = 2 + (int)chance(history, CLIENTS_MAX - 1);
+    history->actor_count = 1 + (int)chance(history, ACTORS_MAX);
+    history->path_count = 1 + (int)chance(history, PATHS_MAX);
+    history->readers = (uint64_t[]){20, 50, 75, 90}[chance(history, 4)];
+    if (history->recipe->prepare != NULL) {
+        history->recipe->prepare(history);
     }
-    world->end_ms = sim_now(world->sim) + world->recipe->active_ms;
-    neighbours_begin(world, seed);
-    for (int i = 0; i < world->seat_count; i++) {
-        world->seats[i].world = world;
-        world->seats[i].number = i;
-        seat_open(&world->seats[i]);
+    history->end_ms = sim_now(history->sim) + history->recipe->active_ms;
+    neighbours_begin(history, seed);
+    for (int i = 0; i < history->seat_count; i++) {
+        history->seats[i].history = history;
+        history->seats[i].number = i;
+        seat_open(&history->seats[i]);
     }
-    if (world->options->faults) {
-        some_faults(world, seed);
+    if (history->options->faults) {
+        some_faults(history, seed);
     }
 }
 
@@ -110,10 +110,10 @@ static void create_world(struct world *world, uint64_t seed)
 
 static void move_seat(struct seat *seat, bool ending)
 {
-    struct world *world = seat->world;
+    struct history *history = seat->history;
 
     requests_check(seat);
-    for (int i = 0; i < world->actor_count; i++) {
+    for (int i = 0; i < history->actor_count; i++) {
         actor_act(&seat->actors[i]);
     }
     if (sim_auth_failed(seat->port)) {
@@ -123,54 +123,54 @@ static void move_seat(struct seat *seat, bool ending)
     if (ending) {
         return;
     }
-    if (world->recipe->seat_moves != NULL) {
-        world->recipe->seat_moves(seat);
+    if (history->recipe->seat_moves != NULL) {
+        history->recipe->seat_moves(seat);
     }
     seat_reopen_locks(seat);
-    if (world->closings && chance(world, 200) == 0) {
+    if (history->closings && chance(history, 200) == 0) {
         seat_close_a_lock(seat);
     }
-    if (chance(world, 8000) == 0) {
+    if (chance(history, 8000) == 0) {
         seat_close(seat);
     }
 }
 
 /* The tests' own hands move in steps of a few virtual ms. */
-static void move_all(struct world *world)
+static void move_all(struct history *history)
 {
-    uint64_t now = sim_now(world->sim);
-    bool ending = now >= world->end_ms;
+    uint64_t now = sim_now(history->sim);
+    bool ending = now >= history->end_ms;
 
     if (!ending) {
-        vandal_moves(world);
-    } else if (world->recipe->ending != NULL) {
-        world->recipe->ending(world);
+        vandal_moves(history);
+    } else if (history->recipe->ending != NULL) {
+        history->recipe->ending(history);
     }
-    for (int i = 0; i < world->seat_count && !world->failed; i++) {
-        struct seat *seat = &world->seats[i];
+    for (int i = 0; i < history->seat_count && !history->failed; i++) {
+        struct seat *seat = &history->seats[i];
         if (seat->client == NULL && !ending && now >= seat->reopen_ms) {
             seat_open(seat);
         } else if (seat->client != NULL && !seat->closing) {
             move_seat(seat, ending);
         }
     }
-    neighbours_move(world, ending);
+    neighbours_move(history, ending);
 }
 
-static void step_until(struct world *world, uint64_t until,
-                       bool (*done)(const struct world *))
+static void step_until(struct history *history, uint64_t until,
+                       bool (*done)(const struct history *))
 {
     uint64_t moved = 0;
 
-    while (!world->failed && sim_now(world->sim) < until &&
-           !(done != NULL && done(world))) {
-        if (!sim_step(world->sim)) {
-            sim_run_for(world->sim, 10);
+    while (!history->failed && sim_now(history->sim) < until &&
+           !(done != NULL && done(history))) {
+        if (!sim_step(history->sim)) {
+            sim_run_for(history->sim, 10);
         }
-        check_holds(world);
-        if (sim_now(world->sim) >= moved + 10) {
-            moved = sim_now(world->sim);
-            move_all(world);
+        check_holds(history);
+        if (sim_now(history->sim) >= moved + 10) {
+            moved = sim_now(history->sim);
+            move_all(history);
         }
     }
 }
@@ -182,7 +182,7 @@ static bool seat_at_rest(const struct seat *seat)
     if (seat->client == NULL) {
         return true;
     }
-    for (int i = 0; i < seat->world->actor_count; i++) {
+    for (int i = 0; i < seat->history->actor_count; i++) {
         if (!actor_idle(&seat->actors[i])) {
             return false;
         }
@@ -193,80 +193,80 @@ static bool seat_at_rest(const struct seat *seat)
 }
 
 /* Everybody has been answered, and the servers are back. */
-static bool at_rest(const struct world *world)
+static bool at_rest(const struct history *history)
 {
-    for (int i = 0; i < world->seat_count; i++) {
-        if (!seat_at_rest(&world->seats[i])) {
+    for (int i = 0; i < history->seat_count; i++) {
+        if (!seat_at_rest(&history->seats[i])) {
             return false;
         }
     }
-    return neighbours_gone(world);
+    return neighbours_gone(history);
 }
 
-static bool all_closed(const struct world *world)
+static bool all_closed(const struct history *history)
 {
-    for (int i = 0; i < world->seat_count; i++) {
-        if (world->seats[i].client != NULL) {
+    for (int i = 0; i < history->seat_count; i++) {
+        if (history->seats[i].client != NULL) {
             return false;
         }
     }
     return true;
 }
 
-static void close_all(struct world *world)
+static void close_all(struct history *history)
 {
-    for (int i = 0; i < world->seat_count; i++) {
-        if (world->seats[i].client != NULL && !world->seats[i].closing) {
-            seat_close(&world->seats[i]);
+    for (int i = 0; i < history->seat_count; i++) {
+        if (history->seats[i].client != NULL && !history->seats[i].closing) {
+            seat_close(&history->seats[i]);
         }
     }
 }
 
-static void finish(struct world *world)
+static void finish(struct history *history)
 {
-    sim_set_faults(world->sim, NULL);
+    sim_set_faults(history->sim, NULL);
     /* The sessions of who has closed meanwhile run out from then on. */
-    step_until(world, sim_back_at(world->sim), NULL);
+    step_until(history, sim_back_at(history->sim), NULL);
     do {
-        step_until(world, sim_now(world->sim) + HEAL_MS, at_rest);
-        if (!at_rest(world)) {
-            history_fail(world, "somebody was never answered");
+        step_until(history, sim_now(history->sim) + HEAL_MS, at_rest);
+        if (!at_rest(history)) {
+            history_fail(history, "somebody was never answered");
         }
         /* Nodes are withdrawn in the background, sessions that were left run out, and who
          * was cut off in silence has noticed. */
-        step_until(world, sim_now(world->sim) + 4 * world->timeout_ms, NULL);
-    } while (!at_rest(world) && world->result->failure[0] == '\0');
-    check_residue(world);
-    close_all(world);
-    step_until(world, sim_now(world->sim) + HEAL_MS, all_closed);
-    if (!all_closed(world)) {
-        history_fail(world, "a client never closed");
+        step_until(history, sim_now(history->sim) + 4 * history->timeout_ms, NULL);
+    } while (!at_rest(history) && history->result->failure[0] == '\0');
+    check_residue(history);
+    close_all(history);
+    step_until(history, sim_now(history->sim) + HEAL_MS, all_closed);
+    if (!all_closed(history)) {
+        history_fail(history, "a client never closed");
     }
 }
 
 void history_run(uint64_t seed, const struct history_options *options,
                  struct history_result *result)
 {
-    struct world *world = calloc(1, sizeof(*world));
+    struct history *history = calloc(1, sizeof(*history));
 
     memset(result, 0, sizeof(*result));
-    world->options = options;
-    world->recipe = options->recipe;
-    world->result = result;
-    create_world(world, seed);
-    step_until(world, world->end_ms, NULL);
-    if (!world->failed) {
-        finish(world);
+    history->options = options;
+    history->recipe = options->recipe;
+    history->result = result;
+    begin(history, seed);
+    step_until(history, history->end_ms, NULL);
+    if (!history->failed) {
+        finish(history);
     }
-    result->steps = sim_steps(world->sim);
-    result->trace_hash = sim_trace_hash(world->sim);
-    if (world->failed) {
+    result->steps = sim_steps(history->sim);
+    result->trace_hash = sim_trace_hash(history->sim);
+    if (history->failed) {
         if (!options->verbose) {
-            sim_trace_print(world->sim, stderr);
+            sim_trace_print(history->sim, stderr);
         }
         return; /* what is broken is left as it is: the process is about to end */
     }
-    sim_free(world->sim);
-    neighbours_free(world);
-    free(world);
+    sim_free(history->sim);
+    neighbours_free(history);
+    free(history);
 }

@@ -14,7 +14,7 @@
  *   residue     no contender's znode, no watch, no contender in memory
  *
  *   history.c         from the seed to the verdict
- *   history_world.h   what it consists of, and what a recipe is to it
+ *   history_parts.h   what it consists of, and what a recipe is to it
  *   history_sim.h     the ensemble, as the seed has it
  *   history_seat.c    processes: opened, closed, opened anew
  *   history_actor.c   what actors do, and what they are told

@@ -1,16 +1,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "history_world.h"
+#include "history_parts.h"
 
 static uint64_t now_of(const struct actor *actor)
 {
-    return sim_now(actor->world->sim);
+    return sim_now(actor->history->sim);
 }
 
 static void rest(struct ticket *ticket, uint64_t most_ms)
 {
-    ticket->next_ms = now_of(ticket->actor) + chance(ticket->actor->world, most_ms);
+    ticket->next_ms = now_of(ticket->actor) + chance(ticket->actor->history, most_ms);
 }
 
 static bool is_first(const struct ticket *ticket)
@@ -22,7 +22,8 @@ uvzk_lock_t *lock_of(struct ticket *ticket)
 {
     struct actor *actor = ticket->actor;
 
-    return actor->world->recipe->shell(&actor->seat->places[ticket->path], ticket->lock);
+    return actor->history->recipe->shell(&actor->seat->places[ticket->path],
+                                         ticket->lock);
 }
 
 void ticket_add(struct ticket *ticket, int path, enum kind kind, uint32_t leases)
@@ -71,7 +72,7 @@ struct ticket *actor_other(struct ticket *ticket, unsigned states)
 void actor_begin(struct actor *actor, struct seat *seat)
 {
     memset(actor, 0, sizeof(*actor));
-    actor->world = seat->world;
+    actor->history = seat->history;
     actor->seat = seat;
     for (int i = 0; i < TICKETS_MAX; i++) {
         actor->tickets[i].actor = actor;
@@ -95,7 +96,7 @@ void ticket_over(struct ticket *ticket)
         by_future_free(ticket);
     } else {
         if (ticket->request->impl != NULL) {
-            history_fail(ticket->actor->world, "impl is set after the last callback");
+            history_fail(ticket->actor->history, "impl is set after the last callback");
         }
         free(ticket->request);
     }
@@ -108,7 +109,7 @@ static void note(const struct ticket *ticket, const char *what, const char *how)
 {
     const struct actor *actor = ticket->actor;
 
-    sim_note(actor->world->sim, "client %d: %s lock %d, actor %d, ticket %d: %s, %s",
+    sim_note(actor->history->sim, "client %d: %s lock %d, actor %d, ticket %d: %s, %s",
              actor->seat->number, path_of(ticket), ticket->lock,
              (int)(actor - actor->seat->actors), (int)(ticket - actor->tickets), what,
              how);
@@ -120,7 +121,7 @@ static void told(struct ticket *ticket, enum ticket_state expected, const char *
 {
     note(ticket, what, status == 0 ? "done" : uvzk_err_name(status));
     if (ticket->state != expected) {
-        history_fail(ticket->actor->world, "%s callback out of order", what);
+        history_fail(ticket->actor->history, "%s callback out of order", what);
     }
 }
 
@@ -129,7 +130,7 @@ static struct ticket *ticket_of(const uvzk_hold_t *hold)
     struct ticket *ticket = hold->data;
 
     if (hold != ticket->request) {
-        history_fail(ticket->actor->world, "a callback of another hold");
+        history_fail(ticket->actor->history, "a callback of another hold");
     }
     return ticket;
 }
@@ -137,7 +138,7 @@ static struct ticket *ticket_of(const uvzk_hold_t *hold)
 /* Whether somebody else holds on this path, too, or did just before. */
 static bool beside(const struct share *share)
 {
-    const struct tally *tally = &share->ticket->actor->world->tallies[share->path];
+    const struct tally *tally = &share->ticket->actor->history->tallies[share->path];
 
     return tally->leases > 0 || (tally->shared[0] != NULL &&
                                  tally->shared[0]->ticket->actor != share->ticket->actor);
@@ -145,44 +146,45 @@ static bool beside(const struct share *share)
 
 static void take_tokens(struct ticket *ticket)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
 
     for (int i = 0; i < ticket->share_count; i++) {
         ticket->shares[i].token = uvzk_hold_token(ticket->request);
     }
-    if (world->recipe->granted != NULL) {
-        world->recipe->granted(ticket);
+    if (history->recipe->granted != NULL) {
+        history->recipe->granted(ticket);
     }
     for (int i = 0; i < ticket->share_count; i++) {
         check_token(&ticket->shares[i]);
     }
-    world->result->beside += beside(&ticket->shares[0]);
+    history->result->beside += beside(&ticket->shares[0]);
 }
 
 void ticket_answered(struct ticket *ticket, int status)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
 
     told(ticket, ASKING, "acquire", status);
     if (status < 0) {
-        world->result->refusals++;
+        history->result->refusals++;
         check_refusal(ticket, status);
         ticket_over(ticket);
         return;
     }
     if (ticket->cancelled || ticket->doomed) {
-        history_fail(world, "granted after %s", ticket->cancelled ? "cancel" : "its end");
+        history_fail(history, "granted after %s",
+                     ticket->cancelled ? "cancel" : "its end");
     }
-    world->result->grants++;
+    history->result->grants++;
     take_tokens(ticket);
     ticket->state = HOLDING;
     if (!uvzk_hold_is_valid(ticket->request)) {
-        history_fail(world, "granted, but not valid");
+        history_fail(history, "granted, but not valid");
     }
     if (is_first(ticket)) {
-        rest(ticket, chance(world, 8) == 0 ? 30000 : 1500);
+        rest(ticket, chance(history, 8) == 0 ? 30000 : 1500);
     } else {
-        rest(ticket, chance(world, 2) == 0 ? 60 : 2500);
+        rest(ticket, chance(history, 2) == 0 ? 60 : 2500);
     }
 }
 
@@ -194,7 +196,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
 void ticket_lost(struct ticket *ticket, int reason)
 {
     told(ticket, HOLDING, "lost", reason);
-    ticket->actor->world->result->losses++;
+    ticket->actor->history->result->losses++;
     ticket_over(ticket);
 }
 
@@ -209,14 +211,14 @@ void ticket_released(struct ticket *ticket, int status)
     if (status != 0 && status != UVZK_ELOST && status != UVZK_ECLOSED &&
         status != UVZK_EEXPIRED &&
         !(status == UVZK_EAUTH && sim_auth_failed(ticket->actor->seat->port))) {
-        history_fail(ticket->actor->world, "release says %s", uvzk_err_name(status));
+        history_fail(ticket->actor->history, "release says %s", uvzk_err_name(status));
     }
     if (status == 0 && ticket->doomed) {
-        history_fail(ticket->actor->world, "released after its end");
+        history_fail(ticket->actor->history, "released after its end");
     }
-    ticket->actor->world->result->releases++;
-    if (ticket->actor->world->recipe->released != NULL) {
-        ticket->actor->world->recipe->released(ticket);
+    ticket->actor->history->result->releases++;
+    if (ticket->actor->history->recipe->released != NULL) {
+        ticket->actor->history->recipe->released(ticket);
     }
     ticket_over(ticket);
 }
@@ -232,7 +234,7 @@ static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
 
     told(ticket, ASKING, "queued", 0);
     if (ahead == 0) {
-        history_fail(ticket->actor->world, "queued behind nobody");
+        history_fail(ticket->actor->history, "queued behind nobody");
     }
 }
 
@@ -276,21 +278,21 @@ int64_t actor_joins(const struct share *share, int64_t token)
 
 static void some_timeout(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
-    struct world *world = ticket->actor->world;
-    uint64_t kind = chance(world, 10);
+    struct history *history = ticket->actor->history;
+    uint64_t kind = chance(history, 10);
 
     if (kind == 0) {
         options->timeout_ms = UVZK_TRY_ONCE;
     } else if (kind < 4) {
-        options->timeout_ms = 1 + (int64_t)chance(world, 3000);
+        options->timeout_ms = 1 + (int64_t)chance(history, 3000);
     }
 }
 
 static int acquire(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
 
-    if ((world->kinds & HISTORY_FUTURES) != 0 && chance(world, 2) == 0) {
+    if ((history->kinds & HISTORY_FUTURES) != 0 && chance(history, 2) == 0) {
         options->queued_cb = NULL;
         return by_future_acquire(ticket, options);
     }
@@ -302,17 +304,17 @@ static int acquire(struct ticket *ticket, uvzk_acquire_options_t *options)
 
 static void ask(struct ticket *ticket)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
     uvzk_acquire_options_t options;
 
     uvzk_acquire_options_init(&options);
     some_timeout(ticket, &options);
-    options.queued_cb = chance(world, 2) == 0 ? on_queued : NULL;
+    options.queued_cb = chance(history, 2) == 0 ? on_queued : NULL;
     rest(ticket, 1000);
     ticket->in_turn = false;
     if (is_first(ticket)) {
-        world->recipe->wish(ticket, &options);
-    } else if (!world->recipe->wish_more(ticket, &options)) {
+        history->recipe->wish(ticket, &options);
+    } else if (!history->recipe->wish_more(ticket, &options)) {
         return;
     }
     if (ticket->actor->seat->places[ticket->path].closing[ticket->lock]) {
@@ -333,21 +335,21 @@ static void ask(struct ticket *ticket)
     }
     bool refused = status == UVZK_EAUTH && sim_auth_failed(ticket->actor->seat->port);
     if (status != UV_EIO && !refused) { /* no random bytes: one of the faults */
-        history_fail(world, "acquire refused: %s", uvzk_err_name(status));
+        history_fail(history, "acquire refused: %s", uvzk_err_name(status));
     }
     ticket_over(ticket);
 }
 
 static void let_go(struct ticket *ticket)
 {
-    vandal_sees_release(ticket->actor->world, ticket->path);
+    vandal_sees_release(ticket->actor->history, ticket->path);
     ticket->next_ms = UINT64_MAX;
     if (ticket->by_future != NULL) {
         by_future_release(ticket);
     } else if (uvzk_hold_release(ticket->request, on_released) == 0) {
         ticket->state = RELEASING;
     } else {
-        history_fail(ticket->actor->world, "release refused");
+        history_fail(ticket->actor->history, "release refused");
     }
 }
 
@@ -363,7 +365,7 @@ static bool give_up(struct ticket *ticket)
 
 static bool may_ask(const struct ticket *ticket)
 {
-    if (now_of(ticket->actor) >= ticket->actor->world->end_ms) {
+    if (now_of(ticket->actor) >= ticket->actor->history->end_ms) {
         return false;
     }
     return is_first(ticket) == actor_idle(ticket->actor);
@@ -371,7 +373,7 @@ static bool may_ask(const struct ticket *ticket)
 
 static void act(struct ticket *ticket)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
 
     switch (ticket->state) {
     case IDLE:
@@ -381,7 +383,7 @@ static void act(struct ticket *ticket)
         }
         break;
     case ASKING:
-        if (now_of(ticket->actor) < world->end_ms && chance(world, 4) == 0 &&
+        if (now_of(ticket->actor) < history->end_ms && chance(history, 4) == 0 &&
             give_up(ticket)) {
             ticket->cancelled = true;
             if (ticket->state == ASKING) {
@@ -392,7 +394,7 @@ static void act(struct ticket *ticket)
         }
         break;
     case HOLDING:
-        if (world->recipe->while_held != NULL && world->recipe->while_held(ticket)) {
+        if (history->recipe->while_held != NULL && history->recipe->while_held(ticket)) {
             rest(ticket, 1500);
         } else {
             let_go(ticket);
@@ -406,7 +408,7 @@ static void act(struct ticket *ticket)
 
 void actor_act(struct actor *actor)
 {
-    const struct recipe *recipe = actor->world->recipe;
+    const struct recipe *recipe = actor->history->recipe;
     uint64_t now = now_of(actor);
 
     for (int i = 0; i < recipe->ticket_count; i++) {

@@ -2,29 +2,29 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "history_world.h"
+#include "history_parts.h"
 
 static bool session_alive(const struct ticket *ticket)
 {
-    return sim_session_alive(ticket->actor->world->sim,
+    return sim_session_alive(ticket->actor->history->sim,
                              uvzk_client_session_id(ticket->actor->seat->client));
 }
 
 bool ticket_killed(const struct ticket *ticket)
 {
-    return ticket->actor->world->killings && !session_alive(ticket);
+    return ticket->actor->history->killings && !session_alive(ticket);
 }
 
 static bool holds(const struct ticket *ticket)
 {
-    return ticket->actor->world->proof != UVZK_PROOF_NONE && ticket->state == HOLDING &&
+    return ticket->actor->history->proof != UVZK_PROOF_NONE && ticket->state == HOLDING &&
            uvzk_hold_is_valid(ticket->request) && !ticket_killed(ticket);
 }
 
 /* A hold that is not valid is told to be lost, as soon as its process runs. */
 static void check_told(struct ticket *ticket)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
     uint64_t now = sim_clock(ticket->actor->seat->port);
 
     if (ticket->state != HOLDING || uvzk_hold_is_valid(ticket->request)) {
@@ -36,16 +36,16 @@ static void check_told(struct ticket *ticket)
         ticket->ended_ms = until == 0 ? now : until;
     }
     if (ticket->ended_ms > now) {
-        history_fail(world, "is_held and valid_until disagree");
-    } else if (now - ticket->ended_ms > world->told_within_ms) {
-        history_fail(world, "a hold of client %d ended %" PRIu64 " ms ago, untold",
+        history_fail(history, "is_held and valid_until disagree");
+    } else if (now - ticket->ended_ms > history->told_within_ms) {
+        history_fail(history, "a hold of client %d ended %" PRIu64 " ms ago, untold",
                      ticket->actor->seat->number, now - ticket->ended_ms);
     }
 }
 
 static void fail_beside(const struct share *one, const struct share *other)
 {
-    history_fail(one->ticket->actor->world,
+    history_fail(one->ticket->actor->history,
                  "two valid holds on %s: client %d token %" PRId64
                  " and client %d token %" PRId64,
                  history_paths[one->path], other->ticket->actor->seat->number,
@@ -79,15 +79,15 @@ static void count_exclusive(struct tally *tally, const struct share *share)
     tally->exclusive = share;
 }
 
-void check_share(struct world *world, const struct share *share)
+void check_share(struct history *history, const struct share *share)
 {
-    struct tally *tally = &world->tallies[share->path];
-    uint32_t max = world->max_leases[share->path];
+    struct tally *tally = &history->tallies[share->path];
+    uint32_t max = history->max_leases[share->path];
 
     if (share->kind == LEASES) {
         tally->leases += share->leases;
         if (max > 0 && tally->leases > max) {
-            history_fail(world, "%" PRIu64 " of %" PRIu32 " leases held on %s",
+            history_fail(history, "%" PRIu64 " of %" PRIu32 " leases held on %s",
                          tally->leases, max, history_paths[share->path]);
         }
         return;
@@ -113,39 +113,41 @@ static bool is_again(const struct ticket *ticket)
 
 static void check_actor(struct actor *actor)
 {
-    struct world *world = actor->world;
+    struct history *history = actor->history;
 
-    for (int i = 0; i < world->recipe->ticket_count; i++) {
+    for (int i = 0; i < history->recipe->ticket_count; i++) {
         struct ticket *ticket = &actor->tickets[i];
         check_told(ticket);
         int count = holds(ticket) ? ticket->share_count : 0;
         for (int j = 0; j < count; j++) {
             if (ticket->shares[j].kind != LEASES || !is_again(ticket)) {
-                check_share(world, &ticket->shares[j]);
+                check_share(history, &ticket->shares[j]);
             }
         }
     }
 }
 
-void check_holds(struct world *world)
+void check_holds(struct history *history)
 {
-    memset(world->tallies, 0, sizeof(world->tallies));
-    for (int i = 0; i < world->seat_count; i++) {
-        for (int j = 0; world->seats[i].client != NULL && j < world->actor_count; j++) {
-            check_actor(&world->seats[i].actors[j]);
+    memset(history->tallies, 0, sizeof(history->tallies));
+    for (int i = 0; i < history->seat_count; i++) {
+        for (int j = 0; history->seats[i].client != NULL && j < history->actor_count;
+             j++) {
+            check_actor(&history->seats[i].actors[j]);
         }
     }
-    neighbours_check(world);
+    neighbours_check(history);
 }
 
-uint64_t count_leases(const struct world *world, int path, const struct ticket *but)
+uint64_t count_leases(const struct history *history, int path, const struct ticket *but)
 {
     uint64_t leases = 0;
 
-    for (int i = 0; i < world->seat_count; i++) {
-        for (int j = 0; world->seats[i].client != NULL && j < world->actor_count; j++) {
-            const struct ticket *tickets = world->seats[i].actors[j].tickets;
-            for (int k = 0; k < world->recipe->ticket_count; k++) {
+    for (int i = 0; i < history->seat_count; i++) {
+        for (int j = 0; history->seats[i].client != NULL && j < history->actor_count;
+             j++) {
+            const struct ticket *tickets = history->seats[i].actors[j].tickets;
+            for (int k = 0; k < history->recipe->ticket_count; k++) {
                 for (int l = 0; l < tickets[k].share_count; l++) {
                     const struct share *share = &tickets[k].shares[l];
                     bool counts = &tickets[k] != but && share->kind == LEASES &&
@@ -160,21 +162,21 @@ uint64_t count_leases(const struct world *world, int path, const struct ticket *
 
 void check_token(const struct share *share)
 {
-    struct world *world = share->ticket->actor->world;
-    int64_t *last = &world->last_token[share->path];
-    int64_t *last_exclusive = &world->last_exclusive[share->path];
+    struct history *history = share->ticket->actor->history;
+    int64_t *last = &history->last_token[share->path];
+    int64_t *last_exclusive = &history->last_exclusive[share->path];
     int64_t before = share->kind == SHARED ? *last_exclusive : *last;
 
     if (share->token == 0 || ticket_killed(share->ticket) ||
-        world->proof == UVZK_PROOF_NONE || (world->vandals && world->robberies)) {
+        history->proof == UVZK_PROOF_NONE || (history->vandals && history->robberies)) {
         return;
     }
     if (share->token == share->joined || actor_joins(share, share->token) != 0) {
-        world->result->again++;
+        history->result->again++;
         before = *last_exclusive - 1;
     }
     if (share->token <= before) {
-        history_fail(world, "token %" PRId64 " granted after %" PRId64 " on %s",
+        history_fail(history, "token %" PRId64 " granted after %" PRId64 " on %s",
                      share->token, before, history_paths[share->path]);
     }
     if (share->token > *last) {
@@ -187,10 +189,10 @@ void check_token(const struct share *share)
 
 void check_refusal(const struct ticket *ticket, int status)
 {
-    const struct world *world = ticket->actor->world;
+    const struct history *history = ticket->actor->history;
 
     if (ticket->cancelled && status != UV_ECANCELED) {
-        history_fail(ticket->actor->world, "cancelled, but told %s",
+        history_fail(ticket->actor->history, "cancelled, but told %s",
                      uvzk_err_name(status));
     }
     switch (status) {
@@ -208,18 +210,18 @@ void check_refusal(const struct ticket *ticket, int status)
         }
         break;
     case UVZK_ETHROTTLED:
-        if ((world->kinds & HISTORY_THROTTLE) != 0) {
+        if ((history->kinds & HISTORY_THROTTLE) != 0) {
             return;
         }
         break;
     case UVZK_ENOAUTH:
-        if ((world->kinds & HISTORY_BLIND) != 0) {
+        if ((history->kinds & HISTORY_BLIND) != 0) {
             return;
         }
         break;
     case UVZK_EDELETED:
         /* A session's end deletes its nodes, and may be heard of in that order. */
-        if (world->vandals || world->killings || !session_alive(ticket)) {
+        if (history->vandals || history->killings || !session_alive(ticket)) {
             return;
         }
         break;
@@ -232,60 +234,60 @@ void check_refusal(const struct ticket *ticket, int status)
     default:
         break;
     }
-    history_fail(ticket->actor->world, "refused with %s", uvzk_err_name(status));
+    history_fail(ticket->actor->history, "refused with %s", uvzk_err_name(status));
 }
 
 /* ------------------------------------------------------------------ at the end */
 
-static void check_clients(struct world *world)
+static void check_clients(struct history *history)
 {
     size_t counts = 0;
 
-    for (int i = 0; i < world->seat_count; i++) {
+    for (int i = 0; i < history->seat_count; i++) {
         uvzk_client_stats_t stats;
-        if (world->seats[i].client == NULL || world->seats[i].closing) {
+        if (history->seats[i].client == NULL || history->seats[i].closing) {
             continue;
         }
-        uvzk_client_stats(world->seats[i].client, &stats);
-        world->result->requests += stats.requests;
+        uvzk_client_stats(history->seats[i].client, &stats);
+        history->result->requests += stats.requests;
         for (int j = 0; j < PATHS_MAX;
              j++) { /* one watch each, for as long as it is open */
-            stats.watches -= world->seats[i].counts[j].seat != NULL;
-            counts += world->seats[i].counts[j].seat != NULL;
+            stats.watches -= history->seats[i].counts[j].seat != NULL;
+            counts += history->seats[i].counts[j].seat != NULL;
         }
         if (stats.contenders != 0 || stats.watches != 0) {
-            history_fail(world,
+            history_fail(history,
                          "client %d: %" PRIu64 " contenders and %" PRIu64 " watches left",
                          i, stats.contenders, stats.watches);
         }
     }
     /* Fewer: one is being set anew at this moment (second_look.h). */
-    if (sim_watch_count(world->sim) > counts) {
-        history_fail(world, "%zu watches left, of %zu counts",
-                     sim_watch_count(world->sim), counts);
+    if (sim_watch_count(history->sim) > counts) {
+        history_fail(history, "%zu watches left, of %zu counts",
+                     sim_watch_count(history->sim), counts);
     }
 }
 
-static void check_directory(struct world *world, int path, const char *below)
+static void check_directory(struct history *history, int path, const char *below)
 {
     char directory[128];
     const char *name = "";
 
     (void)snprintf(directory, sizeof(directory), "%s%s", history_paths[path], below);
-    size_t count = sim_children(world->sim, directory, &name, 1);
+    size_t count = sim_children(history->sim, directory, &name, 1);
     if (count != 0) {
-        history_fail(world, "%zu nodes left in %s, the first is %s", count, directory,
+        history_fail(history, "%zu nodes left in %s, the first is %s", count, directory,
                      name);
     }
 }
 
-void check_residue(struct world *world)
+void check_residue(struct history *history)
 {
-    check_clients(world);
-    for (int i = 0; i < world->path_count; i++) {
-        const char *const *directory = world->recipe->directories(world, i);
+    check_clients(history);
+    for (int i = 0; i < history->path_count; i++) {
+        const char *const *directory = history->recipe->directories(history, i);
         for (; *directory != NULL; directory++) {
-            check_directory(world, i, *directory);
+            check_directory(history, i, *directory);
         }
     }
 }

@@ -2,7 +2,7 @@
  * it; they release, give up or only drop what they have. */
 #include <stdlib.h>
 
-#include "history_world.h"
+#include "history_parts.h"
 
 struct by_future {
     uvzk_future_t acquired, whole, released;
@@ -19,7 +19,7 @@ static void on_acquired(uvzk_future_t *future, int status, void *context)
     struct ticket *ticket = context;
 
     if (future != awaited(ticket->by_future) || uvzk_future_status(future) != status) {
-        history_fail(ticket->actor->world, "told of another future");
+        history_fail(ticket->actor->history, "told of another future");
     }
     ticket->request = uvzk_future_hold(&ticket->by_future->acquired);
     ticket_answered(ticket, status);
@@ -40,7 +40,7 @@ static void on_released(uvzk_future_t *future, int status, void *context)
 
 int by_future_acquire(struct ticket *ticket, const uvzk_acquire_options_t *options)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
     struct by_future *by = calloc(1, sizeof(*by));
     uvzk_future_t *const parts[] = {&by->acquired};
     int status =
@@ -51,14 +51,14 @@ int by_future_acquire(struct ticket *ticket, const uvzk_acquire_options_t *optio
     if (status != 0) {
         return status;
     }
-    if (chance(world, 3) == 0) {
+    if (chance(history, 3) == 0) {
         by->combined = true;
         if (uvzk_future_any_of(&by->whole, parts, 1) != 0) {
-            history_fail(world, "a combination is refused");
+            history_fail(history, "a combination is refused");
         }
     }
     if (uvzk_future_then(awaited(by), on_acquired, ticket) != 0) {
-        history_fail(world, "nobody may wait for a future");
+        history_fail(history, "nobody may wait for a future");
     }
     return 0;
 }
@@ -67,7 +67,7 @@ void by_future_give_up(struct ticket *ticket)
 {
     struct by_future *by = ticket->by_future;
 
-    switch (chance(ticket->actor->world, 4)) {
+    switch (chance(ticket->actor->history, 4)) {
     case 0:
         ticket_over(ticket); /* drops them */
         break;
@@ -84,14 +84,14 @@ void by_future_release(struct ticket *ticket)
 {
     struct by_future *by = ticket->by_future;
 
-    if (chance(ticket->actor->world, 3) == 0) {
+    if (chance(ticket->actor->history, 3) == 0) {
         ticket_over(ticket);
         return;
     }
     ticket->state = RELEASING;
     if (uvzk_hold_release_future(ticket->request, &by->released) != 0 ||
         uvzk_future_then(&by->released, on_released, ticket) != 0) {
-        history_fail(ticket->actor->world, "release refused");
+        history_fail(ticket->actor->history, "release refused");
     }
 }
 

@@ -3,7 +3,7 @@
  *   leases   never more than there are. Their tokens tell nothing: who was let in
  *            earlier may hear of it later */
 #include "drivers.h"
-#include "history_world.h"
+#include "history_parts.h"
 
 #define LEASES_MOST 4U
 
@@ -14,37 +14,37 @@ static uvzk_lock_t *shell(struct place *place, int lock)
 }
 
 /* Where several hold it cannot be told from the directory who does not, yet. */
-static void prepare(struct world *world)
+static void prepare(struct history *history)
 {
-    uint32_t max = 1 + (uint32_t)chance(world, LEASES_MOST);
+    uint32_t max = 1 + (uint32_t)chance(history, LEASES_MOST);
 
     for (int i = 0; i < PATHS_MAX; i++) {
-        world->max_leases[i] = max;
+        history->max_leases[i] = max;
     }
-    world->vandals = world->vandals && max == 1;
+    history->vandals = history->vandals && max == 1;
 }
 
 static int open_lock(struct place *place, int path)
 {
     uvzk_lock_driver_t driver;
 
-    n_leases_driver(&driver, place->seat->world->max_leases[path]);
+    n_leases_driver(&driver, place->seat->history->max_leases[path]);
     return uvzk_driver_lock_init(place->seat->client, &place->as.mutex,
                                  history_paths[path], &driver);
 }
 
 static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
 
     (void)options; /* no owner: each ticket is one lease */
-    ticket_set(ticket, (int)chance(world, (uint64_t)world->path_count), 0, LEASES, 1);
+    ticket_set(ticket, (int)chance(history, (uint64_t)history->path_count), 0, LEASES, 1);
 }
 
 static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
     wish(ticket, options);
-    return chance(ticket->actor->world, 2) == 0;
+    return chance(ticket->actor->history, 2) == 0;
 }
 
 static void granted(struct ticket *ticket)

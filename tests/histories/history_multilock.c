@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "history_world.h"
+#include "history_parts.h"
 
 #define FIRST_MULTI 2 /* of the numbers of a place's locks; before it its own two */
 #define SEMAPHORE_LEASES 2U
@@ -22,24 +22,24 @@ static const struct combination combinations[MULTIS_MAX] = {
     {2, {2, 0}, false}, {3, {0, 1, 2}, true}, {3, {2, 1, 0}, false},
 };
 
-static const char *const *directories(const struct world *world, int path)
+static const char *const *directories(const struct history *history, int path)
 {
-    return world->in_turn && path == 2 ? semaphore_directories
-                                       : no_directory_below(world, path);
+    return history->in_turn && path == 2 ? semaphore_directories
+                                         : no_directory_below(history, path);
 }
 
-static unsigned foreign_locks(const struct world *world, int path)
+static unsigned foreign_locks(const struct history *history, int path)
 {
-    return !world->in_turn || path == 0 ? BIT_OF(NEIGHBOUR_MUTEX)
-           : path == 1                  ? BIT_OF(NEIGHBOUR_READ) | BIT_OF(NEIGHBOUR_WRITE)
-                                        : BIT_OF(NEIGHBOUR_SEMAPHORE);
+    return !history->in_turn || path == 0 ? BIT_OF(NEIGHBOUR_MUTEX)
+           : path == 1 ? BIT_OF(NEIGHBOUR_READ) | BIT_OF(NEIGHBOUR_WRITE)
+                       : BIT_OF(NEIGHBOUR_SEMAPHORE);
 }
 
-static void prepare(struct world *world)
+static void prepare(struct history *history)
 {
-    world->path_count = PATHS_MAX;
-    world->in_turn = chance(world, 2) == 0;
-    world->max_leases[2] = SEMAPHORE_LEASES;
+    history->path_count = PATHS_MAX;
+    history->in_turn = chance(history, 2) == 0;
+    history->max_leases[2] = SEMAPHORE_LEASES;
 }
 
 /* ------------------------------------------------------------------- the locks */
@@ -48,7 +48,7 @@ static int open_lock(struct place *place, int path)
 {
     uvzk_client_t *client = place->seat->client;
 
-    if (!place->seat->world->in_turn || path == 0) {
+    if (!place->seat->history->in_turn || path == 0) {
         return uvzk_mutex_init(client, &place->as.mutex, history_paths[path]);
     }
     return path == 1 ? uvzk_rwlock_init(client, &place->as.rwlock, history_paths[path])
@@ -73,13 +73,13 @@ static void on_error(uvzk_multilock_t *lock, uvzk_lock_t *member, int status)
     const struct seat *seat = lock->data;
 
     if (member->impl == NULL || status == 0) {
-        history_fail(seat->world, "a member failed with %s", uvzk_err_name(status));
+        history_fail(seat->history, "a member failed with %s", uvzk_err_name(status));
     }
 }
 
 static int open_multis(struct seat *seat)
 {
-    bool in_turn = seat->world->in_turn;
+    bool in_turn = seat->history->in_turn;
     int status = 0;
 
     for (int i = 0; status == 0 && i < MULTIS_MAX; i++) {
@@ -100,9 +100,9 @@ static int open_multis(struct seat *seat)
 
 /* ------------------------------------------------------------------ the wishes */
 
-static enum kind kind_of(const struct world *world, int path, bool writes)
+static enum kind kind_of(const struct history *history, int path, bool writes)
 {
-    if (!world->in_turn || path == 0) {
+    if (!history->in_turn || path == 0) {
         return EXCLUSIVE;
     }
     return path == 2 ? LEASES : writes ? EXCLUSIVE : SHARED;
@@ -110,40 +110,40 @@ static enum kind kind_of(const struct world *world, int path, bool writes)
 
 static void want_multi(struct ticket *ticket, int which)
 {
-    const struct world *world = ticket->actor->world;
+    const struct history *history = ticket->actor->history;
     const struct combination *combination = &combinations[which];
 
     ticket->path = combination->paths[0];
     ticket->lock = FIRST_MULTI + which;
-    ticket->in_turn = world->in_turn;
+    ticket->in_turn = history->in_turn;
     ticket->share_count = 0;
     for (int i = 0; i < combination->count; i++) {
         int path = combination->paths[i];
-        ticket_add(ticket, path, kind_of(world, path, combination->writes), 1);
+        ticket_add(ticket, path, kind_of(history, path, combination->writes), 1);
     }
 }
 
 static void want_single(struct ticket *ticket, int path)
 {
-    struct world *world = ticket->actor->world;
-    bool writes = world->in_turn && path == 1 && chance(world, 2) == 0;
+    struct history *history = ticket->actor->history;
+    bool writes = history->in_turn && path == 1 && chance(history, 2) == 0;
 
-    ticket_set(ticket, path, writes, kind_of(world, path, writes),
-               1 + (uint32_t)chance(world, SEMAPHORE_LEASES));
+    ticket_set(ticket, path, writes, kind_of(history, path, writes),
+               1 + (uint32_t)chance(history, SEMAPHORE_LEASES));
 }
 
 /* An owner of a mutex takes more of them in turn, and who does that may wait in a
  * circle with others that take them at once. */
 static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
-    struct world *world = ticket->actor->world;
-    bool owned = chance(world, 2) == 0;
+    struct history *history = ticket->actor->history;
+    bool owned = chance(history, 2) == 0;
 
-    if (chance(world, 3) != 0) {
-        want_multi(ticket, (int)chance(world, MULTIS_MAX));
+    if (chance(history, 3) != 0) {
+        want_multi(ticket, (int)chance(history, MULTIS_MAX));
     } else {
-        want_single(ticket, (int)chance(world, PATHS_MAX));
-        owned = owned && world->in_turn && ticket->path == 0;
+        want_single(ticket, (int)chance(history, PATHS_MAX));
+        owned = owned && history->in_turn && ticket->path == 0;
         options->leases = ticket->shares[0].kind == LEASES ? ticket->shares[0].leases : 0;
     }
     options->owner = owned ? ticket->actor : NULL;
@@ -153,17 +153,17 @@ static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
  * once more. */
 static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
     const struct ticket *other = actor_other(ticket, BIT_OF(HOLDING));
 
-    if (other == NULL || chance(world, 2) == 0) {
+    if (other == NULL || chance(history, 2) == 0) {
         return false;
     }
     options->owner = ticket->actor;
-    if (world->in_turn && chance(world, 3) == 0) {
+    if (history->in_turn && chance(history, 3) == 0) {
         want_single(ticket, 0);
     } else {
-        want_multi(ticket, other->lock < FIRST_MULTI ? (int)chance(world, MULTIS_MAX)
+        want_multi(ticket, other->lock < FIRST_MULTI ? (int)chance(history, MULTIS_MAX)
                                                      : other->lock - FIRST_MULTI);
     }
     return true;
@@ -173,7 +173,7 @@ static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
 
 static int64_t czxid_of(const struct ticket *ticket, const struct share *share)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
     size_t length = strlen(history_paths[share->path]);
     struct uvzk__stat stat;
     const char *path;
@@ -181,10 +181,10 @@ static int64_t czxid_of(const struct ticket *ticket, const struct share *share)
     for (uint32_t i = 0; (path = uvzk_hold_lease_path(ticket->request, i)) != NULL; i++) {
         if (strncmp(path, history_paths[share->path], length) == 0 &&
             path[length] == '/') {
-            return sim_stat(world->sim, path, &stat) ? stat.czxid : 0;
+            return sim_stat(history->sim, path, &stat) ? stat.czxid : 0;
         }
     }
-    history_fail(world, "a multi lock is held without %s", history_paths[share->path]);
+    history_fail(history, "a multi lock is held without %s", history_paths[share->path]);
     return 0;
 }
 
@@ -197,35 +197,35 @@ static int64_t token_of(const struct ticket *ticket, const struct share *share)
         return 0;
     }
     int64_t token = czxid_of(ticket, share);
-    int64_t unseen =
-        ticket->actor->world->in_turn ? share->joined : uvzk_hold_token(ticket->request);
+    int64_t unseen = ticket->actor->history->in_turn ? share->joined
+                                                     : uvzk_hold_token(ticket->request);
     return token != 0 ? token : unseen;
 }
 
 static void granted(struct ticket *ticket)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
     int64_t greatest = 0;
 
     if (ticket->lock < FIRST_MULTI) {
         return;
     }
     if (uvzk_hold_lease_count(ticket->request) != (uint32_t)ticket->share_count) {
-        history_fail(world, "a multi lock is held in part");
+        history_fail(history, "a multi lock is held in part");
     }
     for (int i = 0; i < ticket->share_count; i++) {
         struct share *share = &ticket->shares[i];
         share->token = token_of(ticket, share);
-        if (!world->in_turn && share->token != 0 &&
+        if (!history->in_turn && share->token != 0 &&
             share->token != uvzk_hold_token(ticket->request)) {
-            history_fail(world, "not made at once: %s", history_paths[share->path]);
+            history_fail(history, "not made at once: %s", history_paths[share->path]);
         }
         greatest = share->token > greatest ? share->token : greatest;
     }
     if (uvzk_hold_token(ticket->request) < greatest) {
-        history_fail(world, "the token is not the greatest");
+        history_fail(history, "the token is not the greatest");
     }
-    world->result->several++;
+    history->result->several++;
 }
 
 static const char *unseen(const struct history_result *sum)

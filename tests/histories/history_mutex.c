@@ -1,20 +1,20 @@
 /* One holds, and may re-enter: InterProcessMutex, and the lock driver of the simple
  * exclusive lock, one znode for everybody. */
 #include "drivers.h"
-#include "history_world.h"
+#include "history_parts.h"
 
-const char *const *no_directory_below(const struct world *world, int path)
+const char *const *no_directory_below(const struct history *history, int path)
 {
     static const char *const itself[] = {"", NULL};
 
-    (void)world;
+    (void)history;
     (void)path;
     return itself;
 }
 
-unsigned foreign_mutexes(const struct world *world, int path)
+unsigned foreign_mutexes(const struct history *history, int path)
 {
-    (void)world;
+    (void)history;
     (void)path;
     return BIT_OF(NEIGHBOUR_MUTEX);
 }
@@ -41,10 +41,11 @@ static uvzk_lock_t *shell(struct place *place, int lock)
 
 static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
 
-    ticket_set(ticket, (int)chance(world, (uint64_t)world->path_count), 0, EXCLUSIVE, 0);
-    options->owner = chance(world, 2) == 0 ? ticket->actor : NULL;
+    ticket_set(ticket, (int)chance(history, (uint64_t)history->path_count), 0, EXCLUSIVE,
+               0);
+    options->owner = chance(history, 2) == 0 ? ticket->actor : NULL;
 }
 
 /* Where the first has no owner this is no re-entry: it queues behind. */
@@ -52,7 +53,7 @@ static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
     const struct ticket *first = &ticket->actor->tickets[0];
 
-    if (first->state != HOLDING || chance(ticket->actor->world, 3) != 0) {
+    if (first->state != HOLDING || chance(ticket->actor->history, 3) != 0) {
         return false;
     }
     ticket_set(ticket, first->path, 0, EXCLUSIVE, 0);

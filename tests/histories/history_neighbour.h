@@ -9,16 +9,16 @@
 
 #define NEIGHBOURS_MAX 2
 
-struct world;
+struct history;
 
-/* Some of a new world's seats are theirs, where the seed and the recipe have it so. */
-void neighbours_begin(struct world *world, uint64_t seed);
+/* Some of a new history's seats are theirs, where the seed and the recipe have it so. */
+void neighbours_begin(struct history *history, uint64_t seed);
 /* As the seats move; once everything ends, they close for good when they are done. */
-void neighbours_move(struct world *world, bool ending);
-bool neighbours_gone(const struct world *world);
+void neighbours_move(struct history *history, bool ending);
+bool neighbours_gone(const struct history *history);
 /* Counts their valid holds; between two clearings of the tallies. */
-void neighbours_check(struct world *world);
-bool neighbours_hold(const struct world *world, const char *znode);
-void neighbours_free(struct world *world);
+void neighbours_check(struct history *history);
+bool neighbours_hold(const struct history *history, const char *znode);
+void neighbours_free(struct history *history);
 
 #endif

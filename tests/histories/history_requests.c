@@ -2,7 +2,7 @@
  * second does a client send more than a busy one would, by far. */
 #include <inttypes.h>
 
-#include "history_world.h"
+#include "history_parts.h"
 
 /* Of the client itself, and of each ticket. Three times what has been seen. */
 #define REQUESTS_A_SECOND 240U
@@ -10,18 +10,18 @@
 
 void requests_begin(struct seat *seat)
 {
-    pace_begin(&seat->pace, seat->world->sim, seat->port);
+    pace_begin(&seat->pace, seat->history->sim, seat->port);
 }
 
 void requests_check(struct seat *seat)
 {
-    struct world *world = seat->world;
+    struct history *history = seat->history;
     uint64_t tickets =
-        (uint64_t)world->actor_count * (uint64_t)world->recipe->ticket_count;
+        (uint64_t)history->actor_count * (uint64_t)history->recipe->ticket_count;
     uint64_t sent = pace_look(&seat->pace);
 
     if (sent > REQUESTS_A_SECOND + REQUESTS_A_TICKET * tickets) {
-        history_fail(world, "client %d sends %" PRIu64 " requests in a second",
+        history_fail(history, "client %d sends %" PRIu64 " requests in a second",
                      seat->number, sent);
     }
 }

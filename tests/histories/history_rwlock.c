@@ -2,14 +2,14 @@
  * read lock that its own owner takes under it. */
 #include <stdlib.h>
 
-#include "history_world.h"
+#include "history_parts.h"
 
 #define READ 0
 #define WRITE 1
 
-static unsigned foreign_locks(const struct world *world, int path)
+static unsigned foreign_locks(const struct history *history, int path)
 {
-    (void)world;
+    (void)history;
     (void)path;
     return BIT_OF(NEIGHBOUR_READ) | BIT_OF(NEIGHBOUR_WRITE);
 }
@@ -31,11 +31,11 @@ static void want(struct ticket *ticket, int path, int half)
 
 static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
 
-    want(ticket, (int)chance(world, (uint64_t)world->path_count),
-         chance(world, 100) < world->readers ? READ : WRITE);
-    options->owner = chance(world, 3) != 0 ? ticket->actor : NULL;
+    want(ticket, (int)chance(history, (uint64_t)history->path_count),
+         chance(history, 100) < history->readers ? READ : WRITE);
+    options->owner = chance(history, 3) != 0 ? ticket->actor : NULL;
 }
 
 /* Whether the owner waits for this half or holds it, as far as it has been told. */
@@ -54,15 +54,15 @@ static bool engaged(const struct actor *actor, int half)
 
 static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
     const struct ticket *other = actor_other(
-        ticket, BIT_OF(HOLDING) | (chance(world, 4) == 0 ? BIT_OF(ASKING) : 0));
+        ticket, BIT_OF(HOLDING) | (chance(history, 4) == 0 ? BIT_OF(ASKING) : 0));
 
-    if (other == NULL || chance(world, 2) == 0) {
+    if (other == NULL || chance(history, 2) == 0) {
         return false;
     }
     want(ticket, other->path,
-         other->lock == WRITE && chance(world, 3) == 0 ? WRITE : READ);
+         other->lock == WRITE && chance(history, 3) == 0 ? WRITE : READ);
     options->owner = ticket->actor;
     return ticket->lock == READ || !engaged(ticket->actor, READ);
 }
@@ -87,13 +87,13 @@ static void expect_end_of_reads(struct actor *actor)
 
 static void upgrade(struct actor *actor, uvzk_lock_t *lock)
 {
-    struct world *world = actor->world;
+    struct history *history = actor->history;
     uvzk_acquire_options_t options;
     uvzk_hold_t *hold = calloc(1, sizeof(*hold));
 
     uvzk_acquire_options_init(&options);
     options.owner = actor;
-    hold->data = world;
+    hold->data = history;
     int status = uvzk_lock_acquire(lock, hold, &options, on_upgraded, on_upgraded);
     if (status == 0) {
         expect_end_of_reads(actor);
@@ -101,9 +101,9 @@ static void upgrade(struct actor *actor, uvzk_lock_t *lock)
         return;
     }
     if (status == UVZK_EDEADLOCK) {
-        world->result->deadlocks++;
+        history->result->deadlocks++;
     } else if (status != UV_EIO) {
-        history_fail(world, "an upgrade says %s", uvzk_err_name(status));
+        history_fail(history, "an upgrade says %s", uvzk_err_name(status));
     }
     free(hold);
 }
@@ -114,7 +114,7 @@ static void provoke(struct actor *actor)
     struct place *place = &actor->seat->places[actor->tickets[0].path];
 
     if (engaged(actor, READ) && !engaged(actor, WRITE) && !place->closing[READ] &&
-        !place->closing[WRITE] && chance(actor->world, 8) == 0) {
+        !place->closing[WRITE] && chance(actor->history, 8) == 0) {
         upgrade(actor, shell(place, WRITE));
     }
 }
@@ -123,7 +123,7 @@ static void released(struct ticket *ticket)
 {
     const struct ticket *other = actor_other(ticket, BIT_OF(HOLDING));
 
-    ticket->actor->world->result->kept +=
+    ticket->actor->history->result->kept +=
         ticket->lock == WRITE && other != NULL && other->lock == READ;
 }
 

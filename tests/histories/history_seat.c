@@ -3,18 +3,18 @@
 #include <string.h>
 
 #include "client/client.h"
-#include "history_world.h"
+#include "history_parts.h"
 
 static void open_place(struct seat *seat, int path)
 {
-    const struct recipe *recipe = seat->world->recipe;
+    const struct recipe *recipe = seat->history->recipe;
     struct place *place = &seat->places[path];
 
     memset(place, 0, sizeof(*place));
     place->seat = seat;
     place->open_count = recipe->lock_count;
     if (recipe->open(place, path) != 0) {
-        history_fail(seat->world, "lock refused");
+        history_fail(seat->history, "lock refused");
     }
     for (int i = 0; i < recipe->lock_count; i++) {
         recipe->shell(place, i)->data = place;
@@ -23,58 +23,58 @@ static void open_place(struct seat *seat, int path)
 
 static int create_client(struct seat *seat)
 {
-    const struct world *world = seat->world;
+    const struct history *history = seat->history;
     uvzk_client_options_t options;
 
     uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
-    options.session_timeout_ms = world->timeout_ms;
-    options.proof = world->proof;
+    options.session_timeout_ms = history->timeout_ms;
+    options.proof = history->proof;
     options.retry.kind = UVZK_RETRY_N_TIMES;
     options.retry.base_ms = 50;
     options.retry.max_retries = 3;
     return uvzk__client_create(seat->client, seat->port, &options,
-                               world->options->tuning);
+                               history->options->tuning);
 }
 
 static void open_locks(struct seat *seat)
 {
-    const struct recipe *recipe = seat->world->recipe;
+    const struct recipe *recipe = seat->history->recipe;
 
     memset(seat->counts, 0, sizeof(seat->counts));
     memset(seat->multis, 0, sizeof(seat->multis));
-    for (int i = 0; i < seat->world->path_count; i++) {
+    for (int i = 0; i < seat->history->path_count; i++) {
         open_place(seat, i);
     }
     if (recipe->open_seat != NULL && recipe->open_seat(seat) != 0) {
-        history_fail(seat->world, "lock of several places refused");
+        history_fail(seat->history, "lock of several places refused");
     }
 }
 
 void seat_open(struct seat *seat)
 {
-    struct world *world = seat->world;
+    struct history *history = seat->history;
     char name[16];
 
     (void)snprintf(name, sizeof(name), "c%d", seat->number);
-    seat->port = sim_port_new(world->sim, name);
-    sim_set_timeout(seat->port, world->timeout_ms);
+    seat->port = sim_port_new(history->sim, name);
+    sim_set_timeout(seat->port, history->timeout_ms);
     requests_begin(seat);
-    if (world->swift) {
+    if (history->swift) {
         sim_set_latency(seat->port, 1, 2);
     }
     seat->client = calloc(1, sizeof(*seat->client));
     seat->client->data = seat;
     seat->closing = false;
     if (create_client(seat) != 0) {
-        history_fail(world, "client refused");
+        history_fail(history, "client refused");
     }
     open_locks(seat);
-    for (int i = 0; i < world->actor_count; i++) {
+    for (int i = 0; i < history->actor_count; i++) {
         actor_begin(&seat->actors[i], seat);
     }
     if (uvzk_client_start(seat->client) != 0) {
-        history_fail(world, "start refused");
+        history_fail(history, "start refused");
     }
 }
 
@@ -82,25 +82,25 @@ static void on_closed(uvzk_client_t *client)
 {
     struct seat *seat = client->data;
 
-    for (int i = 0; i < seat->world->actor_count; i++) {
+    for (int i = 0; i < seat->history->actor_count; i++) {
         if (!actor_idle(&seat->actors[i])) {
-            history_fail(seat->world, "client closed before a request was answered");
+            history_fail(seat->history, "client closed before a request was answered");
         }
     }
     free(client);
     seat->client = NULL;
     seat->port = NULL;
-    seat->reopen_ms = sim_now(seat->world->sim) + 1 + chance(seat->world, 3000);
+    seat->reopen_ms = sim_now(seat->history->sim) + 1 + chance(seat->history, 3000);
 }
 
 void seat_close(struct seat *seat)
 {
     seat->closing = true;
-    for (int i = 0; i < seat->world->actor_count; i++) {
+    for (int i = 0; i < seat->history->actor_count; i++) {
         actor_stop(&seat->actors[i]);
     }
     if (uvzk_client_close(seat->client, on_closed) != 0) {
-        history_fail(seat->world, "close refused");
+        history_fail(seat->history, "close refused");
     }
 }
 
@@ -111,19 +111,20 @@ static void on_lock_closed(uvzk_lock_t *lock)
     struct place *place = lock->data;
 
     place->open_count--;
-    place->open_ms = sim_now(place->seat->world->sim) + chance(place->seat->world, 1000);
+    place->open_ms =
+        sim_now(place->seat->history->sim) + chance(place->seat->history, 1000);
 }
 
 void seat_close_a_lock(struct seat *seat)
 {
-    struct world *world = seat->world;
-    struct place *place = &seat->places[chance(world, (uint64_t)world->path_count)];
-    int lock = (int)chance(world, (uint64_t)world->recipe->lock_count);
+    struct history *history = seat->history;
+    struct place *place = &seat->places[chance(history, (uint64_t)history->path_count)];
+    int lock = (int)chance(history, (uint64_t)history->recipe->lock_count);
 
     if (!place->closing[lock]) {
         place->closing[lock] = true;
-        if (uvzk_lock_close(world->recipe->shell(place, lock), on_lock_closed) != 0) {
-            history_fail(world, "close of a lock refused");
+        if (uvzk_lock_close(history->recipe->shell(place, lock), on_lock_closed) != 0) {
+            history_fail(history, "close of a lock refused");
         }
     }
 }
@@ -131,12 +132,12 @@ void seat_close_a_lock(struct seat *seat)
 /* A lock that stays open alone follows the others. */
 void seat_reopen_locks(struct seat *seat)
 {
-    const struct recipe *recipe = seat->world->recipe;
+    const struct recipe *recipe = seat->history->recipe;
 
-    for (int i = 0; i < seat->world->path_count; i++) {
+    for (int i = 0; i < seat->history->path_count; i++) {
         struct place *place = &seat->places[i];
         if (place->open_count == recipe->lock_count ||
-            place->open_ms > sim_now(seat->world->sim)) {
+            place->open_ms > sim_now(seat->history->sim)) {
             continue;
         }
         if (place->open_count == 0) {

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "history_world.h"
+#include "history_parts.h"
 
 #define LEASES_MOST 6U
 
@@ -20,26 +20,26 @@ static const char *const count_paths[PATHS_MAX] = {"/counts/a", "/counts/b", "/c
 
 const char *const semaphore_directories[] = {"/locks", "/leases", NULL};
 
-static const char *const *directories(const struct world *world, int path)
+static const char *const *directories(const struct history *history, int path)
 {
-    (void)world;
+    (void)history;
     (void)path;
     return semaphore_directories;
 }
 
 /* Others do not follow a shared count here. */
-static unsigned foreign_locks(const struct world *world, int path)
+static unsigned foreign_locks(const struct history *history, int path)
 {
-    return world->max_leases[path] == 0 ? 0 : BIT_OF(NEIGHBOUR_SEMAPHORE);
+    return history->max_leases[path] == 0 ? 0 : BIT_OF(NEIGHBOUR_SEMAPHORE);
 }
 
-static void prepare(struct world *world)
+static void prepare(struct history *history)
 {
-    bool counted = chance(world, 3) == 0;
+    bool counted = chance(history, 3) == 0;
 
-    world->robberies = chance(world, 2) == 0;
+    history->robberies = chance(history, 2) == 0;
     for (int i = 0; i < PATHS_MAX; i++) {
-        world->max_leases[i] = counted ? 0 : 1 + (uint32_t)chance(world, LEASES_MOST);
+        history->max_leases[i] = counted ? 0 : 1 + (uint32_t)chance(history, LEASES_MOST);
     }
 }
 
@@ -77,7 +77,7 @@ static int begin_count(struct seat *seat, int path)
     known->path = path;
     known->count.data = known;
     return uvzk_shared_count_init(seat->client, &known->count, count_paths[path],
-                                  1 + (int32_t)chance(seat->world, LEASES_MOST),
+                                  1 + (int32_t)chance(seat->history, LEASES_MOST),
                                   on_count);
 }
 
@@ -89,32 +89,32 @@ static void on_set(uvzk_set_t *request, int status)
 
 static void seat_moves(struct seat *seat)
 {
-    struct world *world = seat->world;
-    int path = (int)chance(world, (uint64_t)world->path_count);
+    struct history *history = seat->history;
+    int path = (int)chance(history, (uint64_t)history->path_count);
 
-    if (world->max_leases[path] != 0 || chance(world, 100) != 0) {
+    if (history->max_leases[path] != 0 || chance(history, 100) != 0) {
         return;
     }
     uvzk_set_t *request = calloc(1, sizeof(*request));
-    int32_t value = 1 + (int32_t)chance(world, LEASES_MOST);
-    sim_note(world->sim, "client %d: sets the count of %s to %d", seat->number,
+    int32_t value = 1 + (int32_t)chance(history, LEASES_MOST);
+    sim_note(history->sim, "client %d: sets the count of %s to %d", seat->number,
              history_paths[path], (int)value);
     if (uvzk_shared_count_set(&seat->counts[path].count, request, value, on_set) == 0) {
-        world->result->resized++;
+        history->result->resized++;
     } else {
-        history_fail(world, "set refused");
+        history_fail(history, "set refused");
     }
 }
 
 /* Everybody can be served. */
-static void ending(struct world *world)
+static void ending(struct history *history)
 {
-    for (int i = 0; i < world->path_count; i++) {
+    for (int i = 0; i < history->path_count; i++) {
         size_t length;
-        const unsigned char *bytes = sim_data(world->sim, count_paths[i], &length);
+        const unsigned char *bytes = sim_data(history->sim, count_paths[i], &length);
         if (bytes != NULL && bytes[3] < LEASES_MOST) {
             const unsigned char most[4] = {0, 0, 0, LEASES_MOST};
-            (void)sim_set_by_hand(world->sim, count_paths[i], most, sizeof(most));
+            (void)sim_set_by_hand(history->sim, count_paths[i], most, sizeof(most));
         }
     }
 }
@@ -123,7 +123,7 @@ static void ending(struct world *world)
 
 static int open_semaphore(struct place *place, int path)
 {
-    uint32_t max = place->seat->world->max_leases[path];
+    uint32_t max = place->seat->history->max_leases[path];
     uvzk_shared_count_t *count = max == 0 ? &place->seat->counts[path].count : NULL;
     int status = count == NULL ? 0 : begin_count(place->seat, path);
 
@@ -140,22 +140,22 @@ static uvzk_lock_t *shell(struct place *place, int lock)
 
 static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
-    struct world *world = ticket->actor->world;
-    int path = (int)chance(world, (uint64_t)world->path_count);
-    uint32_t max = world->max_leases[path], leases = 1;
+    struct history *history = ticket->actor->history;
+    int path = (int)chance(history, (uint64_t)history->path_count);
+    uint32_t max = history->max_leases[path], leases = 1;
 
-    if (chance(world, 2) == 0) {
-        leases += (uint32_t)chance(world, max == 0 ? LEASES_MOST : max);
+    if (chance(history, 2) == 0) {
+        leases += (uint32_t)chance(history, max == 0 ? LEASES_MOST : max);
     }
     ticket_set(ticket, path, 0, LEASES, leases);
-    options->owner = chance(world, 2) == 0 ? ticket->actor : NULL; /* says nothing */
-    options->leases = leases == 1 ? (uint32_t)chance(world, 2) : leases;
+    options->owner = chance(history, 2) == 0 ? ticket->actor : NULL; /* says nothing */
+    options->leases = leases == 1 ? (uint32_t)chance(history, 2) : leases;
 }
 
 static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
     wish(ticket, options);
-    return chance(ticket->actor->world, 2) == 0;
+    return chance(ticket->actor->history, 2) == 0;
 }
 
 static void never_acquired(uvzk_hold_t *hold, int status)
@@ -166,50 +166,50 @@ static void never_acquired(uvzk_hold_t *hold, int status)
 
 static void provoke(struct actor *actor)
 {
-    struct world *world = actor->world;
-    int path = (int)chance(world, (uint64_t)world->path_count);
+    struct history *history = actor->history;
+    int path = (int)chance(history, (uint64_t)history->path_count);
     struct place *place = &actor->seat->places[path];
     uvzk_acquire_options_t options;
-    uvzk_hold_t request = {.data = world};
+    uvzk_hold_t request = {.data = history};
 
-    if (world->max_leases[path] == 0 || place->closing[0] || chance(world, 50) != 0) {
+    if (history->max_leases[path] == 0 || place->closing[0] || chance(history, 50) != 0) {
         return;
     }
     uvzk_acquire_options_init(&options);
-    options.leases = world->max_leases[path] + 1;
+    options.leases = history->max_leases[path] + 1;
     if (uvzk_lock_acquire(shell(place, 0), &request, &options, never_acquired,
                           never_acquired) != UV_EINVAL) {
-        history_fail(world, "more leases than there are: not refused");
+        history_fail(history, "more leases than there are: not refused");
     }
 }
 
 static bool return_some(struct ticket *ticket)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
     struct share *share = &ticket->shares[0];
 
     if (share->leases == 1 || !uvzk_hold_is_valid(ticket->request) ||
-        chance(world, 3) != 0) {
+        chance(history, 3) != 0) {
         return false;
     }
-    uint32_t back = 1 + (uint32_t)chance(world, share->leases - 1);
+    uint32_t back = 1 + (uint32_t)chance(history, share->leases - 1);
     int status = uvzk_hold_return_leases(ticket->request, back);
     if (status != 0) {
-        history_fail(world, "return of leases: %s", uvzk_err_name(status));
+        history_fail(history, "return of leases: %s", uvzk_err_name(status));
     }
     share->leases -= back;
     if (uvzk_hold_lease_count(ticket->request) != share->leases) {
-        history_fail(world, "wrong number of leases after a return");
+        history_fail(history, "wrong number of leases after a return");
     }
     return true;
 }
 
-static int32_t greatest_known(const struct world *world, int path)
+static int32_t greatest_known(const struct history *history, int path)
 {
     int32_t greatest = 0;
 
-    for (int i = 0; i < world->seat_count; i++) {
-        int32_t value = world->seats[i].counts[path].value;
+    for (int i = 0; i < history->seat_count; i++) {
+        int32_t value = history->seats[i].counts[path].value;
         greatest = value > greatest ? value : greatest;
     }
     return greatest;
@@ -217,21 +217,21 @@ static int32_t greatest_known(const struct world *world, int path)
 
 static void check_count(struct ticket *ticket)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
     const struct share *share = &ticket->shares[0];
     struct known_count *known = &ticket->actor->seat->counts[share->path];
-    uint64_t leases = share->leases + count_leases(world, share->path, ticket);
+    uint64_t leases = share->leases + count_leases(history, share->path, ticket);
 
     hear_of(known);
-    int32_t count = world->vandals && world->robberies
-                        ? greatest_known(world, share->path)
+    int32_t count = history->vandals && history->robberies
+                        ? greatest_known(history, share->path)
                         : known->value;
     if (leases <= (uint64_t)count || ticket_killed(ticket) ||
-        world->proof == UVZK_PROOF_NONE) {
+        history->proof == UVZK_PROOF_NONE) {
         return;
     }
     if (leases > known->excess_most) {
-        history_fail(world, "%" PRIu64 " leases on %s, and the count is %d", leases,
+        history_fail(history, "%" PRIu64 " leases on %s, and the count is %d", leases,
                      history_paths[share->path], (int)count);
     }
     known->excess_most = 0;
@@ -239,16 +239,16 @@ static void check_count(struct ticket *ticket)
 
 static void granted(struct ticket *ticket)
 {
-    struct world *world = ticket->actor->world;
+    struct history *history = ticket->actor->history;
     const struct share *share = &ticket->shares[0];
 
     if (uvzk_hold_lease_count(ticket->request) != share->leases) {
-        history_fail(world, "wrong number of leases");
+        history_fail(history, "wrong number of leases");
     }
-    if (world->max_leases[share->path] == 0) {
+    if (history->max_leases[share->path] == 0) {
         check_count(ticket);
     }
-    world->result->several += share->leases > 1;
+    history->result->several += share->leases > 1;
 }
 
 static const char *unseen(const struct history_result *sum)
@@ -282,11 +282,11 @@ const struct recipe recipe_semaphore = {
 
 /* --------------------------------------------------------- the semaphore mutex */
 
-static void prepare_mutex(struct world *world)
+static void prepare_mutex(struct history *history)
 {
-    world->robberies = chance(world, 2) == 0;
+    history->robberies = chance(history, 2) == 0;
     for (int i = 0; i < PATHS_MAX; i++) {
-        world->max_leases[i] = 1;
+        history->max_leases[i] = 1;
     }
 }
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "history_world.h"
+#include "history_parts.h"
 
 #define CHILDREN_MAX 128
 #define DIGITS 10
@@ -49,32 +49,33 @@ static bool holds_node(const struct ticket *ticket, const char *node_path)
 }
 
 /* Somebody may have been granted past a node of its own client that still stands. */
-static bool is_held(const struct world *world, const char *node_path)
+static bool is_held(const struct history *history, const char *node_path)
 {
-    for (int i = 0; i < world->seat_count; i++) {
-        for (int j = 0; world->seats[i].client != NULL && j < world->actor_count; j++) {
-            const struct ticket *tickets = world->seats[i].actors[j].tickets;
-            for (int k = 0; k < world->recipe->ticket_count; k++) {
+    for (int i = 0; i < history->seat_count; i++) {
+        for (int j = 0; history->seats[i].client != NULL && j < history->actor_count;
+             j++) {
+            const struct ticket *tickets = history->seats[i].actors[j].tickets;
+            for (int k = 0; k < history->recipe->ticket_count; k++) {
                 if (tickets[k].state == HOLDING && holds_node(&tickets[k], node_path)) {
                     return true;
                 }
             }
         }
     }
-    return neighbours_hold(world, node_path);
+    return neighbours_hold(history, node_path);
 }
 
 /* The first in line of those that wait, or any of them; NULL: nobody is sure to. */
-static const char *choose(struct world *world, const char *const *names, size_t count)
+static const char *choose(struct history *history, const char *const *names, size_t count)
 {
     const char *victim = NULL;
-    bool any = chance(world, 2) == 0;
+    bool any = chance(history, 2) == 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (!world->robberies && may_hold(names, count, names[i])) {
+        if (!history->robberies && may_hold(names, count, names[i])) {
             continue;
         }
-        if (victim == NULL || (any && chance(world, count) == 0) ||
+        if (victim == NULL || (any && chance(history, count) == 0) ||
             (!any && sequence_of(names[i]) < sequence_of(victim))) {
             victim = names[i];
         }
@@ -82,44 +83,44 @@ static const char *choose(struct world *world, const char *const *names, size_t 
     return victim;
 }
 
-static void strike(struct world *world, int path)
+static void strike(struct history *history, int path)
 {
     const char *names[CHILDREN_MAX];
     char directory[128], victim[256];
 
     (void)snprintf(directory, sizeof(directory), "%s%s", history_paths[path],
-                   world->recipe->directories(world, path)[0]);
-    size_t count = sim_children(world->sim, directory, names, CHILDREN_MAX);
-    const char *name = choose(world, names, count < CHILDREN_MAX ? count : 0);
+                   history->recipe->directories(history, path)[0]);
+    size_t count = sim_children(history->sim, directory, names, CHILDREN_MAX);
+    const char *name = choose(history, names, count < CHILDREN_MAX ? count : 0);
     if (name == NULL) {
         return;
     }
     (void)snprintf(victim, sizeof(victim), "%s/%s", directory, name);
-    if (!is_held(world, victim)) {
-        world->result->vandalised++;
-        (void)sim_delete_by_hand(world->sim, victim);
+    if (!is_held(history, victim)) {
+        history->result->vandalised++;
+        (void)sim_delete_by_hand(history->sim, victim);
     }
 }
 
 /* Around a handover is the worst of moments. */
-void vandal_sees_release(struct world *world, int path)
+void vandal_sees_release(struct history *history, int path)
 {
-    if (!world->vandals || chance(world, 3) != 0) {
+    if (!history->vandals || chance(history, 3) != 0) {
         return;
     }
-    if (chance(world, 3) == 0) {
-        strike(world, path);
+    if (chance(history, 3) == 0) {
+        strike(history, path);
     } else {
-        world->strike_ms[path] = sim_now(world->sim) + chance(world, 50);
+        history->strike_ms[path] = sim_now(history->sim) + chance(history, 50);
     }
 }
 
-void vandal_moves(struct world *world)
+void vandal_moves(struct history *history)
 {
-    for (int i = 0; world->vandals && i < world->path_count; i++) {
-        if (world->strike_ms[i] <= sim_now(world->sim)) {
-            world->strike_ms[i] = sim_now(world->sim) + 1 + chance(world, 2000);
-            strike(world, i);
+    for (int i = 0; history->vandals && i < history->path_count; i++) {
+        if (history->strike_ms[i] <= sim_now(history->sim)) {
+            history->strike_ms[i] = sim_now(history->sim) + 1 + chance(history, 2000);
+            strike(history, i);
         }
     }
 }

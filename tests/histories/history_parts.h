@@ -1,14 +1,14 @@
 /* What a history consists of:
  *
- *   world --- seats: processes, each a client
+ *   history --- seats: processes, each a client
  *               |--- places: the locks of one path, as this client has them
  *               \--- actors, each an owner
  *                      \--- tickets: one acquire each, from the wish to the end
  *
  * A recipe says which locks a place has, who asks for what, and who may hold
  * together. */
-#ifndef UVZK_HISTORY_WORLD_H
-#define UVZK_HISTORY_WORLD_H
+#ifndef UVZK_HISTORY_PARTS_H
+#define UVZK_HISTORY_PARTS_H
 
 #include "history.h"
 #include "history_neighbour.h"
@@ -23,7 +23,7 @@
 #define MULTIS_MAX 6
 #define LOCKS_MAX (2 + MULTIS_MAX)
 
-struct world;
+struct history;
 struct seat;
 struct actor;
 
@@ -62,7 +62,7 @@ struct ticket {
 };
 
 struct actor {
-    struct world *world;
+    struct history *history;
     struct seat *seat;
     struct ticket tickets[TICKETS_MAX]; /* the others on top of the first */
 };
@@ -90,7 +90,7 @@ struct known_count {
 
 /* Closed and opened anew at times. */
 struct seat {
-    struct world *world;
+    struct history *history;
     int number;
     struct uvzk__port *port;
     uvzk_client_t *client;
@@ -110,7 +110,7 @@ struct tally {
     uint64_t leases;
 };
 
-struct world {
+struct history {
     struct sim *sim;
     const struct history_options *options;
     const struct recipe *recipe;
@@ -146,12 +146,12 @@ struct recipe {
     int ticket_count;
     /* Directories of znodes below this path, "" for itself; waiters queue in the
      * first. Ends with NULL. */
-    const char *const *(*directories)(const struct world *, int path);
+    const char *const *(*directories)(const struct history *, int path);
     /* What other libraries' clients ask for on a path: BIT_OF(enum neighbour_lock), 0:
      * nothing. NULL: there are none. */
-    unsigned (*foreign_locks)(const struct world *, int path);
-    /* Of a new world, before it has seats. May be NULL. */
-    void (*prepare)(struct world *);
+    unsigned (*foreign_locks)(const struct history *, int path);
+    /* Of a new history, before it has seats. May be NULL. */
+    void (*prepare)(struct history *);
     /* Makes the locks of a place, and of the seat when all its places have theirs
      * (may be NULL); 0 or an error. */
     int (*open)(struct place *, int path);
@@ -165,11 +165,11 @@ struct recipe {
     bool (*wish_more)(struct ticket *, uvzk_acquire_options_t *);
     /* Now and then, all may be NULL: an actor asks for what must be refused at once; a
      * holder does something else than to release, and has (true); a seat; the
-     * world, when nobody asks any more. */
+     * history, when nobody asks any more. */
     void (*provoke)(struct actor *);
     bool (*while_held)(struct ticket *);
     void (*seat_moves)(struct seat *);
-    void (*ending)(struct world *);
+    void (*ending)(struct history *);
     /* The ticket was granted: its shares' tokens, if they are not all the hold's, and
      * what else there is to check. May be NULL. */
     void (*granted)(struct ticket *);
@@ -180,12 +180,12 @@ struct recipe {
 extern const char *const history_paths[PATHS_MAX];
 
 /* The history has failed; only the first failure is kept. */
-void history_fail(struct world *world, const char *format, ...)
+void history_fail(struct history *history, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static inline uint64_t chance(struct world *world, uint64_t n)
+static inline uint64_t chance(struct history *history, uint64_t n)
 {
-    return sim_random(world->sim, n);
+    return sim_random(history->sim, n);
 }
 
 static inline const char *path_of(const struct ticket *ticket)
@@ -202,8 +202,8 @@ void ticket_set(struct ticket *ticket, int path, int lock, enum kind kind,
                 uint32_t leases);
 
 /* Of recipes whose znodes stand below the path itself. */
-const char *const *no_directory_below(const struct world *, int path);
-unsigned foreign_mutexes(const struct world *, int path);
+const char *const *no_directory_below(const struct history *, int path);
+unsigned foreign_mutexes(const struct history *, int path);
 extern const char *const semaphore_directories[];
 
 /* ------------------------------------------------------------ history_seat.c */
@@ -255,9 +255,9 @@ void by_future_free(struct ticket *ticket);
 bool ticket_killed(const struct ticket *ticket);
 
 /* After every event. */
-void check_holds(struct world *world);
+void check_holds(struct history *history);
 /* Counts in what somebody holds validly. */
-void check_share(struct world *world, const struct share *share);
+void check_share(struct history *history, const struct share *share);
 
 /* At a grant. Of what is shared the token is greater than every exclusive one granted
  * before, else than every one; but either may be one with a hold of its own owner that
@@ -265,13 +265,13 @@ void check_share(struct world *world, const struct share *share);
 void check_token(const struct share *share);
 
 /* Valid leases on a path now, but not those of this ticket. */
-uint64_t count_leases(const struct world *world, int path, const struct ticket *but);
+uint64_t count_leases(const struct history *history, int path, const struct ticket *but);
 
 /* What may end an acquire in these histories, and nothing else. */
 void check_refusal(const struct ticket *ticket, int status);
 
 /* At the end. */
-void check_residue(struct world *world);
+void check_residue(struct history *history);
 
 /* -------------------------------------------------------- history_requests.c */
 
@@ -282,8 +282,8 @@ void requests_check(struct seat *seat);
 /* ---------------------------------------------------------- history_vandal.c */
 
 /* Deletes the znode of somebody who waits, at times. */
-void vandal_moves(struct world *world);
+void vandal_moves(struct history *history);
 /* Somebody lets go of a hold on this path. */
-void vandal_sees_release(struct world *world, int path);
+void vandal_sees_release(struct history *history, int path);
 
 #endif
