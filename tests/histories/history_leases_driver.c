@@ -7,12 +7,6 @@
 
 #define LEASES_MOST 4U
 
-static uvzk_lock_t *shell(struct place *place, int lock)
-{
-    (void)lock;
-    return &place->as.mutex;
-}
-
 /* Where several hold it cannot be told from the directory who does not, yet. */
 static void prepare(struct history *history)
 {
@@ -38,7 +32,7 @@ static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
     struct history *history = ticket->actor->history;
 
     (void)options; /* no owner: each ticket is one lease */
-    ticket_set(ticket, (int)chance(history, (uint64_t)history->path_count), 0, LEASES, 1);
+    ticket_set(ticket, some_path(history), 0, LEASES, 1);
 }
 
 static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
@@ -68,7 +62,7 @@ const struct recipe recipe_leases_driver = {
     .directories = no_directory_below,
     .prepare = prepare,
     .open = open_lock,
-    .shell = shell,
+    .shell = only_lock,
     .wish = wish,
     .wish_more = wish_more,
     .granted = granted,

@@ -33,7 +33,8 @@ static int open_driver(struct place *place, int path)
                                  history_paths[path], &driver);
 }
 
-static uvzk_lock_t *shell(struct place *place, int lock)
+/* Each kind of it begins at the same place of the union. */
+uvzk_lock_t *only_lock(struct place *place, int lock)
 {
     (void)lock;
     return &place->as.mutex;
@@ -43,8 +44,7 @@ static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
     struct history *history = ticket->actor->history;
 
-    ticket_set(ticket, (int)chance(history, (uint64_t)history->path_count), 0, EXCLUSIVE,
-               0);
+    ticket_set(ticket, some_path(history), 0, EXCLUSIVE, 0);
     options->owner = chance(history, 2) == 0 ? ticket->actor : NULL;
 }
 
@@ -74,7 +74,7 @@ const struct recipe recipe_mutex = {
     .directories = no_directory_below,
     .foreign_locks = foreign_mutexes,
     .open = open_mutex,
-    .shell = shell,
+    .shell = only_lock,
     .wish = wish,
     .wish_more = wish_more,
     .unseen = unseen,
@@ -87,7 +87,7 @@ const struct recipe recipe_exclusive_driver = {
     .ticket_count = 2,
     .directories = no_directory_below,
     .open = open_driver,
-    .shell = shell,
+    .shell = only_lock,
     .wish = wish,
     .wish_more = wish_more,
     .unseen = unseen,

@@ -142,7 +142,7 @@ static void told(struct attempt *attempt, int status)
 static void ask(struct house *house, struct resident *resident)
 {
     struct history *history = house->history;
-    int path = (int)chance(history, (uint64_t)history->path_count);
+    int path = some_path(history);
     enum neighbour_lock lock = some_lock(history, path);
     uint32_t limit = lock == NEIGHBOUR_SEMAPHORE ? history->max_leases[path] : 1,
              leases = 1;

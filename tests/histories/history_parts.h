@@ -188,6 +188,11 @@ static inline uint64_t chance(struct history *history, uint64_t n)
     return sim_random(history->sim, n);
 }
 
+static inline int some_path(struct history *history)
+{
+    return (int)chance(history, (uint64_t)history->path_count);
+}
+
 static inline const char *path_of(const struct ticket *ticket)
 {
     return history_paths[ticket->path];
@@ -201,6 +206,8 @@ void ticket_add(struct ticket *ticket, int path, enum kind kind, uint32_t leases
 void ticket_set(struct ticket *ticket, int path, int lock, enum kind kind,
                 uint32_t leases);
 
+/* Of recipes with one lock at a place. */
+uvzk_lock_t *only_lock(struct place *, int lock);
 /* Of recipes whose znodes stand below the path itself. */
 const char *const *no_directory_below(const struct history *, int path);
 unsigned foreign_mutexes(const struct history *, int path);

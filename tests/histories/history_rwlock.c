@@ -33,7 +33,7 @@ static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
     struct history *history = ticket->actor->history;
 
-    want(ticket, (int)chance(history, (uint64_t)history->path_count),
+    want(ticket, some_path(history),
          chance(history, 100) < history->readers ? READ : WRITE);
     options->owner = chance(history, 3) != 0 ? ticket->actor : NULL;
 }

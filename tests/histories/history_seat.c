@@ -118,7 +118,7 @@ static void on_lock_closed(uvzk_lock_t *lock)
 void seat_close_a_lock(struct seat *seat)
 {
     struct history *history = seat->history;
-    struct place *place = &seat->places[chance(history, (uint64_t)history->path_count)];
+    struct place *place = &seat->places[some_path(history)];
     int lock = (int)chance(history, (uint64_t)history->recipe->lock_count);
 
     if (!place->closing[lock]) {

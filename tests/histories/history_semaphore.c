@@ -90,7 +90,7 @@ static void on_set(uvzk_set_t *request, int status)
 static void seat_moves(struct seat *seat)
 {
     struct history *history = seat->history;
-    int path = (int)chance(history, (uint64_t)history->path_count);
+    int path = some_path(history);
 
     if (history->max_leases[path] != 0 || chance(history, 100) != 0) {
         return;
@@ -132,16 +132,10 @@ static int open_semaphore(struct place *place, int path)
                                              history_paths[path], max, count);
 }
 
-static uvzk_lock_t *shell(struct place *place, int lock)
-{
-    (void)lock;
-    return &place->as.semaphore;
-}
-
 static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
 {
     struct history *history = ticket->actor->history;
-    int path = (int)chance(history, (uint64_t)history->path_count);
+    int path = some_path(history);
     uint32_t max = history->max_leases[path], leases = 1;
 
     if (chance(history, 2) == 0) {
@@ -167,7 +161,7 @@ static void never_acquired(uvzk_hold_t *hold, int status)
 static void provoke(struct actor *actor)
 {
     struct history *history = actor->history;
-    int path = (int)chance(history, (uint64_t)history->path_count);
+    int path = some_path(history);
     struct place *place = &actor->seat->places[path];
     uvzk_acquire_options_t options;
     uvzk_hold_t request = {.data = history};
@@ -177,7 +171,7 @@ static void provoke(struct actor *actor)
     }
     uvzk_acquire_options_init(&options);
     options.leases = history->max_leases[path] + 1;
-    if (uvzk_lock_acquire(shell(place, 0), &request, &options, never_acquired,
+    if (uvzk_lock_acquire(&place->as.semaphore, &request, &options, never_acquired,
                           never_acquired) != UV_EINVAL) {
         history_fail(history, "more leases than there are: not refused");
     }
@@ -269,7 +263,7 @@ const struct recipe recipe_semaphore = {
     .foreign_locks = foreign_locks,
     .prepare = prepare,
     .open = open_semaphore,
-    .shell = shell,
+    .shell = only_lock,
     .wish = wish,
     .wish_more = wish_more,
     .provoke = provoke,
@@ -310,7 +304,7 @@ const struct recipe recipe_semaphore_mutex = {
     .foreign_locks = foreign_locks,
     .prepare = prepare_mutex,
     .open = open_mutex,
-    .shell = shell,
+    .shell = only_lock,
     .wish = wish,
     .wish_more = wish_more,
     .provoke = provoke,
