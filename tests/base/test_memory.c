@@ -154,18 +154,17 @@ static void an_incomplete_replacement_changes_nothing(void **state)
     assert_int_equal(seen.frees, 2);
 }
 
+#define CASE(test) cmocka_unit_test_setup_teardown(test, replace_all, restore)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_call_goes_to_its_hook, replace_all,
-                                        restore),
-        cmocka_unit_test_setup_teardown(free_of_null_is_nothing, replace_all, restore),
-        cmocka_unit_test_setup_teardown(copies_go_through_the_hook, replace_all, restore),
-        cmocka_unit_test_setup_teardown(a_copy_of_nothing_is_one_byte, replace_all,
-                                        restore),
-        cmocka_unit_test_setup_teardown(failures_are_told, replace_all, restore),
-        cmocka_unit_test_setup_teardown(an_incomplete_replacement_changes_nothing,
-                                        replace_all, restore),
+        CASE(every_call_goes_to_its_hook),
+        CASE(free_of_null_is_nothing),
+        CASE(copies_go_through_the_hook),
+        CASE(a_copy_of_nothing_is_one_byte),
+        CASE(failures_are_told),
+        CASE(an_incomplete_replacement_changes_nothing),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }

@@ -55,42 +55,21 @@ static void malformed_utf8(void **state)
 {
     (void)state;
     static const char *const paths[] = {
-        "/\x80",
-        "/\xbf",
-        "/a\x80",
-        "/\xfe",
-        "/\xff", /* no first bytes */
-        "/\xc3",
-        "/\xc3/a",
-        "/\xc3(",
-        "/\xe2\x82",
-        "/\xe2\x82/",
-        "/\xe2(\xa1",
-        "/\xf0\x90\x80",
-        "/\xe2",
-        "/\xf0",
-        "/\xf0\x90/\x80\x80",
-        "/\xe2/\x82\xac",
-        "/\xc3\xc3",
-        "/\xc3\xa4\x80", /* cut short, or one too many */
-        "/\xc0\x80",
-        "/\xc0\xaf",
-        "/\xc1\xa1",
-        "/\xc1\xbf",
-        "/\xe0\x80\xaf",
-        "/\xe0\x9f\xbf",
-        "/\xe0\x82\xa0",
-        "/\xf0\x80\x80\xaf",
-        "/\xf0\x8f\xbf\xbf",
-        "/\xf0\x80\x81\xa1", /* overlong */
-        "/\xed\xa0\x80",
-        "/\xed\xbf\xbf",
-        "/\xed\xa0\xbd\xed\xb8\x80", /* surrogates */
-        "/\xf4\x90\x80\x80",
-        "/\xf5\x80\x80\x80",
-        "/\xf7\xbf\xbf\xbf",
-        "/\xf8\x88\x80\x80\x80",
-        "/\xfc\x84\x80\x80\x80\x80" /* beyond U+10FFFF */};
+        /* no first bytes */
+        "/\x80", "/\xbf", "/a\x80", "/\xfe", "/\xff",
+        /* cut short, or one too many */
+        "/\xc3", "/\xc3/a", "/\xc3(", "/\xe2\x82", "/\xe2\x82/", "/\xe2(\xa1",
+        "/\xf0\x90\x80", "/\xe2", "/\xf0", "/\xf0\x90/\x80\x80", "/\xe2/\x82\xac",
+        "/\xc3\xc3", "/\xc3\xa4\x80",
+        /* overlong */
+        "/\xc0\x80", "/\xc0\xaf", "/\xc1\xa1", "/\xc1\xbf", "/\xe0\x80\xaf",
+        "/\xe0\x9f\xbf", "/\xe0\x82\xa0", "/\xf0\x80\x80\xaf", "/\xf0\x8f\xbf\xbf",
+        "/\xf0\x80\x81\xa1",
+        /* surrogates */
+        "/\xed\xa0\x80", "/\xed\xbf\xbf", "/\xed\xa0\xbd\xed\xb8\x80",
+        /* beyond U+10FFFF */
+        "/\xf4\x90\x80\x80", "/\xf5\x80\x80\x80", "/\xf7\xbf\xbf\xbf",
+        "/\xf8\x88\x80\x80\x80", "/\xfc\x84\x80\x80\x80\x80"};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         assert_valid(paths[i], false);
     }

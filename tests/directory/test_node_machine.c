@@ -158,6 +158,14 @@ static void broken(const struct world *world, const char *step, const char *what
     fail_msg("%s", what);
 }
 
+static void expect(const struct world *world, const char *step, bool is_so,
+                   const char *what)
+{
+    if (!is_so) {
+        broken(world, step, what);
+    }
+}
+
 static struct visit *visit_of(const struct world *world, const char *step)
 {
     struct key key = key_of(world);
@@ -188,51 +196,39 @@ static void check_end(const struct world *w, const char *step)
 {
     const struct uvzk__node *node = &w->node;
 
-    if (!w->forbidden && (standing(w) != NO_SLOT || w->limbo == CREATE)) {
-        broken(w, step, "GONE, and a node stands or may come");
-    }
-    if (node->in_flight || node->wanted || w->channel != IDLE) {
-        broken(w, step, "GONE, and something is under way");
-    }
-    if (w->deleted_by_us && !node->deleted && !w->forbidden) {
-        broken(w, step, "our own delete is not known as such");
-    }
-    if (node->deleted && !w->deleted_by_us && !w->session_ended &&
-        !node->delete_unknown) {
-        broken(w, step, "somebody else's delete is taken for our own");
-    }
+    expect(w, step, w->forbidden || (standing(w) == NO_SLOT && w->limbo != CREATE),
+           "GONE, and a node stands or may come");
+    expect(w, step, !node->in_flight && !node->wanted && w->channel == IDLE,
+           "GONE, and something is under way");
+    expect(w, step, !w->deleted_by_us || node->deleted || w->forbidden,
+           "our own delete is not known as such");
+    expect(w, step,
+           !node->deleted || w->deleted_by_us || w->session_ended || node->delete_unknown,
+           "somebody else's delete is taken for our own");
 }
 
 static void check(const struct world *w, const char *step)
 {
     const struct uvzk__node *node = &w->node;
-    int count = w->stands[0] + w->stands[1] + w->stands[2];
+    enum slot slot = slot_of(node->place.sequence);
 
-    if (count > 1) {
-        broken(w, step, "two nodes of one machine");
-    }
-    if (node->in_flight != (w->channel != IDLE)) {
-        broken(w, step, "in_flight is not what is under way");
-    }
-    if (node->in_flight && uvzk__node_needs(node) != UVZK__NEEDS_NOTHING) {
-        broken(w, step, "something is needed while something is under way");
-    }
+    expect(w, step, w->stands[0] + w->stands[1] + w->stands[2] <= 1,
+           "two nodes of one machine");
+    expect(w, step, node->in_flight == (w->channel != IDLE),
+           "in_flight is not what is under way");
+    expect(w, step, !node->in_flight || uvzk__node_needs(node) == UVZK__NEEDS_NOTHING,
+           "something is needed while something is under way");
     if (node->state == UVZK__NODE_STANDING) {
-        enum slot slot = slot_of(node->place.sequence);
-        if (slot == NO_SLOT || slot == STRANGE || slot == WORN ||
-            node->place.czxid != czxid_of(slot)) {
-            broken(w, step, "STANDING at a wrong place");
-        }
-        if (!w->stands[slot] && !w->deleted_by_hand) {
-            broken(w, step, "STANDING, and there is no node");
-        }
+        expect(w, step,
+               slot != NO_SLOT && slot != STRANGE && slot != WORN &&
+                   node->place.czxid == czxid_of(slot),
+               "STANDING at a wrong place");
+        expect(w, step, w->stands[slot] || w->deleted_by_hand,
+               "STANDING, and there is no node");
     }
-    if (!node->wanted && !w->excused) {
-        broken(w, step, "given up for nothing");
-    }
-    if (uvzk__node_has_place(node) && slot_of(node->place.sequence) == NO_SLOT) {
-        broken(w, step, "a place that was never given");
-    }
+    expect(w, step, node->wanted || w->excused, "given up for nothing");
+    expect(w, step, !uvzk__node_has_place(node) || slot != NO_SLOT,
+           "a place that was never given");
     if (node->state == UVZK__NODE_GONE) {
         check_end(w, step);
     }
@@ -342,16 +338,14 @@ static void send_needed(const struct world *from)
                          needs != UVZK__NEEDS_DELETE)) {
         return;
     }
-    if (needs != UVZK__NEEDS_DELETE && !w.node.wanted) {
-        broken(&w, "send", "asked for something nobody wants");
-    }
+    expect(&w, "send", needs == UVZK__NEEDS_DELETE || w.node.wanted,
+           "asked for something nobody wants");
     w.kind = needs == UVZK__NEEDS_CREATE ? CREATE
              : needs == UVZK__NEEDS_STAT ? STAT
                                          : DELETE;
     w.target = (uint8_t)(w.kind == CREATE ? NO_SLOT : slot_of(w.node.place.sequence));
-    if (w.kind == DELETE && w.deleted_by_us && !w.node.delete_unknown) {
-        broken(&w, "send", "deleted twice");
-    }
+    expect(&w, "send", w.kind != DELETE || !w.deleted_by_us || w.node.delete_unknown,
+           "deleted twice");
     uvzk__node_sent(&w.node);
     w.channel = SENT;
     arrive(&w, "it sends what it needs", true);
@@ -548,9 +542,7 @@ static void session_end(const struct world *from, int status, const char *step)
         reply(&w, status);
     }
     uvzk__node_session_ended(&w.node, status);
-    if (w.node.in_flight) {
-        broken(&w, step, "in flight in a session that is gone");
-    }
+    expect(&w, step, !w.node.in_flight, "in flight in a session that is gone");
     if (w.node.state != UVZK__NODE_GONE) {
         w.session_ended = false; /* it goes on in the next one */
         w.deleted_by_us = false;

@@ -1,10 +1,6 @@
 /* Numeric addresses: what is one, what the C client is given, who we are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cmocka_test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "addresses.h"

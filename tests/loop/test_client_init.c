@@ -1,11 +1,7 @@
 /* The public client over the real port: what init refuses, and that a refusal
  * leaves nothing on the loop. No server is needed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cmocka_test.h"
 
-#include <cmocka.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
@@ -57,16 +53,59 @@ static void bad_options_are_refused(void **state)
     assert_int_equal(init_with(&options), UV_EINVAL);
 }
 
-static void init_and_close(const uvzk_client_options_t *options)
-{
+/* A client that never finds its server, in a loop of its own. */
+struct lonely {
     uv_loop_t loop;
     uvzk_client_t client;
-    memset(&client, 0, sizeof(client));
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(uvzk_client_init(&loop, &client, options), 0);
-    assert_int_equal(uvzk_client_close(&client, NULL), 0);
-    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&loop), 0);
+    int closed;
+};
+
+static void begin(struct lonely *lonely, const uvzk_client_options_t *options)
+{
+    memset(lonely, 0, sizeof(*lonely));
+    lonely->client.data = &lonely->closed;
+    assert_int_equal(uv_loop_init(&lonely->loop), 0);
+    assert_int_equal(uvzk_client_init(&lonely->loop, &lonely->client, options), 0);
+}
+
+static void begin_usual(struct lonely *lonely, bool start)
+{
+    uvzk_client_options_t options;
+    uvzk_client_options_init(&options);
+    options.hosts = "127.0.0.1:1";
+    begin(lonely, &options);
+    if (start) {
+        assert_int_equal(uvzk_client_start(&lonely->client), 0);
+        for (int i = 0; i < 2; i++) { /* the opening among them */
+            (void)uv_run(&lonely->loop, UV_RUN_ONCE);
+        }
+    }
+}
+
+static void count_close(uvzk_client_t *client)
+{
+    ++*(int *)client->data;
+}
+
+static void close_client(struct lonely *lonely)
+{
+    assert_int_equal(uvzk_client_close(&lonely->client, count_close), 0);
+}
+
+static void end(struct lonely *lonely)
+{
+    assert_int_equal(lonely->closed, 0);
+    assert_int_equal(uv_run(&lonely->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(lonely->closed, 1);
+    assert_int_equal(uv_loop_close(&lonely->loop), 0);
+}
+
+static void init_and_close(const uvzk_client_options_t *options)
+{
+    struct lonely lonely;
+    begin(&lonely, options);
+    close_client(&lonely);
+    end(&lonely);
 }
 
 /* Of 1 ms the C client would make a storm, of 1100000000 it would never connect. */
@@ -95,30 +134,14 @@ static void times_out_of_bounds_are_refused(void **state)
     init_and_close(&options);
 }
 
-static void count_close(uvzk_client_t *client)
-{
-    ++*(int *)client->data;
-}
-
 static void an_unstarted_client_closes(void **state)
 {
-    uv_loop_t loop;
-    uvzk_client_t client;
-    uvzk_client_options_t options;
-    int closed = 0;
+    struct lonely lonely;
     (void)state;
-    memset(&client, 0, sizeof(client));
-    client.data = &closed;
-    uvzk_client_options_init(&options);
-    options.hosts = "localhost:2181";
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(uvzk_client_init(&loop, &client, &options), 0);
-    assert_true(uv_loop_alive(&loop)); /* until the close that is owed */
-    assert_int_equal(uvzk_client_close(&client, count_close), 0);
-    assert_int_equal(closed, 0);
-    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(closed, 1);
-    assert_int_equal(uv_loop_close(&loop), 0);
+    begin_usual(&lonely, false);
+    assert_true(uv_loop_alive(&lonely.loop)); /* until the close that is owed */
+    close_client(&lonely);
+    end(&lonely);
 }
 
 /* ------------------------------------------- libuv's usual ending of a loop */
@@ -131,77 +154,40 @@ static void close_handle(uv_handle_t *handle, void *context)
     }
 }
 
-/* A client that never finds its server, in a loop that others close handles of. */
-struct walked {
-    uv_loop_t loop;
-    uvzk_client_t client;
-    int closed;
-};
-
-static void begin_walked(struct walked *walked, bool start)
-{
-    uvzk_client_options_t options;
-    memset(walked, 0, sizeof(*walked));
-    walked->client.data = &walked->closed;
-    uvzk_client_options_init(&options);
-    options.hosts = "127.0.0.1:1";
-    assert_int_equal(uv_loop_init(&walked->loop), 0);
-    assert_int_equal(uvzk_client_init(&walked->loop, &walked->client, &options), 0);
-    if (start) {
-        assert_int_equal(uvzk_client_start(&walked->client), 0);
-        for (int i = 0; i < 2; i++) { /* the opening among them */
-            (void)uv_run(&walked->loop, UV_RUN_ONCE);
-        }
-    }
-}
-
-static void end_walked(struct walked *walked)
-{
-    assert_int_equal(walked->closed, 0);
-    assert_int_equal(uv_run(&walked->loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(walked->closed, 1);
-    assert_int_equal(uv_loop_close(&walked->loop), 0);
-}
-
-static void close_walked(struct walked *walked)
-{
-    assert_int_equal(uvzk_client_close(&walked->client, count_close), 0);
-}
-
 static void a_walk_before_the_close_is_survived(void **state)
 {
-    struct walked walked;
+    struct lonely lonely;
     (void)state;
     for (int start = 0; start <= 1; start++) {
-        begin_walked(&walked, start != 0); /* the close at once */
-        uv_walk(&walked.loop, close_handle, NULL);
-        close_walked(&walked);
-        end_walked(&walked);
+        begin_usual(&lonely, start != 0); /* the close at once */
+        uv_walk(&lonely.loop, close_handle, NULL);
+        close_client(&lonely);
+        end(&lonely);
 
-        begin_walked(&walked, start != 0); /* when all is closed */
-        uv_walk(&walked.loop, close_handle, NULL);
-        assert_int_equal(uv_run(&walked.loop, UV_RUN_DEFAULT), 0);
-        close_walked(&walked);
-        end_walked(&walked);
+        begin_usual(&lonely, start != 0); /* when all is closed */
+        uv_walk(&lonely.loop, close_handle, NULL);
+        assert_int_equal(uv_run(&lonely.loop, UV_RUN_DEFAULT), 0);
+        close_client(&lonely);
+        end(&lonely);
     }
 }
 
 static void a_walk_after_the_close_is_survived(void **state)
 {
-    struct walked walked;
+    struct lonely lonely;
     (void)state;
     for (int start = 0; start <= 1; start++) {
         for (int turns = 0; turns < 8; turns++) {
-            begin_walked(&walked, start != 0);
-            close_walked(&walked);
-            for (int i = 0; i < turns && walked.closed == 0; i++) {
-                (void)uv_run(&walked.loop, UV_RUN_NOWAIT);
+            begin_usual(&lonely, start != 0);
+            close_client(&lonely);
+            for (int i = 0; i < turns && lonely.closed == 0; i++) {
+                (void)uv_run(&lonely.loop, UV_RUN_NOWAIT);
             }
-            uv_walk(&walked.loop, close_handle, NULL);
-            if (walked.closed == 0) {
-                end_walked(&walked);
+            uv_walk(&lonely.loop, close_handle, NULL);
+            if (lonely.closed == 0) {
+                end(&lonely);
             } else {
-                assert_int_equal(uv_loop_close(&walked.loop), 0);
+                assert_int_equal(uv_loop_close(&lonely.loop), 0);
             }
         }
     }
@@ -209,39 +195,39 @@ static void a_walk_after_the_close_is_survived(void **state)
 
 static void many_walks_are_survived(void **state)
 {
-    struct walked walked;
+    struct lonely lonely;
     (void)state;
-    begin_walked(&walked, true);
-    uv_walk(&walked.loop, close_handle, NULL);
-    close_walked(&walked);
-    for (int i = 0; i < 20 && walked.closed == 0; i++) {
-        uv_walk(&walked.loop, close_handle, NULL);
-        (void)uv_run(&walked.loop, UV_RUN_NOWAIT);
+    begin_usual(&lonely, true);
+    uv_walk(&lonely.loop, close_handle, NULL);
+    close_client(&lonely);
+    for (int i = 0; i < 20 && lonely.closed == 0; i++) {
+        uv_walk(&lonely.loop, close_handle, NULL);
+        (void)uv_run(&lonely.loop, UV_RUN_NOWAIT);
     }
-    assert_int_equal(uv_run(&walked.loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(walked.closed, 1);
-    assert_int_equal(uv_loop_close(&walked.loop), 0);
+    assert_int_equal(uv_run(&lonely.loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(lonely.closed, 1);
+    assert_int_equal(uv_loop_close(&lonely.loop), 0);
 }
 
 static void an_unreferenced_client_lets_its_loop_end(void **state)
 {
-    struct walked walked;
+    struct lonely lonely;
     (void)state;
-    begin_walked(&walked, true);
-    uvzk_client_unref(&walked.client);
-    uvzk_client_unref(&walked.client);
-    assert_int_equal(uv_run(&walked.loop, UV_RUN_DEFAULT), 0);
-    uvzk_client_ref(&walked.client);
-    uvzk_client_ref(&walked.client);
-    assert_true(uv_loop_alive(&walked.loop));
-    uvzk_client_unref(&walked.client);
-    assert_false(uv_loop_alive(&walked.loop));
-    close_walked(&walked); /* which keeps the loop alive until it is told */
-    uvzk_client_unref(&walked.client);
-    assert_true(uv_loop_alive(&walked.loop));
-    end_walked(&walked);
-    uvzk_client_ref(&walked.client);
-    uvzk_client_unref(&walked.client);
+    begin_usual(&lonely, true);
+    uvzk_client_unref(&lonely.client);
+    uvzk_client_unref(&lonely.client);
+    assert_int_equal(uv_run(&lonely.loop, UV_RUN_DEFAULT), 0);
+    uvzk_client_ref(&lonely.client);
+    uvzk_client_ref(&lonely.client);
+    assert_true(uv_loop_alive(&lonely.loop));
+    uvzk_client_unref(&lonely.client);
+    assert_false(uv_loop_alive(&lonely.loop));
+    close_client(&lonely); /* which keeps the loop alive until it is told */
+    uvzk_client_unref(&lonely.client);
+    assert_true(uv_loop_alive(&lonely.loop));
+    end(&lonely);
+    uvzk_client_ref(&lonely.client);
+    uvzk_client_unref(&lonely.client);
     uvzk_client_unref(NULL);
 }
 

@@ -1,12 +1,8 @@
 /* The error map is total, lets no raw code through, and puts every code into
  * its class. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cmocka_test.h"
 
 #include <ares.h>
-#include <cmocka.h>
 #include <string.h>
 #include <zookeeper/zookeeper.h>
 

@@ -1,10 +1,6 @@
 /* The connect string: what is accepted, and what it says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cmocka_test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,7 @@
 /* Lines of the ZooKeeper client on their way to a port's log: each takes the route that
  * its thread has entered, and so many are under way at most. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cmocka_test.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -18,6 +18,14 @@ static struct uvzk__proof proof_of(uint32_t mode, uint64_t opened_ms)
     return proof;
 }
 
+/* And then it is valid until that. */
+static void answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t answered_ms,
+                     bool proves, uint64_t valid_until)
+{
+    uvzk__proof_answered(proof, sent_ms, answered_ms, proves);
+    assert_int_equal(proof->valid_until, valid_until);
+}
+
 /* ------------------------------------------------------------------ the rule */
 
 static void nothing_is_valid_before_something_was_proved(void **state)
@@ -27,11 +35,9 @@ static void nothing_is_valid_before_something_was_proved(void **state)
     (void)state;
     uvzk__proof_init(&proof, UVZK_PROOF_QUORUM, K);
     assert_int_equal(proof.valid_until, 0);
-    uvzk__proof_answered(&proof, 100, 110, true); /* of a session we do not know */
-    assert_int_equal(proof.valid_until, 0);
+    answered(&proof, 100, 110, true, 0); /* of a session we do not know */
     uvzk__proof_connected(&proof, T, true, 50000);
-    uvzk__proof_answered(&proof, 50100, 50110, false);
-    assert_int_equal(proof.valid_until, 0);
+    answered(&proof, 50100, 50110, false, 0);
     assert_false(uvzk__proof_grants(&proof, 50110));
 }
 
@@ -40,10 +46,8 @@ static void the_moment_of_open_stands_in_for_what_was_heard(void **state)
     struct uvzk__proof proof = proof_of(UVZK_PROOF_QUORUM, 50000);
 
     (void)state;
-    uvzk__proof_answered(&proof, 50300, 50310, true);
-    assert_int_equal(proof.valid_until, 50000 + 9900);
-    uvzk__proof_answered(&proof, 52000, 52010, true); /* 50310 + 1000 <= 52000 */
-    assert_int_equal(proof.valid_until, 50300 + 9900);
+    answered(&proof, 50300, 50310, true, 50000 + 9900);
+    answered(&proof, 52000, 52010, true, 50300 + 9900); /* 50310 + 1000 <= 52000 */
 }
 
 /* A = what was answered half a tick before S, and not a ms later. */
@@ -53,11 +57,9 @@ static void a_request_counts_half_a_tick_after_its_answer(void **state)
 
     (void)state;
     uvzk__proof_answered(&early, 60000, 60030, false);
-    uvzk__proof_answered(&early, 60000 + 30 + 999, 61100, true);
-    assert_int_equal(early.valid_until, 50000 + 9900);
+    answered(&early, 60000 + 30 + 999, 61100, true, 50000 + 9900);
     uvzk__proof_answered(&exact, 60000, 60030, false);
-    uvzk__proof_answered(&exact, 60000 + 30 + 1000, 61100, true);
-    assert_int_equal(exact.valid_until, 60000 + 9900);
+    answered(&exact, 60000 + 30 + 1000, 61100, true, 60000 + 9900);
 }
 
 static void validity_never_goes_back(void **state)
@@ -66,10 +68,8 @@ static void validity_never_goes_back(void **state)
 
     (void)state;
     uvzk__proof_answered(&proof, 60000, 60010, false);
-    uvzk__proof_answered(&proof, 62000, 62010, true);
-    assert_int_equal(proof.valid_until, 69900);
-    uvzk__proof_answered(&proof, 59000, 62020, true); /* sent before, answered after */
-    assert_int_equal(proof.valid_until, 69900);
+    answered(&proof, 62000, 62010, true, 69900);
+    answered(&proof, 59000, 62020, true, 69900); /* sent before, answered after */
     assert_int_equal(proof.proved_ms, 62000);
     uvzk__proof_connected(&proof, T, false, 62030); /* in reach again: the same session */
     assert_int_equal(proof.valid_until, 69900);
@@ -78,8 +78,7 @@ static void validity_never_goes_back(void **state)
     for (uint64_t sent = 62100; sent < 69000; sent += K / 16) {
         uvzk__proof_answered(&proof, sent, sent + 10, false); /* these push 60000 out */
     }
-    uvzk__proof_answered(&proof, 62050, 69000, true);
-    assert_int_equal(proof.valid_until, 69900);
+    answered(&proof, 62050, 69000, true, 69900);
 }
 
 static void a_fresh_session_has_proved_nothing(void **state)
@@ -92,21 +91,17 @@ static void a_fresh_session_has_proved_nothing(void **state)
     uvzk__proof_ended(&proof);
     assert_int_equal(proof.valid_until, 0);
     assert_false(uvzk__proof_grants(&proof, 62010));
-    uvzk__proof_answered(&proof, 64000, 64010,
-                         true); /* a late one, of the session gone */
-    assert_int_equal(proof.valid_until, 0);
+    answered(&proof, 64000, 64010, true, 0); /* a late one, of the session gone */
     uvzk__proof_connected(&proof, T, true, 65000);
     assert_int_equal(proof.valid_until, 0);
-    uvzk__proof_answered(&proof, 65100, 65110, true);
-    assert_int_equal(proof.valid_until, 65000 + 9900); /* 62000 is the other session's */
+    answered(&proof, 65100, 65110, true, 65000 + 9900); /* 62000 is the other session's */
 
     /* Another session without a word of the former one's end. */
     uvzk__proof_answered(&proof, 70000, 70010, true);
     uvzk__proof_connected(&proof, T, true, 65000);
     assert_int_equal(proof.valid_until, 0);
     assert_int_equal(proof.proved_ms, 0);
-    uvzk__proof_answered(&proof, 72100, 72110, true);
-    assert_int_equal(proof.valid_until, 65000 + 9900);
+    answered(&proof, 72100, 72110, true, 65000 + 9900);
 }
 
 static void a_sync_counts_like_a_proof_where_the_mode_says_so(void **state)
@@ -114,10 +109,8 @@ static void a_sync_counts_like_a_proof_where_the_mode_says_so(void **state)
     struct uvzk__proof proof = proof_of(UVZK_PROOF_SYNC, 50000);
 
     (void)state;
-    uvzk__proof_answered(&proof, 50100, 50110, false);
-    assert_int_equal(proof.valid_until, 0);
-    uvzk__proof_answered(&proof, 51110, 51120, true);
-    assert_int_equal(proof.valid_until, 50100 + 9900);
+    answered(&proof, 50100, 50110, false, 0);
+    answered(&proof, 51110, 51120, true, 50100 + 9900);
 }
 
 static void without_proofs_connected_means_owned(void **state)
@@ -133,8 +126,7 @@ static void without_proofs_connected_means_owned(void **state)
     assert_int_equal(proof.valid_until, 60000 + T); /* Curator's rule */
     uvzk__proof_suspended(&proof, 63000);
     assert_int_equal(proof.valid_until, 60000 + T);
-    uvzk__proof_answered(&proof, 59000, 63001, true);
-    assert_int_equal(proof.valid_until, 60000 + T);
+    answered(&proof, 59000, 63001, true, 60000 + T);
     uvzk__proof_connected(&proof, T, false, 50000);
     assert_true(proof.valid_until == UINT64_MAX);
     uvzk__proof_ended(&proof);
@@ -151,8 +143,7 @@ static void a_grant_needs_time_for_the_next_proof(void **state)
     struct uvzk__proof proof = proof_of(UVZK_PROOF_QUORUM, 50000);
 
     (void)state;
-    uvzk__proof_answered(&proof, 50100, 50110, true);
-    assert_int_equal(proof.valid_until, 59900);
+    answered(&proof, 50100, 50110, true, 59900);
     assert_true(uvzk__proof_grants(&proof, 59900 - T / 8));
     assert_false(uvzk__proof_grants(&proof, 59900 - T / 8 + 1));
     assert_false(uvzk__proof_grants(&proof, 59900));
@@ -160,12 +151,10 @@ static void a_grant_needs_time_for_the_next_proof(void **state)
 
     /* Less than two ticks: the margin would eat it all up. */
     uvzk__proof_connected(&proof, 2 * K, true, 80000);
-    uvzk__proof_answered(&proof, 80100, 80110, true);
-    assert_int_equal(proof.valid_until, 80000 + 3960);
+    answered(&proof, 80100, 80110, true, 80000 + 3960);
     assert_false(uvzk__proof_grants(&proof, 83960 - 499));
     uvzk__proof_connected(&proof, 2 * K - 1, true, 80000);
-    uvzk__proof_answered(&proof, 80100, 80110, true);
-    assert_int_equal(proof.valid_until, 80000 + 3999 - 40);
+    answered(&proof, 80100, 80110, true, 80000 + 3999 - 40);
     assert_true(uvzk__proof_grants(&proof, 83959 - 1));
     assert_false(uvzk__proof_grants(&proof, 83959));
 }
