@@ -34,15 +34,12 @@ static void expect(const struct hold *hold, bool is_so, const char *what)
 /* The last callback: from now on the memory is the test's again. */
 static void end(struct hold *hold)
 {
-    struct world *world = hold->process->world;
-    struct hold **at = &world->holds;
-
     expect(hold, hold->request.impl == NULL, "the last callback is not final");
-    while (*at != hold) {
-        at = &(*at)->next;
+    *hold->at = hold->next;
+    if (hold->next != NULL) {
+        hold->next->at = hold->at;
     }
-    *at = hold->next;
-    hold->ended_turn = ++world->ends;
+    hold->ended_turn = ++hold->process->world->ends;
 }
 
 static void call_hook(struct hold *hold)
@@ -128,6 +125,16 @@ static void on_queued(uvzk_hold_t *request, uint64_t ahead)
 
 /* --------------------------------------------------------------------- the calls */
 
+static void enlist(struct hold *hold, struct world *world)
+{
+    hold->next = world->holds;
+    hold->at = &world->holds;
+    if (hold->next != NULL) {
+        hold->next->at = &hold->next;
+    }
+    world->holds = hold;
+}
+
 static void prepare(struct hold *hold, struct process *process, uvzk_lock_t *lock,
                     const uvzk_acquire_options_t *options)
 {
@@ -156,8 +163,7 @@ int hold_ask(struct hold *hold, struct process *process, uvzk_lock_t *lock,
         uvzk_lock_acquire(hold->lock, &hold->request, &settings, on_acquired, on_lost);
     hold->accepted = status == 0;
     if (status == 0) {
-        hold->next = world->holds;
-        world->holds = hold;
+        enlist(hold, world);
     } else {
         expect(hold, hold->request.impl == NULL, "refused, and something was done");
     }
@@ -214,6 +220,26 @@ void hold_take_on(struct hold *hold, struct process *process, uvzk_lock_t *lock,
     hold_await(hold, WORLD_TIMEOUT_MS);
 }
 
+void hold_take_for(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                   void *owner)
+{
+    hold_begin_on_for(hold, process, lock, owner);
+    hold_await(hold, WORLD_TIMEOUT_MS);
+}
+
+void hold_queue(struct hold *hold, struct process *process, uvzk_lock_t *lock)
+{
+    hold_begin_on_for(hold, process, lock, NULL);
+    hold_await_queued(hold);
+}
+
+void hold_try(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+              int64_t timeout_ms, int status)
+{
+    hold_begin_on(hold, process, lock, 1, timeout_ms);
+    hold_await_status(hold, WORLD_TIMEOUT_MS, status);
+}
+
 void hold_await_status(struct hold *hold, uint64_t ms, int status)
 {
     if (!world_await(hold->process->world, &hold->answered, ms)) {
@@ -260,10 +286,23 @@ struct hold *hold_await_first(struct hold *one, struct hold *other, uint64_t ms)
     return first;
 }
 
+void hold_await_queued(struct hold *hold)
+{
+    expect(hold, world_await(hold->process->world, &hold->queued, WORLD_TIMEOUT_MS),
+           "it is not told of a queue");
+}
+
+int hold_ask_release(struct hold *hold)
+{
+    int status = uvzk_hold_release(&hold->request, on_released);
+
+    hold->releasing = hold->releasing || status == 0;
+    return status;
+}
+
 void hold_release(struct hold *hold)
 {
-    hold->releasing = true;
-    assert_int_equal(uvzk_hold_release(&hold->request, on_released), 0);
+    assert_int_equal(hold_ask_release(hold), 0);
 }
 
 void hold_cancel(struct hold *hold)

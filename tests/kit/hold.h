@@ -28,6 +28,7 @@ struct hold {
     void *owner;
     uint32_t leases;   /* at least 1 */
     struct hold *next; /* of those of the world that are not over */
+    struct hold **at;  /* what points to it there */
     bool accepted, releasing;
     int answered, queued, lost, released; /* callbacks */
     int revoked;                          /* counted by the test's own callback */
@@ -64,10 +65,18 @@ void hold_begin_on_for(struct hold *hold, struct process *process, uvzk_lock_t *
 void hold_take(struct hold *hold, struct process *process);
 void hold_take_on(struct hold *hold, struct process *process, uvzk_lock_t *lock,
                   uint32_t leases);
+/* The same with a lock, NULL being the mutex: of this owner; until it is told its place
+ * behind others, where the world tells of queues; until it is answered with this status. */
+void hold_take_for(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                   void *owner);
+void hold_queue(struct hold *hold, struct process *process, uvzk_lock_t *lock);
+void hold_try(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+              int64_t timeout_ms, int status);
 
 /* Waits for the answer; asserts that it comes within so many ms and is this one; 0. */
 void hold_await_status(struct hold *hold, uint64_t ms, int status);
 void hold_await(struct hold *hold, uint64_t ms);
+void hold_await_queued(struct hold *hold);
 /* For the answer, whatever it is. Nothing is waited for if the call was refused. */
 void hold_await_answer(struct hold *hold, uint64_t ms);
 /* For the loss, of this reason; for the outcome of the release, this one. */
@@ -76,6 +85,8 @@ void hold_await_released(struct hold *hold, uint64_t ms, int status);
 /* Until one of the two is answered, which it returns: granted. */
 struct hold *hold_await_first(struct hold *one, struct hold *other, uint64_t ms);
 
+/* What uvzk_hold_release says; and the same where it must be accepted. */
+int hold_ask_release(struct hold *hold);
 void hold_release(struct hold *hold);
 void hold_cancel(struct hold *hold);
 /* Releases what is held, unless it is being released; cancels what is pending. */
