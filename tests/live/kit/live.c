@@ -7,7 +7,7 @@
 
 #define SESSION_MS 10000
 
-struct server *live_server;
+#include "servers.h"
 
 /* Whether the server is as the last test should have left it. */
 static bool server_is_clean = true;

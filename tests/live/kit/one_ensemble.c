@@ -4,7 +4,7 @@
 
 #include "run_loop.h"
 
-struct ensemble *ensemble;
+#include "servers.h"
 bool ensemble_is_clean = true;
 
 int one_ensemble_start_with(const struct ensemble_options *options)

@@ -106,30 +106,30 @@ int raw_forbid_creates(zhandle_t *zh, const char *path)
     return zoo_set_acl(zh, path, -1, &acl);
 }
 
-static int make_protected(zhandle_t *zh, const char *directory, const char *name,
-                          char *made, size_t size)
+int raw_contend_as(zhandle_t *zh, const char *directory, const char *end, char *made,
+                   size_t size)
 {
     static atomic_uint count;
     char path[1200];
     snprintf(path, sizeof(path), "%s/_c_%08x-1111-4111-8111-111111111111-%s", directory,
-             atomic_fetch_add(&count, 1), name);
+             atomic_fetch_add(&count, 1), end);
     return zoo_create(zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL,
                       made, (int)size);
 }
 
 int raw_contend(zhandle_t *zh, const char *directory, char *made, size_t size)
 {
-    return make_protected(zh, directory, "lock-", made, size);
+    return raw_contend_as(zh, directory, "lock-", made, size);
 }
 
 int raw_contend_to_write(zhandle_t *zh, const char *directory, char *made, size_t size)
 {
-    return make_protected(zh, directory, "__WRIT__", made, size);
+    return raw_contend_as(zh, directory, "__WRIT__", made, size);
 }
 
 int raw_take_lease(zhandle_t *zh, const char *directory, char *made, size_t size)
 {
-    return make_protected(zh, directory, "lease-", made, size);
+    return raw_contend_as(zh, directory, "lease-", made, size);
 }
 
 long raw_children_count(zhandle_t *zh, const char *path)

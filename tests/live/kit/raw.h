@@ -24,7 +24,10 @@ int raw_forbid_creates(zhandle_t *zh, const char *path); /* by its ACL */
 /* A contender's znode in the given lock directory, which must exist; its full
  * path goes to `made`. It lives until raw_close. */
 int raw_contend(zhandle_t *zh, const char *directory, char *made, size_t size);
-
+/* Likewise, by the end of its name: "__WRIT__" in a read-write lock's directory, "lease-"
+ * in that of a semaphore's leases. */
+int raw_contend_as(zhandle_t *zh, const char *directory, const char *end, char *made,
+                   size_t size);
 /* Likewise one who wants to write, in a read-write lock's. */
 int raw_contend_to_write(zhandle_t *zh, const char *directory, char *made, size_t size);
 /* Likewise a semaphore's lease, in its directory of leases. */

@@ -81,10 +81,23 @@ static bool has_count(void *context)
     return *count->value >= count->wanted;
 }
 
-bool run_until_count(uv_loop_t *loop, const int *count, int wanted)
+bool run_until_reached(uv_loop_t *loop, const int *count, int wanted, uint64_t ms)
 {
     struct count subject = {count, wanted};
-    return run_until(loop, has_count, &subject, PATIENCE_MS);
+    return run_until(loop, has_count, &subject, ms);
+}
+
+bool run_until_count(uv_loop_t *loop, const int *count, int wanted)
+{
+    return run_until_reached(loop, count, wanted, PATIENCE_MS);
+}
+
+void run_once(uv_loop_t *loop)
+{
+    struct poll poll;
+    start_poll(loop, &poll);
+    uv_run(loop, UV_RUN_ONCE);
+    stop_poll(loop, &poll);
 }
 
 static bool never(void *context)

@@ -16,9 +16,13 @@ typedef bool (*condition_fn)(void *context);
  * at least every 10 ms, or until ms have passed. Whether it holds. */
 bool run_until(uv_loop_t *loop, condition_fn condition, void *context, uint64_t ms);
 
-/* run_until with PATIENCE_MS, for the commonest conditions. */
+/* The same for the commonest conditions, the first one with PATIENCE_MS. */
 bool run_until_set(uv_loop_t *loop, const bool *flag);
-bool run_until_count(uv_loop_t *loop, const int *count, int wanted);
+bool run_until_reached(uv_loop_t *loop, const int *count, int wanted, uint64_t ms);
+bool run_until_count(uv_loop_t *loop, const int *count, int wanted); /* PATIENCE_MS */
+
+/* One turn, after 10 ms if nothing happens. */
+void run_once(uv_loop_t *loop);
 
 /* Runs the loop for a while, whatever happens: for what must not happen. */
 void run_for(uv_loop_t *loop, uint64_t ms);
