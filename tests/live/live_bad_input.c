@@ -1,12 +1,11 @@
 /* Bad input and odd places on a real server: each has a clear error or the right
  * service, and nothing is left behind. */
 #define THREADED /* the C client's blocking calls */
-#include "live.h"
+#include "listing.h"
 
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LOCK "/bad/lock"
@@ -18,9 +17,9 @@
 #define LAST_SUFFIX 2146435071
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-static struct live live;
-static uvzk_mutex_t mutex;
-static struct attempt first, second, third;
+static struct world world;
+static struct process a;
+static struct hold first, second, third;
 static int warnings;
 static char warning[1024];
 
@@ -33,45 +32,34 @@ static void note_warning(uvzk_client_t *client, int level, const char *line)
     }
 }
 
-static void begin(void)
+static void begin(const char *path)
 {
-    live_begin(&live);
-    live.options.log_cb = note_warning;
+    world_begin(&world, path);
+    world.options.log_cb = note_warning;
     warnings = 0;
-}
-
-static void start_on(const char *path)
-{
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, path), 0);
 }
 
 static void begin_on(const char *path)
 {
-    begin();
-    start_on(path);
+    begin(path);
+    process_begin(&a, &world, "a", NULL);
 }
 
 static void refuse_with(int status)
 {
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_told(live.loop, &first));
-    assert_int_equal(first.status, status);
+    hold_try(&first, &a, NULL, UVZK_WAIT_FOREVER, status);
     assert_null(first.request.impl);
 }
 
 static void serve(void)
 {
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_true(uvzk_hold_is_valid(&first.request));
-    assert_true(attempt_release_and_wait(live.loop, &first));
+    hold_take(&first, &a);
+    hold_give_back(&first);
 }
 
 static int put(const char *path, int mode)
 {
-    return zoo_create(live.raw, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, NULL, 0);
+    return zoo_create(world.raw, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, NULL, 0);
 }
 
 /* -------------------------------------------------------------- client init */
@@ -213,15 +201,15 @@ static void test_a_client_in_use_is_not_made_anew(void **state)
 {
     (void)state;
     begin_on(LOCK);
-    void *impl = live.client.impl;
-    int status = uvzk_client_init(live.loop, &live.client, &live.options);
+    void *impl = a.client.impl;
+    int status = uvzk_client_init(world.loop, &a.client, &world.options);
     if (status == 0) { /* let both go all the same */
-        assert_int_equal(uvzk_client_close(&live.client, NULL), 0);
-        run_for(live.loop, 200);
-        live.client.impl = impl;
+        assert_int_equal(uvzk_client_close(&a.client, NULL), 0);
+        world_run_for(&world, 200);
+        a.client.impl = impl;
     }
     serve();
-    live_end(&live);
+    world_end(&world);
     assert_int_equal(status, UV_EBUSY);
 }
 
@@ -237,58 +225,31 @@ static const char *const foreign_names[] = {
     "_c_" UUID "-lock--000000001", "_c_" UUID "-lock--2147483648",
     "_c_" UUID "-lock-2147483647", "_c_" UUID "-lock-2146435072"};
 
-static int participants;
-
-static void on_participants(uvzk_participants_t *request, int status,
-                            const char *const *paths, size_t count)
+static size_t count_participants(void)
 {
-    (void)request;
-    (void)paths;
-    participants = status < 0 ? status : (int)count;
-}
-
-static int count_participants(void)
-{
-    uvzk_participants_t listing = {.data = NULL};
-    participants = -1;
-    assert_int_equal(uvzk_lock_participants(&mutex, &listing, on_participants), 0);
-    uint64_t deadline = uvzk_now() + PATIENCE_MS;
-    while (participants == -1 && uvzk_now() < deadline) {
-        uv_run(live.loop, UV_RUN_ONCE);
-    }
-    return participants;
+    static struct listing listing;
+    listing_take(&listing, &world, &a.mutex);
+    return listing.count;
 }
 
 /* Ours, a stranger's, ours: served in this order beside the foreign children. */
 static void serve_three(uint64_t foreign)
 {
-    char stranger[256];
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_int_equal(live_stats(&live).foreign, foreign);
-    assert_int_equal(raw_contend(live.raw, LOCK, stranger, sizeof(stranger)), ZOK);
-    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
-    assert_true(attempt_wait_queued(live.loop, &second));
+    hold_take(&first, &a);
+    assert_int_equal(process_stats(&a).foreign, foreign);
+    struct world_path stranger = world_foreigner(&world, LOCK, "lock-");
+    hold_queue(&second, &a, NULL);
     assert_int_equal(second.ahead, 2);
-    assert_int_equal(live_stats(&live).foreign, foreign);
+    assert_int_equal(process_stats(&a).foreign, foreign);
     assert_int_equal(warnings, 1);
     assert_non_null(strstr(warning, LOCK));
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    run_for(live.loop, 300);
-    assert_int_equal(second.acquired, 0); /* the stranger's turn */
-    assert_int_equal(raw_delete(live.raw, stranger), ZOK);
-    assert_true(attempt_wait_granted(live.loop, &second));
+    hold_give_back(&first);
+    world_run_for(&world, 300);
+    assert_int_equal(second.answered, 0); /* the stranger's turn */
+    world_delete(&world, &stranger);
+    hold_await(&second, PATIENCE_MS);
     assert_true(second.token > first.token);
-    assert_true(attempt_release_and_wait(live.loop, &second));
-}
-
-/* Not a container: it would go away under the test. */
-static void make_directory(void)
-{
-    int status = put("/bad", ZOO_PERSISTENT);
-    assert_true(status == ZOK || status == ZNODEEXISTS);
-    status = put(LOCK, ZOO_PERSISTENT);
-    assert_true(status == ZOK || status == ZNODEEXISTS);
+    hold_give_back(&second);
 }
 
 static void test_serves_among_foreign_children(void **state)
@@ -296,22 +257,21 @@ static void test_serves_among_foreign_children(void **state)
     char path[256];
     (void)state;
     begin_on(LOCK);
-    make_directory();
+    world_make_path(&world, LOCK); /* a container would go away under the test */
     for (size_t i = 0; i < LENGTH(foreign_names); i++) {
         snprintf(path, sizeof(path), LOCK "/%s", foreign_names[i]);
         assert_int_equal(put(path, i % 2 ? ZOO_EPHEMERAL : ZOO_PERSISTENT), ZOK);
     }
     serve_three(LENGTH(foreign_names));
-    assert_int_equal(raw_children_count(live.raw, LOCK), LENGTH(foreign_names));
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    int count = count_participants();
-    assert_true(attempt_release_and_wait(live.loop, &first));
+    assert_int_equal(world_children(&world, LOCK), LENGTH(foreign_names));
+    hold_take(&first, &a);
+    size_t count = count_participants();
+    hold_give_back(&first);
     for (size_t i = 0; i < LENGTH(foreign_names); i++) {
         snprintf(path, sizeof(path), LOCK "/%s", foreign_names[i]);
-        assert_int_equal(raw_delete(live.raw, path), ZOK);
+        assert_int_equal(raw_delete(world.raw, path), ZOK);
     }
-    live_end(&live);
+    world_end(&world);
     assert_int_equal(count, 1);
 }
 
@@ -333,24 +293,24 @@ static void crowd_batch(int from, bool make)
             zoo_delete_op_init(&ops[i], paths[i], -1);
         }
     }
-    assert_int_equal(zoo_multi(live.raw, CROWD_BATCH, ops, results), ZOK);
+    assert_int_equal(zoo_multi(world.raw, CROWD_BATCH, ops, results), ZOK);
 }
 
 static void test_serves_among_ten_thousand_foreign_children(void **state)
 {
     (void)state;
     begin_on(LOCK);
-    make_directory();
+    world_make_path(&world, LOCK); /* a container would go away under the test */
     for (int from = 0; from < CROWD; from += CROWD_BATCH) {
         crowd_batch(from, true);
     }
     serve_three(CROWD);
     assert_int_equal(count_participants(), 0);
-    assert_int_equal(raw_children_count(live.raw, LOCK), CROWD);
+    assert_int_equal(world_children(&world, LOCK), CROWD);
     for (int from = 0; from < CROWD; from += CROWD_BATCH) {
         crowd_batch(from, false);
     }
-    live_end(&live);
+    world_end(&world);
 }
 
 /* ------------------------------------------------------------------ odd places */
@@ -359,21 +319,19 @@ static void test_a_missing_chroot(void **state)
 {
     char hosts[64];
     (void)state;
-    begin();
+    begin(LOCK);
     snprintf(hosts, sizeof(hosts), "%s/missing/root", server_hosts(live_server));
-    live.options.hosts = hosts;
-    start_on(LOCK);
+    world.options.hosts = hosts;
+    process_begin(&a, &world, "a", NULL);
     refuse_with(UVZK_ENONODE);
-    assert_int_equal(attempt_start_within(&second, &mutex, UVZK_TRY_ONCE), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UVZK_ENONODE);
+    hold_try(&second, &a, NULL, UVZK_TRY_ONCE, UVZK_ENONODE);
     assert_int_equal(count_participants(), 0);
-    assert_int_equal(raw_exists(live.raw, "/missing", NULL), ZNONODE);
+    assert_int_equal(raw_exists(world.raw, "/missing", NULL), ZNONODE);
     assert_int_equal(put("/missing", ZOO_PERSISTENT), ZOK);
     refuse_with(UVZK_ENONODE);
     assert_int_equal(put("/missing/root", ZOO_PERSISTENT), ZOK);
     serve(); /* without a new client */
-    live_end(&live);
+    world_end(&world);
 }
 
 static void test_below_an_ephemeral_znode(void **state)
@@ -383,20 +341,18 @@ static void test_below_an_ephemeral_znode(void **state)
     begin_on("/mortal/lock");
     memset(&deep, 0, sizeof(deep));
     memset(&itself, 0, sizeof(itself));
-    assert_int_equal(uvzk_mutex_init(&live.client, &deep, "/mortal/a/b/lock"), 0);
-    assert_int_equal(uvzk_mutex_init(&live.client, &itself, "/mortal"), 0);
+    assert_int_equal(uvzk_mutex_init(&a.client, &deep, "/mortal/a/b/lock"), 0);
+    assert_int_equal(uvzk_mutex_init(&a.client, &itself, "/mortal"), 0);
     assert_int_equal(put("/mortal", ZOO_EPHEMERAL), ZOK);
     refuse_with(UVZK_ENOCHILDREN);
-    assert_int_equal(attempt_start(&second, &deep, NULL), 0);
-    assert_int_equal(attempt_start(&third, &itself, NULL), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_true(attempt_wait_told(live.loop, &third));
-    assert_int_equal(second.status, UVZK_ENOCHILDREN);
-    assert_int_equal(third.status, UVZK_ENOCHILDREN);
-    assert_int_equal(raw_children_count(live.raw, "/mortal"), 0);
-    assert_int_equal(raw_delete(live.raw, "/mortal"), ZOK);
+    hold_begin_on(&second, &a, &deep, 1, UVZK_WAIT_FOREVER);
+    hold_begin_on(&third, &a, &itself, 1, UVZK_WAIT_FOREVER);
+    hold_await_status(&second, PATIENCE_MS, UVZK_ENOCHILDREN);
+    hold_await_status(&third, PATIENCE_MS, UVZK_ENOCHILDREN);
+    assert_int_equal(world_children(&world, "/mortal"), 0);
+    assert_int_equal(raw_delete(world.raw, "/mortal"), ZOK);
     serve();
-    live_end(&live);
+    world_end(&world);
 }
 
 static void test_in_the_servers_own_directory(void **state)
@@ -407,20 +363,16 @@ static void test_in_the_servers_own_directory(void **state)
     memset(&itself, 0, sizeof(itself));
     memset(&config, 0, sizeof(config));
     memset(&quota, 0, sizeof(quota));
-    assert_int_equal(uvzk_mutex_init(&live.client, &itself, "/zookeeper"), 0);
-    assert_int_equal(uvzk_mutex_init(&live.client, &config, "/zookeeper/config"), 0);
-    assert_int_equal(uvzk_mutex_init(&live.client, &quota, "/zookeeper/quota/a/lock"), 0);
+    assert_int_equal(uvzk_mutex_init(&a.client, &itself, "/zookeeper"), 0);
+    assert_int_equal(uvzk_mutex_init(&a.client, &config, "/zookeeper/config"), 0);
+    assert_int_equal(uvzk_mutex_init(&a.client, &quota, "/zookeeper/quota/a/lock"), 0);
     serve();
-    assert_int_equal(attempt_start(&first, &itself, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_int_equal(attempt_start(&second, &config, NULL), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UVZK_ENOAUTH);
-    assert_int_equal(attempt_start(&third, &quota, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &third));
-    assert_true(attempt_release_and_wait(live.loop, &third));
-    live_end(&live);
+    hold_take_on(&first, &a, &itself, 1);
+    hold_give_back(&first);
+    hold_try(&second, &a, &config, UVZK_WAIT_FOREVER, UVZK_ENOAUTH);
+    hold_take_on(&third, &a, &quota, 1);
+    hold_give_back(&third);
+    world_end(&world);
 }
 
 /* The longest path with the longest data; the deepest path; odd characters. */
@@ -439,18 +391,18 @@ static void test_the_longest_path_and_data(void **state)
     options.node_data = bytes;
     options.node_data_length = sizeof(bytes);
     options.timeout_ms = INT64_MAX;
-    assert_int_equal(attempt_start(&first, &mutex, &options), 0);
-    assert_int_equal(attempt_start(&second, &mutex, &options), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_true(attempt_wait_queued(live.loop, &second));
-    assert_int_equal(raw_exists(live.raw, uvzk_hold_path(&first.request), &stat), ZOK);
+    assert_int_equal(hold_ask(&first, &a, NULL, &options), 0);
+    assert_int_equal(hold_ask(&second, &a, NULL, &options), 0);
+    hold_await(&first, PATIENCE_MS);
+    hold_await_queued(&second);
+    assert_int_equal(raw_exists(world.raw, uvzk_hold_path(&first.request), &stat), ZOK);
     assert_int_equal(stat.dataLength, sizeof(bytes));
-    run_for(live.loop, 300);
-    assert_int_equal(second.acquired, 0); /* INT64_MAX is no time in the past */
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(attempt_wait_granted(live.loop, &second));
-    assert_true(attempt_release_and_wait(live.loop, &second));
-    live_end(&live);
+    world_run_for(&world, 300);
+    assert_int_equal(second.answered, 0); /* INT64_MAX is no time in the past */
+    hold_give_back(&first);
+    hold_await(&second, PATIENCE_MS);
+    hold_give_back(&second);
+    world_end(&world);
 }
 
 /* Beside the lock path's own limit there is the longer path of its znode. */
@@ -464,14 +416,14 @@ static void test_long_paths(void **state)
         path[0] = '/';
         path[lengths[i]] = '\0';
         begin_on(path);
-        assert_int_equal(attempt_start_within(&first, &mutex, 5000), 0);
-        assert_true(attempt_wait_told(live.loop, &first));
+        hold_begin(&first, &a, 5000);
+        assert_true(world_await(&world, &first.answered, PATIENCE_MS));
         if (first.status != 0) {
             fail_msg("%zu bytes: %s", lengths[i], uvzk_err_name(first.status));
         }
-        assert_true(attempt_release_and_wait(live.loop, &first));
-        assert_int_equal(raw_children_count(live.raw, path), 0);
-        live_end(&live);
+        hold_give_back(&first);
+        assert_int_equal(world_children(&world, path), 0);
+        world_end(&world);
     }
 }
 
@@ -485,7 +437,7 @@ static void test_the_deepest_path(void **state)
     path[1024] = '\0';
     begin_on(path);
     serve();
-    live_end(&live);
+    world_end(&world);
 }
 
 static void test_odd_characters(void **state)
@@ -502,26 +454,24 @@ static void test_odd_characters(void **state)
                                         "/_c_" UUID "-lock-"};
     static uvzk_mutex_t mutexes[LENGTH(paths)];
     (void)state;
-    begin();
-    live_start(&live);
+    begin_on(LOCK);
     memset(mutexes, 0, sizeof(mutexes));
     for (size_t i = 0; i < LENGTH(paths); i++) {
-        assert_int_equal(uvzk_mutex_init(&live.client, &mutexes[i], paths[i]), 0);
-        assert_int_equal(attempt_start(&first, &mutexes[i], NULL), 0);
-        assert_true(attempt_wait_granted(live.loop, &first));
-        assert_true(attempt_release_and_wait(live.loop, &first));
+        assert_int_equal(uvzk_mutex_init(&a.client, &mutexes[i], paths[i]), 0);
+        hold_take_on(&first, &a, &mutexes[i], 1);
+        hold_give_back(&first);
     }
-    live_end(&live);
+    world_end(&world);
 }
 
 /* -------------------------------------------------------------------- rights */
 
 static void start_with_acls(const uvzk_acl_t *acl, size_t count, const char *path)
 {
-    begin();
-    live.options.acl = acl;
-    live.options.acl_count = count;
-    start_on(path);
+    begin(path);
+    world.options.acl = acl;
+    world.options.acl_count = count;
+    process_begin(&a, &world, "a", NULL);
 }
 
 static void start_with_acl(const uvzk_acl_t *acl, const char *path)
@@ -540,8 +490,8 @@ static void test_reports_a_refused_acl(void **state)
     for (size_t i = 0; i < LENGTH(refused); i++) {
         start_with_acl(&refused[i], "/refused/lock");
         refuse_with(UVZK_EINVALIDACL);
-        assert_int_equal(raw_exists(live.raw, "/refused", NULL), ZNONODE);
-        live_end(&live);
+        assert_int_equal(raw_exists(world.raw, "/refused", NULL), ZNONODE);
+        world_end(&world);
     }
 }
 
@@ -554,18 +504,15 @@ static void test_reports_an_acl_without_read(void **state)
         {UVZK_PERM_READ, "digest", "raw:d6EnEzqYquczJZvSt1l9D5Iogac="}};
     (void)state;
     start_with_acls(blind, LENGTH(blind), "/blind");
-    assert_int_equal(zoo_add_auth(live.raw, "digest", "raw:raw", 7, NULL, NULL), ZOK);
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UVZK_ENOAUTH);
-    assert_true(live_wait_children(&live, "/blind", 1));
-    assert_true(attempt_holds(&first));
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(live_wait_children(&live, "/blind", 0));
+    assert_int_equal(zoo_add_auth(world.raw, "digest", "raw:raw", 7, NULL, NULL), ZOK);
+    hold_take(&first, &a);
+    hold_try(&second, &a, NULL, UVZK_WAIT_FOREVER, UVZK_ENOAUTH);
+    assert_true(world_await_children(&world, "/blind", 1));
+    assert_true(hold_holds(&first));
+    hold_give_back(&first);
+    assert_true(world_await_children(&world, "/blind", 0));
     refuse_with(UVZK_ENOAUTH);
-    live_end(&live);
+    world_end(&world);
 }
 
 /* A znode that we may not delete goes with the session, and that is told. */
@@ -574,15 +521,13 @@ static void test_reports_an_acl_without_delete(void **state)
     const uvzk_acl_t keep = {UVZK_PERM_ALL & ~UVZK_PERM_DELETE, "world", "anyone"};
     (void)state;
     start_with_acl(&keep, "/keep");
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_int_equal(attempt_release(&first), 0);
-    assert_true(attempt_wait_released(live.loop, &first));
+    hold_take(&first, &a);
+    hold_release(&first);
+    assert_true(world_await(&world, &first.released, PATIENCE_MS));
     assert_int_equal(first.release_status, UVZK_ENOAUTH);
-    assert_int_equal(raw_children_count(live.raw, "/keep"), 1);
-    live_close_client(&live);
-    assert_true(live_wait_children(&live, "/keep", 0));
-    live_end(&live);
+    assert_int_equal(world_children(&world, "/keep"), 1);
+    process_end(&a);
+    world_end(&world);
 }
 
 /* A request larger than the servers take costs the connection, again and again. */
@@ -604,17 +549,17 @@ static void test_refuses_an_acl_that_is_too_large(void **state)
 static void test_reports_empty_credentials(void **state)
 {
     (void)state;
-    begin();
-    live.options.auth_scheme = "digest";
-    start_on("/bad/credentials");
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_true(attempt_wait_told(live.loop, &first));
+    begin("/bad/credentials");
+    world.options.auth_scheme = "digest";
+    process_begin(&a, &world, "a", NULL);
+    hold_begin(&first, &a, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &first.answered, PATIENCE_MS));
     if (first.status == 0) { /* the server takes the empty user */
-        assert_true(attempt_release_and_wait(live.loop, &first));
+        hold_give_back(&first);
     } else {
         assert_int_equal(first.status, UVZK_EAUTH);
     }
-    live_end(&live);
+    world_end(&world);
 }
 
 /* ---------------------------------------------------------------- worn out */
@@ -709,8 +654,8 @@ static void make_worn_directory(const char *path, int32_t counter)
     static unsigned char bytes[4 << 20];
     char answer[4096], directory[256], snapshot[512];
     assert_int_equal(put(path, ZOO_PERSISTENT), ZOK);
-    raw_close(live.raw);
-    live.raw = NULL;
+    raw_close(world.raw);
+    world.raw = NULL;
     assert_true(server_restart(live_server)); /* it takes a snapshot at its start */
     assert_true(server_command(live_server, "conf", answer, sizeof(answer)) > 0);
     const char *where = strstr(answer, "dataDir=");
@@ -726,50 +671,43 @@ static void make_worn_directory(const char *path, int32_t counter)
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
     assert_true(server_restart(live_server));
-    live.raw = raw_open(server_hosts(live_server));
-    assert_non_null(live.raw);
+    world_look_again(&world);
 }
 
 static void test_a_counter_at_its_limit(void **state)
 {
-    char path[256];
     (void)state;
-    begin();
+    begin("/worn");
     make_worn_directory("/worn", LAST_SUFFIX);
-    start_on("/worn");
-    assert_int_equal(attempt_start(&first, &mutex, NULL), 0);
-    assert_int_equal(attempt_start(&second, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    snprintf(path, sizeof(path), "%s", uvzk_hold_path(&first.request));
-    assert_string_equal(path + strlen(path) - 10, "2146435071");
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UVZK_EEXHAUSTED);
-    assert_true(live_wait_children(&live, "/worn", 1));
-    assert_true(attempt_holds(&first));
-    assert_true(attempt_release_and_wait(live.loop, &first));
+    process_begin(&a, &world, "a", NULL);
+    hold_begin(&first, &a, UVZK_WAIT_FOREVER);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    hold_await(&first, PATIENCE_MS);
+    assert_string_equal(first.path + strlen(first.path) - 10, "2146435071");
+    hold_await_status(&second, PATIENCE_MS, UVZK_EEXHAUSTED);
+    assert_true(world_await_children(&world, "/worn", 1));
+    assert_true(hold_holds(&first));
+    hold_give_back(&first);
     refuse_with(UVZK_EEXHAUSTED);
-    assert_true(live_wait_children(&live, "/worn", 0));
-    live_end(&live);
+    world_end(&world);
 }
 
 /* At 2147483647 the server's counter sticks, or turns negative in a burst. */
 static void test_a_counter_at_its_end(void **state)
 {
-    static struct attempt crowd[20];
+    static struct hold crowd[20];
     (void)state;
-    begin();
+    begin("/stuck");
     make_worn_directory("/stuck", INT32_MAX - 5);
-    start_on("/stuck");
+    process_begin(&a, &world, "a", NULL);
     for (size_t i = 0; i < LENGTH(crowd); i++) {
-        assert_int_equal(attempt_start(&crowd[i], &mutex, NULL), 0);
+        hold_begin(&crowd[i], &a, UVZK_WAIT_FOREVER);
     }
     for (size_t i = 0; i < LENGTH(crowd); i++) {
-        assert_true(attempt_wait_told(live.loop, &crowd[i]));
-        assert_int_equal(crowd[i].status, UVZK_EEXHAUSTED);
+        hold_await_status(&crowd[i], PATIENCE_MS, UVZK_EEXHAUSTED);
     }
     refuse_with(UVZK_EEXHAUSTED);
-    assert_true(live_wait_children(&live, "/stuck", 0));
-    live_end(&live);
+    world_end(&world);
 }
 
 int main(void)
@@ -796,5 +734,5 @@ int main(void)
         cmocka_unit_test(test_a_counter_at_its_end),
         cmocka_unit_test(test_a_client_in_use_is_not_made_anew),
     };
-    return cmocka_run_group_tests(tests, live_server_start, live_server_stop);
+    return cmocka_run_group_tests(tests, servers_start_one, servers_stop);
 }

@@ -1,5 +1,5 @@
 /* Writes that only a hold that stands can make, against a real server. */
-#include "live.h"
+#include "world.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #define NAMESPACE "guarded"
 #define BASE "/guarded" /* as the server sees it */
 
-static struct live live;
-static uvzk_mutex_t mutex;
-static struct attempt holder;
+static struct world world;
+static struct process a;
+static struct hold holder;
 
 static struct {
     uvzk_write_t request;
@@ -26,55 +26,57 @@ static void on_written(uvzk_write_t *request, int status, size_t failed)
     writing.failed = failed;
 }
 
-static int ask(uvzk_hold_t *hold, const uvzk_write_op_t *ops, size_t count)
+static int ask(struct hold *hold, const uvzk_write_op_t *ops, size_t count)
 {
     memset(&writing, 0, sizeof(writing));
-    writing.status = ATTEMPT_UNTOLD;
-    return uvzk_hold_write(hold, &writing.request, ops, count, on_written);
+    writing.status = HOLD_UNTOLD;
+    return uvzk_hold_write(&hold->request, &writing.request, ops, count, on_written);
+}
+
+static void expect_of(struct hold *hold, const uvzk_write_op_t *ops, size_t count,
+                      int status, size_t failed)
+{
+    assert_int_equal(ask(hold, ops, count), 0);
+    assert_true(world_await(&world, &writing.told, PATIENCE_MS));
+    assert_int_equal(writing.status, status);
+    assert_int_equal(writing.failed, failed);
 }
 
 static void expect(const uvzk_write_op_t *ops, size_t count, int status, size_t failed)
 {
-    assert_int_equal(ask(&holder.request, ops, count), 0);
-    assert_true(run_until_count(live.loop, &writing.told, 1));
-    assert_int_equal(writing.status, status);
-    assert_int_equal(writing.failed, failed);
+    expect_of(&holder, ops, count, status, failed);
 }
 
 /* A client in a namespace, behind the proxy, that holds the lock. */
 static void begin(void)
 {
-    live_begin(&live);
-    live_use_proxy(&live);
-    live.options.ns = NAMESPACE;
-    live_start(&live);
-    memset(&mutex, 0, sizeof(mutex));
-    memset(&holder, 0, sizeof(holder));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, "/lock"), 0);
-    assert_int_equal(attempt_start(&holder, &mutex, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &holder));
+    world_begin(&world, "/lock");
+    world_use_proxy(&world);
+    world.options.ns = NAMESPACE;
+    process_begin(&a, &world, "a", NULL);
+    hold_take(&holder, &a);
 }
 
 static void end(void)
 {
-    if (attempt_holds(&holder)) {
-        assert_true(attempt_release_and_wait(live.loop, &holder));
+    if (hold_holds(&holder)) {
+        hold_give_back(&holder);
     }
-    (void)raw_delete(live.raw, BASE "/a/b");
-    (void)raw_delete(live.raw, BASE "/a");
-    live_end(&live);
+    (void)raw_delete(world.raw, BASE "/a/b");
+    (void)raw_delete(world.raw, BASE "/a");
+    world_end(&world);
 }
 
 static bool exists(const char *path)
 {
-    return raw_exists(live.raw, path, NULL) == ZOK;
+    return raw_exists(world.raw, path, NULL) == ZOK;
 }
 
 static void expect_data(const char *path, const char *expected)
 {
     char text[64];
 
-    assert_int_equal(raw_get(live.raw, path, text, sizeof(text)), ZOK);
+    assert_int_equal(raw_get(world.raw, path, text, sizeof(text)), ZOK);
     assert_string_equal(text, expected);
 }
 
@@ -96,7 +98,7 @@ static void test_a_holder_writes(void **state)
     expect_data(BASE "/a", "one");
     expect(more, LENGTH(more), 0, SIZE_MAX);
     expect_data(BASE "/a", "two");
-    assert_int_equal(raw_exists(live.raw, BASE "/a/b", &stat), ZOK);
+    assert_int_equal(raw_exists(world.raw, BASE "/a/b", &stat), ZOK);
     assert_int_equal(stat.ephemeralOwner, 0);
     assert_false(exists(BASE "/c"));
     end();
@@ -129,10 +131,10 @@ static void test_a_refused_operation_is_named(void **state)
         expect_data(BASE "/a", "one");
         assert_false(exists(BASE "/c"));
     }
-    assert_int_equal(raw_forbid_creates(live.raw, BASE "/a"), ZOK);
+    assert_int_equal(raw_forbid_creates(world.raw, BASE "/a"), ZOK);
     expect((const uvzk_write_op_t[]){{UVZK_WRITE_CREATE, -1, "/a/b", NULL, 0}}, 1,
            UVZK_ENOAUTH, 0);
-    assert_true(attempt_holds(&holder));
+    assert_true(hold_holds(&holder));
     end();
 }
 
@@ -143,13 +145,12 @@ static void test_writes_nothing_after_its_znode_was_deleted(void **state)
     (void)state;
     begin();
     expect(create, 1, 0, SIZE_MAX);
-    assert_int_equal(raw_delete(live.raw, uvzk_hold_path(&holder.request)), ZOK);
+    assert_int_equal(raw_delete(world.raw, holder.path), ZOK);
     expect(set, 1, UVZK_EDELETED, SIZE_MAX);
     expect_data(BASE "/a", "one");
-    assert_true(attempt_wait_lost(live.loop, &holder));
-    assert_int_equal(holder.lost_reason, UVZK_EDELETED);
-    assert_int_equal(ask(&holder.request, set, 1), UVZK_ENOTHELD);
-    run_for(live.loop, 200);
+    hold_await_lost(&holder, WORLD_TIMEOUT_MS, UVZK_EDELETED);
+    assert_int_equal(ask(&holder, set, 1), UVZK_ENOTHELD);
+    world_run_for(&world, 200);
     assert_int_equal(writing.told, 0);
     expect_data(BASE "/a", "one");
     end();
@@ -159,11 +160,11 @@ static void test_writes_nothing_after_it_was_released(void **state)
 {
     (void)state;
     begin();
-    assert_int_equal(attempt_release(&holder), 0);
-    assert_int_equal(ask(&holder.request, create, 1), UVZK_ENOTHELD);
-    assert_true(attempt_wait_released(live.loop, &holder));
-    assert_int_equal(ask(&holder.request, create, 1), UVZK_ENOTHELD);
-    run_for(live.loop, 200);
+    hold_release(&holder);
+    assert_int_equal(ask(&holder, create, 1), UVZK_ENOTHELD);
+    assert_true(world_await(&world, &holder.released, PATIENCE_MS));
+    assert_int_equal(ask(&holder, create, 1), UVZK_ENOTHELD);
+    world_run_for(&world, 200);
     assert_false(exists(BASE "/a"));
     end();
 }
@@ -174,18 +175,16 @@ static void test_writes_nothing_when_its_session_has_ended(void **state)
     (void)state;
     begin();
     expect(create, 1, 0, SIZE_MAX);
-    proxy_hold_requests(&live.proxy);
-    assert_int_equal(ask(&holder.request, set, 1), 0);
-    run_for(live.loop, 100);
+    proxy_hold_requests(&world.proxy);
+    assert_int_equal(ask(&holder, set, 1), 0);
+    world_run_for(&world, 100);
     assert_int_equal(writing.told, 0);
-    assert_int_equal(raw_expire_session(server_hosts(live_server), live.proxy.session_id,
-                                        live.proxy.session_password),
-                     0);
-    proxy_pass(&live.proxy);
-    assert_true(run_until_count(live.loop, &writing.told, 1));
+    process_expire(&a);
+    proxy_pass(&world.proxy);
+    assert_true(world_await(&world, &writing.told, PATIENCE_MS));
     assert_int_equal(writing.status, UVZK_ECONNLOSS);
-    assert_true(attempt_wait_lost(live.loop, &holder));
-    assert_true(live_wait_state(&live, 0, UVZK_STATE_RECONNECTED));
+    assert_true(world_await(&world, &holder.lost, PATIENCE_MS));
+    assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));
     expect_data(BASE "/a", "one");
     end();
 }
@@ -196,23 +195,23 @@ static void test_a_lost_reply_is_not_known(void **state)
     (void)state;
     begin();
     expect(create, 1, 0, SIZE_MAX);
-    proxy_hold_replies(&live.proxy);
-    assert_int_equal(ask(&holder.request, set, 1), 0);
+    proxy_hold_replies(&world.proxy);
+    assert_int_equal(ask(&holder, set, 1), 0);
     char text[8] = "";
     for (int i = 0; i < 1000 && strcmp(text, "two") != 0; i++) {
-        run_for(live.loop, 10);
-        assert_int_equal(raw_get(live.raw, BASE "/a", text, sizeof(text)), ZOK);
+        world_run_for(&world, 10);
+        assert_int_equal(raw_get(world.raw, BASE "/a", text, sizeof(text)), ZOK);
     }
     assert_string_equal(text, "two");
     assert_int_equal(writing.told, 0);
-    proxy_cut(&live.proxy);
-    proxy_pass(&live.proxy);
-    assert_true(run_until_count(live.loop, &writing.told, 1));
+    proxy_cut(&world.proxy);
+    proxy_pass(&world.proxy);
+    assert_true(world_await(&world, &writing.told, PATIENCE_MS));
     assert_int_equal(writing.status, UVZK_ECONNLOSS);
     assert_int_equal(writing.failed, SIZE_MAX);
-    assert_true(live_wait_state(&live, 0, UVZK_STATE_RECONNECTED));
-    assert_true(uvzk_client_state(&live.client) == UVZK_STATE_RECONNECTED);
-    assert_true(attempt_holds(&holder));
+    assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));
+    assert_true(uvzk_client_state(&a.client) == UVZK_STATE_RECONNECTED);
+    assert_true(hold_holds(&holder));
     end();
 }
 
@@ -220,11 +219,11 @@ static void test_says_so_without_a_connection(void **state)
 {
     (void)state;
     begin();
-    proxy_refuse(&live.proxy);
-    assert_true(live_wait_state(&live, 0, UVZK_STATE_SUSPENDED));
+    proxy_refuse(&world.proxy);
+    assert_true(world_await(&world, &a.suspended, PATIENCE_MS));
     expect(create, 1, UVZK_ENOTSENT, SIZE_MAX);
-    proxy_pass(&live.proxy);
-    assert_true(live_wait_state(&live, 0, UVZK_STATE_RECONNECTED));
+    proxy_pass(&world.proxy);
+    assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));
     assert_false(exists(BASE "/a"));
     end();
 }
@@ -238,13 +237,13 @@ static void test_the_longest_write(void **state)
 
     assert_non_null(bytes);
     begin();
-    int connections = live.proxy.accepted;
+    int connections = world.proxy.accepted;
     uvzk_write_op_t op = {UVZK_WRITE_CREATE, -1, "/a", bytes, longest};
     expect(&op, 1, 0, SIZE_MAX);
     op.data_length = 1000000;
-    assert_int_equal(ask(&holder.request, &op, 1), UV_EINVAL);
-    assert_true(attempt_holds(&holder));
-    assert_int_equal(live.proxy.accepted, connections);
+    assert_int_equal(ask(&holder, &op, 1), UV_EINVAL);
+    assert_true(hold_holds(&holder));
+    assert_int_equal(world.proxy.accepted, connections);
     end();
     free(bytes);
 }
@@ -252,27 +251,19 @@ static void test_the_longest_write(void **state)
 static void test_all_leases_are_checked(void **state)
 {
     uvzk_semaphore_t semaphore = {0};
-    uvzk_acquire_options_t options;
-    struct attempt leases;
+    struct hold leases;
     (void)state;
 
     begin();
-    memset(&leases, 0, sizeof(leases));
-    uvzk_acquire_options_init(&options);
-    options.leases = 3;
-    assert_int_equal(uvzk_semaphore_init(&live.client, &semaphore, "/semaphore", 3, NULL),
+    assert_int_equal(uvzk_semaphore_init(&a.client, &semaphore, "/semaphore", 3, NULL),
                      0);
-    assert_int_equal(attempt_start(&leases, &semaphore, &options), 0);
-    assert_true(attempt_wait_granted(live.loop, &leases));
-    assert_int_equal(ask(&leases.request, create, 1), 0);
-    assert_true(run_until_count(live.loop, &writing.told, 1));
-    assert_int_equal(writing.status, 0);
-    assert_int_equal(raw_delete(live.raw, uvzk_hold_lease_path(&leases.request, 2)), ZOK);
-    assert_int_equal(ask(&leases.request, set, 1), 0);
-    assert_true(run_until_count(live.loop, &writing.told, 1));
-    assert_int_equal(writing.status, UVZK_EDELETED);
+    hold_take_on(&leases, &a, &semaphore, 3);
+    expect_of(&leases, create, 1, 0, SIZE_MAX);
+    assert_int_equal(raw_delete(world.raw, uvzk_hold_lease_path(&leases.request, 2)),
+                     ZOK);
+    expect_of(&leases, set, 1, UVZK_EDELETED, SIZE_MAX);
     expect_data(BASE "/a", "one");
-    assert_true(attempt_wait_lost(live.loop, &leases));
+    assert_true(world_await(&world, &leases.lost, PATIENCE_MS));
     end();
 }
 
@@ -290,6 +281,6 @@ int main(void)
         cmocka_unit_test(test_all_leases_are_checked),
     };
 
-    return cmocka_run_group_tests_name("guarded write", tests, live_server_start,
-                                       live_server_stop);
+    return cmocka_run_group_tests_name("guarded write", tests, servers_start_one,
+                                       servers_stop);
 }

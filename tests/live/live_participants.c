@@ -1,45 +1,24 @@
 /* Participants of every kind of lock, and the data of their znodes, against a real server
  * (Curator's testGetParticipantNodes). */
-#include "live.h"
+#include "listing.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define READERS 20
 #define WRITERS 8
-#define PATHS_MAX 32
 
-static struct live live;
-
-static struct {
-    uvzk_participants_t request;
-    int told, status;
-    size_t count, holding;
-    char paths[PATHS_MAX][256];
-} answer;
-
-static void on_told(uvzk_participants_t *request, int status, const char *const *paths,
-                    size_t count)
-{
-    answer.told++;
-    answer.status = status;
-    answer.count = count;
-    answer.holding = uvzk_participants_holding(request);
-    for (size_t i = 0; i < count && i < PATHS_MAX; i++) {
-        (void)snprintf(answer.paths[i], sizeof(answer.paths[i]), "%s", paths[i]);
-    }
-}
+static struct world world;
+static struct process a;
+static struct listing listing;
 
 static void look(uvzk_lock_t *lock, size_t count, size_t holding)
 {
-    memset(&answer, 0, sizeof(answer));
-    assert_int_equal(uvzk_lock_participants(lock, &answer.request, on_told), 0);
-    assert_true(run_until_count(live.loop, &answer.told, 1));
-    assert_int_equal(answer.status, 0);
-    assert_int_equal(answer.count, count);
-    assert_int_equal(answer.holding, holding);
+    listing_take(&listing, &world, lock);
+    assert_int_equal(listing.count, count);
+    assert_int_equal(listing.holding, holding);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(raw_exists(live.raw, answer.paths[i], NULL), ZOK);
+        assert_int_equal(raw_exists(world.raw, listing.paths[i], NULL), ZOK);
     }
 }
 
@@ -48,103 +27,92 @@ static bool name_has(const char *path, const char *token)
     return strstr(strrchr(path, '/'), token) != NULL;
 }
 
-static void release(struct attempt *attempts, int count)
+static void release(struct hold *holds, int count)
 {
     for (int i = 0; i < count; i++) {
-        assert_true(attempt_wait_granted(live.loop, &attempts[i]));
-        assert_true(attempt_release_and_wait(live.loop, &attempts[i]));
+        hold_await(&holds[i], PATIENCE_MS);
+        hold_give_back(&holds[i]);
     }
 }
 
 static void test_get_participant_nodes_of_a_mutex(void **state)
 {
-    uvzk_mutex_t mutex = {0};
-    struct attempt attempts[3];
+    struct hold holds[3];
     (void)state;
 
-    live_open(&live);
-    memset(attempts, 0, sizeof(attempts));
-    assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
-    assert_int_equal(uvzk_mutex_init(&live.client, &mutex, "/participants/mutex"), 0);
-    look(&mutex, 0, 0); /* there is no such path yet */
+    world_begin_one(&world, NULL, &a);
+    assert_true(world_await(&world, &a.connected, PATIENCE_MS));
+    look(&a.mutex, 0, 0); /* there is no such path yet */
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(attempt_start(&attempts[i], &mutex, NULL), 0);
+        hold_begin(&holds[i], &a, UVZK_WAIT_FOREVER);
     }
-    assert_true(attempt_wait_granted(live.loop, &attempts[0]));
-    assert_true(attempt_wait_queued(live.loop, &attempts[2]));
-    look(&mutex, 3, 1);
-    assert_string_equal(answer.paths[0], uvzk_hold_path(&attempts[0].request));
-    release(attempts, 3);
-    look(&mutex, 0, 0);
-    live_end(&live);
+    hold_await(&holds[0], PATIENCE_MS);
+    hold_await_queued(&holds[2]);
+    look(&a.mutex, 3, 1);
+    assert_string_equal(listing.paths[0], holds[0].path);
+    release(holds, 3);
+    look(&a.mutex, 0, 0);
+    world_end(&world);
 }
 
 /* In a path that has the halves' names in itself. */
 static void test_get_participant_nodes_of_a_read_write_lock(void **state)
 {
-    static struct attempt readers[READERS], writers[WRITERS];
+    static struct hold readers[READERS], writers[WRITERS];
     uvzk_rwlock_t lock = {.read = {0}};
     (void)state;
 
-    live_open(&live);
-    memset(readers, 0, sizeof(readers));
-    memset(writers, 0, sizeof(writers));
+    world_begin_one(&world, NULL, &a);
     assert_int_equal(
-        uvzk_rwlock_init(&live.client, &lock, "/participants/__READ__/__WRIT__"), 0);
+        uvzk_rwlock_init(&a.client, &lock, "/participants/__READ__/__WRIT__"), 0);
     for (int i = 0; i < READERS; i++) {
-        assert_int_equal(attempt_start(&readers[i], &lock.read, NULL), 0);
+        hold_begin_on(&readers[i], &a, &lock.read, 1, UVZK_WAIT_FOREVER);
     }
     for (int i = 0; i < WRITERS; i++) {
-        assert_int_equal(attempt_start(&writers[i], &lock.write, NULL), 0);
+        hold_begin_on(&writers[i], &a, &lock.write, 1, UVZK_WAIT_FOREVER);
     }
     for (int i = 0; i < READERS; i++) {
-        assert_true(attempt_wait_granted(live.loop, &readers[i]));
+        hold_await(&readers[i], PATIENCE_MS);
     }
-    assert_true(attempt_wait_queued(live.loop, &writers[WRITERS - 1]));
+    hold_await_queued(&writers[WRITERS - 1]);
     look(&lock.read, READERS, READERS);
     for (int i = 0; i < READERS; i++) {
-        assert_true(name_has(answer.paths[i], "__READ__"));
+        assert_true(name_has(listing.paths[i], "__READ__"));
     }
     look(&lock.write, WRITERS, 0);
     for (int i = 0; i < WRITERS; i++) {
-        assert_true(name_has(answer.paths[i], "__WRIT__"));
+        assert_true(name_has(listing.paths[i], "__WRIT__"));
     }
     release(readers, READERS);
-    assert_true(attempt_wait_granted(live.loop, &writers[0]));
+    hold_await(&writers[0], PATIENCE_MS);
     look(&lock.write, WRITERS, 1);
-    assert_string_equal(answer.paths[0], uvzk_hold_path(&writers[0].request));
+    assert_string_equal(listing.paths[0], writers[0].path);
     look(&lock.read, 0, 0);
     release(writers, WRITERS);
-    live_end(&live);
+    world_end(&world);
 }
 
 /* A reader that its owner has taken under the write lock holds, beside its writer. */
 static void test_a_downgraded_reader_holds(void **state)
 {
     uvzk_rwlock_t lock = {.read = {0}};
-    struct attempt writer, reader, next;
+    struct hold writer, reader, next;
     int owner;
     (void)state;
 
-    live_open(&live);
-    memset(&writer, 0, sizeof(writer));
-    memset(&reader, 0, sizeof(reader));
-    memset(&next, 0, sizeof(next));
-    assert_int_equal(uvzk_rwlock_init(&live.client, &lock, "/participants/down"), 0);
-    assert_int_equal(attempt_start_for(&writer, &lock.write, &owner), 0);
-    assert_true(attempt_wait_granted(live.loop, &writer));
-    assert_int_equal(attempt_start(&next, &lock.write, NULL), 0);
-    assert_true(attempt_wait_queued(live.loop, &next));
-    assert_int_equal(attempt_start_for(&reader, &lock.read, &owner), 0);
-    assert_true(attempt_wait_granted(live.loop, &reader));
+    world_begin_one(&world, NULL, &a);
+    assert_int_equal(uvzk_rwlock_init(&a.client, &lock, "/participants/down"), 0);
+    hold_take_for(&writer, &a, &lock.write, &owner);
+    hold_queue(&next, &a, &lock.write);
+    hold_take_for(&reader, &a, &lock.read, &owner);
     look(&lock.read, 1, 1);
     look(&lock.write, 2, 1);
-    assert_true(attempt_release_and_wait(live.loop, &writer));
+    hold_give_back(&writer);
     look(&lock.read, 1, 1);
     look(&lock.write, 1, 0);
     release(&reader, 1);
     release(&next, 1);
-    live_end(&live);
+    world_end(&world);
 }
 
 static struct {
@@ -167,9 +135,9 @@ static void on_read(uvzk_read_t *request, int status, const void *data, size_t l
 static void expect_data(const char *path, int status, const char *text)
 {
     memset(&reading, 0, sizeof(reading));
-    assert_int_equal(uvzk_client_read(&live.client, &reading.request, path, on_read), 0);
+    assert_int_equal(uvzk_client_read(&a.client, &reading.request, path, on_read), 0);
     assert_int_equal(reading.told, 0);
-    assert_true(run_until_count(live.loop, &reading.told, 1));
+    assert_true(world_await(&world, &reading.told, PATIENCE_MS));
     assert_int_equal(reading.status, status);
     assert_string_equal(reading.text, text);
 }
@@ -178,43 +146,40 @@ static void test_get_participant_nodes_of_a_semaphore(void **state)
 {
     uvzk_semaphore_t semaphore = {0};
     uvzk_acquire_options_t options;
-    struct attempt holders[2], waiters[2];
+    struct hold holders[2], waiters[2];
     (void)state;
 
-    live_begin(&live);
-    live.options.ns = "space";
-    live_start(&live);
-    memset(holders, 0, sizeof(holders));
-    memset(waiters, 0, sizeof(waiters));
+    world_begin(&world, NULL);
+    world.options.ns = "space";
+    process_begin(&a, &world, "a", NULL);
     uvzk_acquire_options_init(&options);
     options.leases = 2;
     options.node_data = "lease data";
     options.node_data_length = 10;
     assert_int_equal(
-        uvzk_semaphore_init(&live.client, &semaphore, "/participants/s", 3, NULL), 0);
-    assert_int_equal(attempt_start(&holders[0], &semaphore, &options), 0);
-    assert_true(attempt_wait_granted(live.loop, &holders[0]));
-    assert_int_equal(attempt_start(&holders[1], &semaphore, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &holders[1]));
+        uvzk_semaphore_init(&a.client, &semaphore, "/participants/s", 3, NULL), 0);
+    assert_int_equal(hold_ask(&holders[0], &a, &semaphore, &options), 0);
+    hold_await(&holders[0], PATIENCE_MS);
+    hold_take_on(&holders[1], &a, &semaphore, 1);
     look(&semaphore, 3, 3);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(attempt_start(&waiters[i], &semaphore, NULL), 0);
+        hold_begin_on(&waiters[i], &a, &semaphore, 1, UVZK_WAIT_FOREVER);
     }
-    assert_true(attempt_wait_queued(live.loop, &waiters[1]));
+    hold_await_queued(&waiters[1]);
     look(&semaphore, 5, 3);
     for (int i = 0; i < 5; i++) {
-        assert_true(strstr(answer.paths[i], i < 3 ? "/space/participants/s/leases/"
-                                                  : "/space/participants/s/locks/") ==
-                    answer.paths[i]);
+        assert_true(strstr(listing.paths[i], i < 3 ? "/space/participants/s/leases/"
+                                                   : "/space/participants/s/locks/") ==
+                    listing.paths[i]);
     }
     expect_data(uvzk_hold_lease_path(&holders[0].request, 1), 0, "lease data");
-    expect_data(uvzk_hold_path(&holders[1].request), 0, "127.0.0.1");
+    expect_data(holders[1].path, 0, "127.0.0.1");
     expect_data("/space/participants", 0, "");
     expect_data("/space/participants/t", UVZK_ENONODE, "");
     release(holders, 2);
     release(waiters, 2);
     look(&semaphore, 0, 0);
-    live_end(&live);
+    world_end(&world);
 }
 
 int main(void)
@@ -226,6 +191,6 @@ int main(void)
         cmocka_unit_test(test_get_participant_nodes_of_a_semaphore),
     };
 
-    return cmocka_run_group_tests_name("participants", tests, live_server_start,
-                                       live_server_stop);
+    return cmocka_run_group_tests_name("participants", tests, servers_start_one,
+                                       servers_stop);
 }

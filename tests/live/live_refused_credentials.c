@@ -3,7 +3,7 @@
  * refusal ends it. A run that fails is a process that is killed.
  *
  *   UVZK_RUNS=200 build/tests/live_refused_credentials      the longer run */
-#include "live.h"
+#include "world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,21 +17,12 @@
  * with many they take longer. */
 static const int crowds[] = {20, 50, 100, MULTILOCKS};
 
-static struct live live;
+static struct world world;
+static struct process a;
 static int crowd;
 static uvzk_mutex_t members[MEMBERS];
 static uvzk_multilock_t multilocks[MULTILOCKS];
-static struct attempt attempts[MULTILOCKS];
-
-static bool all_refused(void *context)
-{
-    int refused = 0;
-    (void)context;
-    for (int i = 0; i < crowd; i++) {
-        refused += attempts[i].status == UVZK_EAUTH;
-    }
-    return refused == crowd;
-}
+static struct hold holds[MULTILOCKS];
 
 static void begin_all(void)
 {
@@ -40,27 +31,30 @@ static void begin_all(void)
     for (int i = 0; i < MEMBERS; i++) {
         snprintf(path, sizeof(path), "/refused/%02d", i);
         memset(&members[i], 0, sizeof(members[i]));
-        assert_int_equal(uvzk_mutex_init(&live.client, &members[i], path), 0);
+        assert_int_equal(uvzk_mutex_init(&a.client, &members[i], path), 0);
         list[i] = &members[i];
     }
     for (int i = 0; i < crowd; i++) {
         memset(&multilocks[i], 0, sizeof(multilocks[i]));
         assert_int_equal(
-            uvzk_multilock_init(&live.client, &multilocks[i], list, MEMBERS, 0, NULL), 0);
-        assert_int_equal(attempt_start(&attempts[i], &multilocks[i], NULL), 0);
+            uvzk_multilock_init(&a.client, &multilocks[i], list, MEMBERS, 0, NULL), 0);
+        hold_begin_on(&holds[i], &a, &multilocks[i], 1, UVZK_WAIT_FOREVER);
     }
 }
 
 static void be_refused(void)
 {
-    live_begin(&live);
-    live.options.auth_scheme = "no-such-scheme";
-    live.options.auth = "x";
-    live.options.auth_length = 1;
-    live_start(&live);
+    world_begin(&world, NULL);
+    world.options.auth_scheme = "no-such-scheme";
+    world.options.auth = "x";
+    world.options.auth_length = 1;
+    process_begin(&a, &world, "a", NULL);
     begin_all();
-    assert_true(run_until(live.loop, all_refused, NULL, PATIENCE_MS));
-    live_end(&live);
+    assert_true(world_await_count(&world, &world.ends, crowd, PATIENCE_MS));
+    for (int i = 0; i < crowd; i++) {
+        assert_int_equal(holds[i].status, UVZK_EAUTH);
+    }
+    world_end(&world);
 }
 
 static void test_refusal_under_transactions(void **state)
@@ -79,5 +73,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusal_under_transactions),
     };
-    return cmocka_run_group_tests(tests, live_server_start, live_server_stop);
+    return cmocka_run_group_tests(tests, servers_start_one, servers_stop);
 }

@@ -1,412 +1,278 @@
 /* Curator's TestSharedCount, test by test, on a real server; strict where Curator's
  * tests are content with less. */
-#define THREADED /* for the blocking calls */
-#include "live.h"
-
 #include <stdlib.h>
-#include <string.h>
+
+#include "counter.h"
 
 #define COUNT "/count"
 #define CLIENTS 5
 #define VALUES 100
 #define RESTARTS 10
 
-/* Somebody who shares the count: a client of its own, on the test's loop. */
-struct party {
-    uvzk_client_t client;
-    uvzk_shared_count_t count;
-    int told, troubles, closed;
-    int32_t seen[VALUES + 8]; /* what was told, in order */
-    int states;               /* told: SUSPENDED */
-};
+static struct world world;
+static struct process processes[CLIENTS];
+static struct counter counters[CLIENTS]; /* of each */
 
-struct outcome {
-    uvzk_set_t request;
-    int told, status;
-    int32_t known; /* by then */
-};
-
-static struct live live;
-static struct party parties[CLIENTS];
-
-/* -------------------------------------------------------------------- the parties */
-
-static void on_count(uvzk_shared_count_t *count, int status, int32_t value)
+static void begin(void)
 {
-    struct party *party = count->data;
-
-    if (status != 0) {
-        party->troubles++;
-        return;
-    }
-    assert_true(party->told < VALUES + 8);
-    party->seen[party->told++] = value;
+    world_begin(&world, NULL);
+    world.options.retry.kind = UVZK_RETRY_N_TIMES;
+    world.options.retry.base_ms = 1000;
+    world.options.retry.max_retries = 10;
 }
 
-static void on_party_state(uvzk_client_t *client, uvzk_client_state_t state)
+static void join(int i, int32_t seed)
 {
-    struct party *party = client->data;
-
-    party->states += state == UVZK_STATE_SUSPENDED;
+    process_make(&processes[i], &world, "one", NULL);
+    counter_begin(&counters[i], &processes[i], COUNT, seed);
+    process_start(&processes[i]);
 }
 
-static void on_party_closed(uvzk_client_t *client)
+/* A process that has been told the first value. */
+static struct counter *open_one(int32_t seed)
 {
-    struct party *party = client->data;
-
-    party->closed++;
+    join(0, seed);
+    counter_await(&counters[0], 1);
+    return &counters[0];
 }
 
-static void party_open(struct party *party, const char *hosts, int32_t seed)
+static void open_two(int32_t seed, int32_t other_seed)
 {
-    uvzk_client_options_t options = live.options;
-
-    memset(party, 0, sizeof(*party));
-    party->client.data = party;
-    party->count.data = party;
-    options.hosts = hosts;
-    options.state_cb = on_party_state;
-    options.retry.kind = UVZK_RETRY_N_TIMES;
-    options.retry.base_ms = 1000;
-    options.retry.max_retries = 10;
-    assert_int_equal(uvzk_client_init(live.loop, &party->client, &options), 0);
-    assert_int_equal(
-        uvzk_shared_count_init(&party->client, &party->count, COUNT, seed, on_count), 0);
-    assert_int_equal(uvzk_client_start(&party->client), 0);
+    (void)open_one(seed);
+    join(1, other_seed);
+    counter_await(&counters[1], 1);
 }
 
-/* The value of a client goes with it. */
-static void party_close(struct party *party)
-{
-    assert_int_equal(uvzk_client_close(&party->client, on_party_closed), 0);
-    assert_true(run_until_count(live.loop, &party->closed, 1));
-    assert_null(party->count.impl);
-}
-
-static int32_t known_to(const struct party *party)
-{
-    int32_t value = -1;
-
-    assert_int_equal(uvzk_shared_count_get(&party->count, &value, NULL), 0);
-    return value;
-}
-
-static uvzk_value_version_t version_of(const struct party *party)
-{
-    uvzk_value_version_t version = {0, 0};
-
-    assert_int_equal(uvzk_shared_count_get(&party->count, NULL, &version), 0);
-    return version;
-}
-
-/* Removes the znode too: the next test begins anew. */
+/* A count goes with its client. Removes the znode too: the next test begins anew. */
 static void end(void)
 {
-    assert_int_equal(raw_delete(live.raw, COUNT), ZOK);
-    live_end(&live);
-}
-
-/* ------------------------------------------------------------------------ the sets */
-
-static void on_set(uvzk_set_t *request, int status)
-{
-    struct outcome *outcome = request->data;
-
-    outcome->told++;
-    outcome->status = status;
-}
-
-static void wait_told(struct outcome *outcome)
-{
-    assert_int_equal(outcome->told, 0);
-    assert_true(run_until_count(live.loop, &outcome->told, 1));
-}
-
-static void begin_set(struct party *party, struct outcome *outcome, int32_t value)
-{
-    memset(outcome, 0, sizeof(*outcome));
-    outcome->request.data = outcome;
-    assert_int_equal(
-        uvzk_shared_count_set(&party->count, &outcome->request, value, on_set), 0);
-}
-
-static int set(struct party *party, int32_t value)
-{
-    struct outcome outcome;
-
-    begin_set(party, &outcome, value);
-    wait_told(&outcome);
-    return outcome.status;
-}
-
-static int try_set(struct party *party, uvzk_value_version_t version, int32_t value)
-{
-    struct outcome outcome = {.told = 0};
-
-    outcome.request.data = &outcome;
-    assert_int_equal(uvzk_shared_count_try_set(&party->count, &outcome.request, &version,
-                                               value, on_set),
-                     0);
-    wait_told(&outcome);
-    return outcome.status;
+    while (world.processes != NULL) {
+        process_end(world.processes);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        assert_null(counters[i].count.impl);
+    }
+    assert_int_equal(raw_delete(world.raw, COUNT), ZOK);
+    world_end(&world);
 }
 
 /* As it stands on the server: four bytes, the high one first. */
-static void assert_znode(unsigned char low_byte, int32_t version)
+static void assert_znode(char low_byte, int32_t version)
 {
-    char bytes[16];
-    int length = sizeof(bytes);
+    const char expected[4] = {0, 0, 0, low_byte};
     struct Stat stat;
-    const char expected[4] = {0, 0, 0, (char)low_byte};
 
-    assert_int_equal(zoo_get(live.raw, COUNT, 0, bytes, &length, &stat), ZOK);
-    assert_int_equal(length, 4);
-    assert_memory_equal(bytes, expected, 4);
+    world_assert_data(&world, COUNT, expected, 4);
+    assert_int_equal(raw_exists(world.raw, COUNT, &stat), ZOK);
     assert_int_equal(stat.version, version);
     assert_int_equal(stat.ephemeralOwner, 0);
 }
 
-static void set_by_another(unsigned char low_byte)
+static void set_by_another(char low_byte)
 {
-    const char bytes[4] = {0, 0, 0, (char)low_byte};
+    const char bytes[4] = {0, 0, 0, low_byte};
 
-    assert_int_equal(zoo_set(live.raw, COUNT, bytes, 4, -1), ZOK);
-}
-
-static bool everyone_was_told(void *context)
-{
-    const int *times = context;
-
-    for (int i = 0; i < CLIENTS; i++) {
-        if (parties[i].told < *times) {
-            return false;
-        }
-    }
-    return true;
+    world_set_data(&world, COUNT, bytes, 4);
 }
 
 /* ----------------------------------------------------------------------- the tests */
+
+static void await_everyone(int told)
+{
+    for (int i = 0; i < CLIENTS; i++) {
+        counter_await(&counters[i], told);
+    }
+}
 
 /* All see the same values in the same order; here also each of them, once. */
 static void test_multi_clients(void **state)
 {
     int32_t values[VALUES];
-    int times = 1;
 
     (void)state;
-    live_begin(&live);
+    begin();
     for (int i = 0; i < CLIENTS; i++) {
-        party_open(&parties[i], live.options.hosts, 10);
+        join(i, 10);
     }
-    assert_true(run_until(live.loop, everyone_was_told, &times, PATIENCE_MS));
+    await_everyone(1);
     srand(20261121);
     for (int i = 0; i < VALUES; i++) {
         values[i] = (int32_t)rand() * (i % 2 == 0 ? 1 : -1);
-        assert_int_equal(set(&parties[i % CLIENTS], values[i]), 0);
-        times++;
-        assert_true(run_until(live.loop, everyone_was_told, &times, PATIENCE_MS));
+        assert_int_equal(counter_set(&counters[i % CLIENTS], values[i]), 0);
+        await_everyone(2 + i);
     }
     for (int i = 0; i < CLIENTS; i++) {
-        assert_int_equal(parties[i].told, VALUES + 1);
-        assert_int_equal(parties[i].troubles, 0);
-        assert_int_equal(parties[i].seen[0], 10);
-        assert_memory_equal(parties[i].seen + 1, values, sizeof(values));
-        party_close(&parties[i]);
+        assert_int_equal(counters[i].told, VALUES + 1);
+        assert_int_equal(counters[i].troubles, 0);
+        assert_int_equal(counters[i].seen[0], 10);
+        assert_memory_equal(counters[i].seen + 1, values, sizeof(values));
     }
     end();
 }
 
 static void test_simple(void **state)
 {
-    struct party *party = &parties[0];
-
     (void)state;
-    live_begin(&live);
-    party_open(party, live.options.hosts, 0);
-    assert_true(run_until_count(live.loop, &party->told, 1));
+    begin();
+    struct counter *counter = open_one(0);
     assert_znode(0, 0);
     for (int i = 1; i <= 3; i++) {
-        assert_int_equal(try_set(party, version_of(party), 5 * i), 0);
-        assert_int_equal(known_to(party), 5 * i);
-        assert_true(run_until_count(live.loop, &party->told, 1 + i));
-        assert_int_equal(party->seen[i], 5 * i);
+        assert_int_equal(counter_try_set(counter, counter_version(counter), 5 * i), 0);
+        assert_int_equal(counter_value(counter), 5 * i);
+        counter_await(counter, 1 + i);
+        assert_int_equal(counter->seen[i], 5 * i);
     }
-    run_for(live.loop, 200);
-    assert_int_equal(party->told, 4); /* its own sets are not told twice */
+    world_run_for(&world, 200);
+    assert_int_equal(counter->told, 4); /* its own sets are not told twice */
     assert_znode(15, 3);
-    party_close(party);
     end();
 }
 
 static void test_simple_versioned(void **state)
 {
-    struct party *party = &parties[0];
     uvzk_set_t request = {.data = NULL};
 
     (void)state;
-    live_begin(&live);
-    party_open(party, live.options.hosts, 0);
-    assert_true(run_until_count(live.loop, &party->told, 1));
-    assert_int_equal(version_of(party).version, 0);
-    assert_int_equal(set(party, 1), 0);
-    uvzk_value_version_t current = version_of(party);
-    assert_int_equal(current.version, 1);
-    assert_int_equal(set(party, 1), 0); /* the same value is a new version */
-    current = version_of(party);
+    begin();
+    struct counter *counter = open_one(0);
+    assert_int_equal(counter_version(counter).version, 0);
+    assert_int_equal(counter_set(counter, 1), 0);
+    assert_int_equal(counter_version(counter).version, 1);
+    assert_int_equal(counter_set(counter, 1), 0); /* the same value is a new version */
+    uvzk_value_version_t current = counter_version(counter);
     assert_int_equal(current.version, 2);
 
     uvzk_value_version_t wrong = current;
     wrong.mzxid--;
-    assert_int_equal(try_set(party, wrong, 3), UVZK_EBADVERSION);
+    assert_int_equal(counter_try_set(counter, wrong, 3), UVZK_EBADVERSION);
     wrong = current;
     wrong.version--;
-    assert_int_equal(try_set(party, wrong, 4), UVZK_EBADVERSION);
+    assert_int_equal(counter_try_set(counter, wrong, 4), UVZK_EBADVERSION);
     wrong.version = -1; /* which would be any, to ZooKeeper */
     assert_int_equal(
-        uvzk_shared_count_try_set(&party->count, &request, &wrong, 5, on_set), UV_EINVAL);
+        uvzk_shared_count_try_set(&counter->count, &request, &wrong, 5, NULL), UV_EINVAL);
     assert_znode(1, 2);
-    assert_int_equal(try_set(party, current, 6), 0);
-    assert_int_equal(version_of(party).version, 3);
+    assert_int_equal(counter_try_set(counter, current, 6), 0);
+    assert_int_equal(counter_version(counter).version, 3);
 
-    current = version_of(party);
+    current = counter_version(counter);
     set_by_another(9); /* unknown to the count as yet */
-    assert_int_equal(try_set(party, current, 7), UVZK_EBADVERSION);
-    assert_int_equal(known_to(party), 9); /* but known by now */
+    assert_int_equal(counter_try_set(counter, current, 7), UVZK_EBADVERSION);
+    assert_int_equal(counter_value(counter), 9); /* but known by now */
     assert_znode(9, 4);
-    party_close(party);
     end();
 }
 
 static void test_multi_client_versioned(void **state)
 {
-    struct party *one = &parties[0], *two = &parties[1];
+    struct counter *one = &counters[0], *two = &counters[1];
 
     (void)state;
-    live_begin(&live);
-    party_open(one, live.options.hosts, 1);
-    assert_true(run_until_count(live.loop, &one->told, 1));
-    party_open(two, live.options.hosts, 1);
-    assert_true(run_until_count(live.loop, &two->told, 1));
-    uvzk_value_version_t read_by_one = version_of(one), read_by_two = version_of(two);
-    assert_true(read_by_one.mzxid == read_by_two.mzxid);
-    assert_int_equal(try_set(one, read_by_one, 10), 0);
-    assert_int_equal(try_set(two, read_by_two, 20), UVZK_EBADVERSION);
-    assert_int_equal(known_to(two), 10); /* it was read again before that was told */
-    assert_int_equal(try_set(two, version_of(two), 20), 0);
-    assert_true(run_until_count(live.loop, &one->told, 3));
-    assert_int_equal(known_to(one), 20);
+    begin();
+    open_two(1, 1);
+    uvzk_value_version_t by_one = counter_version(one), by_two = counter_version(two);
+    assert_true(by_one.mzxid == by_two.mzxid);
+    assert_int_equal(counter_try_set(one, by_one, 10), 0);
+    assert_int_equal(counter_try_set(two, by_two, 20), UVZK_EBADVERSION);
+    assert_int_equal(counter_value(two), 10); /* it was read again before that was told */
+    assert_int_equal(counter_try_set(two, counter_version(two), 20), 0);
+    counter_await(one, 3);
+    assert_int_equal(counter_value(one), 20);
     assert_znode(20, 2);
-    party_close(one);
-    party_close(two);
     end();
 }
 
 static void test_multi_client_different_seed(void **state)
 {
-    struct party *one = &parties[0], *two = &parties[1];
-
     (void)state;
-    live_begin(&live);
-    party_open(one, live.options.hosts, 10);
-    assert_true(run_until_count(live.loop, &one->told, 1));
-    party_open(two, live.options.hosts, 20);
-    assert_true(run_until_count(live.loop, &two->told, 1));
-    assert_int_equal(known_to(one), 10);
-    assert_int_equal(known_to(two), 10);
+    begin();
+    open_two(10, 20);
+    assert_int_equal(counter_value(&counters[0]), 10);
+    assert_int_equal(counter_value(&counters[1]), 10);
     assert_znode(10, 0);
-    party_close(one);
-    party_close(two);
     end();
 }
 
 /* SUSPENDED is told while the value is being read: nothing waits for retries. */
 static void test_disconnect_event_on_watcher_does_not_retry(void **state)
 {
-    struct party *party = &parties[0];
-    struct outcome outcome;
+    struct counter_set set;
 
     (void)state;
-    live_begin(&live);
-    live_use_proxy(&live);
-    party_open(party, live.options.hosts, 10);
-    assert_true(run_until_count(live.loop, &party->told, 1));
-    proxy_hold_requests(&live.proxy);
+    begin();
+    world_use_proxy(&world);
+    struct counter *counter = open_one(10);
+    proxy_hold_requests(&world.proxy);
     set_by_another(11); /* the watch fires, the read that follows is held */
-    run_for(live.loop, 100);
-    proxy_refuse(&live.proxy);
-    assert_true(run_until_count(live.loop, &party->states, 1));
-    begin_set(party, &outcome, 12);
-    run_for(live.loop, 500);
-    assert_int_equal(outcome.told, 0); /* it waits, and blocks nobody */
-    assert_int_equal(party->told, 1);
-    assert_int_equal(party->troubles, 0);
-    proxy_pass(&live.proxy);
-    wait_told(&outcome);
-    assert_int_equal(outcome.status, 0);
-    assert_int_equal(known_to(party), 12);
-    party_close(party);
+    world_run_for(&world, 100);
+    proxy_refuse(&world.proxy);
+    assert_true(world_await(&world, &processes[0].suspended, PATIENCE_MS));
+    counter_begin_set(counter, &set, 12);
+    world_run_for(&world, 500);
+    assert_int_equal(set.told, 0); /* it waits, and blocks nobody */
+    assert_int_equal(counter->told, 1);
+    assert_int_equal(counter->troubles, 0);
+    proxy_pass(&world.proxy);
+    assert_int_equal(counter_end_set(counter, &set), 0);
+    assert_int_equal(counter_value(counter), 12);
     end();
+}
+
+static void wait_suspended(int i, int times)
+{
+    assert_true(world_await_count(&world, &processes[i].suspended, times, PATIENCE_MS));
 }
 
 /* Curator allows one event after the reconnection; here there is none either. */
 static void test_disconnect_reconnect_event_does_not_fire_value_watcher(void **state)
 {
-    struct party *party = &parties[0];
-
     (void)state;
-    live_begin(&live);
-    live_use_proxy(&live);
-    party_open(party, live.options.hosts, 10);
-    assert_true(run_until_count(live.loop, &party->told, 1));
+    begin();
+    world_use_proxy(&world);
+    struct counter *counter = open_one(10);
     for (int i = 1; i <= 3; i++) {
-        proxy_refuse(&live.proxy);
-        assert_true(run_until_count(live.loop, &party->states, i));
-        proxy_pass(&live.proxy);
-        assert_int_equal(set(party, 10 + i), 0); /* it is connected again */
-        assert_true(run_until_count(live.loop, &party->told, 1 + i));
-        run_for(live.loop, 100);
-        assert_int_equal(party->told, 1 + i);
-        assert_int_equal(party->troubles, 0);
+        proxy_refuse(&world.proxy);
+        wait_suspended(0, i);
+        proxy_pass(&world.proxy);
+        assert_int_equal(counter_set(counter, 10 + i), 0); /* it is connected again */
+        counter_await(counter, 1 + i);
+        world_run_for(&world, 100);
+        assert_int_equal(counter->told, 1 + i);
+        assert_int_equal(counter->troubles, 0);
     }
     set_by_another(99);
-    assert_true(run_until_count(live.loop, &party->told, 5));
-    assert_int_equal(known_to(party), 99);
-    party_close(party);
+    counter_await(counter, 5);
+    assert_int_equal(counter_value(counter), 99);
     end();
 }
 
 /* One is cut off while another sets the value and the server restarts. */
 static void test_disconnect_reconnect_with_multiple_clients(void **state)
 {
-    struct party *one = &parties[0], *two = &parties[1];
+    struct counter *one = &counters[0], *two = &counters[1];
 
     (void)state;
-    live_begin(&live);
-    live_use_proxy(&live);
-    party_open(one, server_hosts(live_server), 0);
-    party_open(two, live.proxy.hosts, 0);
-    assert_true(run_until_count(live.loop, &one->told, 1));
-    assert_true(run_until_count(live.loop, &two->told, 1));
+    begin();
+    join(0, 0);
+    world_use_proxy(&world);
+    join(1, 0);
+    counter_await(one, 1);
+    counter_await(two, 1);
     for (int i = 1; i <= RESTARTS; i++) {
-        proxy_refuse(&live.proxy);
-        assert_true(run_until_count(live.loop, &two->states, i));
-        assert_int_equal(set(one, i), 0);
+        proxy_refuse(&world.proxy);
+        wait_suspended(1, i);
+        assert_int_equal(counter_set(one, i), 0);
         assert_true(server_restart(live_server));
-        proxy_pass(&live.proxy);
-        assert_true(run_until_count(live.loop, &two->told, 1 + i));
-        assert_int_equal(known_to(two), i);
-        assert_int_equal(two->seen[i], i);
-        assert_int_equal(set(two, known_to(two)), 0); /* to know that it is connected */
-        assert_true(run_until_count(live.loop, &two->told, 2 + i));
-        two->told--; /* that was not the question */
-        assert_true(run_until_count(live.loop, &one->told, 1 + 2 * i));
+        proxy_pass(&world.proxy);
+        counter_await(two, 2 * i);
+        assert_int_equal(counter_value(two), i);
+        assert_int_equal(two->seen[2 * i - 1], i);
+        assert_int_equal(counter_set(two, i), 0); /* to know that it is connected */
+        counter_await(two, 1 + 2 * i);
+        counter_await(one, 1 + 2 * i);
     }
     assert_int_equal(one->troubles + two->troubles, 0);
-    party_close(one);
-    party_close(two);
-    raw_close(live.raw); /* it may not have outlived the restarts */
-    live.raw = raw_open(server_hosts(live_server));
-    assert_non_null(live.raw);
+    world_look_again(&world);
     end();
 }
 
@@ -423,6 +289,6 @@ int main(void)
         cmocka_unit_test(test_disconnect_reconnect_with_multiple_clients),
     };
 
-    return cmocka_run_group_tests_name("shared count", tests, live_server_start,
-                                       live_server_stop);
+    return cmocka_run_group_tests_name("shared count", tests, servers_start_one,
+                                       servers_stop);
 }
