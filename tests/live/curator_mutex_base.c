@@ -1,10 +1,7 @@
 /* Curator's TestInterProcessMutexBase: what every lock with a single holder does, run
  * for the mutex, the semaphore mutex and the multi lock over two paths. */
-#include "curator_client.h"
-#include "curator_crowd.h"
-#include "live.h"
+#include "crowd.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define BASE "/locks"
@@ -17,8 +14,7 @@ static int start_server(void **state)
 {
     const struct server_options options = {.container_check_ms = 10};
     (void)state;
-    live_server = server_start(&options);
-    return live_server == NULL ? -1 : 0;
+    return servers_start_one_with(&options);
 }
 
 /* ----------------------------------------------------------------- the locks */
@@ -73,55 +69,52 @@ static struct kind multi_lock = {init_multi_lock, BASE "/two", BASE "/two", 1};
 static struct kind multi_lock_in_turn = {init_multi_lock_in_turn, BASE "/one",
                                          BASE "/two", 1};
 
-static struct live live;
+static struct world world;
+static struct process a, b;
 static struct subject subjects[2];
-static struct attempt first, second, third;
+static struct hold first, second, third;
 
-static void make(const struct kind *kind, uvzk_client_t *client, struct subject *subject)
+static void make(const struct kind *kind, struct process *process,
+                 struct subject *subject)
 {
     memset(subject, 0, sizeof(*subject));
-    kind->init(client, subject);
+    kind->init(&process->client, subject);
 }
 
-/* Two locks of the same client. */
-static void make_both(const struct kind *kind)
+/* Two locks, of the same process or not. */
+static void make_both(const struct kind *kind, struct process *other)
 {
-    make(kind, &live.client, &subjects[0]);
-    make(kind, &live.client, &subjects[1]);
+    make(kind, &a, &subjects[0]);
+    make(kind, other, &subjects[1]);
 }
 
-static void end(const struct kind *kind)
+static void begin_with_one(const struct kind *kind)
 {
-    assert_true(live_wait_children(&live, kind->queue, 0));
-    assert_true(live_wait_children(&live, kind->holders, 0));
-    live_end(&live);
+    world_begin_one(&world, NULL, &a);
+    make(kind, &a, &subjects[0]);
 }
 
 /* Until so many wait, beside one that holds. */
 static void wait_for_waiters(const struct kind *kind, long waiters)
 {
-    assert_true(live_wait_children(&live, kind->queue, kind->held + waiters));
+    assert_true(world_await_children(&world, kind->queue, kind->held + waiters));
 }
 
-/* The first one holds, the second one waits. */
-static void hold_and_wait(const struct kind *kind)
+/* The first one holds, the second one, of this process, waits. */
+static void hold_and_wait(const struct kind *kind, struct process *other)
 {
-    assert_int_equal(attempt_start(&first, &subjects[0].lock, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
+    hold_take_on(&first, &a, &subjects[0].lock, 1);
     wait_for_waiters(kind, 0);
-    assert_int_equal(attempt_start(&second, &subjects[1].lock, NULL), 0);
+    hold_begin_on(&second, other, &subjects[1].lock, 1, UVZK_WAIT_FOREVER);
     wait_for_waiters(kind, 1);
-    assert_int_equal(second.acquired, 0);
+    assert_int_equal(second.answered, 0);
 }
 
 /* The znode of the one that waits. */
-static void find_waiter(const struct kind *kind, char *name, size_t size)
+static struct world_path find_waiter(const struct kind *kind)
 {
-    struct raw_names names;
-    assert_int_equal(raw_children(live.raw, kind->queue, &names), ZOK);
-    assert_int_equal(names.count, kind->held + 1);
-    snprintf(name, size, "%s", names.names[names.count - 1]);
-    raw_names_free(&names);
+    assert_int_equal(world_children(&world, kind->queue), kind->held + 1);
+    return world_child(&world, kind->queue, (size_t)kind->held);
 }
 
 /* -------------------------------------------------------------------- the locker */
@@ -150,144 +143,121 @@ static void test_locker(void **state)
 {
     static uvzk_locker_t locker;
     const struct kind *kind = *state;
-    live_open(&live);
-    make(kind, &live.client, &subjects[0]);
+    begin_with_one(kind);
     memset(&locker, 0, sizeof(locker));
     locked = unlocked = 0;
     assert_int_equal(
         uvzk_lock_run(&subjects[0].lock, &locker, NULL, on_locked, on_unlocked), 0);
     assert_int_equal(locked, 0);
-    assert_true(run_until_count(live.loop, &unlocked, 1));
-    assert_int_equal(raw_children_count(live.raw, kind->holders), 0);
+    assert_true(world_await(&world, &unlocked, PATIENCE_MS));
+    assert_int_equal(world_children(&world, kind->holders), 0);
     assert_int_equal(uvzk_locker_done(&locker), UVZK_ENOTHELD);
-    end(kind);
+    world_end(&world);
 }
 
 /* -------------------------------------------------------------- servers, sessions */
 
-/* The raw session may not have outlived the server. */
-static void look_again(void)
-{
-    raw_close(live.raw);
-    live.raw = raw_open(server_hosts(live_server));
-    assert_non_null(live.raw);
-}
-
 static void test_waiting_process_killed_server(void **state)
 {
     const struct kind *kind = *state;
-    char before[128], after[128];
-    live_begin(&live);
-    live.options.session_timeout_ms = LONG_SESSION_MS;
-    live_start(&live);
-    make_both(kind);
-    hold_and_wait(kind);
-    find_waiter(kind, before, sizeof(before));
+    world_begin(&world, NULL);
+    world.options.session_timeout_ms = LONG_SESSION_MS;
+    process_begin(&a, &world, "a", NULL);
+    make_both(kind, &a);
+    hold_and_wait(kind, &a);
+    struct world_path before = find_waiter(kind);
     server_kill(live_server);
-    assert_true(live_wait_state(&live, 0, UVZK_STATE_SUSPENDED));
+    assert_true(world_await(&world, &a.suspended, PATIENCE_MS));
     assert_true(server_restart(live_server));
-    assert_true(live_wait_state(&live, 0, UVZK_STATE_RECONNECTED));
-    look_again();
-    assert_true(attempt_holds(&first));
-    assert_int_equal(second.acquired, 0);
-    find_waiter(kind, after, sizeof(after));
-    assert_string_equal(after, before); /* it kept its place */
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(attempt_wait_granted(live.loop, &second));
+    assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));
+    world_look_again(&world);
+    assert_true(hold_holds(&first));
+    assert_int_equal(second.answered, 0);
+    assert_string_equal(find_waiter(kind).text, before.text); /* it kept its place */
+    hold_give_back(&first);
+    hold_await(&second, PATIENCE_MS);
     assert_true(second.token > first.token);
-    assert_true(attempt_release_and_wait(live.loop, &second));
-    end(kind);
+    hold_give_back(&second);
+    world_end(&world);
 }
 
 /* An acquire ends with its session; the next one is granted in the new one. */
 static void test_killed_session(void **state)
 {
     const struct kind *kind = *state;
-    live_begin(&live);
-    live_use_proxy(&live);
-    live_start(&live);
-    make_both(kind);
-    hold_and_wait(kind);
-    assert_int_equal(raw_expire_session(server_hosts(live_server), live.proxy.session_id,
-                                        live.proxy.session_password),
-                     0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UVZK_EEXPIRED);
-    assert_int_equal(attempt_start(&second, &subjects[1].lock, NULL), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, 0);
+    world_begin(&world, NULL);
+    world_use_proxy(&world);
+    process_begin(&a, &world, "a", NULL);
+    make_both(kind, &a);
+    hold_and_wait(kind, &a);
+    process_expire(&a);
+    hold_await_status(&second, PATIENCE_MS, UVZK_EEXPIRED);
+    hold_take_on(&second, &a, &subjects[1].lock, 1);
     assert_int_equal(first.lost, 1);
-    assert_int_equal(first.lost_reason, UVZK_EEXPIRED);
+    assert_int_equal(first.reason, UVZK_EEXPIRED);
     assert_false(uvzk_lock_is_held(&subjects[0].lock));
     assert_true(second.token > first.token);
-    assert_true(attempt_release_and_wait(live.loop, &second));
-    assert_true(attempt_is_over(&first));
-    end(kind);
+    hold_give_back(&second);
+    world_end(&world);
 }
 
 /* The same with a second client, and a session that the servers end because they hear
  * nothing of it: its holder knows before the other one has the lock. */
 static void test_killed_session_of_another_client(void **state)
 {
-    static struct curator_client other;
     const struct kind *kind = *state;
-    live_begin(&live);
-    live_use_proxy(&live);
-    live.options.session_timeout_ms = SHORT_SESSION_MS;
-    live_start(&live);
-    curator_client_open(&other, live.loop, server_hosts(live_server), LONG_SESSION_MS,
-                        live.options.tick_ms);
-    make(kind, &live.client, &subjects[0]);
-    make(kind, &other.client, &subjects[1]);
-    hold_and_wait(kind);
-    proxy_hold_requests(&live.proxy);
-    assert_true(attempt_wait_lost(live.loop, &first));
-    assert_int_equal(second.acquired, 0);
-    assert_true(attempt_wait_granted(live.loop, &second));
+    world_begin(&world, NULL);
+    world_use_proxy(&world);
+    world.options.session_timeout_ms = SHORT_SESSION_MS;
+    process_begin(&a, &world, "a", NULL);
+    world.options.session_timeout_ms = LONG_SESSION_MS;
+    world.options.hosts = server_hosts(live_server);
+    process_begin(&b, &world, "b", NULL);
+    make_both(kind, &b);
+    hold_and_wait(kind, &b);
+    proxy_hold_requests(&world.proxy);
+    assert_true(world_await(&world, &first.lost, PATIENCE_MS));
+    assert_int_equal(second.answered, 0);
+    hold_await(&second, PATIENCE_MS);
     assert_true(second.token > first.token);
-    proxy_pass(&live.proxy);
-    assert_true(attempt_release_and_wait(live.loop, &second));
-    curator_client_assert_idle(&other);
-    curator_client_close(&other);
-    end(kind);
+    proxy_pass(&world.proxy);
+    hold_give_back(&second);
+    world_end(&world);
 }
 
 static bool base_is_gone(void *context)
 {
     (void)context;
-    return raw_exists(live.raw, BASE, NULL) == ZNONODE;
+    return raw_exists(world.raw, BASE, NULL) == ZNONODE;
 }
 
 static void test_container_cleanup(void **state)
 {
     const struct kind *kind = *state;
-    live_open(&live);
-    make(kind, &live.client, &subjects[0]);
+    begin_with_one(kind);
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(attempt_start(&first, &subjects[0].lock, NULL), 0);
-        assert_true(attempt_wait_granted(live.loop, &first));
-        assert_int_equal(raw_exists(live.raw, BASE, NULL), ZOK);
-        assert_true(attempt_release_and_wait(live.loop, &first));
+        hold_take_on(&first, &a, &subjects[0].lock, 1);
+        assert_int_equal(raw_exists(world.raw, BASE, NULL), ZOK);
+        hold_give_back(&first);
         if (i % 2 == 1) { /* with and without a directory to begin with */
-            assert_true(run_until(live.loop, base_is_gone, NULL, PATIENCE_MS));
+            assert_true(world_await_that(&world, base_is_gone, NULL));
         }
     }
-    end(kind);
+    world_end(&world);
 }
 
 static void test_with_namespace(void **state)
 {
     const struct kind *kind = *state;
-    live_begin(&live);
-    live.options.ns = "foo/bar";
-    live_start(&live);
-    make(kind, &live.client, &subjects[0]);
-    assert_int_equal(attempt_start(&first, &subjects[0].lock, NULL), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_int_equal(raw_exists(live.raw, "/foo/bar" BASE, NULL), ZOK);
-    assert_int_equal(raw_exists(live.raw, BASE, NULL), ZNONODE);
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    end(kind);
+    world_begin(&world, NULL);
+    world.options.ns = "foo/bar";
+    process_begin(&a, &world, "a", NULL);
+    make(kind, &a, &subjects[0]);
+    hold_take_on(&first, &a, &subjects[0].lock, 1);
+    assert_int_equal(raw_exists(world.raw, "/foo/bar" BASE, NULL), ZOK);
+    assert_int_equal(raw_exists(world.raw, BASE, NULL), ZNONODE);
+    hold_give_back(&first);
+    world_end(&world);
 }
 
 /* -------------------------------------------------------------------- re-entry */
@@ -305,25 +275,23 @@ static void test_reentrant_single_lock(void **state)
 {
     static struct crowd crowd;
     const struct kind *kind = *state;
-    live_open(&live);
-    make(kind, &live.client, &subjects[0]);
-    crowd_open(&crowd, OWNERS);
+    begin_with_one(kind);
+    crowd_open(&crowd, &world, OWNERS);
     peak = 0;
     crowd.check = check_single_holder;
     for (int i = 0; i < OWNERS; i++) {
-        crowd.workers[i].lock = &subjects[0].lock;
+        crowd_employ(&crowd, i, &a, &subjects[0].lock, 1);
         crowd.workers[i].options.owner = &crowd.workers[i];
-        crowd.workers[i].rounds = 1;
     }
     (void)crowd_turn(&crowd);
     wait_for_waiters(kind, OWNERS - 1);
-    assert_true(attempt_wait_granted(live.loop, &crowd.workers[0].attempt));
+    hold_await(&crowd.workers[0].hold, PATIENCE_MS);
     assert_int_equal(crowd_holders(&crowd), 1);
-    crowd_finish(&crowd, live.loop);
+    crowd_finish(&crowd);
     assert_int_equal(crowd.grants, OWNERS);
     assert_int_equal(peak, 1);
     crowd_close(&crowd);
-    end(kind);
+    world_end(&world);
 }
 
 /* Not before the last one of the nested holds has been given back. */
@@ -331,48 +299,43 @@ static void test_reentrant_2_threads(void **state)
 {
     const struct kind *kind = *state;
     int one, other;
-    live_open(&live);
-    make(kind, &live.client, &subjects[0]);
-    assert_int_equal(attempt_start_for(&first, &subjects[0].lock, &one), 0);
-    assert_true(attempt_wait_granted(live.loop, &first));
-    assert_int_equal(attempt_start_for(&second, &subjects[0].lock, &one), 0);
-    assert_true(attempt_wait_granted(live.loop, &second));
-    assert_int_equal(attempt_start_for(&third, &subjects[0].lock, &other), 0);
+    begin_with_one(kind);
+    hold_take_for(&first, &a, &subjects[0].lock, &one);
+    hold_take_for(&second, &a, &subjects[0].lock, &one);
+    hold_begin_on_for(&third, &a, &subjects[0].lock, &other);
     wait_for_waiters(kind, 1);
-    assert_true(attempt_release_and_wait(live.loop, &second));
-    run_for(live.loop, 300);
-    assert_int_equal(third.acquired, 0);
+    hold_give_back(&second);
+    world_run_for(&world, 300);
+    assert_int_equal(third.answered, 0);
     assert_true(uvzk_lock_is_held_by(&subjects[0].lock, &one));
     assert_false(uvzk_lock_is_held_by(&subjects[0].lock, &other));
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(attempt_wait_granted(live.loop, &third));
+    hold_give_back(&first);
+    hold_await(&third, PATIENCE_MS);
     assert_false(uvzk_lock_is_held_by(&subjects[0].lock, &one));
     assert_true(uvzk_lock_is_held_by(&subjects[0].lock, &other));
-    assert_true(attempt_release_and_wait(live.loop, &third));
-    end(kind);
+    hold_give_back(&third);
+    world_end(&world);
 }
 
 static void test_reentrant(void **state)
 {
-    struct attempt *const nested[] = {&first, &second, &third};
+    struct hold *const nested[] = {&first, &second, &third};
     const struct kind *kind = *state;
     int owner;
-    live_open(&live);
-    make(kind, &live.client, &subjects[0]);
+    begin_with_one(kind);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(attempt_start_for(nested[i], &subjects[0].lock, &owner), 0);
-        assert_true(attempt_wait_granted(live.loop, nested[i]));
+        hold_take_for(nested[i], &a, &subjects[0].lock, &owner);
         assert_int_equal(nested[i]->token, first.token);
-        assert_int_equal(raw_children_count(live.raw, kind->holders), 1);
+        assert_int_equal(world_children(&world, kind->holders), 1);
     }
     for (int i = 3; i-- > 0;) {
         assert_true(uvzk_lock_is_held(&subjects[0].lock));
         assert_true(uvzk_lock_is_held_by(&subjects[0].lock, &owner));
-        assert_int_equal(raw_children_count(live.raw, kind->holders), 1);
-        assert_true(attempt_release_and_wait(live.loop, nested[i]));
+        assert_int_equal(world_children(&world, kind->holders), 1);
+        hold_give_back(nested[i]);
     }
     assert_false(uvzk_lock_is_held(&subjects[0].lock));
-    end(kind);
+    world_end(&world);
 }
 
 /* ------------------------------------------------------------------ two clients */
@@ -388,27 +351,20 @@ static bool second_holds(void *context)
 
 static void test_2_clients(void **state)
 {
-    static struct curator_client other;
     const struct kind *kind = *state;
-    live_open(&live);
-    curator_client_open(&other, live.loop, server_hosts(live_server), LONG_SESSION_MS,
-                        live.options.tick_ms);
-    make(kind, &live.client, &subjects[0]);
-    make(kind, &other.client, &subjects[1]);
+    world_begin_two(&world, NULL, &a, &b);
+    make_both(kind, &b);
     for (int i = 0; i < 5; i++) {
-        hold_and_wait(kind);
+        hold_and_wait(kind, &b);
         assert_true(uvzk_lock_is_held(&subjects[0].lock));
         assert_false(uvzk_lock_is_held(&subjects[1].lock));
-        assert_int_equal(attempt_release(&first), 0);
-        assert_true(run_until(live.loop, second_holds, NULL, PATIENCE_MS));
-        assert_true(attempt_wait_released(live.loop, &first));
-        assert_int_equal(first.release_status, 0);
+        hold_release(&first);
+        assert_true(world_await_that(&world, second_holds, NULL));
+        hold_await_released(&first, WORLD_TIMEOUT_MS, 0);
         assert_true(second.token > first.token);
-        assert_true(attempt_release_and_wait(live.loop, &second));
+        hold_give_back(&second);
     }
-    curator_client_assert_idle(&other);
-    curator_client_close(&other);
-    end(kind);
+    world_end(&world);
 }
 
 #define CASE(test, kind) ((struct CMUnitTest){#test ", " #kind, test, NULL, NULL, &kind})
@@ -433,5 +389,5 @@ int main(void)
         OF_REENTRANT_KINDS(test_reentrant),
         OF_EVERY_KIND(test_2_clients),
     };
-    return cmocka_run_group_tests(tests, start_server, live_server_stop);
+    return cmocka_run_group_tests(tests, start_server, servers_stop);
 }

@@ -1,7 +1,5 @@
 /* Curator's TestInterProcessReadWriteLock. */
-#include "curator_client.h"
-#include "curator_crowd.h"
-#include "live.h"
+#include "crowd.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,46 +10,33 @@
 #define ROUNDS 100 /* of each of them */
 #define WRITES_PERCENT 10
 
-static struct live live;
-static uvzk_rwlock_t lock, other_lock;
-static struct curator_client other;
-static struct attempt reading, writing, contending;
+static struct world world;
+static struct process a, b;
+static uvzk_rwlock_t lock, other_lock; /* of each */
+static struct hold reading, writing, contending;
 
-static void make(uvzk_client_t *client, uvzk_rwlock_t *shell)
+static void make(struct process *process, uvzk_rwlock_t *shell)
 {
     memset(shell, 0, sizeof(*shell));
-    assert_int_equal(uvzk_rwlock_init(client, shell, LOCK), 0);
+    assert_int_equal(uvzk_rwlock_init(&process->client, shell, LOCK), 0);
 }
 
-static void open_lock(void)
+static void begin(void)
 {
-    live_open(&live);
-    make(&live.client, &lock);
+    world_begin_one(&world, LOCK, &a);
+    make(&a, &lock);
 }
 
-static void open_other(void)
+static void begin_other(void)
 {
-    curator_client_open(&other, live.loop, server_hosts(live_server), SESSION_MS,
-                        live.options.tick_ms);
-    make(&other.client, &other_lock);
+    world.options.hosts = server_hosts(live_server);
+    process_begin(&b, &world, "b", NULL);
+    make(&b, &other_lock);
 }
 
-static void close_other(void)
+static void take(struct hold *hold, uvzk_lock_t *half, void *owner)
 {
-    curator_client_assert_idle(&other);
-    curator_client_close(&other);
-}
-
-static void end(void)
-{
-    assert_true(live_wait_children(&live, LOCK, 0));
-    live_end(&live);
-}
-
-static void take(struct attempt *attempt, uvzk_lock_t *half, void *owner)
-{
-    assert_int_equal(attempt_start_for(attempt, half, owner), 0);
-    assert_true(attempt_wait_granted(live.loop, attempt));
+    hold_take_for(hold, &a, half, owner);
 }
 
 /* --------------------------------------------------------------------- owners */
@@ -60,23 +45,26 @@ static void take(struct attempt *attempt, uvzk_lock_t *half, void *owner)
  * nothing else happens. */
 static void test_that_upgrading_is_disallowed(void **state)
 {
+    uvzk_acquire_options_t options;
     int owner, someone;
     (void)state;
-    open_lock();
+    begin();
     take(&reading, &lock.read, &owner);
-    assert_int_equal(attempt_start_for(&writing, &lock.write, &owner), UVZK_EDEADLOCK);
-    run_for(live.loop, 100);
-    assert_int_equal(writing.acquired, 0);
-    assert_int_equal(raw_children_count(live.raw, LOCK), 1);
-    assert_true(attempt_holds(&reading));
+    uvzk_acquire_options_init(&options);
+    options.owner = &owner;
+    assert_int_equal(hold_ask(&writing, &a, &lock.write, &options), UVZK_EDEADLOCK);
+    world_run_for(&world, 100);
+    assert_int_equal(writing.answered, 0);
+    assert_int_equal(world_children(&world, LOCK), 1);
+    assert_true(hold_holds(&reading));
 
     /* Somebody else may well ask, and waits. */
-    assert_int_equal(attempt_start_for(&contending, &lock.write, &someone), 0);
-    assert_true(attempt_wait_queued(live.loop, &contending));
-    assert_true(attempt_release_and_wait(live.loop, &reading));
-    assert_true(attempt_wait_granted(live.loop, &contending));
-    assert_true(attempt_release_and_wait(live.loop, &contending));
-    end();
+    hold_begin_on_for(&contending, &a, &lock.write, &someone);
+    hold_await_queued(&contending);
+    hold_give_back(&reading);
+    hold_await(&contending, PATIENCE_MS);
+    hold_give_back(&contending);
+    world_end(&world);
 }
 
 static void test_that_downgrading_respects_threads(void **state)
@@ -84,46 +72,39 @@ static void test_that_downgrading_respects_threads(void **state)
     uvzk_acquire_options_t options;
     int owner, someone;
     (void)state;
-    open_lock();
+    begin();
     take(&writing, &lock.write, &owner);
     uvzk_acquire_options_init(&options);
     options.owner = &someone;
     options.timeout_ms = 500;
-    uint64_t begin = uvzk_now();
-    assert_int_equal(attempt_start(&reading, &lock.read, &options), 0);
-    assert_true(attempt_wait_told(live.loop, &reading));
-    assert_int_equal(reading.status, UV_ETIMEDOUT);
-    assert_true(uvzk_now() - begin >= 500);
-    assert_true(attempt_holds(&writing));
+    uint64_t since = uvzk_now();
+    assert_int_equal(hold_ask(&reading, &a, &lock.read, &options), 0);
+    hold_await_status(&reading, PATIENCE_MS, UV_ETIMEDOUT);
+    assert_true(uvzk_now() - since >= 500);
+    assert_true(hold_holds(&writing));
     assert_false(uvzk_lock_is_held(&lock.read));
-    assert_true(live_wait_children(&live, LOCK, 1));
+    assert_true(world_await_children(&world, LOCK, 1));
     take(&reading, &lock.read, &owner); /* but this one reads at once */
-    assert_true(attempt_release_and_wait(live.loop, &reading));
-    assert_true(attempt_release_and_wait(live.loop, &writing));
-    end();
+    hold_give_back(&reading);
+    hold_give_back(&writing);
+    world_end(&world);
 }
 
 static void test_downgrading(void **state)
 {
     int owner;
     (void)state;
-    open_lock();
+    begin();
     take(&writing, &lock.write, &owner);
     take(&reading, &lock.read, &owner);
     assert_int_equal(reading.queued, 0);
     assert_int_equal(reading.token, writing.token);
-    assert_true(attempt_release_and_wait(live.loop, &writing));
-    assert_true(attempt_holds(&reading));
+    hold_give_back(&writing);
+    assert_true(hold_holds(&reading));
     assert_true(uvzk_hold_is_valid(&reading.request));
     assert_false(uvzk_lock_is_held(&lock.write));
-    assert_true(attempt_release_and_wait(live.loop, &reading));
-    end();
-}
-
-static bool writer_got_in(void *context)
-{
-    (void)context;
-    return contending.acquired > 0;
+    hold_give_back(&reading);
+    world_end(&world);
 }
 
 /* CURATOR-621. The writer is another client's, so that it goes by the znodes alone. */
@@ -131,26 +112,24 @@ static void test_contending_downgrading(void **state)
 {
     int owner;
     (void)state;
-    open_lock();
-    open_other();
+    begin();
+    begin_other();
     take(&writing, &lock.write, &owner);
-    assert_int_equal(attempt_start(&contending, &other_lock.write, NULL), 0);
-    assert_true(attempt_wait_queued(live.loop, &contending));
+    hold_queue(&contending, &b, &other_lock.write);
     take(&reading, &lock.read, &owner);
-    assert_true(attempt_release_and_wait(live.loop, &writing));
-    assert_false(run_until(live.loop, writer_got_in, NULL, 1000));
+    hold_give_back(&writing);
+    assert_false(world_await(&world, &contending.answered, 1000));
     assert_true(uvzk_hold_is_valid(&reading.request));
-    assert_true(attempt_release_and_wait(live.loop, &reading));
-    assert_true(attempt_wait_granted(live.loop, &contending));
+    hold_give_back(&reading);
+    hold_await(&contending, PATIENCE_MS);
     assert_true(contending.token > writing.token);
-    assert_true(attempt_release_and_wait(live.loop, &contending));
-    close_other();
-    end();
+    hold_give_back(&contending);
+    world_end(&world);
 }
 
 /* --------------------------------------------------------------------- a crowd */
 
-static struct curator_client clients[CLIENTS];
+static struct process processes[CLIENTS];
 static uvzk_rwlock_t locks[CLIENTS];
 static int most_readers;
 
@@ -183,31 +162,27 @@ static void test_basic(void **state)
 {
     static struct crowd crowd;
     (void)state;
-    live_begin(&live);
-    crowd_open(&crowd, CLIENTS);
+    world_begin(&world, LOCK);
+    world.options.session_timeout_ms = SESSION_MS;
+    crowd_open(&crowd, &world, CLIENTS);
     crowd.prepare = choose_half;
     crowd.check = check_halves;
     most_readers = 0;
     for (int i = 0; i < CLIENTS; i++) {
-        curator_client_open(&clients[i], live.loop, server_hosts(live_server), SESSION_MS,
-                            live.options.tick_ms);
-        make(&clients[i].client, &locks[i]);
-        crowd.workers[i].rounds = ROUNDS;
+        process_begin(&processes[i], &world, "one", NULL);
+        make(&processes[i], &locks[i]);
+        crowd_employ(&crowd, i, &processes[i], NULL, ROUNDS);
     }
-    crowd_finish(&crowd, live.loop);
+    crowd_finish(&crowd);
     assert_int_equal(crowd.grants, CLIENTS * ROUNDS);
     assert_in_range(most_readers, 2, CLIENTS); /* they do overlap */
-    for (int i = 0; i < CLIENTS; i++) {
-        curator_client_assert_idle(&clients[i]);
-        curator_client_close(&clients[i]);
-    }
+    world_end(&world);
     crowd_close(&crowd);
-    end();
 }
 
 /* ------------------------------------------------------------------- the znodes */
 
-static void check_data(struct attempt *attempt, uvzk_lock_t *half, char *data)
+static void check_data(struct hold *hold, uvzk_lock_t *half, char *data)
 {
     uvzk_acquire_options_t options;
     char text[64];
@@ -215,54 +190,48 @@ static void check_data(struct attempt *attempt, uvzk_lock_t *half, char *data)
     snprintf(data, 16, "%s", "by this one");
     options.node_data = data;
     options.node_data_length = strlen(data);
-    assert_int_equal(attempt_start(attempt, half, &options), 0);
+    assert_int_equal(hold_ask(hold, &a, half, &options), 0);
     memset(data, 'x', strlen(data)); /* it has been copied */
-    assert_true(attempt_wait_granted(live.loop, attempt));
-    assert_int_equal(
-        raw_get(live.raw, uvzk_hold_path(&attempt->request), text, sizeof(text)), ZOK);
+    hold_await(hold, PATIENCE_MS);
+    assert_int_equal(raw_get(world.raw, hold->path, text, sizeof(text)), ZOK);
     assert_string_equal(text, "by this one");
-    assert_true(attempt_release_and_wait(live.loop, attempt));
+    hold_give_back(hold);
 }
 
 static void test_set_node_data(void **state)
 {
     char data[16];
     (void)state;
-    open_lock();
+    begin();
     check_data(&writing, &lock.write, data);
     check_data(&reading, &lock.read, data);
-    end();
+    world_end(&world);
 }
 
 /* The path is told for as long as it is held; Curator tells it also afterwards. */
 static void test_lock_path(void **state)
 {
-    char path[256];
     (void)state;
-    live_begin(&live);
-    live_use_proxy(&live);
-    live_start(&live);
-    make(&live.client, &lock);
-    open_other();
+    world_begin(&world, LOCK);
+    world_use_proxy(&world);
+    process_begin(&a, &world, "a", NULL);
+    make(&a, &lock);
+    begin_other();
     assert_null(uvzk_hold_path(&writing.request));
     take(&writing, &lock.write, NULL);
-    snprintf(path, sizeof(path), "%s", uvzk_hold_path(&writing.request));
-    assert_int_equal(strncmp(path, LOCK "/_c_", strlen(LOCK "/_c_")), 0);
-    assert_non_null(strstr(path, "-__WRIT__"));
-    assert_int_equal(raw_exists(live.raw, path, NULL), ZOK);
-    assert_int_equal(attempt_start(&reading, &other_lock.read, NULL), 0);
-    assert_true(attempt_wait_queued(live.loop, &reading));
-    assert_int_equal(raw_expire_session(server_hosts(live_server), live.proxy.session_id,
-                                        live.proxy.session_password),
-                     0);
-    assert_int_equal(raw_exists(live.raw, path, NULL), ZNONODE);
-    assert_true(attempt_wait_granted(live.loop, &reading));
-    assert_non_null(strstr(uvzk_hold_path(&reading.request), "-__READ__"));
-    assert_true(attempt_wait_lost(live.loop, &writing));
+    assert_string_equal(writing.path, uvzk_hold_path(&writing.request));
+    assert_int_equal(strncmp(writing.path, LOCK "/_c_", strlen(LOCK "/_c_")), 0);
+    assert_non_null(strstr(writing.path, "-__WRIT__"));
+    assert_int_equal(raw_exists(world.raw, writing.path, NULL), ZOK);
+    hold_queue(&reading, &b, &other_lock.read);
+    process_expire(&a);
+    assert_int_equal(raw_exists(world.raw, writing.path, NULL), ZNONODE);
+    hold_await(&reading, PATIENCE_MS);
+    assert_non_null(strstr(reading.path, "-__READ__"));
+    assert_true(world_await(&world, &writing.lost, PATIENCE_MS));
     assert_null(uvzk_hold_path(&writing.request));
-    assert_true(attempt_release_and_wait(live.loop, &reading));
-    close_other();
-    end();
+    hold_give_back(&reading);
+    world_end(&world);
 }
 
 int main(void)
@@ -276,5 +245,5 @@ int main(void)
         cmocka_unit_test(test_set_node_data),
         cmocka_unit_test(test_lock_path),
     };
-    return cmocka_run_group_tests(tests, live_server_start, live_server_stop);
+    return cmocka_run_group_tests(tests, servers_start_one, servers_stop);
 }

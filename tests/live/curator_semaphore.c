@@ -1,11 +1,6 @@
 /* Curator's TestInterProcessSemaphore. */
-#define THREADED /* the blocking calls are declared only with it */
-#include "curator_client.h"
-#include "curator_crowd.h"
-#include "live.h"
+#include "crowd.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PATH "/semaphore"
@@ -17,40 +12,31 @@
 #define SESSION_MAX 25 /* test_max_per_session's */
 #define MOST_WANTED 10 /* at a time */
 
-static struct live live;
-static uvzk_semaphore_t semaphore, other_semaphore;
-static struct curator_client other;
-static struct attempt first, second, third;
-static struct curator_client clients[CLIENTS];
+static struct world world;
+static struct process a, b;
+static uvzk_semaphore_t semaphore, other_semaphore; /* of each */
+static struct hold first, second, third;
+static struct process processes[CLIENTS];
 static uvzk_semaphore_t semaphores[CLIENTS];
 static struct crowd crowd;
 
-static void make(uvzk_client_t *client, uvzk_semaphore_t *shell, uint32_t max)
+static void make(struct process *process, uvzk_semaphore_t *shell, uint32_t max)
 {
     memset(shell, 0, sizeof(*shell));
-    assert_int_equal(uvzk_semaphore_init(client, shell, PATH, max, NULL), 0);
+    assert_int_equal(uvzk_semaphore_init(&process->client, shell, PATH, max, NULL), 0);
 }
 
-static void open_semaphore(uint32_t max)
+static void begin(uint32_t max)
 {
-    memset(&first, 0, sizeof(first));
-    memset(&second, 0, sizeof(second));
-    memset(&third, 0, sizeof(third));
-    live_open(&live);
-    make(&live.client, &semaphore, max);
+    world_begin_one(&world, NULL, &a);
+    make(&a, &semaphore, max);
 }
 
-static void open_other(uint32_t max)
+static void begin_both(uint32_t max)
 {
-    curator_client_open(&other, live.loop, server_hosts(live_server), SESSION_MS,
-                        live.options.tick_ms);
-    make(&other.client, &other_semaphore, max);
-}
-
-static void close_other(void)
-{
-    curator_client_assert_idle(&other);
-    curator_client_close(&other);
+    world_begin_two(&world, NULL, &a, &b);
+    make(&a, &semaphore, max);
+    make(&b, &other_semaphore, max);
 }
 
 static void check_single(struct crowd *workers)
@@ -58,29 +44,14 @@ static void check_single(struct crowd *workers)
     assert_in_range(crowd_holders(workers), 0, 1);
 }
 
-static void end(void)
-{
-    assert_true(live_wait_children(&live, LOCKS, 0));
-    assert_true(live_wait_children(&live, LEASES, 0));
-    live_end(&live);
-}
-
-static void take(struct attempt *attempt, uvzk_semaphore_t *shell, uint32_t leases)
-{
-    uvzk_acquire_options_t options;
-    uvzk_acquire_options_init(&options);
-    options.leases = leases;
-    assert_int_equal(attempt_start(attempt, shell, &options), 0);
-    assert_true(attempt_wait_granted(live.loop, attempt));
-}
-
 /* Begins, and waits until its znode stands alone in the queue. */
-static void wait_in_queue(struct attempt *attempt, uvzk_semaphore_t *shell)
+static void wait_in_queue(struct hold *hold, struct process *process,
+                          uvzk_semaphore_t *shell)
 {
-    assert_true(live_wait_children(&live, LOCKS, 0));
-    assert_int_equal(attempt_start(attempt, shell, NULL), 0);
-    assert_true(live_wait_children(&live, LOCKS, 1));
-    assert_int_equal(attempt->acquired, 0);
+    assert_true(world_await_children(&world, LOCKS, 0));
+    hold_begin_on(hold, process, shell, 1, UVZK_WAIT_FOREVER);
+    assert_true(world_await_children(&world, LOCKS, 1));
+    assert_int_equal(hold->answered, 0);
 }
 
 /* ------------------------------------------------------------------ the simple ones */
@@ -88,117 +59,95 @@ static void wait_in_queue(struct attempt *attempt, uvzk_semaphore_t *shell)
 static void test_simple(void **state)
 {
     (void)state;
-    open_semaphore(1);
-    take(&first, &semaphore, 1);
-    uint64_t begin = uvzk_now();
-    assert_int_equal(attempt_start_within(&second, &semaphore, 500), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UV_ETIMEDOUT);
-    assert_true(uvzk_now() - begin >= 500);
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_int_equal(attempt_start_within(&third, &semaphore, PATIENCE_MS), 0);
-    assert_true(attempt_wait_granted(live.loop, &third));
-    assert_true(attempt_release_and_wait(live.loop, &third));
-    end();
+    begin(1);
+    hold_take_on(&first, &a, &semaphore, 1);
+    uint64_t since = uvzk_now();
+    hold_try(&second, &a, &semaphore, 500, UV_ETIMEDOUT);
+    assert_true(uvzk_now() - since >= 500);
+    hold_give_back(&first);
+    hold_try(&third, &a, &semaphore, PATIENCE_MS, 0);
+    hold_give_back(&third);
+    world_end(&world);
 }
 
 /* Two for two clients, and a third one that goes away empty-handed. */
 static void test_simple2(void **state)
 {
     (void)state;
-    open_semaphore(2);
-    open_other(2);
+    begin_both(2);
     for (int i = 0; i < 3; i++) {
-        take(&first, &semaphore, 1);
-        take(&second, &other_semaphore, 1);
-        assert_int_equal(attempt_start_within(&third, &other_semaphore, UVZK_TRY_ONCE),
-                         0);
-        assert_true(attempt_wait_told(live.loop, &third));
-        assert_int_equal(third.status, UV_ETIMEDOUT);
-        assert_int_equal(raw_children_count(live.raw, LEASES), 2);
-        assert_true(attempt_release_and_wait(live.loop, &first));
-        take(&third, &other_semaphore, 1);
-        assert_true(attempt_release_and_wait(live.loop, &second));
-        assert_true(attempt_release_and_wait(live.loop, &third));
+        hold_take_on(&first, &a, &semaphore, 1);
+        hold_take_on(&second, &b, &other_semaphore, 1);
+        hold_try(&third, &b, &other_semaphore, UVZK_TRY_ONCE, UV_ETIMEDOUT);
+        assert_int_equal(world_children(&world, LEASES), 2);
+        hold_give_back(&first);
+        hold_take_on(&third, &b, &other_semaphore, 1);
+        hold_give_back(&second);
+        hold_give_back(&third);
     }
-    close_other();
-    end();
+    world_end(&world);
 }
 
 /* Closing a client frees its lease for the other one. */
 static void test_client_close(void **state)
 {
     (void)state;
-    open_semaphore(1);
-    open_other(1);
-    take(&first, &other_semaphore, 1);
-    wait_in_queue(&second, &semaphore);
-    curator_client_close(&other);
-    assert_int_equal(first.lost_reason, UVZK_ECLOSED);
-    assert_true(attempt_wait_granted(live.loop, &second));
+    begin_both(1);
+    hold_take_on(&first, &b, &other_semaphore, 1);
+    wait_in_queue(&second, &a, &semaphore);
+    process_end(&b);
+    assert_int_equal(first.reason, UVZK_ECLOSED);
+    hold_await(&second, PATIENCE_MS);
     assert_true(second.token > first.token);
-    assert_true(attempt_release_and_wait(live.loop, &second));
-    end();
+    hold_give_back(&second);
+    world_end(&world);
 }
 
 /* Cancelled instead of interrupted. */
 static void test_interrupt_acquire(void **state)
 {
     (void)state;
-    open_semaphore(1);
-    take(&first, &semaphore, 1);
-    wait_in_queue(&second, &semaphore);
-    assert_int_equal(uvzk_hold_cancel(&second.request), 0);
-    assert_true(attempt_wait_told(live.loop, &second));
-    assert_int_equal(second.status, UV_ECANCELED);
-    assert_true(live_wait_children(&live, LOCKS, 0));
-    assert_int_equal(raw_children_count(live.raw, LEASES), 1);
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(live_wait_children(&live, LEASES, 0));
-    take(&third, &semaphore, 1);
-    assert_true(attempt_release_and_wait(live.loop, &third));
-    end();
+    begin(1);
+    hold_take_on(&first, &a, &semaphore, 1);
+    wait_in_queue(&second, &a, &semaphore);
+    hold_cancel(&second);
+    hold_await_status(&second, PATIENCE_MS, UV_ECANCELED);
+    assert_true(world_await_children(&world, LOCKS, 0));
+    assert_int_equal(world_children(&world, LEASES), 1);
+    hold_give_back(&first);
+    assert_true(world_await_children(&world, LEASES, 0));
+    hold_take_on(&third, &a, &semaphore, 1);
+    hold_give_back(&third);
+    world_end(&world);
 }
 
 /* CURATOR-75, by whoever has set the count: here, somebody outside. */
 static void test_threaded_lease_increase(void **state)
 {
     static uvzk_shared_count_t count;
-    char two[4] = {0, 0, 0, 2};
     (void)state;
-    live_open(&live);
+    world_begin_one(&world, NULL, &a);
     memset(&count, 0, sizeof(count));
     memset(&semaphore, 0, sizeof(semaphore));
     assert_int_equal(
-        uvzk_shared_count_init(&live.client, &count, "/semaphore-count", 1, NULL), 0);
-    assert_int_equal(uvzk_semaphore_init(&live.client, &semaphore, PATH, 0, &count), 0);
-    take(&first, &semaphore, 1);
-    wait_in_queue(&second, &semaphore);
-    run_for(live.loop, 200);
-    assert_int_equal(second.acquired, 0);
-    assert_int_equal(zoo_set(live.raw, "/semaphore-count", two, 4, -1), ZOK);
-    assert_true(attempt_wait_granted(live.loop, &second));
-    assert_true(attempt_holds(&first));
-    assert_int_equal(raw_children_count(live.raw, LEASES), 2);
-    assert_true(attempt_release_and_wait(live.loop, &second));
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(live_wait_children(&live, LEASES, 0));
-    live_close_client(&live); /* the count keeps a watch until then */
-    end();
+        uvzk_shared_count_init(&a.client, &count, "/semaphore-count", 1, NULL), 0);
+    assert_int_equal(uvzk_semaphore_init(&a.client, &semaphore, PATH, 0, &count), 0);
+    hold_take_on(&first, &a, &semaphore, 1);
+    wait_in_queue(&second, &a, &semaphore);
+    world_run_for(&world, 200);
+    assert_int_equal(second.answered, 0);
+    world_set_data(&world, "/semaphore-count", "\0\0\0\2", 4);
+    hold_await(&second, PATIENCE_MS);
+    assert_true(hold_holds(&first));
+    assert_int_equal(world_children(&world, LEASES), 2);
+    hold_give_back(&second);
+    hold_give_back(&first);
+    assert_true(world_await_children(&world, LEASES, 0));
+    process_end(&a); /* the count keeps a watch until then */
+    world_end(&world);
 }
 
 /* ------------------------------------------------------------------ deleted by hand */
-
-static void delete_only_child(const char *directory)
-{
-    struct raw_names names;
-    char path[256];
-    assert_int_equal(raw_children(live.raw, directory, &names), ZOK);
-    assert_int_equal(names.count, 1);
-    snprintf(path, sizeof(path), "%s/%s", directory, names.names[0]);
-    raw_names_free(&names);
-    assert_int_equal(raw_delete(live.raw, path), ZOK);
-}
 
 /* CURATOR-315. Who waits has its znode in the queue, not among the leases. When somebody
  * deletes it the waiter queues up again, nothing is orphaned, and everybody comes to its
@@ -206,59 +155,47 @@ static void delete_only_child(const char *directory)
 static void test_no_orphaned_nodes(void **state)
 {
     (void)state;
-    open_semaphore(1);
-    open_other(1);
-    take(&first, &semaphore, 1);
-    second.release_at_once = third.release_at_once = true;
-    wait_in_queue(&second, &other_semaphore);
-    delete_only_child(LOCKS);
-    assert_int_equal(attempt_start(&third, &semaphore, NULL), 0);
-    assert_true(attempt_release_and_wait(live.loop, &first));
-    assert_true(attempt_wait_granted(live.loop, &third));
-    assert_true(attempt_wait_granted(live.loop, &second));
-    assert_true(attempt_wait_released(live.loop, &third));
-    assert_true(attempt_wait_released(live.loop, &second));
-    close_other();
-    end();
+    begin_both(1);
+    hold_take_on(&first, &a, &semaphore, 1);
+    wait_in_queue(&second, &b, &other_semaphore);
+    second.release_at_once = true;
+    struct world_path only = world_child(&world, LOCKS, 0);
+    world_delete(&world, &only);
+    hold_begin_on(&third, &a, &semaphore, 1, UVZK_WAIT_FOREVER);
+    third.release_at_once = true;
+    hold_give_back(&first);
+    hold_await(&third, PATIENCE_MS);
+    hold_await(&second, PATIENCE_MS);
+    hold_await_released(&third, WORLD_TIMEOUT_MS, 0);
+    hold_await_released(&second, WORLD_TIMEOUT_MS, 0);
+    world_end(&world);
 }
 
 /* A lease that somebody deletes is lost, and its holder told; the next one gets it. */
 static void test_deleted_lease_is_lost(void **state)
 {
     (void)state;
-    open_semaphore(1);
-    open_other(1);
-    take(&first, &semaphore, 1);
-    wait_in_queue(&second, &other_semaphore);
+    begin_both(1);
+    hold_take_on(&first, &a, &semaphore, 1);
+    wait_in_queue(&second, &b, &other_semaphore);
     /* Who waits may have made one too, to count it. */
-    assert_int_equal(raw_delete(live.raw, uvzk_hold_path(&first.request)), ZOK);
-    assert_true(attempt_wait_lost(live.loop, &first));
-    assert_int_equal(first.lost_reason, UVZK_EDELETED);
-    assert_true(attempt_wait_granted(live.loop, &second));
-    assert_true(attempt_release_and_wait(live.loop, &second));
-    close_other();
-    end();
+    assert_int_equal(raw_delete(world.raw, first.path), ZOK);
+    hold_await_lost(&first, WORLD_TIMEOUT_MS, UVZK_EDELETED);
+    hold_await(&second, PATIENCE_MS);
+    hold_give_back(&second);
+    world_end(&world);
 }
 
 /* ------------------------------------------------------------------------- crowds */
 
-static void open_clients(uint32_t max)
+static void begin_many(uint32_t max)
 {
-    live_begin(&live);
+    world_begin(&world, NULL);
+    world.options.session_timeout_ms = SESSION_MS;
     for (int i = 0; i < CLIENTS; i++) {
-        curator_client_open(&clients[i], live.loop, server_hosts(live_server), SESSION_MS,
-                            live.options.tick_ms);
-        make(&clients[i].client, &semaphores[i], max);
+        process_begin(&processes[i], &world, "one", NULL);
+        make(&processes[i], &semaphores[i], max);
     }
-}
-
-static void close_clients(void)
-{
-    for (int i = 0; i < CLIENTS; i++) {
-        curator_client_assert_idle(&clients[i]);
-        curator_client_close(&clients[i]);
-    }
-    end();
 }
 
 static void want_some(struct worker *worker)
@@ -281,42 +218,40 @@ static void check_sum(struct crowd *workers)
 static void test_max_per_session(void **state)
 {
     (void)state;
-    open_clients(SESSION_MAX);
-    crowd_open(&crowd, CLIENTS);
+    begin_many(SESSION_MAX);
+    crowd_open(&crowd, &world, CLIENTS);
     crowd.prepare = want_some;
     crowd.check = check_sum;
     for (int i = 0; i < CLIENTS; i++) {
-        crowd.workers[i].lock = &semaphores[i];
-        crowd.workers[i].rounds = 100;
+        crowd_employ(&crowd, i, &processes[i], &semaphores[i], 100);
     }
-    crowd_finish(&crowd, live.loop);
+    crowd_finish(&crowd);
     assert_int_equal(crowd.grants, CLIENTS * 100);
     crowd_close(&crowd);
-    close_clients();
+    world_end(&world);
 }
 
 static void test_threads(void **state)
 {
     (void)state;
-    open_semaphore(1);
-    crowd_open(&crowd, 10);
+    begin(1);
+    crowd_open(&crowd, &world, 10);
     crowd.check = check_single;
     for (int i = 0; i < crowd.count; i++) {
-        crowd.workers[i].lock = &semaphore;
-        crowd.workers[i].rounds = 10;
+        crowd_employ(&crowd, i, &a, &semaphore, 10);
     }
-    crowd_finish(&crowd, live.loop);
+    crowd_finish(&crowd);
     assert_int_equal(crowd.grants, 100);
     crowd_close(&crowd);
-    end();
+    world_end(&world);
 }
 
 /* -------------------------------------------------------------- released by the test */
 
-static struct attempt attempts[100];
+static struct hold holds[100];
 
 struct tally {
-    int count, most; /* attempts, and how many of them may hold at a time */
+    int count, most; /* of holds, and how many of them may hold at a time */
     int wanted;      /* that many shall have been granted */
     int granted, holding;
 };
@@ -326,8 +261,8 @@ static bool is_reached(void *context)
     struct tally *tally = context;
     tally->granted = tally->holding = 0;
     for (int i = 0; i < tally->count; i++) {
-        tally->granted += attempts[i].acquired > 0 && attempts[i].status == 0;
-        tally->holding += uvzk_hold_is_valid(&attempts[i].request);
+        tally->granted += holds[i].answered > 0 && holds[i].status == 0;
+        tally->holding += uvzk_hold_is_valid(&holds[i].request);
     }
     assert_in_range(tally->holding, 0, tally->most);
     return tally->granted >= tally->wanted;
@@ -338,8 +273,8 @@ static void fill(struct tally *tally)
 {
     int room = tally->most - tally->holding, waiting = tally->count - tally->granted;
     tally->wanted = tally->granted + (room < waiting ? room : waiting);
-    assert_true(run_until(live.loop, is_reached, tally, PATIENCE_MS));
-    run_for(live.loop, 20);
+    assert_true(world_await_that(&world, is_reached, tally));
+    world_run_for(&world, 20);
     (void)is_reached(tally);
     assert_int_equal(tally->granted, tally->wanted);
 }
@@ -348,8 +283,8 @@ static void fill(struct tally *tally)
 static void release_some(struct tally *tally, int chunk)
 {
     for (int i = 0; i < tally->count && chunk > 0; i++) {
-        if (uvzk_hold_is_valid(&attempts[i].request)) {
-            assert_int_equal(attempt_release(&attempts[i]), 0);
+        if (uvzk_hold_is_valid(&holds[i].request)) {
+            hold_release(&holds[i]);
             tally->holding--;
             chunk--;
         }
@@ -360,9 +295,7 @@ static void release_some(struct tally *tally, int chunk)
 static void finish(struct tally *tally)
 {
     for (int i = 0; i < tally->count; i++) {
-        assert_true(attempt_wait_released(live.loop, &attempts[i]));
-        assert_int_equal(attempts[i].release_status, 0);
-        assert_true(attempt_is_over(&attempts[i]));
+        hold_await_released(&holds[i], WORLD_TIMEOUT_MS, 0);
     }
 }
 
@@ -370,9 +303,9 @@ static void test_release_1_at_a_time(void **state)
 {
     struct tally tally = {.count = CLIENTS, .most = 5};
     (void)state;
-    open_clients(5);
+    begin_many(5);
     for (int i = 0; i < CLIENTS; i++) {
-        assert_int_equal(attempt_start(&attempts[i], &semaphores[i], NULL), 0);
+        hold_begin_on(&holds[i], &processes[i], &semaphores[i], 1, UVZK_WAIT_FOREVER);
     }
     for (int i = 0; i < CLIENTS; i++) {
         fill(&tally);
@@ -381,7 +314,7 @@ static void test_release_1_at_a_time(void **state)
     }
     assert_int_equal(tally.granted, CLIENTS);
     finish(&tally);
-    close_clients();
+    world_end(&world);
 }
 
 static void test_release_in_chunks(void **state)
@@ -389,9 +322,9 @@ static void test_release_in_chunks(void **state)
     struct tally tally = {.count = 100, .most = 11};
     struct seeded random = seeded_begin();
     (void)state;
-    open_semaphore(11);
+    begin(11);
     for (int i = 0; i < tally.count; i++) {
-        assert_int_equal(attempt_start(&attempts[i], &semaphore, NULL), 0);
+        hold_begin_on(&holds[i], &a, &semaphore, 1, UVZK_WAIT_FOREVER);
     }
     for (int left = tally.count; left > 0;) {
         fill(&tally);
@@ -401,19 +334,13 @@ static void test_release_in_chunks(void **state)
         left -= chunk;
     }
     finish(&tally);
-    end();
+    world_end(&world);
 }
 
 /* -------------------------------------------------------------------- a lost server */
 
 /* How far the first of ten has come when the server stops. */
 enum moment { CREATES_SENT, LEASE_MADE, LEASE_HELD, MOMENTS };
-
-static bool lease_stands(void *context)
-{
-    (void)context;
-    return raw_children_count(live.raw, LEASES) == 1;
-}
 
 static bool one_holds(void *context)
 {
@@ -424,10 +351,10 @@ static void come_to(enum moment moment)
 {
     (void)crowd_turn(&crowd);
     if (moment == LEASE_MADE) {
-        assert_true(run_until(live.loop, lease_stands, NULL, PATIENCE_MS));
-        proxy_hold_replies(&live.proxy); /* and not heard of */
+        assert_true(world_await_children(&world, LEASES, 1));
+        proxy_hold_replies(&world.proxy); /* and not heard of */
     } else if (moment == LEASE_HELD) {
-        assert_true(run_until(live.loop, one_holds, &crowd, PATIENCE_MS));
+        assert_true(world_await_that(&world, one_holds, &crowd));
     }
 }
 
@@ -435,32 +362,29 @@ static void come_to(enum moment moment)
  * no lease is left of those that had been made. */
 static void lose_server(enum moment moment)
 {
-    live_begin(&live);
-    live_use_proxy(&live);
-    live.options.session_timeout_ms = SHORT_SESSION_MS;
-    live_start(&live);
-    assert_true(live_wait_state(&live, 0, UVZK_STATE_CONNECTED));
-    make(&live.client, &semaphore, 1);
-    crowd_open(&crowd, 10);
+    world_begin(&world, NULL);
+    world_use_proxy(&world);
+    world.options.session_timeout_ms = SHORT_SESSION_MS;
+    process_begin(&a, &world, "a", NULL);
+    assert_true(world_await(&world, &a.connected, PATIENCE_MS));
+    make(&a, &semaphore, 1);
+    crowd_open(&crowd, &world, 10);
     crowd.check = check_single;
     crowd.sessions_may_end = true;
     for (int i = 0; i < crowd.count; i++) {
-        crowd.workers[i].lock = &semaphore;
-        crowd.workers[i].rounds = 1;
+        crowd_employ(&crowd, i, &a, &semaphore, 1);
     }
     come_to(moment);
     server_kill(live_server);
-    proxy_cut(&live.proxy);
-    assert_true(live_wait_state(&live, 0, UVZK_STATE_LOST));
+    proxy_cut(&world.proxy);
+    assert_true(world_await(&world, &a.lost, PATIENCE_MS));
     assert_true(server_restart(live_server));
-    proxy_pass(&live.proxy);
-    raw_close(live.raw);
-    live.raw = raw_open(server_hosts(live_server));
-    assert_non_null(live.raw);
-    crowd_finish(&crowd, live.loop);
+    proxy_pass(&world.proxy);
+    world_look_again(&world);
+    crowd_finish(&crowd);
     assert_in_range(crowd.grants, 10, 11); /* one of them, perhaps, once more */
     crowd_close(&crowd);
-    end();
+    world_end(&world);
 }
 
 static void test_acquire_after_lost_server(void **state)
@@ -487,5 +411,5 @@ int main(void)
         cmocka_unit_test(test_deleted_lease_is_lost),
         cmocka_unit_test(test_interrupt_acquire),
     };
-    return cmocka_run_group_tests(tests, live_server_start, live_server_stop);
+    return cmocka_run_group_tests(tests, servers_start_one, servers_stop);
 }

@@ -1,10 +1,6 @@
 /* Curator's TestInterProcessSemaphoreCluster: an ensemble of three goes away under many
  * clients of one semaphore, and it, or another one, comes. */
-#include "curator_client.h"
-#include "curator_crowd.h"
-#include "one_ensemble.h"
-#include "raw.h"
-#include "run_loop.h"
+#include "crowd.h"
 
 #include <limits.h>
 #include <string.h>
@@ -21,9 +17,9 @@ static void revive(int members)
     assert_true(ensemble_wait_serving(ensemble));
 }
 
-/* A client with a worker for each; there is one lease for all of them. */
-static uv_loop_t loop;
-static struct curator_client clients[CLIENTS_MAX];
+/* A process with a worker for each; there is one lease for all of them. */
+static struct world world;
+static struct process processes[CLIENTS_MAX];
 static uvzk_semaphore_t semaphores[CLIENTS_MAX];
 static struct crowd crowd;
 
@@ -34,43 +30,25 @@ static void check_single(struct crowd *workers)
 
 static void begin(int count, int rounds)
 {
-    ensemble_is_clean = false;
-    assert_int_equal(uv_loop_init(&loop), 0);
-    crowd_open(&crowd, count);
+    world_begin(&world, NULL);
+    world.options.session_timeout_ms = SESSION_MS;
+    crowd_open(&crowd, &world, count);
     crowd.check = check_single;
     crowd.sessions_may_end = true;
     for (int i = 0; i < count; i++) {
-        curator_client_open(&clients[i], &loop, ensemble_hosts(ensemble), SESSION_MS,
-                            ensemble_tick_ms(ensemble));
+        process_begin(&processes[i], &world, "one", NULL);
         memset(&semaphores[i], 0, sizeof(semaphores[i]));
         assert_int_equal(
-            uvzk_semaphore_init(&clients[i].client, &semaphores[i], PATH, 1, NULL), 0);
-        crowd.workers[i].lock = &semaphores[i];
-        crowd.workers[i].rounds = rounds;
+            uvzk_semaphore_init(&processes[i].client, &semaphores[i], PATH, 1, NULL), 0);
+        crowd_employ(&crowd, i, &processes[i], &semaphores[i], rounds);
     }
-}
-
-static bool nothing_stands(void *context)
-{
-    return raw_children_count(context, PATH "/leases") == 0 &&
-           raw_children_count(context, PATH "/locks") == 0;
 }
 
 static void end(void)
 {
-    zhandle_t *zh = raw_open(ensemble_hosts(ensemble));
-    assert_non_null(zh);
-    for (int i = 0; i < crowd.count; i++) {
-        curator_client_assert_idle(&clients[i]);
-    }
-    assert_true(run_until(&loop, nothing_stands, zh, PATIENCE_MS));
-    for (int i = 0; i < crowd.count; i++) {
-        curator_client_close(&clients[i]);
-    }
-    raw_close(zh);
-    assert_int_equal(run_down(&loop), 0);
+    world_look_again(&world);
+    world_end(&world);
     crowd_close(&crowd);
-    ensemble_is_clean = true;
 }
 
 /* ------------------------------------------------------------------ conditions */
@@ -85,9 +63,7 @@ static bool one_holds(void *context)
 static bool each_has_one_znode(void)
 {
     for (int i = 0; i < crowd.count; i++) {
-        uvzk_client_stats_t stats;
-        uvzk_client_stats(&clients[i].client, &stats);
-        if (stats.contenders != 1) {
+        if (process_stats(&processes[i]).contenders != 1) {
             return false;
         }
     }
@@ -98,9 +74,9 @@ static bool each_has_one_znode(void)
  * outlive the session. */
 static bool all_others_wait(void *context)
 {
-    (void)crowd_turn(&crowd);
+    (void)crowd_turn(context);
     return crowd_holders(&crowd) == 1 && each_has_one_znode() &&
-           raw_children_count(context, PATH "/locks") == crowd.count - 1;
+           world_children(&world, PATH "/locks") == crowd.count - 1;
 }
 
 static bool all_have_failed(void *context)
@@ -115,7 +91,7 @@ static bool nobody_knows_a_session(void *context)
     int lost = 0;
     (void)crowd_turn(context);
     for (int i = 0; i < workers->count; i++) {
-        lost += clients[i].lost > 0;
+        lost += processes[i].lost > 0;
     }
     return lost == workers->count;
 }
@@ -132,7 +108,7 @@ static bool have_been_granted(void *context)
 static void work(int grants)
 {
     grants_wanted = crowd.grants + grants;
-    assert_true(run_until(&loop, have_been_granted, &crowd, PATIENCE_MS));
+    assert_true(world_await_that(&world, have_been_granted, &crowd));
 }
 
 static bool somebody_holds(void *context)
@@ -150,22 +126,19 @@ static void test_killed_server_with_ensemble_provider(void **state)
     (void)state;
     begin(10, 1);
     crowd.clinging = true;
-    zhandle_t *zh = raw_open(ensemble_hosts(ensemble));
-    assert_non_null(zh);
-    assert_true(run_until(&loop, all_others_wait, zh, PATIENCE_MS));
+    assert_true(world_await_that(&world, all_others_wait, &crowd));
 
     crowd.resting = true;
     ensemble_wipe(ensemble);
-    assert_true(run_until(&loop, all_have_failed, &crowd, PATIENCE_MS));
-    raw_close(zh);
+    assert_true(world_await_that(&world, all_have_failed, &crowd));
     assert_int_equal(crowd_holders(&crowd), 0);
 
     crowd.resting = false;
-    assert_false(run_until(&loop, somebody_holds, &crowd, 500));
+    assert_false(run_until(world.loop, somebody_holds, &crowd, 500));
     revive(ENSEMBLE_SIZE);
-    assert_true(run_until(&loop, one_holds, &crowd, PATIENCE_MS));
+    assert_true(world_await_that(&world, one_holds, &crowd));
     crowd.clinging = false;
-    crowd_finish(&crowd, &loop);
+    crowd_finish(&crowd);
     assert_int_equal(crowd.grants, 10 + 1); /* one of them twice */
     end();
 }
@@ -178,9 +151,9 @@ static void test_cluster(void **state)
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
         ensemble_kill(ensemble, i);
     }
-    assert_true(run_until(&loop, nobody_knows_a_session, &crowd, PATIENCE_MS));
+    assert_true(world_await_that(&world, nobody_knows_a_session, &crowd));
     int before = crowd.grants;
-    assert_false(run_until(&loop, somebody_holds, &crowd, 1000));
+    assert_false(run_until(world.loop, somebody_holds, &crowd, 1000));
     assert_int_equal(crowd.grants, before);
 
     revive(2);
@@ -189,16 +162,15 @@ static void test_cluster(void **state)
         crowd.workers[i].rounds = 0;
     }
     crowd.sessions_may_end = false; /* there is no reason any more */
-    crowd_finish(&crowd, &loop);
+    crowd_finish(&crowd);
     end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_killed_server_with_ensemble_provider,
-                               one_ensemble_make_whole),
-        cmocka_unit_test_setup(test_cluster, one_ensemble_make_whole),
+        cmocka_unit_test(test_killed_server_with_ensemble_provider),
+        cmocka_unit_test(test_cluster),
     };
-    return cmocka_run_group_tests(tests, one_ensemble_start, one_ensemble_stop);
+    return cmocka_run_group_tests(tests, servers_start_three, servers_stop);
 }

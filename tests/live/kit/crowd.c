@@ -1,16 +1,14 @@
-#include "curator_crowd.h"
+#include "crowd.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_test.h"
-#include "run_loop.h"
-
 #define HOLD_TURNS_MAX 4U
 
-void crowd_open(struct crowd *crowd, int count)
+void crowd_open(struct crowd *crowd, struct world *world, int count)
 {
     memset(crowd, 0, sizeof(*crowd));
+    crowd->world = world;
     crowd->count = count;
     crowd->workers = calloc((size_t)count, sizeof(crowd->workers[0]));
     assert_non_null(crowd->workers);
@@ -22,6 +20,15 @@ void crowd_open(struct crowd *crowd, int count)
     }
 }
 
+void crowd_employ(struct crowd *crowd, int number, struct process *process,
+                  uvzk_lock_t *lock, int rounds)
+{
+    struct worker *worker = &crowd->workers[number];
+    worker->process = process;
+    worker->lock = lock;
+    worker->rounds = rounds;
+}
+
 void crowd_close(struct crowd *crowd)
 {
     free(crowd->workers);
@@ -30,7 +37,7 @@ void crowd_close(struct crowd *crowd)
 
 bool worker_holds(const struct worker *worker)
 {
-    return worker->busy && uvzk_hold_is_valid(&worker->attempt.request);
+    return worker->busy && uvzk_hold_is_valid(&worker->hold.request);
 }
 
 int crowd_holders(const struct crowd *crowd)
@@ -58,7 +65,8 @@ static void begin_round(struct worker *worker)
     if (crowd->prepare != NULL) {
         crowd->prepare(worker);
     }
-    assert_int_equal(attempt_start(&worker->attempt, worker->lock, &worker->options), 0);
+    assert_int_equal(
+        hold_ask(&worker->hold, worker->process, worker->lock, &worker->options), 0);
     worker->turns = (int)seeded_below(&crowd->random, HOLD_TURNS_MAX);
     worker->rounds--;
     worker->busy = true;
@@ -66,12 +74,11 @@ static void begin_round(struct worker *worker)
 
 static void end_round(struct worker *worker)
 {
-    const struct attempt *attempt = &worker->attempt;
-    int status = attempt->status != 0 ? attempt->status
-                 : attempt->lost > 0  ? attempt->lost_reason
-                                      : attempt->release_status;
-    assert_true(attempt_is_over(attempt));
-    worker->crowd->grants += attempt->status == 0;
+    const struct hold *hold = &worker->hold;
+    int status = hold->status != 0 ? hold->status
+                 : hold->lost > 0  ? hold->reason
+                                   : hold->release_status;
+    worker->crowd->grants += hold->status == 0;
     if (status != 0) {
         assert_true(worker->crowd->sessions_may_end);
         assert_true(status == UVZK_EEXPIRED || status == UVZK_EPROOF ||
@@ -86,12 +93,11 @@ static void end_round(struct worker *worker)
 static bool move_on(struct worker *worker)
 {
     const struct crowd *crowd = worker->crowd;
-    struct attempt *attempt = &worker->attempt;
-    if (worker->busy && attempt_is_over(attempt)) {
+    if (worker->busy && hold_over(&worker->hold)) {
         end_round(worker);
-    } else if (worker->busy && attempt_holds(attempt) && !crowd->clinging &&
+    } else if (worker->busy && hold_holds(&worker->hold) && !crowd->clinging &&
                worker->turns-- == 0) {
-        assert_int_equal(attempt_release(attempt), 0);
+        hold_release(&worker->hold);
     }
     if (!worker->busy && worker->rounds > 0 && !crowd->resting) {
         begin_round(worker);
@@ -112,7 +118,7 @@ bool crowd_turn(void *context)
     return done;
 }
 
-void crowd_finish(struct crowd *crowd, uv_loop_t *loop)
+void crowd_finish(struct crowd *crowd)
 {
-    assert_true(run_until(loop, crowd_turn, crowd, PATIENCE_MS));
+    assert_true(world_await_that(crowd->world, crowd_turn, crowd));
 }
