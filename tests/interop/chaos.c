@@ -14,11 +14,8 @@
 
 #include "contest.h"
 #include "journal_of_holds.h"
-#include "one_ensemble.h"
 #include "peer.h"
-#include "raw.h"
 #include "relay.h"
-#include "run_loop.h"
 #include "seeded.h"
 
 #define LOCKS 2
@@ -48,11 +45,11 @@ struct wires {
 };
 
 struct chaos {
-    uv_loop_t loop;
+    struct world world;
     struct wires to_curator, to_ours; /* the first of ours */
     uv_timer_t sampling;
     struct seeded random;
-    struct side sides[SIDES];
+    struct process sides[SIDES];
     uvzk_lock_t semaphores[SIDES];
     struct contest contests[LOCKS];
     struct ours ours[LOCKS][SIDES];
@@ -70,20 +67,21 @@ static void on_granted(struct contestant *contestant)
 {
     struct ours *ours = (struct ours *)contestant;
     ours->since = uvzk_now();
-    ours->valid_until = uvzk_hold_valid_until(&contestant->request);
+    ours->valid_until = uvzk_hold_valid_until(&contestant->hold.request);
 }
 
 static void on_ended(struct contestant *contestant)
 {
     struct ours *ours = (struct ours *)contestant;
     uint64_t now = uvzk_now();
-    bool valid = uvzk_hold_is_valid(&contestant->request) != 0 || now < ours->valid_until;
+    bool valid =
+        uvzk_hold_is_valid(&contestant->hold.request) != 0 || now < ours->valid_until;
     holds_add(ours->holds, HOLDER_OURS, ours->since, valid ? now : ours->valid_until);
 }
 
 static void sample_ours(struct ours *ours)
 {
-    uint64_t valid_until = uvzk_hold_valid_until(&ours->contestant.request);
+    uint64_t valid_until = uvzk_hold_valid_until(&ours->contestant.hold.request);
     if (valid_until != 0) {
         ours->valid_until = valid_until;
     }
@@ -151,7 +149,7 @@ static void start_curator(char **command, int words)
     snprintf(session, sizeof(session), "%d", SESSION_MS);
     arguments[words] = hosts;
     arguments[words + 1] = session;
-    assert_int_equal(peer_start(&chaos.loop, &chaos.curator, arguments), 0);
+    assert_int_equal(peer_start(chaos.world.loop, &chaos.curator, arguments), 0);
     free(arguments);
     assert_non_null(peer_expect(&chaos.curator, "ready"));
     for (int lock = 0; lock < LOCKS; lock++) {
@@ -171,7 +169,7 @@ static int any_member(void)
 
 static void any_while(uint32_t at_most_ms)
 {
-    run_for(&chaos.loop, 20 + seeded_below(&chaos.random, at_most_ms));
+    world_run_for(&chaos.world, 20 + seeded_below(&chaos.random, at_most_ms));
 }
 
 static void restart_one(void)
@@ -238,7 +236,7 @@ static void do_harm(void)
     faults[seeded_below(&chaos.random, sizeof(faults) / sizeof(faults[0]))]();
     any_while(1500);
     /* A quorum is needed for anything to be seen; two faults at once leave none. */
-    assert_true(run_until(&chaos.loop, ensemble_all_serve, ensemble, PATIENCE_MS));
+    assert_true(world_await_that(&chaos.world, ensemble_all_serve, ensemble));
 }
 
 /* --------------------------------------------------------------- begin, end */
@@ -275,37 +273,38 @@ static void join(int i)
         ours->holds = &chaos.holds[lock];
         ours->contestant.granted = on_granted;
         ours->contestant.ended = on_ended;
-        contest_join(&chaos.contests[lock], &ours->contestant, &chaos.loop, locks[lock]);
+        contest_join(&chaos.contests[lock], &ours->contestant, &chaos.sides[i],
+                     locks[lock]);
     }
 }
 
 static void begin(char **command, int words)
 {
-    ensemble_is_clean = false;
     chaos.random = seeded_begin();
-    assert_int_equal(uv_loop_init(&chaos.loop), 0);
+    world_begin(&chaos.world, paths[0]);
     for (int lock = 0; lock < LOCKS; lock++) {
         chaos.contests[lock] =
             (struct contest){.permits = 1, .hold_ms = HOLD_MS, .pause_ms = HOLD_MS};
     }
     lay_wires(&chaos.to_curator);
     lay_wires(&chaos.to_ours);
-    uvzk_client_options_t options = side_options(ensemble_hosts(ensemble), SESSION_MS);
+    chaos.world.options.session_timeout_ms = SESSION_MS;
     for (int i = 0; i < SIDES; i++) {
-        options.hosts = i == 0 ? chaos.to_ours.hosts : ensemble_hosts(ensemble);
-        side_open(&chaos.sides[i], &chaos.loop, &options, paths[0]);
+        chaos.world.options.hosts =
+            i == 0 ? chaos.to_ours.hosts : ensemble_hosts(ensemble);
+        process_begin(&chaos.sides[i], &chaos.world, "ours", NULL);
         join(i);
     }
     start_curator(command, words);
-    uv_timer_init(&chaos.loop, &chaos.sampling);
+    uv_timer_init(chaos.world.loop, &chaos.sampling);
     uv_timer_start(&chaos.sampling, sample, 0, SAMPLE_MS);
 }
 
 static bool all_have_gone_round(void *context)
 {
     (void)context;
-    return contest_has_gone_round(&chaos.contests[0]) &&
-           contest_has_gone_round(&chaos.contests[1]);
+    return contest_has_gone_round(&chaos.contests[0], 1) &&
+           contest_has_gone_round(&chaos.contests[1], 1);
 }
 
 static bool curator_has_stopped(void *context)
@@ -318,27 +317,24 @@ static void end(void)
 {
     contest_mark(&chaos.contests[0]);
     contest_mark(&chaos.contests[1]);
-    assert_true(run_until(&chaos.loop, all_have_gone_round, NULL, PATIENCE_MS));
+    assert_true(world_await_that(&chaos.world, all_have_gone_round, NULL));
     chaos.curator_stops = true;
-    assert_true(run_until(&chaos.loop, curator_has_stopped, NULL, PATIENCE_MS));
-    assert_true(contest_stop(&chaos.contests[0], &chaos.loop));
-    assert_true(contest_stop(&chaos.contests[1], &chaos.loop));
+    assert_true(world_await_that(&chaos.world, curator_has_stopped, NULL));
+    assert_true(contest_stop(&chaos.contests[0], &chaos.world));
+    assert_true(contest_stop(&chaos.contests[1], &chaos.world));
     assert_true(peer_wait(&chaos.curator));
     peer_close(&chaos.curator);
-    zhandle_t *zh = raw_open(ensemble_hosts_of(ensemble, ensemble_leader(ensemble)));
-    assert_non_null(zh);
+    world_look_from(&chaos.world, ensemble_hosts_of(ensemble, ensemble_leader(ensemble)));
     for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++) {
-        assert_int_equal(raw_children_count(zh, listed[i]), 0);
+        assert_int_equal(world_children(&chaos.world, listed[i]), 0);
     }
-    raw_close(zh);
     for (int i = 0; i < SIDES; i++) {
-        side_close(&chaos.sides[i], &chaos.loop);
+        process_end(&chaos.sides[i]);
     }
     cut_wires(&chaos.to_curator);
     cut_wires(&chaos.to_ours);
     uv_close((uv_handle_t *)&chaos.sampling, NULL);
-    assert_int_equal(run_down(&chaos.loop), 0);
-    ensemble_is_clean = true;
+    world_end(&chaos.world);
 }
 
 /* Prints what is wrong. How much that is. */
@@ -380,7 +376,7 @@ static void test_nobody_holds_beside_another(void **state)
 static int start(void **state)
 {
     (void)state;
-    return one_ensemble_start_with(&ensemble_options);
+    return servers_start_three_with(&ensemble_options);
 }
 
 int main(int argc, char **argv)
@@ -389,5 +385,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nobody_holds_beside_another)};
     curators_command = argv + 1;
     curators_words = argc - 1;
-    return cmocka_run_group_tests(tests, start, one_ensemble_stop);
+    return cmocka_run_group_tests(tests, start, servers_stop);
 }

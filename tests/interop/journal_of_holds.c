@@ -11,15 +11,15 @@ static void add(struct holds *holds, enum holder holder, uint64_t from, uint64_t
 {
     if (holds->count == holds->capacity) {
         size_t capacity = holds->capacity * 2 + 1024;
-        struct hold *more = realloc(holds->holds, capacity * sizeof(*more));
+        struct tenure *more = realloc(holds->tenures, capacity * sizeof(*more));
         if (more == NULL) {
             fprintf(stderr, "holds: out of memory\n");
             abort();
         }
-        holds->holds = more;
+        holds->tenures = more;
         holds->capacity = capacity;
     }
-    holds->holds[holds->count++] = (struct hold){holder, from, until};
+    holds->tenures[holds->count++] = (struct tenure){holder, from, until};
 }
 
 /* A hold's moments are cut to ms: it began later than its first one by less than that. */
@@ -61,18 +61,18 @@ size_t holds_count(const struct holds *holds, enum holder holder)
 {
     size_t count = 0;
     for (size_t i = 0; i < holds->count; i++) {
-        count += holds->holds[i].holder == holder;
+        count += holds->tenures[i].holder == holder;
     }
     return count;
 }
 
 static int by_begin(const void *left, const void *right)
 {
-    const struct hold *a = left, *b = right;
+    const struct tenure *a = left, *b = right;
     return (a->from > b->from) - (a->from < b->from);
 }
 
-static void print_overlap(const struct hold *first, const struct hold *second)
+static void print_overlap(const struct tenure *first, const struct tenure *second)
 {
     uint64_t until = first->until < second->until ? first->until : second->until;
     printf("%s was granted it %.1f ms after %s, whose hold was still valid: both for "
@@ -86,18 +86,19 @@ static void print_overlap(const struct hold *first, const struct hold *second)
 int holds_print_overlaps(struct holds *holds)
 {
     int overlaps = 0;
-    qsort(holds->holds, holds->count, sizeof(holds->holds[0]), by_begin);
-    const struct hold *last[2] = {NULL, NULL}; /* that ends last, of each */
+    qsort(holds->tenures, holds->count, sizeof(holds->tenures[0]), by_begin);
+    const struct tenure *last[2] = {NULL, NULL}; /* that ends last, of each */
     for (size_t i = 0; i < holds->count; i++) {
-        const struct hold *hold = &holds->holds[i];
-        const struct hold *other =
-            last[hold->holder == HOLDER_OURS ? HOLDER_CURATOR : HOLDER_OURS];
-        if (other != NULL && hold->from < other->until && hold->from < hold->until) {
-            print_overlap(other, hold);
+        const struct tenure *tenure = &holds->tenures[i];
+        const struct tenure *other =
+            last[tenure->holder == HOLDER_OURS ? HOLDER_CURATOR : HOLDER_OURS];
+        if (other != NULL && tenure->from < other->until &&
+            tenure->from < tenure->until) {
+            print_overlap(other, tenure);
             overlaps++;
         }
-        if (last[hold->holder] == NULL || last[hold->holder]->until < hold->until) {
-            last[hold->holder] = hold;
+        if (last[tenure->holder] == NULL || last[tenure->holder]->until < tenure->until) {
+            last[tenure->holder] = tenure;
         }
     }
     return overlaps;
@@ -105,6 +106,6 @@ int holds_print_overlaps(struct holds *holds)
 
 void holds_free(struct holds *holds)
 {
-    free(holds->holds);
+    free(holds->tenures);
     *holds = (struct holds){NULL, 0, 0};
 }

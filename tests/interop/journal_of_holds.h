@@ -8,14 +8,15 @@
 
 enum holder { HOLDER_OURS, HOLDER_CURATOR };
 
-struct hold {
+/* From when until when who held. */
+struct tenure {
     enum holder holder;
     uint64_t from, until;
 };
 
 /* Zeros are an empty one. */
 struct holds {
-    struct hold *holds;
+    struct tenure *tenures;
     size_t count, capacity;
 };
 

@@ -3,12 +3,8 @@
  * new leader goes on where the old one ended, and without a quorum a holder
  * knows that it is none before anybody else can be one. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "attempt.h"
-#include "one_ensemble.h"
-#include "raw.h"
-#include "run_loop.h"
+#include "world.h"
 
 #define LOCK "/ensemble/lock"
 #define LONG_SESSION_MS 30000 /* outlives everything that happens here */
@@ -17,105 +13,85 @@
 
 /* ------------------------------------------------------------------- scene */
 
-/* One holder and some waiters in a known order, of both clients in turn. */
-struct scene {
-    uv_loop_t loop;
-    struct side first, second;
-    struct attempt holder, waiters[WAITERS], later;
-    struct raw_names names; /* of the znodes, in queue order */
-    int64_t sessions[2];
-};
+/* One holder and some waiters in a known order, of both processes in turn. */
+static struct world world;
+static struct process a, b;
+static struct hold holder, waiters[WAITERS], later;
+static struct raw_names names; /* of the znodes, in queue order */
+static int64_t sessions[2];
 
-static void take_names(struct raw_names *names)
+/* Whichever member opens a session has seen all that was there before. */
+static void take_names(struct raw_names *taken)
 {
-    zhandle_t *zh = raw_open(ensemble_hosts(ensemble));
-    assert_non_null(zh);
-    assert_int_equal(raw_children(zh, LOCK, names), ZOK);
-    raw_close(zh);
+    world_look_again(&world);
+    assert_int_equal(raw_children(world.raw, LOCK, taken), ZOK);
 }
 
-/* A failed test leaves its scene as it is: threads may still use it. */
-static struct scene *scene_open(const char *first_hosts, uint32_t session_ms)
+static void begin(const char *hosts, uint32_t session_ms)
 {
-    struct scene *scene = calloc(1, sizeof(*scene));
-    assert_non_null(scene);
-    ensemble_is_clean = false;
-    assert_int_equal(uv_loop_init(&scene->loop), 0);
-    uvzk_client_options_t options = side_options(first_hosts, session_ms);
-    side_open(&scene->first, &scene->loop, &options, LOCK);
-    options.hosts = ensemble_hosts(ensemble);
-    side_open(&scene->second, &scene->loop, &options, LOCK);
-    assert_int_equal(attempt_start(&scene->holder, &scene->first.mutex, NULL), 0);
-    assert_true(attempt_wait_granted(&scene->loop, &scene->holder));
+    world_begin(&world, LOCK);
+    world.options.session_timeout_ms = session_ms;
+    world.options.hosts = hosts;
+    process_begin(&a, &world, "a", NULL);
+    world.options.hosts = ensemble_hosts(ensemble);
+    process_begin(&b, &world, "b", NULL);
+    hold_take(&holder, &a);
     for (int i = 0; i < WAITERS; i++) {
-        struct side *side = i % 2 == 0 ? &scene->second : &scene->first;
-        scene->waiters[i].release_at_once = true;
-        assert_int_equal(attempt_start(&scene->waiters[i], &side->mutex, NULL), 0);
-        assert_true(attempt_wait_queued(&scene->loop, &scene->waiters[i]));
-        assert_int_equal(scene->waiters[i].ahead, i + 1);
+        hold_queue(&waiters[i], i % 2 == 0 ? &b : &a, NULL);
+        waiters[i].release_at_once = true;
+        assert_int_equal(waiters[i].ahead, i + 1);
     }
-    take_names(&scene->names);
-    assert_int_equal(scene->names.count, 1 + WAITERS);
-    scene->sessions[0] = uvzk_client_session_id(&scene->first.client);
-    scene->sessions[1] = uvzk_client_session_id(&scene->second.client);
-    return scene;
+    take_names(&names);
+    assert_int_equal(names.count, 1 + WAITERS);
+    sessions[0] = uvzk_client_session_id(&a.client);
+    sessions[1] = uvzk_client_session_id(&b.client);
+}
+
+static void assert_same_sessions(void)
+{
+    assert_int_equal(uvzk_client_session_id(&a.client), sessions[0]);
+    assert_int_equal(uvzk_client_session_id(&b.client), sessions[1]);
+    assert_int_equal(a.lost + b.lost, 0);
 }
 
 /* Same sessions, same znodes, and nobody has been told anything. */
-static void assert_nothing_lost(struct scene *scene)
+static void assert_nothing_lost(void)
 {
-    struct raw_names names;
-    take_names(&names);
-    assert_int_equal(names.count, scene->names.count);
-    for (size_t i = 0; i < names.count; i++) {
-        assert_string_equal(names.names[i], scene->names.names[i]);
+    struct raw_names after;
+    take_names(&after);
+    assert_int_equal(after.count, names.count);
+    for (size_t i = 0; i < after.count; i++) {
+        assert_string_equal(after.names[i], names.names[i]);
     }
-    raw_names_free(&names);
-    assert_int_equal(uvzk_client_session_id(&scene->first.client), scene->sessions[0]);
-    assert_int_equal(uvzk_client_session_id(&scene->second.client), scene->sessions[1]);
-    assert_int_equal(scene->first.lost + scene->second.lost, 0);
-    assert_true(attempt_holds(&scene->holder));
-    assert_true(uvzk_hold_is_valid(&scene->holder.request));
+    raw_names_free(&after);
+    assert_same_sessions();
+    assert_true(hold_holds(&holder));
+    assert_true(uvzk_hold_is_valid(&holder.request));
     for (int i = 0; i < WAITERS; i++) {
-        assert_int_equal(scene->waiters[i].acquired, 0);
+        assert_int_equal(waiters[i].answered, 0);
     }
 }
 
 /* The holder's release goes through all of them, in the order of their znodes. */
-static void release_in_order(struct scene *scene)
+static void release_in_order(void)
 {
-    int64_t token = scene->holder.token;
-    assert_true(attempt_release_and_wait(&scene->loop, &scene->holder));
+    const struct hold *before = &holder;
+    hold_give_back(&holder);
     for (int i = 0; i < WAITERS; i++) {
-        struct attempt *waiter = &scene->waiters[i];
-        assert_true(attempt_wait_granted(&scene->loop, waiter));
-        assert_true(attempt_wait_released(&scene->loop, waiter));
-        assert_int_equal(waiter->release_status, 0);
-        assert_int_equal(waiter->queued, 1);
-        assert_int_equal(waiter->granted_turn, scene->holder.granted_turn + 1 + i);
-        assert_true(waiter->token > token);
-        assert_true(attempt_is_over(waiter));
-        token = waiter->token;
+        hold_await(&waiters[i], PATIENCE_MS);
+        hold_await_released(&waiters[i], WORLD_TIMEOUT_MS, 0);
+        assert_int_equal(waiters[i].queued, 1);
+        assert_int_equal(waiters[i].granted_turn, before->granted_turn + 1);
+        assert_true(waiters[i].token > before->token);
+        before = &waiters[i];
     }
 }
 
-static bool lock_is_free(void *context)
+static void end(void)
 {
-    return raw_children_count(context, LOCK) == 0;
-}
-
-static void scene_end(struct scene *scene)
-{
-    zhandle_t *zh = raw_open(ensemble_hosts(ensemble));
-    assert_non_null(zh);
-    assert_true(run_until(&scene->loop, lock_is_free, zh, PATIENCE_MS));
-    raw_close(zh);
-    side_close(&scene->first, &scene->loop);
-    side_close(&scene->second, &scene->loop);
-    assert_int_equal(run_down(&scene->loop), 0);
-    raw_names_free(&scene->names);
-    free(scene);
-    ensemble_is_clean = true;
+    world_look_again(&world);
+    world_end(&world);
+    raw_names_free(&names);
 }
 
 /* ----------------------------------------------------------- one member dies */
@@ -134,47 +110,43 @@ static void test_hold_moves_to_another_server(void **state)
     int one = (leader + 1) % ENSEMBLE_SIZE, other = (leader + 2) % ENSEMBLE_SIZE;
     snprintf(followers, sizeof(followers), "%s,%s", ensemble_hosts_of(ensemble, one),
              ensemble_hosts_of(ensemble, other));
-    struct scene *scene = scene_open(followers, LONG_SESSION_MS);
-    int server = ensemble_member_of(ensemble, scene->sessions[0]);
+    begin(followers, LONG_SESSION_MS);
+    int server = ensemble_member_of(ensemble, sessions[0]);
     assert_true(server == one || server == other);
 
     ensemble_kill(ensemble, server);
-    assert_true(run_until_count(&scene->loop, &scene->first.reconnected, 1));
-    assert_int_equal(scene->first.suspended, 1);
-    assert_int_equal(ensemble_member_of(ensemble, scene->sessions[0]),
-                     one + other - server);
-    assert_nothing_lost(scene);
-    release_in_order(scene);
-    scene_end(scene);
+    assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));
+    assert_int_equal(a.suspended, 1);
+    assert_int_equal(ensemble_member_of(ensemble, sessions[0]), one + other - server);
+    assert_nothing_lost();
+    release_in_order();
+    end();
 }
 
 /* Every follower drops its clients until there is a new leader. */
 static void test_new_leader_goes_on(void **state)
 {
     (void)state;
-    struct scene *scene = scene_open(ensemble_hosts(ensemble), LONG_SESSION_MS);
+    begin(ensemble_hosts(ensemble), LONG_SESSION_MS);
     int leader = ensemble_leader(ensemble);
 
     ensemble_kill(ensemble, leader);
-    assert_true(run_until_count(&scene->loop, &scene->first.suspended, 1));
-    assert_true(run_until_count(&scene->loop, &scene->second.suspended, 1));
-    assert_int_equal(attempt_start(&scene->later, &scene->second.mutex, NULL), 0);
-    assert_true(run_until(&scene->loop, has_leader, NULL, PATIENCE_MS));
+    assert_true(world_await(&world, &a.suspended, PATIENCE_MS));
+    assert_true(world_await(&world, &b.suspended, PATIENCE_MS));
+    hold_begin(&later, &b, UVZK_WAIT_FOREVER);
+    assert_true(world_await_that(&world, has_leader, NULL));
     assert_int_not_equal(ensemble_leader(ensemble), leader);
-    assert_true(run_until_count(&scene->loop, &scene->first.reconnected, 1));
-    assert_true(attempt_wait_queued(&scene->loop, &scene->later));
-    assert_int_equal(scene->later.ahead, 1 + WAITERS);
-    assert_true(attempt_holds(&scene->holder));
+    assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));
+    hold_await_queued(&later);
+    assert_int_equal(later.ahead, 1 + WAITERS);
+    assert_true(hold_holds(&holder));
 
-    release_in_order(scene);
-    assert_true(attempt_wait_granted(&scene->loop, &scene->later));
-    assert_int_equal(scene->later.granted_turn,
-                     scene->waiters[WAITERS - 1].granted_turn + 1);
-    assert_int_equal(uvzk_client_session_id(&scene->first.client), scene->sessions[0]);
-    assert_int_equal(uvzk_client_session_id(&scene->second.client), scene->sessions[1]);
-    assert_int_equal(scene->first.lost + scene->second.lost, 0);
-    assert_true(attempt_release_and_wait(&scene->loop, &scene->later));
-    scene_end(scene);
+    release_in_order();
+    hold_await(&later, PATIENCE_MS);
+    assert_int_equal(later.granted_turn, waiters[WAITERS - 1].granted_turn + 1);
+    assert_same_sessions();
+    hold_give_back(&later);
+    end();
 }
 
 /* --------------------------------------------------------------- no quorum */
@@ -190,49 +162,46 @@ static void revive(struct ensemble *e, int member)
     assert_true(ensemble_revive(e, member));
 }
 
-static bool lock_works(struct scene *scene, struct side *side, int64_t *token)
+static void assert_works(struct process *process, int64_t *token)
 {
-    struct attempt *later = &scene->later;
-    bool works = attempt_start(later, &side->mutex, NULL) == 0 &&
-                 attempt_wait_granted(&scene->loop, later) && later->token > *token;
-    *token = later->token;
-    return works && attempt_release_and_wait(&scene->loop, later);
+    hold_take(&later, process);
+    assert_true(later.token > *token);
+    *token = later.token;
+    hold_give_back(&later);
 }
 
 /* The old leader comes back to a new one. Beside a follower that was stopped with it, a
  * leader of 3.8.0 may go on leading and never commit anything again. */
 static void run_outage(struct outage outage)
 {
-    struct scene *scene = scene_open(ensemble_hosts(ensemble), SHORT_SESSION_MS);
+    begin(ensemble_hosts(ensemble), SHORT_SESSION_MS);
     int leader = ensemble_leader(ensemble), follower = ensemble_follower(ensemble);
-    int64_t token = scene->holder.token;
+    int64_t token = holder.token;
 
     outage.begin(ensemble, follower);
     outage.begin(ensemble, leader);
-    uint64_t valid_until = uvzk_hold_valid_until(&scene->holder.request);
-    assert_true(attempt_wait_lost(&scene->loop, &scene->holder));
+    uint64_t valid_until = uvzk_hold_valid_until(&holder.request);
+    assert_true(world_await(&world, &holder.lost, PATIENCE_MS));
     assert_true(uvzk_now() >= valid_until);
-    assert_true(scene->holder.lost_reason == UVZK_EPROOF ||
-                scene->holder.lost_reason == UVZK_EEXPIRED);
-    assert_false(uvzk_lock_is_held(&scene->first.mutex));
-    assert_true(attempt_is_over(&scene->holder));
+    assert_true(holder.reason == UVZK_EPROOF || holder.reason == UVZK_EEXPIRED);
+    assert_false(uvzk_lock_is_held(&a.mutex));
     for (int i = 0; i < WAITERS; i++) {
-        assert_int_not_equal(scene->waiters[i].status, 0);
+        assert_int_not_equal(waiters[i].status, 0);
     }
 
     outage.end(ensemble, follower);
-    assert_true(run_until(&scene->loop, has_leader, NULL, PATIENCE_MS));
+    assert_true(world_await_that(&world, has_leader, NULL));
     outage.end(ensemble, leader);
     for (int i = 0; i < WAITERS; i++) {
-        struct attempt *waiter = &scene->waiters[i];
-        assert_true(attempt_wait_told(&scene->loop, waiter));
+        const struct hold *waiter = &waiters[i];
+        assert_true(world_await(&world, &waiter->answered, PATIENCE_MS));
         assert_true(waiter->status == 0 || waiter->status == UVZK_EEXPIRED);
         assert_true(waiter->status != 0 || waiter->token > token);
         token = waiter->status == 0 ? waiter->token : token;
     }
-    assert_true(lock_works(scene, &scene->first, &token));
-    assert_true(lock_works(scene, &scene->second, &token));
-    scene_end(scene);
+    assert_works(&a, &token);
+    assert_works(&b, &token);
+    end();
 }
 
 static void test_two_killed_members(void **state)
@@ -250,11 +219,10 @@ static void test_two_stopped_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_hold_moves_to_another_server,
-                               one_ensemble_make_whole),
-        cmocka_unit_test_setup(test_new_leader_goes_on, one_ensemble_make_whole),
-        cmocka_unit_test_setup(test_two_killed_members, one_ensemble_make_whole),
-        cmocka_unit_test_setup(test_two_stopped_members, one_ensemble_make_whole),
+        cmocka_unit_test(test_hold_moves_to_another_server),
+        cmocka_unit_test(test_new_leader_goes_on),
+        cmocka_unit_test(test_two_killed_members),
+        cmocka_unit_test(test_two_stopped_members),
     };
-    return cmocka_run_group_tests(tests, one_ensemble_start, one_ensemble_stop);
+    return cmocka_run_group_tests(tests, servers_start_three, servers_stop);
 }

@@ -11,13 +11,9 @@
  * CLOCK_BOOTTIME of one machine; the witness stamps on a thread of its own. */
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "attempt.h"
-#include "one_ensemble.h"
-#include "raw.h"
-#include "run_loop.h"
 #include "seeded.h"
+#include "world.h"
 
 #define LOCK "/cut/lock"
 #define SESSION_MS 2000
@@ -32,7 +28,7 @@ static int start(void **state)
 {
     (void)state;
     seeded = seeded_begin();
-    return one_ensemble_start_with(&ensemble_options);
+    return servers_start_three_with(&ensemble_options);
 }
 
 /* ----------------------------------------------------------------- witness */
@@ -68,153 +64,121 @@ static void witness(zhandle_t *zh, const char *path)
 
 /* ------------------------------------------------------------------- scene */
 
-struct scene {
-    uv_loop_t loop;
-    uv_timer_t sampling;
-    int follower;
-    struct side holder, contender;
-    struct attempt holding, contending;
-    zhandle_t *at_leader, *at_follower;
-    char path[256];        /* of the holder's znode */
-    char other_hosts[128]; /* the members that stay together */
-    uint64_t valid_until;  /* the last that was told of the hold */
-    uint64_t last_held;    /* the last moment at which it was "held" */
-    int both;              /* samples in which both held */
-};
+static struct world world;
+static struct process holder, contender;
+static struct hold holding, contending;
+static int follower;           /* the holder's */
+static zhandle_t *at_follower; /* the world's view is the leader's */
+static char other_hosts[128];  /* the members that stay together */
+static uv_timer_t sampling;
+static uint64_t valid_until; /* the last that was told of the hold */
+static uint64_t last_held;   /* the last moment at which it was "held" */
+static int both;             /* samples in which both held */
 
 static void sample(uv_timer_t *timer)
 {
-    struct scene *scene = timer->data;
     uint64_t moment = uvzk_now();
-    uint64_t valid_until = uvzk_hold_valid_until(&scene->holding.request);
-    if (!uvzk_hold_is_valid(&scene->holding.request)) {
+    uint64_t until = uvzk_hold_valid_until(&holding.request);
+    (void)timer;
+    if (!uvzk_hold_is_valid(&holding.request)) {
         return;
     }
-    scene->last_held = moment;
-    scene->valid_until = valid_until;
-    if (uvzk_hold_is_valid(&scene->contending.request)) {
-        scene->both++;
+    last_held = moment;
+    valid_until = until;
+    if (uvzk_hold_is_valid(&contending.request)) {
+        both++;
     }
 }
 
-/* A failed test leaves its scene as it is: threads may still use it. */
-static struct scene *scene_open(uvzk_proof_t proof)
+static void look_from_both_sides(void)
 {
-    struct scene *scene = calloc(1, sizeof(*scene));
-    assert_non_null(scene);
-    ensemble_is_clean = false;
-    assert_true(ensemble_wait_serving(ensemble));
     int leader = ensemble_leader(ensemble);
-    scene->follower = ensemble_follower(ensemble);
-    assert_true(leader >= 0 && scene->follower >= 0);
-    int other = ENSEMBLE_SIZE - leader - scene->follower;
-    snprintf(scene->other_hosts, sizeof(scene->other_hosts), "%s,%s",
+    follower = ensemble_follower(ensemble);
+    assert_true(leader >= 0 && follower >= 0);
+    int other = ENSEMBLE_SIZE - leader - follower;
+    snprintf(other_hosts, sizeof(other_hosts), "%s,%s",
              ensemble_hosts_of(ensemble, leader), ensemble_hosts_of(ensemble, other));
-    scene->at_leader = raw_open(ensemble_hosts_of(ensemble, leader));
-    scene->at_follower = raw_open(ensemble_hosts_of(ensemble, scene->follower));
-    assert_non_null(scene->at_leader);
-    assert_non_null(scene->at_follower);
-    assert_int_equal(uv_loop_init(&scene->loop), 0);
-
-    uvzk_client_options_t options =
-        side_options(ensemble_hosts_of(ensemble, scene->follower), SESSION_MS);
-    options.proof = (uint32_t)proof;
-    side_open(&scene->holder, &scene->loop, &options, LOCK);
-    assert_int_equal(attempt_start(&scene->holding, &scene->holder.mutex, NULL), 0);
-    assert_true(attempt_wait_granted(&scene->loop, &scene->holding));
-    options.hosts = scene->other_hosts;
-    options.proof = UVZK_PROOF_QUORUM;
-    side_open(&scene->contender, &scene->loop, &options, LOCK);
-    assert_int_equal(attempt_start(&scene->contending, &scene->contender.mutex, NULL), 0);
-    assert_true(attempt_wait_queued(&scene->loop, &scene->contending));
-    snprintf(scene->path, sizeof(scene->path), "%s",
-             uvzk_hold_path(&scene->holding.request));
-    witness(scene->at_leader, scene->path);
-    uv_timer_init(&scene->loop, &scene->sampling);
-    scene->sampling.data = scene;
-    uv_timer_start(&scene->sampling, sample, 0, SAMPLE_MS);
-    return scene;
+    world_look_from(&world, ensemble_hosts_of(ensemble, leader));
+    at_follower = raw_open(ensemble_hosts_of(ensemble, follower));
+    assert_non_null(at_follower);
 }
 
-static bool proof_has_come(void *context)
+static void begin(uvzk_proof_t proof)
 {
-    const struct scene *scene = context;
-    return uvzk_hold_valid_until(&scene->holding.request) > scene->valid_until;
-}
-
-static bool has_been_sampled(void *context)
-{
-    const struct scene *scene = context;
-    return scene->valid_until != 0;
-}
-
-static bool has_been_witnessed(void *context)
-{
-    (void)context;
-    return deleted_at != 0;
+    world_begin(&world, LOCK);
+    look_from_both_sides();
+    world.options.session_timeout_ms = SESSION_MS;
+    world.options.hosts = ensemble_hosts_of(ensemble, follower);
+    world.options.proof = (uint32_t)proof;
+    process_begin(&holder, &world, "holder", NULL);
+    hold_take(&holding, &holder);
+    world.options.hosts = other_hosts;
+    world.options.proof = UVZK_PROOF_QUORUM;
+    process_begin(&contender, &world, "contender", NULL);
+    hold_queue(&contending, &contender, NULL);
+    witness(world.raw, holding.path);
+    valid_until = last_held = 0;
+    both = 0;
+    uv_timer_init(world.loop, &sampling);
+    uv_timer_start(&sampling, sample, 0, SAMPLE_MS);
 }
 
 /* Cuts right after a proof, if there are any: the leader knows of it, and has not
  * heard of the session since. Returns when the other side has the lock. */
-static void cut(struct scene *scene, enum ensemble_cut what, bool proofs)
+static void cut(enum ensemble_cut what, bool proofs)
 {
-    assert_true(run_until(&scene->loop, has_been_sampled, scene, PATIENCE_MS));
-    run_for(&scene->loop, seeded_below(&seeded, SESSION_MS / 3));
-    if (proofs) {
-        assert_true(run_until(&scene->loop, proof_has_come, scene, PATIENCE_MS));
+    uint64_t since = world_now(&world);
+    while (valid_until == 0) {
+        assert_true(world_turn(&world, since));
     }
-    assert_true(attempt_holds(&scene->holding));
-    ensemble_cut(ensemble, scene->follower, what);
-    assert_true(attempt_wait_granted(&scene->loop, &scene->contending));
-    /* The witness hears of it on a thread of its own, perhaps a little later. */
-    assert_true(run_until(&scene->loop, has_been_witnessed, scene, PATIENCE_MS));
+    world_run_for(&world, seeded_below(&seeded, SESSION_MS / 3));
+    while (proofs && uvzk_hold_valid_until(&holding.request) <= valid_until) {
+        assert_true(world_turn(&world, since));
+    }
+    assert_true(hold_holds(&holding));
+    ensemble_cut(ensemble, follower, what);
+    hold_await(&contending, PATIENCE_MS);
+    since = world_now(&world);
+    while (deleted_at == 0) { /* on a thread of its own, perhaps a little later */
+        assert_true(world_turn(&world, since));
+    }
 }
 
-static void scene_end(struct scene *scene)
+static void end(void)
 {
-    ensemble_mend(ensemble, scene->follower);
-    assert_true(attempt_release_and_wait(&scene->loop, &scene->contending));
-    assert_true(attempt_wait_lost(&scene->loop, &scene->holding));
-    side_close(&scene->contender, &scene->loop);
-    side_close(&scene->holder, &scene->loop);
-    assert_true(attempt_is_over(&scene->contending));
-    assert_true(attempt_is_over(&scene->holding));
-    uv_close((uv_handle_t *)&scene->sampling, NULL);
-    assert_int_equal(raw_children_count(scene->at_leader, LOCK), 0);
-    raw_close(scene->at_leader);
-    raw_close(scene->at_follower);
-    assert_int_equal(run_down(&scene->loop), 0);
-    free(scene);
-    ensemble_is_clean = true;
+    ensemble_mend(ensemble, follower);
+    hold_give_back(&contending);
+    assert_true(world_await(&world, &holding.lost, PATIENCE_MS));
+    uv_close((uv_handle_t *)&sampling, NULL);
+    raw_close(at_follower);
+    world_end(&world);
 }
 
 /* ------------------------------------------------------------------- tests */
 
 /* It was told of its loss, and believed nothing any more, when the znode went. */
-static void assert_never_two(const struct scene *scene)
+static void assert_never_two(void)
 {
-    const struct attempt *hold = &scene->holding;
     printf("the hold ended %lld ms before its znode, with %s\n",
-           (long long)(deleted_at - scene->valid_until),
-           uvzk_err_name(hold->lost_reason));
-    assert_int_equal(scene->both, 0);
-    assert_int_equal(hold->lost, 1);
-    assert_true(hold->lost_reason == UVZK_EPROOF || hold->lost_reason == UVZK_EEXPIRED);
-    assert_true(scene->valid_until <= deleted_at);
-    assert_true(scene->last_held <= deleted_at);
-    assert_false(uvzk_lock_is_held(&scene->holder.mutex));
+           (long long)(deleted_at - valid_until), uvzk_err_name(holding.reason));
+    assert_int_equal(both, 0);
+    assert_int_equal(holding.lost, 1);
+    assert_true(holding.reason == UVZK_EPROOF || holding.reason == UVZK_EEXPIRED);
+    assert_true(valid_until <= deleted_at);
+    assert_true(last_held <= deleted_at);
+    assert_false(uvzk_lock_is_held(&holder.mutex));
 }
 
 static void run_cut(enum ensemble_cut what, uvzk_proof_t proof)
 {
-    struct scene *scene = scene_open(proof);
-    cut(scene, what, true);
+    begin(proof);
+    cut(what, true);
     /* That it hears of the end of the session is what a mute member has left. */
     if (what != ENSEMBLE_MUTE) {
-        assert_int_equal(raw_exists(scene->at_follower, scene->path, NULL), ZOK);
+        assert_int_equal(raw_exists(at_follower, holding.path, NULL), ZOK);
     }
-    assert_never_two(scene);
-    scene_end(scene);
+    assert_never_two();
+    end();
 }
 
 static void test_hold_ends_before_the_leader_gives_it_away(void **state)
@@ -239,25 +203,22 @@ static void test_sync_proves_it_of_a_follower_too(void **state)
 static void test_without_a_proof_there_are_two_holders(void **state)
 {
     (void)state;
-    struct scene *scene = scene_open(UVZK_PROOF_NONE);
-    cut(scene, ENSEMBLE_APART, false);
-    assert_int_equal(raw_exists(scene->at_follower, scene->path, NULL), ZOK);
-    assert_int_equal(uvzk_client_state(&scene->holder.client), UVZK_STATE_CONNECTED);
-    assert_true(attempt_holds(&scene->holding));
-    assert_true(uvzk_hold_is_valid(&scene->holding.request));
-    assert_true(uvzk_hold_is_valid(&scene->contending.request));
-    scene_end(scene);
+    begin(UVZK_PROOF_NONE);
+    cut(ENSEMBLE_APART, false);
+    assert_int_equal(raw_exists(at_follower, holding.path, NULL), ZOK);
+    assert_int_equal(uvzk_client_state(&holder.client), UVZK_STATE_CONNECTED);
+    assert_true(hold_holds(&holding));
+    assert_true(uvzk_hold_is_valid(&holding.request));
+    assert_true(uvzk_hold_is_valid(&contending.request));
+    end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_hold_ends_before_the_leader_gives_it_away,
-                               one_ensemble_make_whole),
-        cmocka_unit_test_setup(test_sync_proves_it_of_a_follower_too,
-                               one_ensemble_make_whole),
-        cmocka_unit_test_setup(test_without_a_proof_there_are_two_holders,
-                               one_ensemble_make_whole),
+        cmocka_unit_test(test_hold_ends_before_the_leader_gives_it_away),
+        cmocka_unit_test(test_sync_proves_it_of_a_follower_too),
+        cmocka_unit_test(test_without_a_proof_there_are_two_holders),
     };
-    return cmocka_run_group_tests(tests, start, one_ensemble_stop);
+    return cmocka_run_group_tests(tests, start, servers_stop);
 }

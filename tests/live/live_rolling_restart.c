@@ -2,13 +2,8 @@
  * a mutex and a semaphore are contended for and a lock is held: nobody holds beside
  * another, nobody is left out, no hold is lost, nothing stays behind. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "attempt.h"
 #include "contest.h"
-#include "one_ensemble.h"
-#include "raw.h"
-#include "run_loop.h"
 
 #define HELD "/rolling/held"
 #define MUTEX "/rolling/mutex"
@@ -17,124 +12,96 @@
 #define SIDES ENSEMBLE_SIZE
 #define HOLD_MS 10
 
-struct scene {
-    uv_loop_t loop;
-    struct side sides[SIDES]; /* each with a mutex on the path that is held */
-    uvzk_mutex_t mutexes[SIDES];
-    uvzk_semaphore_t semaphores[SIDES];
-    struct attempt holder;
-    struct contest for_mutex, for_leases;
-    struct contestant at_mutex[SIDES], at_semaphore[2 * SIDES];
-};
+static struct world world;
+static struct process processes[SIDES]; /* each with a mutex on the path that is held */
+static uvzk_mutex_t mutexes[SIDES];
+static uvzk_semaphore_t semaphores[SIDES];
+static struct hold holder;
+static struct contest for_mutex = {.permits = 1, .hold_ms = HOLD_MS, .pause_ms = HOLD_MS};
+static struct contest for_leases = {
+    .permits = 2, .hold_ms = HOLD_MS, .pause_ms = HOLD_MS};
+static struct contestant at_mutex[SIDES], at_semaphore[2 * SIDES];
 
-static bool nobody_is_left_out(void *context)
+/* From now on. */
+static void wait_until_nobody_is_left_out(void)
 {
-    const struct scene *scene = context;
-    return contest_has_gone_round(&scene->for_mutex) &&
-           contest_has_gone_round(&scene->for_leases);
-}
-
-static void mark(struct scene *scene)
-{
-    contest_mark(&scene->for_mutex);
-    contest_mark(&scene->for_leases);
-}
-
-static void join(struct scene *scene, int i)
-{
-    uvzk_client_t *client = &scene->sides[i].client;
-    uvzk_mutex_t *mutex = &scene->mutexes[i];
-    uvzk_semaphore_t *semaphore = &scene->semaphores[i];
-    assert_int_equal(uvzk_mutex_init(client, mutex, MUTEX), 0);
-    assert_int_equal(uvzk_semaphore_init(client, semaphore, SEMAPHORE, 2, NULL), 0);
-    contest_join(&scene->for_mutex, &scene->at_mutex[i], &scene->loop, mutex);
-    contest_join(&scene->for_leases, &scene->at_semaphore[2 * i], &scene->loop,
-                 semaphore);
-    contest_join(&scene->for_leases, &scene->at_semaphore[2 * i + 1], &scene->loop,
-                 semaphore);
-}
-
-/* A failed test leaves its scene as it is: threads may still use it. */
-static struct scene *scene_open(void)
-{
-    struct scene *scene = calloc(1, sizeof(*scene));
-    assert_non_null(scene);
-    ensemble_is_clean = false;
-    assert_int_equal(uv_loop_init(&scene->loop), 0);
-    scene->for_mutex.permits = 1;
-    scene->for_leases.permits = 2;
-    scene->for_mutex.hold_ms = scene->for_leases.hold_ms = HOLD_MS;
-    scene->for_mutex.pause_ms = scene->for_leases.pause_ms = HOLD_MS;
-    uvzk_client_options_t options = side_options(ensemble_hosts(ensemble), SESSION_MS);
-    for (int i = 0; i < SIDES; i++) {
-        side_open(&scene->sides[i], &scene->loop, &options, HELD);
-        join(scene, i);
+    uint64_t since = world_now(&world);
+    contest_mark(&for_mutex);
+    contest_mark(&for_leases);
+    while (!contest_has_gone_round(&for_mutex, 1) ||
+           !contest_has_gone_round(&for_leases, 1)) {
+        assert_true(world_turn(&world, since));
     }
-    assert_int_equal(attempt_start(&scene->holder, &scene->sides[0].mutex, NULL), 0);
-    assert_true(attempt_wait_granted(&scene->loop, &scene->holder));
-    assert_true(run_until(&scene->loop, nobody_is_left_out, scene, PATIENCE_MS));
-    return scene;
 }
 
-static void assert_right(const struct contest *contest)
+static void join(int i)
 {
-    printf("%d grants\n", contest->grants);
-    assert_int_equal(contest->excesses, 0);
-    assert_int_equal(contest->regressions, 0);
-    assert_int_equal(contest->losses, 0);
-    assert_int_equal(contest->refusals, 0);
+    struct process *process = &processes[i];
+    process_begin(process, &world, "side", NULL);
+    assert_int_equal(uvzk_mutex_init(&process->client, &mutexes[i], MUTEX), 0);
+    assert_int_equal(
+        uvzk_semaphore_init(&process->client, &semaphores[i], SEMAPHORE, 2, NULL), 0);
+    contest_join(&for_mutex, &at_mutex[i], process, &mutexes[i]);
+    contest_join(&for_leases, &at_semaphore[2 * i], process, &semaphores[i]);
+    contest_join(&for_leases, &at_semaphore[2 * i + 1], process, &semaphores[i]);
+}
+
+static void begin(void)
+{
+    world_begin(&world, HELD);
+    world.options.session_timeout_ms = SESSION_MS;
+    for (int i = 0; i < SIDES; i++) {
+        join(i);
+    }
+    hold_take(&holder, &processes[0]);
+    wait_until_nobody_is_left_out();
 }
 
 static void assert_nothing_stands(void)
 {
     const char *const paths[] = {HELD, MUTEX, SEMAPHORE "/locks", SEMAPHORE "/leases"};
-    zhandle_t *zh = raw_open(ensemble_hosts_of(ensemble, ensemble_leader(ensemble)));
-    assert_non_null(zh);
+    world_look_from(&world, ensemble_hosts_of(ensemble, ensemble_leader(ensemble)));
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        assert_int_equal(raw_children_count(zh, paths[i]), 0);
+        assert_int_equal(world_children(&world, paths[i]), 0);
     }
-    raw_close(zh);
 }
 
-static void scene_end(struct scene *scene)
+static void end(void)
 {
-    assert_true(contest_stop(&scene->for_mutex, &scene->loop));
-    assert_true(contest_stop(&scene->for_leases, &scene->loop));
-    assert_true(attempt_release_and_wait(&scene->loop, &scene->holder));
+    assert_true(contest_stop(&for_mutex, &world));
+    assert_true(contest_stop(&for_leases, &world));
+    hold_give_back(&holder);
     assert_nothing_stands(); /* while the sessions live */
     for (int i = 0; i < SIDES; i++) {
-        assert_int_equal(scene->sides[i].lost, 0);
-        side_close(&scene->sides[i], &scene->loop);
+        assert_int_equal(processes[i].lost, 0);
     }
-    assert_int_equal(run_down(&scene->loop), 0);
-    free(scene);
-    ensemble_is_clean = true;
+    printf("%d and %d grants\n", for_mutex.grants, for_leases.grants);
+    contest_assert_fair(&for_mutex);
+    contest_assert_fair(&for_leases);
+    world_end(&world);
 }
 
 static void test_nobody_notices(void **state)
 {
     (void)state;
-    struct scene *scene = scene_open();
+    begin();
     int first = ensemble_follower(ensemble);
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
         int member = (first + i) % ENSEMBLE_SIZE;
         ensemble_kill(ensemble, member);
         assert_true(ensemble_revive(ensemble, member));
-        assert_true(run_until(&scene->loop, ensemble_all_serve, ensemble, PATIENCE_MS));
-        mark(scene);
-        assert_true(run_until(&scene->loop, nobody_is_left_out, scene, PATIENCE_MS));
-        assert_true(attempt_holds(&scene->holder));
-        assert_true(uvzk_hold_is_valid(&scene->holder.request));
+        assert_true(world_await_that(&world, ensemble_all_serve, ensemble));
+        wait_until_nobody_is_left_out();
+        assert_true(hold_holds(&holder));
+        assert_true(uvzk_hold_is_valid(&holder.request));
     }
-    assert_right(&scene->for_mutex);
-    assert_right(&scene->for_leases);
-    scene_end(scene);
+    end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_nobody_notices, one_ensemble_make_whole),
+        cmocka_unit_test(test_nobody_notices),
     };
-    return cmocka_run_group_tests(tests, one_ensemble_start, one_ensemble_stop);
+    return cmocka_run_group_tests(tests, servers_start_three, servers_stop);
 }

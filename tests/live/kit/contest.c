@@ -1,7 +1,5 @@
 #include "contest.h"
 
-#include "run_loop.h"
-
 static void take(struct contestant *contestant);
 
 static void after(struct contestant *contestant, uint64_t ms, uv_timer_cb then)
@@ -12,12 +10,6 @@ static void after(struct contestant *contestant, uint64_t ms, uv_timer_cb then)
 static void take_again(uv_timer_t *timer)
 {
     take(timer->data);
-}
-
-static void on_released(uvzk_hold_t *hold, int status)
-{
-    (void)status;
-    take(hold->data);
 }
 
 static void end(struct contestant *contestant)
@@ -31,17 +23,7 @@ static void give_back(uv_timer_t *timer)
 {
     struct contestant *contestant = timer->data;
     end(contestant);
-    uvzk_hold_release(&contestant->request, on_released);
-}
-
-static void on_lost(uvzk_hold_t *hold, int reason)
-{
-    struct contestant *contestant = hold->data;
-    (void)reason;
-    contestant->contest->losses++;
-    uv_timer_stop(&contestant->timer);
-    end(contestant);
-    take(contestant);
+    (void)hold_ask_release(&contestant->hold); /* it may be lost, and not told yet */
 }
 
 static unsigned valid_holds(const struct contest *contest)
@@ -49,35 +31,49 @@ static unsigned valid_holds(const struct contest *contest)
     unsigned count = 0;
     for (const struct contestant *one = contest->contestants; one != NULL;
          one = one->next) {
-        count += uvzk_hold_is_valid(&one->request) ? 1 : 0;
+        count += uvzk_hold_is_valid(&one->hold.request) ? 1 : 0;
     }
     return count;
 }
 
 static void judge(struct contest *contest, const struct contestant *granted)
 {
-    int64_t token = uvzk_hold_token(&granted->request);
+    unsigned valid = valid_holds(contest);
     contest->grants++;
-    contest->excesses += valid_holds(contest) > contest->permits;
-    contest->regressions += contest->permits == 1 && token <= contest->token;
-    contest->token = token;
+    contest->most = valid > contest->most ? valid : contest->most;
+    contest->excesses += valid > contest->permits;
+    contest->regressions +=
+        contest->permits == 1 && granted->hold.token <= contest->token;
+    contest->token = granted->hold.token;
 }
 
-static void on_acquired(uvzk_hold_t *hold, int status)
+static void be_granted(struct contestant *contestant)
 {
-    struct contestant *contestant = hold->data;
-    struct contest *contest = contestant->contest;
-    if (status != 0) {
-        contest->refusals++;
-        after(contestant, contest->pause_ms, take_again);
-        return;
-    }
     contestant->grants++;
-    judge(contest, contestant);
+    judge(contestant->contest, contestant);
     if (contestant->granted != NULL) {
         contestant->granted(contestant);
     }
-    after(contestant, contest->hold_ms, give_back);
+    after(contestant, contestant->contest->hold_ms, give_back);
+}
+
+static void on_told(struct hold *hold)
+{
+    struct contestant *contestant = hold->data;
+    struct contest *contest = contestant->contest;
+    if (hold->released > 0) {
+        take(contestant);
+    } else if (hold->lost > 0) {
+        contest->losses++;
+        uv_timer_stop(&contestant->timer);
+        end(contestant);
+        take(contestant);
+    } else if (hold->status != 0) {
+        contest->refusals++;
+        after(contestant, contest->pause_ms, take_again);
+    } else {
+        be_granted(contestant);
+    }
 }
 
 static void mark_over(uv_handle_t *timer)
@@ -88,24 +84,28 @@ static void mark_over(uv_handle_t *timer)
 
 static void take(struct contestant *contestant)
 {
-    if (contestant->contest->stopping) {
+    struct contest *contest = contestant->contest;
+    if (contest->stopping) {
         uv_close((uv_handle_t *)&contestant->timer, mark_over);
-    } else if (uvzk_lock_acquire(contestant->lock, &contestant->request, NULL,
-                                 on_acquired, on_lost) != 0) {
-        contestant->contest->refusals++;
-        after(contestant, contestant->contest->pause_ms, take_again);
+        return;
     }
+    if (hold_ask(&contestant->hold, contestant->process, contestant->lock, NULL) != 0) {
+        contest->refusals++;
+        after(contestant, contest->pause_ms, take_again);
+    }
+    contestant->hold.data = contestant;
+    contestant->hold.hook = on_told;
 }
 
-void contest_join(struct contest *contest, struct contestant *contestant, uv_loop_t *loop,
-                  uvzk_lock_t *lock)
+void contest_join(struct contest *contest, struct contestant *contestant,
+                  struct process *process, uvzk_lock_t *lock)
 {
     contestant->contest = contest;
     contestant->next = contest->contestants;
     contest->contestants = contestant;
+    contestant->process = process;
     contestant->lock = lock;
-    contestant->request.data = contestant;
-    uv_timer_init(loop, &contestant->timer);
+    uv_timer_init(process->world->loop, &contestant->timer);
     contestant->timer.data = contestant;
     take(contestant);
 }
@@ -117,11 +117,11 @@ void contest_mark(struct contest *contest)
     }
 }
 
-bool contest_has_gone_round(const struct contest *contest)
+bool contest_has_gone_round(const struct contest *contest, int times)
 {
     for (const struct contestant *one = contest->contestants; one != NULL;
          one = one->next) {
-        if (one->grants == one->grants_before) {
+        if (one->grants - one->grants_before < times) {
             return false;
         }
     }
@@ -140,8 +140,16 @@ static bool all_are_over(void *context)
     return true;
 }
 
-bool contest_stop(struct contest *contest, uv_loop_t *loop)
+bool contest_stop(struct contest *contest, struct world *world)
 {
     contest->stopping = true;
-    return run_until(loop, all_are_over, contest, PATIENCE_MS);
+    return world_await_that(world, all_are_over, contest);
+}
+
+void contest_assert_fair(const struct contest *contest)
+{
+    assert_int_equal(contest->excesses, 0);
+    assert_int_equal(contest->regressions, 0);
+    assert_int_equal(contest->losses, 0);
+    assert_int_equal(contest->refusals, 0);
 }
