@@ -1,6 +1,5 @@
 /* The other side alone: what its commands do, and what Curator puts on the wire. The
  * library is not there; the raw view is. */
-#define THREADED /* the C client's blocking calls */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,19 +10,19 @@
 
 enum { CURATOR, KAZOO };
 
-static struct live live;
+static struct world world;
 static struct peer curator, kazoo;
 
 static void begin(void)
 {
-    live_begin(&live);
-    other_side_start(&live, &curator, CURATOR);
+    world_begin(&world, NULL);
+    other_side_start(&world, &curator, CURATOR);
 }
 
 static void end(void)
 {
     other_side_end(&curator);
-    live_end(&live);
+    world_end(&world);
 }
 
 /* What follows the first words of an answer. */
@@ -38,26 +37,12 @@ static const char *after(const char *answer, int words)
     return answer;
 }
 
-static void assert_bytes(const char *path, const void *expected, size_t length)
-{
-    char bytes[64];
-    int got = sizeof(bytes);
-    assert_int_equal(zoo_get(live.raw, path, 0, bytes, &got, NULL), ZOK);
-    assert_int_equal(got, length);
-    assert_memory_equal(bytes, expected, length);
-}
-
-static void put_bytes(const char *path, const void *bytes, size_t length)
-{
-    assert_int_equal(zoo_set(live.raw, path, bytes, (int)length, -1), ZOK);
-}
-
 /* The only child whose name has the token; its full path. */
 static void find_node(const char *directory, const char *token, char *path, size_t size)
 {
     struct raw_names names;
     int found = 0;
-    assert_int_equal(raw_children(live.raw, directory, &names), ZOK);
+    assert_int_equal(raw_children(world.raw, directory, &names), ZOK);
     for (size_t i = 0; i < names.count; i++) {
         struct uvzk__node_name name;
         uvzk__node_name_parse(&name, names.names[i], token);
@@ -84,7 +69,7 @@ static void assert_leases(const char *answer, const char *directory)
     uvzk__node_name_parse(&name, node, "lease-");
     assert_true(name.is_contender && name.has_uuid);
     snprintf(path, sizeof(path), "%s/%s", directory, node);
-    assert_int_equal(raw_get(live.raw, path, text, sizeof(text)), ZOK);
+    assert_int_equal(raw_get(world.raw, path, text, sizeof(text)), ZOK);
     assert_string_equal(text, data);
     assert_int_equal(inet_pton(AF_INET, data, &address), 1);
 }
@@ -96,18 +81,18 @@ static void test_semaphore_gives_leases(void **state)
     peer_ask(&curator, "made S", "semaphore S /s 3");
     assert_non_null(peer_ask(&curator, "granted a", "acquire a S 2"));
     assert_leases(after(peer_ask(&curator, "leases a 2 ", "leases a S"), 3), "/s/leases");
-    assert_int_equal(raw_children_count(live.raw, "/s/locks"), 0);
+    assert_int_equal(world_children(&world, "/s/locks"), 0);
     assert_non_null(peer_ask(&curator, "participants 2 ", "participants S"));
     assert_non_null(peer_ask(&curator, "timeout b", "try b S 200 2"));
     peer_say(&curator, "acquire b S 2");
-    assert_true(live_wait_children(&live, "/s/locks", 1));
+    assert_true(world_await_children(&world, "/s/locks", 1));
     assert_non_null(peer_ask(&curator, "released a", "release a S"));
     assert_non_null(peer_expect(&curator, "granted b"));
     assert_non_null(peer_ask(&curator, "leases a 1 ", "leases a S"));
     assert_non_null(peer_ask(&curator, "leases b 2 ", "leases b S"));
     assert_non_null(peer_ask(&curator, "released b", "release b S 2"));
     assert_non_null(peer_ask(&curator, "released a", "release a S"));
-    assert_true(live_wait_children(&live, "/s/leases", 0));
+    assert_true(world_await_children(&world, "/s/leases", 0));
     assert_non_null(peer_ask(&curator, "error a", "release a S")); /* it has none */
     end();
 }
@@ -120,12 +105,12 @@ static void test_counted_semaphore_grows(void **state)
     peer_ask(&curator, "made S", "counted S /grows N");
     assert_non_null(peer_ask(&curator, "granted a", "acquire a S"));
     peer_say(&curator, "acquire b S");
-    assert_true(live_wait_children(&live, "/grows/leases", 2));
+    assert_true(world_await_children(&world, "/grows/leases", 2));
     assert_non_null(peer_ask(&curator, "set N", "set N 2"));
     assert_non_null(peer_expect(&curator, "granted b"));
     assert_non_null(peer_ask(&curator, "set N", "set N 1"));
     assert_non_null(peer_ask(&curator, "timeout c", "try c S 200"));
-    assert_int_equal(raw_children_count(live.raw, "/grows/leases"), 2);
+    assert_int_equal(world_children(&world, "/grows/leases"), 2);
     assert_non_null(peer_ask(&curator, "released a", "release a S"));
     assert_non_null(peer_ask(&curator, "released b", "release b S"));
     end();
@@ -138,9 +123,9 @@ static void test_anyone_releases_a_semaphore_mutex(void **state)
     peer_ask(&curator, "made S", "semaphore_mutex S /sm");
     assert_non_null(peer_ask(&curator, "granted a", "acquire a S"));
     assert_non_null(peer_ask(&curator, "timeout a", "try a S 200")); /* nor reentrant */
-    assert_int_equal(raw_children_count(live.raw, "/sm/leases"), 1);
+    assert_int_equal(world_children(&world, "/sm/leases"), 1);
     assert_non_null(peer_ask(&curator, "released b", "release b S"));
-    assert_true(live_wait_children(&live, "/sm/leases", 0));
+    assert_true(world_await_children(&world, "/sm/leases", 0));
     end();
 }
 
@@ -164,10 +149,10 @@ static void test_readers_share_and_writers_do_not(void **state)
     assert_non_null(peer_ask(&curator, "timeout a", "try a L.read 200"));
     /* The writer's own thread reads as well. */
     assert_non_null(peer_ask(&curator, "granted c", "acquire c L.read"));
-    assert_true(live_wait_children(&live, "/rw", 2));
+    assert_true(world_await_children(&world, "/rw", 2));
     assert_non_null(peer_ask(&curator, "released c", "release c L.write"));
     assert_non_null(peer_ask(&curator, "released c", "release c L.read"));
-    assert_true(live_wait_children(&live, "/rw", 0));
+    assert_true(world_await_children(&world, "/rw", 0));
     end();
 }
 
@@ -184,7 +169,7 @@ static void test_multi_lock_takes_all(void **state)
     assert_non_null(peer_ask(&curator, "released a", "release a M"));
     assert_non_null(peer_ask(&curator, "granted b", "acquire b B"));
     assert_non_null(peer_ask(&curator, "timeout a", "try a M 200"));
-    assert_int_equal(raw_children_count(live.raw, "/many/a"), 0);
+    assert_int_equal(world_children(&world, "/many/a"), 0);
     assert_non_null(peer_ask(&curator, "released b", "release b B"));
     end();
 }
@@ -200,13 +185,13 @@ static void test_revocation_is_ten_bytes(void **state)
     peer_ask(&curator, "made L", "revocable L");
     assert_non_null(peer_ask(&curator, "granted a", "acquire a L"));
     find_node("/revoked", "lock-", node, sizeof(node));
-    assert_bytes(node, "", 0);
-    put_bytes(node, "other", 5);
-    put_bytes(node, "__REVOKE__", 10);
+    world_assert_data(&world, node, "", 0);
+    world_set_data(&world, node, "other", 5);
+    world_set_data(&world, node, "__REVOKE__", 10);
     assert_non_null(peer_expect(&curator, "revoked L"));
-    put_bytes(node, "", 0);
+    world_set_data(&world, node, "", 0);
     assert_non_null(peer_ask(&curator, "asked ", "revoke %s", node));
-    assert_bytes(node, "__REVOKE__", 10);
+    world_assert_data(&world, node, "__REVOKE__", 10);
     assert_non_null(peer_expect(&curator, "revoked L"));
     assert_non_null(peer_ask(&curator, "released a", "release a L"));
     assert_null(peer_heard(&curator, "revoked L")); /* for "other" there was none */
@@ -221,19 +206,19 @@ static void test_shared_count_is_four_bytes(void **state)
     (void)state;
     begin();
     assert_non_null(peer_ask(&curator, "value N 5 0", "count N /five 5"));
-    assert_bytes("/five", "\0\0\0\5", 4);
-    assert_int_equal(raw_exists(live.raw, "/five", &stat), ZOK);
+    world_assert_data(&world, "/five", "\0\0\0\5", 4);
+    assert_int_equal(raw_exists(world.raw, "/five", &stat), ZOK);
     assert_int_equal(stat.ephemeralOwner, 0);
     assert_non_null(peer_ask(&curator, "set N", "set N -2"));
-    assert_bytes("/five", "\377\377\377\376", 4);
+    world_assert_data(&world, "/five", "\377\377\377\376", 4);
     assert_non_null(peer_expect(&curator, "changed N -2"));
-    put_bytes("/five", "\0\1\2\3", 4);
+    world_set_data(&world, "/five", "\0\1\2\3", 4);
     assert_non_null(peer_expect(&curator, "changed N 66051"));
     /* Over the value of the beginning, then over the one that stands. */
     assert_non_null(peer_ask(&curator, "try_set N false", "try_set N 9"));
     assert_non_null(peer_ask(&curator, "value N 66051 2", "get N"));
     assert_non_null(peer_ask(&curator, "try_set N true", "try_set N 9"));
-    assert_bytes("/five", "\0\0\0\11", 4);
+    world_assert_data(&world, "/five", "\0\0\0\11", 4);
     end();
 }
 
@@ -258,7 +243,7 @@ static void test_crowd_at_a_semaphore(void **state)
     (void)state;
     begin();
     peer_ask(&curator, "made S", "semaphore S /crowd/s 3");
-    mix_begin(&mix, &live, "/crowd/s/locks", "lock-", 20, 8);
+    mix_begin(&mix, &world, "/crowd/s/locks", "lock-", 20, 8);
     send_permits(&mix, permits, locks);
     mix_run(&mix, 3);
     assert_true(mix.verdict.peak >= 2);
@@ -274,7 +259,7 @@ static void test_crowd_of_readers_and_writers(void **state)
     (void)state;
     begin();
     peer_ask(&curator, "made L", "rw L /crowd/rw");
-    mix_begin(&mix, &live, "/crowd/rw", "__WRIT__", 20, 8);
+    mix_begin(&mix, &world, "/crowd/rw", "__WRIT__", 20, 8);
     send_permits(&mix, permits, locks);
     mix_run(&mix, MIX_MAX);
     assert_true(mix.verdict.peak >= 2);
@@ -289,11 +274,11 @@ static void test_kazoo_and_curator(void **state)
     char entries[64];
     (void)state;
     begin();
-    other_side_start(&live, &kazoo, KAZOO);
+    other_side_start(&world, &kazoo, KAZOO);
     peer_ask(&curator, "made L", "mutex L /kazoo");
     peer_ask(&kazoo, "made L", "named_mutex L /kazoo");
     peer_ask(&kazoo, "made K", "mutex K /kazoo");
-    mix_begin(&mix, &live, "/kazoo", "lock-", 1, 1);
+    mix_begin(&mix, &world, "/kazoo", "lock-", 1, 1);
     mix_send_theirs(&mix, &curator, "j0", "L", 1);
     mix_send_theirs(&mix, &kazoo, "k0", "L", 1);
     mix_send_theirs(&mix, &curator, "j1", "L", 1);
@@ -328,5 +313,5 @@ int main(int argc, char **argv)
     if (!other_side_commands(argc, argv, 2)) {
         return 2;
     }
-    return cmocka_run_group_tests(tests, live_server_start, live_server_stop);
+    return cmocka_run_group_tests(tests, servers_start_one, servers_stop);
 }

@@ -1,5 +1,3 @@
-/* The C client's blocking calls. */
-#define THREADED
 #include "mix.h"
 
 #include <stdio.h>
@@ -10,84 +8,91 @@
 
 static void go_in(struct mix_member *member);
 
-static void on_released(uvzk_hold_t *hold, int status)
+/* The hold lasts round trips, so that somebody could come in beside it. */
+static void on_proved(uvzk_verify_t *proof, int status)
 {
-    struct mix_member *member = hold->data;
+    struct mix_member *member = proof->data;
+    /* A writer that has downgraded has its read lock at last. */
+    struct hold *hold = member->read_lock == NULL ? &member->hold : &member->reading;
     assert_int_equal(status, 0);
+    if (--member->round_trips > 0) {
+        assert_int_equal(uvzk_hold_verify(&hold->request, proof, on_proved), 0);
+        return;
+    }
+    assert_true(journal_leave(member->mix->journal, member->who, hold->token));
+    hold_release(hold);
+}
+
+static void prove(struct mix_member *member, struct hold *hold)
+{
+    assert_int_equal(uvzk_hold_verify(&hold->request, &member->proof, on_proved), 0);
+}
+
+static void acquire(struct mix_member *member, uvzk_lock_t *lock, struct hold *hold);
+
+static void enter(struct mix_member *member)
+{
+    struct mix *mix = member->mix;
+    int64_t token = member->hold.token;
+    assert_true(journal_take(mix->journal, member->who, token, member->permits));
+    if (mix->permits_are_leases) { /* readers may be told in any order */
+        assert_true(token > mix->last_token);
+        mix->last_token = token;
+    }
+    if (member->read_lock == NULL) {
+        prove(member, &member->hold);
+    } else {
+        acquire(member, member->read_lock, &member->reading);
+    }
+}
+
+/* The write lock goes: from here on readers may come in. */
+static void downgrade(struct mix_member *member)
+{
+    int64_t token = member->reading.token;
+    assert_int_equal(token, member->hold.token);
+    assert_true(
+        journal_give_back(member->mix->journal, member->who, token, member->permits - 1));
+    hold_release(&member->hold);
+    prove(member, &member->reading);
+}
+
+static void on_released(struct mix_member *member)
+{
     if (--member->releases > 0) {
         return;
     }
     if (--member->left > 0) {
         go_in(member);
     } else {
-        member->done = true;
+        member->done++;
     }
 }
 
-/* What a member holds at last: a writer that has downgraded, its read lock. */
-static uvzk_hold_t *last_hold(struct mix_member *member)
+static void on_told(struct hold *hold)
 {
-    return member->read_lock == NULL ? &member->request : &member->reading;
-}
-
-/* The hold lasts round trips, so that somebody could come in beside it. */
-static void on_proved(uvzk_verify_t *proof, int status)
-{
-    struct mix_member *member = proof->data;
-    uvzk_hold_t *hold = last_hold(member);
-    assert_int_equal(status, 0);
-    if (--member->round_trips > 0) {
-        assert_int_equal(uvzk_hold_verify(hold, proof, on_proved), 0);
-        return;
+    struct mix_member *member = hold->data;
+    assert_int_equal(hold->status, 0);
+    assert_int_equal(hold->lost, 0);
+    if (hold->released > 0) {
+        assert_int_equal(hold->release_status, 0);
+        on_released(member);
+    } else if (hold == &member->reading) {
+        downgrade(member);
+    } else {
+        enter(member);
     }
-    assert_true(journal_leave(member->mix->journal, member->who, uvzk_hold_token(hold)));
-    assert_int_equal(uvzk_hold_release(hold, on_released), 0);
 }
 
-static void on_lost(uvzk_hold_t *hold, int reason)
-{
-    (void)hold;
-    fail_msg("lost: %s", uvzk_strerror(reason));
-}
-
-/* The write lock goes: from here on readers may come in. */
-static void on_downgraded(uvzk_hold_t *reading, int status)
-{
-    struct mix_member *member = reading->data;
-    assert_int_equal(status, 0);
-    assert_int_equal(uvzk_hold_token(reading), uvzk_hold_token(&member->request));
-    assert_true(journal_give_back(member->mix->journal, member->who,
-                                  uvzk_hold_token(reading), member->permits - 1));
-    assert_int_equal(uvzk_hold_release(&member->request, on_released), 0);
-    assert_int_equal(uvzk_hold_verify(reading, &member->proof, on_proved), 0);
-}
-
-static void acquire(struct mix_member *member, uvzk_lock_t *lock, uvzk_hold_t *hold,
-                    uvzk_hold_acquire_cb acquire_cb)
+static void acquire(struct mix_member *member, uvzk_lock_t *lock, struct hold *hold)
 {
     uvzk_acquire_options_t options;
     uvzk_acquire_options_init(&options);
     options.leases = member->mix->permits_are_leases ? member->permits : 1;
     options.owner = member;
+    assert_int_equal(hold_ask(hold, member->process, lock, &options), 0);
     hold->data = member;
-    assert_int_equal(uvzk_lock_acquire(lock, hold, &options, acquire_cb, on_lost), 0);
-}
-
-static void on_acquired(uvzk_hold_t *hold, int status)
-{
-    struct mix_member *member = hold->data;
-    assert_int_equal(status, 0);
-    assert_true(journal_take(member->mix->journal, member->who, uvzk_hold_token(hold),
-                             member->permits));
-    if (member->mix->permits_are_leases) { /* readers may be told in any order */
-        assert_true(uvzk_hold_token(hold) > member->mix->last_token);
-        member->mix->last_token = uvzk_hold_token(hold);
-    }
-    if (member->read_lock == NULL) {
-        assert_int_equal(uvzk_hold_verify(hold, &member->proof, on_proved), 0);
-    } else {
-        acquire(member, member->read_lock, &member->reading, on_downgraded);
-    }
+    hold->hook = on_told;
 }
 
 /* After a downgrade the hold lasts longer: a writer that is let in too early needs its
@@ -96,29 +101,16 @@ static void go_in(struct mix_member *member)
 {
     member->round_trips = member->mix->round_trips * (member->read_lock == NULL ? 1 : 10);
     member->releases = member->read_lock == NULL ? 1 : 2;
-    acquire(member, member->lock, &member->request, on_acquired);
+    acquire(member, member->lock, &member->hold);
 }
 
 /* ------------------------------------------------------------------- the line */
 
-static void make_directories(zhandle_t *zh, const char *path)
-{
-    char parent[256];
-    for (const char *slash = path; slash != NULL;) {
-        slash = strchr(slash + 1, '/');
-        size_t length = slash == NULL ? strlen(path) : (size_t)(slash - path);
-        snprintf(parent, sizeof(parent), "%.*s", (int)length, path);
-        int status = raw_create(zh, parent);
-        assert_true(status == ZOK || status == ZNODEEXISTS);
-    }
-}
-
-void mix_begin(struct mix *mix, struct live *live, const char *line, const char *token,
+void mix_begin(struct mix *mix, struct world *world, const char *line, const char *token,
                int times, int round_trips)
 {
-    char name[256];
     memset(mix, 0, sizeof(*mix));
-    mix->live = live;
+    mix->world = world;
     mix->line = line;
     mix->times = times;
     mix->round_trips = round_trips;
@@ -126,13 +118,8 @@ void mix_begin(struct mix *mix, struct live *live, const char *line, const char 
     snprintf(mix->file, sizeof(mix->file), "%s/journal", mix->scratch.path);
     mix->journal = journal_open(mix->file);
     assert_true(mix->journal >= 0);
-    make_directories(live->raw, line);
-    snprintf(name, sizeof(name), "%s/_c_00000000-0000-4000-8000-000000000000-%s", line,
-             token);
-    assert_int_equal(zoo_create(live->raw, name, "", 0, &ZOO_OPEN_ACL_UNSAFE,
-                                ZOO_EPHEMERAL | ZOO_SEQUENCE, mix->gate,
-                                sizeof(mix->gate)),
-                     ZOK);
+    world_make_path(world, line);
+    mix->gate = world_foreigner(world, line, token);
 }
 
 static struct mix_member *add(struct mix *mix, const char *who, unsigned permits)
@@ -149,25 +136,30 @@ static struct mix_member *add(struct mix *mix, const char *who, unsigned permits
 
 static void wait_in_line(struct mix *mix)
 {
-    assert_true(live_wait_children(mix->live, mix->line, 1 + mix->count));
+    assert_true(world_await_children(mix->world, mix->line, 1 + mix->count));
 }
 
-void mix_send_ours(struct mix *mix, const char *who, uvzk_lock_t *lock, unsigned permits)
+static void send_ours(struct mix *mix, const char *who, struct process *process,
+                      uvzk_lock_t *lock, uvzk_lock_t *read_lock, unsigned permits)
 {
     struct mix_member *member = add(mix, who, permits);
+    member->process = process;
     member->lock = lock;
+    member->read_lock = read_lock;
     go_in(member);
     wait_in_line(mix);
 }
 
-void mix_send_downgrading(struct mix *mix, const char *who, uvzk_rwlock_t *lock,
-                          unsigned permits)
+void mix_send_ours(struct mix *mix, const char *who, struct process *process,
+                   uvzk_lock_t *lock, unsigned permits)
 {
-    struct mix_member *member = add(mix, who, permits);
-    member->lock = &lock->write;
-    member->read_lock = &lock->read;
-    go_in(member);
-    wait_in_line(mix);
+    send_ours(mix, who, process, lock, NULL, permits);
+}
+
+void mix_send_downgrading(struct mix *mix, const char *who, struct process *process,
+                          uvzk_rwlock_t *lock, unsigned permits)
+{
+    send_ours(mix, who, process, &lock->write, &lock->read, permits);
 }
 
 void mix_send_theirs(struct mix *mix, struct peer *peer, const char *who,
@@ -184,7 +176,7 @@ static void wait_done(struct mix *mix, struct mix_member *member)
 {
     char answer[32];
     if (member->peer == NULL) {
-        assert_true(run_until_set(mix->live->loop, &member->done));
+        assert_true(world_await(mix->world, &member->done, PATIENCE_MS));
         return;
     }
     snprintf(answer, sizeof(answer), "cycled %s", member->who);
@@ -194,7 +186,7 @@ static void wait_done(struct mix *mix, struct mix_member *member)
 void mix_run(struct mix *mix, unsigned permits)
 {
     const struct journal_verdict *verdict = &mix->verdict;
-    assert_int_equal(raw_delete(mix->live->raw, mix->gate), ZOK);
+    world_delete(mix->world, &mix->gate);
     for (int i = 0; i < mix->count; i++) {
         wait_done(mix, &mix->members[i]);
     }

@@ -17,24 +17,26 @@
 #define MIX_MAX 12
 
 struct mix_member {
-    uvzk_hold_t request; /* ours, with its proof; theirs have a peer */
-    uvzk_hold_t reading; /* what a downgrading writer goes on with */
+    struct hold hold;    /* ours, with its proof; theirs have a peer */
+    struct hold reading; /* what a downgrading writer goes on with */
     uvzk_verify_t proof;
     struct peer *peer;
     struct mix *mix;
+    struct process *process;
     uvzk_lock_t *lock, *read_lock; /* the second one: to downgrade to */
     char who[16];
     unsigned permits;
     int left;        /* how often it still goes in */
     int round_trips; /* of this hold, still to come */
     int releases;    /* of this hold, still to come */
-    bool done;
+    int done;
 };
 
 struct mix {
-    struct live *live;
+    struct world *world;
     const char *line;
-    char gate[256], file[160];
+    struct world_path gate;
+    char file[160];
     struct scratch scratch;
     int journal, times, round_trips;
     bool permits_are_leases; /* of a semaphore; set it before the first is sent */
@@ -48,15 +50,16 @@ struct mix {
  * what an exclusive contender's znode is called there ("lock-", "__WRIT__").
  * Everyone goes in so many times, for so many round trips: more than one, where
  * holders are to meet. The line's text must stay. */
-void mix_begin(struct mix *mix, struct live *live, const char *line, const char *token,
+void mix_begin(struct mix *mix, struct world *world, const char *line, const char *token,
                int times, int round_trips);
 
 /* who: for the journal, the first letter one of the client's. permits: how many
  * it takes of those that mix_run tells. A peer's lock goes by its name there. */
-void mix_send_ours(struct mix *mix, const char *who, uvzk_lock_t *lock, unsigned permits);
+void mix_send_ours(struct mix *mix, const char *who, struct process *process,
+                   uvzk_lock_t *lock, unsigned permits);
 /* A writer with all permits, who each time goes on as a reader. */
-void mix_send_downgrading(struct mix *mix, const char *who, uvzk_rwlock_t *lock,
-                          unsigned permits);
+void mix_send_downgrading(struct mix *mix, const char *who, struct process *process,
+                          uvzk_rwlock_t *lock, unsigned permits);
 void mix_send_theirs(struct mix *mix, struct peer *peer, const char *who,
                      const char *lock, unsigned permits);
 

@@ -8,53 +8,46 @@
 void one_mutex_begin(struct one_mutex *scene, const char *path, const char *kind)
 {
     memset(scene, 0, sizeof(*scene));
-    scene->path = path;
-    live_open(&scene->live);
-    assert_int_equal(uvzk_mutex_init(&scene->live.client, &scene->mutex, path), 0);
-    other_side_start(&scene->live, &scene->peer, 0);
+    both_sides_begin(&scene->world, path, &scene->us, &scene->peer);
     assert_non_null(peer_ask(&scene->peer, "made L", "%s L %s", kind, path));
 }
 
 void one_mutex_end(struct one_mutex *scene)
 {
-    assert_true(live_wait_children(&scene->live, scene->path, 0));
-    other_side_end(&scene->peer);
-    live_end(&scene->live);
+    both_sides_end(&scene->world, &scene->peer);
 }
 
 static struct one_mutex scene;
 
 /* ------------------------------------------------------------------ exclusion */
 
-void assert_they_wait_for_us(const char *path, const char *kind)
+void test_they_wait_for_us(void **state)
 {
-    one_mutex_begin(&scene, path, kind);
-    assert_int_equal(attempt_start(&scene.ours, &scene.mutex, NULL), 0);
-    assert_true(attempt_wait_granted(scene.live.loop, &scene.ours));
+    const struct one_mutex_case *of = *state;
+    one_mutex_begin(&scene, of->path, of->kind);
+    hold_take(&scene.ours, &scene.us);
     assert_non_null(peer_ask(&scene.peer, "timeout t", "try t L 200"));
     peer_say(&scene.peer, "acquire p L");
-    assert_true(live_wait_children(&scene.live, path, 2));
+    assert_true(world_await_children(&scene.world, of->path, 2));
     assert_null(peer_heard(&scene.peer, "granted p"));
-    assert_true(attempt_release_and_wait(scene.live.loop, &scene.ours));
+    hold_give_back(&scene.ours);
     assert_non_null(peer_expect(&scene.peer, "granted p"));
     assert_non_null(peer_ask(&scene.peer, "released p", "release p L"));
     one_mutex_end(&scene);
 }
 
-void assert_we_wait_for_them(const char *path, const char *kind)
+void test_we_wait_for_them(void **state)
 {
-    one_mutex_begin(&scene, path, kind);
+    const struct one_mutex_case *of = *state;
+    one_mutex_begin(&scene, of->path, of->kind);
     assert_non_null(peer_ask(&scene.peer, "granted p", "acquire p L"));
-    assert_int_equal(attempt_start_within(&scene.ours, &scene.mutex, UVZK_TRY_ONCE), 0);
-    assert_true(attempt_wait_told(scene.live.loop, &scene.ours));
-    assert_int_equal(scene.ours.status, UV_ETIMEDOUT);
-    assert_int_equal(attempt_start(&scene.ours, &scene.mutex, NULL), 0);
-    assert_true(attempt_wait_queued(scene.live.loop, &scene.ours));
+    hold_try(&scene.ours, &scene.us, NULL, UVZK_TRY_ONCE, UV_ETIMEDOUT);
+    hold_queue(&scene.ours, &scene.us, NULL);
     assert_int_equal(scene.ours.ahead, 1);
-    assert_int_equal(scene.ours.acquired, 0);
+    assert_int_equal(scene.ours.answered, 0);
     assert_non_null(peer_ask(&scene.peer, "released p", "release p L"));
-    assert_true(attempt_wait_granted(scene.live.loop, &scene.ours));
-    assert_true(attempt_release_and_wait(scene.live.loop, &scene.ours));
+    hold_await(&scene.ours, PATIENCE_MS);
+    hold_give_back(&scene.ours);
     one_mutex_end(&scene);
 }
 
@@ -66,18 +59,19 @@ static void send_ten(struct mix *mix)
     char who[8];
     for (int i = 0; i < 5; i++) {
         snprintf(who, sizeof(who), "c%d", i);
-        mix_send_ours(mix, who, &scene.mutex, 1);
+        mix_send_ours(mix, who, &scene.us, &scene.us.mutex, 1);
         snprintf(who, sizeof(who), "p%d", i);
         mix_send_theirs(mix, &scene.peer, who, "L", 1);
     }
 }
 
-void assert_one_line_for_both(const char *path, const char *kind)
+void test_one_line_for_both(void **state)
 {
+    const struct one_mutex_case *of = *state;
     static struct mix mix;
     char entries[256];
-    one_mutex_begin(&scene, path, kind);
-    mix_begin(&mix, &scene.live, path, "lock-", 1, 1);
+    one_mutex_begin(&scene, of->path, of->kind);
+    mix_begin(&mix, &scene.world, of->path, "lock-", 1, 1);
     send_ten(&mix);
     mix_run(&mix, 1);
     mix_entries(&mix, entries, sizeof(entries));
@@ -86,11 +80,12 @@ void assert_one_line_for_both(const char *path, const char *kind)
     one_mutex_end(&scene);
 }
 
-void assert_two_thousand_grants_in_a_crowd_of_ten(const char *path, const char *kind)
+void test_two_thousand_grants_in_a_crowd_of_ten(void **state)
 {
+    const struct one_mutex_case *of = *state;
     static struct mix mix;
-    one_mutex_begin(&scene, path, kind);
-    mix_begin(&mix, &scene.live, path, "lock-", 200, 1);
+    one_mutex_begin(&scene, of->path, of->kind);
+    mix_begin(&mix, &scene.world, of->path, "lock-", 200, 1);
     send_ten(&mix);
     mix_run(&mix, 1);
     print_message("%zu grants, %zu of them from one side to the other\n",

@@ -6,10 +6,9 @@
 #include "other_side.h"
 
 struct one_mutex {
-    const char *path;
-    struct live live;
-    uvzk_mutex_t mutex;
-    struct attempt ours;
+    struct world world;
+    struct process us;
+    struct hold ours;
     struct peer peer; /* it calls its own on the same path L */
 };
 
@@ -18,12 +17,19 @@ void one_mutex_begin(struct one_mutex *scene, const char *path, const char *kind
 /* Nobody is left in the line. */
 void one_mutex_end(struct one_mutex *scene);
 
-/* Each is a scene from begin to end. The first one is true of kazoo as it comes, too; the
- * others are of clients that queue under Curator's names. */
-void assert_they_wait_for_us(const char *path, const char *kind);
-void assert_we_wait_for_them(const char *path, const char *kind);
+/* The state of those below, which are a scene from begin to end each. The first one is
+ * true of kazoo as it comes, too; the others are of clients that queue under Curator's
+ * names. */
+struct one_mutex_case {
+    const char *path, *kind;
+};
+#define ONE_MUTEX_CASE(name, test, ...) \
+    ((struct CMUnitTest){#name, test, NULL, NULL, &(struct one_mutex_case){__VA_ARGS__}})
+
+void test_they_wait_for_us(void **state);
+void test_we_wait_for_them(void **state);
 /* Five of each in turn are let in as they came. */
-void assert_one_line_for_both(const char *path, const char *kind);
-void assert_two_thousand_grants_in_a_crowd_of_ten(const char *path, const char *kind);
+void test_one_line_for_both(void **state);
+void test_two_thousand_grants_in_a_crowd_of_ten(void **state);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/node_name.h"
+#include "listing.h"
 
 #define SESSION_MS "10000"
 #define COMMANDS_MAX 2
@@ -30,7 +31,7 @@ bool other_side_commands(int argc, char **argv, int count)
     return true;
 }
 
-void other_side_start(struct live *live, struct peer *peer, int command)
+void other_side_start(struct world *world, struct peer *peer, int command)
 {
     char hosts[32], session[] = SESSION_MS;
     char *arguments[WORDS_MAX];
@@ -43,7 +44,7 @@ void other_side_start(struct live *live, struct peer *peer, int command)
     arguments[words++] = hosts;
     arguments[words++] = session;
     arguments[words] = NULL;
-    assert_int_equal(peer_start(live->loop, peer, arguments), 0);
+    assert_int_equal(peer_start(world->loop, peer, arguments), 0);
     assert_non_null(peer_expect(peer, "ready"));
 }
 
@@ -58,83 +59,83 @@ void other_side_end(struct peer *peer)
     peer_close(peer);
 }
 
-struct watch_wait {
-    struct live *live;
-    const char *node_path;
-    bool ours;
-};
+void both_sides_begin(struct world *world, const char *path, struct process *ours,
+                      struct peer *theirs)
+{
+    world_begin_one(world, path, ours);
+    other_side_start(world, theirs, 0);
+}
+
+void both_sides_end(struct world *world, struct peer *theirs)
+{
+    assert_true(world_await_children(world, world->path, 0));
+    other_side_end(theirs);
+    world_end(world);
+}
 
 /* "wchp": every watched path, then its watchers, one a line after a tab. */
-static bool is_watched(void *context)
+static bool is_watched(const struct process *ours, const char *node_path, bool by_us)
 {
-    const struct watch_wait *wait = context;
     static char answer[65536];
-    char ours[32], path[256];
-    snprintf(ours, sizeof(ours), "\t0x%llx\n",
-             (unsigned long long)uvzk_client_session_id(&wait->live->client));
-    snprintf(path, sizeof(path), "%s\n", wait->node_path);
+    char session[32], path[256];
+    snprintf(session, sizeof(session), "\t0x%llx\n",
+             (unsigned long long)uvzk_client_session_id(&ours->client));
+    snprintf(path, sizeof(path), "%s\n", node_path);
     if (server_command(live_server, "wchp", answer, sizeof(answer)) < 0) {
         return false;
     }
     const char *watcher = strstr(answer, path);
     watcher = watcher == NULL ? "" : watcher + strlen(path);
     for (; *watcher == '\t'; watcher = strchr(watcher, '\n') + 1) {
-        if ((strncmp(watcher, ours, strlen(ours)) == 0) == wait->ours) {
+        if ((strncmp(watcher, session, strlen(session)) == 0) == by_us) {
             return true;
         }
     }
     return false;
 }
 
-bool other_side_wait_watches(struct live *live, const char *node_path)
+static bool wait_watched(struct process *ours, const char *node_path, bool by_us)
 {
-    struct watch_wait wait = {live, node_path, false};
-    return run_until(live->loop, is_watched, &wait, PATIENCE_MS);
-}
-
-bool our_side_wait_watches(struct live *live, const char *node_path)
-{
-    struct watch_wait wait = {live, node_path, true};
-    return run_until(live->loop, is_watched, &wait, PATIENCE_MS);
-}
-
-struct listing {
-    uvzk_participants_t request;
-    bool told;
-    char text[512]; /* in the form of CuratorPeer's answer */
-};
-
-static void on_listed(uvzk_participants_t *request, int status, const char *const *paths,
-                      size_t count)
-{
-    struct listing *listing = request->data;
-    size_t size = sizeof(listing->text);
-    assert_int_equal(status, 0);
-    size_t length = (size_t)snprintf(listing->text, size, "participants %zu", count);
-    for (size_t i = 0; i < count && length < size; i++) {
-        length +=
-            (size_t)snprintf(listing->text + length, size - length, " %s", paths[i]);
+    uint64_t since = world_now(ours->world);
+    while (!is_watched(ours, node_path, by_us)) {
+        if (!world_turn(ours->world, since)) {
+            return false;
+        }
     }
-    listing->told = true;
+    return true;
 }
 
-void assert_same_participants(struct live *live, uvzk_lock_t *lock, struct peer *peer,
+bool other_side_wait_watches(struct process *ours, const char *node_path)
+{
+    return wait_watched(ours, node_path, false);
+}
+
+bool our_side_wait_watches(struct process *ours, const char *node_path)
+{
+    return wait_watched(ours, node_path, true);
+}
+
+void assert_same_participants(struct world *world, uvzk_lock_t *lock, struct peer *peer,
                               const char *name, size_t count)
 {
-    struct listing listing;
-    char answer[64];
-    memset(&listing, 0, sizeof(listing));
-    listing.request.data = &listing;
-    assert_int_equal(uvzk_lock_participants(lock, &listing.request, on_listed), 0);
-    assert_true(run_until_set(live->loop, &listing.told));
-    snprintf(answer, sizeof(answer), "participants %zu ", count);
-    const char *theirs = peer_ask(peer, answer, "participants %s", name);
+    static struct listing listing;
+    char expected[2048];
+    listing_take(&listing, world, lock);
+    assert_int_equal(listing.count, count);
+    size_t length =
+        (size_t)snprintf(expected, sizeof(expected), "participants %zu", count);
+    for (size_t i = 0; i < count && length < sizeof(expected); i++) {
+        length += (size_t)snprintf(expected + length, sizeof(expected) - length, " %s",
+                                   listing.paths[i]);
+    }
+    const char *theirs = peer_ask(peer, "participants ", "participants %s", name);
     assert_non_null(theirs);
-    assert_string_equal(listing.text, theirs);
+    assert_string_equal(theirs, expected);
 }
 
-void assert_name_survives(const char *name, const char *token)
+void assert_name_survives(const char *path, const char *token)
 {
+    const char *name = strrchr(path, '/') + 1;
     struct uvzk__node_name parsed;
     char rebuilt[UVZK__NAME_PREFIX_SIZE + 16];
     uvzk__node_name_parse(&parsed, name, token);
