@@ -281,7 +281,8 @@ static void test_proxy_withholds_answers_and_loses_a_listing(void **state)
 
     proxy_lose_listing(&caller.proxy);
     assert_int_equal(zoo_aget_children(caller.zh, "/", 0, ignore_names, NULL), ZOK);
-    assert_true(run_until_count(&caller.loop, &caller.proxy.lost_listings, 1));
+    assert_true(
+        run_until_count(&caller.loop, &caller.proxy.lost_listings, 1, PATIENCE_MS));
     assert_int_equal(caller.proxy.requests[PROXY_CHILDREN], 0);
     assert_true(run_until(&caller.loop, is_disconnected, &caller, PATIENCE_MS));
     proxy_pass(&caller.proxy);

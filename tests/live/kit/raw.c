@@ -122,16 +122,6 @@ int raw_contend(zhandle_t *zh, const char *directory, char *made, size_t size)
     return raw_contend_as(zh, directory, "lock-", made, size);
 }
 
-int raw_contend_to_write(zhandle_t *zh, const char *directory, char *made, size_t size)
-{
-    return raw_contend_as(zh, directory, "__WRIT__", made, size);
-}
-
-int raw_take_lease(zhandle_t *zh, const char *directory, char *made, size_t size)
-{
-    return raw_contend_as(zh, directory, "lease-", made, size);
-}
-
 long raw_children_count(zhandle_t *zh, const char *path)
 {
     struct String_vector names = {0, NULL};

@@ -28,10 +28,6 @@ int raw_contend(zhandle_t *zh, const char *directory, char *made, size_t size);
  * in that of a semaphore's leases. */
 int raw_contend_as(zhandle_t *zh, const char *directory, const char *end, char *made,
                    size_t size);
-/* Likewise one who wants to write, in a read-write lock's. */
-int raw_contend_to_write(zhandle_t *zh, const char *directory, char *made, size_t size);
-/* Likewise a semaphore's lease, in its directory of leases. */
-int raw_take_lease(zhandle_t *zh, const char *directory, char *made, size_t size);
 
 /* 0 also when the path does not exist; -1 on an error. */
 long raw_children_count(zhandle_t *zh, const char *path);

@@ -81,15 +81,10 @@ static bool has_count(void *context)
     return *count->value >= count->wanted;
 }
 
-bool run_until_reached(uv_loop_t *loop, const int *count, int wanted, uint64_t ms)
+bool run_until_count(uv_loop_t *loop, const int *count, int wanted, uint64_t ms)
 {
     struct count subject = {count, wanted};
     return run_until(loop, has_count, &subject, ms);
-}
-
-bool run_until_count(uv_loop_t *loop, const int *count, int wanted)
-{
-    return run_until_reached(loop, count, wanted, PATIENCE_MS);
 }
 
 void run_once(uv_loop_t *loop)

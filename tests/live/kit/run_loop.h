@@ -18,8 +18,7 @@ bool run_until(uv_loop_t *loop, condition_fn condition, void *context, uint64_t 
 
 /* The same for the commonest conditions, the first one with PATIENCE_MS. */
 bool run_until_set(uv_loop_t *loop, const bool *flag);
-bool run_until_reached(uv_loop_t *loop, const int *count, int wanted, uint64_t ms);
-bool run_until_count(uv_loop_t *loop, const int *count, int wanted); /* PATIENCE_MS */
+bool run_until_count(uv_loop_t *loop, const int *count, int wanted, uint64_t ms);
 
 /* One turn, after 10 ms if nothing happens. */
 void run_once(uv_loop_t *loop);

@@ -149,7 +149,7 @@ void world_run_for(struct world *world, uint64_t ms)
 
 bool world_await_count(struct world *world, const int *counter, int value, uint64_t ms)
 {
-    return run_until_reached(world->loop, counter, value, ms);
+    return run_until_count(world->loop, counter, value, ms);
 }
 
 bool world_await(struct world *world, const int *counter, uint64_t ms)
