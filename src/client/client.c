@@ -135,6 +135,7 @@ void uvzk__client_free(struct uvzk__client *client)
     uvzk__free(client->acl_entries);
     uvzk__free(client->default_data);
     uvzk__free(client->ns);
+    uvzk__flights_free(client);
     uvzk__free(client);
 }
 

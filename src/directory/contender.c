@@ -11,6 +11,7 @@
 #include "directory/queue.h"
 #include "directory/vouching.h"
 #include "engine/acl.h"
+#include "engine/flight.h"
 #include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -191,13 +192,14 @@ void uvzk__contender_name(struct uvzk__contender *contender, int32_t sequence)
 }
 
 /* Whoever is asked for an ACL knows the path without the number, as in Curator. */
-const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *contender)
+const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *contender,
+                                            struct uvzk__acl *storage)
 {
     const struct uvzk__acl *acl;
     char *number = number_of(contender), first_digit = *number;
 
     *number = '\0';
-    acl = uvzk__acl_of(contender->client, contender->path, &contender->acl);
+    acl = uvzk__acl_of(contender->client, contender->path, storage);
     *number = first_digit;
     return acl;
 }
@@ -235,10 +237,9 @@ void uvzk__contender_made_by_op(struct uvzk__contender *contender,
 
 static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__contender *contender = uvzk__flight_asker(rpc);
 
-    uvzk__answered(contender->client, rpc, reply->status, true);
+    uvzk__flight_landed(contender->client, rpc, reply->status, true);
     uvzk__contender_made(contender, reply->status, reply->name, reply->stat.czxid);
 }
 
@@ -271,12 +272,13 @@ void uvzk__contender_data(const struct uvzk__contender *contender, const void **
     }
 }
 
-void uvzk__contender_create_op(struct uvzk__contender *contender, struct uvzk__op *op)
+void uvzk__contender_create_op(struct uvzk__contender *contender, struct uvzk__op *op,
+                               struct uvzk__acl *storage)
 {
     op->kind = UVZK__OP_CREATE;
     op->mode = UVZK__EPHEMERAL_SEQUENTIAL;
     op->path = contender->path;
-    op->acl = uvzk__contender_acl(contender);
+    op->acl = uvzk__contender_acl(contender, storage);
     uvzk__contender_data(contender, &op->data, &op->data_length);
 }
 
@@ -291,11 +293,14 @@ void uvzk__contender_check_op(const struct uvzk__contender *contender,
 void uvzk__contender_create(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
-    struct uvzk__rpc *rpc = &contender->rpc;
+    struct uvzk__rpc *rpc = uvzk__flight_new(client, contender, UVZK__RPC_CREATE,
+                                             contender->path, create_replied);
 
-    uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, create_replied);
+    if (rpc == NULL) {
+        return;
+    }
     rpc->mode = UVZK__EPHEMERAL_SEQUENTIAL;
-    rpc->acl = uvzk__contender_acl(contender);
+    rpc->acl = uvzk__contender_acl(contender, uvzk__flight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     uvzk__submit(client, rpc);
     uvzk__contender_sent(contender);
@@ -303,15 +308,14 @@ void uvzk__contender_create(struct uvzk__contender *contender)
 
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__contender *contender = uvzk__flight_asker(rpc);
     struct uvzk__client *client = contender->client;
     bool ours = contender->durable ||
                 reply->stat.ephemeral_owner == uvzk__session_id(&client->session);
     int64_t czxid = uvzk__contender_downgraded(contender) ? contender->writer_czxid
                                                           : reply->stat.czxid;
 
-    uvzk__answered(client, rpc, reply->status, false);
+    uvzk__flight_landed(client, rpc, reply->status, false);
     uvzk__node_identified(&contender->node, reply->status, czxid, ours);
     if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
         uvzk__vouch(contender, contender->look_stamp);
@@ -326,10 +330,16 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 static void submit_stat(struct uvzk__contender *contender)
 {
-    uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
+    struct uvzk__client *client = contender->client;
+    struct uvzk__rpc *rpc = uvzk__flight_new(client, contender, UVZK__RPC_EXISTS,
+                                             contender->path, stat_replied);
+
+    if (rpc == NULL) {
+        return;
+    }
     uvzk__node_sent(&contender->node);
-    uvzk__submit(contender->client, &contender->rpc);
-    uvzk__contender_looked_at(contender, uvzk__stamp(&contender->client->submissions));
+    uvzk__submit(client, rpc);
+    uvzk__contender_looked_at(contender, uvzk__stamp(&client->submissions));
 }
 
 void uvzk__contender_pump(struct uvzk__contender *contender)

@@ -59,7 +59,6 @@ struct uvzk__contender {
     struct uvzk__link in_queue;   /* on one of the queue's four lists */
     struct uvzk__witness witness; /* of proofs, prover.h */
     struct uvzk__link doomed;     /* of those to be deleted, sweep.h */
-    struct uvzk__rpc rpc;         /* create, exists, the guard's get */
     struct uvzk__guard guard;     /* a watch on its own node */
     struct uvzk__timed rest;      /* before a new node after a deletion by others, or a
                                        refused delete */
@@ -71,7 +70,6 @@ struct uvzk__contender {
     uint64_t clear_stamp;  /* of the first listing that shows no foreigner before it
                                whom it has to wait for; 0: none has yet */
     uint64_t look_stamp;   /* of the last exists of the node, or guard's get */
-    struct uvzk__acl acl;  /* of its create, acl.h */
     struct uvzk__queue *beside; /* a ticket's leases: they hear of it, and its delete
                                    checks what is on credit there; else NULL */
     uint64_t first_attempt_ms;  /* for the retry policy */
@@ -145,8 +143,9 @@ void uvzk__contender_want_no_position(struct uvzk__contender *);
 void uvzk__contender_data(const struct uvzk__contender *, const void **data,
                           size_t *length);
 
-/* The ACL of its node; it stays until the next call. */
-const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *);
+/* The ACL of its node, as uvzk__acl_of says. */
+const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *,
+                                            struct uvzk__acl *storage);
 
 /* The parts of a create: a fresh name (UV_EIO: no random bytes), the number in it,
  * the request. */
@@ -154,8 +153,9 @@ int uvzk__contender_rename(struct uvzk__contender *);
 void uvzk__contender_name(struct uvzk__contender *, int32_t sequence);
 void uvzk__contender_create(struct uvzk__contender *);
 
-/* The same as an op of a multi. */
-void uvzk__contender_create_op(struct uvzk__contender *, struct uvzk__op *);
+/* The same as an op of a multi; storage: of its ACL. */
+void uvzk__contender_create_op(struct uvzk__contender *, struct uvzk__op *,
+                               struct uvzk__acl *storage);
 
 /* An op that fails unless its node stands. Its path is borrowed. */
 void uvzk__contender_check_op(const struct uvzk__contender *, struct uvzk__op *);

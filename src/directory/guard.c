@@ -2,6 +2,7 @@
 
 #include "directory/contender.h"
 #include "directory/queue.h"
+#include "engine/flight.h"
 #include "engine/second_look.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -89,12 +90,11 @@ static void may_not_be_read(struct uvzk__contender *contender)
 
 static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__contender *contender = uvzk__flight_asker(rpc);
     struct uvzk__client *client = contender->client;
     int status = reply->status;
 
-    uvzk__answered(client, rpc, status, false);
+    uvzk__flight_landed(client, rpc, status, false);
     if (status == 0 && contender->ended) {
         client->port->unwatch(client->port, &contender->guard.watch);
     }
@@ -145,13 +145,14 @@ bool uvzk__guard_vouches(const struct uvzk__contender *contender)
 
     /* What happened during a disconnection is told only by and by. */
     return contender->look_stamp > client->connected_stamp &&
-           uvzk__now(client) - contender->rpc.sent_ms <
+           uvzk__now(client) - contender->guard.asked_ms <
                uvzk__session_timeout(&client->session);
 }
 
 void uvzk__guard(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
+    struct uvzk__rpc *rpc;
 
     if (contender->guard.state != NONE || !uvzk__may_send(client) ||
         uvzk__node_state(&contender->node) != UVZK__NODE_STANDING ||
@@ -162,11 +163,16 @@ void uvzk__guard(struct uvzk__contender *contender)
         uvzk__contender_end(contender, UVZK_ELIMIT);
         return;
     }
+    rpc = uvzk__flight_new(client, contender, UVZK__RPC_GET, contender->path, armed);
+    if (rpc == NULL) {
+        uvzk__watch_budget_give(client, contender->path);
+        return;
+    }
     move(contender, ARMING);
     uvzk__contender_pin(contender);
-    uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_GET, contender->path, armed);
-    contender->rpc.watch = &contender->guard.watch;
-    uvzk__submit(client, &contender->rpc);
+    rpc->watch = &contender->guard.watch;
+    uvzk__submit(client, rpc);
+    contender->guard.asked_ms = rpc->sent_ms;
     uvzk__contender_looked_at(contender, uvzk__stamp(&client->submissions));
 }
 

@@ -39,6 +39,7 @@ extern const struct uvzk__machine uvzk__guard_machine;
 struct uvzk__guard {
     struct uvzk__watch watch;
     struct uvzk__timed second_look; /* at what it reads */
+    uint64_t asked_ms;              /* when it was last armed */
     uint8_t state;                  /* enum uvzk__guarding */
 };
 

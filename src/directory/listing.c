@@ -4,19 +4,21 @@
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/view.h"
+#include "engine/flight.h"
 #include "engine/submission.h"
 #include "engine/watch_budget.h"
 
 static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+    struct uvzk__queue *queue = uvzk__flight_asker(rpc);
+    bool watching = rpc->watch != NULL;
     int status = reply->status;
 
     uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
-    uvzk__answered(queue->client, rpc, status, false);
-    if (status != 0 && rpc->watch != NULL) {
+    uvzk__flight_landed(queue->client, rpc, status, false);
+    if (status != 0 && watching) {
         uvzk__predecessor_forget(queue); /* it has not been armed */
-    } else if (rpc->watch != NULL) {
+    } else if (watching) {
         uvzk__predecessor_armed(queue);
     }
     if (queue->kind->listed != NULL) {
@@ -40,7 +42,7 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 }
 
 /* Somebody's lease may go. Out of memory: there is a next time, after a rest. */
-static void watch_children(struct uvzk__queue *queue)
+static void watch_children(struct uvzk__queue *queue, struct uvzk__rpc *rpc)
 {
     char *path = uvzk__strdup(queue->path);
 
@@ -50,19 +52,23 @@ static void watch_children(struct uvzk__queue *queue)
         uvzk__free(path);
         queue->kind->refused(queue, UVZK_ELIMIT);
     } else {
-        queue->rpc.watch = uvzk__predecessor_watch_children(queue, path);
+        rpc->watch = uvzk__predecessor_watch_children(queue, path);
     }
 }
 
 void uvzk__listing_start(struct uvzk__queue *queue)
 {
     struct uvzk__client *client = queue->client;
+    struct uvzk__rpc *rpc =
+        uvzk__flight_new(client, queue, UVZK__RPC_CHILDREN, queue->path, list_replied);
 
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CHILDREN, queue->path, list_replied);
+    if (rpc == NULL) {
+        return;
+    }
     if (queue->crowded && uvzk__predecessor_watched(&queue->predecessor) == NULL) {
-        watch_children(queue);
+        watch_children(queue, rpc);
     }
     uvzk__queue_does(queue, UVZK__QUEUE_LISTING);
-    uvzk__submit(client, &queue->rpc);
+    uvzk__submit(client, rpc);
     uvzk__freshness_asked(queue);
 }

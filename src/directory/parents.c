@@ -6,6 +6,7 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/acl.h"
+#include "engine/flight.h"
 #include "engine/submission.h"
 
 void uvzk__parents_free(struct uvzk__queue *queue)
@@ -77,16 +78,17 @@ static void scout_back(struct uvzk__queue *scout, bool paved)
 /* Up to the first ancestor whose parent exists, then down. */
 static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+    struct uvzk__queue *queue = uvzk__flight_asker(rpc);
     struct uvzk__client *client = queue->client;
     size_t length = strlen(queue->parents.path);
     size_t above = uvzk__path_parent_length(queue->parents.path);
     int status = reply->status;
     bool stands = status == 0 || status == UVZK_ENODEEXISTS;
+    bool container = rpc->mode == UVZK__CONTAINER;
     bool going_on = false;
 
     uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
-    uvzk__answered(client, rpc, status, true);
+    uvzk__flight_landed(client, rpc, status, true);
     if (stands && length >= uvzk__path_parent_length(queue->path)) {
         scout_back(queue, true);
     }
@@ -97,7 +99,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
         going_on = make_parent(queue, uvzk__path_next_length(queue->path, length));
     } else if (status == UVZK_ENONODE && above > 1) {
         going_on = make_parent(queue, above);
-    } else if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
+    } else if (status == UVZK_EUNIMPLEMENTED && container) {
         uvzk__no_containers(client);
         going_on = make_parent(queue, length);
     } else if (!uvzk__queue_passing(queue, status)) {
@@ -112,18 +114,22 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
 static bool make_parent(struct uvzk__queue *queue, size_t length)
 {
     struct uvzk__client *client = queue->client;
+    struct uvzk__rpc *rpc = NULL;
 
-    if (!uvzk__may_send(client)) {
+    if (uvzk__may_send(client)) {
+        rpc = uvzk__flight_new(client, queue, UVZK__RPC_CREATE, queue->parents.path,
+                               parent_replied);
+    }
+    if (rpc == NULL) {
         return false; /* settling begins anew */
     }
     memcpy(queue->parents.path, queue->path, length);
     queue->parents.path[length] = '\0';
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_CREATE, queue->parents.path, parent_replied);
-    queue->rpc.mode = client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
-    queue->rpc.acl = uvzk__acl_of(client, queue->parents.path, &queue->parents.acl);
-    queue->rpc.data = "";
+    rpc->mode = client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
+    rpc->acl = uvzk__acl_of(client, queue->parents.path, uvzk__flight_acl(rpc));
+    rpc->data = "";
     uvzk__queue_does(queue, UVZK__QUEUE_MAKING_PARENTS);
-    uvzk__submit(client, &queue->rpc);
+    uvzk__submit(client, rpc);
     return true;
 }
 

@@ -5,14 +5,12 @@
 #define UVZK_PARENTS_H
 
 #include "base/list.h"
-#include "engine/port.h"
 
 struct uvzk__queue;
 
 /* Of a directory. */
 struct uvzk__parents {
-    char *path;           /* being made; NULL: none has been */
-    struct uvzk__acl acl; /* of that, acl.h */
+    char *path; /* being made; NULL: none has been */
     struct uvzk__link behind_scout;
 };
 

@@ -6,6 +6,7 @@
 #include "directory/queue.h"
 #include "directory/view.h"
 #include "directory/vouching.h"
+#include "engine/flight.h"
 #include "engine/second_look.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -121,11 +122,11 @@ static void look_again(struct uvzk__timed *timed)
 
 static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(rpc, struct uvzk__queue, rpc);
+    struct uvzk__queue *queue = uvzk__flight_asker(rpc);
     int status = reply->status;
 
     uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
-    uvzk__answered(queue->client, rpc, status, false);
+    uvzk__flight_landed(queue->client, rpc, status, false);
     if (status == 0) {
         uvzk__predecessor_armed(queue);
     } else {
@@ -145,6 +146,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
 {
     struct uvzk__client *client = queue->client;
     char *path = uvzk__path_join(queue->path, predecessor->name);
+    struct uvzk__rpc *rpc;
 
     if (path == NULL) {
         uvzk__queue_rest(queue);
@@ -155,14 +157,19 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
         uvzk__end_members(queue, UVZK_ELIMIT);
         return;
     }
+    /* get, not exists: on a missing node it leaves no watch behind. */
+    rpc = uvzk__flight_new(client, queue, UVZK__RPC_GET, path, watch_replied);
+    if (rpc == NULL) {
+        uvzk__watch_budget_give(client, path);
+        uvzk__free(path);
+        return;
+    }
     begin(queue, path);
     queue->predecessor.sequence = predecessor->sequence;
     queue->predecessor.shared = predecessor->shared;
-    /* get, not exists: on a missing node it leaves no watch behind. */
-    uvzk__rpc_prepare(&queue->rpc, UVZK__RPC_GET, path, watch_replied);
-    queue->rpc.watch = &queue->predecessor.watch;
+    rpc->watch = &queue->predecessor.watch;
     uvzk__queue_does(queue, UVZK__QUEUE_WATCHING);
-    uvzk__submit(client, &queue->rpc);
+    uvzk__submit(client, rpc);
 }
 
 struct uvzk__watch *uvzk__predecessor_watch_children(struct uvzk__queue *queue,

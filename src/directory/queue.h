@@ -35,7 +35,6 @@ struct uvzk__queue {
     struct uvzk__link leaving;   /* contenders to be deleted, in order */
     struct uvzk__link strangers; /* contenders whose place is not known */
     struct uvzk__link dirty;     /* of those in which something has changed */
-    struct uvzk__rpc rpc;        /* one request at a time, whatever it is */
     struct uvzk__predecessor predecessor;
     struct uvzk__timed rest; /* before a failed request is repeated */
     struct uvzk__parents parents;

@@ -6,6 +6,7 @@
 #include "base/deadline.h"
 #include "base/memory.h"
 #include "engine/barrier.h"
+#include "engine/flight.h"
 #include "engine/log.h"
 #include "engine/session.h"
 #include "engine/submission.h"
@@ -41,6 +42,7 @@ struct uvzk__client {
     struct uvzk__deadlines deadlines;
     struct uvzk__link tellings;
     struct uvzk__submissions submissions;
+    struct uvzk__flights flights;
 
     uint64_t connected_stamp; /* submissions.stamp at the last CONNECTED */
     struct uvzk__watch_budget watches;

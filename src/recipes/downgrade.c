@@ -4,6 +4,7 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "directory/vouching.h"
+#include "engine/flight.h"
 #include "engine/submission.h"
 
 struct downgrade {
@@ -50,12 +51,12 @@ static int become_ordinary(struct uvzk__contender *reader, struct downgrade *dow
 
 static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__contender *reader = UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__contender *reader = uvzk__flight_asker(rpc);
     struct downgrade *downgrade = reader->claim->extra;
     const struct uvzk__place place = downgrade->writer_place;
     int status = reply->status;
 
-    uvzk__answered(reader->client, rpc, status, true);
+    uvzk__flight_landed(reader->client, rpc, status, true);
     if (status == UVZK_ENONODE) {
         status = become_ordinary(reader, downgrade) == 0 ? UVZK_ENOTSENT : UV_EIO;
     } else if (status == 0) {
@@ -71,9 +72,14 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void create(struct uvzk__contender *reader)
 {
     struct downgrade *downgrade = reader->claim->extra;
+    struct uvzk__rpc *rpc;
 
     if (downgrade == NULL) {
         uvzk__contender_create(reader);
+        return;
+    }
+    rpc = uvzk__flight_new(reader->client, reader, UVZK__RPC_MULTI, NULL, created);
+    if (rpc == NULL) {
         return;
     }
     uvzk__contender_name(reader, downgrade->writer_place.sequence);
@@ -81,13 +87,12 @@ static void create(struct uvzk__contender *reader)
     downgrade->ops[1].kind = UVZK__OP_CREATE;
     downgrade->ops[1].mode = UVZK__EPHEMERAL;
     downgrade->ops[1].path = reader->path;
-    downgrade->ops[1].acl = uvzk__contender_acl(reader);
+    downgrade->ops[1].acl = uvzk__contender_acl(reader, uvzk__flight_acl(rpc));
     uvzk__contender_data(reader, &downgrade->ops[1].data, &downgrade->ops[1].data_length);
-    uvzk__rpc_prepare(&reader->rpc, UVZK__RPC_MULTI, NULL, created);
-    reader->rpc.ops = downgrade->ops;
-    reader->rpc.op_count = 2;
+    rpc->ops = downgrade->ops;
+    rpc->op_count = 2;
     uvzk__node_sent(&reader->node);
-    uvzk__submit(reader->client, &reader->rpc);
+    uvzk__submit(reader->client, rpc);
     uvzk__contender_made_at(reader, uvzk__stamp(&reader->client->submissions));
 }
 

@@ -10,6 +10,7 @@
 #include "directory/parents.h"
 #include "directory/queue.h"
 #include "directory/view.h"
+#include "engine/flight.h"
 #include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -92,11 +93,10 @@ bool uvzk__driven_is(const struct uvzk__driven *driven, int64_t czxid)
 
 static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__contender *contender = uvzk__flight_asker(rpc);
     int status = reply->status;
 
-    uvzk__answered(contender->client, rpc, status, true);
+    uvzk__flight_landed(contender->client, rpc, status, true);
     if (contender->claim->durable && status == UVZK_EEXPIRED) {
         status = UVZK_ECONNLOSS; /* what it has made stands in the next session, too */
     }
@@ -105,16 +105,20 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 static void create(struct uvzk__contender *contender)
 {
-    struct uvzk__rpc *rpc = &contender->rpc;
+    struct uvzk__rpc *rpc;
 
     if (uvzk__has_fixed_name(contender)) {
         uvzk__queue_touch(contender->queue); /* one at a time */
         return;
     }
-    uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, created);
+    rpc = uvzk__flight_new(contender->client, contender, UVZK__RPC_CREATE,
+                           contender->path, created);
+    if (rpc == NULL) {
+        return;
+    }
     rpc->mode = contender->claim->durable ? UVZK__PERSISTENT_SEQUENTIAL
                                           : UVZK__EPHEMERAL_SEQUENTIAL;
-    rpc->acl = uvzk__contender_acl(contender);
+    rpc->acl = uvzk__contender_acl(contender, uvzk__flight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     uvzk__submit(contender->client, rpc);
     uvzk__contender_sent(contender);

@@ -7,6 +7,7 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/acl.h"
+#include "engine/flight.h"
 #include "engine/submission.h"
 #include "recipes/driven.h"
 #include "recipes/lookout.h"
@@ -23,12 +24,11 @@ static const char *name_of(const struct uvzk__contender *contender)
 
 static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__contender *contender = uvzk__flight_asker(rpc);
     struct uvzk__place place = {0, reply->stat.czxid};
     bool taken = reply->status == UVZK_ENODEEXISTS;
 
-    uvzk__answered(contender->client, rpc, reply->status, true);
+    uvzk__flight_landed(contender->client, rpc, reply->status, true);
     uvzk__contender_pin(contender);
     if (reply->status == 0) {
         uvzk__queue_set_just_made(contender->queue, false);
@@ -42,20 +42,25 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__contender_unpin(contender);
 }
 
-static void create(struct uvzk__contender *contender)
+/* Whether it is under way. */
+static bool create(struct uvzk__contender *contender)
 {
-    struct uvzk__rpc *rpc = &contender->rpc;
+    struct uvzk__rpc *rpc = uvzk__flight_new(contender->client, contender,
+                                             UVZK__RPC_CREATE, contender->path, created);
 
-    uvzk__rpc_prepare(rpc, UVZK__RPC_CREATE, contender->path, created);
+    if (rpc == NULL) {
+        return false;
+    }
     (void)snprintf(contender->path,
                    strlen(contender->queue->path) + 1 + UVZK__FIXED_NAME_MAX + 1, "%s/%s",
                    contender->queue->path, name_of(contender));
     rpc->mode = UVZK__EPHEMERAL;
-    rpc->acl = uvzk__acl_of(contender->client, contender->path, &contender->acl);
+    rpc->acl = uvzk__acl_of(contender->client, contender->path, uvzk__flight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     uvzk__submit(contender->client, rpc);
     uvzk__contender_sent(contender);
     uvzk__driven_asks(contender);
+    return true;
 }
 
 /* ----------------------------------------------------------------------- inspecting */
@@ -100,8 +105,7 @@ static void inspection_failed(struct uvzk__contender *contender, int status)
 
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__contender, rpc);
+    struct uvzk__contender *contender = uvzk__flight_asker(rpc);
     int status = reply->status;
     int64_t czxid =
         uvzk__node_place(&contender->node).czxid; /* 0: it has not been told */
@@ -110,7 +114,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         reply->stat.ephemeral_owner == uvzk__session_id(&contender->client->session) &&
         (czxid == 0 || czxid == reply->stat.czxid);
 
-    uvzk__answered(contender->client, rpc, status, false);
+    uvzk__flight_landed(contender->client, rpc, status, false);
     if (!contender->ended) {
         uvzk__driven_inspects(uvzk__driven_of(contender), false);
         if (status == 0 || status == UVZK_ENONODE) {
@@ -125,14 +129,17 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void inspect(struct uvzk__contender *contender)
 {
     struct uvzk__driven *driven = uvzk__driven_of(contender);
+    struct uvzk__rpc *rpc = NULL;
 
-    if (driven->inspecting || !uvzk__may_send(contender->client)) {
-        return;
+    if (!driven->inspecting && uvzk__may_send(contender->client)) {
+        rpc = uvzk__flight_new(contender->client, contender, UVZK__RPC_EXISTS,
+                               contender->path, stat_replied);
     }
-    uvzk__driven_inspects(driven, true);
-    uvzk__contender_pin(contender);
-    uvzk__rpc_prepare(&contender->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
-    uvzk__submit(contender->client, &contender->rpc);
+    if (rpc != NULL) {
+        uvzk__driven_inspects(driven, true);
+        uvzk__contender_pin(contender);
+        uvzk__submit(contender->client, rpc);
+    }
 }
 
 /* After a delete whose outcome is not known the name may be another one's. */
@@ -210,8 +217,7 @@ static void start_fixed(struct uvzk__contender *contender, const char **taken)
         uvzk__claim_end_tries(contender->claim);
     } else if (uvzk__lookout_exists(queue, name)) {
         uvzk__driven_waits(contender, name, 1);
-    } else if (!queue->resting && uvzk__may_send(queue->client)) {
-        create(contender);
+    } else if (!queue->resting && uvzk__may_send(queue->client) && create(contender)) {
         *taken = name;
     }
 }

@@ -17,6 +17,7 @@ struct uvzk__lease_making {
     struct uvzk__contender *ticket; /* pinned: its path is needed until the reply */
     size_t bytes;
     struct uvzk__op ops[1 + LEASES_MAX]; /* a check and creates */
+    struct uvzk__acl acls[1 + LEASES_MAX];
     struct uvzk__contender *leases[1 + LEASES_MAX];
 };
 
@@ -104,7 +105,7 @@ bool uvzk__lease_making_plan(struct uvzk__lease_making **making, struct uvzk__bi
          lease = uvzk__next_lease(lease)) {
         if (uvzk__node_state(&lease->node) == UVZK__NODE_CREATING) {
             size_t i = (*making)->rpc.op_count++;
-            uvzk__contender_create_op(lease, &(*making)->ops[i]);
+            uvzk__contender_create_op(lease, &(*making)->ops[i], &(*making)->acls[i]);
             (*making)->bytes += bytes_of(&(*making)->ops[i]);
             (*making)->leases[i] = lease;
         }

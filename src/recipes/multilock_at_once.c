@@ -24,6 +24,7 @@ struct at_once {
     size_t count;
     struct uvzk__rpc rpc;
     struct uvzk__op *ops;
+    struct uvzk__acl *acls; /* of the ops */
 };
 
 static struct at_once *at_once_of(const struct uvzk__claim *claim)
@@ -99,7 +100,8 @@ static void create(struct uvzk__contender *contender)
     at_once->rpc.ops = at_once->ops;
     at_once->rpc.op_count = at_once->count;
     for (size_t i = 0; i < at_once->count; i++) {
-        uvzk__contender_create_op(at_once->contenders[i], &at_once->ops[i]);
+        uvzk__contender_create_op(at_once->contenders[i], &at_once->ops[i],
+                                  &at_once->acls[i]);
     }
     uvzk__submit(contender->client, &at_once->rpc);
     for (size_t i = 0; i < at_once->count; i++) {
@@ -153,6 +155,7 @@ static void freed(struct uvzk__claim *claim)
         uvzk__free(at_once->contenders);
         uvzk__free(at_once->errors);
         uvzk__free(at_once->ops);
+        uvzk__free(at_once->acls);
         uvzk__free(at_once);
     }
 }
@@ -199,7 +202,9 @@ int uvzk__at_once_prepare(struct uvzk__claim *claim,
         uvzk__calloc(multilock->count, sizeof(struct uvzk__contender *));
     at_once->errors = uvzk__calloc(multilock->count, sizeof(at_once->errors[0]));
     at_once->ops = uvzk__calloc(multilock->count, sizeof(at_once->ops[0]));
-    if (at_once->contenders == NULL || at_once->errors == NULL || at_once->ops == NULL) {
+    at_once->acls = uvzk__calloc(multilock->count, sizeof(at_once->acls[0]));
+    if (at_once->contenders == NULL || at_once->errors == NULL || at_once->ops == NULL ||
+        at_once->acls == NULL) {
         return UV_ENOMEM;
     }
     for (size_t i = 0; status == 0 && i < multilock->count; i++) {
