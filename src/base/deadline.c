@@ -2,8 +2,6 @@
  * parent. Siblings are linked by next; prev of the eldest is the parent. */
 #include "base/deadline.h"
 
-#include <stddef.h>
-
 /* Joins two trees; b becomes the eldest child of a, or a of b. */
 static struct uvzk__deadline *meld(struct uvzk__deadline *a, struct uvzk__deadline *b)
 {
@@ -19,7 +17,7 @@ static struct uvzk__deadline *meld(struct uvzk__deadline *a, struct uvzk__deadli
     }
     a->child = b;
     a->next = NULL;
-    a->prev = NULL;
+    a->prev = a;
     return a;
 }
 
@@ -44,7 +42,7 @@ static struct uvzk__deadline *meld_siblings(struct uvzk__deadline *eldest)
         struct uvzk__deadline *pair = pairs;
         pairs = pairs->next;
         pair->next = NULL;
-        pair->prev = NULL;
+        pair->prev = pair;
         tree = tree == NULL ? pair : meld(tree, pair);
     }
     return tree;
@@ -66,7 +64,7 @@ void uvzk__deadline_set(struct uvzk__deadlines *deadlines,
                         struct uvzk__deadline *deadline, uint64_t at_ms)
 {
     uvzk__deadline_clear(deadlines, deadline);
-    *deadline = (struct uvzk__deadline){.at_ms = at_ms, .armed = true};
+    *deadline = (struct uvzk__deadline){.at_ms = at_ms, .prev = deadline};
     deadlines->first =
         deadlines->first == NULL ? deadline : meld(deadlines->first, deadline);
 }
@@ -74,7 +72,7 @@ void uvzk__deadline_set(struct uvzk__deadlines *deadlines,
 void uvzk__deadline_clear(struct uvzk__deadlines *deadlines,
                           struct uvzk__deadline *deadline)
 {
-    if (!deadline->armed) {
+    if (deadline->prev == NULL) {
         return;
     }
     struct uvzk__deadline *orphans = meld_siblings(deadline->child);
@@ -89,7 +87,6 @@ void uvzk__deadline_clear(struct uvzk__deadlines *deadlines,
     deadline->child = NULL;
     deadline->next = NULL;
     deadline->prev = NULL;
-    deadline->armed = false;
 }
 
 uint64_t uvzk__deadline_next(const struct uvzk__deadlines *deadlines)

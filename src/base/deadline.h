@@ -4,12 +4,14 @@
 #define UVZK_DEADLINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct uvzk__deadline {
     uint64_t at_ms;
-    struct uvzk__deadline *child, *next, *prev; /* prev: elder sibling or parent */
-    bool armed;
+    struct uvzk__deadline *child, *next;
+    struct uvzk__deadline *prev; /* elder sibling, or parent, or itself: the earliest of
+                                    all; NULL: not armed */
 };
 
 struct uvzk__deadlines {
@@ -18,7 +20,7 @@ struct uvzk__deadlines {
 
 static inline bool uvzk__deadline_is_armed(const struct uvzk__deadline *deadline)
 {
-    return deadline->armed;
+    return deadline->prev != NULL;
 }
 
 /* When, if it is armed. */

@@ -23,12 +23,12 @@ static void it_is_due_at_its_moment(void **state)
     struct uvzk__deadlines deadlines = {0};
     struct uvzk__deadline one = {0};
     uvzk__deadline_set(&deadlines, &one, 100);
-    assert_true(one.armed);
+    assert_true(uvzk__deadline_is_armed(&one));
     assert_int_equal(uvzk__deadline_next(&deadlines), 100);
     assert_null(uvzk__deadline_pop(&deadlines, 99));
-    assert_true(one.armed);
+    assert_true(uvzk__deadline_is_armed(&one));
     assert_ptr_equal(uvzk__deadline_pop(&deadlines, 100), &one);
-    assert_false(one.armed);
+    assert_false(uvzk__deadline_is_armed(&one));
     assert_null(uvzk__deadline_pop(&deadlines, UINT64_MAX));
 }
 
@@ -109,14 +109,14 @@ static size_t check_tree(const struct uvzk__deadline *first)
     const struct uvzk__deadline *open[DEADLINES];
     size_t open_count = 0, seen = 0;
     if (first != NULL) {
-        assert_null(first->prev);
+        assert_ptr_equal(first->prev, first);
         assert_null(first->next);
         open[open_count++] = first;
     }
     while (open_count > 0) {
         const struct uvzk__deadline *parent = open[--open_count];
         const struct uvzk__deadline *prev = parent;
-        assert_true(parent->armed);
+        assert_true(uvzk__deadline_is_armed(parent));
         seen++;
         for (const struct uvzk__deadline *c = parent->child; c != NULL; c = c->next) {
             assert_ptr_equal(c->prev, prev);
@@ -133,7 +133,7 @@ static void check(const struct model *model)
 {
     size_t armed = 0;
     for (size_t i = 0; i < DEADLINES; i++) {
-        assert_int_equal(model->deadlines[i].armed, model->armed[i]);
+        assert_int_equal(uvzk__deadline_is_armed(&model->deadlines[i]), model->armed[i]);
         armed += model->armed[i];
     }
     assert_int_equal(check_tree(model->heap.first), armed);
