@@ -13,6 +13,7 @@
 #include "engine/acl.h"
 #include "engine/flight.h"
 #include "engine/log.h"
+#include "engine/second_look.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
@@ -57,7 +58,7 @@ static void free_contender(struct uvzk__contender *contender)
 static void rested(struct uvzk__timed *timed)
 {
     struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(timed, struct uvzk__contender, rest);
+        UVZK__CONTAINER_OF(timed, struct uvzk__contender, pause);
 
     if (uvzk__node_state(&contender->node) == UVZK__NODE_DOOMED) {
         uvzk__contender_pump(contender);
@@ -78,8 +79,37 @@ static void rested(struct uvzk__timed *timed)
 
 void uvzk__contender_rest(struct uvzk__contender *contender, uint64_t ms)
 {
-    uvzk__timed_set(contender->client, &contender->rest,
+    contender->pause.due = rested;
+    uvzk__timed_set(contender->client, &contender->pause,
                     uvzk__now(contender->client) + ms);
+}
+
+static bool is_resting(const struct uvzk__contender *contender)
+{
+    return contender->pause.due == rested &&
+           uvzk__deadline_is_armed(&contender->pause.deadline);
+}
+
+static void rest_no_more(struct uvzk__contender *contender)
+{
+    if (is_resting(contender)) {
+        uvzk__timed_clear(contender->client, &contender->pause);
+    }
+}
+
+void uvzk__contender_look_later(struct uvzk__contender *contender,
+                                void (*due)(struct uvzk__timed *))
+{
+    assert(!is_resting(contender)); /* a get leaves before the delete that is refused */
+    contender->pause.due = due;
+    uvzk__second_look(contender->client, &contender->pause);
+}
+
+void uvzk__contender_look_no_more(struct uvzk__contender *contender)
+{
+    if (!is_resting(contender)) {
+        uvzk__timed_clear(contender->client, &contender->pause);
+    }
 }
 
 static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token)
@@ -93,7 +123,6 @@ static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token
     contender->client = queue->client;
     contender->queue = queue;
     contender->token = token;
-    contender->rest.due = rested;
     uvzk__guard_init(contender);
     uvzk__list_init(&contender->in_claim);
     uvzk__list_init(&contender->everyone);
@@ -347,8 +376,7 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     enum uvzk__node_needs needs = uvzk__node_needs(&contender->node);
 
     if (needs == UVZK__NEEDS_DELETE) {
-        if (uvzk__list_empty(&contender->doomed) &&
-            !uvzk__deadline_is_armed(&contender->rest.deadline) &&
+        if (uvzk__list_empty(&contender->doomed) && !is_resting(contender) &&
             contender->client->directories->contender_user->certain(contender)) {
             uvzk__list_append(&contender->client->directories->doomed,
                               &contender->doomed);
@@ -412,7 +440,7 @@ static void give_up(struct uvzk__contender *contender, int code)
     contender->given_up = true;
     let_go_of_hold(contender);
     uvzk__prover_unwant(&contender->witness);
-    uvzk__timed_clear(contender->client, &contender->rest);
+    rest_no_more(contender);
     uvzk__contender_want_no_position(contender);
     contender->client->directories->contender_user->ended(contender, code);
 }
@@ -423,7 +451,7 @@ static void retire(struct uvzk__contender *contender)
 
     client->directories->contender_user->retired(contender);
     uvzk__guard_end(contender);
-    uvzk__timed_clear(client, &contender->rest);
+    rest_no_more(contender);
     uvzk__list_remove(&contender->everyone);
     uvzk__queue_leave(contender);
     uvzk__list_remove(&contender->doomed);

@@ -60,10 +60,10 @@ struct uvzk__contender {
     struct uvzk__witness witness; /* of proofs, prover.h */
     struct uvzk__link doomed;     /* of those to be deleted, sweep.h */
     struct uvzk__guard guard;     /* a watch on its own node */
-    struct uvzk__timed rest;      /* before a new node after a deletion by others, or a
-                                       refused delete */
-    const char *token;            /* of its name: "lock-", ... */
-    char *path;                   /* prefix to create, then the node's full path */
+    struct uvzk__timed pause; /* it rests: before a new node after a deletion by others,
+                                     or a refused delete; or its guard looks again */
+    const char *token;        /* of its name: "lock-", ... */
+    char *path;               /* prefix to create, then the node's full path */
     int64_t writer_czxid;  /* of its writer, whose number it has, downgrade.h; else 0 */
     uint64_t create_stamp; /* the stamp when the create was submitted */
     uint64_t seen_stamp;   /* of the last listing that shows the node */
@@ -312,6 +312,12 @@ void uvzk__contender_unwanted(struct uvzk__contender *);
 
 /* Nothing is asked of the server about its node, which is RESTING or DOOMED, for so long. */
 void uvzk__contender_rest(struct uvzk__contender *, uint64_t ms);
+
+/* It does not rest: due() is called in about a session timeout (second_look.h), unless it
+ * comes to rest before; or not any more. */
+void uvzk__contender_look_later(struct uvzk__contender *,
+                                void (*due)(struct uvzk__timed *));
+void uvzk__contender_look_no_more(struct uvzk__contender *);
 
 /* Somebody deleted its node. */
 void uvzk__contender_missing(struct uvzk__contender *);

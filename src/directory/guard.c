@@ -3,7 +3,6 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/flight.h"
-#include "engine/second_look.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
@@ -31,7 +30,7 @@ static void move(struct uvzk__contender *contender, enum uvzk__guarding guarding
 
 static void disarm(struct uvzk__contender *contender)
 {
-    uvzk__timed_clear(contender->client, &contender->guard.second_look);
+    uvzk__contender_look_no_more(contender);
     if (contender->guard.state == ARMING || contender->guard.state == ARMED) {
         uvzk__watch_budget_give(contender->client, contender->path);
     }
@@ -43,7 +42,7 @@ static void disarm(struct uvzk__contender *contender)
 static void look_again(struct uvzk__timed *timed)
 {
     struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(timed, struct uvzk__contender, guard.second_look);
+        UVZK__CONTAINER_OF(timed, struct uvzk__contender, pause);
 
     uvzk__guard_end(contender);
     uvzk__contender_pump(contender);
@@ -72,7 +71,7 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
         return;
     }
     if (contender->revocable) {
-        uvzk__second_look(contender->client, &contender->guard.second_look);
+        uvzk__contender_look_later(contender, look_again);
     }
     contender->client->directories->contender_user->read(contender, reply);
 }
@@ -82,7 +81,7 @@ static void may_not_be_read(struct uvzk__contender *contender)
 {
     if (contender->held) {
         move(contender, RESTING);
-        uvzk__second_look(contender->client, &contender->guard.second_look);
+        uvzk__contender_look_later(contender, look_again);
     } else {
         uvzk__contender_end(contender, UVZK_ENOAUTH);
     }
@@ -120,7 +119,6 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 void uvzk__guard_init(struct uvzk__contender *contender)
 {
     contender->guard.watch.watch_cb = fired;
-    contender->guard.second_look.due = look_again;
     contender->guard.state = NONE;
 }
 

@@ -22,7 +22,6 @@
 
 #include "base/machine.h"
 #include "engine/port.h"
-#include "engine/turn.h"
 
 struct uvzk__contender;
 
@@ -38,9 +37,8 @@ extern const struct uvzk__machine uvzk__guard_machine;
 /* Of a contender. */
 struct uvzk__guard {
     struct uvzk__watch watch;
-    struct uvzk__timed second_look; /* at what it reads */
-    uint64_t asked_ms;              /* when it was last armed */
-    uint8_t state;                  /* enum uvzk__guarding */
+    uint64_t asked_ms; /* when it was last armed */
+    uint8_t state;     /* enum uvzk__guarding */
 };
 
 void uvzk__guard_init(struct uvzk__contender *);
