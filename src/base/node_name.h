@@ -12,6 +12,7 @@
 
 #define UVZK__UUID_BYTES 16
 #define UVZK__UUID_TEXT 36                   /* characters, no NUL */
+#define UVZK__UUID_AT 3                      /* in a name, behind "_c_" */
 #define UVZK__PROTECTION_LENGTH (3 + 36 + 1) /* "_c_" uuid "-" */
 #define UVZK__TOKEN_MAX 16
 /* "_c_" uuid "-" token, NUL: what is sent in the create. */

@@ -39,20 +39,15 @@ int uvzk__contender_rename(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__port *port = contender->client->port;
     char prefix[UVZK__NAME_PREFIX_SIZE];
+    uint8_t uuid[UVZK__UUID_BYTES];
 
-    if (port->random(port, contender->uuid, sizeof(contender->uuid)) != 0) {
+    if (port->random(port, uuid, sizeof(uuid)) != 0) {
         return UV_EIO;
     }
-    uvzk__uuid_from_random(contender->uuid);
-    (void)uvzk__node_name_prefix(prefix, contender->uuid, contender->token);
+    uvzk__uuid_from_random(uuid);
+    (void)uvzk__node_name_prefix(prefix, uuid, contender->token);
     (void)snprintf(contender->path, path_size(queue), "%s/%s", queue->path, prefix);
     return 0;
-}
-
-static void free_contender(struct uvzk__contender *contender)
-{
-    uvzk__free(contender->path);
-    uvzk__free(contender);
 }
 
 static void rested(struct uvzk__timed *timed)
@@ -114,7 +109,8 @@ void uvzk__contender_look_no_more(struct uvzk__contender *contender)
 
 static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token)
 {
-    struct uvzk__contender *contender = uvzk__calloc(1, sizeof(*contender));
+    struct uvzk__contender *contender =
+        uvzk__calloc(1, offsetof(struct uvzk__contender, path) + path_size(queue));
 
     if (contender == NULL) {
         return NULL;
@@ -129,11 +125,6 @@ static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token
     uvzk__list_init(&contender->in_queue);
     uvzk__list_init(&contender->doomed);
     uvzk__witness_init(&contender->witness);
-    contender->path = uvzk__malloc(path_size(queue));
-    if (contender->path == NULL) {
-        free_contender(contender);
-        return NULL;
-    }
     return contender;
 }
 
@@ -152,7 +143,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     }
     int status = uvzk__contender_rename(contender);
     if (status != 0) {
-        free_contender(contender);
+        uvzk__free(contender);
         return status;
     }
     uvzk__directories_joined(client->directories, path_size(queue));
@@ -208,11 +199,22 @@ void uvzk__contender_stands(struct uvzk__contender *contender,
 
 /* ---------------------------------------------------------------- requests */
 
-/* Where the number is, or is going to be. */
-static char *number_of(const struct uvzk__contender *contender)
+/* Where its name begins in its path. */
+static size_t name_at(const struct uvzk__contender *contender)
 {
-    return contender->path + strlen(contender->queue->path) + 1 +
-           UVZK__PROTECTION_LENGTH + strlen(contender->token);
+    return strlen(contender->queue->path) + 1;
+}
+
+const char *uvzk__contender_uuid(const struct uvzk__contender *contender)
+{
+    return contender->path + name_at(contender) + UVZK__UUID_AT;
+}
+
+/* Where the number is, or is going to be. */
+static char *number_of(struct uvzk__contender *contender)
+{
+    return contender->path + name_at(contender) + UVZK__PROTECTION_LENGTH +
+           strlen(contender->token);
 }
 
 void uvzk__contender_name(struct uvzk__contender *contender, int32_t sequence)
@@ -460,7 +462,7 @@ static void retire(struct uvzk__contender *contender)
     contender->ended = true;
     contender->queue = NULL;
     if (contender->pins == 0) {
-        free_contender(contender);
+        uvzk__free(contender);
     }
 }
 
@@ -597,7 +599,7 @@ void uvzk__contender_unpin(struct uvzk__contender *contender)
     assert(contender->pins > 0);
     contender->pins--;
     if (contender->pins == 0 && contender->ended) {
-        free_contender(contender);
+        uvzk__free(contender);
     }
 }
 

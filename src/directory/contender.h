@@ -63,7 +63,6 @@ struct uvzk__contender {
     struct uvzk__timed pause; /* it rests: before a new node after a deletion by others,
                                      or a refused delete; or its guard looks again */
     const char *token;        /* of its name: "lock-", ... */
-    char *path;               /* prefix to create, then the node's full path */
     int64_t writer_czxid;  /* of its writer, whose number it has, downgrade.h; else 0 */
     uint64_t create_stamp; /* the stamp when the create was submitted */
     uint64_t seen_stamp;   /* of the last listing that shows the node */
@@ -76,7 +75,6 @@ struct uvzk__contender {
     uint32_t attempts;
     uint32_t pins;         /* requests under way that point here */
     int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
-    uint8_t uuid[UVZK__UUID_BYTES];
     struct uvzk__vouching vouching;
     uint8_t standing; /* enum uvzk__standing */
     bool durable;     /* its node outlives the session */
@@ -92,6 +90,7 @@ struct uvzk__contender {
     bool wants_position; /* counted in queue->tallies.positions_wanted */
     bool swept_alone;    /* its delete may not share a multi */
     bool ended;          /* freed as soon as nothing points here */
+    char path[];         /* prefix to create, then the node's full path */
 };
 
 extern const struct uvzk__machine uvzk__standing_machine;
@@ -146,6 +145,9 @@ void uvzk__contender_data(const struct uvzk__contender *, const void **data,
 /* The ACL of its node, as uvzk__acl_of says. */
 const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *,
                                             struct uvzk__acl *storage);
+
+/* The UUID in its name, as text; not of one with a fixed name. */
+const char *uvzk__contender_uuid(const struct uvzk__contender *);
 
 /* The parts of a create: a fresh name (UV_EIO: no random bytes), the number in it,
  * the request. */

@@ -50,7 +50,7 @@ static int contenders_by_uuid(const void *left, const void *right)
     const struct uvzk__contender *a = *(struct uvzk__contender *const *)left;
     const struct uvzk__contender *b = *(struct uvzk__contender *const *)right;
 
-    return memcmp(a->uuid, b->uuid, sizeof(a->uuid));
+    return memcmp(uvzk__contender_uuid(a), uvzk__contender_uuid(b), UVZK__UUID_TEXT);
 }
 
 static size_t gather(struct uvzk__link *head, bool unknown_only,
@@ -102,8 +102,8 @@ static int gather_locals(struct uvzk__queue *queue, struct scan *scan)
     return 0;
 }
 
-static struct uvzk__contender *placed_at(const struct scan *scan,
-                                         const struct uvzk__node_name *parsed)
+static struct uvzk__contender *
+placed_at(const struct scan *scan, const struct uvzk__node_name *parsed, const char *uuid)
 {
     size_t low = 0, high = scan->placed_count;
 
@@ -118,22 +118,21 @@ static struct uvzk__contender *placed_at(const struct scan *scan,
     for (; low < scan->placed_count &&
            uvzk__node_place(&scan->placed[low]->node).sequence == parsed->sequence;
          low++) {
-        if (memcmp(scan->placed[low]->uuid, parsed->uuid, sizeof(parsed->uuid)) == 0) {
+        if (memcmp(uvzk__contender_uuid(scan->placed[low]), uuid, UVZK__UUID_TEXT) == 0) {
             return scan->placed[low];
         }
     }
     return NULL;
 }
 
-static struct uvzk__contender *unknown_of(const struct scan *scan,
-                                          const struct uvzk__node_name *parsed)
+static struct uvzk__contender *unknown_of(const struct scan *scan, const char *uuid)
 {
     size_t low = 0, high = scan->unknown_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         int order =
-            memcmp(scan->unknown[middle]->uuid, parsed->uuid, sizeof(parsed->uuid));
+            memcmp(uvzk__contender_uuid(scan->unknown[middle]), uuid, UVZK__UUID_TEXT);
         if (order == 0) {
             return scan->unknown[middle];
         }
@@ -146,16 +145,18 @@ static struct uvzk__contender *unknown_of(const struct scan *scan,
     return NULL;
 }
 
-/* Ours, whatever its number, or NULL. */
+/* Ours, whatever its number, or NULL. Servers tell the names as we have sent them. */
 static struct uvzk__contender *local_of(const struct scan *scan,
-                                        const struct uvzk__node_name *parsed)
+                                        const struct sighting *sighting)
 {
+    const struct uvzk__node_name *parsed = &sighting->parsed;
     struct uvzk__contender *contender = NULL;
 
     if (parsed->is_contender && parsed->has_uuid) {
-        contender = placed_at(scan, parsed);
+        const char *uuid = sighting->name + UVZK__UUID_AT;
+        contender = placed_at(scan, parsed, uuid);
         if (contender == NULL) {
-            contender = unknown_of(scan, parsed);
+            contender = unknown_of(scan, uuid);
         }
     }
     return contender;
@@ -181,7 +182,7 @@ static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const
         uvzk__discipline_parse(queue->kind->discipline, names[i], &sighting->parsed,
                                &sighting->shared);
         sighting->name = names[i];
-        sighting->contender = local_of(scan, &sighting->parsed);
+        sighting->contender = local_of(scan, sighting);
         if (sighting->contender != NULL || contends(queue, &sighting->parsed)) {
             scan->sighting_count++;
         } else {
