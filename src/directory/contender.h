@@ -76,21 +76,21 @@ struct uvzk__contender {
     uint32_t pins;         /* requests under way that point here */
     int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
     struct uvzk__vouching vouching;
-    uint8_t standing; /* enum uvzk__standing */
-    bool durable;     /* its node outlives the session */
-    bool revocable;   /* its guard is always armed */
-    bool ticket;      /* of a semaphore's claim: what it gets is not the hold */
-    bool once;        /* never made anew: without its node the claim is over */
-    bool shared;      /* a reader: it waits for nobody but writers */
-    bool reigned;     /* it has held */
-    bool covered;     /* everyone before it is in the queue's view */
-    bool held;
-    bool on_credit;      /* granted while a writer of ours before it still stands */
-    bool given_up;       /* its claim knows that it is not wanted */
-    bool wants_position; /* counted in queue->tallies.positions_wanted */
-    bool swept_alone;    /* its delete may not share a multi */
-    bool ended;          /* freed as soon as nothing points here */
-    char path[];         /* prefix to create, then the node's full path */
+    uint8_t standing;   /* enum uvzk__standing */
+    bool durable : 1;   /* its node outlives the session */
+    bool revocable : 1; /* its guard is always armed */
+    bool ticket : 1;    /* of a semaphore's claim: what it gets is not the hold */
+    bool once : 1;      /* never made anew: without its node the claim is over */
+    bool shared : 1;    /* a reader: it waits for nobody but writers */
+    bool reigned : 1;   /* it has held */
+    bool covered : 1;   /* everyone before it is in the queue's view */
+    bool held : 1;
+    bool on_credit : 1;      /* granted while a writer of ours before it still stands */
+    bool given_up : 1;       /* its claim knows that it is not wanted */
+    bool wants_position : 1; /* counted in queue->tallies.positions_wanted */
+    bool swept_alone : 1;    /* its delete may not share a multi */
+    bool ended : 1;          /* freed as soon as nothing points here */
+    char path[];             /* prefix to create, then the node's full path */
 };
 
 extern const struct uvzk__machine uvzk__standing_machine;

@@ -59,10 +59,10 @@ extern const struct uvzk__machine uvzk__node_machine;
 
 struct uvzk__node {
     uint8_t state; /* enum uvzk__node_state */
-    bool wanted;
-    bool in_flight;           /* a create, exists or delete of ours is under way */
-    bool delete_unknown;      /* a delete was lost: NONODE may be our own doing */
-    bool deleted;             /* GONE: by our own delete, or with the session */
+    bool wanted : 1;
+    bool in_flight : 1;       /* a create, exists or delete of ours is under way */
+    bool delete_unknown : 1;  /* a delete was lost: NONODE may be our own doing */
+    bool deleted : 1;         /* GONE: by our own delete, or with the session */
     int status;               /* GONE before it stood: why; else 0 */
     struct uvzk__place place; /* from IDENTIFYING on; czxid from STANDING on */
 };
