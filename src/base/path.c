@@ -102,7 +102,7 @@ int uvzk__path_validate_below(const char *ns, const char *path)
     return uvzk__path_validate(path);
 }
 
-char *uvzk__path_join(const char *parent, const char *child)
+size_t uvzk__path_join_into(char *out, const char *parent, const char *child)
 {
     size_t parent_length = strlen(parent);
     while (parent_length > 0 && parent[parent_length - 1] == '/') {
@@ -112,16 +112,21 @@ char *uvzk__path_join(const char *parent, const char *child)
     size_t child_length = strlen(child);
     /* The root below a parent is the parent: "/a/" would be malformed. */
     size_t slash_length = child_length > 0 || parent_length == 0 ? 1 : 0;
-    char *joined = uvzk__malloc(parent_length + slash_length + child_length + 1);
-    if (joined == NULL) {
-        return NULL;
+    if (out != NULL) {
+        memcpy(out, parent, parent_length);
+        memcpy(out + parent_length, "/", slash_length);
+        memcpy(out + parent_length + slash_length, child, child_length + 1);
     }
-    char *end = joined;
-    memcpy(end, parent, parent_length);
-    end += parent_length;
-    memcpy(end, "/", slash_length);
-    end += slash_length;
-    memcpy(end, child, child_length + 1);
+    return parent_length + slash_length + child_length + 1;
+}
+
+char *uvzk__path_join(const char *parent, const char *child)
+{
+    char *joined = uvzk__malloc(uvzk__path_join_into(NULL, parent, child));
+
+    if (joined != NULL) {
+        (void)uvzk__path_join_into(joined, parent, child);
+    }
     return joined;
 }
 

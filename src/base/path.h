@@ -29,6 +29,9 @@ int uvzk__path_validate_below(const char *ns, const char *path);
  * memory. */
 char *uvzk__path_join(const char *parent, const char *child);
 
+/* The same into `out`, unless that is NULL; how many bytes it takes, the NUL included. */
+size_t uvzk__path_join_into(char *out, const char *parent, const char *child);
+
 /* Length in bytes of the parent's path: "/a/b" -> 2, "/a" -> 1 (the root), "/"
  * -> 0 (no parent). */
 size_t uvzk__path_parent_length(const char *path);

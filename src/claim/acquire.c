@@ -166,9 +166,8 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
     lock->closing = true;
     lock->close_cb = close_cb;
     while (!uvzk__list_empty(&lock->claims)) { /* its end takes it off the list */
-        uvzk__claim_end(
-            UVZK__CONTAINER_OF(lock->claims.next, struct uvzk__claim, of_lock),
-            UVZK_ECLOSED);
+        uvzk__claim_end(UVZK__CONTAINER_OF(lock->claims.next, struct uvzk__claim, link),
+                        UVZK_ECLOSED);
     }
     uvzk__lock_unpin(lock);
     return 0;

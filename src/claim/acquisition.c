@@ -44,9 +44,48 @@ struct revocable {
     uint32_t count; /* to be told */
 };
 
+/* One that is not to wait for ever: few are, and this is behind the memory of each. */
+struct limit {
+    union {
+        struct uvzk__timed timeout;
+        struct uvzk__link try_link; /* tried once: on client->claims->tries */
+    };
+    struct uvzk__acquisition *acquisition;
+    bool try_once;
+};
+
 static struct revocable *revocable(struct uvzk__acquisition *acquisition)
 {
     return UVZK__CONTAINER_OF(acquisition, struct revocable, acquisition);
+}
+
+static size_t size_without_limit(bool is_revocable)
+{
+    return is_revocable ? sizeof(struct revocable) : sizeof(struct uvzk__acquisition);
+}
+
+static struct limit *limit_of(const struct uvzk__acquisition *acquisition)
+{
+    return (struct limit *)((uintptr_t)acquisition +
+                            size_without_limit(acquisition->revocable));
+}
+
+bool uvzk__acquisition_tries(const struct uvzk__acquisition *acquisition)
+{
+    return acquisition->is_limited && limit_of(acquisition)->try_once;
+}
+
+struct uvzk__timed *
+uvzk__acquisition_deadline(const struct uvzk__acquisition *acquisition)
+{
+    return acquisition->is_limited && !limit_of(acquisition)->try_once
+               ? &limit_of(acquisition)->timeout
+               : NULL;
+}
+
+struct uvzk__acquisition *uvzk__acquisition_at_try(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct limit, try_link)->acquisition;
 }
 
 /* What has been asked is not told any more. */
@@ -65,10 +104,12 @@ static struct uvzk__client *client_of(const struct uvzk__acquisition *acquisitio
 /* It no longer waits: no deadline, no single try. */
 static void stop_waiting(struct uvzk__acquisition *acquisition)
 {
-    if (acquisition->try_once) {
-        uvzk__list_remove(&acquisition->try_link);
-    } else {
-        uvzk__timed_clear(client_of(acquisition), &acquisition->timeout);
+    struct uvzk__timed *deadline = uvzk__acquisition_deadline(acquisition);
+
+    if (deadline != NULL) {
+        uvzk__timed_clear(client_of(acquisition), deadline);
+    } else if (acquisition->is_limited) {
+        uvzk__list_remove(&limit_of(acquisition)->try_link);
     }
 }
 
@@ -163,24 +204,28 @@ void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int stat
 
 static void timed_out(struct uvzk__timed *timed)
 {
-    struct uvzk__acquisition *acquisition =
-        UVZK__CONTAINER_OF(timed, struct uvzk__acquisition, timeout);
+    const struct limit *limit = UVZK__CONTAINER_OF(timed, struct limit, timeout);
 
-    uvzk__acquisition_end_alone(acquisition, UV_ETIMEDOUT);
+    uvzk__acquisition_end_alone(limit->acquisition, UV_ETIMEDOUT);
 }
 
 static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_ms)
 {
     struct uvzk__client *client = client_of(acquisition);
 
-    if (timeout_ms > 0) {
-        acquisition->timeout.due = timed_out;
-        uvzk__timed_set(client, &acquisition->timeout,
+    if (!acquisition->is_limited) {
+        return;
+    }
+    struct limit *limit = limit_of(acquisition);
+    limit->acquisition = acquisition;
+    limit->try_once = timeout_ms == UVZK_TRY_ONCE;
+    if (limit->try_once) {
+        uvzk__list_init(&limit->try_link);
+        uvzk__list_append(&client->claims->tries, &limit->try_link);
+    } else {
+        limit->timeout.due = timed_out;
+        uvzk__timed_set(client, &limit->timeout,
                         uvzk__now(client) + (uint64_t)timeout_ms);
-    } else if (timeout_ms == UVZK_TRY_ONCE) {
-        acquisition->try_once = true;
-        uvzk__list_init(&acquisition->try_link);
-        uvzk__list_append(&client->claims->tries, &acquisition->try_link);
     }
 }
 
@@ -191,13 +236,15 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
                                                 uvzk_hold_lost_cb lost_cb)
 {
     bool is_revocable = options->revoke_cb != NULL;
-    struct uvzk__acquisition *acquisition =
-        uvzk__calloc(1, is_revocable ? sizeof(struct revocable) : sizeof(*acquisition));
+    bool is_limited = options->timeout_ms != UVZK_WAIT_FOREVER;
+    struct uvzk__acquisition *acquisition = uvzk__calloc(
+        1, size_without_limit(is_revocable) + (is_limited ? sizeof(struct limit) : 0));
 
     if (acquisition == NULL) {
         return NULL;
     }
     acquisition->revocable = is_revocable;
+    acquisition->is_limited = is_limited;
     if (is_revocable) {
         revocable(acquisition)->cb = options->revoke_cb;
         revocable(acquisition)->telling.deliver = deliver_revocation;

@@ -36,10 +36,6 @@ struct uvzk__acquisition {
     struct uvzk__link siblings; /* on claim->acquisitions */
     struct uvzk__telling telling;
     union {
-        struct uvzk__timed timeout;
-        struct uvzk__link try_link; /* tried once: on client->claims->tries */
-    };
-    union {
         uvzk_hold_acquire_cb acquire_cb;
         uvzk_hold_release_cb release_cb; /* RELEASING, RELEASED */
     };
@@ -49,8 +45,8 @@ struct uvzk__acquisition {
     uint64_t ahead;           /* to be told with queued_cb; 0: nothing to tell */
     int status;               /* of the FINAL callback */
     uint8_t told;             /* enum uvzk__told */
-    bool try_once;
-    bool revocable; /* it is told when somebody asks for it */
+    bool is_limited;          /* it waits for so long, or does not wait, acquisition.c */
+    bool revocable;           /* it is told when somebody asks for it */
 };
 
 /* A new one, in ASKED, not yet attached to anything: uvzk__free() undoes it. NULL
@@ -79,6 +75,14 @@ void uvzk__acquisition_released(struct uvzk__acquisition *, int status);
 void uvzk__acquisition_revoked(struct uvzk__acquisition *);
 /* Its place in the queue is known. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
+
+/* It was to be tried once, and has not had its answer; the one behind a link on
+ * client->claims->tries. */
+bool uvzk__acquisition_tries(const struct uvzk__acquisition *);
+struct uvzk__acquisition *uvzk__acquisition_at_try(struct uvzk__link *);
+
+/* The end of its patience; NULL: it is tried once, or waits for ever. */
+struct uvzk__timed *uvzk__acquisition_deadline(const struct uvzk__acquisition *);
 
 /* The client of one that is pending or held; of any other NULL. */
 struct uvzk__client *uvzk__hold_client(const uvzk_hold_t *hold);

@@ -75,7 +75,7 @@ static int own(struct uvzk__lock *lock, struct uvzk__claim *claim)
         }
     }
     claim->lock = lock;
-    uvzk__list_append(&lock->claims, &claim->of_lock);
+    uvzk__list_append(&lock->claims, &claim->link);
     return 0;
 }
 
@@ -85,7 +85,7 @@ static void disown(struct uvzk__claim *claim)
         HASH_DELETE(hh, claim->lock->owned, owned(claim));
     }
     claim->lock = NULL;
-    uvzk__list_remove(&claim->of_lock);
+    uvzk__list_remove(&claim->link);
 }
 
 struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
@@ -106,13 +106,12 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
     claim->kind = kind;
     claim->client = lock->client;
     claim->durable = lock->durable;
-    uvzk__list_init(&claim->of_lock);
-    uvzk__list_init(&claim->unwinding);
+    uvzk__list_init(&claim->link);
     uvzk__list_init(&claim->acquisitions);
     uvzk__list_init(&claim->contenders);
     if (options->node_data != NULL) {
         claim->data = uvzk__memdup(options->node_data, options->node_data_length);
-        claim->data_length = options->node_data_length;
+        claim->data_length = (uint32_t)options->node_data_length;
     }
     if ((options->node_data != NULL && claim->data == NULL) || own(lock, claim) != 0) {
         uvzk__free(claim->data);
@@ -125,7 +124,6 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
 void uvzk__claim_free(struct uvzk__claim *claim)
 {
     disown(claim);
-    uvzk__list_remove(&claim->unwinding);
     if (claim->kind->freed != NULL) {
         claim->kind->freed(claim);
     }
@@ -236,7 +234,7 @@ static void end_acquisitions(struct uvzk__claim *claim, int code)
 
 void uvzk__claim_withdraw(struct uvzk__claim *claim)
 {
-    uvzk__list_append(&claim->client->claims->unwinding, &claim->unwinding);
+    uvzk__list_append(&claim->client->claims->unwinding, &claim->link);
     uvzk__wake(claim->client);
 }
 
@@ -304,7 +302,7 @@ void uvzk__claims_unwind(struct uvzk__client *client)
     struct uvzk__link *link;
 
     while ((link = uvzk__list_take(&client->claims->unwinding)) != NULL) {
-        unwind(UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding));
+        unwind(UVZK__CONTAINER_OF(link, struct uvzk__claim, link));
     }
 }
 
@@ -331,7 +329,7 @@ void uvzk__claim_end_tries(struct uvzk__claim *claim)
     while (link != &claim->acquisitions) {
         struct uvzk__acquisition *acquisition = acquisition_at(link);
         link = link->next;
-        if (acquisition->try_once) {
+        if (uvzk__acquisition_tries(acquisition)) {
             uvzk__acquisition_end(acquisition, UV_ETIMEDOUT);
         }
     }

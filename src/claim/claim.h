@@ -64,22 +64,22 @@ extern const struct uvzk__machine uvzk__claim_machine;
 struct uvzk__claim {
     const struct uvzk__claim_kind *kind;
     struct uvzk__client *client;
-    struct uvzk__lock *lock;     /* whose owner may re-enter; NULL if nobody may */
-    struct uvzk__link of_lock;   /* on lock->claims */
-    struct uvzk__link unwinding; /* on client->claims->unwinding */
+    struct uvzk__lock *lock; /* whose owner may re-enter; NULL if nobody may */
+    struct uvzk__link link;  /* on lock->claims; given up, on client->claims->unwinding,
+                                    or where its kind keeps it */
     struct uvzk__link acquisitions;
     struct uvzk__link contenders;
-    void *data; /* bytes of the znodes; NULL: the client's */
-    size_t data_length;
-    void *extra;              /* the kind's own */
-    int64_t token;            /* of what is held */
-    int release_status;       /* of the znodes that are gone: the first trouble */
+    void *data;         /* bytes of the znodes; NULL: the client's */
+    void *extra;        /* the kind's own */
+    int64_t token;      /* of what is held */
+    int release_status; /* of the znodes that are gone: the first trouble */
+    uint32_t data_length;
     uint32_t pins;            /* it is not freed yet */
     uint32_t contender_count; /* not retired */
     uint32_t held_count;      /* of those, how many hold */
     uint8_t state;            /* enum uvzk__claim_state */
-    bool durable;             /* its znodes outlive the session, and so does its hold */
-    bool owned;               /* it has an owner, claim.c */
+    bool durable : 1;         /* its znodes outlive the session, and so does its hold */
+    bool owned : 1;           /* it has an owner, claim.c */
 };
 
 /* All contenders must hold; the end of one is the end of all. The token is the

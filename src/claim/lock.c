@@ -23,7 +23,6 @@ void uvzk__lock_free(struct uvzk__lock *lock)
     if (lock->kind->freed != NULL) {
         lock->kind->freed(lock);
     }
-    uvzk__free(lock->path);
     uvzk__free(lock);
 }
 
@@ -46,16 +45,14 @@ int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell
 struct uvzk__lock *uvzk__lock_new(struct uvzk__client *client, uvzk_lock_t *shell,
                                   const char *path, const struct uvzk__lock_kind *kind)
 {
-    struct uvzk__lock *lock = uvzk__calloc(1, sizeof(*lock));
+    struct uvzk__lock *lock =
+        uvzk__calloc(1, offsetof(struct uvzk__lock, path) +
+                            uvzk__path_join_into(NULL, client->ns, path));
 
     if (lock == NULL) {
         return NULL;
     }
-    lock->path = uvzk__path_join(client->ns, path);
-    if (lock->path == NULL) {
-        uvzk__free(lock);
-        return NULL;
-    }
+    (void)uvzk__path_join_into(lock->path, client->ns, path);
     lock->kind = kind;
     lock->shell = shell;
     lock->client = client;

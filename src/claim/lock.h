@@ -40,12 +40,12 @@ struct uvzk__lock {
     struct uvzk__owned *owned;    /* claims with an owner, claim.c; uthash by him */
     struct uvzk__telling telling; /* of its close */
     uvzk_lock_close_cb close_cb;
-    char *path;          /* namespace included */
     void *extra;         /* the kind's own */
-    uint64_t pins;       /* its close waits for them */
-    uint64_t held_count; /* claims that hold */
+    uint32_t pins;       /* its close waits for them */
+    uint32_t held_count; /* claims that hold */
     bool durable;        /* so are its claims */
     bool closing;
+    char path[]; /* namespace included */
 };
 
 /* What an init function refuses: UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UVZK_EPATH; 0. */

@@ -113,8 +113,7 @@ static void end_tries(struct uvzk__client *client)
     uvzk__list_move(&client->claims->tries, &tries);
     while (!uvzk__list_empty(&tries)) {
         link = tries.next;
-        struct uvzk__acquisition *acquisition =
-            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, try_link);
+        struct uvzk__acquisition *acquisition = uvzk__acquisition_at_try(link);
         uvzk__acquisition_end_alone(acquisition, UVZK_ECONNLOSS);
     }
 }

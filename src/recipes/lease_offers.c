@@ -17,7 +17,7 @@ static bool same_data(const struct uvzk__claim *one, const struct uvzk__claim *o
 
 static struct uvzk__claim *offer_at(struct uvzk__link *link)
 {
-    return UVZK__CONTAINER_OF(link, struct uvzk__claim, unwinding);
+    return UVZK__CONTAINER_OF(link, struct uvzk__claim, link);
 }
 
 static bool next_is_ours(const struct uvzk__queue *queue)
@@ -72,7 +72,7 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
             uvzk__contender_ungrant(lease);
         }
     }
-    uvzk__list_append(&uvzk__leases(queue)->offers, &claim->unwinding);
+    uvzk__list_append(&uvzk__leases(queue)->offers, &claim->link);
     uvzk__queue_touch(queue);
     return true;
 }

@@ -48,10 +48,11 @@ static void cancel(struct scene *scene, int part)
 static void deadline(struct scene *scene, int part)
 {
     struct uvzk__client *client = scene_client(scene);
-    struct uvzk__acquisition *acquisition = scene_acquisition(scene, part);
+    const struct uvzk__acquisition *acquisition = scene_acquisition(scene, part);
+    struct uvzk__timed *deadline = uvzk__acquisition_deadline(acquisition);
 
-    if (undecided(acquisition) && !acquisition->try_once) {
-        uvzk__timed_set(client, &acquisition->timeout, uvzk__now(client));
+    if (undecided(acquisition) && deadline != NULL) {
+        uvzk__timed_set(client, deadline, uvzk__now(client));
     }
 }
 
