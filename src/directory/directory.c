@@ -22,14 +22,13 @@ static void free_directory(struct uvzk__queue *queue)
 
     uvzk__predecessor_forget(queue);
     uvzk__foreigners_clear(queue);
-    uvzk__timed_clear(client, &queue->rest);
+    uvzk__queue_rest_no_more(queue);
     uvzk__list_remove(&queue->dirty);
     HASH_DEL(client->directories->queues, queue);
     if (queue->kind->freed != NULL) {
         queue->kind->freed(queue);
     }
     uvzk__parents_free(queue);
-    uvzk__free(queue->key);
     uvzk__free(queue);
 }
 

@@ -72,10 +72,14 @@ void uvzk__foreigners_forget(struct uvzk__queue *queue, const char *name)
 void uvzk__foreigners_seen(struct uvzk__queue *queue, struct uvzk__foreigner *list,
                            size_t count, uint64_t leases)
 {
-    uvzk__foreigners_free(queue->foreigners.list, queue->foreigners.count);
-    queue->foreigners.list = list;
-    queue->foreigners.count = count;
-    queue->foreigners.leases = leases;
+    uvzk__foreigners_clear(queue);
+    if (count > 0) {
+        queue->foreigners.list = list;
+    } else {
+        uvzk__free(list);
+    }
+    queue->foreigners.count = (uint32_t)count;
+    queue->foreigners.leases = (uint32_t)leases;
 }
 
 void uvzk__foreigners_clear(struct uvzk__queue *queue)
@@ -92,5 +96,5 @@ void uvzk__foreign_children(struct uvzk__queue *queue, uint64_t count)
                   "%s has %" PRIu64 " children that are no contenders", queue->path,
                   count);
     }
-    queue->foreigners.children = count;
+    queue->foreigners.children = (uint32_t)count;
 }

@@ -19,10 +19,10 @@ struct uvzk__foreigner {
 
 /* Of a directory, as the last listing has shown it. */
 struct uvzk__foreigners {
-    struct uvzk__foreigner *list; /* up to the last member of ours, in order */
-    size_t count;
-    uint64_t children; /* that are no contenders */
-    uint64_t leases;   /* others' */
+    struct uvzk__foreigner *list; /* up to the last member of ours, in order; or NULL */
+    uint32_t count;
+    uint32_t children; /* that are no contenders */
+    uint32_t leases;   /* others' */
 };
 
 /* What a listing has shown; the list is the queue's from now on. */

@@ -32,5 +32,5 @@ void uvzk__freshness_taken(struct uvzk__queue *queue, size_t children)
 {
     uvzk__freshness_seen(queue);
     queue->freshness.again = false;
-    queue->freshness.children = children;
+    queue->freshness.children = (uint32_t)children;
 }

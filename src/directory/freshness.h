@@ -11,11 +11,11 @@ struct uvzk__queue;
 
 /* Of a directory. */
 struct uvzk__freshness {
-    uint64_t newest; /* of the latest create that asks for a listing */
-    uint64_t asked;  /* when the last listing was submitted */
-    uint64_t listed; /* when the last one that has arrived was */
-    size_t children; /* in that one, of everybody */
-    bool again;      /* somebody in the view may have gone */
+    uint64_t newest;   /* of the latest create that asks for a listing */
+    uint64_t asked;    /* when the last listing was submitted */
+    uint64_t listed;   /* when the last one that has arrived was */
+    uint32_t children; /* in that one, of everybody */
+    bool again;        /* somebody in the view may have gone */
 };
 
 static inline uint64_t uvzk__newest_at(const struct uvzk__freshness *freshness)

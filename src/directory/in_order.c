@@ -111,12 +111,10 @@ static void settle_in_order(struct uvzk__queue *queue)
 
 const struct uvzk__directory_kind uvzk__exclusive = {
     .discipline = UVZK__EXCLUSIVE,
-    .init = uvzk__predecessor_init,
     .settle = settle_in_order,
 };
 
 const struct uvzk__directory_kind uvzk__read_write = {
     .discipline = UVZK__READ_WRITE,
-    .init = uvzk__predecessor_init,
     .settle = settle_in_order,
 };

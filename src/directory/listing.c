@@ -6,7 +6,6 @@
 #include "directory/view.h"
 #include "engine/flight.h"
 #include "engine/submission.h"
-#include "engine/watch_budget.h"
 
 static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
@@ -44,15 +43,12 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 /* Somebody's lease may go. Out of memory: there is a next time, after a rest. */
 static void watch_children(struct uvzk__queue *queue, struct uvzk__rpc *rpc)
 {
-    char *path = uvzk__strdup(queue->path);
+    int status = uvzk__predecessor_watch_children(queue, rpc);
 
-    if (path == NULL) {
+    if (status == UV_ENOMEM) {
         uvzk__queue_rest(queue);
-    } else if (!uvzk__watch_budget_take(queue->client, path)) {
-        uvzk__free(path);
-        queue->kind->refused(queue, UVZK_ELIMIT);
-    } else {
-        rpc->watch = uvzk__predecessor_watch_children(queue, path);
+    } else if (status != 0) {
+        queue->kind->refused(queue, status);
     }
 }
 

@@ -12,6 +12,7 @@
 void uvzk__parents_free(struct uvzk__queue *queue)
 {
     uvzk__free(queue->parents.path);
+    queue->parents.path = NULL;
 }
 
 static void parents_made(struct uvzk__queue *queue)
@@ -107,6 +108,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     }
     if (!going_on) {
         scout_back(queue, false);
+        uvzk__parents_free(queue);
     }
     uvzk__queue_touch(queue);
 }

@@ -10,7 +10,7 @@ struct uvzk__queue;
 
 /* Of a directory. */
 struct uvzk__parents {
-    char *path; /* being made; NULL: none has been */
+    char *path; /* being made; NULL: none is */
     struct uvzk__link behind_scout;
 };
 

@@ -35,19 +35,26 @@ static void move(struct uvzk__queue *queue, enum uvzk__predecessor_state state)
         &uvzk__predecessor_machine, queue->predecessor.state, state);
 }
 
-static void begin(struct uvzk__queue *queue, char *path)
+/* Most directories watch nobody: the memory is there with the watch. */
+struct watched {
+    struct uvzk__watch watch;
+    struct uvzk__timed second_look; /* while the watch stands */
+    struct uvzk__queue *queue;
+    char path[];
+};
+
+static struct watched *under_watch(const struct uvzk__queue *queue)
 {
-    move(queue, ARMING);
-    queue->predecessor.path = path;
+    return UVZK__CONTAINER_OF(queue->predecessor.path, struct watched, path);
 }
 
 void uvzk__predecessor_forget(struct uvzk__queue *queue)
 {
     if (queue->predecessor.state != NONE) {
         move(queue, NONE);
-        uvzk__timed_clear(queue->client, &queue->predecessor.second_look);
+        uvzk__timed_clear(queue->client, &under_watch(queue)->second_look);
         uvzk__watch_budget_give(queue->client, queue->predecessor.path);
-        uvzk__free(queue->predecessor.path);
+        uvzk__free(under_watch(queue));
         queue->predecessor.path = NULL;
     }
 }
@@ -55,7 +62,7 @@ void uvzk__predecessor_forget(struct uvzk__queue *queue)
 void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
 {
     if (queue->predecessor.state == ARMED) {
-        queue->client->port->unwatch(queue->client->port, &queue->predecessor.watch);
+        queue->client->port->unwatch(queue->client->port, &under_watch(queue)->watch);
         uvzk__predecessor_forget(queue);
     }
 }
@@ -95,8 +102,7 @@ static void predecessor_gone(struct uvzk__queue *queue)
 
 static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
-    struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(watch, struct uvzk__queue, predecessor.watch);
+    struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct watched, watch)->queue;
 
     if (queue->kind->discipline == UVZK__COUNTED) {
         uvzk__freshness_doubted(queue); /* it was on the children */
@@ -111,13 +117,35 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 static void look_again(struct uvzk__timed *timed)
 {
     struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(timed, struct uvzk__queue, predecessor.second_look);
+        UVZK__CONTAINER_OF(timed, struct watched, second_look)->queue;
 
     uvzk__predecessor_unwatch(queue);
     if (queue->kind->discipline == UVZK__COUNTED) {
         uvzk__freshness_doubted(queue);
     }
     uvzk__queue_touch(queue);
+}
+
+/* name: of the child; "" for the directory itself. 0, UV_ENOMEM, UVZK_ELIMIT. */
+static int begin(struct uvzk__queue *queue, const char *name)
+{
+    size_t size = uvzk__path_join_into(NULL, queue->path, name);
+    struct watched *watched = uvzk__calloc(1, sizeof(*watched) + size);
+
+    if (watched == NULL) {
+        return UV_ENOMEM;
+    }
+    (void)uvzk__path_join_into(watched->path, queue->path, name);
+    if (!uvzk__watch_budget_take(queue->client, watched->path)) {
+        uvzk__free(watched);
+        return UVZK_ELIMIT;
+    }
+    watched->watch.watch_cb = watch_fired;
+    watched->second_look.due = look_again;
+    watched->queue = queue;
+    queue->predecessor.path = watched->path;
+    move(queue, ARMING);
+    return 0;
 }
 
 static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
@@ -145,48 +173,43 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
                              const struct uvzk__foreigner *predecessor)
 {
     struct uvzk__client *client = queue->client;
-    char *path = uvzk__path_join(queue->path, predecessor->name);
     struct uvzk__rpc *rpc;
+    int status = begin(queue, predecessor->name);
 
-    if (path == NULL) {
+    if (status == UV_ENOMEM) {
         uvzk__queue_rest(queue);
         return;
     }
-    if (!uvzk__watch_budget_take(client, path)) {
-        uvzk__free(path);
-        uvzk__end_members(queue, UVZK_ELIMIT);
+    if (status != 0) {
+        uvzk__end_members(queue, status);
         return;
     }
     /* get, not exists: on a missing node it leaves no watch behind. */
-    rpc = uvzk__flight_new(client, queue, UVZK__RPC_GET, path, watch_replied);
+    rpc = uvzk__flight_new(client, queue, UVZK__RPC_GET, queue->predecessor.path,
+                           watch_replied);
     if (rpc == NULL) {
-        uvzk__watch_budget_give(client, path);
-        uvzk__free(path);
+        uvzk__predecessor_forget(queue);
         return;
     }
-    begin(queue, path);
     queue->predecessor.sequence = predecessor->sequence;
     queue->predecessor.shared = predecessor->shared;
-    rpc->watch = &queue->predecessor.watch;
+    rpc->watch = &under_watch(queue)->watch;
     uvzk__queue_does(queue, UVZK__QUEUE_WATCHING);
     uvzk__submit(client, rpc);
 }
 
-struct uvzk__watch *uvzk__predecessor_watch_children(struct uvzk__queue *queue,
-                                                     char *path)
+int uvzk__predecessor_watch_children(struct uvzk__queue *queue, struct uvzk__rpc *listing)
 {
-    begin(queue, path);
-    return &queue->predecessor.watch;
+    int status = begin(queue, "");
+
+    if (status == 0) {
+        listing->watch = &under_watch(queue)->watch;
+    }
+    return status;
 }
 
 void uvzk__predecessor_armed(struct uvzk__queue *queue)
 {
     move(queue, ARMED);
-    uvzk__second_look(queue->client, &queue->predecessor.second_look);
-}
-
-void uvzk__predecessor_init(struct uvzk__queue *queue)
-{
-    queue->predecessor.watch.watch_cb = watch_fired;
-    queue->predecessor.second_look.due = look_again;
+    uvzk__second_look(queue->client, &under_watch(queue)->second_look);
 }

@@ -9,7 +9,6 @@
 
 #include "base/machine.h"
 #include "engine/port.h"
-#include "engine/turn.h"
 
 struct uvzk__foreigner;
 struct uvzk__queue;
@@ -24,21 +23,17 @@ extern const struct uvzk__machine uvzk__predecessor_machine;
 
 /* Of a directory: what it has under watch, which for leases is the directory itself. */
 struct uvzk__predecessor {
-    struct uvzk__watch watch;
-    struct uvzk__timed second_look; /* while the watch stands */
-    char *path;                     /* not in NONE */
+    char *path; /* not in NONE; in the memory of its watch, predecessor.c */
     int32_t sequence;
     uint8_t state; /* enum uvzk__predecessor_state */
     bool shared;
 };
 
-void uvzk__predecessor_init(struct uvzk__queue *);
-
 void uvzk__predecessor_watch(struct uvzk__queue *, const struct uvzk__foreigner *);
 
-/* For the children of this path, which is its own from now on: what a listing is to arm;
- * and it has done so. */
-struct uvzk__watch *uvzk__predecessor_watch_children(struct uvzk__queue *, char *path);
+/* For the directory's children: the listing is to arm it; and it has done so. 0, UV_ENOMEM,
+ * UVZK_ELIMIT. */
+int uvzk__predecessor_watch_children(struct uvzk__queue *, struct uvzk__rpc *listing);
 void uvzk__predecessor_armed(struct uvzk__queue *);
 
 /* What is under watch, or being put under it; or NULL. */

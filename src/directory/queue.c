@@ -42,16 +42,32 @@ void uvzk__queue_does(struct uvzk__queue *queue, enum uvzk__queue_doing doing)
 
 bool uvzk__queue_may_ask(const struct uvzk__queue *queue)
 {
-    return queue->doing == IDLE && !queue->resting && uvzk__may_send(queue->client);
+    return queue->doing == IDLE && !uvzk__queue_is_resting(queue) &&
+           uvzk__may_send(queue->client);
 }
 
 /* ------------------------------------------------------------------ its life */
 
+struct uvzk__rest {
+    struct uvzk__timed timed;
+    struct uvzk__queue *queue;
+};
+
+void uvzk__queue_rest_no_more(struct uvzk__queue *queue)
+{
+    if (queue->rest != NULL) {
+        uvzk__timed_clear(queue->client, &queue->rest->timed);
+        uvzk__free(queue->rest);
+        queue->rest = NULL;
+    }
+}
+
 static void rested(struct uvzk__timed *timed)
 {
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(timed, struct uvzk__queue, rest);
+    struct uvzk__queue *queue =
+        UVZK__CONTAINER_OF(timed, struct uvzk__rest, timed)->queue;
 
-    queue->resting = false;
+    uvzk__queue_rest_no_more(queue);
     uvzk__queue_touch(queue);
 }
 
@@ -117,27 +133,20 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
     if (queue != NULL) {
         return queue;
     }
-    queue = uvzk__calloc(1, sizeof(*queue) + kind->extra_size);
+    write_key(key, kind->discipline, path);
+    queue = uvzk__calloc(1, sizeof(*queue) + kind->extra_size + strlen(key) + 1);
     if (queue == NULL) {
         return NULL;
     }
-    write_key(key, kind->discipline, path);
     queue->client = client;
     queue->kind = kind;
-    queue->extra = queue + 1;
-    queue->rest.due = rested;
+    queue->path = strcpy((char *)uvzk__queue_extra(queue) + kind->extra_size, key) + 1;
     init_lists(queue);
     if (kind->init != NULL) {
         kind->init(queue);
     }
-    queue->key = uvzk__strdup(key);
-    if (queue->key != NULL) {
-        queue->path = queue->key + 1;
-        HASH_ADD_KEYPTR(hh, client->directories->queues, queue->key, strlen(queue->key),
-                        queue);
-    }
-    if (queue->key == NULL || queue->hh.tbl == NULL) {
-        uvzk__free(queue->key);
+    HASH_ADD_KEYPTR(hh, client->directories->queues, queue->path - 1, strlen(key), queue);
+    if (queue->hh.tbl == NULL) {
         uvzk__free(queue);
         return NULL;
     }
@@ -164,8 +173,17 @@ void uvzk__queues_touch(struct uvzk__client *client)
 
 void uvzk__queue_rest(struct uvzk__queue *queue)
 {
-    queue->resting = true;
-    uvzk__timed_set(queue->client, &queue->rest, uvzk__now(queue->client) + REST_MS);
+    if (queue->rest == NULL) {
+        queue->rest = uvzk__calloc(1, sizeof(*queue->rest));
+    }
+    if (queue->rest == NULL) {
+        uvzk__hold_back(queue->client); /* then all rest, for as long */
+        return;
+    }
+    queue->rest->queue = queue;
+    queue->rest->timed.due = rested;
+    uvzk__timed_set(queue->client, &queue->rest->timed,
+                    uvzk__now(queue->client) + REST_MS);
 }
 
 /* ---------------------------------------------------------------- the order */

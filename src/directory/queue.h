@@ -26,17 +26,16 @@
 struct uvzk__queue {
     struct uvzk__client *client;
     UT_hash_handle hh; /* in client->directories->queues, by key */
-    char *key;         /* a letter for the discipline, then the path */
-    const char *path;  /* of the lock directory, namespace included */
+    const char *path; /* of the lock directory, namespace included; before it a letter for
+                          the discipline: the key */
     const struct uvzk__directory_kind *kind;
-    void *extra;                 /* the kind's own */
     struct uvzk__link holders;   /* contenders that hold */
     struct uvzk__link members;   /* contenders that stand and wait, in order */
     struct uvzk__link leaving;   /* contenders to be deleted, in order */
     struct uvzk__link strangers; /* contenders whose place is not known */
     struct uvzk__link dirty;     /* of those in which something has changed */
     struct uvzk__predecessor predecessor;
-    struct uvzk__timed rest; /* before a failed request is repeated */
+    struct uvzk__rest *rest; /* before a failed request is repeated; or NULL */
     struct uvzk__parents parents;
     struct uvzk__freshness freshness;
     struct uvzk__foreigners foreigners;
@@ -48,8 +47,19 @@ struct uvzk__queue {
     bool crowded;    /* the taker waits for others' leases to go */
     bool just_made;  /* we have just made the directory: nobody is in it */
     bool unreadable; /* its nodes' ACL forbids to check that they stand */
-    bool resting;    /* after a failed request */
 };
+
+/* What its kind keeps of it. */
+static inline void *uvzk__queue_extra(const struct uvzk__queue *queue)
+{
+    return (void *)(uintptr_t)(queue + 1);
+}
+
+/* After a failed request nothing is asked for a while. */
+static inline bool uvzk__queue_is_resting(const struct uvzk__queue *queue)
+{
+    return queue->rest != NULL;
+}
 
 /* The nearest foreigner that this contender has to wait for, or NULL. */
 static inline const struct uvzk__foreigner *
@@ -63,7 +73,7 @@ uvzk__blocker(const struct uvzk__queue *queue, const struct uvzk__contender *con
 /* What a directory is to the rooms above that look after it. */
 struct uvzk__directory_kind {
     enum uvzk__discipline discipline;
-    size_t extra_size;                   /* bytes of queue->extra, zeroed */
+    size_t extra_size;                   /* bytes of uvzk__queue_extra, zeroed */
     void (*init)(struct uvzk__queue *);  /* may be NULL, as all but settle */
     void (*freed)(struct uvzk__queue *); /* it is about to be */
     /* Something has changed: decides what to ask, whom to grant. */
@@ -150,5 +160,6 @@ bool uvzk__queue_is_first_swept(struct uvzk__queue *, uint64_t stamp);
  * connection is back, after a rest when the trouble is the server's. */
 bool uvzk__queue_passing(struct uvzk__queue *, int status);
 void uvzk__queue_rest(struct uvzk__queue *);
+void uvzk__queue_rest_no_more(struct uvzk__queue *);
 
 #endif

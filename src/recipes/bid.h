@@ -16,7 +16,7 @@
 #include "base/machine.h"
 #include "claim/lock.h"
 
-/* What a directory of leases has that others have not: queue->extra. */
+/* What a directory of leases has that others have not: uvzk__queue_extra. */
 struct uvzk__lease_directory {
     char *locks_path;                  /* of the directory of the tickets */
     struct uvzk__bid *taker;           /* whose ticket holds there; or NULL */
@@ -29,7 +29,7 @@ struct uvzk__lease_directory {
 
 static inline struct uvzk__lease_directory *uvzk__leases(const struct uvzk__queue *queue)
 {
-    return queue->extra;
+    return uvzk__queue_extra(queue);
 }
 
 /* The directory of the tickets has this path, which is copied; all who say so say the same.

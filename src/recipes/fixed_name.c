@@ -217,7 +217,8 @@ static void start_fixed(struct uvzk__contender *contender, const char **taken)
         uvzk__claim_end_tries(contender->claim);
     } else if (uvzk__lookout_exists(queue, name)) {
         uvzk__driven_waits(contender, name, 1);
-    } else if (!queue->resting && uvzk__may_send(queue->client) && create(contender)) {
+    } else if (!uvzk__queue_is_resting(queue) && uvzk__may_send(queue->client) &&
+               create(contender)) {
         *taken = name;
     }
 }
@@ -233,7 +234,8 @@ void uvzk__fixed_names_settle(struct uvzk__queue *queue)
         if (!uvzk__has_fixed_name(contender)) {
             continue;
         }
-        if (uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN && !queue->resting) {
+        if (uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN &&
+            !uvzk__queue_is_resting(queue)) {
             inspect(contender);
         } else if (uvzk__node_state(&contender->node) == UVZK__NODE_CREATING &&
                    !uvzk__node_is_in_flight(&contender->node) &&

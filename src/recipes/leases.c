@@ -287,7 +287,7 @@ static void serve(struct uvzk__queue *queue)
             if (out + lacking > bid->max(bid->claim)) {
                 break;
             }
-            if (!uvzk__may_send(queue->client) || queue->resting ||
+            if (!uvzk__may_send(queue->client) || uvzk__queue_is_resting(queue) ||
                 !uvzk__lease_making_plan(&making, bid)) {
                 break;
             }
@@ -323,7 +323,6 @@ void uvzk__leases_no_taker(struct uvzk__bid *bid)
 
 static void init(struct uvzk__queue *queue)
 {
-    uvzk__predecessor_init(queue);
     uvzk__list_init(&uvzk__leases(queue)->offers);
     uvzk__list_init(&uvzk__leases(queue)->bidding);
 }

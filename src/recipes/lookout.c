@@ -47,10 +47,10 @@ static struct uvzk__driven *watcher_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__driven, in_lookout);
 }
 
-/* queue->extra of a driven directory: uthash by name. */
+/* uvzk__queue_extra of a driven directory: uthash by name. */
 static struct uvzk__lookout **lookouts_of(const struct uvzk__queue *queue)
 {
-    return queue->extra;
+    return uvzk__queue_extra(queue);
 }
 
 static struct uvzk__lookout *find(const struct uvzk__queue *queue, const char *name)
@@ -250,7 +250,7 @@ void uvzk__lookouts_arm(struct uvzk__queue *queue)
 {
     struct uvzk__lookout *lookout, *next;
 
-    if (queue->resting || !uvzk__may_send(queue->client)) {
+    if (uvzk__queue_is_resting(queue) || !uvzk__may_send(queue->client)) {
         return;
     }
     HASH_ITER(hh, *lookouts_of(queue), lookout, next)

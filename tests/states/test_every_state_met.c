@@ -228,7 +228,7 @@ static void count_around(struct uvzk__client *client, size_t ending)
     {
         met(ROW_QUEUE_IDLE + queue->doing, ending);
         met_if(queue->predecessor.path != NULL, ROW_QUEUE_WATCH, ending);
-        met_if(queue->resting, ROW_QUEUE_RESTING, ending);
+        met_if(uvzk__queue_is_resting(queue), ROW_QUEUE_RESTING, ending);
         met_if(queue->crowded, ROW_CROWDED, ending);
         met_if(queue->kind->discipline == UVZK__COUNTED &&
                    !uvzk__list_empty(&uvzk__leases(queue)->offers),
