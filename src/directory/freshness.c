@@ -2,20 +2,50 @@
 
 #include "directory/queue.h"
 
+#define CURRENT UVZK__LISTING_CURRENT
+#define WANTED UVZK__LISTING_WANTED
+#define DOUBTED UVZK__LISTING_DOUBTED
+
+static const struct uvzk__state table[] = {
+    [CURRENT] = {"CURRENT", UVZK__BIT(WANTED) | UVZK__BIT(DOUBTED)},
+    [WANTED] = {"WANTED", UVZK__BIT(CURRENT) | UVZK__BIT(DOUBTED)},
+    [DOUBTED] = {"DOUBTED", UVZK__BIT(CURRENT) | UVZK__BIT(WANTED)},
+};
+
+const struct uvzk__machine uvzk__listing_machine = UVZK__MACHINE("listing", table);
+
+/* The only writer of its state. */
+static void move(struct uvzk__queue *queue, enum uvzk__listing listing)
+{
+    if (queue->freshness.state != listing) {
+        queue->freshness.state = (uint8_t)uvzk__machine_move(
+            &uvzk__listing_machine, queue->freshness.state, listing);
+    }
+}
+
+/* Nobody in the view is doubted: what the stamps say. */
+static void follow_stamps(struct uvzk__queue *queue)
+{
+    move(queue, uvzk__has_news(&queue->freshness) ? WANTED : CURRENT);
+}
+
 void uvzk__freshness_wanted(struct uvzk__queue *queue, uint64_t stamp)
 {
     queue->freshness.newest = stamp;
+    if (!uvzk__is_doubted(&queue->freshness)) {
+        follow_stamps(queue);
+    }
 }
 
 void uvzk__freshness_waived(struct uvzk__queue *queue)
 {
-    queue->freshness.again = false;
     queue->freshness.newest = queue->freshness.listed;
+    follow_stamps(queue);
 }
 
 void uvzk__freshness_doubted(struct uvzk__queue *queue)
 {
-    queue->freshness.again = true;
+    move(queue, DOUBTED);
 }
 
 void uvzk__freshness_asked(struct uvzk__queue *queue)
@@ -26,11 +56,14 @@ void uvzk__freshness_asked(struct uvzk__queue *queue)
 void uvzk__freshness_seen(struct uvzk__queue *queue)
 {
     queue->freshness.listed = queue->freshness.asked;
+    if (!uvzk__is_doubted(&queue->freshness)) {
+        follow_stamps(queue);
+    }
 }
 
 void uvzk__freshness_taken(struct uvzk__queue *queue, size_t children)
 {
-    uvzk__freshness_seen(queue);
-    queue->freshness.again = false;
+    queue->freshness.listed = queue->freshness.asked;
     queue->freshness.children = (uint32_t)children;
+    follow_stamps(queue);
 }

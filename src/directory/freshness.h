@@ -1,5 +1,16 @@
-/* How fresh the view of a directory is: what its last listing had to show, and who wants a
- * newer one. Moments are stamps of submissions. */
+/* The listing of a directory: how fresh the view is that the last one gave, and whether
+ * another is asked for. Moments are stamps of submissions.
+ *
+ *               a create is younger
+ *   CURRENT ------------------------> WANTED
+ *    ^   | ^                           |  | ^
+ *    |   | `---- a listing shows it ---'  | | a listing that is
+ *    |   |                                | | older than a create
+ *    |   `-- somebody may have gone --.   | |
+ *    |                                v   v |
+ *    `------ a listing arrives ------- DOUBTED
+ *
+ * While one is under way the directory's request is LISTING (queue.h). */
 #ifndef UVZK_FRESHNESS_H
 #define UVZK_FRESHNESS_H
 
@@ -7,7 +18,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/machine.h"
+
 struct uvzk__queue;
+
+enum uvzk__listing {
+    UVZK__LISTING_CURRENT, /* next: WANTED DOUBTED */
+    UVZK__LISTING_WANTED,  /* next: CURRENT DOUBTED */
+    UVZK__LISTING_DOUBTED  /* next: CURRENT WANTED */
+};
+
+extern const struct uvzk__machine uvzk__listing_machine;
 
 /* Of a directory. */
 struct uvzk__freshness {
@@ -15,7 +36,7 @@ struct uvzk__freshness {
     uint64_t asked;    /* when the last listing was submitted */
     uint64_t listed;   /* when the last one that has arrived was */
     uint32_t children; /* in that one, of everybody */
-    bool again;        /* somebody in the view may have gone */
+    uint8_t state;     /* enum uvzk__listing */
 };
 
 static inline uint64_t uvzk__newest_at(const struct uvzk__freshness *freshness)
@@ -41,7 +62,13 @@ static inline size_t uvzk__listed_children(const struct uvzk__freshness *freshne
 /* Whether somebody in the view may have gone. */
 static inline bool uvzk__is_doubted(const struct uvzk__freshness *freshness)
 {
-    return freshness->again;
+    return freshness->state == UVZK__LISTING_DOUBTED;
+}
+
+/* Whether a create is younger than the view. */
+static inline bool uvzk__has_news(const struct uvzk__freshness *freshness)
+{
+    return freshness->newest > freshness->listed;
 }
 
 /* A create asks for a listing that is submitted after this; or nobody asks any more. */

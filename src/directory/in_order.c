@@ -31,7 +31,7 @@ static const struct uvzk__foreigner *predecessor_of(struct uvzk__queue *queue)
 static bool wants_listing(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = uvzk__next_in_line(queue);
-    bool news = uvzk__newest_at(&queue->freshness) > uvzk__listed_at(&queue->freshness);
+    bool news = uvzk__has_news(&queue->freshness);
 
     if (next != NULL && !next->covered) {
         return true;

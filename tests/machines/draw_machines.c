@@ -3,6 +3,7 @@
 
 #include "base/machine.h"
 #include "claim/acquisition.h"
+#include "directory/freshness.h"
 #include "directory/guard.h"
 #include "directory/node.h"
 #include "directory/predecessor.h"
@@ -34,6 +35,7 @@ static const struct {
     {&uvzk__standing_machine, "src/directory/contender.h"},
     {&uvzk__guard_machine, "src/directory/guard.h"},
     {&uvzk__queue_machine, "src/directory/queue.h"},
+    {&uvzk__listing_machine, "src/directory/freshness.h"},
     {&uvzk__predecessor_machine, "src/directory/predecessor.h"},
     {&uvzk__sweep_machine, "src/directory/sweep.h"},
     {&uvzk__claim_machine, "src/claim/claim.h"},
