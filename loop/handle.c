@@ -1,5 +1,6 @@
 #include "handle.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,11 +32,26 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__handle_machine = UVZK__MACHINE("handle", table);
 
+static bool sound(const struct uvzk__handle *handle)
+{
+    switch (handle->state) {
+    case SEEKING:
+        return handle->zh == NULL;
+    case CONNECTED:
+        return handle->zh != NULL;
+    case DRAINING:
+        return handle->zh != NULL && handle->in_flight > 0;
+    default: /* the thread pool may be opening it, and sets zh */
+        return true;
+    }
+}
+
 /* The only writer of state; on the loop. */
 static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)
 {
     handle->state =
         (uint8_t)uvzk__machine_move(&uvzk__handle_machine, handle->state, state);
+    assert(sound(handle));
 }
 
 void uvzk__handle_connect(struct uvzk__handle *handle)

@@ -1,5 +1,6 @@
 #include "search.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,6 +93,20 @@ struct uvzk__search {
     uint64_t grace_at; /* ANSWERED */
 };
 
+static bool sound(const struct uvzk__search *search)
+{
+    switch (search->state) {
+    case PLANNED:
+        return search->begin_at > 0;
+    case SEARCHING:
+        return search->began_at > 0;
+    case ANSWERED:
+        return search->grace_at > search->began_at;
+    default:
+        return true;
+    }
+}
+
 /* The only writer of state. What it is already it stays. */
 static void move(struct uvzk__search *search, enum uvzk__search_state state)
 {
@@ -99,6 +114,7 @@ static void move(struct uvzk__search *search, enum uvzk__search_state state)
         search->state =
             (uint8_t)uvzk__machine_move(&uvzk__search_machine, search->state, state);
     }
+    assert(sound(search));
 }
 
 static bool is_searching(const struct uvzk__search *search)
@@ -183,8 +199,8 @@ static void settle(struct uvzk__search *search, struct target *target,
         target->moment = UINT64_MAX;
         target->pause_ms = PAUSE_MIN_MS;
         if (search->state == SEARCHING) {
-            move(search, ANSWERED);
             search->grace_at = now + GRACE_MS + (now - search->began_at);
+            move(search, ANSWERED);
         }
     } else {
         target->moment = now + jittered(target->pause_ms);
@@ -374,8 +390,8 @@ static void look_up_stale(struct uvzk__search *search, uint64_t now)
 
 static void begin(struct uvzk__search *search, uint64_t now)
 {
-    move(search, SEARCHING);
     search->began_at = now;
+    move(search, SEARCHING);
     for (size_t i = 0; i < search->target_count; i++) {
         struct target *target = &search->targets[i];
         target->pause_ms = PAUSE_MIN_MS;
@@ -528,8 +544,8 @@ static void plan(struct uvzk__search *search)
 
 void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms)
 {
-    move(search, PLANNED);
     search->begin_at = uvzk_now() + (delay_ms > 0 ? jittered(delay_ms) : 0);
+    move(search, PLANNED);
     for (size_t i = 0; i < search->target_count; i++) {
         search->targets[i].verdict = UVZK__UNDER_WAY;
     }

@@ -1,5 +1,7 @@
 #include "claim/acquisition.h"
 
+#include <assert.h>
+
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "engine/turn.h"
@@ -29,11 +31,25 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__acquisition_machine =
     UVZK__MACHINE("acquisition", table);
 
+static bool sound(const struct uvzk__acquisition *acquisition)
+{
+    switch (acquisition->told) {
+    case ASKED:
+    case GRANTING:
+    case GRANTED:
+    case RELEASING:
+        return acquisition->claim != NULL;
+    default:
+        return true;
+    }
+}
+
 /* The only writer of told. */
 static void move(struct uvzk__acquisition *acquisition, enum uvzk__told told)
 {
     acquisition->told =
         (uint8_t)uvzk__machine_move(&uvzk__acquisition_machine, acquisition->told, told);
+    assert(sound(acquisition));
 }
 
 /* One that is told when somebody asks for it: few are, and this is the memory of each. */

@@ -1,5 +1,7 @@
 #include "claim/claim.h"
 
+#include <assert.h>
+
 #include "claim/acquisition.h"
 #include "claim/lock.h"
 #include "claim/revocation.h"
@@ -22,12 +24,26 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__claim_machine = UVZK__MACHINE("claim", table);
 
+static bool sound(const struct uvzk__claim *claim)
+{
+    switch (claim->state) {
+    case HELD:
+        return claim->lock != NULL && claim->token != 0 &&
+               claim->held_count <= claim->contender_count;
+    case GIVEN_UP:
+        return true;
+    default:
+        return claim->lock != NULL;
+    }
+}
+
 /* The only writer of state; the lock counts those that hold. */
 static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)
 {
     bool held = claim->state == HELD;
 
     claim->state = (uint8_t)uvzk__machine_move(&uvzk__claim_machine, claim->state, state);
+    assert(sound(claim));
     if (held) {
         uvzk__lock_let_go(claim->lock);
     } else if (state == HELD) {
@@ -202,8 +218,8 @@ struct uvzk__contender *uvzk__claim_first(const struct uvzk__claim *claim)
 
 void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
 {
-    move(claim, HELD);
     claim->token = token;
+    move(claim, HELD);
     for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
          link = link->next) {
         uvzk__acquisition_grant(acquisition_at(link));

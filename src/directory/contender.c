@@ -187,6 +187,24 @@ static const struct uvzk__state standing_table[] = {
 const struct uvzk__machine uvzk__standing_machine =
     UVZK__MACHINE("contender's standing", standing_table);
 
+static bool sound(const struct uvzk__contender *contender)
+{
+    bool has_place = uvzk__node_has_place(&contender->node);
+
+    switch (contender->standing) {
+    case UVZK__STRANGER:
+        return !has_place;
+    case UVZK__MEMBER:
+        return has_place && !contender->held;
+    case UVZK__HOLDER:
+        return has_place && contender->held;
+    case UVZK__LEAVING:
+        return !uvzk__node_is_wanted(&contender->node);
+    default:
+        return uvzk__node_state(&contender->node) == UVZK__NODE_GONE;
+    }
+}
+
 /* The only writer of standing. */
 void uvzk__contender_stands(struct uvzk__contender *contender,
                             enum uvzk__standing standing)
@@ -195,6 +213,7 @@ void uvzk__contender_stands(struct uvzk__contender *contender,
         contender->standing = (uint8_t)uvzk__machine_move(&uvzk__standing_machine,
                                                           contender->standing, standing);
     }
+    assert(sound(contender));
 }
 
 /* ---------------------------------------------------------------- requests */

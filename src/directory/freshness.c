@@ -1,5 +1,7 @@
 #include "directory/freshness.h"
 
+#include <assert.h>
+
 #include "directory/queue.h"
 
 #define CURRENT UVZK__LISTING_CURRENT
@@ -14,6 +16,12 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__listing_machine = UVZK__MACHINE("listing", table);
 
+static bool sound(const struct uvzk__freshness *freshness)
+{
+    return freshness->state == DOUBTED ||
+           (freshness->state == WANTED) == uvzk__has_news(freshness);
+}
+
 /* The only writer of its state. */
 static void move(struct uvzk__queue *queue, enum uvzk__listing listing)
 {
@@ -21,6 +29,7 @@ static void move(struct uvzk__queue *queue, enum uvzk__listing listing)
         queue->freshness.state = (uint8_t)uvzk__machine_move(
             &uvzk__listing_machine, queue->freshness.state, listing);
     }
+    assert(sound(&queue->freshness));
 }
 
 /* Nobody in the view is doubted: what the stamps say. */

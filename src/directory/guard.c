@@ -1,5 +1,7 @@
 #include "directory/guard.h"
 
+#include <assert.h>
+
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/flight.h"
@@ -21,11 +23,26 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__guard_machine = UVZK__MACHINE("guard", table);
 
+static bool sound(const struct uvzk__contender *contender)
+{
+    switch (contender->guard.state) {
+    case ARMING:
+        return contender->pins > 0;
+    case ARMED:
+        return !contender->ended;
+    case RESTING:
+        return contender->held;
+    default:
+        return true;
+    }
+}
+
 /* The only writer of its state. */
 static void move(struct uvzk__contender *contender, enum uvzk__guarding guarding)
 {
     contender->guard.state = (uint8_t)uvzk__machine_move(
         &uvzk__guard_machine, contender->guard.state, guarding);
+    assert(sound(contender));
 }
 
 static void disarm(struct uvzk__contender *contender)
@@ -166,8 +183,8 @@ void uvzk__guard(struct uvzk__contender *contender)
         uvzk__watch_budget_give(client, contender->path);
         return;
     }
-    move(contender, ARMING);
     uvzk__contender_pin(contender);
+    move(contender, ARMING);
     rpc->watch = &contender->guard.watch;
     uvzk__submit(client, rpc);
     contender->guard.asked_ms = rpc->sent_ms;

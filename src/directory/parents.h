@@ -4,6 +4,8 @@
 #ifndef UVZK_PARENTS_H
 #define UVZK_PARENTS_H
 
+#include <stdbool.h>
+
 #include "base/list.h"
 
 struct uvzk__queue;
@@ -13,6 +15,12 @@ struct uvzk__parents {
     char *path; /* being made; NULL: none is */
     struct uvzk__link behind_scout;
 };
+
+/* One of them is being made, or waits for the scout. */
+static inline bool uvzk__parents_are_made(const struct uvzk__parents *parents)
+{
+    return parents->path != NULL;
+}
 
 void uvzk__parents_free(struct uvzk__queue *);
 

@@ -1,5 +1,7 @@
 #include "directory/predecessor.h"
 
+#include <assert.h>
+
 #include "base/path.h"
 #include "directory/contender.h"
 #include "directory/foreigners.h"
@@ -28,11 +30,17 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__predecessor_machine =
     UVZK__MACHINE("predecessor's watch", table);
 
+static bool sound(const struct uvzk__predecessor *predecessor)
+{
+    return (predecessor->state == NONE) == (predecessor->path == NULL);
+}
+
 /* The only writer of state. */
 static void move(struct uvzk__queue *queue, enum uvzk__predecessor_state state)
 {
     queue->predecessor.state = (uint8_t)uvzk__machine_move(
         &uvzk__predecessor_machine, queue->predecessor.state, state);
+    assert(sound(&queue->predecessor));
 }
 
 /* Most directories watch nobody: the memory is there with the watch. */
@@ -51,11 +59,13 @@ static struct watched *under_watch(const struct uvzk__queue *queue)
 void uvzk__predecessor_forget(struct uvzk__queue *queue)
 {
     if (queue->predecessor.state != NONE) {
-        move(queue, NONE);
-        uvzk__timed_clear(queue->client, &under_watch(queue)->second_look);
-        uvzk__watch_budget_give(queue->client, queue->predecessor.path);
-        uvzk__free(under_watch(queue));
+        struct watched *watched = under_watch(queue);
+
         queue->predecessor.path = NULL;
+        move(queue, NONE);
+        uvzk__timed_clear(queue->client, &watched->second_look);
+        uvzk__watch_budget_give(queue->client, watched->path);
+        uvzk__free(watched);
     }
 }
 

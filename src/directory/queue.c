@@ -1,5 +1,6 @@
 #include "directory/queue.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,9 +36,22 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__queue_machine =
     UVZK__MACHINE("directory's request", table);
 
+static bool sound(const struct uvzk__queue *queue)
+{
+    switch (queue->doing) {
+    case MAKING_PARENTS:
+        return uvzk__parents_are_made(&queue->parents);
+    case WATCHING:
+        return uvzk__predecessor_watched(&queue->predecessor) != NULL;
+    default:
+        return true;
+    }
+}
+
 void uvzk__queue_does(struct uvzk__queue *queue, enum uvzk__queue_doing doing)
 {
     queue->doing = (uint8_t)uvzk__machine_move(&uvzk__queue_machine, queue->doing, doing);
+    assert(sound(queue));
 }
 
 bool uvzk__queue_may_ask(const struct uvzk__queue *queue)

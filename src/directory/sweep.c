@@ -1,5 +1,7 @@
 #include "directory/sweep.h"
 
+#include <assert.h>
+
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "directory/succession.h"
@@ -43,12 +45,19 @@ struct sweep {
     uint8_t state;  /* enum uvzk__sweep_state */
 };
 
+static bool sound(const struct sweep *sweep)
+{
+    return sweep->state == GATHERING ||
+           (sweep->op_count > 0 && sweep->op_count <= sweep->room);
+}
+
 /* The only writer of state; a client has a few under way at most. */
 static void move(struct sweep *sweep, enum uvzk__sweep_state state)
 {
     uvzk__directories_swept(sweep->client->directories, sweep->state == UNDER_WAY,
                             state == UNDER_WAY);
     sweep->state = (uint8_t)uvzk__machine_move(&uvzk__sweep_machine, sweep->state, state);
+    assert(sound(sweep));
 }
 
 static struct uvzk__contender *doomed_at(struct uvzk__link *link)

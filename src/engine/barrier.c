@@ -1,5 +1,7 @@
 #include "engine/barrier.h"
 
+#include <assert.h>
+
 #include "engine/client.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -16,11 +18,18 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__barrier_machine = UVZK__MACHINE("barrier", table);
 
-/* The only writer of state. */
-static void move(struct uvzk__barrier *barrier, enum uvzk__barrier_state state)
+static bool sound(const struct uvzk__client *client)
 {
-    barrier->state =
-        (uint8_t)uvzk__machine_move(&uvzk__barrier_machine, barrier->state, state);
+    return client->barrier.state != OPEN ||
+           client->barrier.stamp > client->connected_stamp;
+}
+
+/* The only writer of state. */
+static void move(struct uvzk__client *client, enum uvzk__barrier_state state)
+{
+    client->barrier.state =
+        (uint8_t)uvzk__machine_move(&uvzk__barrier_machine, client->barrier.state, state);
+    assert(sound(client));
 }
 
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
@@ -33,7 +42,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool opens = reply->status == 0 && current;
 
     uvzk__answered(client, rpc, reply->status, true);
-    move(barrier, opens ? OPEN : CLOSED);
+    move(client, opens ? OPEN : CLOSED);
     if (opens) {
         client->above->reached(client);
     } else if (!current) {
@@ -52,7 +61,7 @@ void uvzk__barrier_ask(struct uvzk__client *client)
         uvzk__is_held_back(&client->submissions) || client->port_closing) {
         return;
     }
-    move(barrier, ASKING);
+    move(client, ASKING);
     uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, replied);
     uvzk__submit(client, &barrier->rpc);
     barrier->stamp = uvzk__stamp(&client->submissions);
@@ -61,7 +70,7 @@ void uvzk__barrier_ask(struct uvzk__client *client)
 void uvzk__barrier_close(struct uvzk__client *client)
 {
     if (client->barrier.state == OPEN) {
-        move(&client->barrier, CLOSED);
+        move(client, CLOSED);
     }
     uvzk__barrier_ask(client);
 }

@@ -1,5 +1,6 @@
 #include "engine/session.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Session timeouts without a connection. */
@@ -32,6 +33,21 @@ void uvzk__session_init(struct uvzk__session *session)
     session->state = UVZK_STATE_LATENT;
 }
 
+static bool sound(const struct uvzk__session *session)
+{
+    switch (session->state) {
+    case LATENT:
+        return !session->ever_connected;
+    case CONNECTED:
+    case RECONNECTED:
+        return session->ever_connected && session->session_id != 0;
+    case SUSPENDED:
+        return session->ever_connected && !session->connected;
+    default:
+        return true;
+    }
+}
+
 /* The only writer of state. */
 static void move(struct uvzk__session *session, uvzk_client_state_t state,
                  struct uvzk__session_news *news)
@@ -41,6 +57,7 @@ static void move(struct uvzk__session *session, uvzk_client_state_t state,
     }
     session->state = (uvzk_client_state_t)uvzk__machine_move(&uvzk__session_machine,
                                                              session->state, state);
+    assert(sound(session));
     news->states[news->count++] = state;
 }
 

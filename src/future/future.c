@@ -1,5 +1,7 @@
 #include "future/future.h"
 
+#include <assert.h>
+
 #define PENDING UVZK__FUTURE_PENDING
 #define HOLDING UVZK__FUTURE_HOLDING
 #define LEAVING UVZK__FUTURE_LEAVING
@@ -23,11 +25,17 @@ struct then {
     void *context;
 };
 
+static bool sound(const struct uvzk__future *future)
+{
+    return future->state != HOLDING || (future->shell != NULL && future->client != NULL);
+}
+
 /* The only writer of state. */
 static void move(struct uvzk__future *future, enum uvzk__future_state state)
 {
     future->state =
         (uint8_t)uvzk__machine_move(&uvzk__future_machine, future->state, state);
+    assert(sound(future));
 }
 
 /* ------------------------------------------------------------------ its memory */

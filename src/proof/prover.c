@@ -1,5 +1,6 @@
 #include "proof/prover.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -28,11 +29,17 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__proof_request_machine =
     UVZK__MACHINE("proof request", table);
 
+static bool sound(const struct uvzk__prover *prover)
+{
+    return prover->request == RESTING || uvzk__session_id(&prover->client->session) != 0;
+}
+
 /* The only writer of request. */
 static void move(struct uvzk__prover *prover, enum uvzk__proof_request request)
 {
     prover->request = (uint8_t)uvzk__machine_move(&uvzk__proof_request_machine,
                                                   prover->request, request);
+    assert(sound(prover));
 }
 
 struct inquest {

@@ -1,5 +1,7 @@
 #include "recipes/bid.h"
 
+#include <assert.h>
+
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
@@ -18,12 +20,20 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__bid_machine = UVZK__MACHINE("bid", table);
 
+static bool sound(const struct uvzk__bid *bid)
+{
+    bool is_in_line = !uvzk__list_empty(&bid->in_line);
+
+    return bid->state == WAITING || is_in_line == (bid->state != HELD);
+}
+
 /* The only writer of state. What it is already it stays. */
 static void move(struct uvzk__bid *bid, enum uvzk__bid_state state)
 {
     if (bid->state != state) {
         bid->state = (uint8_t)uvzk__machine_move(&uvzk__bid_machine, bid->state, state);
     }
+    assert(sound(bid));
 }
 
 int uvzk__bid_new(struct uvzk__claim *claim, struct uvzk__queue *leases, uint32_t wanted,
@@ -219,14 +229,14 @@ void uvzk__bid_emptied(struct uvzk__bid *bid)
 
 void uvzk__bid_granted(struct uvzk__bid *bid)
 {
-    move(bid, HELD);
     uvzk__list_remove(&bid->in_line);
+    move(bid, HELD);
 }
 
 void uvzk__bid_ungranted(struct uvzk__bid *bid)
 {
-    move(bid, COUNTED);
     line_up(bid);
+    move(bid, COUNTED);
 }
 
 /* -------------------------------------------------------------------- filling */

@@ -1,5 +1,6 @@
 #include "recipes/lookout.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -35,11 +36,18 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__lookout_machine = UVZK__MACHINE("lookout", table);
 
+static bool sound(const struct uvzk__lookout *lookout)
+{
+    return lookout->doing == ARMED ||
+           !uvzk__deadline_is_armed(&lookout->second_look.deadline);
+}
+
 /* The only writer of doing. */
 static void does(struct uvzk__lookout *lookout, enum doing doing)
 {
     lookout->doing =
         (uint8_t)uvzk__machine_move(&uvzk__lookout_machine, lookout->doing, doing);
+    assert(sound(lookout));
 }
 
 static struct uvzk__driven *watcher_at(struct uvzk__link *link)

@@ -5,6 +5,9 @@
  *         `----- refused, lost, given up: whoever holds is released, the last one
  *                first, and whoever is asked is cancelled ---> over */
 #include "claim/acquisition.h"
+
+#include <assert.h>
+
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "recipes/multilock.h"
@@ -43,11 +46,25 @@ struct in_turn {
     struct member members[];
 };
 
+static bool sound(const struct member *member)
+{
+    switch (member->state) {
+    case GRANTED:
+    case LETTING_GO:
+        return member->request.impl != NULL;
+    case OVER:
+        return member->request.impl == NULL;
+    default:
+        return true;
+    }
+}
+
 /* The only writer of state. */
 static void move(struct member *member, enum uvzk__member_state state)
 {
     member->state =
         (uint8_t)uvzk__machine_move(&uvzk__member_machine, member->state, state);
+    assert(sound(member));
 }
 
 static struct in_turn *in_turn_of(const struct uvzk__claim *claim)

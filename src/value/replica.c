@@ -1,5 +1,6 @@
 #include "value/replica.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -28,12 +29,19 @@ static const struct uvzk__state watch_table[] = {
 const struct uvzk__machine uvzk__replica_watch_machine =
     UVZK__MACHINE("replica's watch", watch_table);
 
+static bool sound(const struct uvzk__replica *replica)
+{
+    return (replica->doing == UVZK__REPLICA_IDLE || replica->pins > 0) &&
+           (replica->watching == UNWATCHED || !replica->ended);
+}
+
 /* The only writer of watching. */
 static void move_watch(struct uvzk__replica *replica,
                        enum uvzk__replica_watching watching)
 {
     replica->watching = (uint8_t)uvzk__machine_move(&uvzk__replica_watch_machine,
                                                     replica->watching, watching);
+    assert(sound(replica));
 }
 
 static void disarm(struct uvzk__replica *replica)
@@ -289,12 +297,13 @@ static void does(struct uvzk__replica *replica, enum uvzk__replica_doing doing)
 {
     replica->doing =
         (uint8_t)uvzk__machine_move(&uvzk__replica_machine, replica->doing, doing);
+    assert(sound(replica));
 }
 
 static void submit(struct uvzk__replica *replica, enum uvzk__replica_doing doing)
 {
-    does(replica, doing);
     uvzk__replica_pin(replica);
+    does(replica, doing);
     uvzk__submit(replica->client, &replica->rpc);
 }
 

@@ -1,5 +1,7 @@
 #include "value/value_set.h"
 
+#include <assert.h>
+
 #include "engine/submission.h"
 #include "engine/turn.h"
 
@@ -18,10 +20,23 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__value_set_machine =
     UVZK__MACHINE("set of a shared value", table);
 
+static bool sound(const struct uvzk__value_set *set)
+{
+    switch (set->state) {
+    case SENT:
+        return set->under_way;
+    case DECIDED:
+        return true;
+    default:
+        return !set->under_way && set->value != NULL;
+    }
+}
+
 /* The only writer of state. */
 static void move(struct uvzk__value_set *set, enum uvzk__value_set_state state)
 {
     set->state = (uint8_t)uvzk__machine_move(&uvzk__value_set_machine, set->state, state);
+    assert(sound(set));
 }
 
 static void free_set(struct uvzk__value_set *set)
@@ -170,8 +185,8 @@ void uvzk__value_set_send(struct uvzk__value_set *set)
     set->rpc.data = set->data;
     set->rpc.data_length = set->length;
     set->rpc.version = set->over.version;
-    move(set, SENT);
     set->under_way = true;
+    move(set, SENT);
     uvzk__replica_pin(set->replica);
     uvzk__submit(set->replica->client, &set->rpc);
 }

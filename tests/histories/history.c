@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "history_parts.h"
+#include "soundness.h"
 
 #define HEAL_MS 240000U /* how long everybody has to be answered after that */
 
@@ -157,6 +158,17 @@ static void move_all(struct history *history)
     neighbours_move(history, ending);
 }
 
+static void check_soundness(struct history *history)
+{
+    for (int i = 0; i < history->seat_count; i++) {
+        const uvzk_client_t *client = history->seats[i].client;
+        const char *broken = client == NULL ? NULL : soundness_broken(client);
+        if (broken != NULL) {
+            history_fail(history, "%s", broken);
+        }
+    }
+}
+
 static void step_until(struct history *history, uint64_t until,
                        bool (*done)(const struct history *))
 {
@@ -170,6 +182,7 @@ static void step_until(struct history *history, uint64_t until,
         check_holds(history);
         if (sim_now(history->sim) >= moved + 10) {
             moved = sim_now(history->sim);
+            check_soundness(history);
             move_all(history);
         }
     }

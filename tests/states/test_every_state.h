@@ -135,9 +135,6 @@ void scene_close(struct scene *);
 struct uvzk__client *scene_client(const struct scene *);
 struct uvzk__acquisition *scene_acquisition(const struct scene *, int part);
 
-/* Where one of the machines' own counts is wrong: a path; NULL if all are right. */
-const char *scene_miscount(const struct scene *);
-
 /* Whether it may be released. */
 bool part_held(const struct part *);
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "soundness.h"
+
 /* "[%8llu] " before who a line is about. */
 #define STAMP_WIDTH 11U
 #define WHO_WIDTH 9U
@@ -238,6 +240,18 @@ static void check_exclusion(struct world *world)
     }
 }
 
+void world_check(struct world *world)
+{
+    check_exclusion(world);
+    for (const struct process *process = world->processes; process != NULL;
+         process = process->next) {
+        const char *broken = soundness_sampled(&process->client, world_now(world));
+        if (broken != NULL) {
+            world_fail(world, "%s: %s", process->name, broken);
+        }
+    }
+}
+
 static bool is_its_own(const struct process *process, const char *path)
 {
     struct uvzk__stat stat;
@@ -293,7 +307,7 @@ void world_run_for(struct world *world, uint64_t ms)
         bool is_idle = world->holds == NULL && world->each_ms == NULL;
         uint64_t step = !is_idle ? 1 : ms < IDLE_MS ? ms : IDLE_MS;
         sim_run_for(world->sim, step);
-        check_exclusion(world);
+        world_check(world);
         if (world->each_ms != NULL) {
             world->each_ms(world);
         }
@@ -312,7 +326,7 @@ void world_steps(struct world *world, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         assert_true(sim_step(world->sim));
-        check_exclusion(world);
+        world_check(world);
     }
 }
 

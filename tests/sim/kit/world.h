@@ -7,6 +7,7 @@
  *               processes' mutexes, which have one path, are valid
  *   znodes      what is granted stands, in a session that is alive and the process's own
  *   answers     as hold.h has it
+ *   soundness   what each client keeps is of one mind with itself (soundness.h)
  *   residue     world_end() finds no contender, no watch and no session left
  *
  * With UVZK_VERBOSE set in the environment every line of every trace goes to stderr. */
@@ -70,6 +71,8 @@ void world_begin_exact_two(struct world *world, unsigned tuning, uint32_t latenc
                            struct process *a, struct process *b);
 void world_exact_options(struct sim_options *options, uint32_t latency_ms);
 void world_end(struct world *world);
+/* What is checked throughout, once more: where a test steps the simulation by itself. */
+void world_check(struct world *world);
 
 /* How most stories open, by what there is before anything happens: a process "a", or
  * "a" and "b" as well, of which neither need be connected yet. Then A may hold the mutex,
