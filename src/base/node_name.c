@@ -40,14 +40,17 @@ size_t uvzk__node_name_prefix(char out[UVZK__NAME_PREFIX_SIZE],
     return (size_t)(end - out);
 }
 
-/* The locale has no say here, so neither has isxdigit(). -1: no hex digit. */
+/* The locale has no say here, so neither has isxdigit(). -1: no hex digit. A table, for
+ * every name of every listing has 32 of them: one more than each is worth. */
 static int hex_value(char digit)
 {
-    if (digit >= '0' && digit <= '9') {
-        return digit - '0';
-    }
-    char letter = (char)(digit | 0x20); /* in lower case */
-    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+    static const uint8_t worth[256] = {
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+        ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
+
+    return worth[(unsigned char)digit] - 1;
 }
 
 /* Reads 16 bytes in hex, with hyphens in their places or without any. Returns

@@ -33,15 +33,10 @@ const struct uvzk__machine uvzk__acquisition_machine =
 
 static bool sound(const struct uvzk__acquisition *acquisition)
 {
-    switch (acquisition->told) {
-    case ASKED:
-    case GRANTING:
-    case GRANTED:
-    case RELEASING:
-        return acquisition->claim != NULL;
-    default:
-        return true;
-    }
+    const unsigned of_a_claim = UVZK__BIT(ASKED) | UVZK__BIT(GRANTING) |
+                                UVZK__BIT(GRANTED) | UVZK__BIT(RELEASING);
+
+    return acquisition->claim != NULL || !(of_a_claim & UVZK__BIT(acquisition->told));
 }
 
 /* The only writer of told. */

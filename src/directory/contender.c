@@ -189,15 +189,13 @@ const struct uvzk__machine uvzk__standing_machine =
 
 static bool sound(const struct uvzk__contender *contender)
 {
-    bool has_place = uvzk__node_has_place(&contender->node);
-
     switch (contender->standing) {
     case UVZK__STRANGER:
-        return !has_place;
+        return !uvzk__node_has_place(&contender->node);
     case UVZK__MEMBER:
-        return has_place && !contender->held;
+        return !contender->held;
     case UVZK__HOLDER:
-        return has_place && contender->held;
+        return contender->held;
     case UVZK__LEAVING:
         return !uvzk__node_is_wanted(&contender->node);
     default:
@@ -212,8 +210,8 @@ void uvzk__contender_stands(struct uvzk__contender *contender,
     if (contender->standing != standing) {
         contender->standing = (uint8_t)uvzk__machine_move(&uvzk__standing_machine,
                                                           contender->standing, standing);
+        assert(sound(contender));
     }
-    assert(sound(contender));
 }
 
 /* ---------------------------------------------------------------- requests */

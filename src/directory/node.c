@@ -300,8 +300,3 @@ void uvzk__node_session_ended(struct uvzk__node *node, int status)
         break; /* nothing stood, nothing ended */
     }
 }
-
-bool uvzk__node_has_place(const struct uvzk__node *node)
-{
-    return node->state == IDENTIFYING || node->state == STANDING || node->state == DOOMED;
-}

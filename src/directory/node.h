@@ -138,7 +138,11 @@ void uvzk__node_rested(struct uvzk__node *);
 void uvzk__node_session_ended(struct uvzk__node *, int status);
 
 /* Whether it has a place among the local contenders of the directory. */
-bool uvzk__node_has_place(const struct uvzk__node *);
+static inline bool uvzk__node_has_place(const struct uvzk__node *node)
+{
+    return node->state == UVZK__NODE_IDENTIFYING || node->state == UVZK__NODE_STANDING ||
+           node->state == UVZK__NODE_DOOMED;
+}
 
 /* Whether a failed create certainly made nothing. */
 bool uvzk__create_certainly_failed(int status);

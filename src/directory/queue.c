@@ -1,7 +1,6 @@
 #include "directory/queue.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -88,21 +87,37 @@ static void rested(struct uvzk__timed *timed)
 /* Of every discipline, and of the longest path of a directory. */
 #define KEY_SIZE (1 + UVZK__PATH_MAX + sizeof("/leases"))
 
-static void write_key(char key[KEY_SIZE], enum uvzk__discipline discipline,
-                      const char *path)
+struct key {
+    char text[KEY_SIZE];
+    size_t length;
+    unsigned hash;
+};
+
+static void make_key(struct key *key, enum uvzk__discipline discipline, const char *path)
 {
-    (void)snprintf(key, KEY_SIZE, "%c%s", "mrsd"[discipline], path);
+    key->length = 1 + strnlen(path, KEY_SIZE - 2);
+    key->text[0] = "mrsd"[discipline];
+    memcpy(key->text + 1, path, key->length - 1);
+    key->text[key->length] = '\0';
+    HASH_VALUE(key->text, key->length, key->hash);
+}
+
+static struct uvzk__queue *find(struct uvzk__client *client, const struct key *key)
+{
+    struct uvzk__queue *queue;
+
+    HASH_FIND_BYHASHVALUE(hh, client->directories->queues, key->text, key->length,
+                          key->hash, queue);
+    return queue;
 }
 
 struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client,
                                      enum uvzk__discipline discipline, const char *path)
 {
-    struct uvzk__queue *queue;
-    char key[KEY_SIZE];
+    struct key key;
 
-    write_key(key, discipline, path);
-    HASH_FIND_STR(client->directories->queues, key, queue);
-    return queue;
+    make_key(&key, discipline, path);
+    return find(client, &key);
 }
 
 static bool anyone_wanted(struct uvzk__link *head, bool writers_only)
@@ -141,25 +156,29 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
                                    const struct uvzk__directory_kind *kind,
                                    const char *path)
 {
-    struct uvzk__queue *queue = uvzk__queue_find(client, kind->discipline, path);
-    char key[KEY_SIZE];
+    struct uvzk__queue *queue;
+    struct key key;
 
+    make_key(&key, kind->discipline, path);
+    queue = find(client, &key);
     if (queue != NULL) {
         return queue;
     }
-    write_key(key, kind->discipline, path);
-    queue = uvzk__calloc(1, sizeof(*queue) + kind->extra_size + strlen(key) + 1);
+    queue = uvzk__calloc(1, sizeof(*queue) + kind->extra_size + key.length + 1);
     if (queue == NULL) {
         return NULL;
     }
     queue->client = client;
     queue->kind = kind;
-    queue->path = strcpy((char *)uvzk__queue_extra(queue) + kind->extra_size, key) + 1;
+    char *text = (char *)uvzk__queue_extra(queue) + kind->extra_size;
+    memcpy(text, key.text, key.length + 1);
+    queue->path = text + 1;
     init_lists(queue);
     if (kind->init != NULL) {
         kind->init(queue);
     }
-    HASH_ADD_KEYPTR(hh, client->directories->queues, queue->path - 1, strlen(key), queue);
+    HASH_ADD_KEYPTR_BYHASHVALUE(hh, client->directories->queues, text, key.length,
+                                key.hash, queue);
     if (queue->hh.tbl == NULL) {
         uvzk__free(queue);
         return NULL;
