@@ -41,9 +41,34 @@ static void who_lets_the_next_one_in_has_a_lease(void **state)
     }
 }
 
+/* Of the same client, and its connection is silent: with the proof nearly run out it may
+ * lose what it is told the moment it is told so. */
+static void nothing_is_handed_on_without_a_proof(void **state)
+{
+    struct world world;
+    struct process a;
+    uvzk_semaphore_mutex_t mutex = {0};
+    struct hold first, second;
+
+    world_begin_one(&world, 1, state, &a);
+    assert_int_equal(uvzk_semaphore_mutex_init(&a.client, &mutex, PATH), 0);
+    hold_take_on(&first, &a, &mutex, 1);
+    hold_begin_on(&second, &a, &mutex, 1, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 1000);
+    world.outage_ms = 2 * WORLD_TIMEOUT_MS;
+    sim_disconnect(a.port, SIM_SILENT, 2 * WORLD_TIMEOUT_MS);
+    world_run_until(&world, uvzk_hold_valid_until(&first.request) - 100);
+    hold_release(&first);
+    world_run_for(&world, 50);
+    assert_int_equal(second.answered, 0);
+    hold_await_status(&second, 4 * WORLD_TIMEOUT_MS, UVZK_EEXPIRED);
+    world_end(&world);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {WORLD_TEST(who_lets_the_next_one_in_has_a_lease)};
+    const struct CMUnitTest tests[] = {WORLD_TEST(who_lets_the_next_one_in_has_a_lease),
+                                       WORLD_TEST(nothing_is_handed_on_without_a_proof)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
