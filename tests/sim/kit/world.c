@@ -208,6 +208,16 @@ void world_begin_queued(struct world *world, uint64_t seed, void *const *state,
     hold_begin(waits, b, UVZK_WAIT_FOREVER);
 }
 
+void world_tell(void **state)
+{
+    const struct world_story *story = *state;
+    void *tuning = story->tuning;
+
+    for (uint64_t seed = story->first; seed <= story->last; seed++) {
+        story->tell(seed, &tuning);
+    }
+}
+
 void world_make_directory(struct world *world, struct process *process)
 {
     hold_take(&world->first, process);

@@ -35,6 +35,21 @@ extern unsigned world_plain, world_tuned;
     ((struct CMUnitTest){#test ", " #how, test, NULL, NULL, &world_##how})
 #define WORLD_TEST(test) WORLD_CASE(test, plain), WORLD_CASE(test, tuned)
 
+/* A story that many tests tell once for each seed, of the first to the last: what it is
+ * given is for world_begin and the like, and it ends its world itself. */
+struct world_story {
+    void (*tell)(uint64_t seed, void *const *state);
+    uint64_t first, last;
+    unsigned *tuning;
+};
+void world_tell(void **state);
+#define WORLD_STORY_CASE(story, first, last, how)                  \
+    ((struct CMUnitTest){#story ", " #how, world_tell, NULL, NULL, \
+                         &(struct world_story){story, first, last, &world_##how}})
+#define WORLD_STORY(story, first, last)          \
+    WORLD_STORY_CASE(story, first, last, plain), \
+        WORLD_STORY_CASE(story, first, last, tuned)
+
 struct world {
     struct sim *sim;
     unsigned tuning; /* UVZK__TUNE_* */
