@@ -62,99 +62,93 @@ static void told_in_time_whatever_happens(void **state)
 
 /* Nobody holds it, and still the answer cannot come: no server has been reached yet,
  * the directory has to be made, the session is being replaced. */
-static void told_in_time_without_a_connection(void **state)
+static void told_in_time_without_a_connection(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold holds[3];
+    struct world world;
+    struct process a;
+    struct hold holds[3];
 
-        world_begin(&world, seed, state);
-        sim_restart(world.sim, 3000);
-        process_begin(&a, &world, "a", NULL);
-        uint64_t due_ms = world_now(&world) + TIMEOUT_MS;
-        hold_begin(&holds[0], &a, TIMEOUT_MS);
-        check_in_time(&holds[0], due_ms);
-        assert_int_equal(uvzk_client_state(&a.client), UVZK_STATE_LATENT);
+    world_begin(&world, seed, state);
+    sim_restart(world.sim, 3000);
+    process_begin(&a, &world, "a", NULL);
+    uint64_t due_ms = world_now(&world) + TIMEOUT_MS;
+    hold_begin(&holds[0], &a, TIMEOUT_MS);
+    check_in_time(&holds[0], due_ms);
+    assert_int_equal(uvzk_client_state(&a.client), UVZK_STATE_LATENT);
 
-        assert_true(process_await_connected(&a, 5000));
-        due_ms = world_now(&world) + TIMEOUT_MS;
-        hold_begin(&holds[1], &a, TIMEOUT_MS);
-        world_run_for(&world, 20);
-        sim_disconnect(a.port, SIM_SILENT, 2000);
-        check_in_time(&holds[1], due_ms);
-        world_run_for(&world, 4000);
+    assert_true(process_await_connected(&a, 5000));
+    due_ms = world_now(&world) + TIMEOUT_MS;
+    hold_begin(&holds[1], &a, TIMEOUT_MS);
+    world_run_for(&world, 20);
+    sim_disconnect(a.port, SIM_SILENT, 2000);
+    check_in_time(&holds[1], due_ms);
+    world_run_for(&world, 4000);
 
-        sim_restart(world.sim, 4 * WORLD_TIMEOUT_MS);
-        world_run_for(&world, 3 * WORLD_TIMEOUT_MS + 500); /* it is given up */
-        due_ms = world_now(&world) + TIMEOUT_MS;
-        hold_begin(&holds[2], &a, TIMEOUT_MS);
-        check_in_time(&holds[2], due_ms);
-        assert_true(process_await_connected(&a, WORLD_TIMEOUT_MS));
-        assert_int_equal(world_queue_length(&world), 0);
-        world_end(&world);
-    }
+    sim_restart(world.sim, 4 * WORLD_TIMEOUT_MS);
+    world_run_for(&world, 3 * WORLD_TIMEOUT_MS + 500); /* it is given up */
+    due_ms = world_now(&world) + TIMEOUT_MS;
+    hold_begin(&holds[2], &a, TIMEOUT_MS);
+    check_in_time(&holds[2], due_ms);
+    assert_true(process_await_connected(&a, WORLD_TIMEOUT_MS));
+    assert_int_equal(world_queue_length(&world), 0);
+    world_end(&world);
 }
 
 /* A waiter whose znode is deleted again and again makes new ones, all of them within
  * the one deadline. */
-static void told_in_time_over_new_nodes(void **state)
+static void told_in_time_over_new_nodes(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a, b;
-        struct hold held, hold;
-        uvzk_client_options_t patient;
+    struct world world;
+    struct process a, b;
+    struct hold held, hold;
+    uvzk_client_options_t patient;
 
-        world_begin(&world, seed, state);
-        process_options(&patient);
-        patient.retry.max_retries = 1000;
-        process_begin(&a, &world, "a", NULL);
-        process_begin(&b, &world, "b", &patient);
-        hold_take(&held, &a);
-        uint64_t due_ms = world_now(&world) + 1500;
-        hold_begin(&hold, &b, 1500);
-        for (unsigned i = 0; i < 60 && hold.answered == 0; i++) {
-            world_run_for(&world, 30);
-            if (world_queue_length(&world) == 2) {
-                world_delete_child(&world, WORLD_PATH, 1);
-            }
+    world_begin(&world, seed, state);
+    process_options(&patient);
+    patient.retry.max_retries = 1000;
+    process_begin(&a, &world, "a", NULL);
+    process_begin(&b, &world, "b", &patient);
+    hold_take(&held, &a);
+    uint64_t due_ms = world_now(&world) + 1500;
+    hold_begin(&hold, &b, 1500);
+    for (unsigned i = 0; i < 60 && hold.answered == 0; i++) {
+        world_run_for(&world, 30);
+        if (world_queue_length(&world) == 2) {
+            world_delete_child(&world, WORLD_PATH, 1);
         }
-        check_in_time(&hold, due_ms);
-        assert_true(world_znodes_made(&world, 0, "b") > 4);
-        world_run_for(&world, 500);
-        assert_int_equal(world_queue_length(&world), 1);
-        hold_give_back(&held);
-        world_end(&world);
     }
+    check_in_time(&hold, due_ms);
+    assert_true(world_znodes_made(&world, 0, "b") > 4);
+    world_run_for(&world, 500);
+    assert_int_equal(world_queue_length(&world), 1);
+    hold_give_back(&held);
+    world_end(&world);
 }
 
 /* Tried once: a connection that breaks is an answer too. */
-static void trying_once_ends_with_the_connection(void **state)
+static void trying_once_ends_with_the_connection(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold early, late;
+    struct world world;
+    struct process a;
+    struct hold early, late;
 
-        world_begin_one(&world, seed, state, &a);
-        hold_begin(&early, &a, UVZK_TRY_ONCE);
-        hold_await_status(&early, 2, UVZK_ECONNLOSS);
-        assert_true(process_await_connected(&a, 1000));
-        hold_begin(&late, &a, UVZK_TRY_ONCE);
-        sim_lose_reply(a.port);
-        hold_await_status(&late, 100, UVZK_ECONNLOSS);
-        world_end(&world);
-    }
+    world_begin_one(&world, seed, state, &a);
+    hold_begin(&early, &a, UVZK_TRY_ONCE);
+    hold_await_status(&early, 2, UVZK_ECONNLOSS);
+    assert_true(process_await_connected(&a, 1000));
+    hold_begin(&late, &a, UVZK_TRY_ONCE);
+    sim_lose_reply(a.port);
+    hold_await_status(&late, 100, UVZK_ECONNLOSS);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(told_in_time_whatever_happens),
-        WORLD_TEST(told_in_time_without_a_connection),
-        WORLD_TEST(told_in_time_over_new_nodes),
-        WORLD_TEST(trying_once_ends_with_the_connection),
+        WORLD_STORY(told_in_time_without_a_connection, 1, SEEDS),
+        WORLD_STORY(told_in_time_over_new_nodes, 1, SEEDS),
+        WORLD_STORY(trying_once_ends_with_the_connection, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,148 +102,135 @@ static void the_holder_is_told(void **state)
 }
 
 /* What may become of the hold is told before it is lost. */
-static void the_holder_is_warned(void **state)
+static void the_holder_is_warned(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold hold;
+    struct world world;
+    struct process a;
+    struct hold hold;
 
-        world_begin_held(&world, seed, state, &a, &hold);
-        size_t told = a.state_count;
-        sim_disconnect(a.port, SIM_SILENT, 2 * WORLD_TIMEOUT_MS);
-        assert_true(world_await(&world, &hold.lost, WORLD_TIMEOUT_MS));
-        assert_true(a.state_count > told);
-        assert_int_equal(a.states[told], UVZK_STATE_SUSPENDED);
-        assert_true(a.state_ms[told] <= hold.lost_ms);
-        world_end(&world);
-    }
+    world_begin_held(&world, seed, state, &a, &hold);
+    size_t told = a.state_count;
+    sim_disconnect(a.port, SIM_SILENT, 2 * WORLD_TIMEOUT_MS);
+    assert_true(world_await(&world, &hold.lost, WORLD_TIMEOUT_MS));
+    assert_true(a.state_count > told);
+    assert_int_equal(a.states[told], UVZK_STATE_SUSPENDED);
+    assert_true(a.state_ms[told] <= hold.lost_ms);
+    world_end(&world);
 }
 
 /* A short interruption is not a loss. */
-static void a_short_interruption_is_survived(void **state)
+static void a_short_interruption_is_survived(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold hold;
+    struct world world;
+    struct process a;
+    struct hold hold;
 
-        world_begin_held(&world, seed, state, &a, &hold);
-        size_t told = a.state_count;
-        sim_disconnect(a.port, SIM_RESET, 2000);
-        world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
-        assert_true(process_was_told(&a, told, UVZK_STATE_SUSPENDED));
-        assert_true(process_was_told(&a, told, UVZK_STATE_RECONNECTED));
-        assert_false(process_was_told(&a, told, UVZK_STATE_LOST));
-        assert_int_equal(hold.lost, 0);
-        assert_true(uvzk_hold_is_valid(&hold.request));
-        hold_give_back(&hold);
-        world_end(&world);
-    }
+    world_begin_held(&world, seed, state, &a, &hold);
+    size_t told = a.state_count;
+    sim_disconnect(a.port, SIM_RESET, 2000);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+    assert_true(process_was_told(&a, told, UVZK_STATE_SUSPENDED));
+    assert_true(process_was_told(&a, told, UVZK_STATE_RECONNECTED));
+    assert_false(process_was_told(&a, told, UVZK_STATE_LOST));
+    assert_int_equal(hold.lost, 0);
+    assert_true(uvzk_hold_is_valid(&hold.request));
+    hold_give_back(&hold);
+    world_end(&world);
 }
 
 /* After a loss the same owner queues like anybody else. */
-static void a_lost_hold_is_not_re_entered(void **state)
+static void a_lost_hold_is_not_re_entered(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a, b;
-        struct hold lost, other, again;
+    struct world world;
+    struct process a, b;
+    struct hold lost, other, again;
 
-        begin_owned(&world, seed, state, &a, &lost);
-        process_begin(&b, &world, "b", NULL);
-        hold_begin(&other, &b, UVZK_WAIT_FOREVER);
-        world_run_for(&world, 500);
-        assert_int_equal(sim_delete_by_hand(world.sim, lost.path), 0);
-        a.killed = true; /* until it is told, nothing protects its hold */
-        assert_true(world_await(&world, &lost.lost, WORLD_TIMEOUT_MS));
-        hold_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
-        a.killed = false;
-        hold_await(&other, 1000);
-        world_run_for(&world, 1000);
-        assert_int_equal(again.answered, 0);
-        hold_give_back(&other);
-        hold_take_turn(&again, 1000);
-        assert_string_not_equal(again.path, lost.path);
-        assert_true(again.token > other.token);
-        world_end(&world);
-    }
+    begin_owned(&world, seed, state, &a, &lost);
+    process_begin(&b, &world, "b", NULL);
+    hold_begin(&other, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    assert_int_equal(sim_delete_by_hand(world.sim, lost.path), 0);
+    a.killed = true; /* until it is told, nothing protects its hold */
+    assert_true(world_await(&world, &lost.lost, WORLD_TIMEOUT_MS));
+    hold_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
+    a.killed = false;
+    hold_await(&other, 1000);
+    world_run_for(&world, 1000);
+    assert_int_equal(again.answered, 0);
+    hold_give_back(&other);
+    hold_take_turn(&again, 1000);
+    assert_string_not_equal(again.path, lost.path);
+    assert_true(again.token > other.token);
+    world_end(&world);
 }
 
 /* A hold that is over by the clock, before its loop has come to telling so, is not
  * re-entered either. */
-static void an_invalid_hold_is_not_re_entered(void **state)
+static void an_invalid_hold_is_not_re_entered(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold held, again;
+    struct world world;
+    struct process a;
+    struct hold held, again;
 
-        begin_owned(&world, seed, state, &a, &held);
-        sim_stall(a.port, 2 * WORLD_TIMEOUT_MS);
-        world_run_for(&world, 2 * WORLD_TIMEOUT_MS - 1);
-        assert_false(uvzk_hold_is_valid(&held.request));
-        assert_false(uvzk_lock_is_held_by(&a.mutex, OWNER));
-        assert_int_equal(held.lost, 0);
-        hold_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
-        hold_await(&again, 5000);
-        assert_int_equal(held.lost, 1);
-        assert_true(again.token > held.token);
-        hold_give_back(&again);
-        world_end(&world);
-    }
+    begin_owned(&world, seed, state, &a, &held);
+    sim_stall(a.port, 2 * WORLD_TIMEOUT_MS);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS - 1);
+    assert_false(uvzk_hold_is_valid(&held.request));
+    assert_false(uvzk_lock_is_held_by(&a.mutex, OWNER));
+    assert_int_equal(held.lost, 0);
+    hold_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
+    hold_await(&again, 5000);
+    assert_int_equal(held.lost, 1);
+    assert_true(again.token > held.token);
+    hold_give_back(&again);
+    world_end(&world);
 }
 
 /* The client is connected with another session, and nobody has said that the one before
  * has ended: nothing of it is held any more. */
-static void a_replaced_session_is_lost(void **state)
+static void a_replaced_session_is_lost(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold hold;
+    struct world world;
+    struct process a;
+    struct hold hold;
 
-        world_begin_held(&world, seed, state, &a, &hold);
-        const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
-                                                  .session_id =
-                                                      sim_session_id(a.port) + 1,
-                                                  .timeout_ms = WORLD_TIMEOUT_MS,
-                                                  .local_address = ""};
-        a.port->user->session(a.port->user, &event);
-        hold_await_lost(&hold, 10, UVZK_EEXPIRED);
-        assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
-        process_close(&a);
-        assert_true(world_await(&world, &a.closed, 5000));
-        world_end(&world);
-    }
+    world_begin_held(&world, seed, state, &a, &hold);
+    const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
+                                              .session_id = sim_session_id(a.port) + 1,
+                                              .timeout_ms = WORLD_TIMEOUT_MS,
+                                              .local_address = ""};
+    a.port->user->session(a.port->user, &event);
+    hold_await_lost(&hold, 10, UVZK_EEXPIRED);
+    assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
+    process_close(&a);
+    assert_true(world_await(&world, &a.closed, 5000));
+    world_end(&world);
 }
 
 /* Who releases what was lost is told so. */
-static void releasing_a_lost_hold_says_so(void **state)
+static void releasing_a_lost_hold_says_so(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold hold;
+    struct world world;
+    struct process a;
+    struct hold hold;
 
-        world_begin_held(&world, seed, state, &a, &hold);
-        assert_int_equal(sim_delete_by_hand(world.sim, hold.path), 0);
-        hold_release(&hold);
-        hold_await_released(&hold, 1000, UVZK_ELOST);
-        world_end(&world);
-    }
+    world_begin_held(&world, seed, state, &a, &hold);
+    assert_int_equal(sim_delete_by_hand(world.sim, hold.path), 0);
+    hold_release(&hold);
+    hold_await_released(&hold, 1000, UVZK_ELOST);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(the_holder_is_told),
-        WORLD_TEST(the_holder_is_warned),
-        WORLD_TEST(a_short_interruption_is_survived),
-        WORLD_TEST(a_lost_hold_is_not_re_entered),
-        WORLD_TEST(an_invalid_hold_is_not_re_entered),
-        WORLD_TEST(a_replaced_session_is_lost),
-        WORLD_TEST(releasing_a_lost_hold_says_so),
+        WORLD_STORY(the_holder_is_warned, 1, SEEDS),
+        WORLD_STORY(a_short_interruption_is_survived, 1, SEEDS),
+        WORLD_STORY(a_lost_hold_is_not_re_entered, 1, SEEDS),
+        WORLD_STORY(an_invalid_hold_is_not_re_entered, 1, SEEDS),
+        WORLD_STORY(a_replaced_session_is_lost, 1, SEEDS),
+        WORLD_STORY(releasing_a_lost_hold_says_so, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

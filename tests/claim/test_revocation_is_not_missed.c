@@ -110,62 +110,56 @@ static void others_do_not_clear_it(void **state)
 }
 
 /* It lands while the holder is cut off: heard when it is back. */
-static void an_interruption_does_not_hide_it(void **state)
+static void an_interruption_does_not_hide_it(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < 8; seed++) {
-        world_begin_ready(&world, seed, state, &a, &b);
-        ask(NULL);
-        hold_await(&revoked, 1000);
-        world_run_for(&world, 500);
-        sim_disconnect(a.port, seed % 2 ? SIM_RESET : SIM_SILENT, 2000);
-        world_run_for(&world, 200 * seed);
-        write_into(revoked.path, MESSAGE);
-        assert_true(world_await(&world, &revoked.revoked, 9000));
-        check_told(1);
-        hold_finish(&revoked, 3000);
-        world_end(&world);
-    }
+    world_begin_ready(&world, seed, state, &a, &b);
+    ask(NULL);
+    hold_await(&revoked, 1000);
+    world_run_for(&world, 500);
+    sim_disconnect(a.port, seed % 2 ? SIM_RESET : SIM_SILENT, 2000);
+    world_run_for(&world, 200 * seed);
+    write_into(revoked.path, MESSAGE);
+    assert_true(world_await(&world, &revoked.revoked, 9000));
+    check_told(1);
+    hold_finish(&revoked, 3000);
+    world_end(&world);
 }
 
 /* It stands for long, and is read again and again: an event may have been lost. */
-static void one_plea_is_told_once(void **state)
+static void one_plea_is_told_once(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < 8; seed++) {
-        world_begin_ready(&world, seed, state, &a, &b);
-        ask(NULL);
-        hold_await(&revoked, 1000);
-        size_t from = world.line_count;
-        write_into(revoked.path, MESSAGE);
-        world_run_for(&world, 3 * WORLD_TIMEOUT_MS);
-        assert_true(world_count(&world, from, "a", "get -> ok") > 1);
-        assert_int_equal(revoked.revoked, 1);
-        hold_give_back(&revoked);
-        world_end(&world);
-    }
+    world_begin_ready(&world, seed, state, &a, &b);
+    ask(NULL);
+    hold_await(&revoked, 1000);
+    size_t from = world.line_count;
+    write_into(revoked.path, MESSAGE);
+    world_run_for(&world, 3 * WORLD_TIMEOUT_MS);
+    assert_true(world_count(&world, from, "a", "get -> ok") > 1);
+    assert_int_equal(revoked.revoked, 1);
+    hold_give_back(&revoked);
+    world_end(&world);
 }
 
 /* Of one hold it is the second acquisition that wants to hear it: of what is written from
  * now on, and of what was before. */
-static void who_enters_again_hears_it(void **state)
+static void who_enters_again_hears_it(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < 8; seed++) {
-        world_begin_ready(&world, seed, state, &a, &b);
-        hold_begin_for(&other, &a, &a, UVZK_WAIT_FOREVER);
-        hold_await(&other, 1000);
-        if (seed % 2 == 0) {
-            write_into(other.path, MESSAGE);
-        }
-        ask(&a);
-        hold_await(&revoked, 1000);
-        if (seed % 2 == 1) {
-            world_run_for(&world, 500);
-            write_into(other.path, MESSAGE);
-        }
-        check_told(1);
-        hold_give_back(&revoked);
-        hold_give_back(&other);
-        world_end(&world);
+    world_begin_ready(&world, seed, state, &a, &b);
+    hold_begin_for(&other, &a, &a, UVZK_WAIT_FOREVER);
+    hold_await(&other, 1000);
+    if (seed % 2 == 0) {
+        write_into(other.path, MESSAGE);
     }
+    ask(&a);
+    hold_await(&revoked, 1000);
+    if (seed % 2 == 1) {
+        world_run_for(&world, 500);
+        write_into(other.path, MESSAGE);
+    }
+    check_told(1);
+    hold_give_back(&revoked);
+    hold_give_back(&other);
+    world_end(&world);
 }
 
 int main(void)
@@ -174,9 +168,9 @@ int main(void)
         WORLD_TEST(whenever_it_lands_it_is_heard),
         WORLD_TEST(who_waits_hears_it),
         WORLD_TEST(others_do_not_clear_it),
-        WORLD_TEST(an_interruption_does_not_hide_it),
-        WORLD_TEST(one_plea_is_told_once),
-        WORLD_TEST(who_enters_again_hears_it),
+        WORLD_STORY(an_interruption_does_not_hide_it, 0, 7),
+        WORLD_STORY(one_plea_is_told_once, 0, 7),
+        WORLD_STORY(who_enters_again_hears_it, 0, 7),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

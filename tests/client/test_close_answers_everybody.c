@@ -139,37 +139,33 @@ static void everybody_is_answered(void **state)
 
 /* What waits for somebody else's lock is told ECLOSED at once, and so is a hold; the
  * other one is not disturbed. */
-static void waiters_are_told_closed_at_once(void **state)
+static void waiters_are_told_closed_at_once(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= 10; seed++) {
-        world_begin_queued(&world, seed, state, &a, &held, &b, &waits[0]);
-        waits[0].hook = before_the_close;
-        world_run_for(&world, 500);
-        if (seed % 2 == 0) {
-            sim_disconnect(b.port, SIM_RESET, WORLD_TIMEOUT_MS);
-            world_run_for(&world, 100);
-        }
-        process_close(&b);
-        hold_await_status(&waits[0], 2, UVZK_ECLOSED);
-        assert_true(world_await(&world, &b.closed, 2000));
-        assert_true(uvzk_hold_is_valid(&held.request));
-        process_close(&a);
-        hold_await_lost(&held, 2, UVZK_ECLOSED);
-        world_end(&world);
+    world_begin_queued(&world, seed, state, &a, &held, &b, &waits[0]);
+    waits[0].hook = before_the_close;
+    world_run_for(&world, 500);
+    if (seed % 2 == 0) {
+        sim_disconnect(b.port, SIM_RESET, WORLD_TIMEOUT_MS);
+        world_run_for(&world, 100);
     }
+    process_close(&b);
+    hold_await_status(&waits[0], 2, UVZK_ECLOSED);
+    assert_true(world_await(&world, &b.closed, 2000));
+    assert_true(uvzk_hold_is_valid(&held.request));
+    process_close(&a);
+    hold_await_lost(&held, 2, UVZK_ECLOSED);
+    world_end(&world);
 }
 
 /* Its znode goes before its session does, and it is told 0. */
-static void a_release_under_way_is_waited_for(void **state)
+static void a_release_under_way_is_waited_for(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= 10; seed++) {
-        world_begin_held(&world, seed, state, &a, &held);
-        hold_release(&held);
-        process_close(&a);
-        assert_true(world_await(&world, &a.closed, 2000));
-        hold_await_released(&held, 0, 0);
-        world_end(&world);
-    }
+    world_begin_held(&world, seed, state, &a, &held);
+    hold_release(&held);
+    process_close(&a);
+    assert_true(world_await(&world, &a.closed, 2000));
+    hold_await_released(&held, 0, 0);
+    world_end(&world);
 }
 
 /* A client that is closing refuses, and calls nothing back. */
@@ -190,8 +186,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(everybody_is_answered),
-        WORLD_TEST(waiters_are_told_closed_at_once),
-        WORLD_TEST(a_release_under_way_is_waited_for),
+        WORLD_STORY(waiters_are_told_closed_at_once, 1, 10),
+        WORLD_STORY(a_release_under_way_is_waited_for, 1, 10),
         WORLD_TEST(a_closing_client_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

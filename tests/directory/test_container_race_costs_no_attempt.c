@@ -39,25 +39,23 @@ static void lose_races(struct world *world, const struct hold *hold, bool parent
     }
 }
 
-static void the_race_is_run_until_it_is_won(void **state)
+static void the_race_is_run_until_it_is_won(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold holds[3];
+    struct world world;
+    struct process a;
+    struct hold holds[3];
 
-        begin(&world, &a, seed, state);
-        for (size_t i = 0; i < 3; i++) {
-            hold_begin(&holds[i], &a, UVZK_WAIT_FOREVER);
-        }
-        lose_races(&world, &holds[0], seed % 2 == 0);
-        uint64_t lost_ms = world_now(&world);
-        for (size_t i = 0; i < 3; i++) {
-            hold_take_turn(&holds[i], 1000);
-        }
-        assert_true(holds[0].answered_ms - lost_ms < 500);
-        world_end(&world);
+    begin(&world, &a, seed, state);
+    for (size_t i = 0; i < 3; i++) {
+        hold_begin(&holds[i], &a, UVZK_WAIT_FOREVER);
     }
+    lose_races(&world, &holds[0], seed % 2 == 0);
+    uint64_t lost_ms = world_now(&world);
+    for (size_t i = 0; i < 3; i++) {
+        hold_take_turn(&holds[i], 1000);
+    }
+    assert_true(holds[0].answered_ms - lost_ms < 500);
+    world_end(&world);
 }
 
 /* The server's own removal, right before the create arrives, of a directory that was
@@ -81,57 +79,53 @@ static void the_servers_own_removal(void **state)
 }
 
 /* A race that is never won ends with the deadline, and with nothing else. */
-static void only_the_deadline_ends_it(void **state)
+static void only_the_deadline_ends_it(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold hold;
+    struct world world;
+    struct process a;
+    struct hold hold;
 
-        begin(&world, &a, seed, state);
-        assert_true(process_await_connected(&a, 1000));
-        uint64_t due_ms = world_now(&world) + 1500;
-        hold_begin(&hold, &a, 1500);
-        while (hold.answered == 0) {
-            (void)remove_directory(&world, false);
-            world_steps(&world, 1);
-        }
-        assert_int_equal(hold.status, UV_ETIMEDOUT);
-        assert_in_range(hold.answered_ms, due_ms, due_ms + 8);
-        world_end(&world);
+    begin(&world, &a, seed, state);
+    assert_true(process_await_connected(&a, 1000));
+    uint64_t due_ms = world_now(&world) + 1500;
+    hold_begin(&hold, &a, 1500);
+    while (hold.answered == 0) {
+        (void)remove_directory(&world, false);
+        world_steps(&world, 1);
     }
+    assert_int_equal(hold.status, UV_ETIMEDOUT);
+    assert_in_range(hold.answered_ms, due_ms, due_ms + 8);
+    world_end(&world);
 }
 
 /* Two processes make and use the directory at once, while it keeps going. */
-static void two_processes_in_the_race(void **state)
+static void two_processes_in_the_race(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a, b;
-        struct hold of_a, of_b;
+    struct world world;
+    struct process a, b;
+    struct hold of_a, of_b;
 
-        begin(&world, &a, seed, state);
-        process_begin(&b, &world, "b", NULL);
-        hold_begin(&of_a, &a, UVZK_WAIT_FOREVER);
-        hold_begin(&of_b, &b, UVZK_WAIT_FOREVER);
-        lose_races(&world, &of_a, seed % 2 == 0);
-        struct hold *first = hold_await_first(&of_a, &of_b, 1000);
-        struct hold *second = first == &of_a ? &of_b : &of_a;
-        world_run_for(&world, 500);
-        assert_int_equal(second->answered, 0);
-        hold_give_back(first);
-        hold_take_turn(second, 1000);
-        world_end(&world);
-    }
+    begin(&world, &a, seed, state);
+    process_begin(&b, &world, "b", NULL);
+    hold_begin(&of_a, &a, UVZK_WAIT_FOREVER);
+    hold_begin(&of_b, &b, UVZK_WAIT_FOREVER);
+    lose_races(&world, &of_a, seed % 2 == 0);
+    struct hold *first = hold_await_first(&of_a, &of_b, 1000);
+    struct hold *second = first == &of_a ? &of_b : &of_a;
+    world_run_for(&world, 500);
+    assert_int_equal(second->answered, 0);
+    hold_give_back(first);
+    hold_take_turn(second, 1000);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(the_race_is_run_until_it_is_won),
+        WORLD_STORY(the_race_is_run_until_it_is_won, 1, SEEDS),
         WORLD_TEST(the_servers_own_removal),
-        WORLD_TEST(only_the_deadline_ends_it),
-        WORLD_TEST(two_processes_in_the_race),
+        WORLD_STORY(only_the_deadline_ends_it, 1, SEEDS),
+        WORLD_STORY(two_processes_in_the_race, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

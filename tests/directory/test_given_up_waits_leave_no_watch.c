@@ -53,86 +53,80 @@ static void no_watch_is_left(void **state)
 
 /* Many come and go while the predecessor stays: nothing adds up, and the one who is
  * still there is woken all the same. */
-static void they_do_not_add_up(void **state)
+static void they_do_not_add_up(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a, b;
-        struct hold held, stays, goes[60];
+    struct world world;
+    struct process a, b;
+    struct hold held, stays, goes[60];
 
-        world_begin_queued(&world, seed, state, &a, &held, &b, &goes[0]);
-        world_run_for(&world, 200);
-        hold_begin(&stays, &b, UVZK_WAIT_FOREVER);
-        world_run_for(&world, 200);
-        size_t usual = sim_watch_count(world.sim);
-        for (size_t i = 1; i < 60; i++) {
-            hold_begin(&goes[i], &b, i % 3 == 0 ? UVZK_TRY_ONCE : (int64_t)(5 * i));
-        }
-        world_run_for(&world, 1000);
-        hold_cancel(&goes[0]); /* it set the watch */
-        world_run_for(&world, 1000);
-        assert_in_range(sim_watch_count(world.sim), 1, usual);
-        assert_int_equal(stays.answered, 0);
-        hold_give_back(&held);
-        hold_take_turn(&stays, 1000);
-        assert_int_equal(sim_watch_count(world.sim), 0);
-        world_end(&world);
+    world_begin_queued(&world, seed, state, &a, &held, &b, &goes[0]);
+    world_run_for(&world, 200);
+    hold_begin(&stays, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 200);
+    size_t usual = sim_watch_count(world.sim);
+    for (size_t i = 1; i < 60; i++) {
+        hold_begin(&goes[i], &b, i % 3 == 0 ? UVZK_TRY_ONCE : (int64_t)(5 * i));
     }
+    world_run_for(&world, 1000);
+    hold_cancel(&goes[0]); /* it set the watch */
+    world_run_for(&world, 1000);
+    assert_in_range(sim_watch_count(world.sim), 1, usual);
+    assert_int_equal(stays.answered, 0);
+    hold_give_back(&held);
+    hold_take_turn(&stays, 1000);
+    assert_int_equal(sim_watch_count(world.sim), 0);
+    world_end(&world);
 }
 
 /* A predecessor that goes before it can be watched leaves no watch on a znode that
  * does not exist. */
-static void no_watch_on_what_is_gone(void **state)
+static void no_watch_on_what_is_gone(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        for (uint64_t steps = 0; steps < 24; steps++) {
-            struct world world;
-            struct process a, b;
-            struct hold held, next;
+    for (uint64_t steps = 0; steps < 24; steps++) {
+        struct world world;
+        struct process a, b;
+        struct hold held, next;
 
-            world_begin_queued(&world, seed, state, &a, &held, &b, &next);
-            world_steps(&world, steps);
-            hold_give_back(&held);
-            hold_take_turn(&next, 3000);
-            world_run_for(&world, 200);
-            assert_int_equal(sim_watch_count(world.sim), 0);
-            assert_int_equal(sim_armed(a.port) + sim_armed(b.port), 0);
-            world_end(&world);
-        }
+        world_begin_queued(&world, seed, state, &a, &held, &b, &next);
+        world_steps(&world, steps);
+        hold_give_back(&held);
+        hold_take_turn(&next, 3000);
+        world_run_for(&world, 200);
+        assert_int_equal(sim_watch_count(world.sim), 0);
+        assert_int_equal(sim_armed(a.port) + sim_armed(b.port), 0);
+        world_end(&world);
     }
 }
 
 /* A znode that may not be deleted stays until its session ends; no watch stays on it. */
-static void no_watch_on_what_may_not_be_deleted(void **state)
+static void no_watch_on_what_may_not_be_deleted(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a, b;
-        struct hold held, waits;
+    struct world world;
+    struct process a, b;
+    struct hold held, waits;
 
-        world_begin_two(&world, seed, state, &a, &b);
-        hold_take(&held, &a);
-        size_t usual = sim_watch_count(world.sim);
-        hold_begin(&waits, &b, UVZK_WAIT_FOREVER);
-        world_run_for(&world, 1000);
-        sim_refuse(world.sim, UVZK__RPC_DELETE, UVZK_ENOAUTH, 1);
-        hold_cancel(&waits);
-        world_run_for(&world, 1000);
-        assert_int_equal(world_queue_length(&world), 2);
-        assert_int_equal(sim_armed(b.port), 0);
-        assert_int_equal(sim_watch_count(world.sim), usual);
-        hold_give_back(&held);
-        world_end(&world);
-    }
+    world_begin_two(&world, seed, state, &a, &b);
+    hold_take(&held, &a);
+    size_t usual = sim_watch_count(world.sim);
+    hold_begin(&waits, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 1000);
+    sim_refuse(world.sim, UVZK__RPC_DELETE, UVZK_ENOAUTH, 1);
+    hold_cancel(&waits);
+    world_run_for(&world, 1000);
+    assert_int_equal(world_queue_length(&world), 2);
+    assert_int_equal(sim_armed(b.port), 0);
+    assert_int_equal(sim_watch_count(world.sim), usual);
+    hold_give_back(&held);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(no_watch_is_left),
-        WORLD_TEST(they_do_not_add_up),
-        WORLD_TEST(no_watch_on_what_is_gone),
-        WORLD_TEST(no_watch_on_what_may_not_be_deleted),
+        WORLD_STORY(they_do_not_add_up, 1, SEEDS),
+        WORLD_STORY(no_watch_on_what_is_gone, 1, SEEDS),
+        WORLD_STORY(no_watch_on_what_may_not_be_deleted, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

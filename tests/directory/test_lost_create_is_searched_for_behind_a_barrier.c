@@ -65,58 +65,52 @@ static void check_made_since_the_loss(size_t count)
     assert_int_equal(world_znodes_made(&world, lost, "a"), count);
 }
 
-static void the_barrier_comes_first(void **state)
+static void the_barrier_comes_first(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        for (enum loss loss = 0; loss < LOSSES; loss++) {
-            begin(seed, state, loss);
-            hold_await(&hold, 2000);
-            check_barrier_precedes_search(lost);
-            /* Found, it is the znode; not found, exactly one more is made. */
-            check_made_since_the_loss(loss == LOSE_REQUEST);
-            assert_int_equal(world_queue_length(&world), 1);
-            end();
-        }
+    for (enum loss loss = 0; loss < LOSSES; loss++) {
+        begin(seed, state, loss);
+        hold_await(&hold, 2000);
+        check_barrier_precedes_search(lost);
+        /* Found, it is the znode; not found, exactly one more is made. */
+        check_made_since_the_loss(loss == LOSE_REQUEST);
+        assert_int_equal(world_queue_length(&world), 1);
+        end();
     }
 }
 
 /* So it does when the lock was given up meanwhile, and there is only to clean up. */
-static void the_clean_up_searches_behind_a_barrier_too(void **state)
+static void the_clean_up_searches_behind_a_barrier_too(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        for (enum loss loss = 0; loss < LOSSES; loss++) {
-            begin(seed, state, loss);
-            hold_cancel(&hold);
-            hold_await_status(&hold, 100, UV_ECANCELED);
-            world_run_for(&world, 1000);
-            check_barrier_precedes_search(lost);
-            check_made_since_the_loss(0);
-            assert_int_equal(world_queue_length(&world), 0);
-            world_end(&world);
-        }
+    for (enum loss loss = 0; loss < LOSSES; loss++) {
+        begin(seed, state, loss);
+        hold_cancel(&hold);
+        hold_await_status(&hold, 100, UV_ECANCELED);
+        world_run_for(&world, 1000);
+        check_barrier_precedes_search(lost);
+        check_made_since_the_loss(0);
+        assert_int_equal(world_queue_length(&world), 0);
+        world_end(&world);
     }
 }
 
 /* The server in reach has lost its leader: it answers listings, but no barrier.
  * Nothing is concluded from what it shows until a barrier has been answered. */
-static void a_lonely_follower_decides_nothing(void **state)
+static void a_lonely_follower_decides_nothing(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        for (enum loss loss = 0; loss < LOSSES; loss++) {
-            begin(seed, state, loss);
-            process_await_line(&a, lost, "CONNECTED", 1000);
-            sim_follower_cut(a.port, 2000);
-            size_t cut = world.line_count;
-            process_await_line(&a, cut, "its follower hangs up", 3000);
-            assert_int_equal(hold.answered, 0);
-            assert_true(world_line(&world, cut, "a", "create ") == WORLD_NOWHERE);
-            assert_true(world_line(&world, cut, "a", SEARCH) == WORLD_NOWHERE);
-            cut = world.line_count;
-            hold_await(&hold, 2000);
-            check_barrier_precedes_search(cut);
-            check_made_since_the_loss(loss == LOSE_REQUEST);
-            end();
-        }
+    for (enum loss loss = 0; loss < LOSSES; loss++) {
+        begin(seed, state, loss);
+        process_await_line(&a, lost, "CONNECTED", 1000);
+        sim_follower_cut(a.port, 2000);
+        size_t cut = world.line_count;
+        process_await_line(&a, cut, "its follower hangs up", 3000);
+        assert_int_equal(hold.answered, 0);
+        assert_true(world_line(&world, cut, "a", "create ") == WORLD_NOWHERE);
+        assert_true(world_line(&world, cut, "a", SEARCH) == WORLD_NOWHERE);
+        cut = world.line_count;
+        hold_await(&hold, 2000);
+        check_barrier_precedes_search(cut);
+        check_made_since_the_loss(loss == LOSE_REQUEST);
+        end();
     }
 }
 
@@ -147,74 +141,66 @@ static void the_search_is_repeated(void **state)
 }
 
 /* A barrier that was refused is none. */
-static void a_refused_barrier_does_not_count(void **state)
+static void a_refused_barrier_does_not_count(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state, LOSE_REPLY);
-        sim_refuse(world.sim, UVZK__RPC_MULTI, UVZK_ENOAUTH, 2);
-        hold_await(&hold, 2000);
-        assert_int_equal(world_count(&world, lost, "a", "multi -> ENOAUTH"), 2);
-        check_barrier_precedes_search(world_line(&world, lost, "a", "CONNECTED"));
-        check_made_since_the_loss(0);
-        end();
-    }
+    begin(seed, state, LOSE_REPLY);
+    sim_refuse(world.sim, UVZK__RPC_MULTI, UVZK_ENOAUTH, 2);
+    hold_await(&hold, 2000);
+    assert_int_equal(world_count(&world, lost, "a", "multi -> ENOAUTH"), 2);
+    check_barrier_precedes_search(world_line(&world, lost, "a", "CONNECTED"));
+    check_made_since_the_loss(0);
+    end();
 }
 
 /* Nor is one that was asked for before the client heard that it is connected: who has
  * answered it is not known. */
-static void a_barrier_of_before_does_not_count(void **state)
+static void a_barrier_of_before_does_not_count(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state, LOSE_REPLY);
-        process_await_line(&a, lost, "CONNECTED", 1000);
-        assert_int_equal(sim_outstanding(a.port), 1); /* the barrier */
-        size_t again = world.line_count;
-        sim_repeat_connected(a.port);
-        hold_await(&hold, 2000);
-        size_t asked = world_line(&world, again, "a", "children " WORLD_PATH);
-        size_t old = world_line(&world, again, "a", "multi -> ok");
-        assert_true(old < asked &&
-                    world_line(&world, old + 1, "a", "multi -> ok") < asked);
-        end();
-    }
+    begin(seed, state, LOSE_REPLY);
+    process_await_line(&a, lost, "CONNECTED", 1000);
+    assert_int_equal(sim_outstanding(a.port), 1); /* the barrier */
+    size_t again = world.line_count;
+    sim_repeat_connected(a.port);
+    hold_await(&hold, 2000);
+    size_t asked = world_line(&world, again, "a", "children " WORLD_PATH);
+    size_t old = world_line(&world, again, "a", "multi -> ok");
+    assert_true(old < asked && world_line(&world, old + 1, "a", "multi -> ok") < asked);
+    end();
 }
 
 /* A znode with the right name in it but another session's is not the lost one. */
-static void the_owner_is_compared(void **state)
+static void the_owner_is_compared(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        char prefix[128];
-        struct world_path foreign;
+    char prefix[128];
+    struct world_path foreign;
 
-        begin(seed, state, LOSE_REQUEST);
-        const char *line = world.lines[lost - 1];
-        for (size_t i = lost; strstr(line, "create " WORLD_PATH "/_c_") == NULL; i--) {
-            line = world.lines[i - 1];
-        }
-        assert_int_equal(sscanf(strstr(line, WORLD_PATH), "%127s", prefix), 1);
-        const char *made =
-            sim_create_by_hand(world.sim, prefix, UVZK__EPHEMERAL_SEQUENTIAL);
-        assert_non_null(made);
-        (void)snprintf(foreign.text, sizeof(foreign.text), "%s", made);
-        world_run_for(&world, 3000);
-        assert_int_equal(hold.answered, 0);
-        assert_int_equal(world_queue_length(&world), 2);
-        world_delete(&world, &foreign);
-        hold_await(&hold, 1000);
-        end();
+    begin(seed, state, LOSE_REQUEST);
+    const char *line = world.lines[lost - 1];
+    for (size_t i = lost; strstr(line, "create " WORLD_PATH "/_c_") == NULL; i--) {
+        line = world.lines[i - 1];
     }
+    assert_int_equal(sscanf(strstr(line, WORLD_PATH), "%127s", prefix), 1);
+    const char *made = sim_create_by_hand(world.sim, prefix, UVZK__EPHEMERAL_SEQUENTIAL);
+    assert_non_null(made);
+    (void)snprintf(foreign.text, sizeof(foreign.text), "%s", made);
+    world_run_for(&world, 3000);
+    assert_int_equal(hold.answered, 0);
+    assert_int_equal(world_queue_length(&world), 2);
+    world_delete(&world, &foreign);
+    hold_await(&hold, 1000);
+    end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(the_barrier_comes_first),
-        WORLD_TEST(the_clean_up_searches_behind_a_barrier_too),
-        WORLD_TEST(a_lonely_follower_decides_nothing),
+        WORLD_STORY(the_barrier_comes_first, 1, SEEDS),
+        WORLD_STORY(the_clean_up_searches_behind_a_barrier_too, 1, SEEDS),
+        WORLD_STORY(a_lonely_follower_decides_nothing, 1, SEEDS),
         WORLD_TEST(the_search_is_repeated),
-        WORLD_TEST(a_refused_barrier_does_not_count),
-        WORLD_TEST(a_barrier_of_before_does_not_count),
-        WORLD_TEST(the_owner_is_compared),
+        WORLD_STORY(a_refused_barrier_does_not_count, 1, SEEDS),
+        WORLD_STORY(a_barrier_of_before_does_not_count, 1, SEEDS),
+        WORLD_STORY(the_owner_is_compared, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

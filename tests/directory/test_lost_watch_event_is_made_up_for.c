@@ -41,12 +41,10 @@ static void check_served(uvzk_lock_t *of_a, uvzk_lock_t *of_b, uint32_t leases)
     world_end(&world);
 }
 
-static void of_a_mutex(void **state)
+static void of_a_mutex(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        world_begin_two(&world, seed, state, &a, &b);
-        check_served(&a.mutex, &b.mutex, 1);
-    }
+    world_begin_two(&world, seed, state, &a, &b);
+    check_served(&a.mutex, &b.mutex, 1);
 }
 
 static void begin_halves(uint64_t seed, void *const *state)
@@ -56,31 +54,25 @@ static void begin_halves(uint64_t seed, void *const *state)
     process_make_rwlock(&b, "/rw");
 }
 
-static void of_a_reader_behind_a_writer(void **state)
+static void of_a_reader_behind_a_writer(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        begin_halves(seed, state);
-        check_served(&a.rwlock.write, &b.rwlock.read, 1);
-    }
+    begin_halves(seed, state);
+    check_served(&a.rwlock.write, &b.rwlock.read, 1);
 }
 
-static void of_a_writer_behind_a_reader(void **state)
+static void of_a_writer_behind_a_reader(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        begin_halves(seed, state);
-        check_served(&a.rwlock.read, &b.rwlock.write, 1);
-    }
+    begin_halves(seed, state);
+    check_served(&a.rwlock.read, &b.rwlock.write, 1);
 }
 
 /* The watch is on the leases, all of which A has, and not on a ticket. */
-static void of_a_semaphore(void **state)
+static void of_a_semaphore(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        world_begin_two(&world, seed, state, &a, &b);
-        process_make_semaphore(&a, "/s", 3);
-        process_make_semaphore(&b, "/s", 3);
-        check_served(&a.semaphore, &b.semaphore, 2);
-    }
+    world_begin_two(&world, seed, state, &a, &b);
+    process_make_semaphore(&a, "/s", 3);
+    process_make_semaphore(&b, "/s", 3);
+    check_served(&a.semaphore, &b.semaphore, 2);
 }
 
 static void begin_driven(uint64_t seed, void *const *state,
@@ -91,19 +83,17 @@ static void begin_driven(uint64_t seed, void *const *state,
     assert_int_equal(process_drive(&b, driver), 0);
 }
 
-static void of_lock_drivers(void **state)
+static void of_lock_drivers(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
-        uvzk_lock_driver_t driver;
+    uvzk_lock_driver_t driver;
 
-        if (seed % 2 == 0) {
-            exclusive_driver(&driver);
-        } else {
-            n_leases_driver(&driver, 1);
-        }
-        begin_driven(seed, state, &driver);
-        check_served(&a.mutex, &b.mutex, 1);
+    if (seed % 2 == 0) {
+        exclusive_driver(&driver);
+    } else {
+        n_leases_driver(&driver, 1);
     }
+    begin_driven(seed, state, &driver);
+    check_served(&a.mutex, &b.mutex, 1);
 }
 
 /* Who waits for a driver's lock asks again when the child has changed, too. */
@@ -121,25 +111,23 @@ static int counts_asks(const struct uvzk_lock_driver_s *driver,
     return own == 0;
 }
 
-static void of_a_change_that_a_driver_waits_for(void **state)
+static void of_a_change_that_a_driver_waits_for(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        uvzk_lock_driver_t driver;
+    uvzk_lock_driver_t driver;
 
-        n_leases_driver(&driver, 1);
-        driver.gets_the_lock = counts_asks;
-        begin_driven(seed, state, &driver);
-        begin_waiting(&a.mutex, &b.mutex, 1);
-        changed_asked = 0;
-        sim_lose_events(b.port, 1);
-        assert_int_equal(sim_set_by_hand(world.sim, holds.path, "x", 1), 0);
-        world_run_for(&world, SETTLED_MS);
-        assert_int_equal(changed_asked, 0);
-        assert_true(world_await(&world, &changed_asked, AGAIN_MS));
-        hold_give_back(&holds);
-        hold_take_turn(&waits, 1000);
-        world_end(&world);
-    }
+    n_leases_driver(&driver, 1);
+    driver.gets_the_lock = counts_asks;
+    begin_driven(seed, state, &driver);
+    begin_waiting(&a.mutex, &b.mutex, 1);
+    changed_asked = 0;
+    sim_lose_events(b.port, 1);
+    assert_int_equal(sim_set_by_hand(world.sim, holds.path, "x", 1), 0);
+    world_run_for(&world, SETTLED_MS);
+    assert_int_equal(changed_asked, 0);
+    assert_true(world_await(&world, &changed_asked, AGAIN_MS));
+    hold_give_back(&holds);
+    hold_take_turn(&waits, 1000);
+    world_end(&world);
 }
 
 static void on_revoked(uvzk_hold_t *request)
@@ -175,27 +163,23 @@ static void check_heard(uint64_t ms)
     world_end(&world);
 }
 
-static void of_a_revocation(void **state)
+static void of_a_revocation(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        begin_revocable(seed, state);
-        sim_lose_events(a.port, 1);
-        write_plea();
-        world_run_for(&world, SETTLED_MS);
-        assert_int_equal(holds.revoked, 0);
-        check_heard(AGAIN_MS);
-    }
+    begin_revocable(seed, state);
+    sim_lose_events(a.port, 1);
+    write_plea();
+    world_run_for(&world, SETTLED_MS);
+    assert_int_equal(holds.revoked, 0);
+    check_heard(AGAIN_MS);
 }
 
 /* Whoever may not read what was written to it holds all the same. */
-static void of_a_revocation_that_may_not_be_read(void **state)
+static void of_a_revocation_that_may_not_be_read(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        begin_revocable(seed, state);
-        sim_refuse(world.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 3);
-        write_plea();
-        check_heard(4 * AGAIN_MS);
-    }
+    begin_revocable(seed, state);
+    sim_refuse(world.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 3);
+    write_plea();
+    check_heard(4 * AGAIN_MS);
 }
 
 /* Of the second in line, while its guard does not hear of it. */
@@ -213,27 +197,25 @@ static struct world_path delete_unheard(void)
 /* Silence is not believed for longer than that: B's znode is deleted by hand after a
  * while, and its guard does not tell. It is not granted on it, although there are proofs
  * of something else that B holds. */
-static void of_the_guard_on_ones_own_znode(void **state)
+static void of_the_guard_on_ones_own_znode(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        uvzk_mutex_t another = {0};
-        struct hold other;
+    uvzk_mutex_t another = {0};
+    struct hold other;
 
-        world_begin_two(&world, seed, state, &a, &b);
-        assert_int_equal(uvzk_mutex_init(&b.client, &another, "/another"), 0);
-        hold_take_on(&other, &b, &another, 1);
-        begin_waiting(&a.mutex, &b.mutex, 1);
-        world_run_for(&world, WORLD_TIMEOUT_MS);
-        struct world_path path = delete_unheard();
-        hold_give_back(&holds);
-        hold_await(&waits, 1000); /* by another znode */
-        assert_string_not_equal(waits.path, path.text);
-        world_run_for(&world, SETTLED_MS);
-        assert_true(hold_holds(&waits));
-        hold_give_back(&waits);
-        hold_give_back(&other);
-        world_end(&world);
-    }
+    world_begin_two(&world, seed, state, &a, &b);
+    assert_int_equal(uvzk_mutex_init(&b.client, &another, "/another"), 0);
+    hold_take_on(&other, &b, &another, 1);
+    begin_waiting(&a.mutex, &b.mutex, 1);
+    world_run_for(&world, WORLD_TIMEOUT_MS);
+    struct world_path path = delete_unheard();
+    hold_give_back(&holds);
+    hold_await(&waits, 1000); /* by another znode */
+    assert_string_not_equal(waits.path, path.text);
+    world_run_for(&world, SETTLED_MS);
+    assert_true(hold_holds(&waits));
+    hold_give_back(&waits);
+    hold_give_back(&other);
+    world_end(&world);
 }
 
 /* A listing shows first that a znode is gone: its guard is not taken for that of the
@@ -276,15 +258,15 @@ static void it_is_slow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(of_a_mutex),
-        WORLD_TEST(of_a_reader_behind_a_writer),
-        WORLD_TEST(of_a_writer_behind_a_reader),
-        WORLD_TEST(of_a_semaphore),
-        WORLD_TEST(of_lock_drivers),
-        WORLD_TEST(of_a_change_that_a_driver_waits_for),
-        WORLD_TEST(of_a_revocation),
-        WORLD_TEST(of_a_revocation_that_may_not_be_read),
-        WORLD_TEST(of_the_guard_on_ones_own_znode),
+        WORLD_STORY(of_a_mutex, 0, SEEDS - 1),
+        WORLD_STORY(of_a_reader_behind_a_writer, 0, SEEDS - 1),
+        WORLD_STORY(of_a_writer_behind_a_reader, 0, SEEDS - 1),
+        WORLD_STORY(of_a_semaphore, 0, SEEDS - 1),
+        WORLD_STORY(of_lock_drivers, 0, 2 * SEEDS - 1),
+        WORLD_STORY(of_a_change_that_a_driver_waits_for, 0, SEEDS - 1),
+        WORLD_STORY(of_a_revocation, 0, SEEDS - 1),
+        WORLD_STORY(of_a_revocation_that_may_not_be_read, 0, SEEDS - 1),
+        WORLD_STORY(of_the_guard_on_ones_own_znode, 0, SEEDS - 1),
         WORLD_TEST(no_guard_is_left_on_what_is_gone),
         WORLD_TEST(it_is_slow),
     };

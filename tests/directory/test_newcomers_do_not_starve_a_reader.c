@@ -55,31 +55,29 @@ static void end_writers(void)
     }
 }
 
-static void all_readers_are_granted(void **state)
+static void all_readers_are_granted(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        writers_come_and_go(500);
-        end_writers();
-        uint64_t since = world_now(&world);
-        hold_release(&writing);
-        writers_come_and_go(2 * GRANTED_MS);
-        for (size_t i = 0; i < READERS; i++) {
-            assert_true(hold_holds(&readers[i]));
-            assert_in_range(readers[i].answered_ms, since, since + GRANTED_MS);
-        }
-        end_writers();
-        for (size_t i = 0; i < READERS; i++) {
-            hold_give_back(&readers[i]);
-        }
-        world_end(&world);
+    begin(seed, state);
+    writers_come_and_go(500);
+    end_writers();
+    uint64_t since = world_now(&world);
+    hold_release(&writing);
+    writers_come_and_go(2 * GRANTED_MS);
+    for (size_t i = 0; i < READERS; i++) {
+        assert_true(hold_holds(&readers[i]));
+        assert_in_range(readers[i].answered_ms, since, since + GRANTED_MS);
     }
+    end_writers();
+    for (size_t i = 0; i < READERS; i++) {
+        hold_give_back(&readers[i]);
+    }
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(all_readers_are_granted),
+        WORLD_STORY(all_readers_are_granted, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,19 +52,17 @@ static void end(void)
     world_end(&world);
 }
 
-static void it_is_looked_for_where_a_quorum_answers(void **state)
+static void it_is_looked_for_where_a_quorum_answers(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        lose_create();
-        end();
-    }
+    begin(seed, state);
+    lose_create();
+    end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(it_is_looked_for_where_a_quorum_answers),
+        WORLD_STORY(it_is_looked_for_where_a_quorum_answers, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

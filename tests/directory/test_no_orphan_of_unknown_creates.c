@@ -71,40 +71,38 @@ static void nothing_given_up_is_left(void **state)
 
 /* The connection breaks again and again while what may be left is cleaned up: the
  * requests of the clean-up are lost, its replies too, its deletes as well. */
-static void the_clean_up_survives_interruptions(void **state)
+static void the_clean_up_survives_interruptions(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold first, holds[5];
+    struct world world;
+    struct process a;
+    struct hold first, holds[5];
 
-        world_begin_held(&world, seed, state, &a, &first);
-        int64_t session = sim_session_id(a.port);
-        for (size_t i = 0; i < 5; i++) {
-            hold_begin(&holds[i], &a, UVZK_WAIT_FOREVER);
-        }
-        sim_lose_reply(a.port);
-        world_steps(&world, 4);
-        for (size_t i = 0; i < 5; i++) {
-            hold_cancel(&holds[i]);
-        }
-        for (unsigned i = 0; i < 8; i++) {
-            assert_true(process_await_connected(&a, 2000));
-            troubles[(seed + i) % 3](&a);
-            world_run_for(&world, 30);
-        }
-        check_gone(&world, &a, 1);
-        assert_true(sim_session_id(a.port) == session);
-        hold_give_back(&first);
-        world_end(&world);
+    world_begin_held(&world, seed, state, &a, &first);
+    int64_t session = sim_session_id(a.port);
+    for (size_t i = 0; i < 5; i++) {
+        hold_begin(&holds[i], &a, UVZK_WAIT_FOREVER);
     }
+    sim_lose_reply(a.port);
+    world_steps(&world, 4);
+    for (size_t i = 0; i < 5; i++) {
+        hold_cancel(&holds[i]);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(process_await_connected(&a, 2000));
+        troubles[(seed + i) % 3](&a);
+        world_run_for(&world, 30);
+    }
+    check_gone(&world, &a, 1);
+    assert_true(sim_session_id(a.port) == session);
+    hold_give_back(&first);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(nothing_given_up_is_left),
-        WORLD_TEST(the_clean_up_survives_interruptions),
+        WORLD_STORY(the_clean_up_survives_interruptions, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

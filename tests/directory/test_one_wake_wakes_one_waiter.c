@@ -104,48 +104,44 @@ static uint64_t drain(void *const *state, uint64_t seed, size_t count)
     return most;
 }
 
-static void the_cost_does_not_grow_with_the_crowd(void **state)
+static void the_cost_does_not_grow_with_the_crowd(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        uint64_t few = drain(state, seed, 4);
-        uint64_t many = drain(state, seed, MANY);
+    uint64_t few = drain(state, seed, 4);
+    uint64_t many = drain(state, seed, MANY);
 
-        assert_in_range(few, 1, 1 + WAKE_REQUESTS);
-        assert_in_range(many, 1, 1 + WAKE_REQUESTS);
-    }
+    assert_in_range(few, 1, 1 + WAKE_REQUESTS);
+    assert_in_range(many, 1, 1 + WAKE_REQUESTS);
 }
 
 /* A waiter of the same process that gives up disturbs nobody. */
-static void giving_up_disturbs_nobody(void **state)
+static void giving_up_disturbs_nobody(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        world_begin(&world, seed, state);
-        begin_process(0, "a");
-        begin_process(1, "b");
-        ask(0, 0);
-        for (size_t i = 1; i <= 6; i++) {
-            ask(i, 1);
-        }
-        uint64_t before = submitted(1);
-        hold_cancel(&holds[4]);
-        hold_await_status(&holds[4], 10, UV_ECANCELED);
-        world_run_for(&world, 500);
-        assert_int_equal(submitted(1) - before, 1); /* its delete */
-        for (size_t i = 0; i <= 6; i++) {
-            if (i != 4) {
-                hold_take_turn(&holds[i], 500);
-            }
-        }
-        world_end(&world);
+    world_begin(&world, seed, state);
+    begin_process(0, "a");
+    begin_process(1, "b");
+    ask(0, 0);
+    for (size_t i = 1; i <= 6; i++) {
+        ask(i, 1);
     }
+    uint64_t before = submitted(1);
+    hold_cancel(&holds[4]);
+    hold_await_status(&holds[4], 10, UV_ECANCELED);
+    world_run_for(&world, 500);
+    assert_int_equal(submitted(1) - before, 1); /* its delete */
+    for (size_t i = 0; i <= 6; i++) {
+        if (i != 4) {
+            hold_take_turn(&holds[i], 500);
+        }
+    }
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(others_are_left_in_peace),
-        WORLD_TEST(the_cost_does_not_grow_with_the_crowd),
-        WORLD_TEST(giving_up_disturbs_nobody),
+        WORLD_STORY(the_cost_does_not_grow_with_the_crowd, 1, SEEDS),
+        WORLD_STORY(giving_up_disturbs_nobody, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

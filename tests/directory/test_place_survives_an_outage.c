@@ -85,73 +85,67 @@ static void one_node_from_the_begin_to_the_grant(void **state)
 }
 
 /* What it waits for happens during the outage: it learns so after it. */
-static void the_turn_that_comes_during_the_outage(void **state)
+static void the_turn_that_comes_during_the_outage(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= 4 * SEEDS; seed++) {
-        begin_with_both(seed, state);
-        cut_off(seed);
-        world_run_for(&world, 200);
-        hold_give_back(&held);
-        world_run_for(&world, OUTAGE_MS - 500);
-        assert_int_equal(waits.answered, 0);
-        assert_int_equal(later.answered, 0);
-        hold_await(&waits, 500 + PROOF_MS);
-        assert_int_equal(world_znodes_made(&world, 0, "a"), 1);
-        end();
-    }
+    begin_with_both(seed, state);
+    cut_off(seed);
+    world_run_for(&world, 200);
+    hold_give_back(&held);
+    world_run_for(&world, OUTAGE_MS - 500);
+    assert_int_equal(waits.answered, 0);
+    assert_int_equal(later.answered, 0);
+    hold_await(&waits, 500 + PROOF_MS);
+    assert_int_equal(world_znodes_made(&world, 0, "a"), 1);
+    end();
 }
 
 /* All servers are away for longer than the session timeout, which the sessions
  * survive. What the holder had is lost; the places are not. */
-static void an_outage_of_the_ensemble(void **state)
+static void an_outage_of_the_ensemble(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= 4 * SEEDS; seed++) {
-        begin_with_both(seed, state);
-        assert_int_equal(world_queue_length(&world), 3);
-        struct world_path first = world_child(&world, WORLD_PATH, 1);
-        struct world_path second = world_child(&world, WORLD_PATH, 2);
-        sim_restart(world.sim, 2 * WORLD_TIMEOUT_MS + WORLD_TIMEOUT_MS / 2);
-        world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
-        assert_int_equal(held.lost, 1);
-        assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
-        assert_int_equal(waits.answered, 0);
-        hold_await(&waits, WORLD_TIMEOUT_MS);
-        world_run_for(&world, 500);
-        assert_int_equal(later.answered, 0);
-        assert_int_equal(world_queue_length(&world), 2);
-        assert_string_equal(world_child(&world, WORLD_PATH, 0).text, first.text);
-        assert_string_equal(world_child(&world, WORLD_PATH, 1).text, second.text);
-        end();
-    }
+    begin_with_both(seed, state);
+    assert_int_equal(world_queue_length(&world), 3);
+    struct world_path first = world_child(&world, WORLD_PATH, 1);
+    struct world_path second = world_child(&world, WORLD_PATH, 2);
+    sim_restart(world.sim, 2 * WORLD_TIMEOUT_MS + WORLD_TIMEOUT_MS / 2);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+    assert_int_equal(held.lost, 1);
+    assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
+    assert_int_equal(waits.answered, 0);
+    hold_await(&waits, WORLD_TIMEOUT_MS);
+    world_run_for(&world, 500);
+    assert_int_equal(later.answered, 0);
+    assert_int_equal(world_queue_length(&world), 2);
+    assert_string_equal(world_child(&world, WORLD_PATH, 0).text, first.text);
+    assert_string_equal(world_child(&world, WORLD_PATH, 1).text, second.text);
+    end();
 }
 
 /* The outage does not stretch what the user has asked for. */
-static void deadline_and_cancel_still_end_it(void **state)
+static void deadline_and_cancel_still_end_it(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct hold timed;
+    struct hold timed;
 
-        begin(seed, state);
-        hold_begin(&timed, &a, 2000);
-        world_run_for(&world, 500);
-        sim_disconnect(a.port, SIM_RESET, OUTAGE_MS);
-        hold_await_status(&timed, 1600, UV_ETIMEDOUT);
-        hold_cancel(&waits);
-        hold_await_status(&waits, 10, UV_ECANCELED);
-        world_run_for(&world, OUTAGE_MS + 1000);
-        assert_int_equal(world_queue_length(&world), 1);
-        hold_give_back(&held);
-        world_end(&world);
-    }
+    begin(seed, state);
+    hold_begin(&timed, &a, 2000);
+    world_run_for(&world, 500);
+    sim_disconnect(a.port, SIM_RESET, OUTAGE_MS);
+    hold_await_status(&timed, 1600, UV_ETIMEDOUT);
+    hold_cancel(&waits);
+    hold_await_status(&waits, 10, UV_ECANCELED);
+    world_run_for(&world, OUTAGE_MS + 1000);
+    assert_int_equal(world_queue_length(&world), 1);
+    hold_give_back(&held);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(one_node_from_the_begin_to_the_grant),
-        WORLD_TEST(the_turn_that_comes_during_the_outage),
-        WORLD_TEST(an_outage_of_the_ensemble),
-        WORLD_TEST(deadline_and_cancel_still_end_it),
+        WORLD_STORY(the_turn_that_comes_during_the_outage, 1, 4 * SEEDS),
+        WORLD_STORY(an_outage_of_the_ensemble, 1, 4 * SEEDS),
+        WORLD_STORY(deadline_and_cancel_still_end_it, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

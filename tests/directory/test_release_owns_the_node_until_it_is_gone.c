@@ -111,30 +111,28 @@ static void the_same_process_comes_after_it(void **state)
 
 /* It is one state, seen from outside: nothing is held, and nothing more can be done
  * with it, until it is over. */
-static void a_release_under_way_is_visible(void **state)
+static void a_release_under_way_is_visible(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold held;
+    struct world world;
+    struct process a;
+    struct hold held;
 
-        world_begin_held(&world, seed, state, &a, &held);
-        world.outage_ms = OUTAGE_MS;
-        process_reset(&a);
-        hold_release(&held);
-        for (unsigned i = 0; i < OUTAGE_MS; i += 100) {
-            assert_false(uvzk_hold_is_valid(&held.request));
-            assert_false(uvzk_lock_is_held(&a.mutex));
-            assert_int_equal(uvzk_hold_release(&held.request, hold_never_told),
-                             UVZK_ENOTHELD);
-            assert_int_equal(uvzk_hold_cancel(&held.request), UVZK_ESTATE);
-            assert_int_equal(process_contenders(&a), 1);
-            assert_int_equal(held.released, 0);
-            world_run_for(&world, 100);
-        }
-        hold_await_released(&held, 1000, 0);
-        world_end(&world);
+    world_begin_held(&world, seed, state, &a, &held);
+    world.outage_ms = OUTAGE_MS;
+    process_reset(&a);
+    hold_release(&held);
+    for (unsigned i = 0; i < OUTAGE_MS; i += 100) {
+        assert_false(uvzk_hold_is_valid(&held.request));
+        assert_false(uvzk_lock_is_held(&a.mutex));
+        assert_int_equal(uvzk_hold_release(&held.request, hold_never_told),
+                         UVZK_ENOTHELD);
+        assert_int_equal(uvzk_hold_cancel(&held.request), UVZK_ESTATE);
+        assert_int_equal(process_contenders(&a), 1);
+        assert_int_equal(held.released, 0);
+        world_run_for(&world, 100);
     }
+    hold_await_released(&held, 1000, 0);
+    world_end(&world);
 }
 
 /* The session ends during the release: then the znode is gone as well. */
@@ -161,26 +159,24 @@ static void it_ends_with_the_session(void **state)
 
 /* The client gives the session up, or is shut out of it, and it lives on at the servers
  * for a while, with the znode: that is not known to be gone, and nobody says so. */
-static void a_session_given_up_is_not_known_to_be_gone(void **state)
+static void a_session_given_up_is_not_known_to_be_gone(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold held;
+    struct world world;
+    struct process a;
+    struct hold held;
 
-        world_begin_held(&world, seed, state, &a, &held);
-        held.hook = gone_when_released;
-        if (seed % 2 == 0) {
-            sim_restart(world.sim, 3 * WORLD_TIMEOUT_MS + 900);
-            hold_release(&held);
-        } else {
-            sim_lose_request(a.port);
-            hold_release(&held);
-            sim_fail_auth(a.port);
-        }
-        assert_true(world_await(&world, &held.released, 5 * WORLD_TIMEOUT_MS));
-        world_end(&world);
+    world_begin_held(&world, seed, state, &a, &held);
+    held.hook = gone_when_released;
+    if (seed % 2 == 0) {
+        sim_restart(world.sim, 3 * WORLD_TIMEOUT_MS + 900);
+        hold_release(&held);
+    } else {
+        sim_lose_request(a.port);
+        hold_release(&held);
+        sim_fail_auth(a.port);
     }
+    assert_true(world_await(&world, &held.released, 5 * WORLD_TIMEOUT_MS));
+    world_end(&world);
 }
 
 int main(void)
@@ -188,9 +184,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(it_lasts_until_the_node_is_gone),
         WORLD_TEST(the_same_process_comes_after_it),
-        WORLD_TEST(a_release_under_way_is_visible),
+        WORLD_STORY(a_release_under_way_is_visible, 1, SEEDS),
         WORLD_TEST(it_ends_with_the_session),
-        WORLD_TEST(a_session_given_up_is_not_known_to_be_gone),
+        WORLD_STORY(a_session_given_up_is_not_known_to_be_gone, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

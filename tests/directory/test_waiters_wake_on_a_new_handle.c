@@ -34,46 +34,40 @@ static void end(void)
     world_end(&world);
 }
 
-static void released_during_the_outage(void **state)
+static void released_during_the_outage(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        world_run_for(&world, 200);
-        hold_give_back(&held);
-        world_run_for(&world, 2 * OUTAGE_MS);
-        end();
-    }
+    begin(seed, state);
+    world_run_for(&world, 200);
+    hold_give_back(&held);
+    world_run_for(&world, 2 * OUTAGE_MS);
+    end();
 }
 
-static void released_after_the_outage(void **state)
+static void released_after_the_outage(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        world_run_for(&world, 2 * OUTAGE_MS);
-        assert_int_equal(waits.answered, 0);
-        hold_give_back(&held);
-        end();
-    }
+    begin(seed, state);
+    world_run_for(&world, 2 * OUTAGE_MS);
+    assert_int_equal(waits.answered, 0);
+    hold_give_back(&held);
+    end();
 }
 
 /* Before it looks for itself whether its predecessor stands. */
-static void released_when_it_is_back(void **state)
+static void released_when_it_is_back(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        process_await_line(&b, world.line_count, "CONNECTED", 8000);
-        world_run_for(&world, 500);
-        hold_give_back(&held);
-        end();
-    }
+    begin(seed, state);
+    process_await_line(&b, world.line_count, "CONNECTED", 8000);
+    world_run_for(&world, 500);
+    hold_give_back(&held);
+    end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(released_during_the_outage),
-        WORLD_TEST(released_when_it_is_back),
-        WORLD_TEST(released_after_the_outage),
+        WORLD_STORY(released_during_the_outage, 1, SEEDS),
+        WORLD_STORY(released_when_it_is_back, 1, SEEDS),
+        WORLD_STORY(released_after_the_outage, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

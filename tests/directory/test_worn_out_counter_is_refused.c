@@ -23,81 +23,75 @@ static void check_refused(struct world *world, struct hold *hold)
 }
 
 /* The last good number holds; whoever comes after it is refused, and it holds on. */
-static void newcomers_are_refused(void **state)
+static void newcomers_are_refused(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        for (size_t i = 0; i < WORN_OUT; i++) {
-            struct world world;
-            struct process a, b;
-            struct hold last, waiting, refused[3];
+    for (size_t i = 0; i < WORN_OUT; i++) {
+        struct world world;
+        struct process a, b;
+        struct hold last, waiting, refused[3];
 
-            world_begin_two(&world, seed, state, &a, &b);
-            world_make_directory(&world, &a);
-            set_counter(&world, UVZK__SEQUENCE_LIMIT - 1);
-            hold_take(&last, &a);
-            hold_begin(&waiting, &b, UVZK_WAIT_FOREVER);
-            world_run_for(&world, 200);
-            set_counter(&world, worn_out[i]);
-            hold_begin(&refused[0], &b, UVZK_WAIT_FOREVER);
-            hold_begin(&refused[1], &a, UVZK_WAIT_FOREVER);
-            hold_begin(&refused[2], &b, 5000);
-            for (size_t j = 0; j < 3; j++) {
-                check_refused(&world, &refused[j]);
-            }
-            assert_int_equal(world_queue_length(&world), 2);
-            assert_true(uvzk_hold_is_valid(&last.request));
-            assert_int_equal(waiting.answered, 0);
-            hold_give_back(&last);
-            hold_take_turn(&waiting, 1000);
-            world_end(&world);
+        world_begin_two(&world, seed, state, &a, &b);
+        world_make_directory(&world, &a);
+        set_counter(&world, UVZK__SEQUENCE_LIMIT - 1);
+        hold_take(&last, &a);
+        hold_begin(&waiting, &b, UVZK_WAIT_FOREVER);
+        world_run_for(&world, 200);
+        set_counter(&world, worn_out[i]);
+        hold_begin(&refused[0], &b, UVZK_WAIT_FOREVER);
+        hold_begin(&refused[1], &a, UVZK_WAIT_FOREVER);
+        hold_begin(&refused[2], &b, 5000);
+        for (size_t j = 0; j < 3; j++) {
+            check_refused(&world, &refused[j]);
         }
+        assert_int_equal(world_queue_length(&world), 2);
+        assert_true(uvzk_hold_is_valid(&last.request));
+        assert_int_equal(waiting.answered, 0);
+        hold_give_back(&last);
+        hold_take_turn(&waiting, 1000);
+        world_end(&world);
     }
 }
 
 /* Alone in the directory or not: such a number never holds. */
-static void nobody_holds_with_a_worn_out_number(void **state)
+static void nobody_holds_with_a_worn_out_number(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        for (size_t i = 0; i < WORN_OUT; i++) {
-            struct world world;
-            struct process a, b;
-            struct hold holds[4];
+    for (size_t i = 0; i < WORN_OUT; i++) {
+        struct world world;
+        struct process a, b;
+        struct hold holds[4];
 
-            world_begin_two(&world, seed, state, &a, &b);
-            world_make_directory(&world, &a);
-            set_counter(&world, worn_out[i]);
-            for (size_t j = 0; j < 4; j++) {
-                hold_begin(&holds[j], j % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);
-            }
-            for (size_t j = 0; j < 4; j++) {
-                check_refused(&world, &holds[j]);
-            }
-            assert_int_equal(world_queue_length(&world), 0);
-            world_end(&world);
+        world_begin_two(&world, seed, state, &a, &b);
+        world_make_directory(&world, &a);
+        set_counter(&world, worn_out[i]);
+        for (size_t j = 0; j < 4; j++) {
+            hold_begin(&holds[j], j % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);
         }
+        for (size_t j = 0; j < 4; j++) {
+            check_refused(&world, &holds[j]);
+        }
+        assert_int_equal(world_queue_length(&world), 0);
+        world_end(&world);
     }
 }
 
 /* When the directory has been emptied and removed, its successor counts from 0. */
-static void a_new_directory_is_good_again(void **state)
+static void a_new_directory_is_good_again(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a;
-        struct hold refused, again;
+    struct world world;
+    struct process a;
+    struct hold refused, again;
 
-        world_begin_one(&world, seed, state, &a);
-        world_make_directory(&world, &a);
-        set_counter(&world, INT32_MAX);
-        hold_begin(&refused, &a, UVZK_WAIT_FOREVER);
-        check_refused(&world, &refused);
-        sim_check_containers(world.sim);
-        assert_false(sim_exists(world.sim, WORLD_PATH));
-        hold_take(&again, &a);
-        assert_true(again.token > world.first.token);
-        hold_give_back(&again);
-        world_end(&world);
-    }
+    world_begin_one(&world, seed, state, &a);
+    world_make_directory(&world, &a);
+    set_counter(&world, INT32_MAX);
+    hold_begin(&refused, &a, UVZK_WAIT_FOREVER);
+    check_refused(&world, &refused);
+    sim_check_containers(world.sim);
+    assert_false(sim_exists(world.sim, WORLD_PATH));
+    hold_take(&again, &a);
+    assert_true(again.token > world.first.token);
+    hold_give_back(&again);
+    world_end(&world);
 }
 
 /* Two znodes with one number, whatever their names sort like: not two holders. */
@@ -130,9 +124,9 @@ static void a_tie_is_not_broken_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(newcomers_are_refused),
-        WORLD_TEST(nobody_holds_with_a_worn_out_number),
-        WORLD_TEST(a_new_directory_is_good_again),
+        WORLD_STORY(newcomers_are_refused, 1, SEEDS),
+        WORLD_STORY(nobody_holds_with_a_worn_out_number, 1, SEEDS),
+        WORLD_STORY(a_new_directory_is_good_again, 1, SEEDS),
         WORLD_TEST(a_tie_is_not_broken_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,43 +54,39 @@ static void check_moment(void *const *state, uint64_t seed, enum moment moment)
     world_end(&world);
 }
 
-static void a_claim_ends_with_its_session(void **state)
+static void a_claim_ends_with_its_session(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        for (enum moment moment = 0; moment < MOMENTS; moment++) {
-            check_moment(state, seed, moment);
-        }
+    for (enum moment moment = 0; moment < MOMENTS; moment++) {
+        check_moment(state, seed, moment);
     }
 }
 
 /* The same, with a second client that is next in line: it is granted when the old
  * znode has gone, and there is never a second holder. */
-static void the_next_client_waits_for_the_old_node(void **state)
+static void the_next_client_waits_for_the_old_node(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world;
-        struct process a, b;
-        struct hold old, next, again;
+    struct world world;
+    struct process a, b;
+    struct hold old, next, again;
 
-        world_begin_one(&world, seed, state, &a);
-        world_make_directory(&world, &a);
-        hold_begin(&old, &a, UVZK_WAIT_FOREVER);
-        lose_the_servers(&a, (enum moment)(seed % MOMENTS));
-        hold_await_status(&old, OUTAGE_MS, UVZK_EEXPIRED);
-        process_begin(&b, &world, "b", NULL);
-        hold_begin(&next, &b, UVZK_WAIT_FOREVER);
-        assert_true(process_await_connected(&b, OUTAGE_MS));
-        world_run_for(&world, 1000);
-        assert_int_equal(next.answered, 0);
-        hold_begin(&again, &a, UVZK_WAIT_FOREVER);
-        hold_await(&next, 2 * WORLD_TIMEOUT_MS);
-        world_run_for(&world, 2000);
-        assert_int_equal(again.answered, 0);
-        hold_give_back(&next);
-        hold_take_turn(&again, 1000);
-        assert_true(again.token > next.token);
-        world_end(&world);
-    }
+    world_begin_one(&world, seed, state, &a);
+    world_make_directory(&world, &a);
+    hold_begin(&old, &a, UVZK_WAIT_FOREVER);
+    lose_the_servers(&a, (enum moment)(seed % MOMENTS));
+    hold_await_status(&old, OUTAGE_MS, UVZK_EEXPIRED);
+    process_begin(&b, &world, "b", NULL);
+    hold_begin(&next, &b, UVZK_WAIT_FOREVER);
+    assert_true(process_await_connected(&b, OUTAGE_MS));
+    world_run_for(&world, 1000);
+    assert_int_equal(next.answered, 0);
+    hold_begin(&again, &a, UVZK_WAIT_FOREVER);
+    hold_await(&next, 2 * WORLD_TIMEOUT_MS);
+    world_run_for(&world, 2000);
+    assert_int_equal(again.answered, 0);
+    hold_give_back(&next);
+    hold_take_turn(&again, 1000);
+    assert_true(again.token > next.token);
+    world_end(&world);
 }
 
 /* The session is ended by the servers at any moment between the acquire and the
@@ -141,8 +137,8 @@ static void nothing_outlives_an_expiry(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_claim_ends_with_its_session),
-        WORLD_TEST(the_next_client_waits_for_the_old_node),
+        WORLD_STORY(a_claim_ends_with_its_session, 1, SEEDS),
+        WORLD_STORY(the_next_client_waits_for_the_old_node, 1, SEEDS),
         WORLD_TEST(nothing_outlives_an_expiry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,24 +39,22 @@ static unsigned remove_directories(uint64_t depth)
     return removed;
 }
 
-static void the_race_is_run_until_it_is_won(void **state)
+static void the_race_is_run_until_it_is_won(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        for (unsigned i = 0; i < 3; i++) {
-            ask(&bids[i], 1 + i % 2, UVZK_WAIT_FOREVER);
-        }
-        for (unsigned races = 0; races < RACES;) {
-            assert_int_equal(bids[0].answered, 0);
-            races += remove_directories(1 + seed % 3);
-            world_steps(&world, 1);
-        }
-        for (unsigned i = 0; i < 3; i++) {
-            hold_finish(&bids[i], 3000);
-            assert_int_equal(bids[i].status, 0);
-        }
-        world_end(&world);
+    begin(seed, state);
+    for (unsigned i = 0; i < 3; i++) {
+        ask(&bids[i], 1 + i % 2, UVZK_WAIT_FOREVER);
     }
+    for (unsigned races = 0; races < RACES;) {
+        assert_int_equal(bids[0].answered, 0);
+        races += remove_directories(1 + seed % 3);
+        world_steps(&world, 1);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        hold_finish(&bids[i], 3000);
+        assert_int_equal(bids[i].status, 0);
+    }
+    world_end(&world);
 }
 
 /* The servers' own removal, at any moment, of directories that were in use until then. */
@@ -77,27 +75,25 @@ static void the_servers_own_removal(void **state)
 }
 
 /* A race that is never won ends with the deadline, and with nothing else. */
-static void only_the_deadline_ends_it(void **state)
+static void only_the_deadline_ends_it(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        assert_true(process_await_connected(&a, 1000));
-        ask(&bids[0], 1, 1500);
-        while (bids[0].answered == 0) {
-            (void)remove_directories(1);
-            world_steps(&world, 1);
-        }
-        assert_int_equal(bids[0].status, UV_ETIMEDOUT);
-        world_end(&world);
+    begin(seed, state);
+    assert_true(process_await_connected(&a, 1000));
+    ask(&bids[0], 1, 1500);
+    while (bids[0].answered == 0) {
+        (void)remove_directories(1);
+        world_steps(&world, 1);
     }
+    assert_int_equal(bids[0].status, UV_ETIMEDOUT);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(the_race_is_run_until_it_is_won),
+        WORLD_STORY(the_race_is_run_until_it_is_won, 1, SEEDS),
         WORLD_TEST(the_servers_own_removal),
-        WORLD_TEST(only_the_deadline_ends_it),
+        WORLD_STORY(only_the_deadline_ends_it, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

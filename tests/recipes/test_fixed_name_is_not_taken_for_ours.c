@@ -49,30 +49,28 @@ static void check_order(size_t from)
 }
 
 /* Its own is found to be its own; another's, made meanwhile, to be another's. */
-static void after_a_lost_create(void **state)
+static void after_a_lost_create(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        for (int made = 0; made < 2; made++) {
-            struct hold ours, others;
+    for (int made = 0; made < 2; made++) {
+        struct hold ours, others;
 
-            begin(seed, state);
-            world_make_directory(&world, &a);
-            assert_true(process_await_connected(&b, 1000));
-            size_t from = lose_next(made);
-            hold_begin(&ours, &a, UVZK_WAIT_FOREVER);
-            process_await_line(
-                &a, from, made ? "loses the reply of create" : "loses the request create",
-                1000);
-            hold_begin(&others, &b, UVZK_WAIT_FOREVER);
-            world_run_for(&world, 3000);
-            check_order(from);
-            assert_int_equal(ours.answered + others.answered, 1);
-            struct hold *holds = hold_await_first(&ours, &others, 0);
-            assert_true(holds == &ours || !made);
-            hold_give_back(holds);
-            hold_take_turn(holds == &ours ? &others : &ours, 3000);
-            world_end(&world);
-        }
+        begin(seed, state);
+        world_make_directory(&world, &a);
+        assert_true(process_await_connected(&b, 1000));
+        size_t from = lose_next(made);
+        hold_begin(&ours, &a, UVZK_WAIT_FOREVER);
+        process_await_line(
+            &a, from, made ? "loses the reply of create" : "loses the request create",
+            1000);
+        hold_begin(&others, &b, UVZK_WAIT_FOREVER);
+        world_run_for(&world, 3000);
+        check_order(from);
+        assert_int_equal(ours.answered + others.answered, 1);
+        struct hold *holds = hold_await_first(&ours, &others, 0);
+        assert_true(holds == &ours || !made);
+        hold_give_back(holds);
+        hold_take_turn(holds == &ours ? &others : &ours, 3000);
+        world_end(&world);
     }
 }
 
@@ -85,67 +83,61 @@ static void begin_held(uint64_t seed, void *const *state)
     world_run_for(&world, 500);
 }
 
-static void after_a_lost_delete(void **state)
+static void after_a_lost_delete(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        for (int done = 0; done < 2; done++) {
-            begin_held(seed, state);
-            size_t from = lose_next(done);
-            hold_release(&held);
-            hold_await(&next, 3000);
-            hold_await_released(&held, 3000, 0);
-            check_order(from);
-            world_run_for(&world, 2000);
-            assert_int_equal(next.lost, 0);
-            hold_give_back(&next);
-            world_end(&world);
-        }
-    }
-}
-
-/* Whose it is may not be told for a while. It is looked at again: if it is its own and
- * was given up it would stand before everybody, for as long as the session lives. */
-static void after_a_lost_delete_that_may_not_be_read(void **state)
-{
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    for (int done = 0; done < 2; done++) {
         begin_held(seed, state);
-        (void)lose_next(false);
+        size_t from = lose_next(done);
         hold_release(&held);
-        sim_refuse(world.sim, UVZK__RPC_EXISTS, UVZK_ENOAUTH, 2);
-        hold_await(&next, 8000);
-        hold_await_released(&held, 1000, 0);
+        hold_await(&next, 3000);
+        hold_await_released(&held, 3000, 0);
+        check_order(from);
+        world_run_for(&world, 2000);
+        assert_int_equal(next.lost, 0);
         hold_give_back(&next);
         world_end(&world);
     }
 }
 
+/* Whose it is may not be told for a while. It is looked at again: if it is its own and
+ * was given up it would stand before everybody, for as long as the session lives. */
+static void after_a_lost_delete_that_may_not_be_read(uint64_t seed, void *const *state)
+{
+    begin_held(seed, state);
+    (void)lose_next(false);
+    hold_release(&held);
+    sim_refuse(world.sim, UVZK__RPC_EXISTS, UVZK_ENOAUTH, 2);
+    hold_await(&next, 8000);
+    hold_await_released(&held, 1000, 0);
+    hold_give_back(&next);
+    world_end(&world);
+}
+
 /* Its own is deleted by hand, and another made, before it looks after it: nobody is told
  * of that by an event, and every proof finds the name. */
-static void before_the_first_look(void **state)
+static void before_the_first_look(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        world.meddled = true;
-        world_make_directory(&world, &a);
-        size_t from = world.line_count;
-        hold_begin(&held, &a, UVZK_WAIT_FOREVER);
-        process_await_line(&a, from, "server: create " NODE, 1000);
-        assert_int_equal(sim_delete_by_hand(world.sim, NODE), 0);
-        assert_non_null(sim_create_by_hand(world.sim, NODE, UVZK__EPHEMERAL));
-        hold_await_lost(&held, 1000, UVZK_EDELETED);
-        world_run_for(&world, 3000);
-        assert_int_equal(sim_delete_by_hand(world.sim, NODE), 0);
-        world_end(&world);
-    }
+    begin(seed, state);
+    world.meddled = true;
+    world_make_directory(&world, &a);
+    size_t from = world.line_count;
+    hold_begin(&held, &a, UVZK_WAIT_FOREVER);
+    process_await_line(&a, from, "server: create " NODE, 1000);
+    assert_int_equal(sim_delete_by_hand(world.sim, NODE), 0);
+    assert_non_null(sim_create_by_hand(world.sim, NODE, UVZK__EPHEMERAL));
+    hold_await_lost(&held, 1000, UVZK_EDELETED);
+    world_run_for(&world, 3000);
+    assert_int_equal(sim_delete_by_hand(world.sim, NODE), 0);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(after_a_lost_create),
-        WORLD_TEST(after_a_lost_delete),
-        WORLD_TEST(after_a_lost_delete_that_may_not_be_read),
-        WORLD_TEST(before_the_first_look),
+        WORLD_STORY(after_a_lost_create, 1, SEEDS),
+        WORLD_STORY(after_a_lost_delete, 1, SEEDS),
+        WORLD_STORY(after_a_lost_delete_that_may_not_be_read, 1, SEEDS),
+        WORLD_STORY(before_the_first_look, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,17 +63,15 @@ static void end(void)
     world_end(&world);
 }
 
-static void of_too_many_the_last_go(void **state)
+static void of_too_many_the_last_go(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin_with_one_too_many(seed, state);
-        hold_await(&first, 3000);
-        world_run_for(&world, 3000);
-        assert_int_equal(second.answered, 0);
-        hold_give_back(&before);
-        hold_await(&second, 3000);
-        end();
-    }
+    begin_with_one_too_many(seed, state);
+    hold_await(&first, 3000);
+    world_run_for(&world, 3000);
+    assert_int_equal(second.answered, 0);
+    hold_give_back(&before);
+    hold_await(&second, 3000);
+    end();
 }
 
 /* B's goes while A finds its own, one after the other, in batches. */
@@ -92,48 +90,44 @@ static void who_is_known_first_does_not_go_for_those_behind(void **state)
 
 /* Those of the second are found before that of the first, and wait for it; and one of them
  * is deleted by hand until the second may be granted: it has to be seen again. */
-static void who_is_held_back_is_seen_again(void **state)
+static void who_is_held_back_is_seen_again(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        hold_give_back(&before);
-        ask(&first, 1);
-        ask(&second, 2);
-        come_and_lose_the_reply(2);
-        size_t from = world.line_count;
-        process_await_line(&a, from, "exists " LEASES, 1000);
-        sim_refuse(world.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
-        process_await_line(&a, from, "exists -> ETHROTTLED", 1000);
-        world_run_for(&world, 60); /* before it asks again */
-        assert_int_equal(second.answered, 0);
-        world_delete_child(&world, LEASES, world_children(&world, LEASES) - 1);
-        hold_take_turn(&first, 3000);
-        hold_finish(&second, 3000); /* not without its leases */
-        world_end(&world);
-    }
+    begin(seed, state);
+    hold_give_back(&before);
+    ask(&first, 1);
+    ask(&second, 2);
+    come_and_lose_the_reply(2);
+    size_t from = world.line_count;
+    process_await_line(&a, from, "exists " LEASES, 1000);
+    sim_refuse(world.sim, UVZK__RPC_EXISTS, UVZK_ETHROTTLED, 1);
+    process_await_line(&a, from, "exists -> ETHROTTLED", 1000);
+    world_run_for(&world, 60); /* before it asks again */
+    assert_int_equal(second.answered, 0);
+    world_delete_child(&world, LEASES, world_children(&world, LEASES) - 1);
+    hold_take_turn(&first, 3000);
+    hold_finish(&second, 3000); /* not without its leases */
+    world_end(&world);
 }
 
 /* While A is cut off its ticket is deleted by hand, and B is served: A's lease, which has
  * been made, has the lesser token, and would be granted later. */
-static void who_lost_its_place_is_served_anew(void **state)
+static void who_lost_its_place_is_served_anew(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        ask(&first, 1);
-        come_and_lose_the_reply(1);
-        process_await_line(&a, world.line_count, "SUSPENDED", 1000);
-        sim_disconnect(a.port, SIM_RESET, 2000);
-        assert_int_equal(world_children(&world, TICKETS), 1);
-        world_delete_child(&world, TICKETS, 0);
-        hold_take_on(&second, &b, &b.semaphore, 1);
-        assert_int_equal(first.answered, 0);
-        hold_await(&first, 5000);
-        assert_true(second.token < first.token);
-        hold_give_back(&before);
-        hold_give_back(&first);
-        hold_give_back(&second);
-        world_end(&world);
-    }
+    begin(seed, state);
+    ask(&first, 1);
+    come_and_lose_the_reply(1);
+    process_await_line(&a, world.line_count, "SUSPENDED", 1000);
+    sim_disconnect(a.port, SIM_RESET, 2000);
+    assert_int_equal(world_children(&world, TICKETS), 1);
+    world_delete_child(&world, TICKETS, 0);
+    hold_take_on(&second, &b, &b.semaphore, 1);
+    assert_int_equal(first.answered, 0);
+    hold_await(&first, 5000);
+    assert_true(second.token < first.token);
+    hold_give_back(&before);
+    hold_give_back(&first);
+    hold_give_back(&second);
+    world_end(&world);
 }
 
 static void stop(struct hold *hold)
@@ -191,10 +185,10 @@ static void who_is_ungranted_has_its_place_in_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(of_too_many_the_last_go),
+        WORLD_STORY(of_too_many_the_last_go, 1, SEEDS),
         WORLD_TEST(who_is_known_first_does_not_go_for_those_behind),
-        WORLD_TEST(who_is_held_back_is_seen_again),
-        WORLD_TEST(who_lost_its_place_is_served_anew),
+        WORLD_STORY(who_is_held_back_is_seen_again, 1, SEEDS),
+        WORLD_STORY(who_lost_its_place_is_served_anew, 1, SEEDS),
         WORLD_CASE(who_is_ungranted_has_its_place_in_line, tuned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

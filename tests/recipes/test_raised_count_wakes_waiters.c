@@ -73,45 +73,41 @@ static void end(void)
 }
 
 /* By one, by two: in the order in which they came, whoever they belong to. */
-static void as_many_are_served_as_there_is_room_for(void **state)
+static void as_many_are_served_as_there_is_room_for(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        set_count(2);
-        world_run_for(&world, 500);
-        assert_int_equal(granted(), 1);
-        assert_true(hold_holds(&waiting[0]));
-        set_count(4);
-        world_run_for(&world, 1000);
-        assert_int_equal(granted(), 3);
-        assert_true(hold_holds(&waiting[1]));
-        assert_true(hold_holds(&waiting[2]));
-        assert_true(hold_holds(&held));
-        end();
-    }
+    begin(seed, state);
+    set_count(2);
+    world_run_for(&world, 500);
+    assert_int_equal(granted(), 1);
+    assert_true(hold_holds(&waiting[0]));
+    set_count(4);
+    world_run_for(&world, 1000);
+    assert_int_equal(granted(), 3);
+    assert_true(hold_holds(&waiting[1]));
+    assert_true(hold_holds(&waiting[2]));
+    assert_true(hold_holds(&held));
+    end();
 }
 
 /* Those that have a lease keep it; the others wait until there is room by the new count. */
-static void a_lowered_count_takes_nothing(void **state)
+static void a_lowered_count_takes_nothing(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state);
-        set_count(3);
-        world_run_for(&world, 1000);
-        assert_int_equal(granted(), 2);
-        set_count(1);
-        world_run_for(&world, 1000);
-        hold_give_back(&held);
-        world_run_for(&world, 500);
-        hold_give_back(&waiting[0]);
-        world_run_for(&world, 500);
-        assert_int_equal(granted(), 2); /* one is left, of one */
-        assert_true(hold_holds(&waiting[1]));
-        hold_give_back(&waiting[1]);
-        hold_await(&waiting[2], 1000);
-        assert_int_equal(granted(), 3);
-        end();
-    }
+    begin(seed, state);
+    set_count(3);
+    world_run_for(&world, 1000);
+    assert_int_equal(granted(), 2);
+    set_count(1);
+    world_run_for(&world, 1000);
+    hold_give_back(&held);
+    world_run_for(&world, 500);
+    hold_give_back(&waiting[0]);
+    world_run_for(&world, 500);
+    assert_int_equal(granted(), 2); /* one is left, of one */
+    assert_true(hold_holds(&waiting[1]));
+    hold_give_back(&waiting[1]);
+    hold_await(&waiting[2], 1000);
+    assert_int_equal(granted(), 3);
+    end();
 }
 
 /* The next in line is cut off, or the watch on the count is, at that moment. */
@@ -164,35 +160,33 @@ static void what_was_counted_is_counted_again(void **state)
 }
 
 /* Zero, fewer than none, no number at all: nobody is served, nobody loses anything. */
-static void a_count_that_allows_nothing(void **state)
+static void a_count_that_allows_nothing(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        const char negative[4] = {'\xff', '\xff', '\xff', '\xfe'};
+    const char negative[4] = {'\xff', '\xff', '\xff', '\xfe'};
 
-        begin(seed, state);
-        assert_int_equal(sim_set_by_hand(world.sim, COUNT, negative, 4), 0);
-        world_run_for(&world, 500);
-        hold_give_back(&held);
-        world_run_for(&world, 500);
-        assert_int_equal(granted(), 0);
-        set_count(0);
-        world_run_for(&world, 500);
-        assert_int_equal(granted(), 0);
-        set_count(1);
-        hold_await(&waiting[0], 1000);
-        assert_int_equal(granted(), 1);
-        end();
-    }
+    begin(seed, state);
+    assert_int_equal(sim_set_by_hand(world.sim, COUNT, negative, 4), 0);
+    world_run_for(&world, 500);
+    hold_give_back(&held);
+    world_run_for(&world, 500);
+    assert_int_equal(granted(), 0);
+    set_count(0);
+    world_run_for(&world, 500);
+    assert_int_equal(granted(), 0);
+    set_count(1);
+    hold_await(&waiting[0], 1000);
+    assert_int_equal(granted(), 1);
+    end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(as_many_are_served_as_there_is_room_for),
-        WORLD_TEST(a_lowered_count_takes_nothing),
+        WORLD_STORY(as_many_are_served_as_there_is_room_for, 1, SEEDS),
+        WORLD_STORY(a_lowered_count_takes_nothing, 1, SEEDS),
         WORLD_TEST(it_is_not_missed_in_an_interruption),
         WORLD_TEST(what_was_counted_is_counted_again),
-        WORLD_TEST(a_count_that_allows_nothing),
+        WORLD_STORY(a_count_that_allows_nothing, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

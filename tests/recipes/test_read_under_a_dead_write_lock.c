@@ -109,19 +109,17 @@ static void its_znode_is_deleted_meanwhile(void **state)
 
 /* The hold can no longer be proved, because nothing is heard of the servers: nobody
  * reads under it, before its end and after. */
-static void its_hold_has_run_out(void **state)
+static void its_hold_has_run_out(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 0; seed < 8; seed++) {
-        begin(seed, state);
-        sim_disconnect(a.port, SIM_SILENT, 3 * WORLD_TIMEOUT_MS / 2);
-        world_run_for(&world, seed * WORLD_TIMEOUT_MS / 7);
-        downgrade();
-        hold_await(&next, 2 * WORLD_TIMEOUT_MS);
-        assert_int_equal(writing.lost, 1);
-        world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
-        assert_false(hold_holds(&reading));
-        end();
-    }
+    begin(seed, state);
+    sim_disconnect(a.port, SIM_SILENT, 3 * WORLD_TIMEOUT_MS / 2);
+    world_run_for(&world, seed * WORLD_TIMEOUT_MS / 7);
+    downgrade();
+    hold_await(&next, 2 * WORLD_TIMEOUT_MS);
+    assert_int_equal(writing.lost, 1);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+    assert_false(hold_holds(&reading));
+    end();
 }
 
 int main(void)
@@ -130,7 +128,7 @@ int main(void)
         WORLD_TEST(its_session_is_gone),
         WORLD_TEST(its_znode_is_deleted),
         WORLD_TEST(its_znode_is_deleted_meanwhile),
-        WORLD_TEST(its_hold_has_run_out),
+        WORLD_STORY(its_hold_has_run_out, 0, 7),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

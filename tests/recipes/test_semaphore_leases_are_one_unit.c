@@ -44,28 +44,26 @@ static void none_or_two(struct world *at)
 }
 
 /* Each of the two, round after round, wants both, at the same time or a little later. */
-static void two_clients_want_two_of_two(void **state)
+static void two_clients_want_two_of_two(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state, 2);
-        for (unsigned round = 0; round < ROUNDS; round++) {
-            struct hold of_a, of_b;
-            start(&of_a, &a, 2);
-            world_steps(&world, round);
-            start(&of_b, &b, 2);
-            world.each_ms = none_or_two;
-            struct hold *first = hold_await_first(&of_a, &of_b, 1000);
-            world.each_ms = NULL;
-            struct hold *second = first == &of_a ? &of_b : &of_a;
-            world_run_for(&world, 200);
-            assert_int_equal(second->answered, 0);
-            assert_int_equal(leases(), 2);
-            hold_give_back(first);
-            hold_take_turn(second, 1000);
-            assert_true(second->token > first->token);
-        }
-        end();
+    begin(seed, state, 2);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct hold of_a, of_b;
+        start(&of_a, &a, 2);
+        world_steps(&world, round);
+        start(&of_b, &b, 2);
+        world.each_ms = none_or_two;
+        struct hold *first = hold_await_first(&of_a, &of_b, 1000);
+        world.each_ms = NULL;
+        struct hold *second = first == &of_a ? &of_b : &of_a;
+        world_run_for(&world, 200);
+        assert_int_equal(second->answered, 0);
+        assert_int_equal(leases(), 2);
+        hold_give_back(first);
+        hold_take_turn(second, 1000);
+        assert_true(second->token > first->token);
     }
+    end();
 }
 
 static uint32_t held; /* leases, by valid holds */
@@ -82,51 +80,46 @@ static void count_held(struct hold *hold)
 }
 
 /* Many at a time, each of which lets go at once: all of them come to their turn. */
-static void a_crowd_of_large_and_small(void **state)
+static void a_crowd_of_large_and_small(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct hold bids[40];
+    struct hold bids[40];
 
-        begin(seed, state, most = 5);
-        held = 0;
-        for (unsigned i = 0; i < 40; i++) {
-            struct process *process = sim_random(world.sim, 2) == 0 ? &a : &b;
-            start(&bids[i], process, 1 + (uint32_t)sim_random(world.sim, 5));
-            bids[i].hook = count_held;
-        }
-        for (unsigned i = 0; i < 40; i++) {
-            assert_true(world_await(&world, &bids[i].released, 20000));
-        }
-        end();
+    begin(seed, state, most = 5);
+    held = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        struct process *process = sim_random(world.sim, 2) == 0 ? &a : &b;
+        start(&bids[i], process, 1 + (uint32_t)sim_random(world.sim, 5));
+        bids[i].hook = count_held;
     }
+    for (unsigned i = 0; i < 40; i++) {
+        assert_true(world_await(&world, &bids[i].released, 20000));
+    }
+    end();
 }
 
 /* Whoever wants all waits for all, and nothing of it is there before; gives it up, and
  * nothing of it is left. */
-static void no_part_of_it_is_ever_there(void **state)
+static void no_part_of_it_is_ever_there(uint64_t seed, void *const *state)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct hold one, all, next;
+    struct hold one, all, next;
 
-        begin(seed, state, 3);
-        start(&one, &a, 1);
-        hold_await(&one, 1000);
-        hold_begin_on(&all, &b, &b.semaphore, 3,
-                      seed % 2 == 0 ? 1500 : UVZK_WAIT_FOREVER);
-        world_run_for(&world, 1000);
-        assert_int_equal(all.answered, 0);
-        assert_int_equal(leases(), 1);
-        if (seed % 2 == 1) {
-            hold_cancel(&all);
-        }
-        hold_await_status(&all, 600, seed % 2 == 0 ? UV_ETIMEDOUT : UV_ECANCELED);
-        start(&next, &b, 2); /* there is room for those */
-        hold_await(&next, 1000);
-        assert_int_equal(leases(), 3);
-        hold_give_back(&next);
-        hold_give_back(&one);
-        end();
+    begin(seed, state, 3);
+    start(&one, &a, 1);
+    hold_await(&one, 1000);
+    hold_begin_on(&all, &b, &b.semaphore, 3, seed % 2 == 0 ? 1500 : UVZK_WAIT_FOREVER);
+    world_run_for(&world, 1000);
+    assert_int_equal(all.answered, 0);
+    assert_int_equal(leases(), 1);
+    if (seed % 2 == 1) {
+        hold_cancel(&all);
     }
+    hold_await_status(&all, 600, seed % 2 == 0 ? UV_ETIMEDOUT : UV_ECANCELED);
+    start(&next, &b, 2); /* there is room for those */
+    hold_await(&next, 1000);
+    assert_int_equal(leases(), 3);
+    hold_give_back(&next);
+    hold_give_back(&one);
+    end();
 }
 
 /* More than there are is refused by the call itself; nobody waits for it. */
@@ -149,9 +142,9 @@ static void more_than_there_are_is_refused_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(two_clients_want_two_of_two),
-        WORLD_TEST(a_crowd_of_large_and_small),
-        WORLD_TEST(no_part_of_it_is_ever_there),
+        WORLD_STORY(two_clients_want_two_of_two, 1, SEEDS),
+        WORLD_STORY(a_crowd_of_large_and_small, 1, SEEDS),
+        WORLD_STORY(no_part_of_it_is_ever_there, 1, SEEDS),
         WORLD_TEST(more_than_there_are_is_refused_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
