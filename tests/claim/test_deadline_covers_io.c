@@ -8,6 +8,10 @@
 #define OUTAGE_MS 4000U
 #define LATE_MS 8 /* alarms and hops of the simulation */
 
+static struct world world;
+static struct process a, b;
+static struct hold held;
+
 static void delay(struct process *process)
 {
     sim_delay(process->port, 1000);
@@ -36,9 +40,7 @@ static void told_in_time_whatever_happens(void **state)
 {
     for (size_t trouble = 0; trouble < TROUBLES; trouble++) {
         for (uint64_t steps = 0; steps < 20; steps++) {
-            struct world world;
-            struct process a, b;
-            struct hold held, hold;
+            struct hold hold;
 
             world_begin_two(&world, steps, state, &a, &b);
             world.outage_ms = OUTAGE_MS;
@@ -64,8 +66,6 @@ static void told_in_time_whatever_happens(void **state)
  * the directory has to be made, the session is being replaced. */
 static void told_in_time_without_a_connection(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
     struct hold holds[3];
 
     world_begin(&world, seed, state);
@@ -98,9 +98,7 @@ static void told_in_time_without_a_connection(uint64_t seed, void *const *state)
  * the one deadline. */
 static void told_in_time_over_new_nodes(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a, b;
-    struct hold held, hold;
+    struct hold hold;
     uvzk_client_options_t patient;
 
     world_begin(&world, seed, state);
@@ -128,8 +126,6 @@ static void told_in_time_over_new_nodes(uint64_t seed, void *const *state)
 /* Tried once: a connection that breaks is an answer too. */
 static void trying_once_ends_with_the_connection(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
     struct hold early, late;
 
     world_begin_one(&world, seed, state, &a);

@@ -8,6 +8,10 @@
 #define SEEDS 10U
 #define OWNER ((void *)&world_plain)
 
+static struct world world;
+static struct process a, b;
+static struct hold held;
+
 static void expire_connected(struct process *process)
 {
     process->killed = true;
@@ -16,9 +20,8 @@ static void expire_connected(struct process *process)
 
 static void delete_node(struct process *process)
 {
-    struct world *world = process->world;
-
-    assert_int_equal(sim_delete_by_hand(world->sim, world->holds->path), 0);
+    (void)process;
+    assert_int_equal(sim_delete_by_hand(world.sim, held.path), 0);
 }
 
 static void refuse_credentials(struct process *process)
@@ -43,115 +46,100 @@ static const struct way {
 
 /* A hold that is not valid any more was told to be lost, at most the lateness of
  * an alarm ago: from the first millisecond on. */
-static void check_loss_is_told(struct hold *hold, uint64_t ms)
+static void check_loss_is_told(uint64_t ms)
 {
     uint64_t invalid_ms = 0;
 
-    while (ms-- > 0 && hold->lost == 0) {
-        invalid_ms = uvzk_hold_is_valid(&hold->request) ? 0 : invalid_ms + 1;
+    while (ms-- > 0 && held.lost == 0) {
+        invalid_ms = uvzk_hold_is_valid(&held.request) ? 0 : invalid_ms + 1;
         assert_in_range(invalid_ms, 0, 5);
-        world_run_for(hold->process->world, 1);
+        world_run_for(&world, 1);
     }
-    assert_int_equal(hold->lost, 1);
+    assert_int_equal(held.lost, 1);
 }
 
-static void check_nothing_is_held(const struct process *process)
+static void check_nothing_is_held(void)
 {
-    if (process->mutex.impl != NULL) {
-        assert_false(uvzk_lock_is_held(&process->mutex));
-        assert_false(uvzk_lock_is_held_by(&process->mutex, OWNER));
+    if (a.mutex.impl != NULL) {
+        assert_false(uvzk_lock_is_held(&a.mutex));
+        assert_false(uvzk_lock_is_held_by(&a.mutex, OWNER));
     }
 }
 
 /* A holds for OWNER. */
-static void begin_owned(struct world *world, uint64_t seed, void *const *state,
-                        struct process *a, struct hold *held)
+static void begin_owned(uint64_t seed, void *const *state)
 {
-    world_begin_one(world, seed, state, a);
-    hold_begin_for(held, a, OWNER, UVZK_WAIT_FOREVER);
-    hold_await(held, 2000);
+    world_begin_one(&world, seed, state, &a);
+    hold_begin_for(&held, &a, OWNER, UVZK_WAIT_FOREVER);
+    hold_await(&held, 2000);
 }
 
-static void the_holder_is_told(void **state)
+static void the_holder_is_told(uint64_t seed, void *const *state)
 {
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            struct world world;
-            struct process a;
-            struct hold first, reentry;
+        struct hold reentry;
 
-            begin_owned(&world, seed, state, &a, &first);
-            world_note(&world, "%s", ways[i].name);
-            hold_begin_for(&reentry, &a, OWNER, UVZK_WAIT_FOREVER);
-            hold_await(&reentry, 100);
-            world_run_for(&world, sim_random(world.sim, 5000));
+        begin_owned(seed, state);
+        world_note(&world, "%s", ways[i].name);
+        hold_begin_for(&reentry, &a, OWNER, UVZK_WAIT_FOREVER);
+        hold_await(&reentry, 100);
+        world_run_for(&world, sim_random(world.sim, 5000));
 
-            world.outage_ms = 2 * WORLD_TIMEOUT_MS;
-            ways[i].lose(&a);
-            check_loss_is_told(&first, 2 * WORLD_TIMEOUT_MS);
-            assert_int_equal(first.reason, ways[i].reason);
-            world_steps(&world, 1);
-            assert_int_equal(reentry.lost, 1);
-            assert_int_equal(reentry.reason, ways[i].reason);
-            check_nothing_is_held(&a);
-            assert_int_equal(uvzk_hold_release(&first.request, hold_never_told),
-                             UVZK_ENOTHELD);
-            world_end(&world);
-        }
+        world.outage_ms = 2 * WORLD_TIMEOUT_MS;
+        ways[i].lose(&a);
+        check_loss_is_told(2 * WORLD_TIMEOUT_MS);
+        assert_int_equal(held.reason, ways[i].reason);
+        world_steps(&world, 1);
+        assert_int_equal(reentry.lost, 1);
+        assert_int_equal(reentry.reason, ways[i].reason);
+        check_nothing_is_held();
+        assert_int_equal(uvzk_hold_release(&held.request, hold_never_told),
+                         UVZK_ENOTHELD);
+        world_end(&world);
     }
 }
 
 /* What may become of the hold is told before it is lost. */
 static void the_holder_is_warned(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
-    struct hold hold;
-
-    world_begin_held(&world, seed, state, &a, &hold);
+    world_begin_held(&world, seed, state, &a, &held);
     size_t told = a.state_count;
     sim_disconnect(a.port, SIM_SILENT, 2 * WORLD_TIMEOUT_MS);
-    assert_true(world_await(&world, &hold.lost, WORLD_TIMEOUT_MS));
+    assert_true(world_await(&world, &held.lost, WORLD_TIMEOUT_MS));
     assert_true(a.state_count > told);
     assert_int_equal(a.states[told], UVZK_STATE_SUSPENDED);
-    assert_true(a.state_ms[told] <= hold.lost_ms);
+    assert_true(a.state_ms[told] <= held.lost_ms);
     world_end(&world);
 }
 
 /* A short interruption is not a loss. */
 static void a_short_interruption_is_survived(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
-    struct hold hold;
-
-    world_begin_held(&world, seed, state, &a, &hold);
+    world_begin_held(&world, seed, state, &a, &held);
     size_t told = a.state_count;
     sim_disconnect(a.port, SIM_RESET, 2000);
     world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
     assert_true(process_was_told(&a, told, UVZK_STATE_SUSPENDED));
     assert_true(process_was_told(&a, told, UVZK_STATE_RECONNECTED));
     assert_false(process_was_told(&a, told, UVZK_STATE_LOST));
-    assert_int_equal(hold.lost, 0);
-    assert_true(uvzk_hold_is_valid(&hold.request));
-    hold_give_back(&hold);
+    assert_int_equal(held.lost, 0);
+    assert_true(uvzk_hold_is_valid(&held.request));
+    hold_give_back(&held);
     world_end(&world);
 }
 
 /* After a loss the same owner queues like anybody else. */
 static void a_lost_hold_is_not_re_entered(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a, b;
-    struct hold lost, other, again;
+    struct hold other, again;
 
-    begin_owned(&world, seed, state, &a, &lost);
+    begin_owned(seed, state);
     process_begin(&b, &world, "b", NULL);
     hold_begin(&other, &b, UVZK_WAIT_FOREVER);
     world_run_for(&world, 500);
-    assert_int_equal(sim_delete_by_hand(world.sim, lost.path), 0);
+    assert_int_equal(sim_delete_by_hand(world.sim, held.path), 0);
     a.killed = true; /* until it is told, nothing protects its hold */
-    assert_true(world_await(&world, &lost.lost, WORLD_TIMEOUT_MS));
+    assert_true(world_await(&world, &held.lost, WORLD_TIMEOUT_MS));
     hold_begin_for(&again, &a, OWNER, UVZK_WAIT_FOREVER);
     a.killed = false;
     hold_await(&other, 1000);
@@ -159,7 +147,7 @@ static void a_lost_hold_is_not_re_entered(uint64_t seed, void *const *state)
     assert_int_equal(again.answered, 0);
     hold_give_back(&other);
     hold_take_turn(&again, 1000);
-    assert_string_not_equal(again.path, lost.path);
+    assert_string_not_equal(again.path, held.path);
     assert_true(again.token > other.token);
     world_end(&world);
 }
@@ -168,11 +156,9 @@ static void a_lost_hold_is_not_re_entered(uint64_t seed, void *const *state)
  * re-entered either. */
 static void an_invalid_hold_is_not_re_entered(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
-    struct hold held, again;
+    struct hold again;
 
-    begin_owned(&world, seed, state, &a, &held);
+    begin_owned(seed, state);
     sim_stall(a.port, 2 * WORLD_TIMEOUT_MS);
     world_run_for(&world, 2 * WORLD_TIMEOUT_MS - 1);
     assert_false(uvzk_hold_is_valid(&held.request));
@@ -190,17 +176,13 @@ static void an_invalid_hold_is_not_re_entered(uint64_t seed, void *const *state)
  * has ended: nothing of it is held any more. */
 static void a_replaced_session_is_lost(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
-    struct hold hold;
-
-    world_begin_held(&world, seed, state, &a, &hold);
+    world_begin_held(&world, seed, state, &a, &held);
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
                                               .session_id = sim_session_id(a.port) + 1,
                                               .timeout_ms = WORLD_TIMEOUT_MS,
                                               .local_address = ""};
     a.port->user->session(a.port->user, &event);
-    hold_await_lost(&hold, 10, UVZK_EEXPIRED);
+    hold_await_lost(&held, 10, UVZK_EEXPIRED);
     assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
     process_close(&a);
     assert_true(world_await(&world, &a.closed, 5000));
@@ -210,21 +192,17 @@ static void a_replaced_session_is_lost(uint64_t seed, void *const *state)
 /* Who releases what was lost is told so. */
 static void releasing_a_lost_hold_says_so(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
-    struct hold hold;
-
-    world_begin_held(&world, seed, state, &a, &hold);
-    assert_int_equal(sim_delete_by_hand(world.sim, hold.path), 0);
-    hold_release(&hold);
-    hold_await_released(&hold, 1000, UVZK_ELOST);
+    world_begin_held(&world, seed, state, &a, &held);
+    assert_int_equal(sim_delete_by_hand(world.sim, held.path), 0);
+    hold_release(&held);
+    hold_await_released(&held, 1000, UVZK_ELOST);
     world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(the_holder_is_told),
+        WORLD_STORY(the_holder_is_told, 1, SEEDS),
         WORLD_STORY(the_holder_is_warned, 1, SEEDS),
         WORLD_STORY(a_short_interruption_is_survived, 1, SEEDS),
         WORLD_STORY(a_lost_hold_is_not_re_entered, 1, SEEDS),

@@ -54,59 +54,53 @@ static void revoke_early(size_t index, uint64_t steps)
 
 /* As soon as the znode stands, and at every moment after that: before the read, between
  * the read and its reply, before the grant, while it is held. */
-static void whenever_it_lands_it_is_heard(void **state)
+static void whenever_it_lands_it_is_heard(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < STEPS; steps++) {
-        world_begin_ready(&world, steps, state, &a, &b);
-        ask(NULL);
-        revoke_early(0, steps);
-        hold_await(&revoked, 1000);
-        check_told(1);
-        assert_true(hold_holds(&revoked)); /* whether to obey is its own */
-        write_into(revoked.path, "something else");
-        check_told(1);
-        write_into(revoked.path, MESSAGE);
-        check_told(2);
-        hold_give_back(&revoked);
-        world_end(&world);
-    }
+    world_begin_ready(&world, steps, state, &a, &b);
+    ask(NULL);
+    revoke_early(0, steps);
+    hold_await(&revoked, 1000);
+    check_told(1);
+    assert_true(hold_holds(&revoked)); /* whether to obey is its own */
+    write_into(revoked.path, "something else");
+    check_told(1);
+    write_into(revoked.path, MESSAGE);
+    check_told(2);
+    hold_give_back(&revoked);
+    world_end(&world);
 }
 
 /* Also by whoever waits. */
-static void who_waits_hears_it(void **state)
+static void who_waits_hears_it(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < STEPS; steps++) {
-        world_begin_ready(&world, steps, state, &a, &b);
-        hold_take(&other, &b);
-        ask(NULL);
-        revoke_early(1, steps);
-        check_told(1);
-        assert_int_equal(revoked.answered, 0);
-        hold_give_back(&other);
-        hold_take_turn(&revoked, 1000);
-        assert_int_equal(revoked.revoked, 1);
-        world_end(&world);
-    }
+    world_begin_ready(&world, steps, state, &a, &b);
+    hold_take(&other, &b);
+    ask(NULL);
+    revoke_early(1, steps);
+    check_told(1);
+    assert_int_equal(revoked.answered, 0);
+    hold_give_back(&other);
+    hold_take_turn(&revoked, 1000);
+    assert_int_equal(revoked.revoked, 1);
+    world_end(&world);
 }
 
 /* Another acquisition of the same lock comes and goes; this one listens on. */
-static void others_do_not_clear_it(void **state)
+static void others_do_not_clear_it(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < STEPS; steps++) {
-        world_begin_ready(&world, steps, state, &a, &b);
-        hold_take(&other, &a);
-        ask(NULL);
-        world_steps(&world, steps);
-        hold_give_back(&other);
-        hold_await(&revoked, 1000);
-        hold_begin(&other, &a, UVZK_TRY_ONCE);
-        hold_await_status(&other, 1000, UV_ETIMEDOUT);
-        world_run_for(&world, 500);
-        write_into(revoked.path, MESSAGE);
-        check_told(1);
-        hold_give_back(&revoked);
-        world_end(&world);
-    }
+    world_begin_ready(&world, steps, state, &a, &b);
+    hold_take(&other, &a);
+    ask(NULL);
+    world_steps(&world, steps);
+    hold_give_back(&other);
+    hold_await(&revoked, 1000);
+    hold_begin(&other, &a, UVZK_TRY_ONCE);
+    hold_await_status(&other, 1000, UV_ETIMEDOUT);
+    world_run_for(&world, 500);
+    write_into(revoked.path, MESSAGE);
+    check_told(1);
+    hold_give_back(&revoked);
+    world_end(&world);
 }
 
 /* It lands while the holder is cut off: heard when it is back. */
@@ -165,9 +159,9 @@ static void who_enters_again_hears_it(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(whenever_it_lands_it_is_heard),
-        WORLD_TEST(who_waits_hears_it),
-        WORLD_TEST(others_do_not_clear_it),
+        WORLD_STORY(whenever_it_lands_it_is_heard, 0, STEPS - 1),
+        WORLD_STORY(who_waits_hears_it, 0, STEPS - 1),
+        WORLD_STORY(others_do_not_clear_it, 0, STEPS - 1),
         WORLD_STORY(an_interruption_does_not_hide_it, 0, 7),
         WORLD_STORY(one_plea_is_told_once, 0, 7),
         WORLD_STORY(who_enters_again_hears_it, 0, 7),

@@ -6,50 +6,50 @@
 #define SEEDS 12U
 #define RACES 20U
 
+static struct world world;
+static struct process a, b;
+
 /* No retry is allowed: a race that costs one would end the acquire. */
-static void begin(struct world *world, struct process *process, uint64_t seed,
-                  void *const *state)
+static void begin(uint64_t seed, void *const *state)
 {
     uvzk_client_options_t no_retries;
 
     process_options(&no_retries);
     no_retries.retry.max_retries = 0;
     no_retries.retry.base_ms = 1000; /* it would show in the time, too */
-    world_begin(world, seed, state);
-    process_begin(process, world, "a", &no_retries);
+    world_begin(&world, seed, state);
+    process_begin(&a, &world, "a", &no_retries);
 }
 
 /* The directory is gone as soon as it is there, parents included. true: it was. */
-static bool remove_directory(struct world *world, bool parents)
+static bool remove_directory(bool parents)
 {
-    bool removed = sim_delete_by_hand(world->sim, WORLD_PATH) == 0;
+    bool removed = sim_delete_by_hand(world.sim, WORLD_PATH) == 0;
 
     if (parents) {
-        removed |= sim_delete_by_hand(world->sim, "/locks") == 0;
+        removed |= sim_delete_by_hand(world.sim, "/locks") == 0;
     }
     return removed;
 }
 
-static void lose_races(struct world *world, const struct hold *hold, bool parents)
+static void lose_races(const struct hold *hold, bool parents)
 {
     for (unsigned races = 0; races < RACES;) {
         assert_int_equal(hold->answered, 0);
-        races += remove_directory(world, parents);
-        world_steps(world, 1);
+        races += remove_directory(parents);
+        world_steps(&world, 1);
     }
 }
 
 static void the_race_is_run_until_it_is_won(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
     struct hold holds[3];
 
-    begin(&world, &a, seed, state);
+    begin(seed, state);
     for (size_t i = 0; i < 3; i++) {
         hold_begin(&holds[i], &a, UVZK_WAIT_FOREVER);
     }
-    lose_races(&world, &holds[0], seed % 2 == 0);
+    lose_races(&holds[0], seed % 2 == 0);
     uint64_t lost_ms = world_now(&world);
     for (size_t i = 0; i < 3; i++) {
         hold_take_turn(&holds[i], 1000);
@@ -60,37 +60,31 @@ static void the_race_is_run_until_it_is_won(uint64_t seed, void *const *state)
 
 /* The server's own removal, right before the create arrives, of a directory that was
  * in use until then. */
-static void the_servers_own_removal(void **state)
+static void the_servers_own_removal(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < 16; steps++) {
-        struct world world;
-        struct process a;
-        struct hold second;
+    struct hold second;
 
-        begin(&world, &a, steps, state);
-        world_make_directory(&world, &a);
-        hold_begin(&second, &a, 1500);
-        world_steps(&world, steps);
-        sim_check_containers(world.sim);
-        hold_take_turn(&second, 1000);
-        assert_true(second.token > world.first.token);
-        world_end(&world);
-    }
+    begin(steps, state);
+    world_make_directory(&world, &a);
+    hold_begin(&second, &a, 1500);
+    world_steps(&world, steps);
+    sim_check_containers(world.sim);
+    hold_take_turn(&second, 1000);
+    assert_true(second.token > world.first.token);
+    world_end(&world);
 }
 
 /* A race that is never won ends with the deadline, and with nothing else. */
 static void only_the_deadline_ends_it(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
     struct hold hold;
 
-    begin(&world, &a, seed, state);
+    begin(seed, state);
     assert_true(process_await_connected(&a, 1000));
     uint64_t due_ms = world_now(&world) + 1500;
     hold_begin(&hold, &a, 1500);
     while (hold.answered == 0) {
-        (void)remove_directory(&world, false);
+        (void)remove_directory(false);
         world_steps(&world, 1);
     }
     assert_int_equal(hold.status, UV_ETIMEDOUT);
@@ -101,15 +95,13 @@ static void only_the_deadline_ends_it(uint64_t seed, void *const *state)
 /* Two processes make and use the directory at once, while it keeps going. */
 static void two_processes_in_the_race(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a, b;
     struct hold of_a, of_b;
 
-    begin(&world, &a, seed, state);
+    begin(seed, state);
     process_begin(&b, &world, "b", NULL);
     hold_begin(&of_a, &a, UVZK_WAIT_FOREVER);
     hold_begin(&of_b, &b, UVZK_WAIT_FOREVER);
-    lose_races(&world, &of_a, seed % 2 == 0);
+    lose_races(&of_a, seed % 2 == 0);
     struct hold *first = hold_await_first(&of_a, &of_b, 1000);
     struct hold *second = first == &of_a ? &of_b : &of_a;
     world_run_for(&world, 500);
@@ -123,7 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_STORY(the_race_is_run_until_it_is_won, 1, SEEDS),
-        WORLD_TEST(the_servers_own_removal),
+        WORLD_STORY(the_servers_own_removal, 0, 15),
         WORLD_STORY(only_the_deadline_ends_it, 1, SEEDS),
         WORLD_STORY(two_processes_in_the_race, 1, SEEDS),
     };

@@ -4,6 +4,10 @@
 
 #define SEEDS 4U
 
+static struct world world;
+static struct process a, b;
+static struct hold held, waits;
+
 enum end { CANCEL, DEADLINE, CLOSE_MUTEX, ENDS };
 
 /* At whatever moment a wait is given up, in quiet or in an interruption, no watch of
@@ -11,10 +15,6 @@ enum end { CANCEL, DEADLINE, CLOSE_MUTEX, ENDS };
 static void check(void *const *state, uint64_t seed, enum end end, uint64_t steps,
                   bool interrupted)
 {
-    struct world world;
-    struct process a, b;
-    struct hold held, waits;
-
     world_begin_two(&world, seed, state, &a, &b);
     world_note(&world, "end %d after %d steps", (int)end, (int)steps);
     hold_take(&held, &a);
@@ -55,9 +55,7 @@ static void no_watch_is_left(void **state)
  * still there is woken all the same. */
 static void they_do_not_add_up(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a, b;
-    struct hold held, stays, goes[60];
+    struct hold stays, goes[60];
 
     world_begin_queued(&world, seed, state, &a, &held, &b, &goes[0]);
     world_run_for(&world, 200);
@@ -83,14 +81,10 @@ static void they_do_not_add_up(uint64_t seed, void *const *state)
 static void no_watch_on_what_is_gone(uint64_t seed, void *const *state)
 {
     for (uint64_t steps = 0; steps < 24; steps++) {
-        struct world world;
-        struct process a, b;
-        struct hold held, next;
-
-        world_begin_queued(&world, seed, state, &a, &held, &b, &next);
+        world_begin_queued(&world, seed, state, &a, &held, &b, &waits);
         world_steps(&world, steps);
         hold_give_back(&held);
-        hold_take_turn(&next, 3000);
+        hold_take_turn(&waits, 3000);
         world_run_for(&world, 200);
         assert_int_equal(sim_watch_count(world.sim), 0);
         assert_int_equal(sim_armed(a.port) + sim_armed(b.port), 0);
@@ -101,10 +95,6 @@ static void no_watch_on_what_is_gone(uint64_t seed, void *const *state)
 /* A znode that may not be deleted stays until its session ends; no watch stays on it. */
 static void no_watch_on_what_may_not_be_deleted(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a, b;
-    struct hold held, waits;
-
     world_begin_two(&world, seed, state, &a, &b);
     hold_take(&held, &a);
     size_t usual = sim_watch_count(world.sim);

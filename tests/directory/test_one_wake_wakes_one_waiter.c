@@ -43,37 +43,34 @@ static void hand_over(size_t i, uint64_t ms)
 
 /* One process each: all but the one who releases and the one who is next are left in
  * peace. */
-static void others_are_left_in_peace(void **state)
+static void others_are_left_in_peace(uint64_t seed, void *const *state)
 {
     static const char *const names[] = {"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"};
     const size_t count = sizeof(names) / sizeof(names[0]);
+    uint64_t before[8];
 
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        uint64_t before[8];
-
-        world_begin(&world, seed, state);
-        for (size_t i = 0; i < count; i++) {
-            begin_process(i, names[i]);
-            ask(i, i);
-        }
-        world_run_for(&world, 1000); /* the sessions' first touches */
-        for (size_t i = 0; i + 1 < count; i++) {
-            size_t from = world.line_count;
-            for (size_t j = 0; j < count; j++) {
-                before[j] = submitted(j);
-            }
-            hand_over(i, 100);
-            world_run_for(&world, 200);
-            for (size_t j = 0; j < count; j++) {
-                uint64_t cost = submitted(j) - before[j];
-                assert_in_range(cost, 0, j == i ? 1 : j == i + 1 ? WAKE_REQUESTS : 0);
-                assert_int_equal(world_count(&world, from, names[j], "watch "),
-                                 j == i + 1 || (j == i && i > 0));
-            }
-        }
-        hold_give_back(&holds[count - 1]);
-        world_end(&world);
+    world_begin(&world, seed, state);
+    for (size_t i = 0; i < count; i++) {
+        begin_process(i, names[i]);
+        ask(i, i);
     }
+    world_run_for(&world, 1000); /* the sessions' first touches */
+    for (size_t i = 0; i + 1 < count; i++) {
+        size_t from = world.line_count;
+        for (size_t j = 0; j < count; j++) {
+            before[j] = submitted(j);
+        }
+        hand_over(i, 100);
+        world_run_for(&world, 200);
+        for (size_t j = 0; j < count; j++) {
+            uint64_t cost = submitted(j) - before[j];
+            assert_in_range(cost, 0, j == i ? 1 : j == i + 1 ? WAKE_REQUESTS : 0);
+            assert_int_equal(world_count(&world, from, names[j], "watch "),
+                             j == i + 1 || (j == i && i > 0));
+        }
+    }
+    hold_give_back(&holds[count - 1]);
+    world_end(&world);
 }
 
 /* All in one process and on one mutex: the same, and each handover costs the same in
@@ -139,7 +136,7 @@ static void giving_up_disturbs_nobody(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(others_are_left_in_peace),
+        WORLD_STORY(others_are_left_in_peace, 1, SEEDS),
         WORLD_STORY(the_cost_does_not_grow_with_the_crowd, 1, SEEDS),
         WORLD_STORY(giving_up_disturbs_nobody, 1, SEEDS),
     };

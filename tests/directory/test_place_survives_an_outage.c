@@ -57,30 +57,28 @@ static void end(void)
 /* Cut off at any moment of the acquire, for half a session: one znode is made, ever,
  * and it is granted when its turn comes. Another contender that comes after the cut stays
  * behind it if it had been made. */
-static void one_node_from_the_begin_to_the_grant(void **state)
+static void one_node_from_the_begin_to_the_grant(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < 30; steps++) {
-        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            begin(seed + steps, state);
-            int64_t session = sim_session_id(a.port);
-            world_steps(&world, steps);
-            cut_off(seed);
-            bool made = world_znodes_made(&world, 0, "a") == 1;
-            world_run_for(&world, 100);
-            hold_begin(&later, &behind, UVZK_WAIT_FOREVER);
-            world_run_for(&world, OUTAGE_MS + 2000);
-            assert_int_equal(waits.answered, 0);
-            assert_true(sim_session_id(a.port) == session);
-            assert_int_equal(world_queue_length(&world), 3);
-            hold_give_back(&held);
-            if (!made && !world_await(&world, &waits.answered, PROOF_MS)) {
-                assert_true(later.answered > 0);
-                hold_give_back(&later);
-            }
-            hold_await(&waits, PROOF_MS);
-            assert_int_equal(world_znodes_made(&world, 0, "a"), 1);
-            end();
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin(seed + steps, state);
+        int64_t session = sim_session_id(a.port);
+        world_steps(&world, steps);
+        cut_off(seed);
+        bool made = world_znodes_made(&world, 0, "a") == 1;
+        world_run_for(&world, 100);
+        hold_begin(&later, &behind, UVZK_WAIT_FOREVER);
+        world_run_for(&world, OUTAGE_MS + 2000);
+        assert_int_equal(waits.answered, 0);
+        assert_true(sim_session_id(a.port) == session);
+        assert_int_equal(world_queue_length(&world), 3);
+        hold_give_back(&held);
+        if (!made && !world_await(&world, &waits.answered, PROOF_MS)) {
+            assert_true(later.answered > 0);
+            hold_give_back(&later);
         }
+        hold_await(&waits, PROOF_MS);
+        assert_int_equal(world_znodes_made(&world, 0, "a"), 1);
+        end();
     }
 }
 
@@ -142,7 +140,7 @@ static void deadline_and_cancel_still_end_it(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(one_node_from_the_begin_to_the_grant),
+        WORLD_STORY(one_node_from_the_begin_to_the_grant, 0, 29),
         WORLD_STORY(the_turn_that_comes_during_the_outage, 1, 4 * SEEDS),
         WORLD_STORY(an_outage_of_the_ensemble, 1, 4 * SEEDS),
         WORLD_STORY(deadline_and_cancel_still_end_it, 1, SEEDS),

@@ -7,6 +7,10 @@
 #define OUTAGE_MS (WORLD_TIMEOUT_MS / 2U)
 #define PROOF_MS 3000U /* until a session that was cut off is proved afresh */
 
+static struct world world;
+static struct process a, b;
+static struct hold held, again;
+
 static void overload(struct process *process)
 {
     sim_refuse(process->world->sim, UVZK__RPC_DELETE, UVZK_ETHROTTLED, 3);
@@ -31,9 +35,7 @@ static void gone_when_released(struct hold *hold)
  * released hold stands another process, behind that the same one again. */
 static void check(void *const *state, size_t trouble, uint64_t before, uint64_t after)
 {
-    struct world world;
-    struct process a, b;
-    struct hold held, other, again;
+    struct hold other;
 
     world_begin_queued(&world, before + after, state, &a, &held, &b, &other);
     held.hook = gone_when_released;
@@ -80,32 +82,27 @@ static void it_lasts_until_the_node_is_gone(void **state)
 
 /* The same process, or the same owner, asks again while its release is under way: it
  * comes after it, and is not in its own way. */
-static void the_same_process_comes_after_it(void **state)
+static void the_same_process_comes_after_it(uint64_t seed, void *const *state)
 {
     for (size_t trouble = 0; trouble < TROUBLES; trouble++) {
-        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            struct world world;
-            struct process a;
-            struct hold held, again;
-            void *owner = seed % 2 == 0 ? &world : NULL;
+        void *owner = seed % 2 == 0 ? &world : NULL;
 
-            world_begin_one(&world, seed, state, &a);
-            world.outage_ms = OUTAGE_MS;
-            hold_begin_for(&held, &a, owner, UVZK_WAIT_FOREVER);
-            held.hook = gone_when_released;
-            hold_await(&held, 1000);
-            world_run_for(&world, 3000);
-            troubles[trouble](&a);
-            hold_release(&held);
-            world_run_for(&world, 5);
-            hold_begin_for(&again, &a, owner, UVZK_WAIT_FOREVER);
-            hold_await(&again, OUTAGE_MS + PROOF_MS);
-            assert_true(again.token > held.token);
-            hold_await_released(&held, 500, 0);
-            assert_true(uvzk_hold_is_valid(&again.request));
-            hold_give_back(&again);
-            world_end(&world);
-        }
+        world_begin_one(&world, seed, state, &a);
+        world.outage_ms = OUTAGE_MS;
+        hold_begin_for(&held, &a, owner, UVZK_WAIT_FOREVER);
+        held.hook = gone_when_released;
+        hold_await(&held, 1000);
+        world_run_for(&world, 3000);
+        troubles[trouble](&a);
+        hold_release(&held);
+        world_run_for(&world, 5);
+        hold_begin_for(&again, &a, owner, UVZK_WAIT_FOREVER);
+        hold_await(&again, OUTAGE_MS + PROOF_MS);
+        assert_true(again.token > held.token);
+        hold_await_released(&held, 500, 0);
+        assert_true(uvzk_hold_is_valid(&again.request));
+        hold_give_back(&again);
+        world_end(&world);
     }
 }
 
@@ -113,10 +110,6 @@ static void the_same_process_comes_after_it(void **state)
  * with it, until it is over. */
 static void a_release_under_way_is_visible(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
-    struct hold held;
-
     world_begin_held(&world, seed, state, &a, &held);
     world.outage_ms = OUTAGE_MS;
     process_reset(&a);
@@ -136,35 +129,25 @@ static void a_release_under_way_is_visible(uint64_t seed, void *const *state)
 }
 
 /* The session ends during the release: then the znode is gone as well. */
-static void it_ends_with_the_session(void **state)
+static void it_ends_with_the_session(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < 12; steps++) {
-        struct world world;
-        struct process a;
-        struct hold held;
-
-        world_begin_held(&world, steps, state, &a, &held);
-        hold_release(&held);
-        world_steps(&world, steps % 4);
-        if (sim_exists(world.sim, held.path)) {
-            sim_lose_request(a.port);
-        }
-        process_expire(&a);
-        assert_false(sim_exists(world.sim, held.path));
-        assert_true(world_await(&world, &held.released, 1000));
-        assert_true(held.release_status == 0 || held.release_status == UVZK_ELOST);
-        world_end(&world);
+    world_begin_held(&world, steps, state, &a, &held);
+    hold_release(&held);
+    world_steps(&world, steps % 4);
+    if (sim_exists(world.sim, held.path)) {
+        sim_lose_request(a.port);
     }
+    process_expire(&a);
+    assert_false(sim_exists(world.sim, held.path));
+    assert_true(world_await(&world, &held.released, 1000));
+    assert_true(held.release_status == 0 || held.release_status == UVZK_ELOST);
+    world_end(&world);
 }
 
 /* The client gives the session up, or is shut out of it, and it lives on at the servers
  * for a while, with the znode: that is not known to be gone, and nobody says so. */
 static void a_session_given_up_is_not_known_to_be_gone(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a;
-    struct hold held;
-
     world_begin_held(&world, seed, state, &a, &held);
     held.hook = gone_when_released;
     if (seed % 2 == 0) {
@@ -183,9 +166,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(it_lasts_until_the_node_is_gone),
-        WORLD_TEST(the_same_process_comes_after_it),
+        WORLD_STORY(the_same_process_comes_after_it, 1, SEEDS),
         WORLD_STORY(a_release_under_way_is_visible, 1, SEEDS),
-        WORLD_TEST(it_ends_with_the_session),
+        WORLD_STORY(it_ends_with_the_session, 0, 11),
         WORLD_STORY(a_session_given_up_is_not_known_to_be_gone, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,10 @@
 
 enum moment { CREATE_KNOWN, CREATE_UNKNOWN, CREATE_KNOWN_LATE, MOMENTS };
 
+static struct world world;
+static struct process a, b;
+static struct hold old, next;
+
 static void lose_the_servers(struct process *process, enum moment moment)
 {
     size_t from = process->world->line_count;
@@ -25,10 +29,6 @@ static void lose_the_servers(struct process *process, enum moment moment)
 
 static void check_moment(void *const *state, uint64_t seed, enum moment moment)
 {
-    struct world world;
-    struct process a;
-    struct hold old, new;
-
     world_begin_one(&world, seed, state, &a);
     world_make_directory(&world, &a);
     int64_t old_session = sim_session_id(a.port);
@@ -42,15 +42,15 @@ static void check_moment(void *const *state, uint64_t seed, enum moment moment)
     assert_true(process_was_told(&a, 0, UVZK_STATE_LOST));
 
     /* The next one finds the old znode still there, and waits for its end. */
-    hold_begin(&new, &a, UVZK_WAIT_FOREVER);
+    hold_begin(&next, &a, UVZK_WAIT_FOREVER);
     assert_true(process_await_connected(&a, OUTAGE_MS));
     assert_true(sim_session_id(a.port) != old_session);
     assert_true(sim_session_alive(world.sim, old_session));
     assert_true(sim_exists(world.sim, old_node.text));
-    hold_await(&new, 2 * WORLD_TIMEOUT_MS);
+    hold_await(&next, 2 * WORLD_TIMEOUT_MS);
     assert_false(sim_exists(world.sim, old_node.text));
-    assert_string_not_equal(new.path, old_node.text);
-    hold_give_back(&new);
+    assert_string_not_equal(next.path, old_node.text);
+    hold_give_back(&next);
     world_end(&world);
 }
 
@@ -65,9 +65,7 @@ static void a_claim_ends_with_its_session(uint64_t seed, void *const *state)
  * znode has gone, and there is never a second holder. */
 static void the_next_client_waits_for_the_old_node(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a, b;
-    struct hold old, next, again;
+    struct hold again;
 
     world_begin_one(&world, seed, state, &a);
     world_make_directory(&world, &a);
@@ -92,46 +90,40 @@ static void the_next_client_waits_for_the_old_node(uint64_t seed, void *const *s
 /* The session is ended by the servers at any moment between the acquire and the
  * grant. Whatever was told before the client heard of it, after that nothing of
  * the old session is held, granted or pending. */
-static void nothing_outlives_an_expiry(void **state)
+static void nothing_outlives_an_expiry(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < 40; steps++) {
-        struct world world;
-        struct process a, b;
-        struct hold old, next;
-
-        world_begin_two(&world, steps, state, &a, &b);
-        assert_true(process_await_connected(&b, 1000));
-        world_make_directory(&world, &a);
-        int64_t old_session = sim_session_id(a.port);
-        size_t from = world.line_count;
-        hold_begin(&old, &a, UVZK_WAIT_FOREVER);
-        world_steps(&world, steps);
-        size_t made = world_znodes_made(&world, from, "a");
-        process_expire(&a);
-        hold_begin(&next, &b, UVZK_WAIT_FOREVER);
-        process_await_line(&a, from, "EXPIRED", 2000);
-        world_run_for(&world, 50);
-        if (made > 0) {
-            assert_int_equal(old.answered, 1);
-            assert_true(old.status == UVZK_EEXPIRED || old.lost == 1);
-        } else if (old.answered == 0) { /* its create never left: it leaves now */
-            assert_true(world_await(&world, &next.answered, 2000));
-            hold_give_back(&next);
-            assert_true(world_await(&world, &old.answered, 2000));
-        }
-        if (old.status == 0 && old.lost == 0) {
-            struct uvzk__stat stat;
-            assert_true(sim_stat(world.sim, old.path, &stat));
-            assert_true(stat.ephemeral_owner != old_session);
-            assert_true(stat.ephemeral_owner == sim_session_id(a.port));
-            hold_give_back(&old);
-        }
-        if (next.released == 0) {
-            assert_true(world_await(&world, &next.answered, 2000));
-            hold_give_back(&next);
-        }
-        world_end(&world);
+    world_begin_two(&world, steps, state, &a, &b);
+    assert_true(process_await_connected(&b, 1000));
+    world_make_directory(&world, &a);
+    int64_t old_session = sim_session_id(a.port);
+    size_t from = world.line_count;
+    hold_begin(&old, &a, UVZK_WAIT_FOREVER);
+    world_steps(&world, steps);
+    size_t made = world_znodes_made(&world, from, "a");
+    process_expire(&a);
+    hold_begin(&next, &b, UVZK_WAIT_FOREVER);
+    process_await_line(&a, from, "EXPIRED", 2000);
+    world_run_for(&world, 50);
+    if (made > 0) {
+        assert_int_equal(old.answered, 1);
+        assert_true(old.status == UVZK_EEXPIRED || old.lost == 1);
+    } else if (old.answered == 0) { /* its create never left: it leaves now */
+        assert_true(world_await(&world, &next.answered, 2000));
+        hold_give_back(&next);
+        assert_true(world_await(&world, &old.answered, 2000));
     }
+    if (old.status == 0 && old.lost == 0) {
+        struct uvzk__stat stat;
+        assert_true(sim_stat(world.sim, old.path, &stat));
+        assert_true(stat.ephemeral_owner != old_session);
+        assert_true(stat.ephemeral_owner == sim_session_id(a.port));
+        hold_give_back(&old);
+    }
+    if (next.released == 0) {
+        assert_true(world_await(&world, &next.answered, 2000));
+        hold_give_back(&next);
+    }
+    world_end(&world);
 }
 
 int main(void)
@@ -139,7 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_STORY(a_claim_ends_with_its_session, 1, SEEDS),
         WORLD_STORY(the_next_client_waits_for_the_old_node, 1, SEEDS),
-        WORLD_TEST(nothing_outlives_an_expiry),
+        WORLD_STORY(nothing_outlives_an_expiry, 0, 39),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,10 @@
 
 #define SEEDS 24U
 
+static struct world world;
+static struct process a, b;
+static struct hold held, next;
+
 static void stop(struct process *process, unsigned how)
 {
     switch (how % 3) {
@@ -24,29 +28,25 @@ static void stop(struct process *process, unsigned how)
 
 static void a_stopped_holder_is_valid_no_longer(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a, b;
-    struct hold stopped, next;
-
-    world_begin_queued(&world, seed, state, &a, &stopped, &b, &next);
+    world_begin_queued(&world, seed, state, &a, &held, &b, &next);
     world_run_for(&world, 1000 + sim_random(world.sim, 5000));
     stop(&a, (unsigned)seed);
-    uint64_t until = uvzk_hold_valid_until(&stopped.request);
+    uint64_t until = uvzk_hold_valid_until(&held.request);
     assert_true(until > world_now(&world));
     assert_true(until <= world_now(&world) + WORLD_TIMEOUT_MS);
 
     /* Nobody else before that moment, somebody else soon after. */
     hold_await(&next, 2 * WORLD_TIMEOUT_MS);
     assert_true(next.answered_ms >= until);
-    assert_true(uvzk_hold_valid_until(&stopped.request) == until);
-    assert_true(next.token > stopped.token);
+    assert_true(uvzk_hold_valid_until(&held.request) == until);
+    assert_true(next.token > held.token);
 
     /* It wakes up, and knows before anything has reached it. */
-    assert_int_equal(stopped.lost, 0);
-    assert_false(uvzk_hold_is_valid(&stopped.request));
+    assert_int_equal(held.lost, 0);
+    assert_false(uvzk_hold_is_valid(&held.request));
     assert_false(uvzk_lock_is_held(&a.mutex));
     sim_resume(a.port);
-    assert_true(world_await(&world, &stopped.lost, 100));
+    assert_true(world_await(&world, &held.lost, 100));
     hold_give_back(&next);
     world_end(&world);
 }
@@ -55,10 +55,6 @@ static void a_stopped_holder_is_valid_no_longer(uint64_t seed, void *const *stat
  * timeout after the last acknowledged contact. */
 static void loss_comes_by_the_clock(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a, b;
-    struct hold held, next;
-
     world_begin_queued(&world, seed, state, &a, &held, &b, &next);
     world_run_for(&world, 1000 + sim_random(world.sim, 5000));
     uint64_t cut_ms = world_now(&world);
@@ -74,8 +70,6 @@ static void loss_comes_by_the_clock(uint64_t seed, void *const *state)
  * releases and a directory that is removed and made again. */
 static void every_grant_has_a_larger_token(uint64_t seed, void *const *state)
 {
-    struct world world;
-    struct process a, b;
     struct hold holds[8];
     int64_t last = 0;
 

@@ -81,68 +81,64 @@ static void take_member(struct hold *hold, struct side *side, int member)
 
 /* ------------------------------------------------------------- opposite orders */
 
-static void check_orders(void *const *state, unsigned flags)
+static void check_orders(uint64_t seed, void *const *state, unsigned flags)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, state, flags);
-        for (unsigned round = 0; round < ROUNDS; round++) {
-            ask(round % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);
-            world_steps(&world, round);
-            ask(round % 2 == 0 ? &b : &a, UVZK_WAIT_FOREVER);
-            struct hold *first = hold_await_first(&a.bid, &b.bid, 3000);
-            struct hold *second = first == &a.bid ? &b.bid : &a.bid;
-            world_run_for(&world, 300);
-            assert_int_equal(second->answered, 0);
-            hold_give_back(first);
-            hold_take_turn(second, 3000);
-        }
-        assert_int_equal(errors, 0);
-        end();
+    begin(seed, state, flags);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        ask(round % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);
+        world_steps(&world, round);
+        ask(round % 2 == 0 ? &b : &a, UVZK_WAIT_FOREVER);
+        struct hold *first = hold_await_first(&a.bid, &b.bid, 3000);
+        struct hold *second = first == &a.bid ? &b.bid : &a.bid;
+        world_run_for(&world, 300);
+        assert_int_equal(second->answered, 0);
+        hold_give_back(first);
+        hold_take_turn(second, 3000);
     }
+    assert_int_equal(errors, 0);
+    end();
 }
 
-static void opposite_orders_never_deadlock_at_once(void **state)
+static void opposite_orders_never_deadlock_at_once(uint64_t seed, void *const *state)
 {
-    check_orders(state, 0);
+    check_orders(seed, state, 0);
 }
 
-static void opposite_orders_never_deadlock_in_turn(void **state)
+static void opposite_orders_never_deadlock_in_turn(uint64_t seed, void *const *state)
 {
-    check_orders(state, UVZK_MULTILOCK_IN_TURN);
+    check_orders(seed, state, UVZK_MULTILOCK_IN_TURN);
 }
 
 /* ----------------------------------------------------------------- one deadline */
 
 /* Each member becomes free after 700 ms more; there are 1000 for all of them. */
-static void check_deadline(void *const *state, unsigned flags)
+static void check_deadline(uint64_t seed, void *const *state, unsigned flags)
 {
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct hold held[MEMBERS];
+    struct hold held[MEMBERS];
 
-        begin(seed, state, flags);
-        for (int i = 0; i < MEMBERS; i++) {
-            take_member(&held[i], &b, i);
-        }
-        uint64_t due_ms = world_now(&world) + 1000;
-        ask(&a, 1000);
-        for (int i = 0; i < MEMBERS; i++) {
-            world_run_for(&world, 700);
-            hold_give_back(&held[i]);
-        }
-        hold_await_status(&a.bid, 0, UV_ETIMEDOUT);
-        assert_in_range(a.bid.answered_ms, due_ms, due_ms + 8);
-        end();
+    begin(seed, state, flags);
+    for (int i = 0; i < MEMBERS; i++) {
+        take_member(&held[i], &b, i);
     }
+    uint64_t due_ms = world_now(&world) + 1000;
+    ask(&a, 1000);
+    for (int i = 0; i < MEMBERS; i++) {
+        world_run_for(&world, 700);
+        hold_give_back(&held[i]);
+    }
+    hold_await_status(&a.bid, 0, UV_ETIMEDOUT);
+    assert_in_range(a.bid.answered_ms, due_ms, due_ms + 8);
+    end();
 }
 
-static void one_deadline_is_for_all_at_once(void **state)
+static void one_deadline_is_for_all_at_once(uint64_t seed, void *const *state)
 {
-    check_deadline(state, 0);
+    check_deadline(seed, state, 0);
 }
 
-static void one_deadline_is_for_all_in_turn(void **state)
+static void one_deadline_is_for_all_in_turn(uint64_t seed, void *const *state)
 {
-    check_deadline(state, UVZK_MULTILOCK_IN_TURN);
+    check_deadline(seed, state, UVZK_MULTILOCK_IN_TURN);
 }
 
 /* ------------------------------------------------------------ the first failure */
@@ -199,10 +195,10 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(opposite_orders_never_deadlock_at_once),
-        WORLD_TEST(opposite_orders_never_deadlock_in_turn),
-        WORLD_TEST(one_deadline_is_for_all_at_once),
-        WORLD_TEST(one_deadline_is_for_all_in_turn),
+        WORLD_STORY(opposite_orders_never_deadlock_at_once, 1, SEEDS),
+        WORLD_STORY(opposite_orders_never_deadlock_in_turn, 1, SEEDS),
+        WORLD_STORY(one_deadline_is_for_all_at_once, 1, SEEDS),
+        WORLD_STORY(one_deadline_is_for_all_in_turn, 1, SEEDS),
         WORLD_TEST(the_first_failure_ends_it),
         WORLD_TEST(the_loss_of_one_is_the_loss_of_all),
     };

@@ -79,51 +79,47 @@ static void nobody_comes_in_between(void **state)
 
 /* The connection is lost, with what was on its way; the write lock is given back as soon
  * as the read lock is granted, or during a second interruption. */
-static void nor_in_an_interruption(void **state)
+static void nor_in_an_interruption(uint64_t between, void *const *state)
 {
-    for (uint64_t between = 0; between < STEPS; between++) {
-        begin_downgrading(between, state);
-        sim_disconnect(a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
-        hold_await(&reading, WORLD_TIMEOUT_MS);
-        assert_int_equal(next.answered, 0);
-        hold_release(&writing);
-        world_steps(&world, between % 5);
-        sim_disconnect(a.port, between % 3 ? SIM_RESET : SIM_SILENT, 700);
-        run_for(WORLD_TIMEOUT_MS);
-        end();
-    }
+    begin_downgrading(between, state);
+    sim_disconnect(a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
+    hold_await(&reading, WORLD_TIMEOUT_MS);
+    assert_int_equal(next.answered, 0);
+    hold_release(&writing);
+    world_steps(&world, between % 5);
+    sim_disconnect(a.port, between % 3 ? SIM_RESET : SIM_SILENT, 700);
+    run_for(WORLD_TIMEOUT_MS);
+    end();
 }
 
 /* Given back before the read lock is granted, in an interruption, the write lock may go
  * first; the reader is then an ordinary one. Never do the two of them hold. */
-static void nobody_reads_beside_a_writer(void **state)
+static void nobody_reads_beside_a_writer(uint64_t between, void *const *state)
 {
-    for (uint64_t between = 0; between < STEPS; between++) {
-        begin_downgrading(between, state);
-        hold_release(&writing);
-        sim_disconnect(a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
-        for (unsigned i = 0; i < WORLD_TIMEOUT_MS; i++) {
-            world_run_for(&world, 1);
-            assert_false(hold_holds(&reading) && hold_holds(&next));
-        }
-        assert_true(hold_holds(&reading) || hold_holds(&next));
-        if (hold_holds(&next)) {
-            hold_give_back(&next);
-            hold_await(&reading, 3000);
-        }
-        hold_give_back(&reading);
-        hold_finish(&next, 3000);
-        hold_finish(&later, 3000);
-        world_end(&world);
+    begin_downgrading(between, state);
+    hold_release(&writing);
+    sim_disconnect(a.port, between % 2 ? SIM_RESET : SIM_SILENT, 700);
+    for (unsigned i = 0; i < WORLD_TIMEOUT_MS; i++) {
+        world_run_for(&world, 1);
+        assert_false(hold_holds(&reading) && hold_holds(&next));
     }
+    assert_true(hold_holds(&reading) || hold_holds(&next));
+    if (hold_holds(&next)) {
+        hold_give_back(&next);
+        hold_await(&reading, 3000);
+    }
+    hold_give_back(&reading);
+    hold_finish(&next, 3000);
+    hold_finish(&later, 3000);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(nobody_comes_in_between),
-        WORLD_TEST(nor_in_an_interruption),
-        WORLD_TEST(nobody_reads_beside_a_writer),
+        WORLD_STORY(nor_in_an_interruption, 0, STEPS - 1),
+        WORLD_STORY(nobody_reads_beside_a_writer, 0, STEPS - 1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,56 +55,50 @@ static void end(void)
 
 /* The session is ended by the servers, and A, which has not heard of it, asks for the
  * read lock: now, and at every later moment of its way to learning it. */
-static void its_session_is_gone(void **state)
+static void its_session_is_gone(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < STEPS; steps++) {
-        begin(steps, state);
-        process_expire(&a);
-        int64_t session = sim_session_id(a.port);
-        world_steps(&world, steps);
-        downgrade();
-        hold_await(&next, 3000);
-        world_run_for(&world, 3000);
-        assert_int_equal(writing.lost, 1);
-        assert_true(sim_session_id(a.port) != session);
-        if (reading.answered) { /* it began before the loss was known */
-            assert_int_equal(reading.status, UVZK_EEXPIRED);
-        }
-        end();
+    begin(steps, state);
+    process_expire(&a);
+    int64_t session = sim_session_id(a.port);
+    world_steps(&world, steps);
+    downgrade();
+    hold_await(&next, 3000);
+    world_run_for(&world, 3000);
+    assert_int_equal(writing.lost, 1);
+    assert_true(sim_session_id(a.port) != session);
+    if (reading.answered) { /* it began before the loss was known */
+        assert_int_equal(reading.status, UVZK_EEXPIRED);
     }
+    end();
 }
 
 /* Somebody deletes its znode, and then the read lock is asked for: it is an ordinary one,
  * behind the writer that waits already. */
-static void its_znode_is_deleted(void **state)
+static void its_znode_is_deleted(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < STEPS; steps++) {
-        begin(steps, state);
-        assert_int_equal(sim_delete_by_hand(world.sim, writing.path), 0);
-        world_steps(&world, steps);
-        downgrade();
-        hold_await(&next, 1000);
-        world_run_for(&world, 500);
-        assert_int_equal(writing.lost, 1);
-        assert_int_equal(reading.answered, 0);
-        end();
-    }
+    begin(steps, state);
+    assert_int_equal(sim_delete_by_hand(world.sim, writing.path), 0);
+    world_steps(&world, steps);
+    downgrade();
+    hold_await(&next, 1000);
+    world_run_for(&world, 500);
+    assert_int_equal(writing.lost, 1);
+    assert_int_equal(reading.answered, 0);
+    end();
 }
 
 /* The read lock is asked for, and meanwhile somebody deletes the znode: the one or the
  * other came first, and never do both of them hold. */
-static void its_znode_is_deleted_meanwhile(void **state)
+static void its_znode_is_deleted_meanwhile(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < STEPS; steps++) {
-        begin(steps, state);
-        downgrade();
-        world_steps(&world, steps);
-        assert_int_equal(sim_delete_by_hand(world.sim, writing.path), 0);
-        world_run_for(&world, 3000);
-        assert_int_equal(writing.lost, 1);
-        assert_true(hold_holds(&reading) != hold_holds(&next));
-        end();
-    }
+    begin(steps, state);
+    downgrade();
+    world_steps(&world, steps);
+    assert_int_equal(sim_delete_by_hand(world.sim, writing.path), 0);
+    world_run_for(&world, 3000);
+    assert_int_equal(writing.lost, 1);
+    assert_true(hold_holds(&reading) != hold_holds(&next));
+    end();
 }
 
 /* The hold can no longer be proved, because nothing is heard of the servers: nobody
@@ -125,9 +119,9 @@ static void its_hold_has_run_out(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(its_session_is_gone),
-        WORLD_TEST(its_znode_is_deleted),
-        WORLD_TEST(its_znode_is_deleted_meanwhile),
+        WORLD_STORY(its_session_is_gone, 0, STEPS - 1),
+        WORLD_STORY(its_znode_is_deleted, 0, STEPS - 1),
+        WORLD_STORY(its_znode_is_deleted_meanwhile, 0, STEPS - 1),
         WORLD_STORY(its_hold_has_run_out, 0, 7),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,37 +42,33 @@ static void delete_the_reader(uint64_t steps)
     world_run_for(&world, 500);
 }
 
-static void it_queues_up_again(void **state)
+static void it_queues_up_again(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < STEPS; steps++) {
-        begin(steps, state, 3);
-        delete_the_reader(steps);
-        assert_int_equal(reading.answered, 0);
-        hold_give_back(&writing);
-        hold_take_turn(&reading, 3000); /* on a znode that stands */
-        assert_true(reading.token > writing.token);
-        world_end(&world);
-    }
+    begin(steps, state, 3);
+    delete_the_reader(steps);
+    assert_int_equal(reading.answered, 0);
+    hold_give_back(&writing);
+    hold_take_turn(&reading, 3000); /* on a znode that stands */
+    assert_true(reading.token > writing.token);
+    world_end(&world);
 }
 
-static void it_is_refused_without_retries(void **state)
+static void it_is_refused_without_retries(uint64_t steps, void *const *state)
 {
-    for (uint64_t steps = 0; steps < STEPS; steps++) {
-        begin(steps, state, 0);
-        delete_the_reader(steps);
-        hold_give_back(&writing);
-        hold_await_status(&reading, 3000, UVZK_EDELETED);
-        world_run_for(&world, 500);
-        assert_int_equal(world_children(&world, PATH), 0);
-        world_end(&world);
-    }
+    begin(steps, state, 0);
+    delete_the_reader(steps);
+    hold_give_back(&writing);
+    hold_await_status(&reading, 3000, UVZK_EDELETED);
+    world_run_for(&world, 500);
+    assert_int_equal(world_children(&world, PATH), 0);
+    world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(it_queues_up_again),
-        WORLD_TEST(it_is_refused_without_retries),
+        WORLD_STORY(it_queues_up_again, 0, STEPS - 1),
+        WORLD_STORY(it_is_refused_without_retries, 0, STEPS - 1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

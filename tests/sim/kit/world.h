@@ -35,8 +35,8 @@ extern unsigned world_plain, world_tuned;
     ((struct CMUnitTest){#test ", " #how, test, NULL, NULL, &world_##how})
 #define WORLD_TEST(test) WORLD_CASE(test, plain), WORLD_CASE(test, tuned)
 
-/* A story that many tests tell once for each seed, of the first to the last: what it is
- * given is for world_begin and the like, and it ends its world itself. */
+/* And many of them tell one story again for each number of a range: a seed, often with
+ * more that depends on it. The story begins its world with what it is given, and ends it. */
 struct world_story {
     void (*tell)(uint64_t seed, void *const *state);
     uint64_t first, last;
