@@ -83,7 +83,9 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(EPROOF, -7023, "ownership could not be proved in time")                \
     XX(EDELETED, -7024, "somebody else deleted the lock's znode")             \
     XX(EDEADLOCK, -7025, "the wait could never end")                          \
-    XX(EDATA, -7026, "the znode's data are no such value")
+    XX(EDATA, -7026, "the znode's data are no such value")                    \
+    XX(EUNREACHABLE, -7027, "no connection when the wait ran out")            \
+    XX(ENOTQUEUED, -7028, "no place in the queue when the wait ran out")
 
 enum uvzk_errno {
 #define XX(name, value, text) UVZK_##name = (value),
@@ -96,6 +98,12 @@ enum uvzk_errno {
  * Static text for every int, known or not; never allocates. */
 UVZK_EXTERN const char *uvzk_strerror(int code);
 UVZK_EXTERN const char *uvzk_err_name(int code);
+
+/* Why the last call on this thread that returned this code was refused: a sentence that
+ * names the argument or field ("options.tick_ms: ..."). Static text; that of uvzk_strerror
+ * if no call was refused so for an argument's sake. Meant to be asked right after the
+ * call. */
+UVZK_EXTERN const char *uvzk_refusal(int code);
 
 /* ------------------------------------------------------------------ memory */
 
@@ -253,6 +261,33 @@ typedef struct uvzk_acl_s {
     const char *id;     /* "anyone", ... */
 } uvzk_acl_t;
 
+/* Entries for common arrangements; an ACL is an array of them.
+ *
+ *     OURS             whoever has this client's credentials (auth_scheme), and nobody else
+ *     MEMBER(...)      one more identity: of "digest" the id is "name:" and the base64 of the
+ *                      SHA-1 of "name:password", so that no password is needed for it
+ *     ANYONE_LOOKS     everybody may see who holds and who waits, and disturb nobody
+ *     ANYONE           the default
+ *
+ * A znode is deleted by right of its *directory's* ACL: as long as that is made with OURS and
+ * MEMBERs, nobody else takes a lock away. */
+#define UVZK_ACL_OURS             \
+    {                             \
+        UVZK_PERM_ALL, "auth", "" \
+    }
+#define UVZK_ACL_MEMBER(scheme, id)   \
+    {                                 \
+        UVZK_PERM_ALL, (scheme), (id) \
+    }
+#define UVZK_ACL_ANYONE_LOOKS             \
+    {                                     \
+        UVZK_PERM_READ, "world", "anyone" \
+    }
+#define UVZK_ACL_ANYONE                  \
+    {                                    \
+        UVZK_PERM_ALL, "world", "anyone" \
+    }
+
 /* Whoever waits behind a contender's znode must be allowed to READ it, and so must its
  * own client: it is read, checked and watched, and from ZooKeeper 3.8.4 and 3.9.2 on even
  * exists needs READ. Who may not ends with UVZK_ENOAUTH, or is told of what has happened
@@ -274,13 +309,51 @@ typedef enum {
     UVZK_LOG_DEBUG
 } uvzk_log_level_t;
 
-/* Called after every change of state. */
+/* Called after every change of state; and with UVZK_STATE_LATENT again when the client
+ * has not got its first connection for 5 s, 10 s more, 20 s, and so on, every 5 minutes in
+ * the end. The log then has a line with the last reason, as uvzk_client_last_error; so it
+ * has, as often, when a connection was lost and does not come back. */
 typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t state);
 
 /* One line without a newline, bytes below 0x20 and 0x7f escaped. Lines are told soon,
  * in order, none after the client's close; 256 lines and 65536 bytes wait at most, and
  * when some were dropped a line says how many. */
 typedef void (*uvzk_client_log_cb)(uvzk_client_t *client, int level, const char *line);
+
+/* The same, and which part of the client has something to say: "session", "search" (for
+ * servers), "directory" (of a lock), "proof" (of ownership), "driver" (of a lock), "log", or
+ * "zookeeper", the ZooKeeper client in which it came up; more may come. Static text. */
+typedef void (*uvzk_client_log_line_cb)(uvzk_client_t *client, int level,
+                                        const char *module, const char *text);
+
+/* The steps of a client, for uvzk_client_trace_cb; more may come. */
+typedef enum uvzk_trace_step {
+    UVZK_TRACE_ACQUIRE = 1, /* an acquire has begun */
+    UVZK_TRACE_GRANTED,     /* its callback is about to be called; took_ms: since then */
+    UVZK_TRACE_REFUSED,     /* likewise, with this status */
+    UVZK_TRACE_RELEASE,     /* a release has begun; took_ms: it was held for so long */
+    UVZK_TRACE_RELEASED,    /* the znode is known to be gone; took_ms: since then */
+    UVZK_TRACE_LOST,        /* a hold is lost, with this status; took_ms: as RELEASE */
+    UVZK_TRACE_REQUEST,     /* a request leaves */
+    UVZK_TRACE_REPLY,       /* it is answered, with this status; took_ms: since then */
+    UVZK_TRACE_STATE        /* status is the client's new uvzk_client_state_t */
+} uvzk_trace_step_t;
+
+typedef struct uvzk_trace_s {
+    size_t size;   /* of what the library knows; it may grow, at its end */
+    uint32_t step; /* uvzk_trace_step_t */
+    int status;
+    uint64_t at; /* CLOCK_BOOTTIME, ms */
+    uint64_t took_ms;
+    const uvzk_hold_t *hold; /* ACQUIRE to LOST; else NULL */
+    const char *path;        /* of the lock, with the namespace; of the request: NULL if
+                                it has several */
+    const char *request;     /* REQUEST, REPLY: "create", "multi", ...; else NULL */
+} uvzk_trace_t;
+
+/* Called at each step, in the midst of it: it may write down what it is told, and must
+ * call no function of uvzk. All is lent until it returns. */
+typedef void (*uvzk_client_trace_cb)(uvzk_client_t *client, const uvzk_trace_t *event);
 
 /* FINAL for the client. */
 typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
@@ -313,8 +386,12 @@ typedef struct uvzk_client_options_s {
     uint32_t close_wait_ms;     /* how long close waits for releases under way
                                    before it ends the session; 1000 */
     uvzk_client_state_cb state_cb;
-    uvzk_client_log_cb log_cb; /* silent by default */
-    uvzk_client_acl_cb acl_cb; /* `acl` for all by default */
+    uvzk_client_log_cb log_cb;           /* silent by default */
+    uvzk_client_acl_cb acl_cb;           /* `acl` for all by default */
+    uvzk_client_log_line_cb log_line_cb; /* if it is set log_cb is not called */
+    uvzk_client_trace_cb trace_cb;       /* none by default */
+    uint32_t metrics; /* 1: uvzk_client_metrics counts from the beginning
+                                            on, else since it is first called */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
@@ -364,6 +441,29 @@ UVZK_EXTERN int64_t uvzk_client_session_id(const uvzk_client_t *client);
 /* The session timeout the server granted, ms; 0 before the first connection. */
 UVZK_EXTERN uint32_t uvzk_client_session_timeout(const uvzk_client_t *client);
 
+/* The last reason why there was no connection. It may grow, at its end. Begin with
+ * uvzk_client_error_init(&error). */
+typedef struct uvzk_client_error_s {
+    size_t size;         /* set by uvzk_client_error_init */
+    int code;            /* 0: there was none yet. UV_ECONNREFUSED and others of sockets;
+                            UV_ETIMEDOUT: no answer; UV_EAI_NONAME and others of names;
+                            UV_ECONNRESET: it hung up, without a quorum or no ZooKeeper;
+                            UV_EPROTO: no ZooKeeper server; UV_EAGAIN: there is no session
+                            yet; UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH */
+    const char *address; /* whose: "10.0.0.1:2181", or a host's name; "": nobody's */
+    const char *text;    /* in words */
+    uint64_t at;         /* when, CLOCK_BOOTTIME, ms */
+} uvzk_client_error_t;
+
+#define uvzk_client_error_init(error) \
+    uvzk_client_error_init_size((error), sizeof(*(error)))
+UVZK_EXTERN void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size);
+
+/* It stays known once there is a connection again. The texts are lent until you return to
+ * the loop. UV_EINVAL, UVZK_ESTATE (not initialised). */
+UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
+                                       uvzk_client_error_t *error);
+
 /* What the client has cost so far, for benchmarks and for leak checks. */
 typedef struct uvzk_client_stats_s {
     uint64_t requests;   /* sent to the server, proofs included */
@@ -376,6 +476,59 @@ typedef struct uvzk_client_stats_s {
 } uvzk_client_stats_t;
 UVZK_EXTERN void uvzk_client_stats(const uvzk_client_t *client,
                                    uvzk_client_stats_t *stats);
+
+/* How long something took. The first bucket counts what took 0 ms, the i-th after it
+ * 2^(i-1) to 2^i - 1 ms, the last one all that took longer. */
+#define UVZK_HISTOGRAM_BUCKETS 24
+typedef struct uvzk_histogram_s {
+    uint64_t count, sum_ms;
+    uint64_t buckets[UVZK_HISTOGRAM_BUCKETS];
+} uvzk_histogram_t;
+
+/* What a client is and has done. It may grow, at its end. Begin with
+ * uvzk_client_metrics_init(&metrics). */
+typedef struct uvzk_client_metrics_s {
+    size_t size; /* set by uvzk_client_metrics_init */
+    /* As things stand: */
+    uint32_t state;                         /* uvzk_client_state_t */
+    uint32_t session_timeout_ms;            /* 0 before the first connection */
+    int64_t session_id;                     /* 0: none */
+    uint64_t locks;                         /* open */
+    uint64_t waiting, held;                 /* acquires pending; holds */
+    uint64_t contenders;                    /* znodes: pending, held or being withdrawn */
+    uint64_t node_bytes, node_bytes_most;   /* of their paths, of how much there may be */
+    uint64_t watches;                       /* armed */
+    uint64_t watch_bytes, watch_bytes_most; /* likewise */
+    /* Since it is counted: */
+    uint64_t creates, deletes, multis, listings, looks, others; /* requests; looks are
+                                                                   get and exists */
+    uint64_t grants, releases;
+    uint64_t refused_behind_others, refused_unreachable, refused_not_queued,
+        refused_cancelled, refused_otherwise;
+    uint64_t lost_expired, lost_unproved, lost_deleted, lost_otherwise;
+    uvzk_histogram_t acquire;    /* from the call to the grant's callback */
+    uvzk_histogram_t hold;       /* from there to the release, or the loss */
+    uvzk_histogram_t release;    /* from the call until the znode is known to be gone */
+    uvzk_histogram_t round_trip; /* of requests */
+    uvzk_histogram_t proof;      /* of proofs of ownership */
+} uvzk_client_metrics_t;
+
+#define uvzk_client_metrics_init(metrics) \
+    uvzk_client_metrics_init_size((metrics), sizeof(*(metrics)))
+UVZK_EXTERN void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics,
+                                               size_t size);
+
+/* UV_EINVAL, UVZK_ESTATE (not initialised), UV_ENOMEM: it was to be counted from now on. */
+UVZK_EXTERN int uvzk_client_metrics(uvzk_client_t *client,
+                                    uvzk_client_metrics_t *metrics);
+
+/* The same as text for Prometheus (text format 0.0.4), each sample with the label
+ * client="name", of which '"', '\\' and newlines are escaped. As snprintf: at most size
+ * bytes are written, the NUL included; returns how many there are without it, however
+ * large the buffer is, which may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE,
+ * UV_ENOMEM. */
+UVZK_EXTERN int uvzk_client_write_metrics(uvzk_client_t *client, const char *name,
+                                          char *buffer, size_t size);
 
 /* ----------------------------------------------------------- locks and holds
  *
@@ -399,14 +552,19 @@ UVZK_EXTERN void uvzk_client_stats(const uvzk_client_t *client,
 typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
 
 /* status 0: granted; the request is now the hold and lives until it is
- * released or lost. status < 0: FINAL. UV_ETIMEDOUT: not granted in time, or
- * not free when tried once. UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED.
+ * released or lost. status < 0: FINAL. UV_ETIMEDOUT: the time ran out behind
+ * others, or it was not free when tried once. When the time ran out for another reason:
+ * UVZK_EUNREACHABLE, there was no connection (uvzk_client_last_error);
+ * UVZK_ENOTQUEUED, its place was not known yet, its directory or its znode were still
+ * being made; UVZK_EPROOF, nobody was before it, but its session was not proved. What
+ * exactly it waited for uvzk_hold_wait tells, in the callback too.
+ * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED.
  * UVZK_EEXPIRED: the session in which it was queued is gone, or was given up
  * after three session timeouts without a connection.
  * UVZK_ECONNLOSS: tried once, without a connection. UVZK_EDELETED: the znode
  * was deleted while it waited and the retry policy is used up.
  * UVZK_ENONODE: the chroot does not exist.
- * UVZK_EPROOF: the session is too short for tick_ms to prove anything.
+ * UVZK_EPROOF: also, at once: the session is too short for tick_ms to prove anything.
  * UVZK_EUNIMPLEMENTED: the server is too old.
  * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
  * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. After each of
@@ -495,12 +653,51 @@ UVZK_EXTERN int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb releas
  * the background. UVZK_ESTATE: not pending; if granted, release it. */
 UVZK_EXTERN int uvzk_hold_cancel(uvzk_hold_t *hold);
 
+/* What an acquire waits for. */
+typedef enum {
+    UVZK_WAITS_FOR_NOTHING = 0, /* it is granted, and about to be told */
+    UVZK_WAITS_FOR_CONNECTION,  /* there is none */
+    UVZK_WAITS_FOR_DIRECTORY,   /* the path it is to stand in is being made */
+    UVZK_WAITS_FOR_ZNODE,       /* its own is being made, or looked for */
+    UVZK_WAITS_FOR_PLACE,       /* it stands; who is before it is not known yet */
+    UVZK_WAITS_FOR_OURS,        /* others of this client are before it, and nobody else */
+    UVZK_WAITS_FOR_OTHERS,      /* another client's znode is before it */
+    UVZK_WAITS_FOR_LEASES,      /* of a semaphore: it is its turn, all leases are out */
+    UVZK_WAITS_FOR_PROOF        /* nobody is before it; its session is being proved */
+} uvzk_wait_kind_t;
+
+/* It may grow, at its end. Begin with uvzk_wait_init(&wait). */
+typedef struct uvzk_wait_s {
+    size_t size;    /* set by uvzk_wait_init */
+    uint32_t kind;  /* uvzk_wait_kind_t */
+    uint64_t ahead; /* how many stand before it, as far as they are known, as in queued_cb
+                       (at most 1000 of this client once the time has run out; of a
+                       lock with a driver 1); LEASES: how many are out */
+    const char *predecessor; /* OTHERS: the nearest znode of others that it waits for,
+                                full path; else NULL. Lent until the next call of
+                                uvzk_hold_wait, at most until you return to the loop */
+    uint64_t since; /* the moment since which it waits: of the acquire; CONNECTION: of
+                       the loss of the connection, if that came later; 0: not known, of
+                       a semaphore's claim that stands in line by another one's ticket */
+} uvzk_wait_t;
+
+#define uvzk_wait_init(wait) uvzk_wait_init_size((wait), sizeof(*(wait)))
+UVZK_EXTERN void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size);
+
+/* What a pending acquire waits for, as far as this client has been told: nothing is asked.
+ * In the acquire callback of one whose time ran out, or that was tried once in vain
+ * (UV_ETIMEDOUT), what it waited for then. UV_EINVAL, UV_ENOMEM, UVZK_ESTATE: it is
+ * neither. */
+UVZK_EXTERN int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait);
+
 /* Whether the hold is valid at this moment, by the clock. */
 UVZK_EXTERN int uvzk_hold_is_valid(const uvzk_hold_t *hold);
 
-/* The fencing token: the czxid of the lock's znode. It grows with every grant
- * on a path, for as long as the ensemble lives, also when the directory is
- * removed and made again. 0 if not held. */
+/* The fencing token: the czxid of the lock's znode. It grows on a path from each grant
+ * to the next that excludes it, for as long as the ensemble lives, also when the
+ * directory is removed and made again. Holds that do not exclude one another may have
+ * the same one: readers that hold together, holds of a semaphore of two or more leases,
+ * holds of different paths. 0 if not held. */
 UVZK_EXTERN int64_t uvzk_hold_token(const uvzk_hold_t *hold);
 
 /* Full path of the lock's znode, namespace included and chroot not; NULL if not
@@ -514,6 +711,31 @@ UVZK_EXTERN uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold);
 
 /* CLOCK_BOOTTIME now, ms. */
 UVZK_EXTERN uint64_t uvzk_now(void);
+
+/* One acquire that is pending, or hold, as uvzk_client_each_hold shows them. */
+typedef struct uvzk_hold_entry_s {
+    size_t size; /* of what the library knows; it may grow, at its end */
+    uvzk_lock_t *lock;
+    const char *lock_path; /* with the namespace */
+    uvzk_hold_t *hold;
+    const void *owner; /* NULL: none */
+    int is_held;       /* granted, as far as its user has been told */
+    int64_t token;     /* 0 if it is not held */
+    const char *path;  /* of its znode; NULL if it is not held */
+    uvzk_wait_t wait;  /* not held: what it waits for; since: also of a hold, when it was
+                          asked for */
+} uvzk_hold_entry_t;
+
+/* All is lent until it returns. It may ask, but must change nothing: no acquire, no
+ * release, no cancel, no close. */
+typedef void (*uvzk_hold_entry_cb)(uvzk_client_t *client, const uvzk_hold_entry_t *entry,
+                                   void *context);
+
+/* Shows all that is pending or held through this client's locks, those of one lock in the
+ * order in which they were asked for; nothing is asked of the server. UV_EINVAL,
+ * UVZK_ESTATE (not initialised), UV_ENOMEM (some may have been shown). */
+UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb cb,
+                                      void *context);
 
 /* ------------------------------------------------------------------- recipes
  *
@@ -572,9 +794,17 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
  * request for many leases is not overtaken by one for a few. A lease is made before it is
  * counted, as Curator's is, so for a moment more may stand than are allowed; they are not
  * held. Never re-entered:
- * options.owner says nothing here. The hold's token is the czxid of the znode that
- * stood in the queue, which grows with every grant; its path is that of its first
- * lease.
+ * options.owner says nothing here. The hold's path is that of its first lease.
+ *
+ * Several requests of one client may stand in the queue with one znode, and a lease that
+ * one of them lets go may become the next one's as it stands. A client that does so lets
+ * others have their turn as soon as it sees them there, or 256 grants or half a second
+ * later. Who has a queued_cb has a znode of its own.
+ *
+ * The hold's token is the czxid of the znode that stood in the queue. It never falls from
+ * grant to grant, and it grows between holds that exclude one another, because there are
+ * not so many leases as both have together; holds that could stand side by side may share
+ * a token.
  *
  * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more than a fixed max_leases.
  * Other errors as uvzk_mutex_init. */
@@ -780,8 +1010,8 @@ typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
 
 /* Who holds the lock or waits for it, in any process. A half of a read-write lock tells
  * its own contenders alone. A semaphore tells the znodes of all leases, by number, then
- * those that stand in line for some: whoever is granted some at that very moment may be
- * told twice, once as each.
+ * those that stand in line for some, one for several requests of a client perhaps: whoever
+ * is granted some at that very moment may be told twice, once as each.
  * UV_ENOTSUP: a multi lock (ask its members). UV_EINVAL, UVZK_ECLOSED (lock or client
  * closing), UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
@@ -824,6 +1054,23 @@ typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const void *data,
  * UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
                                  const char *node_path, uvzk_read_cb cb);
+
+/* What ZooKeeper keeps about a znode. */
+typedef struct uvzk_stat_s {
+    int64_t czxid;      /* of the transaction that made it: of a mutex or a half of a
+                           read-write lock the fencing token */
+    int64_t session_id; /* whose it is; 0: it outlives its session */
+    int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
+    int64_t reserved[3];
+} uvzk_stat_t;
+
+/* FINAL. As uvzk_read_cb, and what is known about the znode; NULL if status < 0. */
+typedef void (*uvzk_look_cb)(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+                             const void *data, size_t length);
+
+/* As uvzk_client_read. */
+UVZK_EXTERN int uvzk_client_look(uvzk_client_t *client, uvzk_read_t *request,
+                                 const char *node_path, uvzk_look_cb cb);
 
 /* ------------------------------------------------------ locker */
 

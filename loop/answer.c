@@ -26,6 +26,7 @@ static void copy_stat(struct uvzk__request *request, const struct Stat *stat)
     request->reply.stat.czxid = stat->czxid;
     request->reply.stat.mzxid = stat->mzxid;
     request->reply.stat.ephemeral_owner = stat->ephemeralOwner;
+    request->reply.stat.created_ms = stat->ctime;
     request->reply.stat.version = stat->version;
     request->reply.stat.child_count = stat->numChildren;
 }

@@ -1,5 +1,6 @@
 /* The public client over the real port. */
 #include "client/client.h"
+#include "base/refusal.h"
 
 #include <string.h>
 
@@ -14,7 +15,11 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                     fields at the end */
     if (loop == NULL || client == NULL || options == NULL ||
         options->size < offsetof(uvzk_client_options_t, hosts) + sizeof(options->hosts)) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, loop == NULL      ? "loop is NULL"
+                                       : client == NULL  ? "client is NULL"
+                                       : options == NULL ? "options is NULL"
+                                                         : "options.size: begin with "
+                                                           "uvzk_client_options_init");
     }
     uvzk_client_options_init(&given);
     memcpy(&given, options,

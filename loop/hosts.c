@@ -4,6 +4,7 @@
 #include <uv.h>
 
 #include "base/path.h"
+#include "base/refusal.h"
 #include "uvzk.h"
 
 static int parse_port(const char *text, size_t length, uint16_t *port)
@@ -79,7 +80,7 @@ int uvzk__hosts_next(const char **cursor, struct uvzk__host *host)
 int uvzk__hosts_validate(const char *hosts)
 {
     if (hosts == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "options.hosts: none are named");
     }
     const char *cursor = hosts;
     struct uvzk__host host;
@@ -87,8 +88,13 @@ int uvzk__hosts_validate(const char *hosts)
     while ((rc = uvzk__hosts_next(&cursor, &host)) > 0) {
     }
     if (rc < 0) {
-        return rc;
+        return uvzk__refuse(rc, hosts[0] == '\0'
+                                    ? "options.hosts: none are named"
+                                    : "options.hosts: an entry is not "
+                                      "host:port, or an IPv6 address without "
+                                      "brackets");
     }
     const char *chroot = uvzk__hosts_chroot(hosts);
-    return *chroot == '\0' ? 0 : uvzk__path_validate(chroot);
+    rc = *chroot == '\0' ? 0 : uvzk__path_validate(chroot);
+    return uvzk__object(rc, rc == 0 ? NULL : "options.hosts: the chroot is malformed");
 }

@@ -34,7 +34,7 @@ static void tell_dropped(struct uvzk__zk_port *port, unsigned dropped)
     if (dropped > 0) {
         (void)snprintf(text, sizeof(text),
                        "lines of the ZooKeeper client that were dropped: %u", dropped);
-        port->port.user->log(port->port.user, UVZK_LOG_WARN, text);
+        port->port.user->log(port->port.user, UVZK_LOG_WARN, "zookeeper", text);
     }
 }
 
@@ -45,7 +45,7 @@ static void arrive(struct uvzk__hop_entry *entry)
     atomic_fetch_sub(&port->log_lines, 1U);
     unsigned dropped = atomic_exchange(&port->log_dropped, 0U);
     if (!port->closing) {
-        port->port.user->log(port->port.user, line->level, line->text);
+        port->port.user->log(port->port.user, line->level, "zookeeper", line->text);
         tell_dropped(port, dropped);
     }
     uvzk__free(line);

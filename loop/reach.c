@@ -64,6 +64,25 @@ static void replace(struct uvzk__zk_port *port)
     uvzk__handle_end(old, false);
 }
 
+/* What is found out once it is connected concerns nobody. */
+static void tell_trouble(struct uvzk__search_user *user,
+                         const struct uvzk__trouble *trouble)
+{
+    struct uvzk__zk_port *port = port_of(user);
+    if (!port->closing && port->handle != NULL &&
+        !uvzk__handle_is_connected(port->handle)) {
+        port->port.user->unreached(port->port.user, trouble);
+    }
+}
+
+/* The servers that the handle knows answer, and it is not connected all the same. */
+static void tell_no_session(struct uvzk__zk_port *port)
+{
+    static const struct uvzk__trouble trouble = {
+        UV_EAGAIN, "", "a server answers, but there is no session yet"};
+    tell_trouble(&port->reach.user, &trouble);
+}
+
 static void done(struct uvzk__search_user *user, int status)
 {
     struct uvzk__zk_port *port = port_of(user);
@@ -79,6 +98,12 @@ static void done(struct uvzk__search_user *user, int status)
     } else if (handle->state == UVZK__HANDLE_SEEKING && port->session.client_id == 0) {
         port->handle_user->ended(handle, UVZK__SESSION_OPEN_FAILED, status);
     } else if (status < 0 || uvzk__search_finds_known(reach->search)) {
+        if (status == 0) {
+            tell_no_session(port);
+        }
+        if (port->closing || port->handle != handle) {
+            return;
+        }
         reach->strangers = false;
         uvzk__reach_again(port);
     } else if (!reach->strangers) {
@@ -93,7 +118,7 @@ static void log_line(struct uvzk__search_user *user, const char *line)
 {
     struct uvzk__zk_port *port = port_of(user);
     if (!port->closing) {
-        port->port.user->log(port->port.user, UVZK_LOG_WARN, line);
+        port->port.user->log(port->port.user, UVZK_LOG_WARN, "search", line);
     }
 }
 
@@ -111,6 +136,7 @@ int uvzk__reach_open(struct uvzk__zk_port *port)
     if (reach->search == NULL) {
         reach->user.done = done;
         reach->user.log = log_line;
+        reach->user.trouble = tell_trouble;
         reach->user.closed = closed;
         reach->search = uvzk__search_new(port->loop, port->hosts,
                                          port->session_timeout_ms, &reach->user, &status);
@@ -149,6 +175,9 @@ void uvzk__reach_misled(struct uvzk__zk_port *port, const char *server)
     uvzk__search_begin(port->reach.search, first_pause(port));
     replace(port);
     log_line(&port->reach.user, line);
+    tell_trouble(&port->reach.user,
+                 &(struct uvzk__trouble){UV_EPROTO, server,
+                                         "made a session without an id or a timeout"});
 }
 
 void uvzk__reach_left(struct uvzk__zk_port *port, const struct uvzk__handle *handle)

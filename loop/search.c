@@ -29,6 +29,9 @@
 #define TTL_MIN_MS 500U
 #define TTL_MAX_MS 30000U
 
+/* So long nothing may be found out before that is said, too. */
+#define STILL_MS 2500U
+
 #define LINE_BYTES (UVZK__HOST_MAX + 200)
 
 #define RESTING UVZK__SEARCH_RESTING
@@ -91,6 +94,7 @@ struct uvzk__search {
     uint64_t begin_at; /* PLANNED */
     uint64_t began_at;
     uint64_t grace_at; /* ANSWERED */
+    uint64_t still_at; /* SEARCHING: nothing has been found out for long */
 };
 
 static bool sound(const struct uvzk__search *search)
@@ -152,11 +156,39 @@ static const char *reason(const struct target *target)
     }
 }
 
+static void be_in_trouble(struct uvzk__search *search, int code, const char *address,
+                          const char *text)
+{
+    const struct uvzk__trouble trouble = {code, address, text};
+    search->still_at = uvzk_now() + STILL_MS;
+    if (search->state != CLOSING) {
+        search->user->trouble(search->user, &trouble);
+    }
+}
+
+static int code_of(const struct target *target)
+{
+    switch (target->verdict) {
+    case UVZK__OUT_OF_REACH:
+        return uvzk__probe_error(&target->probe);
+    case UVZK__NO_ANSWER:
+        return UV_ETIMEDOUT;
+    case UVZK__HUNG_UP:
+        return UV_ECONNRESET;
+    default:
+        return UV_EPROTO;
+    }
+}
+
+/* The log has it once until it changes. */
 static void tell_verdict(struct uvzk__search *search, struct target *target)
 {
     char text[UVZK__SERVER_TEXT];
-    if (target->verdict != UVZK__SERVER && target->told != target->verdict) {
+    if (target->verdict != UVZK__SERVER) {
         uvzk__address_server_text(&target->address, text);
+        be_in_trouble(search, code_of(target), text, reason(target));
+    }
+    if (target->verdict != UVZK__SERVER && target->told != target->verdict) {
         say(search, "%s%s%s: %s", target->name != NULL ? target->name->host.name : "",
             target->name != NULL ? ", " : "", text, reason(target));
     }
@@ -316,6 +348,9 @@ static void tell_name(struct uvzk__search *search, const struct name *name)
     const struct name *six = four + 1;
     bool bad = four->asked && six->asked && four->status < 0 && six->status < 0;
 
+    if (bad) {
+        be_in_trouble(search, four->status, four->host.name, uv_strerror(four->status));
+    }
     if (bad && four->told != four->status) {
         say(search, "%s: %s", four->host.name, uv_strerror(four->status));
         four->told = four->status;
@@ -388,9 +423,31 @@ static void look_up_stale(struct uvzk__search *search, uint64_t now)
 
 /* ------------------------------------------------------------------- a step */
 
+/* Whoever has not answered yet. */
+static void tell_still(struct uvzk__search *search)
+{
+    char text[UVZK__SERVER_TEXT];
+    for (size_t i = 0; i < search->name_count; i++) {
+        if (search->names[i].look_up.under_way) {
+            be_in_trouble(search, UV_EAI_AGAIN, search->names[i].host.name,
+                          "no answer of a name server yet");
+            return;
+        }
+    }
+    for (size_t i = 0; i < search->target_count; i++) {
+        if (search->targets[i].probed) {
+            uvzk__address_server_text(&search->targets[i].address, text);
+            be_in_trouble(search, UV_ETIMEDOUT, text, "no answer yet");
+            return;
+        }
+    }
+    search->still_at = uvzk_now() + STILL_MS;
+}
+
 static void begin(struct uvzk__search *search, uint64_t now)
 {
     search->began_at = now;
+    search->still_at = now + STILL_MS;
     move(search, SEARCHING);
     for (size_t i = 0; i < search->target_count; i++) {
         struct target *target = &search->targets[i];
@@ -485,6 +542,9 @@ static void due(struct uvzk__sockets *sockets)
         look_up_stale(search, now);
     }
     probe_all(search, now);
+    if (search->state == SEARCHING && search->still_at <= now) {
+        tell_still(search);
+    }
     if (over(search, now)) {
         finish(search);
     }
@@ -524,6 +584,9 @@ static void plan(struct uvzk__search *search)
         next = 0;
     } else if (search->resolver != NULL) {
         next = earlier(next, uvzk__resolver_next(search->resolver));
+    }
+    if (search->state == SEARCHING) {
+        next = earlier(next, search->still_at);
     }
     for (size_t i = 0; i < search->target_count; i++) {
         if (is_searching(search) || search->targets[i].probed) {

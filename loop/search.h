@@ -22,6 +22,7 @@
 
 #include "addresses.h"
 #include "base/machine.h"
+#include "engine/port.h"
 
 struct uvzk__search;
 
@@ -39,6 +40,9 @@ extern const struct uvzk__machine uvzk__search_machine;
 struct uvzk__search_user {
     void (*done)(struct uvzk__search_user *, int status);
     void (*log)(struct uvzk__search_user *, const char *line);
+    /* Why one of them is of no use, each time that is found out, and that nothing is
+     * known yet when it takes long. */
+    void (*trouble)(struct uvzk__search_user *, const struct uvzk__trouble *);
     void (*closed)(struct uvzk__search_user *); /* the search is freed */
 };
 
@@ -47,7 +51,7 @@ struct uvzk__search_user {
 struct uvzk__search *uvzk__search_new(uv_loop_t *loop, const char *hosts,
                                       uint32_t timeout_ms, struct uvzk__search_user *user,
                                       int *status);
-/* Neither done() nor log() comes any more; closed() does. */
+/* Nothing comes any more but closed(). */
 void uvzk__search_close(struct uvzk__search *search);
 
 /* Searches anew, in so many milliseconds, give or take a quarter; once more if it is

@@ -38,6 +38,11 @@ static inline void uvzk__list_append(struct uvzk__link *head, struct uvzk__link 
     uvzk__list_insert_before(head, link);
 }
 
+static inline void uvzk__list_prepend(struct uvzk__link *head, struct uvzk__link *link)
+{
+    uvzk__list_insert_before(head->next, link);
+}
+
 /* Takes link off its list; harmless when it is on none. */
 static inline void uvzk__list_remove(struct uvzk__link *link)
 {

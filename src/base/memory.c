@@ -1,4 +1,5 @@
 #include "base/memory.h"
+#include "base/refusal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ int uvzk_replace_allocator(uvzk_malloc_fn malloc_fn, uvzk_realloc_fn realloc_fn,
                            uvzk_calloc_fn calloc_fn, uvzk_free_fn free_fn)
 {
     if (malloc_fn == NULL || realloc_fn == NULL || calloc_fn == NULL || free_fn == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "one of the four functions is NULL");
     }
     allocator.malloc_fn = malloc_fn;
     allocator.realloc_fn = realloc_fn;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/refusal.h"
 #include "uvzk.h"
 
 /* Bytes of the character at text, or 0 if they are no character: cut short, or
@@ -66,7 +67,7 @@ static bool is_element_valid(const char *element, size_t length)
 int uvzk__path_validate(const char *path)
 {
     if (path != NULL && strnlen(path, UVZK__PATH_MAX + 1) > UVZK__PATH_MAX) {
-        return UVZK_EPATH;
+        return uvzk__refuse(UVZK_EPATH, "path: longer than 1024 bytes");
     }
     return uvzk__path_validate_znode(path);
 }
@@ -74,11 +75,13 @@ int uvzk__path_validate(const char *path)
 int uvzk__path_validate_znode(const char *path)
 {
     if (path == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "path is NULL");
     }
     size_t length = strnlen(path, UVZK__NODE_PATH_MAX + 1);
     if (path[0] != '/' || length > UVZK__NODE_PATH_MAX) {
-        return UVZK_EPATH;
+        return uvzk__refuse(UVZK_EPATH, path[0] != '/'
+                                            ? "path: it does not begin with '/'"
+                                            : "path: longer than 2048 bytes");
     }
     if (length == 1) {
         return 0;
@@ -87,7 +90,9 @@ int uvzk__path_validate_znode(const char *path)
         size_t start = slash + 1;
         size_t element_length = strcspn(path + start, "/");
         if (!is_element_valid(path + start, element_length)) {
-            return UVZK_EPATH;
+            return uvzk__refuse(UVZK_EPATH,
+                                "path: an element is empty, \".\", \"..\", or has "
+                                "characters that ZooKeeper does not take");
         }
         slash = start + element_length;
     }
@@ -97,7 +102,10 @@ int uvzk__path_validate_znode(const char *path)
 int uvzk__path_validate_below(const char *ns, const char *path)
 {
     if (strcmp(path, "/") == 0 || strlen(ns) + strlen(path) > UVZK__PATH_MAX) {
-        return UVZK_EPATH;
+        return uvzk__refuse(UVZK_EPATH,
+                            strcmp(path, "/") == 0
+                                ? "path: \"/\" is no place for a lock"
+                                : "path: longer than 1024 bytes with the namespace");
     }
     return uvzk__path_validate(path);
 }

@@ -1,4 +1,5 @@
 #include "base/retry.h"
+#include "base/refusal.h"
 
 #define DEFAULT_BASE_MS 1000
 #define DEFAULT_MAX_RETRIES 3
@@ -21,7 +22,9 @@ int uvzk__retry_normalize(uvzk_retry_policy_t *policy)
     }
     if (policy->kind > UVZK_RETRY_FOREVER ||
         (policy->base_ms == 0 && policy->kind != UVZK_RETRY_N_TIMES)) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, policy->kind > UVZK_RETRY_FOREVER
+                                           ? "options.retry.kind: there is no such policy"
+                                           : "options.retry.base_ms is 0");
     }
     if (policy->max_sleep_ms == 0) {
         policy->max_sleep_ms = DEFAULT_MAX_SLEEP_MS;

@@ -1,6 +1,7 @@
 /* What is asked of a lock, whatever its recipe. */
 #include <string.h>
 
+#include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
@@ -26,14 +27,17 @@ static int read_options(uvzk_acquire_options_t *into, const uvzk_acquire_options
         return 0;
     }
     if (from->size < offsetof(uvzk_acquire_options_t, leases)) {
-        return UV_EINVAL; /* what version 0.1 had */
+        return uvzk__refuse(UV_EINVAL, /* what version 0.1 had */
+                            "options.size: begin with uvzk_acquire_options_init");
     }
     memcpy(into, from, from->size < sizeof(*into) ? from->size : sizeof(*into));
-    if (into->timeout_ms < UVZK_WAIT_FOREVER || into->node_data_length > UVZK__DATA_MAX ||
-        (into->node_data == NULL && into->node_data_length > 0)) {
-        return UV_EINVAL;
-    }
-    return 0;
+    return uvzk__object(
+        UV_EINVAL, into->timeout_ms < UVZK_WAIT_FOREVER ? "options.timeout_ms is below -1"
+                   : into->node_data_length > UVZK__DATA_MAX
+                       ? "options.node_data_length is more than 1000000"
+                   : into->node_data == NULL && into->node_data_length > 0
+                       ? "options.node_data is NULL, node_data_length is not 0"
+                       : NULL);
 }
 
 /* What can be refused without a znode; 0 if nothing can. */
@@ -91,7 +95,11 @@ static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
     status = refusal(lock, options);
     if (status != 0) {
         uvzk__acquisition_start(acquisition, NULL, options->timeout_ms);
-        uvzk__acquisition_end(acquisition, status);
+        if (status == UV_ETIMEDOUT) {
+            uvzk__acquisition_tried(acquisition);
+        } else {
+            uvzk__acquisition_end(acquisition, status);
+        }
         return 0;
     }
     claim = uvzk__claim_new(lock, lock->kind->claim_kind, options);
@@ -120,22 +128,30 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
                       uvzk_hold_acquire_cb acquire_cb, uvzk_hold_lost_cb lost_cb)
 {
     uvzk_acquire_options_t known;
+    int status = uvzk__object(UV_EINVAL, shell == NULL        ? "lock is NULL"
+                                         : hold == NULL       ? "hold is NULL"
+                                         : acquire_cb == NULL ? "acquire_cb is NULL"
+                                         : lost_cb == NULL    ? "lost_cb is NULL"
+                                                              : NULL);
 
-    if (shell == NULL || hold == NULL || acquire_cb == NULL || lost_cb == NULL ||
-        read_options(&known, options) != 0) {
-        return UV_EINVAL;
+    if (status == 0) {
+        status = read_options(&known, options);
+    }
+    if (status != 0) {
+        return status;
     }
     struct uvzk__lock *lock = shell->impl;
     if (hold->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "hold is pending or held, or not zeroed");
     }
     if (lock == NULL || lock->closing || lock->client->closing) {
-        return UVZK_ECLOSED;
+        return uvzk__refuse(UVZK_ECLOSED, "lock or its client is closing, or it is not "
+                                          "initialised");
     }
     if (lock->kind->ignores_owners) {
         known.owner = NULL;
     }
-    int status = lock->kind->check(lock, &known);
+    status = lock->kind->check(lock, &known);
     if (status != 0) {
         return status;
     }
@@ -156,11 +172,11 @@ int uvzk_lock_acquire(uvzk_lock_t *shell, uvzk_hold_t *hold,
 int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
 {
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "lock is NULL");
     }
     struct uvzk__lock *lock = shell->impl;
     if (lock == NULL || lock->closing) {
-        return UVZK_ESTATE;
+        return uvzk__refuse(UVZK_ESTATE, "lock is closing, or not initialised");
     }
     uvzk__lock_pin(lock);
     lock->closing = true;

@@ -2,8 +2,10 @@
 
 #include <assert.h>
 
+#include "base/refusal.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
+#include "claim/ran_out.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
 
@@ -62,6 +64,7 @@ struct limit {
         struct uvzk__link try_link; /* tried once: on client->claims->tries */
     };
     struct uvzk__acquisition *acquisition;
+    struct uvzk__ran_out *ran_out; /* what it waited for, to be told; or NULL */
     bool try_once;
 };
 
@@ -112,6 +115,22 @@ static struct uvzk__client *client_of(const struct uvzk__acquisition *acquisitio
     return acquisition->lock->client;
 }
 
+static void observed(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step,
+                     int status)
+{
+    uvzk__observe_hold(client_of(acquisition), step, acquisition->shell,
+                       acquisition->lock->path, status, &acquisition->since_ms);
+}
+
+/* A step, if anybody wants to know: mostly nobody does, and then it costs one test. */
+static inline void observe(struct uvzk__acquisition *acquisition,
+                           enum uvzk_trace_step step, int status)
+{
+    if (__builtin_expect(client_of(acquisition)->observer != NULL, 0)) {
+        observed(acquisition, step, status);
+    }
+}
+
 /* It no longer waits: no deadline, no single try. */
 static void stop_waiting(struct uvzk__acquisition *acquisition)
 {
@@ -153,14 +172,24 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
     }
     stop_waiting(acquisition);
     move(acquisition, GRANTED);
+    observe(acquisition, UVZK_TRACE_GRANTED, 0);
     acquisition->acquire_cb(acquisition->shell, 0);
+}
+
+static void tell_refusal(struct uvzk__acquisition *acquisition)
+{
+    uvzk_hold_acquire_cb acquire_cb = acquisition->acquire_cb;
+    int status = acquisition->status;
+    struct uvzk__ran_out *ran_out =
+        acquisition->is_limited ? limit_of(acquisition)->ran_out : NULL;
+
+    uvzk__ran_out_tell(ran_out, finish(acquisition), acquire_cb, status);
 }
 
 static void deliver(struct uvzk__telling *telling)
 {
     struct uvzk__acquisition *acquisition =
         UVZK__CONTAINER_OF(telling, struct uvzk__acquisition, telling);
-    uvzk_hold_acquire_cb acquire_cb = acquisition->acquire_cb;
     uvzk_hold_release_cb release_cb = acquisition->release_cb; /* the one or the other */
     uvzk_hold_lost_cb lost_cb = acquisition->lost_cb;
     uvzk_hold_queued_cb queued_cb = acquisition->queued_cb;
@@ -181,7 +210,7 @@ static void deliver(struct uvzk__telling *telling)
         release_cb(finish(acquisition), status);
         break;
     case REFUSED:
-        acquire_cb(finish(acquisition), status);
+        tell_refusal(acquisition);
         break;
     default:
         break;
@@ -215,9 +244,16 @@ void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int stat
 
 static void timed_out(struct uvzk__timed *timed)
 {
-    const struct limit *limit = UVZK__CONTAINER_OF(timed, struct limit, timeout);
+    struct limit *limit = UVZK__CONTAINER_OF(timed, struct limit, timeout);
+    int status = uvzk__wait_ran_out(limit->acquisition->claim, &limit->ran_out);
 
-    uvzk__acquisition_end_alone(limit->acquisition, UV_ETIMEDOUT);
+    uvzk__acquisition_end_alone(limit->acquisition, status);
+}
+
+void uvzk__acquisition_tried(struct uvzk__acquisition *acquisition)
+{
+    (void)uvzk__wait_ran_out(acquisition->claim, &limit_of(acquisition)->ran_out);
+    uvzk__acquisition_end(acquisition, UV_ETIMEDOUT);
 }
 
 static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_ms)
@@ -279,6 +315,7 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
     acquisition->shell->impl = acquisition;
     uvzk__lock_pin(acquisition->lock);
     acquisition->claim = claim;
+    observe(acquisition, UVZK_TRACE_ACQUIRE, 0);
     if (claim != NULL) {
         uvzk__list_append(&claim->acquisitions, &acquisition->siblings);
         set_deadline(acquisition, timeout_ms);
@@ -310,9 +347,11 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
     case GRANTING:
         stop_waiting(acquisition);
         move(acquisition, REFUSED);
+        observe(acquisition, UVZK_TRACE_REFUSED, reason);
         break;
     case GRANTED:
         move(acquisition, LOSING);
+        observe(acquisition, UVZK_TRACE_LOST, reason);
         break;
     default:
         return;
@@ -330,6 +369,7 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
 void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int status)
 {
     move(acquisition, RELEASED);
+    observe(acquisition, UVZK_TRACE_RELEASED, status);
     acquisition->status = status;
     if (acquisition->claim != NULL) {
         detach(acquisition);
@@ -358,14 +398,18 @@ void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ah
 int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
 {
     if (hold == NULL || release_cb == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL,
+                            hold == NULL ? "hold is NULL" : "release_cb is NULL");
     }
     struct uvzk__acquisition *acquisition = hold->impl;
     if (acquisition == NULL || acquisition->shell != hold ||
         (acquisition->told != GRANTED && acquisition->told != LOSING)) {
-        return UVZK_ENOTHELD;
+        return uvzk__refuse(UVZK_ENOTHELD, "hold is not held, or being released already");
     }
     acquisition->release_cb = release_cb;
+    if (acquisition->told == GRANTED) {
+        observe(acquisition, UVZK_TRACE_RELEASE, 0);
+    }
     if (acquisition->told == LOSING) {
         uvzk__acquisition_released(acquisition, UVZK_ELOST);
         return 0;
@@ -384,12 +428,12 @@ int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
 int uvzk_hold_cancel(uvzk_hold_t *hold)
 {
     if (hold == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "hold is NULL");
     }
     struct uvzk__acquisition *acquisition = hold->impl;
     if (acquisition == NULL || acquisition->shell != hold ||
-        (acquisition->told != ASKED && acquisition->told != GRANTING)) {
-        return UVZK_ESTATE;
+        !uvzk__acquisition_is_pending(acquisition)) {
+        return uvzk__refuse(UVZK_ESTATE, "hold is not pending");
     }
     uvzk__acquisition_end_alone(acquisition, UV_ECANCELED);
     return 0;

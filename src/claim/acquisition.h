@@ -43,6 +43,7 @@ struct uvzk__acquisition {
     uvzk_hold_queued_cb queued_cb; /* NULL once told or not wanted */
     uvzk_hold_lost_cb losing; /* called at once, not told: the hold is over; or NULL */
     uint64_t ahead;           /* to be told with queued_cb; 0: nothing to tell */
+    uint64_t since_ms;        /* observer.h's; 0: nobody observes the client */
     int status;               /* of the FINAL callback */
     uint8_t told;             /* enum uvzk__told */
     bool is_limited;          /* it waits for so long, or does not wait, acquisition.c */
@@ -75,6 +76,17 @@ void uvzk__acquisition_released(struct uvzk__acquisition *, int status);
 void uvzk__acquisition_revoked(struct uvzk__acquisition *);
 /* Its place in the queue is known. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
+
+/* Whether it has neither been told of a grant nor ended. */
+static inline bool
+uvzk__acquisition_is_pending(const struct uvzk__acquisition *acquisition)
+{
+    return acquisition->told == UVZK__TOLD_ASKED ||
+           acquisition->told == UVZK__TOLD_GRANTING;
+}
+
+/* It was tried once, in vain: somebody is before it. */
+void uvzk__acquisition_tried(struct uvzk__acquisition *);
 
 /* It was to be tried once, and has not had its answer; the one behind a link on
  * client->claims->tries. */

@@ -6,6 +6,7 @@
 #include "claim/lock.h"
 #include "claim/revocation.h"
 #include "directory/contender.h"
+#include "directory/making.h"
 #include "directory/queue.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
@@ -346,7 +347,7 @@ void uvzk__claim_end_tries(struct uvzk__claim *claim)
         struct uvzk__acquisition *acquisition = acquisition_at(link);
         link = link->next;
         if (uvzk__acquisition_tries(acquisition)) {
-            uvzk__acquisition_end(acquisition, UV_ETIMEDOUT);
+            uvzk__acquisition_tried(acquisition);
         }
     }
     if (uvzk__list_empty(&claim->acquisitions)) {
@@ -493,7 +494,7 @@ static void create(struct uvzk__contender *contender)
     if (contender->claim->kind->create != NULL) {
         contender->claim->kind->create(contender);
     } else {
-        uvzk__contender_create(contender);
+        uvzk__make(contender);
     }
 }
 
@@ -536,6 +537,26 @@ void uvzk__claims_init(struct uvzk__claims *claims)
     uvzk__list_init(&claims->locks);
     uvzk__list_init(&claims->tries);
     uvzk__list_init(&claims->unwinding);
+}
+
+void uvzk__claims_free(struct uvzk__claims *claims)
+{
+    uvzk__free(claims->lent);
+}
+
+char *uvzk__claims_lend(struct uvzk__client *client, size_t size)
+{
+    struct uvzk__claims *claims = client->claims;
+
+    if (claims->lent == NULL || size > claims->lent_size) {
+        char *larger = uvzk__realloc(claims->lent, size + 1);
+        if (larger == NULL) {
+            return NULL;
+        }
+        claims->lent = larger;
+        claims->lent_size = size;
+    }
+    return claims->lent;
 }
 
 const struct uvzk__contender_user uvzk__claim_contenders = {

@@ -15,6 +15,7 @@
 #define UVZK_CLAIM_H
 
 #include "base/machine.h"
+#include "directory/awaiting.h"
 #include "directory/queue.h"
 
 struct uvzk__lock;
@@ -24,10 +25,17 @@ struct uvzk__claims {
     struct uvzk__link locks;     /* struct uvzk__lock */
     struct uvzk__link tries;     /* acquisitions that are tried once */
     struct uvzk__link unwinding; /* claims whose contenders are to be withdrawn */
+    char *lent;                  /* text that is lent to the user; NULL: none yet */
+    size_t lent_size;
 };
 
 /* Its memory is the client's. */
 void uvzk__claims_init(struct uvzk__claims *);
+void uvzk__claims_free(struct uvzk__claims *);
+
+/* Room for so many bytes that are lent to the user until the next call. NULL when out of
+ * memory. */
+char *uvzk__claims_lend(struct uvzk__client *, size_t size);
 
 /* What the contenders of a claim are to it; claim.c has the plain kind. */
 struct uvzk__claim_kind {
@@ -50,6 +58,9 @@ struct uvzk__claim_kind {
     bool (*keep)(struct uvzk__claim *);
     /* The claim is freed: what the kind has put behind `extra`. May be NULL. */
     void (*freed)(struct uvzk__claim *);
+    /* What it waits for, while it does not hold (ran_out.h). NULL: for what its
+     * contenders wait for. */
+    void (*awaits)(const struct uvzk__claim *, size_t most, struct uvzk__awaiting *);
 };
 
 enum uvzk__claim_state {

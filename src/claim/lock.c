@@ -1,6 +1,7 @@
 #include "claim/lock.h"
 
 #include "base/path.h"
+#include "base/refusal.h"
 #include "engine/turn.h"
 
 static void tell_closed(struct uvzk__telling *telling)
@@ -29,15 +30,19 @@ void uvzk__lock_free(struct uvzk__lock *lock)
 int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell,
                      const char *path)
 {
-    if (client_shell == NULL || shell == NULL || path == NULL) {
-        return UV_EINVAL;
+    int status = uvzk__object(UV_EINVAL, client_shell == NULL ? "client is NULL"
+                                         : shell == NULL      ? "the lock is NULL"
+                                         : path == NULL       ? "path is NULL"
+                                                              : NULL);
+    if (status != 0) {
+        return status;
     }
     const struct uvzk__client *client = client_shell->impl;
     if (client == NULL || client->closing) {
-        return UVZK_ESTATE;
+        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
     if (shell->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "the lock is initialised already, or not zeroed");
     }
     return uvzk__path_validate_below(client->ns, path);
 }

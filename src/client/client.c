@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/refusal.h"
 #include "base/retry.h"
 #include "claim/claim.h"
 #include "client/lifecycle.h"
@@ -34,10 +35,52 @@ void uvzk_client_options_init_size(uvzk_client_options_t *options, size_t size)
     options->size = size;
 }
 
+static bool within(uint32_t value, uint32_t least, uint32_t most)
+{
+    return value >= least && value <= most;
+}
+
+/* What is wrong with them; NULL: nothing. */
+static const char *objection(const uvzk_client_options_t *options)
+{
+    if (options->hosts == NULL || options->hosts[0] == '\0') {
+        return "options.hosts: none are named";
+    }
+    if (!within(options->session_timeout_ms, SESSION_TIMEOUT_MIN_MS,
+                SESSION_TIMEOUT_MAX_MS)) {
+        return "options.session_timeout_ms is not 500 to 86400000";
+    }
+    if (!within(options->tick_ms, TICK_MIN_MS, SESSION_TIMEOUT_MAX_MS)) {
+        return "options.tick_ms is not 10 to 86400000";
+    }
+    if (options->proof > UVZK_PROOF_NONE) {
+        return "options.proof: there is no such proof";
+    }
+    if (options->auth_length > 0 &&
+        (options->auth_scheme == NULL || options->auth == NULL)) {
+        return options->auth == NULL
+                   ? "options.auth is NULL, auth_length is not 0"
+                   : "options.auth_scheme is NULL, auth_length is not 0";
+    }
+    if (options->auth_length > UVZK__DATA_MAX) {
+        return "options.auth_length is more than 1000000";
+    }
+    if (options->default_data_length > UVZK__DATA_MAX) {
+        return "options.default_data_length is more than 1000000";
+    }
+    return options->default_data == NULL && options->default_data_length > 0
+               ? "options.default_data is NULL, default_data_length is not 0"
+               : NULL;
+}
+
 int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t *from)
 {
+    int status;
+
     if (from == NULL || from->size < sizeof(*into)) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, from == NULL ? "options is NULL"
+                                                    : "options.size: begin with "
+                                                      "uvzk_client_options_init");
     }
     memcpy(into, from, sizeof(*into));
     if (into->session_timeout_ms == 0) {
@@ -49,20 +92,11 @@ int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t 
     if (into->close_wait_ms == 0) {
         into->close_wait_ms = CLOSE_WAIT_MS;
     }
-    if (into->hosts == NULL || into->hosts[0] == '\0' ||
-        into->session_timeout_ms < SESSION_TIMEOUT_MIN_MS ||
-        into->session_timeout_ms > SESSION_TIMEOUT_MAX_MS ||
-        into->tick_ms < TICK_MIN_MS || into->tick_ms > SESSION_TIMEOUT_MAX_MS ||
-        into->proof > UVZK_PROOF_NONE ||
-        uvzk__acl_check(into->acl, into->acl_count) != 0 ||
-        (into->auth_scheme == NULL && into->auth_length > 0) ||
-        (into->auth == NULL && into->auth_length > 0) ||
-        into->auth_length > UVZK__DATA_MAX ||
-        into->default_data_length > UVZK__DATA_MAX ||
-        (into->default_data == NULL && into->default_data_length > 0)) {
-        return UV_EINVAL;
+    status = uvzk__object(UV_EINVAL, objection(into));
+    if (status == 0) {
+        status = uvzk__acl_check(into->acl, into->acl_count);
     }
-    return uvzk__retry_normalize(&into->retry);
+    return status != 0 ? status : uvzk__retry_normalize(&into->retry);
 }
 
 /* ------------------------------------------------------------ what it is made of */
@@ -99,14 +133,18 @@ static int copy_namespace(struct uvzk__client *client, const char *ns)
         return client->ns == NULL ? UV_ENOMEM : 0;
     }
     if (ns[0] == '/') {
-        return UVZK_EPATH; /* Curator's namespaces have no leading slash */
+        return uvzk__refuse(UVZK_EPATH,
+                            "options.ns begins with '/'"); /* not in Curator */
     }
     client->ns = uvzk__path_join("/", ns);
     if (client->ns == NULL) {
         return UV_ENOMEM;
     }
     status = uvzk__path_validate(client->ns);
-    return status;
+    return uvzk__object(status, status == 0 ? NULL
+                                            : "options.ns: an element is empty, \".\", "
+                                              "\"..\", or has characters that ZooKeeper "
+                                              "does not take; or it is too long");
 }
 
 static int copy_data(struct uvzk__client *client, const uvzk_client_options_t *options)
@@ -136,6 +174,7 @@ void uvzk__client_free(struct uvzk__client *client)
     uvzk__free(client->default_data);
     uvzk__free(client->ns);
     uvzk__flights_free(client);
+    uvzk__observer_free(client);
     uvzk__free(client);
 }
 
@@ -192,7 +231,7 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
         return status;
     }
     if (shell->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "client is in use, or not zeroed");
     }
     struct uvzk__client *client = new_client(&known);
     if (client == NULL) {
@@ -205,6 +244,9 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
     if (status == 0) {
         status = copy_data(client, &known);
     }
+    if (status == 0 && (known.metrics != 0 || known.trace_cb != NULL)) {
+        status = uvzk__observe(client, known.trace_cb);
+    }
     if (status != 0) {
         uvzk__client_free(client);
         return status;
@@ -214,6 +256,7 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
     client->tuning = tuning;
     client->life->state_cb = known.state_cb;
     client->log_cb = known.log_cb;
+    client->log_line_cb = known.log_line_cb;
     client->acl_cb = known.acl_cb;
     client->retry = known.retry;
     client->life->close_wait_ms = known.close_wait_ms;
@@ -239,10 +282,11 @@ int uvzk_client_start(uvzk_client_t *shell)
     struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
 
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "client is NULL");
     }
     if (client == NULL || client->life->started || client->closing) {
-        return UVZK_ESTATE;
+        return uvzk__refuse(UVZK_ESTATE,
+                            "client is started, closing, or not initialised");
     }
     client->life->started = true;
     uvzk__open(client);
@@ -254,10 +298,10 @@ int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
     struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
 
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "client is NULL");
     }
     if (client == NULL || client->closing) {
-        return UVZK_ESTATE;
+        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
     client->life->close_cb = close_cb;
     uvzk__close(client);

@@ -7,6 +7,7 @@
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "client/round.h"
+#include "client/unreached.h"
 #include "directory/contender.h"
 #include "directory/directory.h"
 #include "directory/guard.h"
@@ -27,6 +28,9 @@ static struct uvzk__client *client_of(struct uvzk__port_user *user)
 static void announce(struct uvzk__client *client, struct uvzk__session_news news)
 {
     for (int i = 0; i < news.count; i++) {
+        if (client->observer != NULL) {
+            uvzk__observe_state(client, news.states[i]);
+        }
         if (client->life->state_cb != NULL) {
             client->life->state_cb(client->shell, news.states[i]);
         }
@@ -39,7 +43,52 @@ void uvzk__open(struct uvzk__client *client)
 {
     client->life->opened_ms = uvzk__now(client);
     client->life->given_up = false;
+    uvzk__unreached_begin(client);
     client->port->open(client->port);
+}
+
+/* A client that has never been connected tells its state again, each time that the log has
+ * a line: nothing else would ever be told of it. */
+static void unreached(struct uvzk__client *client, const struct uvzk__trouble *trouble)
+{
+    if (client->closing || uvzk__session_is_connected(&client->session) ||
+        !uvzk__unreached_for(client, trouble)) {
+        return;
+    }
+    uvzk__unreached_say(client);
+    if (uvzk__session_state(&client->session) == UVZK_STATE_LATENT) {
+        announce(client,
+                 (struct uvzk__session_news){.states = {UVZK_STATE_LATENT}, .count = 1});
+    }
+}
+
+/* The reasons that the session's events have. */
+static void note_event(struct uvzk__client *client,
+                       const struct uvzk__session_event *event)
+{
+    struct uvzk__trouble trouble = {.address = ""};
+
+    switch (event->kind) {
+    case UVZK__SESSION_CONNECTED:
+        uvzk__unreached_end(client);
+        return;
+    case UVZK__SESSION_SUSPENDED:
+        trouble.code = UVZK_ECONNLOSS;
+        trouble.text = "the connection was lost";
+        break;
+    case UVZK__SESSION_EXPIRED:
+        trouble.code = UVZK_EEXPIRED;
+        trouble.text = client->life->given_up
+                           ? "the session was given up, no server was in reach"
+                           : uvzk_strerror(UVZK_EEXPIRED);
+        break;
+    default:
+        trouble.code = event->status;
+        trouble.text = uvzk_strerror(event->status);
+        break;
+    }
+    uvzk__unreached_begin(client);
+    unreached(client, &trouble);
 }
 
 /* The default data of lock nodes is known once the port knows our address. */
@@ -138,7 +187,8 @@ static void lapse_due(struct uvzk__timed *timed)
     uint64_t now = uvzk__now(client);
 
     if (now >= abandon_at) {
-        uvzk__log(client, UVZK_LOG_WARN, "no server in reach: the session is given up");
+        uvzk__log(client, UVZK_LOG_WARN, "session",
+                  "no server in reach: the session is given up");
         client->life->given_up = true;
         client->port->abandon(client->port);
         return;
@@ -164,7 +214,8 @@ static void open_failed(struct uvzk__client *client, int status)
         client->life->open_since_ms = now;
     }
     (void)client->port->random(client->port, &random, sizeof(random));
-    uvzk__log(client, UVZK_LOG_ERROR, "cannot connect: %s", uvzk_strerror(status));
+    uvzk__log(client, UVZK_LOG_ERROR, "session", "cannot connect: %s",
+              uvzk_strerror(status));
     if (!uvzk__retry_allow(&client->retry, client->life->open_attempts++,
                            now - client->life->open_since_ms, random, &sleep_ms)) {
         client->life->open_attempts = 0;
@@ -207,8 +258,15 @@ static void on_session(struct uvzk__port_user *user,
         }
         break;
     }
+    note_event(client, event);
     uvzk__wake(client);
     announce(client, news);
+}
+
+static void on_unreached(struct uvzk__port_user *user,
+                         const struct uvzk__trouble *trouble)
+{
+    unreached(client_of(user), trouble);
 }
 
 static void on_turn(struct uvzk__port_user *user)
@@ -216,9 +274,10 @@ static void on_turn(struct uvzk__port_user *user)
     uvzk__turn(client_of(user));
 }
 
-static void on_log(struct uvzk__port_user *user, int level, const char *line)
+static void on_log(struct uvzk__port_user *user, int level, const char *module,
+                   const char *line)
 {
-    uvzk__log(client_of(user), level, "%s", line);
+    uvzk__log(client_of(user), level, module, "%s", line);
 }
 
 /* ------------------------------------------------------------------- closing */
@@ -268,6 +327,7 @@ static void free_client(struct uvzk__client *client)
         uvzk__lock_free(
             UVZK__CONTAINER_OF(client->claims->locks.next, struct uvzk__lock, everyone));
     }
+    uvzk__claims_free(client->claims);
     uvzk__shared_values_free(client);
     uvzk__futures_client_gone(client);
     uvzk__client_free(client);
@@ -296,6 +356,7 @@ void uvzk__lifecycle_init(struct uvzk__client *client)
 {
     client->life->client = client;
     client->life->user.session = on_session;
+    client->life->user.unreached = on_unreached;
     client->life->user.turn = on_turn;
     client->life->user.log = on_log;
     client->life->user.closed = on_closed;

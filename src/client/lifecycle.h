@@ -2,6 +2,7 @@
 #ifndef UVZK_LIFECYCLE_H
 #define UVZK_LIFECYCLE_H
 
+#include "client/unreached.h"
 #include "engine/client.h"
 
 /* Of a client. */
@@ -18,6 +19,7 @@ struct uvzk__life {
     struct uvzk__timed reopen;   /* after a failed open */
     struct uvzk__timed lapse;    /* LOST by the clock */
     struct uvzk__timed patience; /* of close */
+    struct uvzk__unreached unreached;
     bool started;
     bool given_up; /* the session, without a word of the servers */
 };

@@ -4,6 +4,7 @@
 #include "client/lifecycle.h"
 #include "directory/contender.h"
 #include "directory/directory.h"
+#include "directory/making.h"
 #include "directory/queue.h"
 #include "directory/sweep.h"
 #include "proof/prover.h"
@@ -27,6 +28,7 @@ static void work(struct uvzk__client *client)
 {
     uvzk__claims_unwind(client);
     uvzk__directories_settle(client);
+    uvzk__makings_send(client);
     uvzk__sweep(client); /* after settling: a handover is checked by its delete */
 }
 
@@ -34,7 +36,8 @@ static void work(struct uvzk__client *client)
 static bool has_work(const struct uvzk__client *client)
 {
     return !uvzk__list_empty(&client->directories->dirty) ||
-           !uvzk__list_empty(&client->claims->unwinding);
+           !uvzk__list_empty(&client->claims->unwinding) || uvzk__makings_due(client) ||
+           uvzk__sweep_is_due(client);
 }
 
 const struct uvzk__above uvzk__round = {

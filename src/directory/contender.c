@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/refusal.h"
 #include "base/retry.h"
 #include "directory/guard.h"
 #include "directory/queue.h"
@@ -17,10 +18,6 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
-
-/* closeSession carries the paths of all ephemerals in one transaction, and a
- * server cannot read back one of more than 2 MB (ZOOKEEPER-4306). */
-#define NODE_BYTES_MAX 1500000U
 
 /* Until the requests that name the old node have been answered. */
 #define REST_AGAIN_MS 10U
@@ -42,7 +39,7 @@ int uvzk__contender_rename(struct uvzk__contender *contender)
     uint8_t uuid[UVZK__UUID_BYTES];
 
     if (port->random(port, uuid, sizeof(uuid)) != 0) {
-        return UV_EIO;
+        return uvzk__refuse(UV_EIO, "the system has no random bytes for a znode's name");
     }
     uvzk__uuid_from_random(uuid);
     (void)uvzk__node_name_prefix(prefix, uuid, contender->token);
@@ -123,7 +120,7 @@ static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token
     uvzk__list_init(&contender->in_claim);
     uvzk__list_init(&contender->everyone);
     uvzk__list_init(&contender->in_queue);
-    uvzk__list_init(&contender->doomed);
+    uvzk__list_init(&contender->errand);
     uvzk__witness_init(&contender->witness);
     return contender;
 }
@@ -134,8 +131,10 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     struct uvzk__client *client = queue->client;
 
     uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
-    if (client->directories->node_bytes + path_size(queue) > NODE_BYTES_MAX) {
-        return UVZK_ELIMIT;
+    if (client->directories->node_bytes + path_size(queue) > UVZK__NODE_BYTES_MAX) {
+        return uvzk__refuse(UVZK_ELIMIT,
+                            "the client has so many znodes that their paths "
+                            "are 1500000 bytes, all that a session can end with");
     }
     struct uvzk__contender *contender = make(queue, token);
     if (contender == NULL) {
@@ -252,8 +251,9 @@ const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *contender,
     return acl;
 }
 
-void uvzk__contender_made(struct uvzk__contender *contender, int status, const char *path,
-                          int64_t czxid)
+/* It has a place, or has not, but nothing has come of that yet. */
+static void made(struct uvzk__contender *contender, int status, const char *path,
+                 int64_t czxid)
 {
     struct uvzk__place place = {0, czxid};
 
@@ -269,6 +269,21 @@ void uvzk__contender_made(struct uvzk__contender *contender, int status, const c
         uvzk__queue_set_just_made(contender->queue, false);
     }
     uvzk__node_created(&contender->node, status, place);
+}
+
+void uvzk__contender_made(struct uvzk__contender *contender, int status, const char *path,
+                          int64_t czxid)
+{
+    made(contender, status, path, czxid);
+    uvzk__contender_follow(contender);
+}
+
+void uvzk__contender_made_together(struct uvzk__contender *contender, const char *path)
+{
+    made(contender, 0, path, 0);
+    if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_STAT) {
+        uvzk__node_sent(&contender->node);
+    }
     uvzk__contender_follow(contender);
 }
 
@@ -291,16 +306,21 @@ static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     uvzk__contender_made(contender, reply->status, reply->name, reply->stat.czxid);
 }
 
+void uvzk__contender_sent_unlisted(struct uvzk__contender *contender)
+{
+    contender->covered = false;
+    contender->clear_stamp = 0;
+    contender->reigned = false;
+    uvzk__contender_made_at(contender, uvzk__stamp(&contender->client->submissions));
+    uvzk__node_sent(&contender->node);
+}
+
 void uvzk__contender_sent(struct uvzk__contender *contender)
 {
     struct uvzk__client *client = contender->client;
     struct uvzk__queue *queue = contender->queue;
 
-    contender->covered = false;
-    contender->clear_stamp = 0;
-    contender->reigned = false;
-    uvzk__contender_made_at(contender, uvzk__stamp(&client->submissions));
-    uvzk__node_sent(&contender->node);
+    uvzk__contender_sent_unlisted(contender);
     if (client->tuning & UVZK__TUNE_PIPELINE && !queue->just_made) {
         uvzk__freshness_wanted(queue, uvzk__stamp(&client->submissions));
         uvzk__queue_touch(queue);
@@ -354,6 +374,21 @@ void uvzk__contender_create(struct uvzk__contender *contender)
     uvzk__contender_sent(contender);
 }
 
+void uvzk__contender_identified(struct uvzk__contender *contender, int status,
+                                int64_t czxid, bool ours, uint64_t shown)
+{
+    uvzk__node_identified(&contender->node, status, czxid, ours);
+    if (shown != 0 && uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
+        uvzk__vouch(contender, shown);
+    }
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_CREATING &&
+        uvzk__contender_rename(contender) != 0) {
+        uvzk__contender_end(contender, UV_EIO);
+        return;
+    }
+    uvzk__contender_follow(contender);
+}
+
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__flight_asker(rpc);
@@ -364,16 +399,8 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
                                                           : reply->stat.czxid;
 
     uvzk__flight_landed(client, rpc, reply->status, false);
-    uvzk__node_identified(&contender->node, reply->status, czxid, ours);
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
-        uvzk__vouch(contender, contender->look_stamp);
-    }
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_CREATING &&
-        uvzk__contender_rename(contender) != 0) {
-        uvzk__contender_end(contender, UV_EIO);
-        return;
-    }
-    uvzk__contender_follow(contender);
+    uvzk__contender_identified(contender, reply->status, czxid, ours,
+                               contender->look_stamp);
 }
 
 static void submit_stat(struct uvzk__contender *contender)
@@ -395,10 +422,10 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
     enum uvzk__node_needs needs = uvzk__node_needs(&contender->node);
 
     if (needs == UVZK__NEEDS_DELETE) {
-        if (uvzk__list_empty(&contender->doomed) && !is_resting(contender) &&
+        if (uvzk__list_empty(&contender->errand) && !is_resting(contender) &&
             contender->client->directories->contender_user->certain(contender)) {
             uvzk__list_append(&contender->client->directories->doomed,
-                              &contender->doomed);
+                              &contender->errand);
         }
         uvzk__wake(contender->client);
     } else if (needs == UVZK__NEEDS_PARENTS || needs == UVZK__NEEDS_SEARCH) {
@@ -473,7 +500,7 @@ static void retire(struct uvzk__contender *contender)
     rest_no_more(contender);
     uvzk__list_remove(&contender->everyone);
     uvzk__queue_leave(contender);
-    uvzk__list_remove(&contender->doomed);
+    uvzk__list_remove(&contender->errand);
     uvzk__directories_left(client->directories, path_size(contender->queue));
     contender->queue->tallies.contenders--;
     contender->ended = true;
@@ -569,7 +596,8 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     bool again = waits && !contender->once &&
                  uvzk__retry_allow(&client->retry, contender->attempts++,
                                    now - contender->first_attempt_ms, random, &sleep_ms);
-    uvzk__log(client, UVZK_LOG_WARN, "%s was deleted by somebody else", contender->path);
+    uvzk__log(client, UVZK_LOG_WARN, "directory", "%s was deleted by somebody else",
+              contender->path);
     if (again && contender->held) {
         uvzk__contender_ungrant(contender);
     }

@@ -58,7 +58,7 @@ struct uvzk__contender {
     struct uvzk__link everyone;   /* of the client's contenders */
     struct uvzk__link in_queue;   /* on one of the queue's four lists */
     struct uvzk__witness witness; /* of proofs, prover.h */
-    struct uvzk__link doomed;     /* of those to be deleted, sweep.h */
+    struct uvzk__link errand;     /* of those to be made, making.h; or deleted, sweep.h */
     struct uvzk__guard guard;     /* a watch on its own node */
     struct uvzk__timed pause; /* it rests: before a new node after a deletion by others,
                                      or a refused delete; or its guard looks again */
@@ -88,6 +88,8 @@ struct uvzk__contender {
     bool on_credit : 1;      /* granted while a writer of ours before it still stands */
     bool given_up : 1;       /* its claim knows that it is not wanted */
     bool wants_position : 1; /* counted in queue->tallies.positions_wanted */
+    bool made_alone : 1;     /* its create may not share a multi */
+    bool suspected : 1;      /* it was in a multi of which a directory was missing */
     bool swept_alone : 1;    /* its delete may not share a multi */
     bool ended : 1;          /* freed as soon as nothing points here */
     char path[];             /* prefix to create, then the node's full path */
@@ -168,6 +170,17 @@ void uvzk__contender_sent(struct uvzk__contender *);
 void uvzk__contender_made(struct uvzk__contender *, int status, const char *path,
                           int64_t czxid);
 
+/* The same of a request behind which no listing leaves in the pipeline: its reply says
+ * whether one is needed. */
+void uvzk__contender_sent_unlisted(struct uvzk__contender *);
+
+/* It has been made together with others, and of one of them the czxid is asked for; and
+ * the answer (uvzk__node_identified). shown: the stamp of a request that has shown its
+ * node, 0: none has. */
+void uvzk__contender_made_together(struct uvzk__contender *, const char *path);
+void uvzk__contender_identified(struct uvzk__contender *, int status, int64_t czxid,
+                                bool ours, uint64_t shown);
+
 /* The second of a multi's op i of so many; czxid: of all that it made, 0 if it is not
  * known yet. */
 void uvzk__contender_made_by_op(struct uvzk__contender *, const struct uvzk__reply *,
@@ -209,10 +222,14 @@ static inline void uvzk__contender_is_ticket(struct uvzk__contender *contender,
     contender->beside = leases;
 }
 
-/* From now on. */
+/* From now on; or it may be again. */
 static inline void uvzk__contender_is_never_made_anew(struct uvzk__contender *contender)
 {
     contender->once = true;
+}
+static inline void uvzk__contender_may_be_made_anew(struct uvzk__contender *contender)
+{
+    contender->once = false;
 }
 
 static inline void uvzk__contender_is_revocable(struct uvzk__contender *contender)
@@ -275,6 +292,18 @@ static inline void uvzk__contender_revoked(struct uvzk__contender *contender,
 static inline void uvzk__contender_reigned(struct uvzk__contender *contender)
 {
     contender->reigned = true;
+}
+
+/* Its create may not share a multi, from now on. */
+static inline void uvzk__contender_made_alone(struct uvzk__contender *contender)
+{
+    contender->made_alone = true;
+}
+
+/* Its directory may be missing, but nobody has said so. Believed once. */
+static inline void uvzk__contender_suspected(struct uvzk__contender *contender)
+{
+    contender->suspected = true;
 }
 
 /* Whether its delete may share a multi. */

@@ -4,6 +4,10 @@
 
 #include "engine/client.h"
 
+/* closeSession carries the paths of all ephemerals in one transaction, and a
+ * server cannot read back one of more than 2 MB (ZOOKEEPER-4306). */
+#define UVZK__NODE_BYTES_MAX 1500000U
+
 struct uvzk__directories {
     const struct uvzk__contender_user *contender_user; /* contender.h */
     struct uvzk__queue *queues;                        /* uthash by path */
@@ -11,9 +15,11 @@ struct uvzk__directories {
     struct uvzk__link behind_scout;
     struct uvzk__link contenders;
     struct uvzk__link dirty;        /* queues in which something has changed */
+    struct uvzk__link unmade;       /* contenders to be made, making.h */
     struct uvzk__link doomed;       /* contenders to be deleted, sweep.h */
+    struct uvzk__link put_off;      /* of these, until the next round, sweep.h */
     struct uvzk__timed sweep_retry; /* after deletes found no memory */
-    unsigned sweeps_under_way;
+    unsigned makings_under_way, sweeps_under_way;
     uint32_t settlings; /* how often all touched queues have been settled */
     uint64_t node_bytes;
     uint64_t contender_count;
@@ -44,7 +50,12 @@ static inline void uvzk__directories_left(struct uvzk__directories *directories,
     directories->contender_count--;
 }
 
-/* A sweep is under way, or no longer. */
+/* A making is under way, or no longer; a sweep. */
+static inline void uvzk__directories_making(struct uvzk__directories *directories,
+                                            bool before, bool now)
+{
+    directories->makings_under_way += (unsigned)now - (unsigned)before;
+}
 static inline void uvzk__directories_swept(struct uvzk__directories *directories,
                                            bool before, bool now)
 {

@@ -1,6 +1,7 @@
 #include "directory/directory.h"
 
 #include "directory/foreigners.h"
+#include "directory/making.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
@@ -13,7 +14,9 @@ void uvzk__directories_init(struct uvzk__directories *directories,
     uvzk__list_init(&directories->behind_scout);
     uvzk__list_init(&directories->contenders);
     uvzk__list_init(&directories->dirty);
+    uvzk__list_init(&directories->unmade);
     uvzk__list_init(&directories->doomed);
+    uvzk__list_init(&directories->put_off);
 }
 
 static void free_directory(struct uvzk__queue *queue)
@@ -85,6 +88,7 @@ void uvzk__directories_free(struct uvzk__client *client)
 
 static void settle(struct uvzk__queue *queue)
 {
+    uvzk__make_way(queue);
     queue->kind->settle(queue);
 
     bool in_use = queue->kind->in_use != NULL && queue->kind->in_use(queue);

@@ -82,6 +82,11 @@ void uvzk__foreigners_seen(struct uvzk__queue *queue, struct uvzk__foreigner *li
     queue->foreigners.leases = (uint32_t)leases;
 }
 
+void uvzk__foreigners_behind(struct uvzk__queue *queue, bool behind)
+{
+    queue->foreigners.behind = behind;
+}
+
 void uvzk__foreigners_clear(struct uvzk__queue *queue)
 {
     uvzk__foreigners_free(queue->foreigners.list, queue->foreigners.count);
@@ -92,7 +97,7 @@ void uvzk__foreigners_clear(struct uvzk__queue *queue)
 void uvzk__foreign_children(struct uvzk__queue *queue, uint64_t count)
 {
     if (count != queue->foreigners.children && count > 0) {
-        uvzk__log(queue->client, UVZK_LOG_WARN,
+        uvzk__log(queue->client, UVZK_LOG_WARN, "directory",
                   "%s has %" PRIu64 " children that are no contenders", queue->path,
                   count);
     }

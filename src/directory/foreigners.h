@@ -23,11 +23,15 @@ struct uvzk__foreigners {
     uint32_t count;
     uint32_t children; /* that are no contenders */
     uint32_t leases;   /* others' */
+    bool behind;       /* somebody stands behind the last of ours, or may */
 };
 
 /* What a listing has shown; the list is the queue's from now on. */
 void uvzk__foreigners_seen(struct uvzk__queue *, struct uvzk__foreigner *list,
                            size_t count, uint64_t leases);
+/* Whether it has shown somebody behind the last of ours; or somebody may be there, which
+ * nobody has looked for. */
+void uvzk__foreigners_behind(struct uvzk__queue *, bool behind);
 
 void uvzk__foreigners_free(struct uvzk__foreigner *, size_t count);
 

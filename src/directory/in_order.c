@@ -33,7 +33,8 @@ static bool wants_listing(struct uvzk__queue *queue)
     struct uvzk__contender *next = uvzk__next_in_line(queue);
     bool news = uvzk__has_news(&queue->freshness);
 
-    if (next != NULL && !next->covered) {
+    if ((next != NULL && !next->covered) ||
+        (queue->crowded && uvzk__predecessor_watched(&queue->predecessor) == NULL)) {
         return true;
     }
     if (next != NULL && uvzk__is_doubted(&queue->freshness) &&
@@ -54,8 +55,11 @@ static void request(struct uvzk__queue *queue)
     }
     predecessor = predecessor_of(queue);
     const char *watched = uvzk__predecessor_watched(&queue->predecessor);
-    if (watched != NULL && (predecessor == NULL ||
-                            strcmp(uvzk__path_name(watched), predecessor->name) != 0)) {
+    bool awaited = uvzk__predecessor_is_children(&queue->predecessor)
+                       ? queue->crowded
+                       : predecessor != NULL && watched != NULL &&
+                             strcmp(uvzk__path_name(watched), predecessor->name) == 0;
+    if (watched != NULL && !awaited) {
         uvzk__predecessor_unwatch(queue);
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
@@ -95,7 +99,7 @@ static void end_tries(struct uvzk__queue *queue)
 static bool is_quiet(const struct uvzk__queue *queue)
 {
     return uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->strangers) &&
-           uvzk__positions_wanted(&queue->tallies) == 0 &&
+           uvzk__positions_wanted(&queue->tallies) == 0 && !queue->crowded &&
            uvzk__predecessor_watched(&queue->predecessor) == NULL;
 }
 

@@ -1,6 +1,7 @@
 #include "directory/listing.h"
 
 #include "directory/contender.h"
+#include "directory/foreigners.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/view.h"
@@ -40,15 +41,19 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__queue_touch(queue);
 }
 
-/* Somebody's lease may go. Out of memory: there is a next time, after a rest. */
+/* Somebody's lease may go, or somebody may come for whom a ticket is let go: who cannot
+ * see that takes it for granted. Out of memory: there is a next time, after a rest. */
 static void watch_children(struct uvzk__queue *queue, struct uvzk__rpc *rpc)
 {
     int status = uvzk__predecessor_watch_children(queue, rpc);
 
     if (status == UV_ENOMEM) {
         uvzk__queue_rest(queue);
-    } else if (status != 0) {
+    } else if (status != 0 && queue->kind->refused != NULL) {
         queue->kind->refused(queue, status);
+    } else if (status != 0) {
+        uvzk__foreigners_behind(queue, true);
+        uvzk__queue_set_crowded(queue, false);
     }
 }
 

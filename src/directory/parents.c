@@ -30,6 +30,29 @@ static void parents_made(struct uvzk__queue *queue)
     }
 }
 
+/* Who was sure that it is missing ends so; of a suspect the next create says it, which it
+ * has for itself: the directory may stand where we may make none. */
+static void parents_refused(struct uvzk__queue *queue, int status)
+{
+    struct uvzk__link *link = queue->strangers.next;
+
+    while (link != &queue->strangers) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        link = link->next;
+        if (uvzk__node_state(&contender->node) != UVZK__NODE_PARENTS) {
+            continue;
+        }
+        if (contender->suspected && !contender->made_alone) {
+            uvzk__contender_made_alone(contender);
+            uvzk__node_parents(&contender->node, 0);
+            uvzk__contender_follow(contender);
+        } else {
+            uvzk__contender_end(contender, status);
+        }
+    }
+}
+
 /* ----------------------------------------------------------------- the scout */
 
 /* Ten thousand locks in a new place find out at once that their directories are
@@ -104,7 +127,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
         uvzk__no_containers(client);
         going_on = make_parent(queue, length);
     } else if (!uvzk__queue_passing(queue, status)) {
-        uvzk__end_strangers(queue, UVZK__NODE_PARENTS, status);
+        parents_refused(queue, status);
     }
     if (!going_on) {
         scout_back(queue, false);

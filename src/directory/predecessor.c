@@ -116,6 +116,9 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 
     if (queue->kind->discipline == UVZK__COUNTED) {
         uvzk__freshness_doubted(queue); /* it was on the children */
+    } else if (queue->predecessor.children) {
+        uvzk__foreigners_behind(queue, true); /* whoever came has come behind us */
+        uvzk__queue_set_crowded(queue, false);
     } else if (event == UVZK__WATCH_DELETED) {
         predecessor_gone(queue);
     }
@@ -154,6 +157,7 @@ static int begin(struct uvzk__queue *queue, const char *name)
     watched->second_look.due = look_again;
     watched->queue = queue;
     queue->predecessor.path = watched->path;
+    queue->predecessor.children = name[0] == '\0';
     move(queue, ARMING);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* The watch on the foreign predecessor of the first in line.
+/* The watch on the foreign predecessor of the first in line; or on the directory's children.
  *
  *   NONE --- asked for ---> ARMING --- answered ---> ARMED
  *    ^ ^                      |                        |
@@ -21,12 +21,13 @@ enum uvzk__predecessor_state {
 
 extern const struct uvzk__machine uvzk__predecessor_machine;
 
-/* Of a directory: what it has under watch, which for leases is the directory itself. */
+/* Of a directory: what it has under watch. */
 struct uvzk__predecessor {
     char *path; /* not in NONE; in the memory of its watch, predecessor.c */
     int32_t sequence;
     uint8_t state; /* enum uvzk__predecessor_state */
     bool shared;
+    bool children; /* it is the directory itself */
 };
 
 void uvzk__predecessor_watch(struct uvzk__queue *, const struct uvzk__foreigner *);
@@ -41,6 +42,13 @@ static inline const char *
 uvzk__predecessor_watched(const struct uvzk__predecessor *predecessor)
 {
     return predecessor->path;
+}
+
+/* Whether that is the directory itself, for its children. */
+static inline bool
+uvzk__predecessor_is_children(const struct uvzk__predecessor *predecessor)
+{
+    return predecessor->path != NULL && predecessor->children;
 }
 
 /* Takes the watch off. Nothing while it is being armed: its request still needs

@@ -370,6 +370,28 @@ void uvzk__queue_reigns(struct uvzk__queue *queue, uint64_t stamp)
     queue->reign_stamp = stamp;
 }
 
+void uvzk__queue_gathers(struct uvzk__queue *queue, bool gathering, bool in_a_row)
+{
+    queue->gathering = gathering;
+    queue->in_a_row = in_a_row;
+}
+
+void uvzk__queue_keeps(struct uvzk__queue *queue, bool behind)
+{
+    queue->behind = behind;
+}
+
+void uvzk__queue_makes(struct uvzk__queue *queue)
+{
+    queue->making++;
+}
+
+void uvzk__queue_made(struct uvzk__queue *queue)
+{
+    assert(queue->making > 0);
+    queue->making--;
+}
+
 bool uvzk__queue_is_first_swept(struct uvzk__queue *queue, uint64_t stamp)
 {
     bool first = queue->sweep_stamp != stamp;

@@ -43,10 +43,15 @@ struct uvzk__queue {
     struct uvzk__departures departures;
     uint64_t reign_stamp; /* of submissions, when it came to be ours, leases.h */
     struct uvzk__tallies tallies;
+    uint32_t making; /* so many are in multis under way, making.h */
     uint8_t doing;   /* enum uvzk__queue_doing, queue.h */
-    bool crowded;    /* the taker waits for others' leases to go */
+    bool crowded;    /* its children are wanted under watch: the taker waits for others'
+                        leases to go, or keeps its ticket for as long as nobody comes */
     bool just_made;  /* we have just made the directory: nobody is in it */
     bool unreadable; /* its nodes' ACL forbids to check that they stand */
+    bool gathering;  /* some of its contenders may wait to be made, making.h */
+    bool in_a_row;   /* these are readers */
+    bool behind;     /* some wait until those before them are made, making.h */
 };
 
 /* What its kind keeps of it. */
@@ -147,7 +152,7 @@ static inline bool uvzk__queue_has_stranger(const struct uvzk__queue *queue,
 
 /* We have just made the directory, nobody is in it; or nobody knows. */
 void uvzk__queue_set_just_made(struct uvzk__queue *, bool just_made);
-/* The taker waits for others' leases to go. */
+/* Its children are wanted under watch. */
 void uvzk__queue_set_crowded(struct uvzk__queue *, bool crowded);
 /* Its nodes' ACL forbids to check that they stand. */
 void uvzk__queue_unreadable(struct uvzk__queue *);
@@ -155,6 +160,12 @@ void uvzk__queue_unreadable(struct uvzk__queue *);
 void uvzk__queue_reigns(struct uvzk__queue *, uint64_t stamp);
 /* Whether the request with this stamp has not guarded it yet, which it does now. */
 bool uvzk__queue_is_first_swept(struct uvzk__queue *, uint64_t stamp);
+/* One of its contenders waits to be made with others; waits for those before it; is being
+ * made with others, or has been. */
+void uvzk__queue_gathers(struct uvzk__queue *, bool gathering, bool in_a_row);
+void uvzk__queue_keeps(struct uvzk__queue *, bool behind);
+void uvzk__queue_makes(struct uvzk__queue *);
+void uvzk__queue_made(struct uvzk__queue *);
 
 /* Whether a request that failed like this is worth repeating: at once when the
  * connection is back, after a rest when the trouble is the server's. */

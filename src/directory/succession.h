@@ -13,7 +13,7 @@
 #include "directory/queue.h"
 
 /* The first of those that stand and wait, or NULL. */
-static inline struct uvzk__contender *uvzk__next_in_line(struct uvzk__queue *queue)
+static inline struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *queue)
 {
     struct uvzk__link *link = queue->members.next;
 

@@ -62,7 +62,7 @@ static void move(struct sweep *sweep, enum uvzk__sweep_state state)
 
 static struct uvzk__contender *doomed_at(struct uvzk__link *link)
 {
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, doomed);
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, errand);
 }
 
 static void free_sweep(struct sweep *sweep)
@@ -131,7 +131,7 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
     uint64_t stamp =
         uvzk__stamp(&sweep->client->submissions) + 1; /* of the request to come */
 
-    uvzk__list_remove(&contender->doomed);
+    uvzk__list_remove(&contender->errand);
     if ((contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) && !queue->unreadable &&
         uvzk__queue_is_first_swept(queue, stamp)) {
         add_checks(sweep, queue);
@@ -276,8 +276,46 @@ static void try_again(struct uvzk__timed *timed)
     (void)timed; /* the turn that runs this sweeps at its end */
 }
 
+/* Readers hold on credit in its directory. */
+static bool lets_readers_in(const struct uvzk__contender *doomed)
+{
+    const struct uvzk__tallies *tallies = &doomed->queue->tallies;
+
+    return uvzk__credits(tallies) > 0 && uvzk__writers_held(tallies) == 0;
+}
+
+/* Once: what has been put off comes before what is doomed since. */
+static void put_off(struct uvzk__client *client)
+{
+    struct uvzk__directories *directories = client->directories;
+    bool puts_off = (client->tuning & UVZK__TUNE_READERS) != 0 &&
+                    uvzk__may_send(client) && !uvzk__list_empty(&client->tellings);
+    struct uvzk__link due, *link, *next;
+
+    uvzk__list_move(&directories->put_off, &due);
+    for (link = directories->doomed.next; puts_off && link != &directories->doomed;
+         link = next) {
+        next = link->next;
+        if (lets_readers_in(doomed_at(link))) {
+            uvzk__list_remove(link);
+            uvzk__list_append(&directories->put_off, link);
+        }
+    }
+    while (!uvzk__list_empty(&due)) {
+        link = due.prev;
+        uvzk__list_remove(link);
+        uvzk__list_insert_before(directories->doomed.next, link);
+    }
+}
+
+bool uvzk__sweep_is_due(const struct uvzk__client *client)
+{
+    return !uvzk__list_empty(&client->directories->put_off);
+}
+
 void uvzk__sweep(struct uvzk__client *client)
 {
+    put_off(client);
     while (!uvzk__list_empty(&client->directories->doomed) && uvzk__may_send(client) &&
            client->directories->sweeps_under_way < SWEEPS_UNDER_WAY) {
         if (!send_one(client)) {

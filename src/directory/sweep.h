@@ -6,6 +6,10 @@
  * by hand. One failing operation fails a multi as a whole; what it was about is
  * settled, and the rest is sent again.
  *
+ * Readers that have just been granted on credit may let go as soon as they are told: the
+ * delete of the writer before them is put off for that one round, and theirs go with it.
+ * Meanwhile it blocks nobody but them.
+ *
  *   GATHERING --- full, or none is left ---> UNDER_WAY --- answered ---> SETTLED
  *
  * SETTLED: each op has gone its way, by its znode's machine (node.h); freed. */
@@ -25,5 +29,7 @@ extern const struct uvzk__machine uvzk__sweep_machine;
 
 /* Sends what is on client->directories->doomed, as far as it may be sent. */
 void uvzk__sweep(struct uvzk__client *);
+/* Whether some of it has been put off until the next round. */
+bool uvzk__sweep_is_due(const struct uvzk__client *);
 
 #endif

@@ -27,6 +27,7 @@ struct scan {
     size_t placed_count, unknown_count;
     struct uvzk__foreigner *foreigners;
     size_t foreigner_count;
+    bool behind; /* others stand behind the last of ours */
 };
 
 static int by_sequence(const void *left, const void *right)
@@ -206,6 +207,7 @@ static int keep_foreigners(struct scan *scan)
                scan->sightings[end - 1].parsed.sequence) {
         end++; /* a tie with the last of ours: it may have been there first */
     }
+    scan->behind = end < scan->sighting_count;
     scan->foreigners = room_for(end, sizeof(struct uvzk__foreigner));
     if (scan->foreigners == NULL) {
         return UV_ENOMEM;
@@ -252,6 +254,7 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
     uvzk__foreigners_seen(queue, scan->foreigners, scan->foreigner_count,
                           count_leases(queue, scan));
     scan->foreigners = NULL;
+    uvzk__foreigners_behind(queue, scan->behind);
     uvzk__foreign_children(queue, scan->foreign_children);
     uvzk__freshness_taken(queue, scan->sighting_count + scan->foreign_children);
     for (size_t i = 0; i < scan->sighting_count; i++) {

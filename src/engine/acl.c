@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/refusal.h"
+
 #define ENTRY_BYTES 12U
 #define BYTES_MAX 40000U /* beside the longest data a request still fits a server */
 
@@ -21,15 +23,16 @@ int uvzk__acl_check(const uvzk_acl_t *entries, size_t count)
     size_t bytes = 0;
 
     if (count > 0 && entries == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "options.acl is NULL, acl_count is not 0");
     }
     for (size_t i = 0; i < count; i++) {
         if (!is_sound(&entries[i])) {
-            return UV_EINVAL;
+            return uvzk__refuse(UV_EINVAL, "options.acl: an entry without a scheme or an "
+                                           "id, or whose perms are none");
         }
         bytes += entry_bytes(&entries[i]);
         if (bytes > BYTES_MAX) {
-            return UV_EINVAL;
+            return uvzk__refuse(UV_EINVAL, "options.acl: more than 40000 bytes");
         }
     }
     return 0;

@@ -8,6 +8,7 @@
 #include "engine/barrier.h"
 #include "engine/flight.h"
 #include "engine/log.h"
+#include "engine/observer.h"
 #include "engine/session.h"
 #include "engine/submission.h"
 #include "engine/tuning.h"
@@ -27,7 +28,9 @@ struct uvzk__client {
     struct uvzk__futures *futures;         /* future/future.h */
     struct uvzk__life *life;               /* client/lifecycle.h */
 
+    struct uvzk__observer *observer; /* NULL: nobody observes it */
     uvzk_client_log_cb log_cb;
+    uvzk_client_log_line_cb log_line_cb; /* in its place, if there is one */
     uvzk_retry_policy_t retry;
     char *ns; /* "" or "/ns" */
     void *default_data;
@@ -50,6 +53,13 @@ struct uvzk__client {
     bool auth_failed;
     bool closing, port_closing;
 };
+
+/* From now on. */
+static inline void uvzk__is_observed(struct uvzk__client *client,
+                                     struct uvzk__observer *observer)
+{
+    client->observer = observer;
+}
 
 /* A server has said so. */
 static inline void uvzk__no_containers(struct uvzk__client *client)

@@ -15,6 +15,7 @@
 struct line {
     struct uvzk__link link;
     int level;
+    const char *module; /* static */
     size_t length;
     char text[];
 };
@@ -40,7 +41,8 @@ static size_t escape(char *escaped, const char *text)
     return used;
 }
 
-static struct line *new_line(const struct uvzk__log *log, int level, const char *text)
+static struct line *new_line(const struct uvzk__log *log, int level, const char *module,
+                             const char *text)
 {
     char escaped[4 * LINE_SIZE];
     size_t length = escape(escaped, text);
@@ -52,25 +54,27 @@ static struct line *new_line(const struct uvzk__log *log, int level, const char 
     if (line != NULL) {
         uvzk__list_init(&line->link);
         line->level = level;
+        line->module = module;
         line->length = length;
         memcpy(line->text, escaped, length + 1);
     }
     return line;
 }
 
-void uvzk__log(struct uvzk__client *client, int level, const char *format, ...)
+void uvzk__log(struct uvzk__client *client, int level, const char *module,
+               const char *format, ...)
 {
     struct uvzk__log *log = &client->log;
     char text[LINE_SIZE];
     va_list arguments;
 
-    if (client->log_cb == NULL) {
+    if (client->log_cb == NULL && client->log_line_cb == NULL) {
         return;
     }
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    struct line *line = new_line(log, level, text);
+    struct line *line = new_line(log, level, module, text);
     if (line == NULL) {
         log->dropped++;
     } else {
@@ -79,6 +83,16 @@ void uvzk__log(struct uvzk__client *client, int level, const char *format, ...)
         log->bytes += line->length;
     }
     uvzk__tell_soon(client, &log->telling);
+}
+
+static void tell(struct uvzk__client *client, int level, const char *module,
+                 const char *text)
+{
+    if (client->log_line_cb != NULL) {
+        client->log_line_cb(client->shell, level, module, text);
+    } else {
+        client->log_cb(client->shell, level, text);
+    }
 }
 
 static void tell_dropped(struct uvzk__client *client)
@@ -90,7 +104,7 @@ static void tell_dropped(struct uvzk__client *client)
                        "lines of this log that were dropped: %" PRIu64,
                        client->log.dropped);
         client->log.dropped = 0;
-        client->log_cb(client->shell, UVZK_LOG_WARN, text);
+        tell(client, UVZK_LOG_WARN, "log", text);
     }
 }
 
@@ -106,7 +120,7 @@ static void deliver(struct uvzk__telling *telling)
     log->bytes = 0;
     while ((link = uvzk__list_take(&lines)) != NULL) {
         struct line *line = UVZK__CONTAINER_OF(link, struct line, link);
-        client->log_cb(client->shell, line->level, line->text);
+        tell(client, line->level, line->module, line->text);
         uvzk__free(line);
     }
     tell_dropped(client);

@@ -19,8 +19,9 @@ struct uvzk__log {
 
 void uvzk__log_init(struct uvzk__client *);
 
-/* One line, its control characters escaped. Nothing without a log_cb. */
-void uvzk__log(struct uvzk__client *, int level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* One line, its control characters escaped. module: static text, one of those that uvzk.h
+ * names. Nothing without a callback. */
+void uvzk__log(struct uvzk__client *, int level, const char *module, const char *format,
+               ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -37,7 +37,10 @@
  *    stand as they are.
  *  7 Not connected (before the first CONNECTED, after SUSPENDED, EXPIRED, ...):
  *    an rpc submitted all the same is replied ENOTSENT.
- *  8 After close() every outstanding rpc is replied ECLOSED, no watch fires, no
+ *  8 From open() to CONNECTED, and from SUSPENDED to the next CONNECTED, unreached() says
+ *    why there is no connection, whenever that is found out, or has been for a while:
+ *    every few seconds at least. It is not told while there is one.
+ *  9 After close() every outstanding rpc is replied ECLOSED, no watch fires, no
  *    turn comes, then closed() comes, once; by then the port has freed itself.
  *    close() is legal in every state, during open() too. */
 #ifndef UVZK_PORT_H
@@ -87,6 +90,7 @@ struct uvzk__stat {
     int64_t czxid;           /* of the transaction that created it */
     int64_t mzxid;           /* ... that last set it, else czxid */
     int64_t ephemeral_owner; /* session id, 0 for other znodes */
+    int64_t created_ms;      /* by the server's clock, since 1970; 0: it has none */
     int32_t version;
     int32_t child_count;
 };
@@ -187,12 +191,22 @@ struct uvzk__session_event {
     bool watches_lost;         /* CONNECTED: the session goes on, on a new handle */
 };
 
+/* Why there is no connection. What it points to is borrowed for the callback. */
+struct uvzk__trouble {
+    int code;            /* of libuv, or uvzk's own */
+    const char *address; /* whose: "address:port", or a host's name; "": nobody's */
+    const char *text;    /* one line */
+};
+
 /* What the port calls, on the loop's thread. Never from inside a call of the port's
  * functions. */
 struct uvzk__port_user {
     void (*session)(struct uvzk__port_user *, const struct uvzk__session_event *);
+    void (*unreached)(struct uvzk__port_user *, const struct uvzk__trouble *);
     void (*turn)(struct uvzk__port_user *); /* after wake(), or at the alarm */
-    void (*log)(struct uvzk__port_user *, int level, const char *line);
+    /* module: static text. */
+    void (*log)(struct uvzk__port_user *, int level, const char *module,
+                const char *line);
     void (*closed)(struct uvzk__port_user *);
 };
 

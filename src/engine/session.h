@@ -55,6 +55,12 @@ static inline uint32_t uvzk__session_timeout(const struct uvzk__session *session
     return session->timeout_ms;
 }
 
+/* When the connection was last lost; 0: never. */
+static inline uint64_t uvzk__session_lost_ms(const struct uvzk__session *session)
+{
+    return session->suspended_ms;
+}
+
 /* At most two states to tell, in order. */
 struct uvzk__session_news {
     uvzk_client_state_t states[2];

@@ -33,6 +33,9 @@ void uvzk__submit(struct uvzk__client *client, struct uvzk__rpc *rpc)
         client->submissions.listings++;
     }
     rpc->sent_ms = uvzk__now(client);
+    if (client->observer != NULL) {
+        uvzk__observe_request(client, rpc);
+    }
     client->port->submit(client->port, rpc);
 }
 
@@ -100,8 +103,8 @@ static bool is_out_of_place(const struct uvzk__rpc *rpc, int status)
                      status == UVZK_EBADVERSION);
 }
 
-void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, int status,
-                    bool write)
+static void answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, int status,
+                     bool write)
 {
     if (uvzk__is_answer(status)) {
         client->above->answered(client, rpc, write);
@@ -115,5 +118,24 @@ void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, in
     } else if (uvzk__session_is_connected(&client->session) ||
                (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT)) {
         uvzk__hold_back(client);
+    }
+}
+
+/* Beside the common way, which is not to have to keep anything for it. */
+__attribute__((noinline)) static void observed_answer(struct uvzk__client *client,
+                                                      const struct uvzk__rpc *rpc,
+                                                      int status, bool write)
+{
+    uvzk__observe_reply(client, rpc, status);
+    answered(client, rpc, status, write);
+}
+
+void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, int status,
+                    bool write)
+{
+    if (client->observer != NULL) {
+        observed_answer(client, rpc, status, write);
+    } else {
+        answered(client, rpc, status, write);
     }
 }

@@ -22,6 +22,11 @@ static inline uint64_t uvzk__watch_count(const struct uvzk__watch_budget *budget
     return budget->count;
 }
 
+static inline uint64_t uvzk__watch_bytes(const struct uvzk__watch_budget *budget)
+{
+    return budget->bytes;
+}
+
 /* false: there is no room for this path. */
 bool uvzk__watch_budget_take(struct uvzk__client *, const char *path);
 /* Whether there is room enough for a watch that can be done without. */

@@ -5,6 +5,7 @@
  * part of may still fail, and then gives them up with it. */
 #include <stdint.h>
 
+#include "base/refusal.h"
 #include "future/future.h"
 
 #define DEPTH_MAX 64
@@ -189,13 +190,20 @@ static int name(const uvzk_future_t *shell, const struct uvzk__client *client)
     struct uvzk__future *part = uvzk__future_of(shell);
 
     if (part == NULL) {
-        return shell == NULL ? UV_EINVAL : UVZK_ESTATE;
+        return shell == NULL ? uvzk__refuse(UV_EINVAL, "parts: one is NULL")
+                             : uvzk__refuse(UVZK_ESTATE, "parts: one is not in use");
     }
     if (part->client != client || part->kind->outlives || part->depth >= DEPTH_MAX) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL,
+                            part->client != client ? "parts: of several clients"
+                            : part->kind->outlives ? "parts: one is of a client's close"
+                                                   : "parts: more than 64 combinations "
+                                                     "inside one another");
     }
     if (part->named || belongs_to_pending(part)) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, part->named
+                                          ? "parts: one is named twice"
+                                          : "parts: one belongs to another combination");
     }
     uvzk__future_name(part, true);
     return 0;
@@ -205,7 +213,8 @@ static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
                  struct uvzk__client **client)
 {
     if (parts == NULL || needed == 0 || needed > count) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, parts == NULL ? "parts is NULL"
+                                                     : "n is 0, or more than count");
     }
     const struct uvzk__future *first = uvzk__future_of(parts[0]);
     size_t named = 0;
@@ -213,7 +222,7 @@ static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
 
     *client = first == NULL ? NULL : first->client;
     if (first != NULL && *client == NULL) {
-        return UVZK_ECLOSED;
+        return uvzk__refuse(UVZK_ECLOSED, "parts: their client has gone");
     }
     while (named < count && status == 0) {
         status = name(parts[named], *client);
@@ -254,11 +263,11 @@ static int combine(uvzk_future_t *shell, uvzk_future_t *const *parts, size_t cou
                    size_t needed)
 {
     struct uvzk__future *future;
-    struct uvzk__client *client;
+    struct uvzk__client *client = NULL;
     int status = check(parts, count, needed, &client);
 
     if (status != 0) {
-        return shell == NULL ? UV_EINVAL : status;
+        return shell == NULL ? uvzk__refuse(UV_EINVAL, "future is NULL") : status;
     }
     status = uvzk__future_new(shell, &kind, sizeof(struct combination), &future);
     if (status != 0) {

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/refusal.h"
+
 #define PENDING UVZK__FUTURE_PENDING
 #define HOLDING UVZK__FUTURE_HOLDING
 #define LEAVING UVZK__FUTURE_LEAVING
@@ -168,10 +170,10 @@ int uvzk__future_new(uvzk_future_t *shell, const struct uvzk__future_kind *kind,
                      size_t size, struct uvzk__future **made)
 {
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
     if (shell->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "future is in use, or not zeroed");
     }
     struct uvzk__future *future = uvzk__calloc(1, size);
     if (future == NULL) {
@@ -242,9 +244,10 @@ int uvzk_future_status(const uvzk_future_t *shell)
     const struct uvzk__future *future = uvzk__future_of(shell);
 
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
-    return future == NULL ? UVZK_ESTATE : future->status;
+    return future == NULL ? uvzk__refuse(UVZK_ESTATE, "future is not in use")
+                          : future->status;
 }
 
 int uvzk_future_then(uvzk_future_t *shell, uvzk_future_cb cb, void *context)
@@ -252,14 +255,14 @@ int uvzk_future_then(uvzk_future_t *shell, uvzk_future_cb cb, void *context)
     struct uvzk__future *future = uvzk__future_of(shell);
 
     if (shell == NULL || cb == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, shell == NULL ? "future is NULL" : "cb is NULL");
     }
     if (future == NULL) {
-        return UVZK_ESTATE;
+        return uvzk__refuse(UVZK_ESTATE, "future is not in use");
     }
     bool done = future->status != UV_EAGAIN;
     if (done && future->client == NULL) {
-        return UVZK_ECLOSED;
+        return uvzk__refuse(UVZK_ECLOSED, "future: its client has gone");
     }
     struct then *then = uvzk__calloc(1, sizeof(*then));
     if (then == NULL) {
@@ -281,9 +284,11 @@ static int check_pending(const uvzk_future_t *shell)
     const struct uvzk__future *future = uvzk__future_of(shell);
 
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
-    return future == NULL || future->state != PENDING ? UVZK_ESTATE : 0;
+    return uvzk__object(UVZK_ESTATE, future == NULL || future->state != PENDING
+                                         ? "future is done, or not in use"
+                                         : NULL);
 }
 
 int uvzk_future_cancel(uvzk_future_t *shell)
@@ -302,7 +307,7 @@ int uvzk_future_deadline(uvzk_future_t *shell, uint64_t timeout_ms)
     int status = check_pending(shell);
 
     if (status == 0 && future->client == NULL) {
-        return UVZK_ECLOSED;
+        return uvzk__refuse(UVZK_ECLOSED, "future: its client has gone");
     }
     if (status == 0) {
         uint64_t now = uvzk__now(future->client);

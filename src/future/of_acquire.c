@@ -1,4 +1,5 @@
 /* The future of an acquire, which keeps the hold. */
+#include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "claim/lock.h"
 #include "future/future.h"
@@ -75,7 +76,7 @@ int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *shell,
 {
     struct uvzk__future *future;
     int status = lost_cb == NULL
-                     ? UV_EINVAL
+                     ? uvzk__refuse(UV_EINVAL, "lost_cb is NULL")
                      : uvzk__future_new(shell, &kind, sizeof(struct acquiring), &future);
 
     if (status != 0) {

@@ -1,5 +1,6 @@
 /* The futures of what can be asked of a client. */
 #include "base/memory.h"
+#include "base/refusal.h"
 #include "future/future.h"
 
 static struct uvzk__client *client_of(const uvzk_client_t *shell)
@@ -58,10 +59,10 @@ int uvzk_future_data(const uvzk_future_t *shell, const void **data, size_t *leng
     struct uvzk__future *future = uvzk__future_done(shell, &reading);
 
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
     if (future == NULL) {
-        return UVZK_ESTATE;
+        return uvzk__refuse(UVZK_ESTATE, "future: of no read that is done with 0");
     }
     if (data != NULL) {
         *data = reading_of(future)->data;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/refusal.h"
 #include "claim/lock.h"
 #include "future/future.h"
 
@@ -76,10 +77,11 @@ int uvzk_future_participants(const uvzk_future_t *shell, const char *const **pat
     struct uvzk__future *future = uvzk__future_done(shell, &participants);
 
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
     if (future == NULL) {
-        return UVZK_ESTATE;
+        return uvzk__refuse(UVZK_ESTATE,
+                            "future: of no participants that are told with 0");
     }
     if (paths != NULL) {
         *paths = roll_of(future)->paths;

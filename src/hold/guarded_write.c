@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "engine/acl.h"
 #include "hold/rollcall.h"
@@ -44,7 +45,11 @@ static int check_op(const struct uvzk__client *client, const uvzk_write_op_t *op
 {
     if (op->kind > UVZK_WRITE_CHECK || op->path == NULL || op->version < -1 ||
         (has_data(op) && op->data == NULL && op->data_length > 0)) {
-        return UV_EINVAL;
+        return uvzk__refuse(
+            UV_EINVAL, op->kind > UVZK_WRITE_CHECK ? "ops: a kind that there is not"
+                       : op->path == NULL          ? "ops: a path is NULL"
+                       : op->version < -1          ? "ops: a version is below -1"
+                                          : "ops: data is NULL, data_length is not 0");
     }
     return uvzk__path_validate_below(client->ns, op->path);
 }
@@ -61,11 +66,11 @@ static int check_ops(const struct uvzk__client *client, const uvzk_write_op_t *o
         }
         size_t data = has_data(&ops[i]) ? ops[i].data_length : 0;
         if (data > UVZK__DATA_MAX) {
-            return UV_EINVAL;
+            return uvzk__refuse(UV_EINVAL, "ops: a data_length is more than 1000000");
         }
         bytes += OP_BYTES + strlen(ops[i].path) + data;
         if (bytes > UVZK__DATA_MAX) {
-            return UV_EINVAL;
+            return uvzk__refuse(UV_EINVAL, "ops: more than 1000000 bytes in all");
         }
     }
     return 0;
@@ -187,11 +192,17 @@ static int submit(struct uvzk__claim *claim, uvzk_write_t *shell,
     int status = rollcall == NULL ? UV_ENOMEM : 0;
 
     if (status == 0 && !can_be_checked(rollcall)) {
-        status = UV_ENOTSUP;
+        status =
+            uvzk__refuse(UV_ENOTSUP, "hold: of a znode with a fixed name, of which a "
+                                     "check says nothing");
     }
     if (status == 0) {
         write = copy_ops(rollcall, ops, count);
-        status = write == NULL ? UV_ENOMEM : fits(rollcall, count) ? 0 : UV_EINVAL;
+        status = write == NULL ? UV_ENOMEM
+                 : fits(rollcall, count)
+                     ? 0
+                     : uvzk__refuse(UV_EINVAL, "ops: more than 1000000 bytes with "
+                                               "the hold's znodes");
     }
     if (status != 0) {
         discard(rollcall, write);
@@ -208,14 +219,18 @@ int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *shell, const uvzk_write_op_
                     size_t count, uvzk_write_cb cb)
 {
     if (hold == NULL || shell == NULL || ops == NULL || count == 0 || cb == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, hold == NULL    ? "hold is NULL"
+                                       : shell == NULL ? "request is NULL"
+                                       : ops == NULL   ? "ops is NULL"
+                                       : count == 0    ? "count is 0"
+                                                       : "cb is NULL");
     }
     struct uvzk__claim *claim = uvzk__hold_of(hold);
     if (claim == NULL) {
-        return UVZK_ENOTHELD;
+        return uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
     }
     if (shell->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
     int status = check_ops(claim->client, ops, count);
     if (status != 0) {

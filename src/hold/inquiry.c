@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "directory/contender.h"
 #include "engine/submission.h"
@@ -43,14 +44,16 @@ static void verified(struct uvzk__rollcall *rollcall, const struct uvzk__reply *
 int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
 {
     if (hold == NULL || shell == NULL || cb == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, hold == NULL    ? "hold is NULL"
+                                       : shell == NULL ? "request is NULL"
+                                                       : "cb is NULL");
     }
     struct uvzk__claim *claim = uvzk__hold_of(hold);
     if (claim == NULL) {
-        return UVZK_ENOTHELD;
+        return uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
     }
     if (shell->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
     struct question *question = uvzk__calloc(1, sizeof(*question));
     struct uvzk__rollcall *rollcall =
@@ -72,38 +75,57 @@ struct reading {
     struct uvzk__rpc rpc;
     struct uvzk__client *client;
     uvzk_read_t *shell;
-    uvzk_read_cb cb;
+    uvzk_read_cb read_cb; /* one of the two */
+    uvzk_look_cb look_cb;
     char path[];
 };
+
+static uvzk_stat_t public_stat(const struct uvzk__stat *stat)
+{
+    return (uvzk_stat_t){.czxid = stat->czxid,
+                         .session_id = stat->ephemeral_owner,
+                         .created_ms = stat->created_ms};
+}
 
 static void have_read(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct reading *reading = UVZK__CONTAINER_OF(rpc, struct reading, rpc);
     uvzk_read_t *shell = reading->shell;
-    uvzk_read_cb cb = reading->cb;
+    uvzk_read_cb read_cb = reading->read_cb;
+    uvzk_look_cb look_cb = reading->look_cb;
+    bool seen = reply->status == 0;
+    const void *data = seen ? reply->data : NULL;
+    size_t length = seen ? reply->data_length : 0;
 
     uvzk__answered(reading->client, rpc, reply->status, false);
     uvzk__free(reading);
     shell->impl = NULL;
-    if (reply->status == 0) {
-        cb(shell, 0, reply->data, reply->data_length);
+    if (read_cb != NULL) {
+        read_cb(shell, reply->status, data, length);
     } else {
-        cb(shell, reply->status, NULL, 0);
+        uvzk_stat_t stat = public_stat(&reply->stat);
+        look_cb(shell, reply->status, seen ? &stat : NULL, data, length);
     }
 }
 
-int uvzk_client_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
-                     const char *node_path, uvzk_read_cb cb)
+/* One of the callbacks is NULL; if both are, the caller gave none. */
+static int begin_reading(uvzk_client_t *client_shell, uvzk_read_t *shell,
+                         const char *node_path, uvzk_read_cb read_cb,
+                         uvzk_look_cb look_cb)
 {
-    if (client_shell == NULL || shell == NULL || node_path == NULL || cb == NULL) {
-        return UV_EINVAL;
+    if (client_shell == NULL || shell == NULL || node_path == NULL ||
+        (read_cb == NULL && look_cb == NULL)) {
+        return uvzk__refuse(UV_EINVAL, client_shell == NULL ? "client is NULL"
+                                       : shell == NULL      ? "request is NULL"
+                                       : node_path == NULL  ? "node_path is NULL"
+                                                            : "cb is NULL");
     }
     struct uvzk__client *client = client_shell->impl;
     if (shell->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
     if (client == NULL || client->closing) {
-        return UVZK_ECLOSED;
+        return uvzk__refuse(UVZK_ECLOSED, "client is closing, or not initialised");
     }
     int status = uvzk__path_validate_znode(node_path);
     if (status != 0) {
@@ -117,9 +139,22 @@ int uvzk_client_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
     memcpy(reading->path, node_path, length);
     reading->client = client;
     reading->shell = shell;
-    reading->cb = cb;
+    reading->read_cb = read_cb;
+    reading->look_cb = look_cb;
     shell->impl = reading;
     uvzk__rpc_prepare(&reading->rpc, UVZK__RPC_GET, reading->path, have_read);
     uvzk__submit(client, &reading->rpc);
     return 0;
+}
+
+int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request, const char *node_path,
+                     uvzk_read_cb cb)
+{
+    return begin_reading(client, request, node_path, cb, NULL);
+}
+
+int uvzk_client_look(uvzk_client_t *client, uvzk_read_t *request, const char *node_path,
+                     uvzk_look_cb cb)
+{
+    return begin_reading(client, request, node_path, NULL, cb);
 }

@@ -6,6 +6,7 @@
  *      `- refused ---+- lost ---------------------------------------'  */
 #include "base/list.h"
 #include "base/memory.h"
+#include "base/refusal.h"
 #include "uvzk.h"
 
 struct locker {
@@ -41,7 +42,10 @@ int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
                   uvzk_locker_unlocked_cb unlocked_cb)
 {
     if (lock == NULL || shell == NULL || locked_cb == NULL || unlocked_cb == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, lock == NULL        ? "lock is NULL"
+                                       : shell == NULL     ? "locker is NULL"
+                                       : locked_cb == NULL ? "locked_cb is NULL"
+                                                           : "unlocked_cb is NULL");
     }
     struct locker *locker = uvzk__calloc(1, sizeof(*locker));
     if (locker == NULL) {
@@ -60,5 +64,6 @@ int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *shell,
 
 int uvzk_locker_done(uvzk_locker_t *shell)
 {
-    return shell == NULL ? UV_EINVAL : uvzk_hold_release(&shell->hold, over);
+    return shell == NULL ? uvzk__refuse(UV_EINVAL, "locker is NULL")
+                         : uvzk_hold_release(&shell->hold, over);
 }

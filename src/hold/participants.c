@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/path.h"
+#include "base/refusal.h"
 #include "claim/lock.h"
 #include "directory/foreigners.h"
 #include "directory/queue.h"
@@ -186,17 +187,20 @@ int uvzk_lock_participants(uvzk_lock_t *lock_shell, uvzk_participants_t *shell,
     struct uvzk__directory directories[UVZK__DIRECTORIES_MAX];
 
     if (lock_shell == NULL || shell == NULL || cb == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, lock_shell == NULL ? "lock is NULL"
+                                       : shell == NULL    ? "request is NULL"
+                                                          : "cb is NULL");
     }
     struct uvzk__lock *lock = lock_shell->impl;
     if (shell->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
     if (lock == NULL || lock->closing || lock->client->closing) {
-        return UVZK_ECLOSED;
+        return uvzk__refuse(UVZK_ECLOSED, "lock or its client is closing, or it is not "
+                                          "initialised");
     }
     if (lock->kind->directories == NULL) {
-        return UV_ENOTSUP;
+        return uvzk__refuse(UV_ENOTSUP, "lock is a multi lock: ask its members");
     }
     struct roster *roster = uvzk__calloc(1, sizeof(*roster));
     if (roster == NULL) {

@@ -2,6 +2,7 @@
 #include "claim/revocation.h"
 
 #include "base/path.h"
+#include "base/refusal.h"
 #include "engine/submission.h"
 
 struct plea {
@@ -32,10 +33,10 @@ static int check(const uvzk_client_t *client_shell, const uvzk_revoke_t *shell,
     const struct uvzk__client *client = client_shell->impl;
 
     if (shell->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
     if (client == NULL || client->closing) {
-        return UVZK_ECLOSED;
+        return uvzk__refuse(UVZK_ECLOSED, "client is closing, or not initialised");
     }
     return uvzk__path_validate_znode(node_path);
 }
@@ -44,7 +45,10 @@ int uvzk_client_revoke(uvzk_client_t *client_shell, uvzk_revoke_t *shell,
                        const char *node_path, uvzk_revoke_cb cb)
 {
     if (client_shell == NULL || shell == NULL || node_path == NULL || cb == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, client_shell == NULL ? "client is NULL"
+                                       : shell == NULL      ? "request is NULL"
+                                       : node_path == NULL  ? "node_path is NULL"
+                                                            : "cb is NULL");
     }
     int status = check(client_shell, shell, node_path);
     if (status != 0) {

@@ -98,7 +98,7 @@ void uvzk__prover_connected(struct uvzk__client *client, uint32_t timeout_ms, bo
 
     uvzk__proof_connected(proof, timeout_ms, fresh, opened_ms);
     if (!uvzk__proof_possible(proof)) {
-        uvzk__log(client, UVZK_LOG_ERROR,
+        uvzk__log(client, UVZK_LOG_ERROR, "proof",
                   "a session of %" PRIu32 " ms is too short for a tick of %" PRIu32
                   " ms: ownership cannot be proved",
                   timeout_ms, uvzk__proof_tick(proof));
@@ -200,6 +200,9 @@ static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
 
     move(client->prover, RESTING);
     uvzk__answered(client, rpc, status, rpc->kind == UVZK__RPC_MULTI);
+    if (client->observer != NULL && status == 0) {
+        uvzk__observe_proof(client, rpc);
+    }
     if (status == 0) {
         vouch(inquest, inquest->count);
     } else if ((status == UVZK_ENONODE || status == UVZK_ENOAUTH) &&

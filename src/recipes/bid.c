@@ -49,8 +49,10 @@ int uvzk__bid_new(struct uvzk__claim *claim, struct uvzk__queue *leases, uint32_
     bid->wanted = wanted;
     bid->max = max;
     uvzk__list_init(&bid->in_line);
+    uvzk__list_init(&bid->following);
     claim->extra = bid;
     uvzk__leases(leases)->bids++;
+    bid->arrival = ++uvzk__leases(leases)->arrivals;
     return 0;
 }
 
@@ -61,6 +63,7 @@ void uvzk__bid_free(struct uvzk__claim *claim)
     if (bid != NULL) {
         uvzk__leases(bid->leases)->bids--;
         uvzk__list_remove(&bid->in_line);
+        uvzk__list_remove(&bid->following);
         uvzk__queue_touch(bid->leases);
         uvzk__free(bid);
     }
@@ -74,6 +77,89 @@ bool uvzk__leases_of_locks(struct uvzk__queue *queue, const char *locks_path)
         directory->locks_path = uvzk__strdup(locks_path);
     }
     return directory->locks_path != NULL;
+}
+
+/* ---------------------------------------------------------------- its ticket */
+
+static struct uvzk__bid *follower_at(const struct uvzk__queue *queue,
+                                     struct uvzk__link *link)
+{
+    return link == &uvzk__leases(queue)->followers
+               ? NULL
+               : UVZK__CONTAINER_OF(link, struct uvzk__bid, following);
+}
+
+void uvzk__bid_has_ticket(struct uvzk__bid *bid, struct uvzk__contender *ticket)
+{
+    struct uvzk__lease_directory *directory = uvzk__leases(bid->leases);
+
+    directory->tickets -= bid->ticket != NULL;
+    directory->tickets += ticket != NULL;
+    if (ticket != NULL) {
+        directory->last = bid;
+    } else if (directory->last == bid) {
+        directory->last = NULL;
+    }
+    bid->ticket = ticket;
+    uvzk__list_remove(&bid->following);
+}
+
+void uvzk__bid_follows(struct uvzk__bid *bid)
+{
+    uvzk__list_append(&uvzk__leases(bid->leases)->followers, &bid->following);
+}
+
+void uvzk__bid_follows_first(struct uvzk__bid *bid)
+{
+    uvzk__list_prepend(&uvzk__leases(bid->leases)->followers, &bid->following);
+}
+
+void uvzk__bid_follows_no_more(struct uvzk__bid *bid)
+{
+    uvzk__list_remove(&bid->following);
+}
+
+struct uvzk__bid *uvzk__first_follower(const struct uvzk__queue *queue)
+{
+    return follower_at(queue, uvzk__leases(queue)->followers.next);
+}
+
+struct uvzk__bid *uvzk__next_follower(const struct uvzk__bid *bid)
+{
+    return follower_at(bid->leases, bid->following.next);
+}
+
+struct uvzk__bid *uvzk__bid_server(struct uvzk__bid *bid)
+{
+    return uvzk__bid_is_follower(bid) ? uvzk__leases(bid->leases)->taker
+           : bid->ticket != NULL      ? bid
+                                      : NULL;
+}
+
+const struct uvzk__contender *uvzk__bid_ticket(const struct uvzk__bid *bid)
+{
+    const struct uvzk__bid *server = uvzk__bid_server((struct uvzk__bid *)(uintptr_t)bid);
+
+    return server == NULL ? NULL : server->ticket;
+}
+
+struct uvzk__service uvzk__bid_service(const struct uvzk__bid *bid)
+{
+    const struct uvzk__bid *server = uvzk__bid_server((struct uvzk__bid *)(uintptr_t)bid);
+    int64_t token = server == NULL ? 0 : uvzk__node_place(&server->ticket->node).czxid;
+
+    return server != NULL && server->service.token == token ? server->service
+                                                            : (struct uvzk__service){0};
+}
+
+void uvzk__bid_serves(struct uvzk__bid *server)
+{
+    server->service.served++;
+}
+
+void uvzk__bid_inherits(struct uvzk__bid *bid, struct uvzk__service service)
+{
+    bid->service = service;
 }
 
 /* ---------------------------------------------------------------- its leases */
@@ -184,13 +270,20 @@ static struct uvzk__bid *bid_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__bid, in_line);
 }
 
+/* Those of one ticket have one token. */
+static bool comes_before(const struct uvzk__bid *bid, const struct uvzk__bid *other)
+{
+    return bid->token == other->token ? bid->arrival < other->arrival
+                                      : bid->token < other->token;
+}
+
 /* Those that are served together come in order, so its place is nearly always last. */
 static void line_up(struct uvzk__bid *bid)
 {
     struct uvzk__link *head = &uvzk__leases(bid->leases)->bidding, *at = head;
 
     uvzk__list_remove(&bid->in_line);
-    while (at->prev != head && bid_at(at->prev)->token > bid->token) {
+    while (at->prev != head && comes_before(bid, bid_at(at->prev))) {
         at = at->prev;
     }
     uvzk__list_insert_before(at, &bid->in_line);
@@ -198,7 +291,14 @@ static void line_up(struct uvzk__bid *bid)
 
 static void begin(struct uvzk__bid *bid)
 {
-    bid->token = uvzk__node_place(&bid->ticket->node).czxid;
+    struct uvzk__bid *server = uvzk__bid_server(bid);
+
+    bid->token = uvzk__node_place(&server->ticket->node).czxid;
+    server->service = uvzk__bid_service(server);
+    server->service.token = bid->token;
+    if (bid->wanted > server->service.widest) {
+        server->service.widest = bid->wanted;
+    }
     line_up(bid);
 }
 

@@ -1,5 +1,6 @@
 /* One claim's way to its leases: claim->extra of a semaphore's claim. Its contenders are
- * the ticket, which stands in `locks`, and its leases.
+ * the ticket, which stands in `locks`, and its leases. Who follows another one of ours has
+ * no ticket of its own (shared_ticket.h).
  *
  *   WAITING --- the ticket's turn: all in one multi ---> MADE ---> COUNTED ---> HELD
  *    |  ^  ^                                              |          |  |       ^ |
@@ -24,7 +25,14 @@ struct uvzk__lease_directory {
     uint64_t made_stamp;               /* of the last one */
     struct uvzk__link offers;          /* claims, lease_offers.h */
     struct uvzk__link bidding;         /* who has leases and does not hold yet */
+    struct uvzk__link followers; /* bids, in the order of arrival: shared_ticket.h */
+    struct uvzk__bid *last;      /* of those with tickets the one that came last; or
+                                          NULL: it has gone */
+    uint64_t taken_ms;           /* when the taker's ticket came to hold */
+    uint64_t arrivals;           /* of bids, so far */
     uint32_t bids;
+    uint32_t tickets; /* bids that have one */
+    bool anew;        /* the first of the followers shall have a ticket */
 };
 
 static inline struct uvzk__lease_directory *uvzk__leases(const struct uvzk__queue *queue)
@@ -41,6 +49,25 @@ static inline void uvzk__leases_taken_by(struct uvzk__queue *queue,
                                          struct uvzk__bid *taker)
 {
     uvzk__leases(queue)->taker = taker;
+}
+
+/* That ticket has just come to hold. */
+static inline void uvzk__leases_taken_at(struct uvzk__queue *queue, uint64_t now_ms)
+{
+    uvzk__leases(queue)->taken_ms = now_ms;
+}
+
+/* This one's ticket is behind all others of ours. */
+static inline void uvzk__leases_last_ticket(struct uvzk__queue *queue,
+                                            struct uvzk__bid *last)
+{
+    uvzk__leases(queue)->last = last;
+}
+
+/* The first of the followers shall have a ticket; or it has got one. */
+static inline void uvzk__leases_ticket_anew(struct uvzk__queue *queue, bool anew)
+{
+    uvzk__leases(queue)->anew = anew;
 }
 
 /* Some are being made, by a request with this stamp; or that has been answered. */
@@ -64,12 +91,22 @@ enum uvzk__bid_state {
 
 extern const struct uvzk__machine uvzk__bid_machine;
 
+/* What a ticket has been good for so far. */
+struct uvzk__service {
+    int64_t token;   /* its czxid, when that began; 0: it has not */
+    uint32_t served; /* granted by it */
+    uint32_t widest; /* the most leases that one of those wanted, or is about to have */
+};
+
 struct uvzk__bid {
     struct uvzk__claim *claim;
     struct uvzk__queue *leases;     /* the directory */
-    struct uvzk__contender *ticket; /* NULL once it is not wanted */
+    struct uvzk__contender *ticket; /* NULL: it has none, or none any more */
     struct uvzk__link in_line;      /* on the directory's bidding */
+    struct uvzk__link following;    /* on the directory's followers */
+    struct uvzk__service service;   /* of its ticket */
     uint32_t wanted;
+    uint64_t arrival;    /* its number among those of this directory */
     int64_t token;       /* the czxid of the ticket that took the leases */
     uint64_t made_stamp; /* of the multi that made the last of its leases; 0: none did */
     uint8_t state;       /* enum uvzk__bid_state */
@@ -79,6 +116,9 @@ struct uvzk__bid {
     /* How many leases there may be at this moment, of everybody. */
     uint64_t (*max)(const struct uvzk__claim *);
 };
+
+/* Of a semaphore's claims, semaphore.c. */
+extern const struct uvzk__claim_kind uvzk__claim_bids;
 
 /* claim->extra of the claim. UV_ENOMEM. */
 int uvzk__bid_new(struct uvzk__claim *, struct uvzk__queue *leases, uint32_t wanted,
@@ -91,12 +131,30 @@ static inline struct uvzk__bid *uvzk__bid_of(const struct uvzk__claim *claim)
     return claim->extra;
 }
 
-/* Its ticket; NULL: it wants none any more. */
-static inline void uvzk__bid_has_ticket(struct uvzk__bid *bid,
-                                        struct uvzk__contender *ticket)
+/* Its ticket, the last of ours, and it follows nobody; NULL: it has none any more. */
+void uvzk__bid_has_ticket(struct uvzk__bid *, struct uvzk__contender *ticket);
+
+/* It follows the others of ours, without a ticket: behind them; or, since it has had one,
+ * before them. Not any more. */
+void uvzk__bid_follows(struct uvzk__bid *);
+void uvzk__bid_follows_first(struct uvzk__bid *);
+void uvzk__bid_follows_no_more(struct uvzk__bid *);
+static inline bool uvzk__bid_is_follower(const struct uvzk__bid *bid)
 {
-    bid->ticket = ticket;
+    return !uvzk__list_empty(&bid->following);
 }
+/* The first follower, the next behind this one; NULL: there is none. */
+struct uvzk__bid *uvzk__first_follower(const struct uvzk__queue *);
+struct uvzk__bid *uvzk__next_follower(const struct uvzk__bid *);
+
+/* By whose ticket it is served: its own; a follower, by the taker's. NULL: nobody's. */
+struct uvzk__bid *uvzk__bid_server(struct uvzk__bid *);
+const struct uvzk__contender *uvzk__bid_ticket(const struct uvzk__bid *);
+/* What that one's has been good for; all zero if there is none. */
+struct uvzk__service uvzk__bid_service(const struct uvzk__bid *);
+/* One has been granted by its ticket; it has the ticket of another one, with its past. */
+void uvzk__bid_serves(struct uvzk__bid *server);
+void uvzk__bid_inherits(struct uvzk__bid *, struct uvzk__service);
 
 /* A request with this stamp makes the last of its leases. */
 static inline void uvzk__bid_made_at(struct uvzk__bid *bid, uint64_t stamp)
@@ -155,6 +213,9 @@ void uvzk__bid_ungranted(struct uvzk__bid *);
 /* Adds leases, which are still to be made, until it has all that it wants. UV_ENOMEM,
  * UVZK_ELIMIT, UV_EIO. */
 int uvzk__bid_fill(struct uvzk__bid *);
+
+/* What its claim waits for (ran_out.h): its ticket's turn, then room for its leases. */
+void uvzk__bid_awaits(const struct uvzk__claim *, size_t most, struct uvzk__awaiting *);
 
 /* Lets go of so many of its leases; surplus: nobody else shall have them. UV_ENOMEM, and
  * then it keeps them. */

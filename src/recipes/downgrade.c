@@ -2,6 +2,7 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/making.h"
 #include "directory/queue.h"
 #include "directory/vouching.h"
 #include "engine/flight.h"
@@ -75,7 +76,7 @@ static void create(struct uvzk__contender *reader)
     struct uvzk__rpc *rpc;
 
     if (downgrade == NULL) {
-        uvzk__contender_create(reader);
+        uvzk__make(reader);
         return;
     }
     rpc = uvzk__flight_new(reader->client, reader, UVZK__RPC_MULTI, NULL, created);

@@ -149,7 +149,7 @@ static void judge(struct uvzk__contender *contender, const struct uvzk__ranking 
         uvzk__driven_waits(contender, ranking->names[watch], own);
         break;
     case UVZK__ASKS:
-        uvzk__log(contender->client, UVZK_LOG_ERROR,
+        uvzk__log(contender->client, UVZK_LOG_ERROR, "driver",
                   "the driver names nobody that %s could wait for", contender->path);
         uvzk__contender_end(contender, UV_EINVAL);
         break;
@@ -355,6 +355,54 @@ const struct uvzk__directory_kind uvzk__driven_directory = {
 
 /* ---------------------------------------------------------------------- its claims */
 
+static bool is_ours(const struct uvzk__queue *queue, const char *name)
+{
+    const struct uvzk__link *heads[] = {&queue->holders, &queue->members,
+                                        &queue->leaving};
+
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        for (struct uvzk__link *link = heads[i]->next; link != heads[i];
+             link = link->next) {
+            if (strcmp(uvzk__path_name(contender_at(link)->path), name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* For the child that its driver has named; or, with a fixed name, for one of ours that
+ * is engaged with it. */
+static void awaits(const struct uvzk__claim *claim, size_t most,
+                   struct uvzk__awaiting *awaiting)
+{
+    const struct uvzk__contender *contender = uvzk__claim_first(claim);
+    const struct uvzk__driven *driven = uvzk__driven_of(contender);
+    bool placed = !uvzk__contender_awaits_place(contender, awaiting);
+    bool begun = uvzk__node_state(&contender->node) != UVZK__NODE_CREATING ||
+                 uvzk__node_is_in_flight(&contender->node);
+
+    (void)most;
+    if (awaiting->kind == UVZK_WAITS_FOR_CONNECTION) {
+        return;
+    }
+    if (driven->lookout != NULL && driven->verdict != UVZK__GETS) {
+        const char *name = uvzk__lookout_name(driven->lookout);
+        bool ours = is_ours(contender->queue, name);
+        awaiting->kind = ours ? UVZK_WAITS_FOR_OURS : UVZK_WAITS_FOR_OTHERS;
+        awaiting->ahead = 1;
+        awaiting->directory = ours ? NULL : contender->queue->path;
+        awaiting->name = ours ? NULL : name;
+    } else if (!placed && !begun && uvzk__has_fixed_name(contender) &&
+               uvzk__fixed_name_taken(contender->queue, driven->driver->name)) {
+        awaiting->kind = UVZK_WAITS_FOR_OURS;
+        awaiting->ahead = 1;
+    } else if (placed) {
+        awaiting->kind =
+            driven->verdict == UVZK__GETS ? UVZK_WAITS_FOR_PROOF : UVZK_WAITS_FOR_PLACE;
+    }
+}
+
 static void granted(struct uvzk__contender *contender)
 {
     if (contender->claim->durable) { /* no proof can fail it */
@@ -381,6 +429,7 @@ const struct uvzk__claim_kind uvzk__claim_driven = {
     .create = create,
     .certain = uvzk__fixed_name_certain,
     .freed = claim_freed,
+    .awaits = awaits,
 };
 
 int uvzk__driven_attach(struct uvzk__claim *claim, struct uvzk__lock_driver *driver)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/refusal.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
@@ -20,7 +21,11 @@ static struct uvzk__lock_driver *driver_of(const struct uvzk__lock *lock)
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)lock;
-    return options->leases > 1 || options->revoke_cb != NULL ? UV_EINVAL : 0;
+    return uvzk__object(UV_EINVAL, options->leases > 1
+                                       ? "options.leases: only a semaphore has several"
+                                   : options->revoke_cb != NULL
+                                       ? "options.revoke_cb: not of a lock with a driver"
+                                       : NULL);
 }
 
 /* Who waits for whom is the driver's to say, but a fixed name is had by one alone. */

@@ -6,6 +6,7 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "directory/succession.h"
+#include "recipes/shared_ticket.h"
 
 static bool same_data(const struct uvzk__claim *one, const struct uvzk__claim *other)
 {
@@ -48,8 +49,9 @@ void uvzk__leases_take_offers(struct uvzk__bid *bid)
         struct uvzk__contender *lease = uvzk__first_lease(offer);
         uvzk__claim_detach(lease); /* the last one takes the offer along */
         uvzk__claim_attach(bid->claim, lease);
-        /* without it others would wait for what we have */
-        uvzk__contender_is_never_made_anew(bid->ticket);
+        if (bid->ticket != NULL) { /* without it others would wait for what we have */
+            uvzk__contender_is_never_made_anew(bid->ticket);
+        }
         uvzk__bid_handed_on(bid);
         have++;
     }
@@ -60,8 +62,9 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
     struct uvzk__bid *bid = uvzk__bid_of(claim);
     struct uvzk__queue *queue = bid->leases;
 
-    if (bid->ticket != NULL || bid->surplus || !uvzk__bid_is_counted(bid) ||
-        queue->unreadable || claim->contender_count != uvzk__bid_leases(bid) ||
+    if (!(claim->client->tuning & UVZK__TUNE_LEASE_HANDOVER) || bid->ticket != NULL ||
+        bid->surplus || !uvzk__bid_is_counted(bid) || queue->unreadable ||
+        claim->contender_count == 0 || claim->contender_count != uvzk__bid_leases(bid) ||
         !uvzk__bid_all_stand(bid) ||
         (uvzk__leases(queue)->taker == NULL && !next_is_ours(queue))) {
         return false;
@@ -86,7 +89,9 @@ void uvzk__leases_withdraw_offers(struct uvzk__queue *queue, bool asking)
     }
     bool served = uvzk__leases(queue)->taker == NULL ||
                   uvzk__bid_complete(uvzk__leases(queue)->taker);
-    bool awaited = asking || (served && next_is_ours(queue));
+    bool making = uvzk__leases(queue)->making != NULL;
+    bool awaited = asking || (served && next_is_ours(queue)) ||
+                   ((served || making) && uvzk__ticket_serves_on(queue));
     uvzk__list_move(&uvzk__leases(queue)->offers, &offers);
     while ((link = uvzk__list_take(&offers)) != NULL) {
         if (awaited && uvzk__bid_all_stand(uvzk__bid_of(offer_at(link)))) {

@@ -13,6 +13,7 @@
 #include "proof/prover.h"
 #include "recipes/lease_making.h"
 #include "recipes/lease_offers.h"
+#include "recipes/shared_ticket.h"
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
 {
@@ -69,11 +70,12 @@ static struct uvzk__bid *last_that(struct uvzk__queue *queue,
     return NULL;
 }
 
-/* It waits on, for as long as its ticket stands. */
+/* It waits on, for as long as its ticket stands, or that of the one that it follows. */
 static void withdraw(struct uvzk__bid *bid)
 {
-    int status = bid->ticket == NULL ? UVZK_EDELETED
-                                     : uvzk__bid_return(bid, uvzk__bid_leases(bid), true);
+    int status = bid->ticket == NULL && !uvzk__bid_is_follower(bid)
+                     ? UVZK_EDELETED
+                     : uvzk__bid_return(bid, uvzk__bid_leases(bid), true);
 
     uvzk__bid_emptied(bid);
     if (status != 0) {
@@ -127,9 +129,7 @@ static void grant(struct uvzk__bid *bid, bool on_credit)
     }
     uvzk__bid_granted(bid);
     uvzk__claim_grant(bid->claim, bid->token);
-    if (bid->ticket != NULL) {
-        uvzk__contender_unwanted(bid->ticket);
-    }
+    uvzk__ticket_served(bid);
 }
 
 /* All stand, but it is a while since that was seen, or the session is not proved. */
@@ -169,16 +169,18 @@ static bool credit_comes(const struct uvzk__bid *bid)
            !uvzk__list_empty(&locks->leaving);
 }
 
-/* True if it could be granted. If not, and it is not only a matter of credit, or of those
- * ahead of it, a proof is wanted. */
+/* What was handed on is held on credit, though it has just been seen: somebody may have
+ * deleted it between that and the delete of the ticket, which lets the next one in, and
+ * checks it. True if it could be granted. If not, and it is not only a matter of credit, or
+ * of those ahead of it, a proof is wanted. */
 static bool grant_or_prove(struct uvzk__bid *bid, bool first)
 {
     struct uvzk__client *client = bid->claim->client;
     bool proved = uvzk__prover_grants(client);
-    bool seen = just_seen(bid);
+    bool seen = just_seen(bid), on_credit = has_credit(bid);
 
-    if (proved && first && (seen || has_credit(bid))) {
-        grant(bid, !seen);
+    if (proved && first && (seen || on_credit)) {
+        grant(bid, on_credit);
         return true;
     }
     if (!proved || (!seen && !credit_comes(bid))) {
@@ -188,16 +190,21 @@ static bool grant_or_prove(struct uvzk__bid *bid, bool first)
 }
 
 /* Its ticket was deleted by somebody else, and it stands at the tail again, or will: others
- * are served before it. */
+ * are served before it. Or that ticket may not serve it any more. */
 static bool lost_its_place(const struct uvzk__bid *bid)
 {
-    return bid->ticket != NULL &&
-           (uvzk__node_state(&bid->ticket->node) != UVZK__NODE_STANDING ||
-            uvzk__node_place(&bid->ticket->node).czxid != bid->token);
+    const struct uvzk__contender *ticket = uvzk__bid_ticket(bid);
+
+    if (ticket == NULL) {
+        return uvzk__bid_is_follower(bid);
+    }
+    return uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||
+           uvzk__node_place(&ticket->node).czxid != bid->token ||
+           uvzk__ticket_is_used_up(bid);
 }
 
 /* In the order of their tokens: nobody is granted before another one that has begun to
- * have leases. */
+ * have leases, though they may have to be asked for once more. */
 static void grant_complete(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__leases(queue)->bidding.next;
@@ -206,10 +213,12 @@ static void grant_complete(struct uvzk__queue *queue)
     while (link != &uvzk__leases(queue)->bidding) {
         struct uvzk__bid *bid = bid_at(link);
         link = link->next;
-        if (!has_begun(bid)) {
+        if (uvzk__claim_is_given_up(bid->claim)) {
             continue;
         }
-        if (!uvzk__bid_complete(bid)) {
+        if (!has_begun(bid)) {
+            first = first && (uvzk__bid_leases(bid) == 0 || lost_its_place(bid));
+        } else if (!uvzk__bid_complete(bid)) {
             first = false;
         } else if (lost_its_place(bid)) {
             withdraw(bid);
@@ -234,15 +243,21 @@ static bool counted(const struct uvzk__queue *queue)
     return bounded(queue) && !uvzk__is_doubted(&queue->freshness);
 }
 
-/* The one of ours that is served next: behind that one in `locks`, with nobody else
- * between; or NULL. */
-static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid *bid)
+/* The one of ours that is served next: by the same ticket; or behind that one in `locks`,
+ * with nobody else between, unless the follower that is next has come before; or NULL. */
+static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid *bid,
+                                     const struct uvzk__bid *waiting)
 {
-    struct uvzk__queue *locks = bid->ticket->queue;
-    struct uvzk__link *link = bid == uvzk__leases(queue)->taker
-                                  ? locks->members.next
-                                  : bid->ticket->in_queue.next;
+    const struct uvzk__contender *own =
+        bid == uvzk__leases(queue)->taker ? NULL : bid->ticket;
+    struct uvzk__queue *locks = uvzk__leases(queue)->taker->ticket->queue;
+    struct uvzk__link *link = own == NULL ? locks->members.next : own->in_queue.next;
     const struct uvzk__contender *ticket = contender_at(link);
+    struct uvzk__bid *follower = uvzk__ticket_serves_next(bid);
+
+    if (follower != NULL) {
+        return follower;
+    }
 
     if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || link == &locks->members ||
         ticket->beside != queue || ticket->given_up ||
@@ -250,7 +265,8 @@ static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid
         uvzk__blocker(locks, ticket) != NULL) {
         return NULL;
     }
-    return uvzk__bid_of(ticket->claim);
+    struct uvzk__bid *next = uvzk__bid_of(ticket->claim);
+    return waiting != NULL && waiting->arrival < next->arrival ? NULL : next;
 }
 
 /* The taker has to wait: for those of ours that go, for others, or for the count. */
@@ -276,7 +292,13 @@ static void serve(struct uvzk__queue *queue)
     struct uvzk__lease_making *making = NULL;
     uint64_t out = leases_out(queue);
     struct uvzk__bid *bid = uvzk__leases(queue)->taker;
+    const struct uvzk__bid *waiting = uvzk__first_follower(queue);
 
+    if (!uvzk__claim_is_given_up(bid->claim) && !uvzk__bid_begun(bid) &&
+        uvzk__ticket_is_used_up(bid)) {
+        uvzk__ticket_let_go(bid);
+        return;
+    }
     while (bid != NULL && !uvzk__claim_is_given_up(bid->claim) &&
            uvzk__bid_settled(bid)) {
         if (may_hand_on(queue, bid, out)) {
@@ -295,7 +317,10 @@ static void serve(struct uvzk__queue *queue)
         } else if (!uvzk__bid_is_counted(bid)) {
             break; /* how many there are will be known soon */
         }
-        bid = next_served(queue, bid);
+        if (uvzk__bid_is_follower(bid)) {
+            waiting = uvzk__next_follower(bid);
+        }
+        bid = next_served(queue, bid, waiting);
     }
     if (making == NULL && bid == uvzk__leases(queue)->taker && bid != NULL &&
         !uvzk__claim_is_given_up(bid->claim) && uvzk__bid_settled(bid) &&
@@ -308,6 +333,7 @@ static void serve(struct uvzk__queue *queue)
 void uvzk__leases_taker(struct uvzk__bid *bid)
 {
     uvzk__leases_taken_by(bid->leases, bid);
+    uvzk__leases_taken_at(bid->leases, uvzk__now(bid->claim->client));
     uvzk__queue_touch(bid->leases);
 }
 
@@ -315,6 +341,8 @@ void uvzk__leases_no_taker(struct uvzk__bid *bid)
 {
     if (uvzk__leases(bid->leases)->taker == bid) {
         uvzk__leases_taken_by(bid->leases, NULL);
+        uvzk__queue_set_crowded(bid->ticket->queue, false);
+        uvzk__queue_touch(bid->ticket->queue);
     }
     uvzk__queue_touch(bid->leases);
 }
@@ -325,6 +353,7 @@ static void init(struct uvzk__queue *queue)
 {
     uvzk__list_init(&uvzk__leases(queue)->offers);
     uvzk__list_init(&uvzk__leases(queue)->bidding);
+    uvzk__list_init(&uvzk__leases(queue)->followers);
 }
 
 static void freed(struct uvzk__queue *queue)
@@ -387,6 +416,7 @@ static void request(struct uvzk__queue *queue)
 static void settle(struct uvzk__queue *queue)
 {
     uvzk__queue_set_crowded(queue, false);
+    uvzk__ticket_made_anew(queue);
     count_made(queue);
     if (uvzk__leases(queue)->taker != NULL && uvzk__leases(queue)->making == NULL) {
         serve(queue);

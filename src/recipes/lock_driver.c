@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/node_name.h"
 #include "base/path.h"
+#include "base/refusal.h"
 
 struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settings)
 {
@@ -53,14 +54,25 @@ int uvzk__lock_driver_check(const uvzk_lock_driver_t *driver)
 
     if (driver == NULL || driver->size < sizeof(*driver) || driver->name == NULL ||
         driver->mode > UVZK_NODE_PERSISTENT_SEQUENTIAL) {
-        return UV_EINVAL;
+        return uvzk__refuse(
+            UV_EINVAL, driver == NULL ? "driver is NULL"
+                       : driver->size < sizeof(*driver)
+                           ? "driver.size: begin with uvzk_lock_driver_init"
+                       : driver->name == NULL ? "driver.name is NULL"
+                                              : "driver.mode: there is no such mode");
     }
     bool fixed = driver->mode == UVZK_NODE_EPHEMERAL;
     most = fixed ? UVZK__FIXED_NAME_MAX : UVZK__TOKEN_MAX;
     length = strnlen(driver->name, most + 1);
-    if (length == 0 || length > most || strchr(driver->name, '/') != NULL ||
-        (fixed && (driver->gets_the_lock != NULL || driver->sort_key != NULL))) {
-        return UV_EINVAL;
+    if (length == 0 || length > most || strchr(driver->name, '/') != NULL) {
+        return uvzk__refuse(UV_EINVAL, "driver.name: empty, too long, or with a '/'");
+    }
+    if (fixed && (driver->gets_the_lock != NULL || driver->sort_key != NULL)) {
+        return uvzk__refuse(UV_EINVAL, driver->gets_the_lock != NULL
+                                           ? "driver.gets_the_lock: not with "
+                                             "UVZK_NODE_EPHEMERAL"
+                                           : "driver.sort_key: not with "
+                                             "UVZK_NODE_EPHEMERAL");
     }
     memcpy(path + 1, driver->name, length);
     return uvzk__path_validate(path);

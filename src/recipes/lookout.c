@@ -74,6 +74,11 @@ bool uvzk__lookout_exists(const struct uvzk__queue *queue, const char *name)
     return find(queue, name) != NULL;
 }
 
+const char *uvzk__lookout_name(const struct uvzk__lookout *lookout)
+{
+    return lookout->name;
+}
+
 bool uvzk__lookouts_any(const struct uvzk__queue *queue)
 {
     return *lookouts_of(queue) != NULL;

@@ -14,6 +14,7 @@
 #include "claim/lock.h"
 
 struct uvzk__driven;
+struct uvzk__lookout;
 
 extern const struct uvzk__machine uvzk__lookout_machine;
 
@@ -24,6 +25,9 @@ void uvzk__lookout_leave(struct uvzk__driven *);
 
 /* Whether the child is under watch, or about to be. */
 bool uvzk__lookout_exists(const struct uvzk__queue *, const char *name);
+
+/* The child's name; lent for as long as it is under watch. */
+const char *uvzk__lookout_name(const struct uvzk__lookout *);
 
 /* Whether any child of a driven directory is. */
 bool uvzk__lookouts_any(const struct uvzk__queue *);

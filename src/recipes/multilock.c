@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/refusal.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
@@ -66,12 +67,15 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
     const struct uvzk__multilock *multilock = multilock_of(lock);
 
     if (options->leases > 1 || options->revoke_cb != NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(
+            UV_EINVAL, options->leases > 1
+                           ? "options.leases: only a semaphore has several"
+                           : "options.revoke_cb: a multi lock's hold cannot be revoked");
     }
     for (size_t i = 0; i < multilock->count; i++) {
         const struct uvzk__lock *member = member_at(multilock, i);
         if (member == NULL || member->closing) {
-            return UVZK_ECLOSED;
+            return uvzk__refuse(UVZK_ECLOSED, "a member of the multi lock is closed");
         }
     }
     return 0;
@@ -153,16 +157,20 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
                          size_t count)
 {
     if (client == NULL || members == NULL || count == 0 || count > MEMBERS_MAX) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, client == NULL    ? "client is NULL"
+                                       : members == NULL ? "members is NULL"
+                                                         : "count is not 1 to 100");
     }
     for (size_t i = 0; i < count; i++) {
         const struct uvzk__lock *member = members[i] == NULL ? NULL : members[i]->impl;
         if (member == NULL || member->client != client->impl) {
-            return UV_EINVAL;
+            return uvzk__refuse(UV_EINVAL,
+                                "members: one is NULL, not initialised, or of another "
+                                "client");
         }
         for (size_t j = 0; j < i; j++) {
             if (members[i] == members[j]) {
-                return UV_EINVAL;
+                return uvzk__refuse(UV_EINVAL, "members: one is named twice");
             }
         }
     }
@@ -207,8 +215,9 @@ int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
 {
     struct uvzk__multilock *multilock;
     struct uvzk__lock *lock = NULL;
-    int status = flags > UVZK_MULTILOCK_IN_TURN ? UV_EINVAL
-                                                : check_members(client, members, count);
+    int status = flags > UVZK_MULTILOCK_IN_TURN
+                     ? uvzk__refuse(UV_EINVAL, "flags: there is no such flag")
+                     : check_members(client, members, count);
 
     if (status == 0) {
         status = uvzk__lock_check(client, shell, "/multilock"); /* it has no path */
@@ -218,7 +227,7 @@ int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
     }
     multilock = new_multilock(shell, members, count);
     if (multilock != NULL && waits_for_itself(multilock)) {
-        status = UVZK_EDEADLOCK;
+        status = uvzk__refuse(UVZK_EDEADLOCK, "members: two are mutexes of one path");
     } else if (multilock != NULL) {
         lock = uvzk__lock_new(client->impl, shell, "", &multilock_kind);
     }

@@ -10,7 +10,11 @@
 
 #include "claim/claim.h"
 #include "claim/lock.h"
+#include "claim/ran_out.h"
+#include "directory/contender.h"
+#include "directory/making.h"
 #include "recipes/multilock.h"
+#include "recipes/shared_ticket.h"
 
 #define IDLE UVZK__MEMBER_IDLE
 #define ASKED UVZK__MEMBER_ASKED
@@ -135,6 +139,25 @@ static void member_acquired(uvzk_hold_t *hold, int status)
     ask_next(in_turn);
 }
 
+/* The token of all is that of one of them, which may be compared with one of another lock
+ * that another member keeps apart from this one: it has to be nobody else's. */
+static void make_alone(const struct member *member)
+{
+    const struct uvzk__acquisition *acquisition = member->request.impl;
+    struct uvzk__claim *claim = acquisition->claim;
+    struct uvzk__link *link;
+
+    if (claim == NULL) {
+        return;
+    }
+    if (claim->kind == &uvzk__claim_bids) {
+        uvzk__ticket_of_its_own(uvzk__bid_of(claim));
+    }
+    for (link = claim->contenders.next; link != &claim->contenders; link = link->next) {
+        uvzk__make_alone(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim));
+    }
+}
+
 static void ask(struct member *member)
 {
     struct in_turn *in_turn = member->in_turn;
@@ -149,7 +172,9 @@ static void ask(struct member *member)
     move(member, ASKED);
     int status = uvzk_lock_acquire(member->error.member, &member->request, &options,
                                    member_acquired, member_lost);
-    if (status != 0) {
+    if (status == 0) {
+        make_alone(member);
+    } else {
         failed(member, status);
         over(member);
     }
@@ -214,6 +239,20 @@ static const struct uvzk__claim *member_claim(const struct uvzk__claim *claim,
                                   : NULL;
 }
 
+/* For what the member that is asked waits for. */
+static void awaits(const struct uvzk__claim *claim, size_t most,
+                   struct uvzk__awaiting *awaiting)
+{
+    const struct in_turn *in_turn = in_turn_of(claim);
+
+    for (size_t i = 0; i < in_turn->count; i++) {
+        const struct uvzk__acquisition *asked = in_turn->members[i].request.impl;
+        if (in_turn->members[i].state == ASKED && asked != NULL && asked->claim != NULL) {
+            uvzk__claim_awaits(asked->claim, most, awaiting);
+        }
+    }
+}
+
 static void freed(struct uvzk__claim *claim)
 {
     struct in_turn *in_turn = in_turn_of(claim);
@@ -228,6 +267,7 @@ const struct uvzk__claim_kind uvzk__claim_in_turn = {
     .keep = keep,
     .member = member_claim,
     .freed = freed,
+    .awaits = awaits,
 };
 
 int uvzk__in_turn_prepare(struct uvzk__claim *claim,

@@ -1,6 +1,7 @@
 /* InterProcessMutex: one contender for each owner, all of them exclusive. */
 #include "recipes/mutex.h"
 
+#include "base/refusal.h"
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/in_order.h"
@@ -9,7 +10,9 @@
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)lock;
-    return options->leases > 1 ? UV_EINVAL : 0;
+    return uvzk__object(UV_EINVAL, options->leases > 1
+                                       ? "options.leases: only a semaphore has several"
+                                       : NULL);
 }
 
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)

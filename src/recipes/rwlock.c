@@ -2,6 +2,7 @@
  * reader waits for writers only, and the owner of a valid write hold reads at once,
  * with the writer's own number (downgrade.h). Who reads and wants to write would
  * wait for itself: refused. */
+#include "base/refusal.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
@@ -87,12 +88,13 @@ static int judge_readers(const struct uvzk__lock *lock,
 static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     if (options->leases > 1) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "options.leases: only a semaphore has several");
     }
     uvzk__prover_check(lock->client); /* a write hold that has run out is none */
     if (uvzk__claim_of(lock, options->owner) == NULL &&
         claim_on_other_half(lock, options) != NULL) {
-        return UVZK_EDEADLOCK;
+        return uvzk__refuse(UVZK_EDEADLOCK,
+                            "options.owner reads, or waits to: it would wait for itself");
     }
     return 0;
 }
@@ -127,7 +129,9 @@ static const struct uvzk__lock_kind write_half = {
 static int check_read(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)lock;
-    return options->leases > 1 ? UV_EINVAL : 0;
+    return uvzk__object(UV_EINVAL, options->leases > 1
+                                       ? "options.leases: only a semaphore has several"
+                                       : NULL);
 }
 
 /* The write hold of this owner, if it is valid at this moment; else NULL. */
@@ -179,7 +183,7 @@ static const struct uvzk__lock_kind read_half = {
 int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *shell, const char *path)
 {
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "lock is NULL");
     }
     int status = uvzk__lock_check(client, &shell->read, path);
     if (status == 0) {

@@ -1,14 +1,17 @@
 /* InterProcessSemaphoreV2 and InterProcessSemaphoreMutex: a mutex in P/locks, and
  * leases in P/leases that only its holder may add (leases.h). */
 #include "base/path.h"
+#include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/in_order.h"
+#include "directory/making.h"
 #include "directory/queue.h"
 #include "recipes/lease_offers.h"
 #include "recipes/leases.h"
+#include "recipes/shared_ticket.h"
 #include "value/shared_value.h"
 
 /* The multi that makes them is one request, and so is the one that checks them. */
@@ -71,8 +74,12 @@ static void ended(struct uvzk__contender *contender, int code)
     struct uvzk__bid *bid = uvzk__bid_of(contender->claim);
 
     if (contender->ticket) {
-        uvzk__bid_has_ticket(bid, NULL);
+        if (contender != bid->ticket) {
+            return; /* let go: it follows another one's */
+        }
         uvzk__leases_no_taker(bid);
+        uvzk__bid_has_ticket(bid, NULL);
+        uvzk__ticket_ended(bid->leases, code);
         if (uvzk__claim_is_held(bid->claim)) {
             return;
         }
@@ -80,22 +87,28 @@ static void ended(struct uvzk__contender *contender, int code)
     uvzk__claim_end(bid->claim, code);
 }
 
+static bool keep(struct uvzk__claim *claim)
+{
+    return uvzk__ticket_left(uvzk__bid_of(claim)) || uvzk__leases_offer(claim);
+}
+
 static void create(struct uvzk__contender *contender)
 {
     if (contender->ticket) {
-        uvzk__contender_create(contender);
+        uvzk__make(contender);
     } else {
         uvzk__queue_touch(contender->queue); /* the taker makes all of them */
     }
 }
 
-static const struct uvzk__claim_kind bid_kind = {
+const struct uvzk__claim_kind uvzk__claim_bids = {
     .granted = granted,
     .ungranted = ungranted,
     .ended = ended,
     .create = create,
-    .keep = uvzk__leases_offer,
+    .keep = keep,
     .freed = uvzk__bid_free,
+    .awaits = uvzk__bid_awaits,
 };
 
 /* -------------------------------------------------------------------- its locks */
@@ -104,18 +117,25 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
 
-    if (options->leases > LEASES_MAX || options->revoke_cb != NULL ||
-        (semaphore->count == NULL && options->leases > semaphore->max)) {
-        return UV_EINVAL;
-    }
-    return 0;
+    return uvzk__object(UV_EINVAL,
+                        options->leases > LEASES_MAX ? "options.leases: more than 100"
+                        : options->revoke_cb != NULL
+                            ? "options.revoke_cb: a semaphore's hold cannot be revoked"
+                        : semaphore->count == NULL && options->leases > semaphore->max
+                            ? "options.leases: more than the semaphore's max_leases"
+                            : NULL);
 }
 
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
+    const struct semaphore *semaphore = semaphore_of(lock);
+    const struct uvzk__queue *leases =
+        uvzk__queue_find(lock->client, UVZK__COUNTED, semaphore->leases_path);
+
     (void)options;
-    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE,
-                                semaphore_of(lock)->locks_path, false);
+    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE, semaphore->locks_path,
+                                false) ||
+           (leases != NULL && uvzk__first_follower(leases) != NULL);
 }
 
 /* The directory of the leases, which knows the one of the locks. */
@@ -132,6 +152,7 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
     return uvzk__leases_of_locks(queue, semaphore->locks_path) ? queue : NULL;
 }
 
+/* Who wants to be told how many stand before it has a ticket of its own. */
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
@@ -143,6 +164,11 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
         status = uvzk__bid_new(claim, leases, options->leases == 0 ? 1 : options->leases,
                                max_of);
     }
+    if (status == 0 && options->queued_cb == NULL &&
+        uvzk__ticket_is_shared_with(uvzk__bid_of(claim))) {
+        uvzk__bid_follows(uvzk__bid_of(claim));
+        return 0;
+    }
     if (status == 0) {
         status =
             uvzk__claim_queue_up(claim, &uvzk__exclusive, semaphore_of(lock)->locks_path,
@@ -153,6 +179,17 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
         uvzk__bid_has_ticket(uvzk__bid_of(claim), ticket);
     }
     return status;
+}
+
+static void begin(struct uvzk__claim *claim)
+{
+    const struct uvzk__bid *bid = uvzk__bid_of(claim);
+
+    if (bid->ticket != NULL) {
+        uvzk__contender_pump(bid->ticket);
+    } else {
+        uvzk__queue_touch(bid->leases);
+    }
 }
 
 static void freed(struct uvzk__lock *lock)
@@ -186,11 +223,12 @@ static int judge(const struct uvzk__lock *lock, struct uvzk__participant *partic
 }
 
 static const struct uvzk__lock_kind semaphore_kind = {
-    .claim_kind = &bid_kind,
+    .claim_kind = &uvzk__claim_bids,
     .ignores_owners = true,
     .check = check,
     .occupied = occupied,
     .prepare = prepare,
+    .begin = begin,
     .directories = directories,
     .judge = judge,
     .freed = freed,
@@ -251,7 +289,8 @@ int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *shell, const ch
                         uint32_t max_leases, uvzk_shared_count_t *count)
 {
     if ((count == NULL && max_leases == 0) || (count != NULL && count->impl == NULL)) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, count == NULL ? "max_leases is 0, without a count"
+                                                     : "count is not initialised");
     }
     return init(client, shell, path, max_leases, count);
 }
@@ -287,11 +326,16 @@ int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases)
     struct uvzk__claim *claim = uvzk__hold_of(hold);
 
     if (claim == NULL) {
-        return hold == NULL ? UV_EINVAL : UVZK_ENOTHELD;
+        return hold == NULL ? uvzk__refuse(UV_EINVAL, "hold is NULL")
+                            : uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
     }
-    if (leases == 0 || claim->kind != &bid_kind ||
+    if (leases == 0 || claim->kind != &uvzk__claim_bids ||
         leases >= uvzk_hold_lease_count(hold)) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL,
+                            claim->kind != &uvzk__claim_bids ? "hold is not a semaphore's"
+                            : leases == 0                    ? "leases is 0"
+                                          : "leases: all that the hold has, or "
+                                            "more; release it instead");
     }
     struct uvzk__bid *bid = uvzk__bid_of(claim);
     int status = uvzk__bid_return(bid, leases, false);

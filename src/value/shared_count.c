@@ -1,5 +1,6 @@
 /* SharedCount: a shared value that is a number, four bytes as Java's ByteBuffer writes
  * an int: two's complement, the high byte first. */
+#include "base/refusal.h"
 #include "value/shared_value.h"
 
 #define COUNT_BYTES 4U
@@ -105,10 +106,10 @@ int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *shell,
     unsigned char bytes[COUNT_BYTES];
 
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "count is NULL");
     }
     if (shell->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "count is initialised already, or not zeroed");
     }
     struct shared_count *count = uvzk__calloc(1, sizeof(*count));
     if (count == NULL) {
@@ -136,7 +137,7 @@ int uvzk_shared_count_get(const uvzk_shared_count_t *shell, int32_t *count_out,
                           uvzk_value_version_t *version)
 {
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "count is NULL");
     }
     const struct shared_count *count = shell->impl;
     int status = uvzk_shared_value_get(&shell->value, NULL, NULL, NULL);
@@ -144,7 +145,7 @@ int uvzk_shared_count_get(const uvzk_shared_count_t *shell, int32_t *count_out,
         return status;
     }
     if (!count->known) {
-        return UVZK_EDATA;
+        return uvzk__refuse(UVZK_EDATA, "the znode's data are fewer than four bytes");
     }
     if (count_out != NULL) {
         *count_out = count->count;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/refusal.h"
 #include "engine/turn.h"
 #include "value/value_set.h"
 
@@ -98,16 +99,23 @@ void uvzk__shared_value_listen(struct uvzk__shared_value *value,
 static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *shell,
                  const char *path, const void *seed, size_t seed_length)
 {
-    if (client_shell == NULL || shell == NULL || path == NULL ||
-        (seed == NULL && seed_length > 0) || seed_length > UVZK__DATA_MAX) {
-        return UV_EINVAL;
+    int status = uvzk__object(UV_EINVAL, client_shell == NULL ? "client is NULL"
+                                         : shell == NULL      ? "the value is NULL"
+                                         : path == NULL       ? "path is NULL"
+                                         : seed == NULL && seed_length > 0
+                                             ? "seed is NULL, seed_length is not 0"
+                                         : seed_length > UVZK__DATA_MAX
+                                             ? "seed_length is more than 1000000"
+                                             : NULL);
+    if (status != 0) {
+        return status;
     }
     const struct uvzk__client *client = client_shell->impl;
     if (client == NULL || client->closing) {
-        return UVZK_ESTATE;
+        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
     if (shell->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "the value is initialised already, or not zeroed");
     }
     return uvzk__path_validate_below(client->ns, path);
 }
@@ -164,10 +172,10 @@ int uvzk_shared_value_close(uvzk_shared_value_t *shell,
     struct uvzk__shared_value *value = shell == NULL ? NULL : shell->impl;
 
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "the value is NULL");
     }
     if (value == NULL || value->closing) {
-        return UVZK_ESTATE;
+        return uvzk__refuse(UVZK_ESTATE, "the value is closing, or not initialised");
     }
     value->closing = true;
     value->close_cb = close_cb;
@@ -198,15 +206,15 @@ int uvzk_shared_value_get(const uvzk_shared_value_t *shell, const void **data,
                           size_t *length, uvzk_value_version_t *version)
 {
     if (shell == NULL) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, "the value is NULL");
     }
     const struct uvzk__shared_value *value = shell->impl;
     if (value == NULL || value->closing) {
-        return UVZK_ECLOSED;
+        return uvzk__refuse(UVZK_ECLOSED, "the value is closing, or not initialised");
     }
     const struct uvzk__replica *replica = value->replica;
     if (replica->version.mzxid == 0) {
-        return UVZK_ENONODE;
+        return uvzk__refuse(UVZK_ENONODE, "the value has not been read yet");
     }
     if (data != NULL) {
         *data = replica->data;
@@ -258,16 +266,23 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
                      const uvzk_value_version_t *over, const void *data, size_t length,
                      uvzk_set_cb cb)
 {
-    if (shell == NULL || request == NULL || cb == NULL || (data == NULL && length > 0) ||
-        length > UVZK__DATA_MAX) {
-        return UV_EINVAL;
+    int status = uvzk__object(
+        UV_EINVAL, shell == NULL                ? "the value is NULL"
+                   : request == NULL            ? "request is NULL"
+                   : cb == NULL                 ? "cb is NULL"
+                   : data == NULL && length > 0 ? "data is NULL, length is not 0"
+                   : length > UVZK__DATA_MAX    ? "length is more than 1000000"
+                                                : NULL);
+    if (status != 0) {
+        return status;
     }
     struct uvzk__shared_value *value = shell->impl;
     if (request->impl != NULL) {
-        return UV_EBUSY;
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
     if (value == NULL || value->closing || value->replica->client->closing) {
-        return UVZK_ECLOSED;
+        return uvzk__refuse(UVZK_ECLOSED, "the value or its client is closing, or it is "
+                                          "not initialised");
     }
     struct uvzk__value_set *set =
         uvzk__value_set_new(value, request, over, data, length, cb);
@@ -292,7 +307,9 @@ int uvzk_shared_value_try_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
                               size_t length, uvzk_set_cb cb)
 {
     if (version == NULL || version->version == UVZK__ANY_VERSION) {
-        return UV_EINVAL;
+        return uvzk__refuse(UV_EINVAL, version == NULL
+                                           ? "version is NULL"
+                                           : "version->version is -1, which means any");
     }
     return begin_set(shell, request, version, data, length, cb);
 }

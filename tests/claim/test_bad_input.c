@@ -268,19 +268,29 @@ static void ignore_session(struct uvzk__port_user *user,
     (void)event;
 }
 
+static void ignore_trouble(struct uvzk__port_user *user,
+                           const struct uvzk__trouble *trouble)
+{
+    (void)user;
+    (void)trouble;
+}
+
 static void ignore_turn(struct uvzk__port_user *user)
 {
     (void)user;
 }
 
-static void ignore_log(struct uvzk__port_user *user, int level, const char *line)
+static void ignore_log(struct uvzk__port_user *user, int level, const char *module,
+                       const char *line)
 {
+    (void)module;
     (void)user;
     (void)level;
     (void)line;
 }
 
 static struct uvzk__port_user nobody = {.session = ignore_session,
+                                        .unreached = ignore_trouble,
                                         .turn = ignore_turn,
                                         .log = ignore_log,
                                         .closed = ignore_turn};

@@ -500,6 +500,33 @@ static void data_and_many_at_once(void)
     }
 }
 
+/* Their directories are missing, and then they are not. */
+static void locks_of_one_turn(void)
+{
+    static uvzk_mutex_t locks[CLAIMS];
+    char path[] = "/turn/0";
+
+    run(100);
+    memset(locks, 0, sizeof(locks));
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < CLAIMS; i++) {
+            path[sizeof(path) - 2] = (char)('0' + i);
+            int status = locks[i].impl != NULL
+                             ? 0
+                             : uvzk_mutex_init(&processes[0].client, &locks[i], path);
+            if (status == 0) {
+                status = hold_ask(&claims[i], &processes[0], &locks[i], NULL);
+            }
+            assert_true(status == 0 || status == UV_ENOMEM);
+        }
+        for (int i = 0; i < CLAIMS; i++) {
+            await_answer(i);
+            EXPECT(hold_holds(&claims[i]));
+            finish(i);
+        }
+    }
+}
+
 /* ------------------------------------------------------------- memory runs out */
 
 static const struct scenario {
@@ -527,13 +554,16 @@ static const struct scenario {
     {"deleted by hand", nodes_are_deleted_by_hand, UVZK_EDELETED},
     {"foreigners", a_foreigner_stands_before, 0},
     {"data", data_and_many_at_once, 0},
+    {"locks of one turn", locks_of_one_turn, 0},
 };
 
 static void check_status(const struct scenario *scenario, int status)
 {
     bool known = status == 0 || status == HOLD_UNTOLD;
+    /* What found no memory for so long has no place yet when the time runs out. */
+    bool unplaced = scenario->may == UV_ETIMEDOUT && status == UVZK_ENOTQUEUED;
 
-    if (!known && status != scenario->may) {
+    if (!known && !unplaced && status != scenario->may) {
         world_fail(&world, "an acquire ends with %s", uvzk_err_name(status));
     }
 }

@@ -36,6 +36,7 @@ struct recipe {
     uvzk_lock_t *(*make)(void);
     bool revocable;
     bool downgrades;
+    bool beside; /* another lock is asked for in the same turn */
     uint32_t leases;
 };
 
@@ -45,7 +46,7 @@ static struct process process;
 static uvzk_client_t *const client = &process.client;
 static uvzk_lock_t lock, members[2];
 static uvzk_shared_value_t value;
-static struct hold hold, downgraded;
+static struct hold hold, downgraded, beside;
 static uvzk_set_t set;
 static int asked, answered; /* sets */
 
@@ -55,6 +56,12 @@ static uvzk_lock_t *make_mutex(void)
 {
     assert_int_equal(uvzk_mutex_init(client, &lock, PATH), 0);
     return &lock;
+}
+
+static uvzk_lock_t *make_two(void)
+{
+    assert_int_equal(uvzk_mutex_init(client, &members[0], PATH "s/b"), 0);
+    return make_mutex();
 }
 
 static uvzk_lock_t *make_reader(void)
@@ -144,6 +151,7 @@ static void on_set(uvzk_set_t *request, int status)
 static const struct recipe recipes[] = {
     {"mutex", PATH, "lock-", make_mutex, .leases = 1},
     {"revocable mutex", PATH, "lock-", make_mutex, .revocable = true, .leases = 1},
+    {"mutexes of one turn", PATH, "lock-", make_two, .beside = true, .leases = 1},
     {"reader", PATH, "__WRIT__", make_reader, .leases = 1},
     {"writer", PATH, "__READ__", make_writer, .leases = 1},
     {"downgrade", PATH, "__READ__", make_writer, .downgrades = true, .leases = 1},
@@ -222,6 +230,9 @@ static uint64_t act_with_a_lock(uvzk_lock_t *of, const struct recipe *recipe,
     }
     before += refuse_at(trouble, WAIT);
     ask(of, &hold, recipe);
+    if (recipe->beside) {
+        ask(&members[0], &beside, recipe);
+    }
     if (waits) {
         world_run_for(&world, 1000);
         before += refuse_at(trouble, WAKE);

@@ -56,6 +56,7 @@
     XX(not_connected_is_not_sent)                    \
     XX(loss_is_told_then_replies_then_connected)     \
     XX(loss_in_the_midst_of_many)                    \
+    XX(no_connection_has_a_reason)                   \
     XX(expiry_replies_then_tells)                    \
     XX(expiry_drops_watches)                         \
     XX(expiry_while_the_server_moves)                \

@@ -45,6 +45,20 @@ void loss_is_told_then_replies_then_connected(void **state)
     assert_int_equal(probe->session_nth[UVZK__SESSION_CONNECTED], nth + 1);
 }
 
+/* Nothing of it while there is one, which the probe asserts. */
+void no_connection_has_a_reason(void **state)
+{
+    struct probe *probe = connected(state);
+
+    for (unsigned i = 1; i <= 3; i++) {
+        probe_lose(probe);
+        probe_await(probe, &probe->troubles, probe->troubles + 1);
+        assert_true(probe->trouble_code < 0);
+        probe_regain(probe);
+    }
+    assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
+}
+
 /* More than a port hands out at once: what never left it is ENOTSENT. */
 void loss_in_the_midst_of_many(void **state)
 {

@@ -128,7 +128,7 @@ static void deadline_and_cancel_still_end_it(uint64_t seed, void *const *state)
     hold_begin(&timed, &a, 2000);
     world_run_for(&world, 500);
     sim_disconnect(a.port, SIM_RESET, OUTAGE_MS);
-    hold_await_status(&timed, 1600, UV_ETIMEDOUT);
+    hold_await_status(&timed, 1600, UVZK_EUNREACHABLE);
     hold_cancel(&waits);
     hold_await_status(&waits, 10, UV_ECANCELED);
     world_run_for(&world, OUTAGE_MS + 1000);

@@ -133,8 +133,8 @@ static void test_lines_are_told_later_in_order(void **state)
 {
     (void)state;
     begin();
-    uvzk__log(process.client.impl, UVZK_LOG_WARN, "first");
-    uvzk__log(process.client.impl, UVZK_LOG_WARN, "sec\nond");
+    uvzk__log(process.client.impl, UVZK_LOG_WARN, "test", "first");
+    uvzk__log(process.client.impl, UVZK_LOG_WARN, "test", "sec\nond");
     assert_int_equal(lines, 0);
     expect_lines(2, "sec\\x0aond");
     world_end(&world);
@@ -145,10 +145,10 @@ static void test_so_many_lines_wait(void **state)
     (void)state;
     begin();
     for (unsigned i = 0; i < UVZK__LOG_LINES + 44; i++) {
-        uvzk__log(process.client.impl, UVZK_LOG_WARN, "line %u", i);
+        uvzk__log(process.client.impl, UVZK_LOG_WARN, "test", "line %u", i);
     }
     expect_lines((int)UVZK__LOG_LINES + 1, "lines of this log that were dropped: 44");
-    uvzk__log(process.client.impl, UVZK_LOG_WARN, "another");
+    uvzk__log(process.client.impl, UVZK_LOG_WARN, "test", "another");
     expect_lines((int)UVZK__LOG_LINES + 2, "another");
     world_end(&world);
 }
@@ -161,7 +161,7 @@ static void test_so_many_bytes_wait(void **state)
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     for (unsigned i = 0; i < UVZK__LOG_BYTES / 1024 + 3; i++) {
-        uvzk__log(process.client.impl, UVZK_LOG_WARN, "%s", text);
+        uvzk__log(process.client.impl, UVZK_LOG_WARN, "test", "%s", text);
     }
     expect_lines((int)UVZK__LOG_BYTES / 1024 + 1,
                  "lines of this log that were dropped: 3");
@@ -173,7 +173,7 @@ static void test_a_line_without_memory_is_dropped(void **state)
     (void)state;
     begin();
     scarce_arm(1, 1);
-    uvzk__log(process.client.impl, UVZK_LOG_WARN, "first");
+    uvzk__log(process.client.impl, UVZK_LOG_WARN, "test", "first");
     scarce_arm(0, 0);
     expect_lines(1, "lines of this log that were dropped: 1");
     world_end(&world);
@@ -190,7 +190,7 @@ static void test_no_line_after_the_close(void **state)
     while (!client->port_closing) {
         world_steps(&world, 1);
     }
-    uvzk__log(process.client.impl, UVZK_LOG_WARN, "late");
+    uvzk__log(process.client.impl, UVZK_LOG_WARN, "test", "late");
     world_end(&world);
     assert_int_equal(lines, 1);
 }

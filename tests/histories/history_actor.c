@@ -1,16 +1,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/client.h"
 #include "history_parts.h"
+
+#define TOGETHER_MS 1000U
 
 static uint64_t now_of(const struct actor *actor)
 {
     return sim_now(actor->history->sim);
 }
 
+/* With creates that leave together, some processes' actors often come together. */
 static void rest(struct ticket *ticket, uint64_t most_ms)
 {
+    const struct history *history = ticket->actor->history;
+    bool together =
+        (history->options->tuning & (UVZK__TUNE_MAKING | UVZK__TUNE_READERS)) != 0 &&
+        ticket->actor->seat->number % 2 == 0;
+
     ticket->next_ms = now_of(ticket->actor) + chance(ticket->actor->history, most_ms);
+    if (together) {
+        ticket->next_ms += TOGETHER_MS - ticket->next_ms % TOGETHER_MS;
+    }
 }
 
 static bool is_first(const struct ticket *ticket)
@@ -286,6 +298,7 @@ static void some_timeout(struct ticket *ticket, uvzk_acquire_options_t *options)
     } else if (kind < 4) {
         options->timeout_ms = 1 + (int64_t)chance(history, 3000);
     }
+    ticket->limited = options->timeout_ms > 0;
 }
 
 static int acquire(struct ticket *ticket, uvzk_acquire_options_t *options)

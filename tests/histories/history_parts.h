@@ -58,7 +58,8 @@ struct ticket {
     uint64_t next_ms;  /* when to do the next thing */
     bool in_turn;      /* what it has of several locks may be lost before it has all */
     bool cancelled;
-    bool doomed; /* it must end without a grant, or as lost */
+    bool limited; /* it does not wait for ever */
+    bool doomed;  /* it must end without a grant, or as lost */
 };
 
 struct actor {
@@ -120,6 +121,7 @@ struct history {
     struct tally tallies[PATHS_MAX];
     int seat_count, actor_count, path_count;
     int64_t last_token[PATHS_MAX];     /* the greatest granted */
+    uint32_t last_leases[PATHS_MAX];   /* the most that one who had it asked for */
     int64_t last_exclusive[PATHS_MAX]; /* of those that nobody holds beside */
     uint32_t timeout_ms;
     uint64_t strike_ms[PATHS_MAX];  /* when the vandal strikes next */

@@ -6,6 +6,7 @@
  *   UVZK_HISTORIES  how many; 10000
  *   UVZK_SEED       the first seed; 1
  *   UVZK_TUNING     always these UVZK__TUNE_* bits
+ *   UVZK_UNTUNED    never these
  *   UVZK_WORLD      only these of enum history_kind; all
  *   UVZK_VERBOSE    set: every line of every trace
  *   UVZK_STORIES    set: a line for each history, its seed and the hash of its trace
@@ -70,7 +71,8 @@ static int run(uint64_t seed, struct history_result *sum)
 {
     struct history_options options = {
         .recipe = recipe,
-        .tuning = (unsigned)setting("UVZK_TUNING", tuning_of(seed)),
+        .tuning = (unsigned)(setting("UVZK_TUNING", tuning_of(seed)) &
+                             ~setting("UVZK_UNTUNED", 0)),
         .faults = true,
         .verbose = getenv("UVZK_VERBOSE") != NULL,
     };

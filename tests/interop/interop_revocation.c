@@ -17,6 +17,8 @@ static int revoked; /* how often our contender was asked */
 static void begin(void)
 {
     both_sides_begin(&world, "/interop/m", &us, &curator);
+    /* A plea does not wait for a connection, as an acquire does. */
+    assert_true(world_await(&world, &us.connected, PATIENCE_MS));
     memset(&rwlock, 0, sizeof(rwlock));
     revoked = 0;
     assert_int_equal(uvzk_rwlock_init(&us.client, &rwlock, "/interop/rw"), 0);

@@ -140,10 +140,25 @@ static void on_turn(struct uvzk__port_user *user)
     probe->turn_ms = probe->port->now(probe->port);
 }
 
-static void on_log(struct uvzk__port_user *user, int level, const char *line)
+/* Only while there is no connection, as far as it has been told. */
+static void on_unreached(struct uvzk__port_user *user,
+                         const struct uvzk__trouble *trouble)
 {
     struct probe *probe = of_user(user);
 
+    assert_may_be_told(probe);
+    assert(!probe->connected && !probe->closing);
+    assert(trouble->code < 0 && trouble->address != NULL && trouble->text[0] != '\0');
+    probe->troubles++;
+    probe->trouble_code = trouble->code;
+}
+
+static void on_log(struct uvzk__port_user *user, int level, const char *module,
+                   const char *line)
+{
+    struct probe *probe = of_user(user);
+
+    (void)module;
     assert_may_be_told(probe);
     assert(level >= UVZK_LOG_ERROR && level <= UVZK_LOG_DEBUG);
     assert(strchr(line, '\n') == NULL);
@@ -291,7 +306,8 @@ struct probe *probe_over(struct uvzk__port *port, void *place, probe_run_until r
     struct probe *probe = calloc(1, sizeof(*probe));
 
     assert_non_null(probe);
-    probe->user = (struct uvzk__port_user){on_session, on_turn, on_log, on_closed};
+    probe->user =
+        (struct uvzk__port_user){on_session, on_unreached, on_turn, on_log, on_closed};
     probe->acl = &open_acl;
     probe->place = place;
     probe->run_until = run_until;

@@ -66,6 +66,8 @@ struct probe {
     uint64_t submitted, replies;
     uint64_t owed; /* replies that are due before the next CONNECTED */
     unsigned turns, log_lines, closed;
+    unsigned troubles; /* how often it was told why there is no connection */
+    int trouble_code;  /* of the last */
     bool inside, closing;
     bool reopens; /* calls open() from inside EXPIRED, AUTH_FAILED, OPEN_FAILED */
     bool connected;

@@ -31,6 +31,8 @@ static void test_revoking(void **state)
     uvzk_acquire_options_t options;
     (void)state;
     world_begin_two(&world, LOCK, &a, &b);
+    /* A question does not wait for a connection, as an acquire does. */
+    assert_true(world_await(&world, &b.connected, PATIENCE_MS));
     uvzk_acquire_options_init(&options);
     options.revoke_cb = on_revoked;
     for (int i = 1; i <= 3; i++) {

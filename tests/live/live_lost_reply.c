@@ -98,7 +98,7 @@ static void test_timed_out_meanwhile_leaves_no_znode(void **state)
 {
     (void)state;
     lose_a_reply(true, 1000);
-    hold_await_status(&hold, PATIENCE_MS, UV_ETIMEDOUT);
+    hold_await_status(&hold, PATIENCE_MS, UVZK_EUNREACHABLE);
     assert_withdrawn();
 }
 

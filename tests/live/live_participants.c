@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define READERS 20
 #define WRITERS 8
@@ -142,6 +143,48 @@ static void expect_data(const char *path, int status, const char *text)
     assert_string_equal(reading.text, text);
 }
 
+static uvzk_stat_t stat_told;
+
+static void on_looked(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+                      const void *data, size_t length)
+{
+    assert_int_equal(status, 0);
+    stat_told = *stat;
+    on_read(request, status, data, length);
+}
+
+static int64_t wall_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Whose a hold's znode is, since when, and that its token stands there. */
+static void test_a_holders_znode_tells_its_token(void **state)
+{
+    uvzk_mutex_t mutex = {0};
+    struct hold holder;
+    int64_t before = wall_ms();
+    (void)state;
+
+    world_begin(&world, NULL);
+    process_begin(&a, &world, "a", NULL);
+    assert_int_equal(uvzk_mutex_init(&a.client, &mutex, "/participants/m"), 0);
+    hold_take_on(&holder, &a, &mutex, 1);
+    memset(&reading, 0, sizeof(reading));
+    assert_int_equal(uvzk_client_look(&a.client, &reading.request,
+                                      uvzk_hold_path(&holder.request), on_looked),
+                     0);
+    assert_true(world_await(&world, &reading.told, PATIENCE_MS));
+    assert_int_equal(stat_told.czxid, uvzk_hold_token(&holder.request));
+    assert_int_equal(stat_told.session_id, uvzk_client_session_id(&a.client));
+    assert_true(stat_told.created_ms >= before && stat_told.created_ms <= wall_ms());
+    hold_give_back(&holder);
+    world_end(&world);
+}
+
 static void test_get_participant_nodes_of_a_semaphore(void **state)
 {
     uvzk_semaphore_t semaphore = {0};
@@ -189,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_get_participant_nodes_of_a_read_write_lock),
         cmocka_unit_test(test_a_downgraded_reader_holds),
         cmocka_unit_test(test_get_participant_nodes_of_a_semaphore),
+        cmocka_unit_test(test_a_holders_znode_tells_its_token),
     };
 
     return cmocka_run_group_tests_name("participants", tests, servers_start_one,

@@ -17,12 +17,15 @@ struct listener {
     char last[256];
 };
 
-static void on_line(struct uvzk__port_user *user, int level, const char *line)
+static void on_line(struct uvzk__port_user *user, int level, const char *module,
+                    const char *line)
 {
     struct listener *listener =
         (struct listener *)(void *)((char *)user - offsetof(struct listener, user));
     listener->lines++;
     listener->level = level;
+
+    assert_string_equal(module, "zookeeper");
     (void)snprintf(listener->last, sizeof(listener->last), "%s", line);
 }
 

@@ -510,10 +510,13 @@ struct talker {
 };
 static struct talker talkers[TALKERS];
 
-static void on_line(struct uvzk__port_user *user, int level, const char *line)
+static void on_line(struct uvzk__port_user *user, int level, const char *module,
+                    const char *line)
 {
     const char *at = strstr(line, "(0x");
     unsigned long thread = at != NULL ? strtoul(at + 1, NULL, 16) : 0;
+
+    (void)module;
     (void)level;
     for (int i = 0; i < TALKERS && thread != 0; i++) {
         bool own = talkers[i].probe != NULL && &talkers[i].probe->user == user;
@@ -524,8 +527,10 @@ static void on_line(struct uvzk__port_user *user, int level, const char *line)
     }
 }
 
-static void ignore_line(struct uvzk__port_user *user, int level, const char *line)
+static void ignore_line(struct uvzk__port_user *user, int level, const char *module,
+                        const char *line)
 {
+    (void)module;
     (void)user;
     (void)level;
     (void)line;

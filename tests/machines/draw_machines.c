@@ -5,6 +5,7 @@
 #include "claim/acquisition.h"
 #include "directory/freshness.h"
 #include "directory/guard.h"
+#include "directory/making.h"
 #include "directory/node.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
@@ -13,11 +14,13 @@
 #include "engine/session.h"
 #include "future/future.h"
 #include "handle.h"
+#include "lock_job.h"
 #include "proof/prover.h"
 #include "recipes/bid.h"
 #include "recipes/lookout.h"
 #include "recipes/multilock.h"
 #include "search.h"
+#include "supervision.h"
 #include "value/replica.h"
 #include "value/value_set.h"
 
@@ -37,6 +40,7 @@ static const struct {
     {&uvzk__queue_machine, "src/directory/queue.h"},
     {&uvzk__listing_machine, "src/directory/freshness.h"},
     {&uvzk__predecessor_machine, "src/directory/predecessor.h"},
+    {&uvzk__making_machine, "src/directory/making.h"},
     {&uvzk__sweep_machine, "src/directory/sweep.h"},
     {&uvzk__claim_machine, "src/claim/claim.h"},
     {&uvzk__acquisition_machine, "src/claim/acquisition.h"},
@@ -46,6 +50,8 @@ static const struct {
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__handle_machine, "loop/handle.h"},
     {&uvzk__search_machine, "loop/search.h"},
+    {&lock_job_machine, "command/lock_job.h"},
+    {&supervision_machine, "command/supervision.h"},
 };
 
 static void draw(const struct uvzk__machine *machine, const char *header)

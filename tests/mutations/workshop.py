@@ -11,7 +11,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-COPIED = ("CMakeLists.txt", "include", "src", "loop", "examples", "tests")
+COPIED = ("CMakeLists.txt", "tools", "packaging", "include", "src", "loop", "sim", "examples", "tests")
 LIVE_OF_LOOP = ("conformance_real", "live_addresses", "test_zk_port")  # those look into loop/
 ABOUT_OTHERS = ("test_sim", "test_sim_client", "test_sim_server")
 OUTPUT_MAX = 256 << 20  # bytes that a test may write
@@ -85,7 +85,7 @@ class Workshop:
         command = [
             "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja",
             "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O1 -w", "-DUVZK_WERROR=OFF",
-            "-DUVZK_BUILD_BENCH=OFF", "-DUVZK_BUILD_EXAMPLES=OFF",
+            "-DUVZK_BUILD_BENCH=OFF", "-DUVZK_BUILD_EXAMPLES=OFF", "-DUVZK_BUILD_COMMAND=OFF",
             "-DUVZK_SHARE_INSIDE=ON", "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
         ]  # fmt: skip
         launcher = shutil.which("ccache")

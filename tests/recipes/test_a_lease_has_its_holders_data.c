@@ -74,12 +74,16 @@ static void the_same_data_may_stay(void **state)
     one_is_given_back(state, "X", "X", true);
 }
 
+/* Beside the plain algorithm, which hands nothing on. */
+static unsigned world_handing_on = UVZK__TUNE_LEASE_HANDOVER;
+#define BOTH(test) WORLD_CASE(test, handing_on), WORLD_CASE(test, tuned)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(another_claim_has_the_clients_data),
         WORLD_TEST(another_claim_has_data_of_its_own),
-        WORLD_TEST(the_same_data_may_stay),
+        BOTH(the_same_data_may_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

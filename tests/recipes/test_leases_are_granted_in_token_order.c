@@ -38,7 +38,7 @@ static void come_and_lose_the_reply(size_t waiters)
     size_t from = world.line_count;
 
     world_run_for(&world, 500);
-    assert_int_equal(world_children(&world, TICKETS), waiters + 1);
+    assert_in_range(world_children(&world, TICKETS), 2, waiters + 1); /* some share one */
     world_delete(&world, &ticket);
     process_await_line(&a, from, "multi", 1000);
     sim_lose_reply(a.port);

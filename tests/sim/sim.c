@@ -299,7 +299,7 @@ struct sim *sim_new(uint64_t seed, const struct sim_options *options)
 
 void sim_free(struct sim *sim)
 {
-    if (!uvzk__list_empty(&sim->clients)) {
+    if (sim_has_ports(sim)) {
         struct sim__client *left =
             UVZK__CONTAINER_OF(sim->clients.next, struct sim__client, all);
         sim__misuse(sim, left->name, "the port was not closed before sim_free");

@@ -72,6 +72,8 @@ void sim_free(struct sim *sim);
 /* A port of a new process called `name` (copied; it appears in the trace). It
  * frees itself when closed. */
 struct uvzk__port *sim_port_new(struct sim *sim, const char *name);
+/* Some have not been closed yet. */
+bool sim_has_ports(const struct sim *sim);
 
 /* Performs the earliest event; false if there is none. */
 bool sim_step(struct sim *sim);

@@ -494,6 +494,8 @@ bool sim__client_held(struct sim__client *client, struct sim__event *event, bool
 struct sim__client_watch *sim__client_watch_find(struct sim__client *client, uint64_t id);
 /* None fires any more. */
 void sim__client_drop_watches(struct sim__client *client);
+/* An attempt to connect has failed. */
+void sim__client_unreached(struct sim__client *client);
 /* Hands an answer to the loop. */
 void sim__client_push(struct sim__client *client, struct sim__answer *answer);
 

@@ -191,6 +191,7 @@ static void attempt(struct sim *sim, struct sim__client *client)
     struct sim__member *member = sim__member_pick(sim, client);
     if (sim->now < client->cut_until || !sim__member_up(sim, member)) {
         retry_later(client);
+        sim__client_unreached(client);
         return;
     }
     struct sim__request *request = sim__request_new(SIM__CONNECT, NULL);

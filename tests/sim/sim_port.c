@@ -264,6 +264,19 @@ static void tell_session(struct sim__client *client, enum uvzk__session_event_ki
     sim__free(event, sizeof(*event));
 }
 
+/* The user is told nothing while he is stopped, and not before he has been told that the
+ * connection is lost. */
+void sim__client_unreached(struct sim__client *client)
+{
+    static const struct uvzk__trouble trouble = {UV_ECONNREFUSED, "sim:2181",
+                                                 "connection refused"};
+    bool awake = client->sim->now >= client->paused_until &&
+                 client->sim->now >= client->stalled_until;
+    if (awake && !client->closing && client->told_epoch == 0) {
+        client->port.user->unreached(client->port.user, &trouble);
+    }
+}
+
 static void deliver_down(struct sim__client *client, const struct sim__answer *answer)
 {
     int status = client->fail_open;
@@ -300,7 +313,8 @@ static void deliver_answer(struct sim__client *client, struct sim__answer *answe
     case SIM__SUSPENDED:
         client->told_epoch = 0;
         fail_all(client, UVZK_ECONNLOSS);
-        client->port.user->log(client->port.user, UVZK_LOG_WARN, "connection lost");
+        client->port.user->log(client->port.user, UVZK_LOG_WARN, "zookeeper",
+                               "connection lost");
         tell_session(client, UVZK__SESSION_SUSPENDED, answer, 0);
         break;
     default:
@@ -620,4 +634,9 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
     uvzk__list_init(&client->all);
     uvzk__list_append(&sim->clients, &client->all);
     return &client->port;
+}
+
+bool sim_has_ports(const struct sim *sim)
+{
+    return !uvzk__list_empty(&sim->clients);
 }

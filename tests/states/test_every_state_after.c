@@ -45,12 +45,20 @@ static bool is_ended(const struct scene *scene, int number)
                (ending->scope == OF_LOCK ? scene->parts[number].lock : number);
 }
 
+/* The time of one ran out who had nobody before him yet. */
+static bool ran_out_alone(int status)
+{
+    return status == UVZK_EUNREACHABLE || status == UVZK_ENOTQUEUED ||
+           status == UVZK_EPROOF;
+}
+
 static bool told_by_the_ending(const struct scene *scene, int number, int status)
 {
     const struct ending *ending = scene->ending;
 
     return is_ended(scene, number) && status != 0 &&
-           (status == ending->told || status == ending->also_told);
+           (status == ending->told || status == ending->also_told ||
+            (ending->told == UV_ETIMEDOUT && ran_out_alone(status)));
 }
 
 /* A close leaves no choice, nor does a cancel, nor the session's end. */
@@ -214,7 +222,10 @@ static void check_client(struct scene *scene)
     if (!uvzk__list_empty(&client->directories->contenders) ||
         !uvzk__list_empty(&client->prover->held) ||
         !uvzk__list_empty(&client->prover->candidates) ||
+        !uvzk__list_empty(&client->directories->unmade) ||
         !uvzk__list_empty(&client->directories->doomed) ||
+        client->directories->makings_under_way + client->directories->sweeps_under_way !=
+            0 ||
         !uvzk__list_empty(&client->claims->unwinding) ||
         !uvzk__list_empty(&client->claims->tries) ||
         !uvzk__list_empty(&client->tellings) ||

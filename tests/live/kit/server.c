@@ -44,7 +44,8 @@ static bool spawn(struct server *s)
     const struct zk_settings settings = {.heap_mb = s->options.heap_mb,
                                          .container_check_ms =
                                              s->options.container_check_ms,
-                                         .netty = s->options.netty};
+                                         .netty = s->options.netty,
+                                         .long_lived = s->options.long_lived};
     return zk_process_start(&s->process, &settings, s->config, s->log);
 }
 
@@ -87,7 +88,7 @@ static bool bring_up_anywhere(struct server *s)
 
 static void set_defaults(struct server_options *options)
 {
-    const struct server_options defaults = {200, 400, 60000, 512, 300, false};
+    const struct server_options defaults = {200, 400, 60000, 512, 300, false, false};
     if (options->tick_ms == 0) {
         options->tick_ms = defaults.tick_ms;
     }

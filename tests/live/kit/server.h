@@ -15,6 +15,7 @@ struct server_options {
     uint32_t heap_mb;            /* 512 */
     uint32_t container_check_ms; /* how often empty containers go; 300 */
     bool netty;                  /* the Netty connection factory, not NIO */
+    bool long_lived;             /* starts slower and then runs faster */
 };
 
 struct server;

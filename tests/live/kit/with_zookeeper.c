@@ -1,8 +1,11 @@
-/* with_zookeeper [--tick MS] [--netty] -- COMMAND [ARGUMENT...]
+/* with_zookeeper [--tick MS] [--heap MB] [--containers MS] [--netty] [--long-lived]
+ *                -- COMMAND [ARGUMENT...]
  *
- * Runs a command beside a ZooKeeper server of its own. "{hosts}" in an argument
- * becomes the server's host:port. INT, TERM and HUP go on to the command; when
- * the command ends, so does the server, and its data is removed.
+ * Runs a command beside a ZooKeeper server of its own, which looks for empty
+ * containers every so many ms. "{hosts}" in an argument becomes the server's
+ * host:port. INT, TERM and HUP go on to the command; when the command ends, so
+ * does the server, and its data is removed. On USR1 the server dies, on USR2 it is
+ * started again, on its port and its data.
  *
  * Exit status: the command's, 128 + signal if one ended it, 127 if it could not
  * be run, 125 if the server did not come up. */
@@ -24,10 +27,22 @@
 
 static int usage(void)
 {
-    fputs("usage: with_zookeeper [--tick MS] [--netty] -- COMMAND "
-          "[ARGUMENT...]\n",
+    fputs("usage: with_zookeeper [--tick MS] [--heap MB] [--containers MS] [--netty] "
+          "[--long-lived] -- COMMAND [ARGUMENT...]\n",
           stderr);
     return EXIT_NO_SERVER;
+}
+
+/* Where the number of an option goes; NULL: there is no such option. */
+static uint32_t *number_named(const char *name, struct server_options *options)
+{
+    if (strcmp(name, "--tick") == 0) {
+        return &options->tick_ms;
+    }
+    if (strcmp(name, "--heap") == 0) {
+        return &options->heap_mb;
+    }
+    return strcmp(name, "--containers") == 0 ? &options->container_check_ms : NULL;
 }
 
 /* Index of the command in argv, or -1. */
@@ -35,10 +50,13 @@ static int parse(int argc, char **argv, struct server_options *options)
 {
     int i = 1;
     for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "--netty") == 0) {
+        uint32_t *number = number_named(argv[i], options);
+        if (number != NULL && i + 1 < argc) {
+            *number = (uint32_t)strtoul(argv[++i], NULL, 10);
+        } else if (strcmp(argv[i], "--netty") == 0) {
             options->netty = true;
-        } else if (strcmp(argv[i], "--tick") == 0 && i + 1 < argc) {
-            options->tick_ms = (uint32_t)strtoul(argv[++i], NULL, 10);
+        } else if (strcmp(argv[i], "--long-lived") == 0) {
+            options->long_lived = true;
         } else {
             return -1;
         }
@@ -78,9 +96,21 @@ static void become_command(char **command, const char *hosts, pid_t parent,
     _exit(EXIT_NO_COMMAND);
 }
 
-/* Waits for the command, handing signals on, and returns its exit status. A
- * signal from the terminal has reached the command already. */
-static int attend(pid_t command, const sigset_t *signals)
+/* What the signal is for: the server, or the command. A signal from the terminal has
+ * reached the command already. */
+static void heed(const siginfo_t *info, struct server *server, pid_t command)
+{
+    if (info->si_signo == SIGUSR1) {
+        server_kill(server);
+    } else if (info->si_signo == SIGUSR2) {
+        server_restart(server); /* a failure is told, and then missed */
+    } else if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL) {
+        kill(command, info->si_signo);
+    }
+}
+
+/* Waits for the command and returns its exit status. */
+static int attend(pid_t command, const sigset_t *signals, struct server *server)
 {
     for (;;) {
         int status;
@@ -88,9 +118,8 @@ static int attend(pid_t command, const sigset_t *signals)
         if (waitpid(command, &status, WNOHANG) == command) {
             return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         }
-        if (sigwaitinfo(signals, &info) > 0 && info.si_signo != SIGCHLD &&
-            info.si_code != SI_KERNEL) {
-            kill(command, info.si_signo);
+        if (sigwaitinfo(signals, &info) > 0) {
+            heed(&info, server, command);
         }
     }
 }
@@ -108,6 +137,8 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGUSR1);
+    sigaddset(&signals, SIGUSR2);
     sigprocmask(SIG_BLOCK, &signals, &before);
 
     struct server *server = server_start(&options);
@@ -119,7 +150,7 @@ int main(int argc, char **argv)
     if (command == 0) {
         become_command(argv + first, server_hosts(server), self, &before);
     }
-    int status = command < 0 ? EXIT_NO_COMMAND : attend(command, &signals);
+    int status = command < 0 ? EXIT_NO_COMMAND : attend(command, &signals, server);
     server_stop(server);
     return status;
 }

@@ -141,7 +141,9 @@ static void exec_java(const struct zk_settings *settings, const char *config)
     snprintf(heap, sizeof(heap), "-Xmx%um", settings->heap_mb);
     snprintf(check, sizeof(check), "-Dznode.container.checkIntervalMs=%u",
              settings->container_check_ms);
-    execlp("java", "java", "-Xms64m", heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+    execlp("java", "java", "-Xms64m", heap,
+           settings->long_lived ? "-XX:+UseG1GC" : "-XX:+UseSerialGC",
+           settings->long_lived ? "-XX:+TieredCompilation" : "-XX:TieredStopAtLevel=1",
            "-Xshare:auto", check,
            settings->netty ? FACTORY "NettyServerCnxnFactory"
                            : FACTORY "NIOServerCnxnFactory",

@@ -19,6 +19,7 @@ struct zk_settings {
     uint32_t heap_mb;
     uint32_t container_check_ms; /* how often empty containers go */
     bool netty;                  /* the Netty connection factory, not NIO */
+    bool long_lived;             /* worth Java's second compiler, and G1 */
 };
 
 /* A port of that loopback address that is free now; 0: told on stderr. It lies

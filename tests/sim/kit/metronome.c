@@ -20,8 +20,17 @@ static void on_session(struct uvzk__port_user *user,
     (void)event;
 }
 
-static void on_log(struct uvzk__port_user *user, int level, const char *line)
+static void on_unreached(struct uvzk__port_user *user,
+                         const struct uvzk__trouble *trouble)
 {
+    (void)user;
+    (void)trouble;
+}
+
+static void on_log(struct uvzk__port_user *user, int level, const char *module,
+                   const char *line)
+{
+    (void)module;
     (void)user;
     (void)level;
     (void)line;
@@ -42,6 +51,7 @@ void metronome_begin(struct metronome *metronome, struct sim *sim, uint64_t peri
     metronome->port = sim_port_new(sim, "metronome");
     metronome->user.turn = tick;
     metronome->user.session = on_session;
+    metronome->user.unreached = on_unreached;
     metronome->user.log = on_log;
     metronome->user.closed = on_closed;
     metronome->port->user = &metronome->user;

@@ -358,8 +358,17 @@ static void on_session(struct uvzk__port_user *user,
     neighbour->port->wake(neighbour->port);
 }
 
-static void on_log(struct uvzk__port_user *user, int level, const char *line)
+static void on_unreached(struct uvzk__port_user *user,
+                         const struct uvzk__trouble *trouble)
 {
+    (void)user;
+    (void)trouble;
+}
+
+static void on_log(struct uvzk__port_user *user, int level, const char *module,
+                   const char *line)
+{
+    (void)module;
     (void)user;
     (void)level;
     (void)line;
@@ -384,7 +393,8 @@ void neighbour_begin(struct neighbour *neighbour, struct sim *sim, const char *n
                      enum neighbour_library library, uint32_t timeout_ms)
 {
     memset(neighbour, 0, sizeof(*neighbour));
-    neighbour->user = (struct uvzk__port_user){on_session, on_turn, on_log, on_closed};
+    neighbour->user =
+        (struct uvzk__port_user){on_session, on_unreached, on_turn, on_log, on_closed};
     neighbour->sim = sim;
     neighbour->name = name;
     neighbour->library = library;

@@ -1,0 +1,135 @@
+/* Creates by the batch in one multi, and their deletes in another. */
+#include <stdlib.h>
+
+#include "raw_crowd.h"
+
+struct batch {
+    struct batch *self; /* completions are handed pointers to const */
+    struct raw_crowd *crowd;
+    size_t size;
+    zoo_op_t *operations;
+    zoo_op_result_t *results;
+    char (*contenders)[RAW_NODE];
+    char (*nodes)[RAW_NODE];
+    uint64_t began_ns;
+};
+
+struct multis {
+    struct raw_crowd crowd; /* first */
+    struct batch *batches;
+};
+
+static void begin(struct batch *batch);
+
+static void on_deleted(int rc, const void *data)
+{
+    struct batch *batch = ((const struct batch *)data)->self;
+    struct raw_tasks *run = batch->crowd->run;
+
+    if (rc == ZOK && run->window.open) {
+        run->cycles += batch->size;
+        latencies_add(&run->latencies, window_now() - batch->began_ns);
+    }
+    if (rc != ZOK || batch->crowd->ending) {
+        raw_crowd_left(batch->crowd, rc);
+    } else {
+        begin(batch);
+    }
+}
+
+static void on_created(int rc, const void *data)
+{
+    struct batch *batch = ((const struct batch *)data)->self;
+
+    if (rc == ZOK) {
+        for (size_t i = 0; i < batch->size; i++) {
+            zoo_delete_op_init(&batch->operations[i], batch->nodes[i], -1);
+        }
+        rc = zoo_amulti(batch->crowd->session.zh, (int)batch->size, batch->operations,
+                        batch->results, on_deleted, batch);
+    }
+    if (rc != ZOK) {
+        raw_crowd_left(batch->crowd, rc);
+    }
+}
+
+static void begin(struct batch *batch)
+{
+    batch->began_ns = window_now();
+    for (size_t i = 0; i < batch->size; i++) {
+        zoo_create_op_init(&batch->operations[i], batch->contenders[i], "127.0.0.1", 9,
+                           &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL,
+                           batch->nodes[i], RAW_NODE);
+    }
+    int rc = zoo_amulti(batch->crowd->session.zh, (int)batch->size, batch->operations,
+                        batch->results, on_created, batch);
+    if (rc != ZOK) {
+        raw_crowd_left(batch->crowd, rc);
+    }
+}
+
+static void begin_member(struct raw_crowd *crowd, size_t member)
+{
+    begin(&((struct multis *)(void *)crowd)->batches[member]);
+}
+
+static int prepare(struct batch *batch, const struct raw_tasks *run, size_t first)
+{
+    char directory[RAW_PATH];
+
+    batch->self = batch;
+    batch->operations = calloc(batch->size, sizeof(*batch->operations));
+    batch->results = calloc(batch->size, sizeof(*batch->results));
+    batch->contenders = calloc(batch->size, sizeof(*batch->contenders));
+    batch->nodes = calloc(batch->size, sizeof(*batch->nodes));
+    if (batch->operations == NULL || batch->results == NULL ||
+        batch->contenders == NULL || batch->nodes == NULL) {
+        return ZSYSTEMERROR;
+    }
+    for (size_t i = 0; i < batch->size; i++) {
+        raw_directory(directory, (first + i) % run->paths);
+        raw_contender(batch->contenders[i], directory);
+    }
+    return ZOK;
+}
+
+static int prepare_all(struct multis *all, const struct raw_tasks *run)
+{
+    all->batches = calloc(all->crowd.members, sizeof(*all->batches));
+    if (all->batches == NULL) {
+        return ZSYSTEMERROR;
+    }
+    for (size_t b = 0; b < all->crowd.members; b++) {
+        size_t left = run->tasks - b * run->batch;
+        all->batches[b].crowd = &all->crowd;
+        all->batches[b].size = left < run->batch ? left : run->batch;
+        if (prepare(&all->batches[b], run, b * run->batch) != ZOK) {
+            return ZSYSTEMERROR;
+        }
+    }
+    return ZOK;
+}
+
+static void free_all(struct multis *all)
+{
+    for (size_t b = 0; all->batches != NULL && b < all->crowd.members; b++) {
+        free(all->batches[b].operations);
+        free(all->batches[b].results);
+        free(all->batches[b].contenders);
+        free(all->batches[b].nodes);
+    }
+    free(all->batches);
+}
+
+void raw_multis(struct raw_tasks *run)
+{
+    struct multis all = {.crowd = {.run = run,
+                                   .members = (run->tasks + run->batch - 1) / run->batch,
+                                   .begin = begin_member}};
+
+    run->error = prepare_all(&all, run);
+    if (run->error == ZOK) {
+        run->error = raw_crowd_run(&all.crowd);
+    }
+    free_all(&all);
+}

@@ -1,0 +1,156 @@
+/* raw_tasks: the options, the JSON object, and the exit code.
+ *
+ *   0 measured   1 an error of ZooKeeper's, or no server   2 bad arguments */
+#include "raw_tasks.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zookeeper/zookeeper.h>
+
+enum {
+    MOST_TASKS = 100000,
+    MOST_BATCH = 1000,
+    MOST_MS = 3600000,
+    MOST_SAMPLES = 4000000
+};
+
+static void bad_usage(void)
+{
+    fputs("usage: raw_tasks singles|multis|handoff --hosts HOSTS [options]\n"
+          "\n"
+          "The ZooKeeper C client without any lock logic, driven as hard as it goes. One "
+          "JSON\n"
+          "object on stdout.\n"
+          "\n"
+          "  singles         create, delete; so many tasks under way on one session\n"
+          "  multis          the same in multis\n"
+          "  handoff         delete, watch event, next delete, along rows of so many\n"
+          "                  znodes; a cycle is one handing over\n"
+          "\n"
+          "  --tasks N       (256)\n"
+          "  --paths P       directories; task i is in number i modulo P (1)\n"
+          "  --sessions S    of the handoff; at least 2 (2)\n"
+          "  --batch B       of the multis (64)\n"
+          "  --warm MS       before the measuring (1000)\n"
+          "  --window MS     of measuring (2000)\n",
+          stderr);
+    exit(2);
+}
+
+static size_t number(const char *text, unsigned long least, unsigned long most)
+{
+    char *end = NULL;
+    unsigned long value = strtoul(text, &end, 10);
+    if (end == text || *end != '\0' || text[0] == '-' || value < least || value > most) {
+        bad_usage();
+    }
+    return value;
+}
+
+static void (*mode_named(const char *name))(struct raw_tasks *)
+{
+    if (name != NULL && strcmp(name, "singles") == 0) {
+        return raw_singles;
+    }
+    if (name != NULL && strcmp(name, "multis") == 0) {
+        return raw_multis;
+    }
+    if (name == NULL || strcmp(name, "handoff") != 0) {
+        bad_usage();
+    }
+    return raw_handoff;
+}
+
+static void set_option(struct raw_tasks *run, int letter, const char *text)
+{
+    switch (letter) {
+    case 'H':
+        run->hosts = text;
+        break;
+    case 't':
+        run->tasks = number(text, 1, MOST_TASKS);
+        break;
+    case 'p':
+        run->paths = number(text, 1, MOST_TASKS);
+        break;
+    case 's':
+        run->sessions = number(text, 2, 1000);
+        break;
+    case 'b':
+        run->batch = number(text, 1, MOST_BATCH);
+        break;
+    case 'w':
+        run->warm_ms = number(text, 0, MOST_MS);
+        break;
+    case 'm':
+        run->window_ms = number(text, 1, MOST_MS);
+        break;
+    default:
+        bad_usage();
+    }
+}
+
+static void read_options(struct raw_tasks *run, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"hosts", required_argument, NULL, 'H'},
+        {"tasks", required_argument, NULL, 't'},
+        {"paths", required_argument, NULL, 'p'},
+        {"sessions", required_argument, NULL, 's'},
+        {"batch", required_argument, NULL, 'b'},
+        {"warm", required_argument, NULL, 'w'},
+        {"window", required_argument, NULL, 'm'},
+        {NULL, 0, NULL, 0},
+    };
+    int letter;
+
+    while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        set_option(run, letter, optarg);
+    }
+    if (run->hosts == NULL || optind + 1 != argc || run->paths > run->tasks) {
+        bad_usage();
+    }
+}
+
+static void print(struct raw_tasks *run, const char *mode)
+{
+    double seconds = (double)run->active_ns / 1e9;
+
+    printf("{\"program\":\"raw_tasks\",\"mode\":\"%s\",\"tasks\":%zu,\"paths\":%zu,"
+           "\"sessions\":%zu,\"batch\":%zu,",
+           mode, run->tasks, run->paths, run->sessions, run->batch);
+    printf("\"seconds\":%.3f,\"cycles\":%" PRIu64 ",\"cycles_per_s\":%.1f,", seconds,
+           (uint64_t)run->cycles, seconds > 0 ? (double)run->cycles / seconds : 0);
+    printf("\"cycle_p50_us\":%.1f,\"cycle_p99_us\":%.1f,\"cycle_p999_us\":%.1f,",
+           latencies_percentile_us(&run->latencies, 50),
+           latencies_percentile_us(&run->latencies, 99),
+           latencies_percentile_us(&run->latencies, 99.9));
+    printf("\"right\":%s}\n", run->error == ZOK && run->cycles > 0 ? "true" : "false");
+}
+
+int main(int argc, char **argv)
+{
+    struct raw_tasks run = {.tasks = 256,
+                            .paths = 1,
+                            .sessions = 2,
+                            .batch = 64,
+                            .warm_ms = 1000,
+                            .window_ms = 2000};
+
+    read_options(&run, argc, argv);
+    void (*mode)(struct raw_tasks *) = mode_named(argv[optind]);
+    if (latencies_init(&run.latencies, MOST_SAMPLES) != 0) {
+        fputs("raw_tasks: out of memory\n", stderr);
+        return 1;
+    }
+    mode(&run);
+    print(&run, argv[optind]);
+    latencies_free(&run.latencies);
+    if (run.error != ZOK) {
+        fprintf(stderr, "raw_tasks: %s (%d)\n", zerror(run.error), run.error);
+    }
+    return run.error == ZOK ? 0 : 1;
+}

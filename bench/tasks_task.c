@@ -1,0 +1,101 @@
+/* One task: acquire, give back, again; and what is looked at when it is granted. */
+#include "tasks_run.h"
+
+static struct task *of(uvzk_hold_t *hold)
+{
+    return (struct task *)(void *)hold;
+}
+
+/* xorshift64*: each task by its own seed, the same in every run. */
+static uint64_t next_random(struct task *task)
+{
+    task->random ^= task->random >> 12;
+    task->random ^= task->random << 25;
+    task->random ^= task->random >> 27;
+    return task->random * 2685821657736338717U >> 32;
+}
+
+static void ended_by(struct tasks_run *run, uint64_t *count, int code)
+{
+    if (run->phase < CLOSING) {
+        ++*count;
+        if (run->result->first_error == 0) {
+            run->result->first_error = code;
+        }
+    }
+    tasks_task_ended(run);
+}
+
+static void on_released(uvzk_hold_t *hold, int status)
+{
+    struct tasks_run *run = hold->data;
+    struct task *task = of(hold);
+
+    if (status < 0) {
+        ended_by(run, &run->result->lost, status);
+        return;
+    }
+    run->fresh -= !task->has_cycled;
+    task->has_cycled = true;
+    if (run->window.open) {
+        run->result->cycles++;
+        latencies_add(&run->cycles, window_now() - task->asked_ns);
+    }
+    if (run->phase < ENDING) {
+        task_acquire(run, task);
+    } else {
+        tasks_task_ended(run);
+    }
+}
+
+static void on_lost(uvzk_hold_t *hold, int reason)
+{
+    struct tasks_run *run = hold->data;
+
+    exclusion_leave(of(hold)->path);
+    ended_by(run, &run->result->lost, reason);
+}
+
+static void on_acquired(uvzk_hold_t *hold, int status)
+{
+    struct tasks_run *run = hold->data;
+    struct task *task = of(hold);
+    bool alone = run->options->recipe == MUTEX ||
+                 (run->options->recipe == READ_WRITE && !task->reads) ||
+                 (run->options->recipe == SEMAPHORE && run->options->leases == 1);
+
+    if (status < 0) {
+        ended_by(run, &run->result->refused, status);
+        return;
+    }
+    if (run->window.open) {
+        latencies_add(&run->acquires, window_now() - task->asked_ns);
+    }
+    run->result->invalid_grants += !uvzk_hold_is_valid(hold);
+    exclusion_enter(task->path, alone, uvzk_hold_token(hold));
+    /* Refused only if it is lost already; then on_lost is on its way. */
+    if (uvzk_hold_release(hold, on_released) == 0) {
+        exclusion_leave(task->path);
+    }
+}
+
+static uvzk_lock_t *choose_lock(const struct tasks_run *run, struct task *task)
+{
+    if (run->options->recipe != READ_WRITE) {
+        return &task->place->lock;
+    }
+    task->reads = next_random(task) % 100 < run->options->readers;
+    return task->reads ? &task->place->both.read : &task->place->both.write;
+}
+
+void task_acquire(struct tasks_run *run, struct task *task)
+{
+    task->hold.data = run;
+    task->asked_ns = window_now();
+    int rc = uvzk_lock_acquire(choose_lock(run, task), &task->hold, NULL, on_acquired,
+                               on_lost);
+    if (rc < 0) {
+        ended_by(run, &run->result->refused, rc);
+        tasks_fail(run, "an acquire was not accepted: %s", uvzk_strerror(rc));
+    }
+}

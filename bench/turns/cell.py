@@ -1,0 +1,122 @@
+"""One cell: one program at one shape, for a while, and what it cost."""
+
+import json
+import subprocess
+import tempfile
+import threading
+import time
+
+from server import busy_seconds, cpu_seconds, loopback_bytes
+
+PATIENCE_S = 180
+
+
+class Failed(Exception):
+    pass
+
+
+def snapshot(server, pid):
+    return {"server": server.counters(), "client_cpu": cpu_seconds(pid),
+            "loopback": loopback_bytes(), "busy": busy_seconds(),
+            "moment": time.monotonic()}  # fmt: skip
+
+
+def cost(before, after, cycles):
+    """For each cycle. The counters are read when the program says that its window begins and
+    ends, so they are some milliseconds late, both times."""
+    def each(difference, unit=1.0):
+        return round(difference * unit / cycles, 3)
+
+    server = {name: after["server"][name] - before["server"][name] for name in before["server"]}
+    told = {"server_requests": each(server["requests"]), "bytes_in": each(server["bytes_in"]),
+            "bytes_out": each(server["bytes_out"]),
+            "loopback_bytes": each(after["loopback"] - before["loopback"]),
+            "server_cpu_us": each(server["cpu"], 1e6)}  # fmt: skip
+    if after["client_cpu"] is not None:
+        client = after["client_cpu"] - before["client_cpu"]
+        others = after["busy"] - before["busy"] - client - server["cpu"]
+        told["client_cpu_us"] = each(client, 1e6)
+        told["other_cores"] = round(max(others, 0) / (after["moment"] - before["moment"]), 2)
+    return told
+
+
+class Once:
+    """A command that measures one cell, and ends."""
+
+    def __init__(self, command):
+        self.complaints = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=self.complaints, text=True)  # fmt: skip
+
+    def done(self):
+        """All that it had to say has been read."""
+        code = self.process.wait()
+        if code != 0:
+            self.complaints.seek(0)
+            lines = self.complaints.read().decode(errors="replace").strip().splitlines()
+            raise Failed(f"exit code {code}: " + " | ".join(lines[-3:]))
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait()
+        self.process.stdout.close()
+        self.complaints.close()
+
+
+class Serving(Once):
+    """A command that measures cell after cell, each by a line of arguments."""
+
+    def __init__(self, command):
+        self.complaints = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.complaints, text=True)  # fmt: skip
+
+    def ask(self, arguments):
+        self.process.stdin.write(" ".join(arguments) + "\n")
+        self.process.stdin.flush()
+        return self
+
+    def done(self):
+        if self.process.poll() is not None:
+            super().done()
+
+    def close(self):
+        self.process.stdin.close()
+        super().close()
+
+
+def attend(program, server):
+    """The program's result, and the snapshots at both ends of its window."""
+    result, snapshots = None, []
+    for line in program.process.stdout:
+        told = json.loads(line)
+        if "window" not in told:
+            result = told
+            break
+        snapshots.append(snapshot(server, program.process.pid))
+    program.done()
+    if result is None:
+        raise Failed("it said nothing")
+    return result, snapshots
+
+
+def run(program, server, patience_s=PATIENCE_S):
+    """{figure: number}; Failed, with the reason, if it went wrong or was not right."""
+    patience = threading.Timer(patience_s, program.process.kill)
+    patience.start()
+    try:
+        result, snapshots = attend(program, server)
+    except Failed:
+        if patience.finished.is_set():
+            raise Failed(f"no end within {patience_s} s") from None
+        raise
+    finally:
+        patience.cancel()
+    if not result.get("right"):
+        raise Failed(f"not right: {result}")
+    cycles = result.setdefault("cycles", result.get("granted", 0))
+    # A handoff's window has the making of its rows in it.
+    if len(snapshots) == 2 and cycles > 0 and result.get("mode") != "handoff":
+        result.update(cost(*snapshots, cycles))
+    return result

@@ -1,0 +1,200 @@
+"""The report as Markdown."""
+
+import shapes
+from peers import PEERS
+
+FACTORIES = {"nio": "NIO", "netty": "Netty"}
+NAME = {"nio": "ZooKeeper's NIO connections (its default)", "netty": "ZooKeeper's Netty connections"}
+
+
+def number(value):
+    if value is None:
+        return "–"
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def with_spread(of):
+    if of is None:
+        return "–"
+    if of.least == of.most:
+        return number(of.median)
+    return f"{number(of.median)} ({number(of.least)}–{number(of.most)})"
+
+
+def median(of):
+    return number(of.median) if of else "–"
+
+
+def table(head, rows):
+    """Its columns but the first are of numbers."""
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+def of_kind(medians, factory, *kinds):
+    measured = {shape for told, shape, _ in medians.rounds if told == factory}
+    return [s for s in shapes.SHAPES if s.kind in kinds and s.name in measured]
+
+
+QUIET_CORES = 0.3
+
+
+def was_quiet(medians):
+    others = medians.of_all("other_cores")
+    return others is None or others.median <= QUIET_CORES
+
+
+def others_took(medians):
+    """What else the machine did meanwhile."""
+    others = medians.of_all("other_cores")
+    if others is None:
+        return []
+    told = f"Others took {number(others.median)} cores meanwhile (at most {number(others.most)})."
+    if not was_quiet(medians):
+        told = ("**The machine was not quiet: of all this only the requests, and the bytes to and "
+                f"from the server, are to be trusted.** {told}")
+    return [told, ""]
+
+
+def goal(medians, factory, shape):
+    if not shape.goal:
+        return ""
+    other, times = shape.goal
+    ratio = medians.ratio(factory, shape.name, "uvzk", other, "cycles_per_s")
+    unsure = ratio is None or not was_quiet(medians)
+    verdict = "–" if unsure else "reached" if ratio.median >= times else "not yet"
+    return f"≥ {times:g} × {'raw' if other == 'raw' else PEERS[other]}: {verdict}"
+
+
+def throughput(medians, factory):
+    def row(shape):
+        def rate(peer):
+            return with_spread(medians.of(factory, shape.name, peer, "cycles_per_s"))
+
+        def against(peer):
+            return with_spread(medians.ratio(factory, shape.name, "uvzk", peer, "cycles_per_s"))
+
+        return [shape.title, rate("uvzk"), rate("curator"), against("curator"), rate("raw"),
+                against("raw"), rate("kazoo"), goal(medians, factory, shape)]
+
+    head = ["acquires and releases a second", "uvzk", "Curator", "× Curator", "raw", "× raw",
+            "kazoo", "goal"]
+    return table(head, map(row, of_kind(medians, factory, shapes.CYCLES)))
+
+
+def waiting(medians, factory):
+    rows = []
+    for shape in of_kind(medians, factory, shapes.CYCLES):
+        row = [shape.title]
+        for peer in ("uvzk", "curator"):
+            row += [median(medians.of(factory, shape.name, peer, f"acquire_{part}_us"))
+                    for part in ("p50", "p99", "p999")]
+        for peer in ("uvzk", "raw"):
+            row.append(median(medians.of(factory, shape.name, peer, "cycle_p50_us")))
+        rows.append(row)
+    head = ["µs", "uvzk: acquire p50", "p99", "p99.9", "Curator: acquire p50", "p99", "p99.9",
+            "uvzk: cycle p50", "raw: cycle p50"]
+    return table(head, rows)
+
+
+def costs(medians, factory):
+    figures = (("server_requests", "requests"), ("bytes_in", "bytes to the server"),
+               ("bytes_out", "bytes from it"), ("loopback_bytes", "both, with TCP's headers"),
+               ("client_cpu_us", "client µs"), ("server_cpu_us", "server µs"))
+    rows = []
+    for shape in of_kind(medians, factory, shapes.CYCLES):
+        for peer in PEERS:
+            if medians.of(factory, shape.name, peer, "server_cpu_us"):
+                rows.append([f"{shape.title}: {PEERS[peer]}"] +
+                            [median(medians.of(factory, shape.name, peer, figure))
+                             for figure, _ in figures])
+    return table(["for each acquire and release"] + [title for _, title in figures], rows)
+
+
+def pending(medians, factory):
+    rows = []
+    for shape in of_kind(medians, factory, shapes.PENDING, shapes.BYTES):
+        for peer in shape.peers:
+            def of(figure, shape=shape, peer=peer):
+                return medians.of(factory, shape.name, peer, figure)
+
+            if of("queue_ms"):
+                rows.append([f"{shape.title}: {PEERS[peer]}", with_spread(of("queue_ms")),
+                             with_spread(of("drained_per_s")), median(of("bytes_per_pending"))])
+    return table(["", "ms to queue", "drained a second", "bytes a pending acquire"], rows) + [
+        "Bytes: of uvzk what its allocator counts, without the C client's; of Curator by how much "
+        "the process grows, its threads with it.", ""]
+
+
+def checks(medians):
+    cells = sum(1 for _ in medians.all_figures())
+    cycles = medians.sum_of("cycles")
+    return (f"Every program checks exclusion, and the order of tokens, itself: in {cells} runs with "
+            f"{cycles:,} acquires {medians.sum_of('overlaps')} overlaps, "
+            f"{medians.sum_of('out_of_order')} out of order.")
+
+
+def in_a_line(medians, facts):
+    """What quickstart repeats."""
+    told = []
+    for name in ("distinct-256", "one-path-100", "semaphore-10"):
+        factory = medians.factories()[0]
+        times = medians.ratio(factory, name, "uvzk", "curator", "cycles_per_s")
+        rate = medians.of(factory, name, "uvzk", "cycles_per_s")
+        if times:
+            told.append(f"{shapes.named(name).title}: {number(rate.median)}/s, "
+                        f"{number(times.median)} × Curator")
+    quiet = "" if was_quiet(medians) else ", which was not quiet"
+    return f"Measured {facts['date']} on {facts['machine']}{quiet}: " + (
+        "; ".join(told) or "see the table") + "."
+
+
+def conditions(facts):
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    return [
+        f"{facts['date']}, {facts['machine']}; uvzk {facts['uvzk']}, {versions}. One server on "
+        "loopback, its data in memory, forceSync=no, all processes on the same machine. "
+        f"{facts['mode']}: {facts['rounds']} round{'s' if facts['rounds'] > 1 else ''}, in each of "
+        f"which the programs take turns, shape by shape, {facts['window_ms']} ms each behind a "
+        f"warming up of {facts['warm_ms']} ms (Curator in one JVM, which was at work for "
+        f"{facts['java_warm_ms'] / 1000:.0f} s before). Medians, with the least and the most in "
+        "brackets; a ratio is the median of the rounds' ratios. Figures move with the machine, "
+        "ratios and requests do so less.", ""]  # fmt: skip
+
+
+def sections(medians, facts):
+    lines = [in_a_line(medians, facts), "", checks(medians), "", *others_took(medians),
+             *conditions(facts)]
+    for factory in medians.factories():
+        lines += [f"### {NAME[factory]}", "", *throughput(medians, factory),
+                  *waiting(medians, factory), *costs(medians, factory)]
+        if of_kind(medians, factory, shapes.PENDING, shapes.BYTES):
+            lines += pending(medians, factory)
+    return lines
+
+
+BEGIN = "<!-- bench/run writes from here"
+END = "<!-- to here -->"
+FRAME = f"""# Performance
+
+    bench/run --quick       # about three minutes
+    bench/run --full        # about two hours
+
+runs uvzk, the bare C client, Curator and kazoo in turn, on servers of their own. `raw` is what
+the C client does without any lock logic: one by one below 64 tasks, multis of 64 creates above;
+at one path creates and deletes in one directory; over several sessions a delete, its event, the
+next delete. `--store` writes what is below.
+
+{BEGIN} -->
+{END}
+"""
+
+
+def stored(page, lines):
+    """The page with the report in its place, and all else as it was."""
+    page = page or FRAME
+    head, _, rest = page.partition(BEGIN)
+    tail = rest.partition(END)[2]
+    return f"{head}{BEGIN} -->\n\n" + "\n".join(lines).rstrip() + f"\n\n{END}{tail}"

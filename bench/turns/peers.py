@@ -1,0 +1,122 @@
+"""Who takes turns: how each is called for a shape, and which of them this machine has."""
+
+import shutil
+import subprocess
+
+import cell
+import shapes
+from record import SOURCES
+
+PEERS = {
+    "uvzk": "uvzk",
+    "raw": "the C client, bare",
+    "curator": "Curator",
+    "kazoo": "kazoo",
+}
+# Ten thousand threads of Curator's queue and drain for minutes.
+PATIENCE_S = {shapes.CYCLES: 180, shapes.BYTES: 180, shapes.PENDING: 1200}
+
+
+class Peers:
+    def __init__(self, project, build, java_warm_ms):
+        self.project, self.bench, self.java_warm_ms = project, build / "bench", java_warm_ms
+        self.serving = None
+        self.python = next((python for python in ("python3", "/usr/bin/python3")
+                            if has_kazoo(python)), None)  # fmt: skip
+        path = self.bench / "curator_class_path"
+        self.class_path = path.read_text().strip() if path.exists() else ""
+
+    def missing(self):
+        """{peer: why it takes no part}"""
+        why = {}
+        if not self.class_path or not shutil.which("java"):
+            why["curator"] = "no Curator, or no Java"
+        if self.python is None:
+            why["kazoo"] = "no python3 that has kazoo"
+        return why
+
+    def run(self, peer, shape, server, warm_ms, window_ms):
+        """Measures a cell; cell.Failed."""
+        if peer == "curator" and shape.kind == shapes.PENDING:
+            warm_ms = self.java_warm_ms // 4  # in a JVM of its own, whose memory is measured
+        times = ["--hosts", server.hosts, "--warm", str(warm_ms), "--window", str(window_ms)]
+        if peer == "curator" and shape.kind == shapes.CYCLES:
+            return self.served(server, [*shape.flags(), *times])
+        program = cell.Once(self.command(peer, shape, times))
+        try:
+            return cell.run(program, server, PATIENCE_S[shape.kind])
+        finally:
+            program.close()
+
+    def command(self, peer, shape, times):
+        if peer == "raw":
+            return [str(self.bench / "raw_tasks"), *shape.raw, *times]
+        if peer == "uvzk":
+            if shape.kind == shapes.PENDING:
+                return self.many_locks(times[1], 1, shape.tasks)
+            if shape.kind == shapes.BYTES:
+                return self.many_locks(times[1], shape.tasks, 1)
+            return [str(self.bench / "tasks"), *shape.flags(), *times]
+        pending = ["--pending", "yes"] if shape.kind == shapes.PENDING else []
+        if peer == "curator":
+            return [*self.java(), *shape.flags(), *times, *pending]
+        script = self.project / "bench" / "peers" / "kazoo_tasks.py"
+        return [self.python, str(script), *shape.flags(), *times, *pending]
+
+    def java(self):
+        return ["java", "-Xmx2g", "-cp", self.class_path, "CuratorTasks"]
+
+    def served(self, server, arguments):
+        """By one process for all cells, which has been at work for a while before the first."""
+        if self.serving is None:
+            self.serving = cell.Serving([*self.java(), "serve"])
+            for name in shapes.WARMING:
+                warming = [*shapes.named(name).flags(), "--hosts", server.hosts, "--warm", "0",
+                           "--window", str(self.java_warm_ms // len(shapes.WARMING))]
+                cell.run(self.serving.ask(warming), server)
+        try:
+            return cell.run(self.serving.ask(arguments), server)
+        except (cell.Failed, BrokenPipeError):
+            self.close()
+            raise
+
+    def close(self):
+        if self.serving is not None:
+            self.serving.close()
+        self.serving = None
+
+    def many_locks(self, hosts, locks, contenders):
+        return [str(self.bench / "many_locks"), "--json", "--hosts", hosts, "--locks",
+                str(locks), "--contenders", str(contenders)]  # fmt: skip
+
+
+def has_kazoo(python):
+    if shutil.which(python) is None:
+        return False
+    code = subprocess.run([python, "-c", "import kazoo.recipe.lock"],
+                          stderr=subprocess.DEVNULL).returncode  # fmt: skip
+    return code == 0
+
+
+def versions():
+    """What is compared, by the system's packages."""
+    packages = {"ZooKeeper": "libzookeeper-java", "C client": "libzookeeper-mt2",
+                "Curator": "libcurator-recipes-java", "kazoo": "python3-kazoo"}  # fmt: skip
+    found = {}
+    for name, package in packages.items():
+        told = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if told.returncode == 0:
+            found[name] = told.stdout.split("-")[0]
+    return found
+
+
+def uvzk_version(project):
+    """The commit, and whether what is measured differs from it."""
+    def git(*words):
+        return subprocess.run(["git", "-C", str(project), *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True).stdout.strip()  # fmt: skip
+
+    commit = git("rev-parse", "--short", "HEAD")
+    changed = git("status", "--porcelain", "--", *SOURCES)
+    return (commit or "no git") + (" and changes" if changed else "")

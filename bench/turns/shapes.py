@@ -1,0 +1,107 @@
+"""What is measured: the shapes of work, and who takes part in each.
+
+A shape is the flags of bench/tasks, which the peers take too; `raw` is the yardstick, if
+there is one: the arguments of raw_tasks. `quick` shapes are those of bench/run --quick."""
+
+from dataclasses import dataclass, field
+
+CYCLES = "cycles"  # acquire, release, again, for a while
+PENDING = "pending"  # everybody queues on one path, then the queue drains
+BYTES = "bytes"  # what a pending acquire costs, each on a path of its own
+
+
+@dataclass(frozen=True)
+class Shape:
+    name: str
+    title: str
+    tasks: int
+    paths: int = 1
+    sessions: int = 1
+    recipe: str = "mutex"
+    raw: tuple = ()
+    peers: tuple = ("uvzk", "raw", "curator")
+    kind: str = CYCLES
+    quick: tuple = field(default=())  # of the peers, who take part in --quick
+    goal: tuple = ()  # whom uvzk is to be compared with, and how many times as fast it shall be
+
+    def flags(self):
+        flags = {"recipe": self.recipe, "tasks": self.tasks, "paths": self.paths,
+                 "sessions": self.sessions}  # fmt: skip
+        return [word for name, value in flags.items() for word in (f"--{name}", str(value))]
+
+
+ALL = ("uvzk", "raw", "curator", "kazoo")
+THREE = ("uvzk", "raw", "curator")
+NO_RAW = ("uvzk", "curator", "kazoo")
+TWO = ("uvzk", "curator")
+
+
+def distinct(tasks, peers, quick=(), sessions=1, goal=()):
+    """Each task has a mutex of its own."""
+    work = ("singles",) if tasks < 64 else ("multis", "--batch", "64")
+    many = f", {sessions} sessions" if sessions > 1 else ""
+    return Shape(f"distinct-{tasks}" + (f"-s{sessions}" if sessions > 1 else ""),
+                 f"distinct mutexes, {tasks:,} task" + ("s" if tasks > 1 else "") + many,
+                 tasks, paths=tasks, sessions=sessions, peers=peers, quick=quick, goal=goal,
+                 raw=(*work, "--tasks", str(tasks), "--paths", str(tasks)))  # fmt: skip
+
+
+def one_path(tasks, peers, quick=(), sessions=1, goal=()):
+    """All tasks at one mutex. The yardstick of one session is the creates and deletes of so
+    many in one directory; of several, that an event of one is acted on by the next."""
+    if sessions == 1:
+        raw = ("singles", "--tasks", str(tasks), "--paths", "1")
+    else:
+        raw = ("handoff", "--tasks", str(max(tasks, 100)), "--sessions", str(sessions))
+    many = f", {sessions} sessions" if sessions > 1 else ""
+    return Shape(f"one-path-{tasks}" + (f"-s{sessions}" if sessions > 1 else ""),
+                 f"one mutex, {tasks:,} tasks" + many, tasks, sessions=sessions, peers=peers,
+                 quick=quick, goal=goal, raw=raw)  # fmt: skip
+
+
+def semaphore(tasks, peers, quick=(), sessions=1, goal=()):
+    many = f", {sessions} sessions" if sessions > 1 else ""
+    return Shape(f"semaphore-{tasks}" + (f"-s{sessions}" if sessions > 1 else ""),
+                 f"semaphore of 3, {tasks} tasks" + many, tasks, sessions=sessions,
+                 recipe="semaphore", peers=peers, quick=quick, goal=goal)  # fmt: skip
+
+
+SHAPES = (
+    distinct(1, ALL, quick=THREE, goal=("curator", 1.3)),
+    distinct(16, ALL, quick=ALL, goal=("curator", 3)),
+    distinct(256, ALL, quick=THREE, goal=("curator", 8)),
+    distinct(1000, THREE, quick=THREE, goal=("curator", 10)),
+    distinct(10000, ("uvzk", "raw"), goal=("raw", 0.7)),
+    distinct(10000, ("uvzk",), sessions=4),
+    one_path(10, ALL),
+    one_path(100, ALL, quick=ALL, goal=("raw", 0.9)),
+    one_path(1000, THREE, goal=("raw", 0.9)),
+    one_path(10000, ("uvzk", "raw"), goal=("raw", 0.9)),
+    one_path(100, TWO, sessions=2),
+    one_path(10, THREE, sessions=10, goal=("raw", 0.85)),
+    one_path(100, THREE, quick=THREE, sessions=10, goal=("raw", 0.85)),
+    one_path(1000, THREE, sessions=10, goal=("raw", 0.85)),
+    semaphore(10, NO_RAW, quick=TWO, goal=("curator", 15)),
+    semaphore(100, NO_RAW, goal=("curator", 30)),
+    semaphore(10, TWO, sessions=10, goal=("curator", 2)),
+    semaphore(100, TWO, sessions=10, goal=("curator", 3)),
+    Shape("own-semaphore-256", "uncontended semaphores, 256 tasks", 256, paths=256,
+          recipe="semaphore", peers=TWO, goal=("curator", 6)),
+    Shape("readers-100", "90 % readers, 100 tasks", 100, recipe="rwlock", peers=TWO,
+          quick=TWO, goal=("curator", 10)),
+    Shape("pending-1000", "1,000 pending on one path", 1000, kind=PENDING, peers=NO_RAW,
+          quick=TWO),
+    Shape("pending-10000", "10,000 pending on one path", 10000, kind=PENDING, peers=TWO),
+    Shape("bytes-10000", "10,000 paths, a hold on each", 10000, kind=BYTES, peers=("uvzk",),
+          quick=("uvzk",)),
+)  # fmt: skip
+
+# By which a server, or a JVM, gets warm.
+WARMING = ("distinct-16", "one-path-100", "semaphore-10", "readers-100")
+
+
+def named(name):
+    for shape in SHAPES:
+        if shape.name == name:
+            return shape
+    raise SystemExit(f"no shape {name}; there are: {', '.join(s.name for s in SHAPES)}")

@@ -1,0 +1,42 @@
+#include "arguments.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sysexits.h>
+
+#define DAY_S 86400
+
+_Noreturn void argument_wrong(const char *option, const char *text, const char *wanted)
+{
+    fprintf(stderr, "uvzk: %s %s: %s is wanted\n", option, text, wanted);
+    exit(EX_USAGE);
+}
+
+uint64_t argument_milliseconds(const char *option, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= DAY_S)) {
+        argument_wrong(option, text, "a time in seconds, at most a day,");
+    }
+    uint64_t milliseconds = (uint64_t)(seconds * 1000);
+    return milliseconds + ((double)milliseconds < seconds * 1000);
+}
+
+uint64_t argument_number(const char *option, const char *text, uint64_t low,
+                         uint64_t high)
+{
+    char *end, wanted[80];
+
+    errno = 0;
+    uint64_t number = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number < low ||
+        number > high) {
+        snprintf(wanted, sizeof(wanted), "a number from %llu to %llu",
+                 (unsigned long long)low, (unsigned long long)high);
+        argument_wrong(option, text, wanted);
+    }
+    return number;
+}

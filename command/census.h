@@ -1,0 +1,64 @@
+/* Everybody at a path, whatever recipe he is there with: contenders of mutexes, of both
+ * halves of read-write locks, and of semaphores, and what their znodes tell. */
+#ifndef CENSUS_H
+#define CENSUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <uvzk.h>
+
+enum recipe {
+    RECIPE_WRITE, /* InterProcessReadWriteLock */
+    RECIPE_READ,
+    RECIPE_MUTEX, /* InterProcessMutex */
+    RECIPE_LEASES /* InterProcessSemaphoreV2 */
+};
+
+#define CENSUS_RECIPES 4
+
+struct resident {
+    enum recipe recipe;
+    bool holds;
+    bool gone;        /* since it was listed */
+    char *node;       /* in full */
+    int64_t token;    /* its czxid; of a lease, no token */
+    int64_t session;  /* 0: none */
+    int64_t since_ms; /* by the server's clock */
+    char *data;
+    size_t data_length;
+    struct looking *looking; /* the request under way */
+};
+
+struct census;
+/* Once a census. status < 0: it is not known who is there. */
+typedef void (*census_cb)(struct census *, int status);
+
+struct census {
+    uvzk_lock_t mutex, semaphore;
+    uvzk_rwlock_t rwlock;
+    uvzk_participants_t requests[CENSUS_RECIPES];
+    uvzk_client_t *client;
+    bool looks;
+    size_t outstanding;
+    int status;
+    struct resident *residents; /* those that hold before the others, in their order */
+    size_t count;
+    census_cb cb;
+    void *data; /* the user's */
+};
+
+/* 0 or negative. The locks are closed with the client. */
+int census_init(struct census *, uvzk_client_t *, const char *path);
+
+/* Lists everybody, and, if it looks, reads each znode; again, after the callback. What is
+ * read on a connection is no older than that. 0 or negative. */
+int census_take(struct census *, bool looks, census_cb cb);
+void census_free(struct census *);
+
+/* Whether the two keep each other out. */
+bool census_same_kind(enum recipe, enum recipe);
+const char *census_recipe_name(enum recipe);
+
+#endif

@@ -1,0 +1,48 @@
+#include "channel.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
+int channel_open(int ends[2])
+{
+    int kind = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
+
+    return socketpair(AF_UNIX, kind, 0, ends) == 0 ? 0 : -errno;
+}
+
+bool channel_tell(int end, const struct message *message)
+{
+    size_t length = offsetof(struct message, text) + strlen(message->text) + 1;
+    ssize_t sent;
+
+    do {
+        sent = send(end, message, length, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)length;
+}
+
+bool channel_tell_number(int end, enum message_kind kind, int64_t number)
+{
+    struct message message = {.kind = kind, .number = number, .text = ""};
+
+    return channel_tell(end, &message);
+}
+
+int channel_hear(int end, struct message *message)
+{
+    ssize_t length;
+
+    do {
+        length = recv(end, message, sizeof(*message), 0);
+    } while (length < 0 && errno == EINTR);
+    if (length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        return 0;
+    }
+    if (length <= (ssize_t)offsetof(struct message, text)) {
+        return -1;
+    }
+    message->text[MESSAGE_TEXT_MAX - 1] = '\0';
+    return 1;
+}

@@ -1,0 +1,83 @@
+# bash completion for uvzk                                        -*- shell-script -*-
+
+_uvzk_options() { # <subcommand>
+    local connection="--hosts --session-timeout --connect-timeout --tick --namespace --auth-file
+        --verbose --help"
+    case $1 in
+    lock)
+        echo "--exclusive --shared --mutex --leases --nonblock --wait --conflict-exit-code --on-lost
+            --grace --all --revocable --data --command $connection"
+        ;;
+    status | holders) echo "--watch --interval --json $connection" ;;
+    wait) echo "--nonblock --wait --conflict-exit-code --interval --json $connection" ;;
+    revoke) echo "--all --json $connection" ;;
+    verify) echo "--json $connection" ;;
+    esac
+}
+
+# Where lock's CMD begins, or the number of words if it does not yet.
+_uvzk_command_at() {
+    local i paths=0
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        --)
+            echo $((i + 1))
+            return
+            ;;
+        --leases | --wait | --conflict-exit-code | --on-lost | --grace | --data | --command | \
+            --hosts | --session-timeout | --connect-timeout | --tick | --namespace | --auth-file | \
+            -w | -E | -c | -H)
+            i=$((i + 1))
+            ;;
+        -*) ;;
+        *)
+            if ((paths++ > 0)); then
+                echo "$i"
+                return
+            fi
+            ;;
+        esac
+    done
+    if ((paths > 0)) && [[ ${COMP_WORDS[COMP_CWORD]} != -* ]]; then
+        echo "$COMP_CWORD"
+    else
+        echo ${#COMP_WORDS[@]}
+    fi
+}
+
+_uvzk() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local subcommand=${COMP_WORDS[1]-} at
+
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        mapfile -t COMPREPLY < <(compgen -W "lock status holders wait revoke verify
+            --help --version" -- "$word")
+        return
+    fi
+    if [[ $subcommand == lock ]]; then
+        at=$(_uvzk_command_at)
+        if ((COMP_CWORD == at)); then
+            mapfile -t COMPREPLY < <(compgen -c -- "$word")
+            return
+        elif ((COMP_CWORD > at)); then
+            compopt -o default 2>/dev/null # files, as CMD's arguments mostly are
+            return
+        fi
+    fi
+    case $before in
+    --on-lost)
+        mapfile -t COMPREPLY < <(compgen -W "term kill ignore" -- "$word")
+        return
+        ;;
+    --auth-file)
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+        ;;
+    esac
+    if [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_uvzk_options "$subcommand")" -- "$word")
+    fi
+}
+
+complete -F _uvzk uvzk

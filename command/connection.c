@@ -1,0 +1,185 @@
+#include "connection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "exit_code.h"
+
+#define AUTH_MAX 4096
+
+const char connection_help[] =
+    "  -H, --hosts LIST          host:port,host:port/chroot; else $ZOOKEEPER_HOSTS\n"
+    "      --session-timeout S   asked of the servers (15): so long after its death a\n"
+    "                            holder is taken for one\n"
+    "      --connect-timeout S   how long to wait for a first connection (10; 0: "
+    "without\n"
+    "                            end)\n"
+    "      --tick S              the servers' tickTime, or more (2)\n"
+    "      --namespace NAME      all paths are below /NAME\n"
+    "      --auth-file FILE      its first line is SCHEME:CREDENTIAL, as "
+    "digest:ann:secret\n"
+    "  -v, --verbose             tell what happens, on standard error\n";
+
+void connection_options_init(struct connection_options *options)
+{
+    *options = (struct connection_options){
+        .session_ms = 15000, .tick_ms = 2000, .patience_ms = 10000};
+}
+
+bool connection_option(struct connection_options *options, int option,
+                       const char *argument)
+{
+    switch (option) {
+    case 'H':
+        options->hosts = argument;
+        return true;
+    case 'v':
+        options->verbose = true;
+        return true;
+    case CONNECTION_FIRST_OPTION:
+        options->session_ms = argument_milliseconds("--session-timeout", argument);
+        return true;
+    case CONNECTION_FIRST_OPTION + 1:
+        options->patience_ms = argument_milliseconds("--connect-timeout", argument);
+        return true;
+    case CONNECTION_FIRST_OPTION + 2:
+        options->tick_ms = argument_milliseconds("--tick", argument);
+        return true;
+    case CONNECTION_FIRST_OPTION + 3:
+        options->ns = argument;
+        return true;
+    case CONNECTION_FIRST_OPTION + 4:
+        options->auth_file = argument;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Not from the command line, which everybody can read. 0, or an exit code. */
+static int read_auth(struct connection *connection, uvzk_client_options_t *client)
+{
+    const char *name = connection->options->auth_file;
+    FILE *file = fopen(name, "re");
+    char *line = calloc(1, AUTH_MAX);
+    bool read = file != NULL && line != NULL && fgets(line, AUTH_MAX, file) != NULL;
+
+    if (file != NULL) {
+        fclose(file);
+    }
+    connection->auth = line;
+    char *colon = read ? strchr(line, ':') : NULL;
+    if (colon == NULL) {
+        fprintf(stderr, "uvzk: %s: %s\n", name,
+                read ? "no SCHEME:CREDENTIAL" : "cannot be read");
+        return EX_NOINPUT;
+    }
+    line[strcspn(line, "\n")] = '\0';
+    *colon = '\0';
+    client->auth_scheme = line;
+    client->auth = colon + 1;
+    client->auth_length = strlen(colon + 1);
+    return EX_OK;
+}
+
+static void tell(struct connection *connection, int status)
+{
+    if (!connection->told) {
+        connection->told = true;
+        uv_timer_stop(&connection->patience);
+        connection->cb(connection, status);
+    }
+}
+
+static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
+{
+    struct connection *connection = client->data;
+
+    if (state == UVZK_STATE_CONNECTED) {
+        tell(connection, 0);
+    } else if (connection->options->verbose && state == UVZK_STATE_SUSPENDED) {
+        fputs("uvzk: the connection is lost\n", stderr);
+    } else if (connection->options->verbose && state == UVZK_STATE_RECONNECTED) {
+        fputs("uvzk: connected again\n", stderr);
+    }
+}
+
+static void on_log(uvzk_client_t *client, int level, const char *line)
+{
+    (void)client;
+    (void)level;
+    fprintf(stderr, "uvzk: %s\n", line);
+}
+
+static void on_patience_over(uv_timer_t *timer)
+{
+    struct connection *connection = timer->data;
+
+    fprintf(stderr, "uvzk: no connection to %s within %g s\n", connection->options->hosts,
+            (double)connection->options->patience_ms / 1000);
+    tell(connection, UVZK_ENOTSENT);
+}
+
+static int open_client(struct connection *connection, uv_loop_t *loop,
+                       uvzk_client_options_t *options)
+{
+    int status = uvzk_client_init(loop, &connection->client, options);
+
+    if (status == 0) {
+        status = uvzk_client_start(&connection->client);
+    }
+    if (status < 0) {
+        fprintf(stderr, "uvzk: cannot begin a session with %s: %s\n", options->hosts,
+                uvzk_strerror(status));
+    }
+    return exit_code_of(status);
+}
+
+int connection_open(struct connection *connection, uv_loop_t *loop,
+                    const struct connection_options *options, const char *node_data,
+                    connection_cb cb)
+{
+    uvzk_client_options_t client;
+
+    uvzk_client_options_init(&client);
+    connection->options = options;
+    connection->cb = cb;
+    connection->client.data = connection;
+    connection->patience.data = connection;
+    uv_timer_init(loop, &connection->patience);
+    client.hosts = options->hosts;
+    client.ns = options->ns;
+    client.session_timeout_ms = (uint32_t)options->session_ms;
+    client.tick_ms = (uint32_t)options->tick_ms;
+    client.state_cb = on_state;
+    client.log_cb = options->verbose ? on_log : NULL;
+    client.default_data = node_data;
+    client.default_data_length = node_data == NULL ? 0 : strlen(node_data);
+    int failed = options->auth_file == NULL ? EX_OK : read_auth(connection, &client);
+    if (failed == EX_OK) {
+        failed = open_client(connection, loop, &client);
+    }
+    if (failed == EX_OK && options->patience_ms > 0) {
+        uv_timer_start(&connection->patience, on_patience_over, options->patience_ms, 0);
+    }
+    return failed;
+}
+
+static void client_closed(uvzk_client_t *client)
+{
+    struct connection *connection = client->data;
+
+    free(connection->auth);
+    connection->auth = NULL;
+    uv_close((uv_handle_t *)&connection->patience, connection->closed_cb);
+}
+
+void connection_close(struct connection *connection, uv_close_cb cb)
+{
+    connection->closed_cb = cb;
+    if (uvzk_client_close(&connection->client, client_closed) < 0) {
+        client_closed(&connection->client); /* there is none */
+    }
+}

@@ -1,0 +1,146 @@
+#include "descendants.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+struct process {
+    pid_t pid, parent, group;
+    unsigned long long birth;
+    bool alive, ours;
+};
+
+struct processes {
+    struct process *list;
+    size_t count, room;
+};
+
+bool descendants_adopt(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0;
+}
+
+/* /proc/PID/stat: "PID (NAME) STATE PARENT GROUP ...", and the name may hold anything. The
+ * birth is the 22nd field. */
+static bool read_process(pid_t pid, struct process *out)
+{
+    char path[64], text[1024];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    size_t length = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    const char *behind_name = strrchr(text, ')');
+    char state;
+    out->pid = pid;
+    if (behind_name == NULL ||
+        sscanf(behind_name + 1,
+               " %c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+               " %llu",
+               &state, &out->parent, &out->group, &out->birth) != 4) {
+        return false;
+    }
+    out->alive = state != 'Z' && state != 'X';
+    out->ours = false;
+    return true;
+}
+
+unsigned long long descendants_birth(pid_t pid)
+{
+    struct process process;
+
+    return read_process(pid, &process) ? process.birth : 0;
+}
+
+static void add(struct processes *processes, const struct process *process)
+{
+    if (processes->count == processes->room) {
+        size_t room = processes->room * 2 + 64;
+        struct process *more = realloc(processes->list, room * sizeof(*more));
+        if (more == NULL) {
+            return; /* those that are known are signalled; the caller comes again */
+        }
+        processes->list = more;
+        processes->room = room;
+    }
+    processes->list[processes->count++] = *process;
+}
+
+static void list_all(struct processes *processes)
+{
+    struct process process;
+    struct dirent *entry;
+    DIR *proc = opendir("/proc");
+
+    while (proc != NULL && (entry = readdir(proc)) != NULL) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && read_process(pid, &process)) {
+            add(processes, &process);
+        }
+    }
+    if (proc != NULL) {
+        closedir(proc);
+    }
+}
+
+static bool is_ours(const struct processes *processes, pid_t pid)
+{
+    for (size_t i = 0; i < processes->count; i++) {
+        if (processes->list[i].pid == pid) {
+            return processes->list[i].ours;
+        }
+    }
+    return false;
+}
+
+/* Marks children of the marked until nobody is new: a child may be listed before its
+ * parent. */
+static void mark(struct processes *processes)
+{
+    pid_t self = getpid();
+    bool more = true;
+
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < processes->count; i++) {
+            struct process *process = &processes->list[i];
+            if (!process->ours &&
+                (process->parent == self || is_ours(processes, process->parent))) {
+                process->ours = true;
+                more = true;
+            }
+        }
+    }
+}
+
+size_t descendants_signal(pid_t group, unsigned long long since, int signal_number)
+{
+    struct processes processes = {0};
+    size_t alive = 0;
+
+    if (group > 0) {
+        kill(-group, signal_number);
+    }
+    list_all(&processes);
+    mark(&processes);
+    for (size_t i = 0; i < processes.count; i++) {
+        const struct process *process = &processes.list[i];
+        if (!process->ours || !process->alive || process->birth < since) {
+            continue;
+        }
+        alive++;
+        if (group <= 0 || process->group != group) {
+            kill(process->pid, signal_number);
+        }
+    }
+    free(processes.list);
+    return alive;
+}

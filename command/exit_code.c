@@ -1,0 +1,46 @@
+#include "exit_code.h"
+
+#include <sys/wait.h>
+
+#include <uvzk.h>
+
+int exit_code_of(int status)
+{
+    switch (status) {
+    case 0:
+        return EX_OK;
+    case UV_EINVAL:
+    case UVZK_EPATH:
+        return EX_USAGE;
+    case UVZK_EDATA:
+        return EX_DATAERR;
+    case UVZK_ENONODE:
+        return EX_NOINPUT;
+    case UVZK_ECONNLOSS:
+    case UVZK_ENOTSENT:
+    case UVZK_EEXPIRED:
+    case UVZK_ETHROTTLED:
+    case UVZK_EEXHAUSTED:
+    case UVZK_ELIMIT:
+        return EX_UNAVAILABLE;
+    case UV_ENOMEM:
+        return EX_OSERR;
+    case UVZK_ELOST:
+    case UVZK_EPROOF:
+    case UVZK_EDELETED:
+        return EX_TEMPFAIL;
+    case UVZK_EUNIMPLEMENTED:
+        return EX_PROTOCOL;
+    case UVZK_EAUTH:
+    case UVZK_ENOAUTH:
+    case UVZK_EINVALIDACL:
+        return EX_NOPERM;
+    default:
+        return EX_SOFTWARE;
+    }
+}
+
+int exit_code_of_process(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,79 @@
+#include "job_signals.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static const int handed_on[] = {SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
+                                SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGALRM};
+
+_Static_assert(sizeof(handed_on) / sizeof(handed_on[0]) <= JOB_SIGNALS_MAX, "room");
+
+static bool is_ignored(int signal_number)
+{
+    struct sigaction action;
+
+    return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static void on_signal(uv_signal_t *handle, int signal_number)
+{
+    struct job_signals *signals = handle->data;
+
+    signals->cb(signals, signal_number);
+}
+
+int job_signals_begin(struct job_signals *signals, uv_loop_t *loop, job_signals_cb cb)
+{
+    int status = 0;
+
+    signals->cb = cb;
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; status == 0 && i < sizeof(handed_on) / sizeof(handed_on[0]); i++) {
+        if (is_ignored(handed_on[i])) {
+            continue;
+        }
+        uv_signal_t *handle = &signals->handles[signals->count++];
+        uv_signal_init(loop, handle);
+        handle->data = signals;
+        status = uv_signal_start(handle, on_signal, handed_on[i]);
+    }
+    return status;
+}
+
+void job_signals_end(struct job_signals *signals, uv_close_cb cb)
+{
+    for (size_t i = 0; i < signals->count; i++) {
+        uv_close((uv_handle_t *)&signals->handles[i], cb);
+    }
+}
+
+void job_signals_stop_here(struct job_signals *signals)
+{
+    uv_signal_t *handle = NULL;
+
+    for (size_t i = 0; i < signals->count; i++) {
+        if (signals->handles[i].signum == SIGTSTP) {
+            handle = &signals->handles[i];
+        }
+    }
+    if (handle != NULL) {
+        uv_signal_stop(handle); /* and the signal does again what it does to everybody */
+        raise(SIGTSTP);
+        uv_signal_start(handle, on_signal, SIGTSTP);
+    }
+}
+
+void job_signals_die(int signal_number, bool job)
+{
+    sigset_t set;
+
+    signal(signal_number, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, signal_number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    if (job) {
+        kill(0, signal_number);
+    }
+    raise(signal_number);
+}

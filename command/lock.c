@@ -1,0 +1,236 @@
+#include "lock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "exit_code.h"
+#include "lock_job.h"
+#include "subcommands.h"
+
+#define LEASES_MAX 100U /* of one hold: uvzk.h */
+
+enum {
+    OPTION_LEASES = 1,
+    OPTION_ON_LOST,
+    OPTION_GRACE,
+    OPTION_REVOCABLE,
+    OPTION_DATA,
+};
+
+static const struct option options[] = {
+    {"exclusive", no_argument, NULL, 'x'},
+    {"shared", no_argument, NULL, 's'},
+    {"mutex", no_argument, NULL, 'm'},
+    {"leases", required_argument, NULL, OPTION_LEASES},
+    {"nonblock", no_argument, NULL, 'n'},
+    {"wait", required_argument, NULL, 'w'},
+    {"conflict-exit-code", required_argument, NULL, 'E'},
+    {"on-lost", required_argument, NULL, OPTION_ON_LOST},
+    {"grace", required_argument, NULL, OPTION_GRACE},
+    {"all", no_argument, NULL, 'a'},
+    {"revocable", no_argument, NULL, OPTION_REVOCABLE},
+    {"data", required_argument, NULL, OPTION_DATA},
+    {"command", required_argument, NULL, 'c'},
+    {"help", no_argument, NULL, 'h'},
+    CONNECTION_LONG_OPTIONS,
+    {NULL, 0, NULL, 0}};
+
+static const char help[] =
+    "usage: uvzk lock [OPTION...] PATH [--] CMD [ARGUMENT...]\n"
+    "       uvzk lock [OPTION...] PATH -c 'SHELL COMMAND'\n"
+    "\n"
+    "Runs CMD while it holds a lock in ZooKeeper. The exit status is CMD's, 128 + N if\n"
+    "signal N ended it, 75 if the lock was lost and CMD ended for it.\n"
+    "\n"
+    "  -x, --exclusive           the write half of a read-write lock (the default)\n"
+    "  -s, --shared              its read half\n"
+    "  -m, --mutex               an InterProcessMutex, as uvzk_mutex_t is one\n"
+    "      --leases N/OF         N of a semaphore's OF leases\n"
+    "  -n, --nonblock            do not wait\n"
+    "  -w, --wait SECONDS        wait for so long at most\n"
+    "  -E, --conflict-exit-code CODE\n"
+    "                            when it is held by others all that time (1)\n"
+    "      --on-lost ACTION      what becomes of CMD: term (the default), kill, ignore\n"
+    "      --grace SECONDS       between SIGTERM and SIGKILL (5)\n"
+    "  -a, --all                 hold it until all that CMD has started has ended\n"
+    "      --revocable           SIGTERM for CMD when somebody asks for the lock\n"
+    "      --data TEXT           in the lock's znode, for those who look (user, host, "
+    "CMD)\n"
+    "  -c, --command STRING      for /bin/sh\n";
+
+static void read_leases(struct lock_request *request, const char *text)
+{
+    unsigned leases, of;
+    int length = 0;
+
+    if (sscanf(text, "%u/%u%n", &leases, &of, &length) != 2 || text[length] != '\0' ||
+        leases == 0 || leases > LEASES_MAX || leases > of || strpbrk(text, "-+ ")) {
+        argument_wrong("--leases", text, "N/OF with N up to OF, and up to 100,");
+    }
+    request->recipe = RECIPE_LEASES;
+    request->leases = leases;
+    request->of = of;
+}
+
+static enum on_lost read_on_lost(const char *text)
+{
+    if (strcmp(text, "term") == 0) {
+        return ON_LOST_TERM;
+    }
+    if (strcmp(text, "kill") == 0) {
+        return ON_LOST_KILL;
+    }
+    if (strcmp(text, "ignore") != 0) {
+        argument_wrong("--on-lost", text, "term, kill or ignore");
+    }
+    return ON_LOST_IGNORE;
+}
+
+/* Each is about what lock it is. */
+static bool is_of_the_lock(struct lock_request *request, int option, const char *argument)
+{
+    switch (option) {
+    case 'x':
+        request->recipe = RECIPE_WRITE;
+        return true;
+    case 's':
+        request->recipe = RECIPE_READ;
+        return true;
+    case 'm':
+        request->recipe = RECIPE_MUTEX;
+        return true;
+    case OPTION_LEASES:
+        read_leases(request, argument);
+        return true;
+    case OPTION_REVOCABLE:
+        request->revocable = true;
+        return true;
+    case OPTION_DATA:
+        request->node_data = argument;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ... and these about the wait for it. */
+static bool is_of_the_wait(struct lock_request *request, int option, const char *argument)
+{
+    switch (option) {
+    case 'n':
+        request->try_once = true;
+        return true;
+    case 'w':
+        request->wait_ms = argument_milliseconds("--wait", argument);
+        request->waits_for_long = false;
+        request->try_once = request->wait_ms == 0;
+        return true;
+    case 'E':
+        request->conflict_code =
+            (int)argument_number("--conflict-exit-code", argument, 0, 255);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_of_the_command(struct lock_request *request, int option,
+                              const char *argument)
+{
+    static char *shell[] = {"/bin/sh", "-c", NULL, NULL};
+
+    switch (option) {
+    case OPTION_ON_LOST:
+        request->rules.on_lost = read_on_lost(argument);
+        return true;
+    case OPTION_GRACE:
+        request->rules.grace_ms = argument_milliseconds("--grace", argument);
+        return true;
+    case 'a':
+        request->rules.waits_for_all = true;
+        return true;
+    case 'c':
+        shell[2] = (char *)(uintptr_t)argument;
+        request->command = shell;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Up to the first word that is no option. */
+static void read_options(struct lock_request *request, int argc, char **argv)
+{
+    int option;
+
+    while ((option = getopt_long(argc, argv, "+xesmnw:E:ac:h" CONNECTION_SHORT_OPTIONS,
+                                 options, NULL)) != -1) {
+        if (option == 'e') {
+            option = 'x';
+        }
+        if (option == 'h') {
+            subcommand_help(help);
+        }
+        if (!is_of_the_lock(request, option, optarg) &&
+            !is_of_the_wait(request, option, optarg) &&
+            !is_of_the_command(request, option, optarg) &&
+            !connection_option(&request->connection, option, optarg)) {
+            subcommand_usage(help); /* getopt has said what is wrong */
+        }
+    }
+}
+
+/* Whose it is, as holders and status show it; not the arguments, which may be secret. */
+static const char *own_data(char **command)
+{
+    static char data[512];
+    char host[128] = "?", uid[32];
+    const char *user = getenv("USER");
+    const char *name = strrchr(command[0], '/');
+
+    snprintf(uid, sizeof(uid), "uid-%ld", (long)getuid()); /* cron sets no USER */
+    gethostname(host, sizeof(host) - 1);
+    snprintf(data, sizeof(data), "%.100s@%s pid %ld: %.200s", user != NULL ? user : uid,
+             host, (long)getpid(), name != NULL ? name + 1 : command[0]);
+    return data;
+}
+
+static void read_arguments(struct lock_request *request, int argc, char **argv)
+{
+    read_options(request, argc, argv);
+    if (optind >= argc) {
+        subcommand_usage(help);
+    }
+    request->path = argv[optind++];
+    read_options(request, argc, argv);
+    if (request->command != NULL ? optind < argc : optind >= argc) {
+        subcommand_usage(help);
+    }
+    if (request->command == NULL) {
+        request->command = argv + optind;
+    }
+    if (request->node_data == NULL) {
+        request->node_data = own_data(request->command);
+    }
+    subcommand_needs_hosts(&request->connection);
+}
+
+int subcommand_lock(int argc, char **argv)
+{
+    struct lock_request request = {.waits_for_long = true, .conflict_code = 1};
+
+    request.rules.grace_ms = 5000;
+    connection_options_init(&request.connection);
+    read_arguments(&request, argc, argv);
+    if (request.revocable && request.recipe == RECIPE_LEASES) {
+        argument_wrong("--revocable", "", "a lock without leases");
+    }
+    uint64_t patience = request.connection.patience_ms;
+    if (request.wait_ms > 0 && (patience == 0 || request.wait_ms < patience)) {
+        request.connection.patience_ms = request.wait_ms;
+    }
+    return lock_job_run(&request);
+}

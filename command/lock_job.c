@@ -1,0 +1,558 @@
+#include "lock_job.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "channel.h"
+#include "exit_code.h"
+
+#define CONNECTING LOCK_JOB_CONNECTING
+#define WAITING LOCK_JOB_WAITING
+#define RUNNING LOCK_JOB_RUNNING
+#define LEAVING LOCK_JOB_LEAVING
+#define DONE LOCK_JOB_DONE
+
+/* How much later than it should a guardian may do its work. */
+#define OVERDUE_MS 1000U
+/* A proof moves the validity on every sixth of a session; this often it is looked at. */
+#define LOOKS_PER_SESSION 12U
+#define LOOK_LEAST_MS 50U
+#define LOOK_MOST_MS 1000U
+
+static const struct uvzk__state table[] = {
+    [CONNECTING] = {"CONNECTING", UVZK__BIT(WAITING) | UVZK__BIT(LEAVING)},
+    [WAITING] = {"WAITING", UVZK__BIT(RUNNING) | UVZK__BIT(LEAVING)},
+    [RUNNING] = {"RUNNING", UVZK__BIT(LEAVING)},
+    [LEAVING] = {"LEAVING", UVZK__BIT(DONE)},
+    [DONE] = {"DONE", 0},
+};
+
+const struct uvzk__machine lock_job_machine = UVZK__MACHINE("the lock command", table);
+
+static bool sound(const struct lock_job *job)
+{
+    return job->state == RUNNING || job->state == LEAVING || job->state == DONE ||
+           !job->lost;
+}
+
+/* The only writer of state. */
+static void move(struct lock_job *job, enum lock_job_state state)
+{
+    job->state = (uint8_t)uvzk__machine_move(&lock_job_machine, job->state, state);
+    assert(sound(job));
+}
+
+static void chat(const struct lock_job *job, const char *text)
+{
+    if (job->request->connection.verbose) {
+        fprintf(stderr, "uvzk: %s: %s\n", job->request->path, text);
+    }
+}
+
+/* --------------------------------------------------------------------- leaving */
+
+static void on_released(uvzk_hold_t *hold, int status)
+{
+    struct lock_job *job = hold->data;
+
+    if (status < 0) {
+        chat(job, "not given back by us; the end of the session does it");
+    }
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct lock_job *job = handle->loop->data;
+
+    if (--job->open_handles == 0) {
+        move(job, DONE);
+    }
+}
+
+static void close_handle(struct lock_job *job, uv_handle_t *handle)
+{
+    job->open_handles++;
+    uv_close(handle, on_handle_closed);
+}
+
+/* The lock goes back now; the session ends when it has, or after a moment without it. */
+static void leave(struct lock_job *job, int exit_code)
+{
+    if (job->state == LEAVING) {
+        return;
+    }
+    move(job, LEAVING);
+    job->exit_code = exit_code;
+    uvzk_hold_release(&job->hold, on_released); /* if there is one */
+    job->open_handles += job->signals.count;
+    job_signals_end(&job->signals, on_handle_closed);
+    close_handle(job, (uv_handle_t *)&job->channel);
+    close_handle(job, (uv_handle_t *)&job->proofs);
+    close_handle(job, (uv_handle_t *)&job->overdue);
+    job->open_handles++;
+    connection_close(&job->connection, on_handle_closed);
+}
+
+static void fail(struct lock_job *job, const char *what, int status)
+{
+    fprintf(stderr, "uvzk: %s: %s: %s\n", job->request->path, what,
+            uvzk_strerror(status));
+    leave(job, exit_code_of(status));
+}
+
+/* -------------------------------------------------------------------- the guardian */
+
+/* CMD and all that was to end with it have gone. */
+static void command_ended(struct lock_job *job, const struct message *message)
+{
+    int status = (int)message->number;
+    bool in_front = (message->flags & ENDED_IN_FRONT) != 0;
+
+    if (message->flags & ENDED_NEVER_BEGUN) {
+        fprintf(stderr, "uvzk: %s: lost before the command was run\n",
+                job->request->path);
+    }
+    if (message->flags & (ENDED_NEVER_BEGUN | ENDED_BY_US)) {
+        leave(job, EXIT_LOST);
+        return;
+    }
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT &&
+        (in_front || job->killed_by == SIGINT)) {
+        job->killed_by = SIGINT;
+        job->killed_job = in_front;
+    } else {
+        job->killed_by = 0;
+    }
+    leave(job, exit_code_of_process(status));
+}
+
+/* It died, or does not do its work: we do it, and the lock is given back after that. */
+static void guardian_failed(struct lock_job *job, const char *how)
+{
+    fprintf(stderr, "uvzk: the guardian %s: all that it had started is killed\n", how);
+    guardian_kill(&job->guardian);
+    job->killed_by = 0;
+    leave(job, job->lost ? EXIT_LOST : EX_OSERR);
+}
+
+static void obey(struct lock_job *job, const struct message *message)
+{
+    switch (message->kind) {
+    case MESSAGE_NOT_STARTED:
+        fprintf(stderr, "uvzk: %s: %s\n", job->request->command[0],
+                strerror((int)message->number));
+        leave(job, message->number == ENOMEM || message->number == EAGAIN
+                       ? EX_OSERR
+                       : EX_UNAVAILABLE);
+        break;
+    case MESSAGE_STOPPED:
+        kill(0, SIGTSTP); /* the terminal's job, us included: on_signal() */
+        break;
+    case MESSAGE_ENDED:
+        command_ended(job, message);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_channel(uv_poll_t *handle, int status, int events)
+{
+    struct lock_job *job = handle->loop->data;
+    struct message message;
+    int heard = 0;
+
+    (void)status;
+    (void)events;
+    while (job->state != LEAVING &&
+           (heard = channel_hear(job->guardian.channel, &message)) > 0) {
+        obey(job, &message);
+    }
+    if (job->state != LEAVING && heard < 0) {
+        guardian_failed(job, "has died");
+    }
+}
+
+static void on_overdue(uv_timer_t *timer)
+{
+    guardian_failed(timer->loop->data, "does not answer");
+}
+
+static void tell_guardian(struct lock_job *job, enum message_kind kind, int64_t number)
+{
+    channel_tell_number(job->guardian.channel, kind, number);
+}
+
+/* -------------------------------------------------------------------------- holding */
+
+static void hand_on_validity(struct lock_job *job)
+{
+    if (!job->lost) {
+        atomic_store(job->guardian.valid_until, uvzk_hold_valid_until(&job->hold));
+    }
+}
+
+static uint64_t look_every(const struct lock_job *job)
+{
+    uint64_t part =
+        uvzk_client_session_timeout(&job->connection.client) / LOOKS_PER_SESSION;
+
+    return part < LOOK_LEAST_MS  ? LOOK_LEAST_MS
+           : part > LOOK_MOST_MS ? LOOK_MOST_MS
+                                 : part;
+}
+
+static void run_command(struct lock_job *job)
+{
+    struct message start = {.kind = MESSAGE_START};
+
+    start.number = uvzk_hold_token(&job->hold);
+    start.flags = uvzk_client_session_timeout(&job->connection.client);
+    snprintf(start.text, sizeof(start.text), "%s", uvzk_hold_path(&job->hold));
+    move(job, RUNNING);
+    hand_on_validity(job);
+    if (job->request->connection.verbose) {
+        fprintf(stderr, "uvzk: %s: granted after %.3f s, token %" PRId64 ", %s\n",
+                job->request->path, (double)(uvzk_now() - job->asked_at) / 1000,
+                start.number, start.text);
+    }
+    if (!channel_tell(job->guardian.channel, &start)) {
+        guardian_failed(job, "does not listen");
+    }
+}
+
+/* A hold may be granted when little of its validity is left, with the next proof already
+ * on its way: CMD waits for that. If it does not come, the hold is lost. */
+static void run_when_proved(struct lock_job *job)
+{
+    uint32_t session = uvzk_client_session_timeout(&job->connection.client);
+
+    if (supervision_in_time(&job->request->rules, session, uvzk_now() + LOOK_LEAST_MS,
+                            uvzk_hold_valid_until(&job->hold))) {
+        run_command(job);
+    }
+}
+
+static void on_proofs(uv_timer_t *timer)
+{
+    struct lock_job *job = timer->loop->data;
+
+    if (job->state == WAITING) {
+        run_when_proved(job);
+    } else {
+        hand_on_validity(job);
+    }
+}
+
+static void use_hold(struct lock_job *job)
+{
+    uv_timer_start(&job->proofs, on_proofs, look_every(job), look_every(job));
+    run_when_proved(job);
+}
+
+/* Another recipe's contender on our path; NULL: there is none. */
+static const char *rival(const struct lock_job *job)
+{
+    for (size_t i = 0; i < job->census.count; i++) {
+        const struct resident *resident = &job->census.residents[i];
+        if (!census_same_kind(resident->recipe, job->request->recipe)) {
+            return resident->node;
+        }
+    }
+    return NULL;
+}
+
+static void on_census(struct census *census, int status)
+{
+    struct lock_job *job = census->data;
+
+    if (job->state != WAITING) {
+        return; /* given up, or lost, meanwhile */
+    }
+    if (status < 0) {
+        fail(job, "cannot be listed", status);
+    } else if (rival(job) != NULL) {
+        fprintf(stderr,
+                "uvzk: %s is used as another kind of lock, which would not keep this one "
+                "out: %s\n",
+                job->request->path, rival(job));
+        leave(job, EX_DATAERR);
+    } else {
+        use_hold(job);
+    }
+}
+
+/* Contenders of different recipes do not wait for each other, so neither would keep the
+ * other out. Whoever sees a rival's znode once his own stands does not go on: of any two,
+ * one does see the other's, for both look after they have made their own. */
+static void look_for_rivals(struct lock_job *job)
+{
+    int status = census_init(&job->census, &job->connection.client, job->request->path);
+
+    job->census.data = job;
+    if (status == 0) {
+        status = census_take(&job->census, false, on_census);
+    }
+    if (status < 0) {
+        fail(job, "cannot be listed", status);
+    }
+}
+
+static int acquire(struct lock_job *job);
+
+/* In vain: the time is over. */
+static void timed_out(struct lock_job *job)
+{
+    uvzk_client_state_t state = uvzk_client_state(&job->connection.client);
+
+    if (state == UVZK_STATE_CONNECTED || state == UVZK_STATE_RECONNECTED) {
+        chat(job, "held by others");
+        leave(job, job->request->conflict_code);
+    } else {
+        fail(job, "not acquired in time, and the connection is lost", UVZK_ECONNLOSS);
+    }
+}
+
+/* The place in the queue went with the session; who waits, goes on waiting in the next. */
+static void queue_again(struct lock_job *job)
+{
+    chat(job, "the session has expired, waiting in a new one");
+    int status = acquire(job);
+    if (status < 0) {
+        fail(job, "cannot be acquired", status);
+    }
+}
+
+static void on_acquired(uvzk_hold_t *hold, int status)
+{
+    struct lock_job *job = hold->data;
+
+    if (job->state == LEAVING) {
+        return;
+    }
+    if (status == UV_ETIMEDOUT) {
+        timed_out(job);
+    } else if (status == UVZK_EEXPIRED && !job->request->try_once) {
+        queue_again(job);
+    } else if (status < 0) {
+        fail(job, "not acquired", status);
+    } else {
+        look_for_rivals(job);
+    }
+}
+
+/* The guardian may have ended CMD already, when the validity was about to run out. */
+static void on_lost(uvzk_hold_t *hold, int reason)
+{
+    struct lock_job *job = hold->data;
+
+    if (job->state == WAITING) {
+        fail(job, "lost before the command was run", reason);
+    }
+    if (job->state != RUNNING) {
+        return;
+    }
+    job->lost = true;
+    uv_timer_stop(&job->proofs);
+    fprintf(stderr, "uvzk: %s: the lock was lost: %s%s\n", job->request->path,
+            uvzk_strerror(reason),
+            job->request->rules.on_lost == ON_LOST_IGNORE ? "; the command goes on" : "");
+    tell_guardian(job, MESSAGE_LOST, 0);
+    if (job->request->rules.on_lost != ON_LOST_IGNORE) {
+        uv_timer_start(&job->overdue, on_overdue,
+                       job->request->rules.grace_ms + OVERDUE_MS, 0);
+    }
+}
+
+static void on_revoked(uvzk_hold_t *hold)
+{
+    struct lock_job *job = hold->data;
+
+    chat(job, "somebody asks for it");
+    if (job->state == RUNNING) {
+        tell_guardian(job, MESSAGE_ASK, 0);
+    }
+}
+
+/* ------------------------------------------------------------------------ acquiring */
+
+static void on_queued(uvzk_hold_t *hold, uint64_t ahead)
+{
+    const struct lock_job *job = hold->data;
+
+    if (job->request->connection.verbose) {
+        fprintf(stderr, "uvzk: %s: waiting, %" PRIu64 " before us\n", job->request->path,
+                ahead);
+    }
+}
+
+/* What is left of the time to wait: it began with the command. */
+static int64_t timeout_of(const struct lock_job *job)
+{
+    uint64_t passed = uvzk_now() - job->asked_at;
+
+    if (job->request->try_once) {
+        return UVZK_TRY_ONCE;
+    }
+    if (job->request->waits_for_long) {
+        return UVZK_WAIT_FOREVER;
+    }
+    return passed < job->request->wait_ms ? (int64_t)(job->request->wait_ms - passed) : 1;
+}
+
+static int make_lock(struct lock_job *job)
+{
+    const struct lock_request *request = job->request;
+    uvzk_client_t *client = &job->connection.client;
+
+    job->lock = &job->single;
+    switch (request->recipe) {
+    case RECIPE_MUTEX:
+        return uvzk_mutex_init(client, &job->single, request->path);
+    case RECIPE_LEASES:
+        return uvzk_semaphore_init(client, &job->single, request->path, request->of,
+                                   NULL);
+    default:
+        job->lock =
+            request->recipe == RECIPE_READ ? &job->rwlock.read : &job->rwlock.write;
+        return uvzk_rwlock_init(client, &job->rwlock, request->path);
+    }
+}
+
+static int acquire(struct lock_job *job)
+{
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.timeout_ms = timeout_of(job);
+    options.leases = job->request->leases;
+    options.queued_cb = on_queued;
+    options.revoke_cb = job->request->revocable ? on_revoked : NULL;
+    job->hold.data = job;
+    return uvzk_lock_acquire(job->lock, &job->hold, &options, on_acquired, on_lost);
+}
+
+static void on_connected(struct connection *connection, int status)
+{
+    struct lock_job *job = connection->data;
+
+    if (job->state != CONNECTING) {
+        return;
+    }
+    if (status < 0) {
+        leave(job, EX_UNAVAILABLE);
+        return;
+    }
+    move(job, WAITING);
+    status = make_lock(job);
+    if (status == 0) {
+        status = acquire(job);
+    }
+    if (status < 0) {
+        fail(job, "cannot be acquired", status);
+    }
+}
+
+/* --------------------------------------------------------------------------- signals */
+
+static void give_up(struct lock_job *job, int signal_number)
+{
+    if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP ||
+        signal_number == SIGQUIT || signal_number == SIGALRM) {
+        job->killed_by = signal_number;
+        leave(job, 128 + signal_number);
+    } else if (signal_number == SIGTSTP) {
+        job_signals_stop_here(&job->signals);
+    }
+}
+
+static void on_signal(struct job_signals *signals, int signal_number)
+{
+    struct lock_job *job = signals->data;
+
+    if (job->state != RUNNING) {
+        give_up(job, signal_number);
+        return;
+    }
+    tell_guardian(job, MESSAGE_SIGNAL, signal_number);
+    if (signal_number == SIGINT) {
+        job->killed_by = SIGINT;
+    } else if (signal_number == SIGTSTP) {
+        job_signals_stop_here(&job->signals);
+        tell_guardian(job, MESSAGE_CONTINUE, 0);
+    }
+}
+
+/* ------------------------------------------------------------------------ the whole */
+
+/* Nothing of it can be undone but by the end of the process. */
+static int begin_loop(struct lock_job *job)
+{
+    uv_loop_init(&job->loop);
+    job->loop.data = job;
+    job->signals.data = job;
+    job->connection.data = job;
+    uv_timer_init(&job->loop, &job->proofs);
+    uv_timer_init(&job->loop, &job->overdue);
+    int status = uv_poll_init(&job->loop, &job->channel, job->guardian.channel);
+    if (status == 0) {
+        status = uv_poll_start(&job->channel, UV_READABLE | UV_DISCONNECT, on_channel);
+    }
+    if (status == 0) {
+        status = job_signals_begin(&job->signals, &job->loop, on_signal);
+    }
+    if (status < 0) {
+        fprintf(stderr, "uvzk: %s\n", uv_strerror(status));
+    }
+    return status < 0 ? EX_OSERR : EX_OK;
+}
+
+static void job_begin(struct lock_job *job, const struct lock_request *request)
+{
+    job->request = request;
+    job->state = CONNECTING;
+    job->asked_at = uvzk_now();
+}
+
+static int begin_guardian(struct lock_job *job)
+{
+    const struct guardian_orders orders = {.rules = job->request->rules,
+                                           .path = job->request->path,
+                                           .command = job->request->command};
+    int status = guardian_begin(&job->guardian, &orders);
+
+    if (status < 0) {
+        fprintf(stderr, "uvzk: cannot run a guardian: %s\n", uv_strerror(status));
+    }
+    return status < 0 ? EX_OSERR : EX_OK;
+}
+
+int lock_job_run(const struct lock_request *request)
+{
+    static struct lock_job job; /* zeros; the loop's handles never move */
+
+    job_begin(&job, request);
+    int failed = begin_guardian(&job);
+    if (failed == EX_OK) {
+        failed = begin_loop(&job);
+    }
+    if (failed != EX_OK) {
+        return failed; /* the guardian sees us go */
+    }
+    failed = connection_open(&job.connection, &job.loop, &request->connection,
+                             request->node_data, on_connected);
+    if (failed != EX_OK) {
+        leave(&job, failed);
+    }
+    uv_run(&job.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&job.loop);
+    guardian_end(&job.guardian);
+    census_free(&job.census);
+    if (job.killed_by != 0) {
+        job_signals_die(job.killed_by, job.killed_job);
+    }
+    return job.exit_code;
+}

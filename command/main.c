@@ -1,0 +1,70 @@
+/* uvzk: Curator's locks for scripts. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <uvzk.h>
+
+#include "subcommands.h"
+
+static const struct {
+    const char *name, *does;
+    int (*run)(int argc, char **argv);
+} subcommands[] = {
+    {"lock", "run a command while holding a lock", subcommand_lock},
+    {"status", "who holds a lock, who waits for it", subcommand_status},
+    {"holders", "who holds it", subcommand_holders},
+    {"wait", "wait until nobody holds it", subcommand_wait},
+    {"revoke", "ask those that hold it to give it back", subcommand_revoke},
+    {"verify", "whether a fencing token is that of a holder", subcommand_verify},
+};
+
+enum { SUBCOMMANDS = sizeof(subcommands) / sizeof(subcommands[0]) };
+
+static void print_usage(FILE *out)
+{
+    fputs("usage: uvzk SUBCOMMAND [OPTION...] PATH ...\n\n", out);
+    for (size_t i = 0; i < SUBCOMMANDS; i++) {
+        fprintf(out, "  %-9s %s\n", subcommands[i].name, subcommands[i].does);
+    }
+    fputs("\nuvzk SUBCOMMAND --help tells more, and so does uvzk(1).\n", out);
+}
+
+/* A standard stream that is closed would become the first socket that is opened, and be
+ * written to. The placeholders are closed again for CMD, as they were. */
+static void fill_standard_streams(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) {
+        close(fd);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_streams();
+    if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
+        printf("uvzk %s\n", uvzk_version());
+        return EX_OK;
+    }
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        print_usage(stdout);
+        return EX_OK;
+    }
+    for (size_t i = 0; argc > 1 && i < SUBCOMMANDS; i++) {
+        if (strcmp(argv[1], subcommands[i].name) == 0) {
+            return subcommands[i].run(argc - 1, argv + 1);
+        }
+    }
+    if (argc > 1) {
+        fprintf(stderr, "uvzk: there is no subcommand %s\n", argv[1]);
+    }
+    print_usage(stderr);
+    return EX_USAGE;
+}

@@ -1,0 +1,100 @@
+#include "output.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Bytes of the UTF-8 sequence that begins here; 0: there is none. Neither overlong ones
+ * nor surrogates. */
+static size_t sequence(const unsigned char *bytes, size_t length)
+{
+    static const struct {
+        unsigned char mask, lead;
+        size_t bytes;
+        unsigned long least;
+    } forms[] = {{0x80, 0x00, 1, 0},
+                 {0xe0, 0xc0, 2, 0x80},
+                 {0xf0, 0xe0, 3, 0x800},
+                 {0xf8, 0xf0, 4, 0x10000}};
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if ((bytes[0] & forms[i].mask) != forms[i].lead || forms[i].bytes > length) {
+            continue;
+        }
+        unsigned long point = bytes[0] & (unsigned char)~forms[i].mask;
+        for (size_t k = 1; k < forms[i].bytes; k++) {
+            if ((bytes[k] & 0xc0) != 0x80) {
+                return 0;
+            }
+            point = point << 6 | (bytes[k] & 0x3f);
+        }
+        bool wrong = point < forms[i].least || point > 0x10ffff ||
+                     (point >= 0xd800 && point <= 0xdfff);
+        return wrong ? 0 : forms[i].bytes;
+    }
+    return 0;
+}
+
+void output_json_string(FILE *file, const char *text, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+
+    fputc('"', file);
+    for (size_t i = 0; i < length;) {
+        size_t step = sequence(bytes + i, length - i);
+        if (step == 0) {
+            fputs("\\ufffd", file);
+            step = 1;
+        } else if (bytes[i] == '"' || bytes[i] == '\\') {
+            fprintf(file, "\\%c", bytes[i]);
+        } else if (bytes[i] < 0x20 || bytes[i] == 0x7f) {
+            fprintf(file, "\\u%04x", bytes[i]);
+        } else {
+            fwrite(bytes + i, 1, step, file);
+        }
+        i += step;
+    }
+    fputc('"', file);
+}
+
+/* U+0080 to U+009F are obeyed by some terminals, too. */
+static bool is_control(const unsigned char *bytes, size_t step)
+{
+    return bytes[0] < 0x20 || bytes[0] == 0x7f ||
+           (step == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0);
+}
+
+void output_plain(FILE *file, const char *text, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+
+    for (size_t i = 0; i < length;) {
+        size_t step = sequence(bytes + i, length - i);
+        if (step == 0 || is_control(bytes + i, step)) {
+            fputc('?', file);
+            step = step == 0 ? 1 : step;
+        } else {
+            fwrite(bytes + i, 1, step, file);
+        }
+        i += step;
+    }
+}
+
+static bool has_colours(FILE *file)
+{
+    const char *none = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+
+    return isatty(fileno(file)) && (none == NULL || none[0] == '\0') &&
+           terminal != NULL && strcmp(terminal, "dumb") != 0;
+}
+
+void output_colour(FILE *file, enum colour colour)
+{
+    static const char *const codes[] = {"0", "1;32", "33", "1"};
+
+    if (has_colours(file)) {
+        fprintf(file, "\033[%sm", codes[colour]);
+    }
+}

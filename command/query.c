@@ -1,0 +1,161 @@
+#include "query.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "arguments.h"
+#include "exit_code.h"
+#include "subcommands.h"
+
+void query_options_init(struct query_options *options)
+{
+    *options = (struct query_options){.interval_ms = 1000, .timeout_code = 1};
+    connection_options_init(&options->connection);
+}
+
+bool query_option(struct query_options *options, int option, const char *argument,
+                  const char *help)
+{
+    if (option == 'h') {
+        subcommand_help(help);
+    }
+    if (option == 'j') {
+        options->json = true;
+        return true;
+    }
+    return connection_option(&options->connection, option, argument);
+}
+
+char **query_words(struct query_options *options, int argc, char **argv, int others,
+                   const char *help)
+{
+    if (argc - optind != 1 + others) {
+        subcommand_usage(help);
+    }
+    options->path = argv[optind];
+    subcommand_needs_hosts(&options->connection);
+    return argv + optind + 1;
+}
+
+void query_end(struct query *query, int exit_code)
+{
+    if (query->ending) {
+        return;
+    }
+    query->ending = true;
+    query->exit_code = exit_code;
+    uv_close((uv_handle_t *)&query->again, NULL);
+    uv_close((uv_handle_t *)&query->over, NULL);
+    connection_close(&query->connection, NULL);
+}
+
+void query_fail(struct query *query, const char *what, int status)
+{
+    if (!query->ending) {
+        fprintf(stderr, "uvzk: %s: %s: %s\n", query->options->path, what,
+                uvzk_strerror(status));
+        query_end(query, exit_code_of(status));
+    }
+}
+
+static void look(struct query *query);
+
+static void on_again(uv_timer_t *timer)
+{
+    look(timer->loop->data);
+}
+
+static void look_again_later(struct query *query)
+{
+    uv_timer_start(&query->again, on_again, query->options->interval_ms, 0);
+}
+
+/* Who watches, goes on watching when there is a connection again. */
+static bool passes(int status)
+{
+    return status == UVZK_ECONNLOSS || status == UVZK_ENOTSENT ||
+           status == UVZK_EEXPIRED || status == UVZK_ETHROTTLED;
+}
+
+static void on_census(struct census *census, int status)
+{
+    struct query *query = census->data;
+
+    if (query->ending) {
+        return;
+    }
+    if (status < 0 && query->options->watch && passes(status)) {
+        look_again_later(query);
+    } else if (status < 0) {
+        query_fail(query, "it is not known who is there", status);
+    } else {
+        enum query_next next = query->seen_cb(query);
+        if (next == QUERY_AGAIN) {
+            look_again_later(query);
+        } else if (next == QUERY_END) {
+            query_end(query, query->exit_code);
+        }
+    }
+}
+
+static void look(struct query *query)
+{
+    int status = census_take(&query->census, true, on_census);
+
+    if (status < 0) {
+        query_fail(query, "it is not known who is there", status);
+    }
+}
+
+static void on_connected(struct connection *connection, int status)
+{
+    struct query *query = connection->data;
+
+    if (status < 0) {
+        query_end(query, EX_UNAVAILABLE);
+        return;
+    }
+    status = census_init(&query->census, &connection->client, query->options->path);
+    if (status < 0) {
+        query_fail(query, "no path of a lock", status);
+    } else {
+        look(query);
+    }
+}
+
+static void on_over(uv_timer_t *timer)
+{
+    struct query *query = timer->loop->data;
+
+    if (!query->connection.told) {
+        fprintf(stderr, "uvzk: no connection to %s\n", query->options->connection.hosts);
+        query_end(query, EX_UNAVAILABLE);
+    } else {
+        query_end(query, query->options->timeout_code);
+    }
+}
+
+int query_run(struct query *query, const struct query_options *options,
+              query_seen_cb seen_cb)
+{
+    signal(SIGPIPE, SIG_DFL); /* as for any program that prints */
+    uv_loop_init(&query->loop);
+    query->loop.data = query;
+    query->options = options;
+    query->seen_cb = seen_cb;
+    query->connection.data = query;
+    query->census.data = query;
+    uv_timer_init(&query->loop, &query->again);
+    uv_timer_init(&query->loop, &query->over);
+    int failed = connection_open(&query->connection, &query->loop, &options->connection,
+                                 NULL, on_connected);
+    if (failed != EX_OK) {
+        query_end(query, failed);
+    } else if (options->timeout_ms > 0) {
+        uv_timer_start(&query->over, on_over, options->timeout_ms, 0);
+    }
+    uv_run(&query->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&query->loop);
+    census_free(&query->census);
+    return query->exit_code;
+}

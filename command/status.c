@@ -1,0 +1,226 @@
+/* uvzk status, uvzk holders: who is there, as a table or as JSON. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "output.h"
+#include "query.h"
+#include "subcommands.h"
+
+static const char status_help[] =
+    "usage: uvzk status [OPTION...] PATH\n"
+    "\n"
+    "Tells who holds the lock and who waits for it, in their order.\n"
+    "\n"
+    "  -j, --json                as one line of JSON\n"
+    "  -W, --watch               again whenever something has changed\n"
+    "      --interval S          how often to look (1)\n";
+
+static const char holders_help[] =
+    "usage: uvzk holders [OPTION...] PATH\n"
+    "\n"
+    "Tells who holds the lock. The exit status is 1 if nobody does.\n"
+    "\n"
+    "  -j, --json                as one line of JSON\n"
+    "  -W, --watch               again whenever something has changed\n"
+    "      --interval S          how often to look (1)\n";
+
+struct view {
+    struct query query;
+    bool holders_only;
+    char *shown; /* what was printed last, but for the ages; NULL: nothing */
+};
+
+static size_t count(const struct view *view, bool holding)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < view->query.census.count; i++) {
+        found += view->query.census.residents[i].holds == holding;
+    }
+    return found;
+}
+
+/* By our clock against the server's: an age is a hint. */
+static double age(const struct resident *resident)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    double seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
+                     (double)resident->since_ms / 1000;
+    return seconds > 0 ? seconds : 0;
+}
+
+/* -------------------------------------------------------------------------- JSON */
+
+static void print_resident_json(FILE *out, const struct resident *resident)
+{
+    fprintf(out, "{\"state\":\"%s\",\"kind\":\"%s\",",
+            resident->holds ? "holds" : "waits", census_recipe_name(resident->recipe));
+    if (resident->recipe != RECIPE_LEASES) { /* whose token is no czxid of this znode */
+        fprintf(out, "\"token\":%" PRId64 ",", resident->token);
+    }
+    fprintf(out, "\"age_s\":%.1f,\"session\":\"0x%" PRIx64 "\",\"node\":", age(resident),
+            (uint64_t)resident->session);
+    output_json_string(out, resident->node, strlen(resident->node));
+    fputs(",\"data\":", out);
+    output_json_string(out, resident->data, resident->data_length);
+    fputc('}', out);
+}
+
+static void print_json(const struct view *view)
+{
+    const char *comma = "";
+
+    fputs("{\"path\":", stdout);
+    output_json_string(stdout, view->query.options->path,
+                       strlen(view->query.options->path));
+    printf(",\"holders\":%zu,\"waiters\":%zu,\"contenders\":[", count(view, true),
+           count(view, false));
+    for (size_t i = 0; i < view->query.census.count; i++) {
+        if (view->query.census.residents[i].holds || !view->holders_only) {
+            fputs(comma, stdout);
+            print_resident_json(stdout, &view->query.census.residents[i]);
+            comma = ",";
+        }
+    }
+    puts("]}");
+}
+
+/* ------------------------------------------------------------------------- a table */
+
+static void print_row(const struct resident *resident)
+{
+    char since[32], token[32] = "-";
+
+    if (resident->recipe != RECIPE_LEASES) {
+        snprintf(token, sizeof(token), "%" PRId64, resident->token);
+    }
+    snprintf(since, sizeof(since), "%.1fs", age(resident));
+    output_colour(stdout, resident->holds ? COLOUR_GREEN : COLOUR_YELLOW);
+    printf("%-5s", resident->holds ? "holds" : "waits");
+    output_colour(stdout, COLOUR_NONE);
+    printf("  %-5s  %10s  %9s  0x%-16" PRIx64 "  ", census_recipe_name(resident->recipe),
+           token, since, (uint64_t)resident->session);
+    output_plain(stdout, resident->data, resident->data_length);
+    putchar('\n');
+}
+
+static void print_table(const struct view *view)
+{
+    size_t holders = count(view, true), waiters = count(view, false);
+
+    if (view->query.options->watch && isatty(STDOUT_FILENO)) {
+        fputs("\033[H\033[J", stdout);
+    }
+    if (!view->holders_only) {
+        output_colour(stdout, COLOUR_BOLD);
+        output_plain(stdout, view->query.options->path,
+                     strlen(view->query.options->path));
+        output_colour(stdout, COLOUR_NONE);
+        printf(": %zu %s, %zu %s\n", holders, holders == 1 ? "holds it" : "hold it",
+               waiters, waiters == 1 ? "waits" : "wait");
+    }
+    if (holders + (view->holders_only ? 0 : waiters) > 0) {
+        printf("%-5s  %-5s  %10s  %9s  %-18s  %s\n", "STATE", "KIND", "TOKEN", "AGE",
+               "SESSION", "DATA");
+    }
+    for (size_t i = 0; i < view->query.census.count; i++) {
+        if (view->query.census.residents[i].holds || !view->holders_only) {
+            print_row(&view->query.census.residents[i]);
+        }
+    }
+}
+
+/* -------------------------------------------------------------------------- watching */
+
+/* All that is shown, but for the ages, which change by themselves. */
+static char *summary(const struct view *view)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    for (size_t i = 0; out != NULL && i < view->query.census.count; i++) {
+        const struct resident *resident = &view->query.census.residents[i];
+        fprintf(out, "%d %s ", resident->holds, resident->node);
+        fwrite(resident->data, 1, resident->data_length, out);
+    }
+    if (out != NULL) {
+        fclose(out);
+    }
+    return text;
+}
+
+static bool has_changed(struct view *view)
+{
+    char *now = summary(view);
+    bool changed = now == NULL || view->shown == NULL || strcmp(now, view->shown) != 0;
+
+    free(view->shown);
+    view->shown = now;
+    return changed;
+}
+
+static enum query_next on_seen(struct query *query)
+{
+    struct view *view = query->data;
+    bool live = !query->options->json && isatty(STDOUT_FILENO);
+
+    if (has_changed(view) || live) {
+        if (query->options->json) {
+            print_json(view);
+        } else {
+            print_table(view);
+        }
+        fflush(stdout);
+    }
+    query->exit_code = view->holders_only && count(view, true) == 0 ? 1 : EX_OK;
+    return query->options->watch ? QUERY_AGAIN : QUERY_END;
+}
+
+static int show(int argc, char **argv, bool holders_only)
+{
+    static const struct option options[] = {{"watch", no_argument, NULL, 'W'},
+                                            {"interval", required_argument, NULL, 1},
+                                            QUERY_LONG_OPTIONS,
+                                            {NULL, 0, NULL, 0}};
+    static struct view view; /* zeros */
+    const char *help = holders_only ? holders_help : status_help;
+    struct query_options asked;
+    int option;
+
+    query_options_init(&asked);
+    while ((option = getopt_long(argc, argv, "W" QUERY_SHORT_OPTIONS, options, NULL)) !=
+           -1) {
+        if (option == 'W') {
+            asked.watch = true;
+        } else if (option == 1) {
+            asked.interval_ms = argument_milliseconds("--interval", optarg);
+        } else if (!query_option(&asked, option, optarg, help)) {
+            subcommand_usage(help);
+        }
+    }
+    query_words(&asked, argc, argv, 0, help);
+    view.holders_only = holders_only;
+    view.query.data = &view;
+    int exit_code = query_run(&view.query, &asked, on_seen);
+    free(view.shown);
+    return exit_code;
+}
+
+int subcommand_status(int argc, char **argv)
+{
+    return show(argc, argv, false);
+}
+
+int subcommand_holders(int argc, char **argv)
+{
+    return show(argc, argv, true);
+}

@@ -1,0 +1,29 @@
+#include "subcommands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+_Noreturn void subcommand_help(const char *help)
+{
+    printf("%s%s", help, connection_help);
+    exit(fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+}
+
+_Noreturn void subcommand_usage(const char *help)
+{
+    fprintf(stderr, "%.*s\n", (int)strcspn(help, "\n"), help);
+    exit(EX_USAGE);
+}
+
+void subcommand_needs_hosts(struct connection_options *options)
+{
+    if (options->hosts == NULL) {
+        options->hosts = getenv("ZOOKEEPER_HOSTS");
+    }
+    if (options->hosts == NULL || options->hosts[0] == '\0') {
+        fputs("uvzk: no servers: neither --hosts nor ZOOKEEPER_HOSTS\n", stderr);
+        exit(EX_USAGE);
+    }
+}

@@ -1,0 +1,35 @@
+#include "terminal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+void terminal_init(struct terminal *terminal, pid_t job)
+{
+    terminal->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    terminal->job = job;
+    terminal->given = false;
+}
+
+bool terminal_is_wanted_at_once(const struct terminal *terminal)
+{
+    return terminal->fd >= 0 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+bool terminal_give(struct terminal *terminal, pid_t group)
+{
+    pid_t front = terminal->fd < 0 ? -1 : tcgetpgrp(terminal->fd);
+
+    if (front < 0 || (front != terminal->job && front != group)) {
+        return false;
+    }
+    terminal->given = tcsetpgrp(terminal->fd, group) == 0;
+    return terminal->given;
+}
+
+void terminal_take_back(struct terminal *terminal)
+{
+    if (terminal->given) {
+        tcsetpgrp(terminal->fd, terminal->job);
+        terminal->given = false;
+    }
+}

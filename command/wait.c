@@ -1,0 +1,70 @@
+/* uvzk wait: until nobody holds the lock. It takes no place in the line and makes nothing:
+ * it looks, again and again. */
+#include <stdio.h>
+#include <sysexits.h>
+
+#include "arguments.h"
+#include "output.h"
+#include "query.h"
+#include "subcommands.h"
+
+static const char help[] =
+    "usage: uvzk wait [OPTION...] PATH\n"
+    "\n"
+    "Waits until nobody holds the lock, without standing in line for it.\n"
+    "\n"
+    "  -n, --nonblock            look once\n"
+    "  -w, --wait SECONDS        for so long at most\n"
+    "  -E, --conflict-exit-code CODE\n"
+    "                            when it is held all that time (1)\n"
+    "      --interval S          how often to look (1)\n"
+    "  -j, --json                tell it as one line of JSON\n";
+
+static enum query_next on_seen(struct query *query)
+{
+    for (size_t i = 0; i < query->census.count; i++) {
+        if (query->census.residents[i].holds) {
+            query->exit_code = query->options->timeout_code;
+            return query->options->watch ? QUERY_AGAIN : QUERY_END;
+        }
+    }
+    if (query->options->json) {
+        puts("{\"free\":true}");
+    }
+    query->exit_code = EX_OK;
+    return QUERY_END;
+}
+
+int subcommand_wait(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"nonblock", no_argument, NULL, 'n'},
+        {"wait", required_argument, NULL, 'w'},
+        {"conflict-exit-code", required_argument, NULL, 'E'},
+        {"interval", required_argument, NULL, 1},
+        QUERY_LONG_OPTIONS,
+        {NULL, 0, NULL, 0}};
+    static struct query query; /* zeros */
+    struct query_options asked;
+    int option;
+
+    query_options_init(&asked);
+    asked.watch = true; /* an outage of the server is waited out */
+    while ((option = getopt_long(argc, argv, "nw:E:" QUERY_SHORT_OPTIONS, options,
+                                 NULL)) != -1) {
+        if (option == 'w') {
+            asked.timeout_ms = argument_milliseconds("--wait", optarg);
+            asked.watch = asked.timeout_ms > 0;
+        } else if (option == 'n') {
+            asked.watch = false;
+        } else if (option == 'E') {
+            asked.timeout_code = (int)argument_number("-E", optarg, 0, 255);
+        } else if (option == 1) {
+            asked.interval_ms = argument_milliseconds("--interval", optarg);
+        } else if (!query_option(&asked, option, optarg, help)) {
+            subcommand_usage(help);
+        }
+    }
+    query_words(&asked, argc, argv, 0, help);
+    return query_run(&query, &asked, on_seen);
+}

@@ -1,0 +1,12 @@
+/* /metrics, in Prometheus' text format: of this instance. */
+#ifndef STOCK_METRICS_H
+#define STOCK_METRICS_H
+
+#include "stock.h"
+#include "text.h"
+
+#define METRICS_TYPE "text/plain; version=0.0.4"
+
+void metrics_write(struct text *text, const struct stock *stock);
+
+#endif

@@ -1,0 +1,311 @@
+#include "order.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "connection.h"
+#include "stock.h"
+
+enum { ORDERS_MAX = 1000 }; /* of one product; who comes then is told to come again */
+enum { SOON_S = 1, LATER_S = 5 };
+
+/* ---------------------------------------------------------------------- answers */
+
+static void answer(struct order *order, int status, int retry_after_s, struct text *body)
+{
+    const struct answer told = {status, NULL,        retry_after_s,
+                                NULL,   body->bytes, body->failed ? 0 : body->length};
+
+    if (order->connection != NULL) {
+        connection_answer(order->connection, &told);
+        order->connection = NULL;
+    }
+    text_free(body);
+}
+
+/* Nothing was sold, and it may be tried again. */
+static void refuse(struct order *order, const char *reason)
+{
+    const struct stock *stock = order->product->stock;
+    bool away = !stock->options.no_lock && !stock_is_connected(stock);
+    struct text body = {0};
+
+    text_add(&body, "{\"sold\": false, \"reason\": ");
+    text_add_quoted(&body, reason);
+    text_add(&body, "}\n");
+    if (order->connection != NULL) {
+        order->product->refused++;
+    }
+    answer(order, 503, away ? LATER_S : SOON_S, &body);
+}
+
+static const char *why_not_granted(const struct stock *stock, int status)
+{
+    if (stock->closing) {
+        return "this server is going down";
+    }
+    if (!stock_is_connected(stock)) {
+        return "no connection to ZooKeeper, which grants the lock";
+    }
+    return status == UV_ETIMEDOUT ? "others have the lock, or come before you"
+                                  : uvzk_strerror(status);
+}
+
+/* ----------------------------------------------------------------------- the end */
+
+static void on_freed(uv_handle_t *step)
+{
+    free(step->data);
+}
+
+static void end(struct order *order)
+{
+    DL_DELETE(order->product->orders, order);
+    uv_close((uv_handle_t *)&order->step, on_freed);
+}
+
+static void on_released(uvzk_hold_t *hold, int status)
+{
+    (void)status; /* whatever it is, the lock will be free, and we are done with it */
+    end(hold->data);
+}
+
+/* Answered, or nobody waits for an answer. */
+static void release(struct order *order)
+{
+    struct stock *stock = order->product->stock;
+
+    if (order->holds && uvzk_hold_release(&order->hold, on_released) == 0) {
+        order->state = RELEASING;
+        order->holds = false;
+    } else {
+        end(order);
+    }
+    stock_settled(stock);
+}
+
+/* The lock is not ours any more, or is not known to be: nothing was sold. */
+static void give_up_lost(struct order *order)
+{
+    refuse(order, "the lock was lost before the work was done, nothing is sold");
+    release(order);
+}
+
+static void note_loss(struct order *order, int reason)
+{
+    order->lost_reason = reason;
+    order->product->lost++;
+    order->product->last_loss = uvzk_strerror(reason);
+}
+
+static void on_lost(uvzk_hold_t *hold, int reason)
+{
+    struct order *order = hold->data;
+
+    order->holds = false;
+    note_loss(order, reason);
+    if (order->state == WORKING) {
+        uv_timer_stop(&order->step);
+        give_up_lost(order);
+    } /* else the store is at work, and will say what has come of it */
+}
+
+/* ------------------------------------------------------------- the work, backwards */
+
+/* What the store refuses or fails to do is not done. */
+static bool stored(struct order *order, enum store_status status)
+{
+    if (status == STORE_FENCED) {
+        order->product->fenced++;
+        order->product->last_loss = "the store has seen a greater fencing token";
+        refuse(order, "the store has seen a later holder of the lock, nothing is sold");
+    } else if (status == STORE_FAILED) {
+        refuse(order, "the store does not answer, nothing is sold");
+    }
+    return status == STORE_DONE;
+}
+
+static void on_sold(struct store_job *job, enum store_status status)
+{
+    struct order *order = job->data;
+    struct text body = {0};
+
+    if (stored(order, status)) {
+        order->product->sold++;
+        text_add(&body,
+                 "{\"sold\": true, \"left\": %" PRId64 ", \"token\": %" PRId64 "}\n",
+                 job->left, job->token);
+        answer(order, 200, 0, &body);
+    }
+    release(order);
+}
+
+static void on_stepped(uv_timer_t *step)
+{
+    struct order *order = step->data;
+    struct product *product = order->product;
+
+    /* Asked once more behind the step: this process may have been stopped for long. */
+    if (!product->stock->options.no_lock && !uvzk_hold_is_valid(&order->hold)) {
+        note_loss(order, UVZK_EPROOF);
+        give_up_lost(order);
+        return;
+    }
+    order->state = SELLING;
+    store_sell(product->stock->store, &order->job, product->id, order->job.token,
+               order->job.left - 1, on_sold);
+}
+
+static void on_looked(struct store_job *job, enum store_status status)
+{
+    struct order *order = job->data;
+    struct text body = {0};
+
+    if (order->lost_reason != 0) {
+        give_up_lost(order);
+    } else if (!stored(order, status) || order->connection == NULL) {
+        release(order);
+    } else if (job->left <= 0) {
+        order->product->sold_out++;
+        text_add(&body, "{\"sold\": false, \"reason\": \"sold out\", \"left\": 0}\n");
+        answer(order, 409, 0, &body);
+        release(order);
+    } else { /* in real life: have it paid for, ask another service, ... */
+        order->state = WORKING;
+        uv_timer_start(&order->step, on_stepped, order->product->stock->options.step_ms,
+                       0);
+    }
+}
+
+static void look(struct order *order, int64_t token)
+{
+    order->state = LOOKING;
+    order->granted = uv_now(order->step.loop);
+    store_look(order->product->stock->store, &order->job, order->product->id, token,
+               on_looked);
+}
+
+static void on_acquired(uvzk_hold_t *hold, int status)
+{
+    struct order *order = hold->data;
+
+    order->product->waiting--;
+    if (status < 0) {
+        refuse(order, why_not_granted(order->product->stock, status));
+        release(order);
+        return;
+    }
+    order->holds = true;
+    look(order, uvzk_hold_token(hold));
+}
+
+/* --------------------------------------------------------------------- beginning */
+
+static void on_gone(struct connection *connection)
+{
+    struct order *order = connection->data;
+
+    order->connection = NULL;
+    order->product->gone++;
+    if (order->state == WAITING) {
+        uvzk_hold_cancel(&order->hold); /* on_acquired will hear of it */
+    } else if (order->state == WORKING) {
+        uv_timer_stop(&order->step);
+        release(order);
+    }
+}
+
+static struct order *order_new(struct product *product, struct connection *connection)
+{
+    struct order *order = calloc(1, sizeof(*order));
+
+    if (order != NULL) {
+        order->product = product;
+        order->connection = connection;
+        order->since = uv_now(product->stock->loop);
+        order->hold.data = order->job.data = order->step.data = order;
+        uv_timer_init(product->stock->loop, &order->step);
+        DL_APPEND(product->orders, order);
+        product->stock->orders++;
+        connection->data = order;
+        connection->gone_cb = on_gone;
+    }
+    return order;
+}
+
+static void turn_away(struct product *product, struct connection *connection,
+                      const char *reason)
+{
+    struct order nobody = {.product = product, .connection = connection};
+
+    refuse(&nobody, reason);
+}
+
+static void acquire(struct order *order)
+{
+    struct product *product = order->product;
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.timeout_ms = product->stock->options.wait_ms;
+    order->state = WAITING;
+    int status =
+        uvzk_lock_acquire(&product->mutex, &order->hold, &options, on_acquired, on_lost);
+    if (status < 0) {
+        refuse(order, why_not_granted(product->stock, status));
+        release(order);
+    } else {
+        product->waiting++;
+    }
+}
+
+void order_begin(struct product *product, struct connection *connection)
+{
+    struct stock *stock = product->stock;
+    struct order *order;
+
+    if (stock->closing) {
+        turn_away(product, connection, "this server is going down");
+    } else if (product->waiting >= ORDERS_MAX) {
+        turn_away(product, connection, "too many wait already");
+    } else if ((order = order_new(product, connection)) == NULL) {
+        turn_away(product, connection, "out of memory");
+    } else if (stock->options.no_lock) {
+        look(order, 0);
+    } else {
+        acquire(order);
+    }
+}
+
+void order_hurry(struct order *order)
+{
+    if (order->state == WAITING) {
+        uvzk_hold_cancel(&order->hold);
+    }
+}
+
+unsigned order_count(const struct product *product, enum order_state state)
+{
+    const struct order *order;
+    unsigned count = 0;
+
+    DL_FOREACH(product->orders, order)
+    {
+        count += order->state == state;
+    }
+    return count;
+}
+
+const struct order *order_holder(const struct product *product)
+{
+    struct order *order;
+
+    DL_FOREACH(product->orders, order)
+    {
+        if (order->state != WAITING && order->state != RELEASING) {
+            return order;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,17 @@
+/* The page of `/`: a file, read once, before the loop runs. */
+#ifndef STOCK_PAGE_H
+#define STOCK_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct page {
+    char *bytes;
+    size_t length;
+};
+
+/* false: told on stderr. */
+bool page_read(struct page *page, const char *path);
+void page_free(struct page *page);
+
+#endif

@@ -1,0 +1,76 @@
+#include "snapshot.h"
+
+#include <inttypes.h>
+#include <utlist.h>
+
+#include "order.h"
+
+/* How many have the product in their hands here: with the lock never more than one. */
+static unsigned at_work(const struct product *product)
+{
+    return order_count(product, LOOKING) + order_count(product, WORKING) +
+           order_count(product, SELLING);
+}
+
+static uint64_t oldest_wait(const struct product *product, uint64_t now)
+{
+    const struct order *order;
+
+    DL_FOREACH(product->orders, order)
+    {
+        if (order->state == WAITING) {
+            return now - order->since;
+        }
+    }
+    return 0;
+}
+
+static void write_holder(struct text *text, const struct product *product, uint64_t now)
+{
+    const struct order *holder = order_holder(product);
+    const char *name = product->stock->options.name;
+
+    text_add(text, ", \"holder\": ");
+    text_add_quoted(text, holder != NULL ? name : product->crowd.holder);
+    if (holder != NULL) { /* of others it is not known how long */
+        text_add(text, ", \"held_ms\": %" PRIu64, now - holder->granted);
+    }
+    text_add(text, ", \"at_work\": %u", at_work(product));
+}
+
+static void write_product(struct text *text, const struct product *product,
+                          const struct store_figures *figures)
+{
+    uint64_t now = uv_now(product->stock->loop);
+    int64_t oversold = figures->sold - figures->stock;
+
+    text_add(text, "{\"id\": %d, \"stock\": %" PRId64 ", \"left\": %" PRId64, product->id,
+             figures->stock, figures->left);
+    text_add(text, ", \"sold\": %" PRId64 ", \"oversold\": %" PRId64, figures->sold,
+             oversold > 0 ? oversold : 0);
+    write_holder(text, product, now);
+    text_add(text, ", \"waiting\": %u, \"oldest_ms\": %" PRIu64 ", \"standing\": %d",
+             product->waiting, oldest_wait(product, now), product->crowd.standing);
+    text_add(text, ", \"losses\": %" PRIu64, product->lost + product->fenced);
+    if (product->last_loss != NULL) {
+        text_add(text, ", \"last_loss\": ");
+        text_add_quoted(text, product->last_loss);
+    }
+    text_add(text, "}");
+}
+
+void snapshot_write(struct text *text, const struct stock *stock,
+                    const struct store_figures *figures)
+{
+    text_add(text, "{\"name\": ");
+    text_add_quoted(text, stock->options.name);
+    text_add(text, ", \"locks\": %s, \"zookeeper\": ",
+             stock->options.no_lock ? "false" : "true");
+    text_add_quoted(text, stock_connection(stock));
+    text_add(text, ", \"products\": [");
+    for (int i = 0; i < stock->options.products; i++) {
+        text_add(text, i == 0 ? "" : ", ");
+        write_product(text, &stock->products[i], &figures[i]);
+    }
+    text_add(text, "]}");
+}

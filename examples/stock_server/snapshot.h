@@ -1,0 +1,12 @@
+/* What the live page shows, as one line of JSON. */
+#ifndef STOCK_SNAPSHOT_H
+#define STOCK_SNAPSHOT_H
+
+#include "stock.h"
+#include "text.h"
+
+/* figures: the store's, of each product. */
+void snapshot_write(struct text *text, const struct stock *stock,
+                    const struct store_figures *figures);
+
+#endif

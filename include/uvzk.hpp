@@ -1,0 +1,1369 @@
+/* uvzk for C++17: the calls of uvzk.h, with objects that give back what they have.
+ *
+ *     uvzk::result<uvzk::client> client = uvzk::client::open(loop, "10.0.0.1:2181");
+ *     uvzk::result<uvzk::lock> stock = client->mutex("/product17");
+ *
+ *     stock->acquire(10s).then([](uvzk::result<uvzk::hold> got) {   // callbacks
+ *         if (!got) { complain(got.message()); return; }
+ *         deduct(std::move(*got)); // who has the hold has the lock
+ *     });
+ *
+ *     uvzk::result<uvzk::hold> got = co_await stock->acquire(10s);  // C++20
+ *
+ * What uvzk.h says of threads, outcomes and times holds here as well: one thread, that of
+ * the loop; every callback comes later, never from inside a call, once; a call that is
+ * refused calls nothing back. This header adds no thread, no lock and no global state.
+ *
+ * Exceptions   None is thrown, and none is needed: -fno-exceptions and -fno-rtti will do.
+ *              Memory that is not to be had is UV_ENOMEM. What a callable throws must not
+ *              leave it.
+ * Moving       All objects are moved, none is copied. Each is a pointer to a state of its
+ *              own, which stays where it is; so an object may be moved at any time, also
+ *              while its call is pending. One that was moved from is empty, and may be
+ *              assigned to or destroyed.
+ * Ends         What an object's end does never waits, and never fails:
+ *
+ *                future   pending: the call is given up; an acquire is withdrawn, its
+ *                         znode in the background. Done: what it has and nobody has
+ *                         taken is given back. Its callback is not called any more,
+ *                         unless it was given away with it (then, below).
+ *                hold     is released in the background; on_lost is not called any more.
+ *                lock     is closed: what waits for it ends with UVZK_ECLOSED, what holds
+ *                         it is lost with UVZK_ECLOSED.
+ *                client   is closed, and all of the above with it; its own callbacks are
+ *                         not called any more.
+ *
+ *              Closing takes time, and memory: the states of clients and locks live on
+ *              until the library has called back, and free themselves then. So let the
+ *              loop run until it ends by itself. Client, locks, holds and futures may
+ *              end in any order, in any callback, their own included.
+ *
+ * For what is not here, native() is the C object; and &lock.native() may be handed to any
+ * function of uvzk.h but a close. */
+#ifndef UVZK_HPP
+#define UVZK_HPP
+
+#include <uvzk.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#if defined(__cpp_impl_coroutine) && __cplusplus >= 202002L
+#define UVZK_COROUTINES 1
+#include <coroutine>
+#endif
+
+namespace uvzk {
+
+using std::chrono::milliseconds;
+
+inline constexpr milliseconds forever{UVZK_WAIT_FOREVER};
+inline constexpr milliseconds once{UVZK_TRY_ONCE};
+
+using client_state = uvzk_client_state_t;
+
+/* ---------------------------------------------------------------------- results */
+
+/* 0, or a negative code of uvzk's or libuv's. True: 0. */
+class status {
+  public:
+    constexpr status(int code = 0) noexcept : code_(code)
+    {
+    }
+    constexpr explicit operator bool() const noexcept
+    {
+        return code_ == 0;
+    }
+    constexpr int code() const noexcept
+    {
+        return code_;
+    }
+    const char *message() const noexcept /* a sentence; static text */
+    {
+        return uvzk_strerror(code_);
+    }
+    const char *name() const noexcept /* "UVZK_ELOST" */
+    {
+        return uvzk_err_name(code_);
+    }
+    friend constexpr bool operator==(status a, status b) noexcept
+    {
+        return a.code_ == b.code_;
+    }
+    friend constexpr bool operator!=(status a, status b) noexcept
+    {
+        return a.code_ != b.code_;
+    }
+
+  private:
+    int code_;
+};
+
+/* A T, or why there is none. Asking for a T that is not there is undefined, as with
+ * std::optional. */
+template <class T> class [[nodiscard]] result : public status {
+  public:
+    result(status why) noexcept : status(why.code() == 0 ? UVZK_ESTATE : why.code())
+    {
+    }
+    result(int why) noexcept : result(status(why))
+    {
+    }
+    result(T &&value) noexcept : value_(std::move(value))
+    {
+    }
+    T &operator*() noexcept
+    {
+        return *value_;
+    }
+    T *operator->() noexcept
+    {
+        return &*value_;
+    }
+    const T &operator*() const noexcept
+    {
+        return *value_;
+    }
+    const T *operator->() const noexcept
+    {
+        return &*value_;
+    }
+
+  private:
+    std::optional<T> value_;
+};
+
+/* CLOCK_BOOTTIME, on which holds are valid. */
+struct clock {
+    using duration = milliseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<clock>;
+    static constexpr bool is_steady = true;
+    static time_point now() noexcept
+    {
+        return at(uvzk_now());
+    }
+    static time_point at(std::uint64_t ms) noexcept
+    {
+        return ms > static_cast<std::uint64_t>(INT64_MAX)
+                   ? time_point::max()
+                   : time_point(duration(static_cast<rep>(ms)));
+    }
+};
+
+/* -------------------------------------------------------------------- callables */
+
+/* A std::function that need not be copied: a lambda may have captured a hold. */
+template <class Signature> class function;
+template <class R, class... Arguments> class function<R(Arguments...)> {
+  public:
+    function() noexcept = default;
+    template <class F, class = std::enable_if_t<
+                           !std::is_same_v<std::decay_t<F>, function> &&
+                           std::is_invocable_r_v<R, std::decay_t<F> &, Arguments...>>>
+    function(F &&callable) noexcept
+        : target_(new (std::nothrow) of<std::decay_t<F>>(std::forward<F>(callable))),
+          no_memory_(target_ == nullptr)
+    {
+    }
+    explicit operator bool() const noexcept
+    {
+        return target_ != nullptr;
+    }
+    /* It is empty because there was no memory. The call that it is handed to says so. */
+    bool no_memory() const noexcept
+    {
+        return no_memory_;
+    }
+    R operator()(Arguments... arguments)
+    {
+        return target_->call(std::forward<Arguments>(arguments)...);
+    }
+
+  private:
+    struct any {
+        virtual ~any() = default;
+        virtual R call(Arguments... arguments) = 0;
+    };
+    template <class F> struct of final : any {
+        template <class G> explicit of(G &&callable) : f(std::forward<G>(callable))
+        {
+        }
+        R call(Arguments... arguments) override
+        {
+            return f(std::forward<Arguments>(arguments)...);
+        }
+        F f;
+    };
+    std::unique_ptr<any> target_;
+    bool no_memory_ = false;
+};
+
+/* --------------------------------------------------------------------- insides */
+
+namespace detail {
+
+/* A copy of a text, for C. */
+class text {
+  public:
+    explicit text(std::string_view from) noexcept
+    {
+        if (from.find('\0') != from.npos) {
+            status_ = UV_EINVAL;
+            return;
+        }
+        text_.reset(new (std::nothrow) char[from.size() + 1]);
+        if (text_ == nullptr) {
+            status_ = UV_ENOMEM;
+            return;
+        }
+        if (!from.empty()) {
+            std::memcpy(text_.get(), from.data(), from.size());
+        }
+        text_[from.size()] = '\0';
+    }
+    int status() const noexcept
+    {
+        return status_;
+    }
+    const char *c_str() const noexcept
+    {
+        return text_.get();
+    }
+
+  private:
+    std::unique_ptr<char[]> text_;
+    int status_ = 0;
+};
+
+struct call;
+
+/* Who waits for a call. */
+struct waiter {
+    virtual void wake(call &) noexcept = 0; /* once; the call has forgotten it */
+    virtual void forgotten() noexcept       /* instead: the call is given up */
+    {
+    }
+
+  protected:
+    ~waiter() = default;
+};
+
+/* What a future, and later its hold, have in common. */
+struct call {
+    uvzk_future_t c{};
+    unsigned owners = 1;
+    int status = UV_EAGAIN;
+    int lost = 0; /* of a hold: why */
+    bool taken = false;
+    waiter *waiting = nullptr;
+    function<void(uvzk::status)> on_lost;
+    function<void(std::uint64_t)> on_queued;
+    function<void()> on_revoke;
+
+    call() noexcept = default;
+    call(const call &) = delete;
+    call &operator=(const call &) = delete;
+    ~call()
+    {
+        uvzk_future_drop(&c);
+        if (waiting != nullptr) {
+            waiting->forgotten();
+        }
+    }
+    void done(int how) noexcept
+    {
+        status = how;
+        if (waiting != nullptr) {
+            owners++; /* whoever is woken may let go of it */
+            std::exchange(waiting, nullptr)->wake(*this);
+            let_go();
+        }
+    }
+    void let_go() noexcept
+    {
+        if (--owners == 0) {
+            end();
+        }
+    }
+
+    static call &of(uvzk_hold_t *hold) noexcept
+    {
+        return *static_cast<call *>(static_cast<uvzk_future_t *>(hold->data)->data);
+    }
+    static void tell_done(uvzk_future_t *, int status, void *context) noexcept
+    {
+        static_cast<call *>(context)->done(status);
+    }
+    static void tell_lost(uvzk_hold_t *hold, int reason) noexcept
+    {
+        call &self = of(hold);
+        self.lost = reason;
+        self.run(self.on_lost, uvzk::status(reason));
+    }
+    static void tell_queued(uvzk_hold_t *hold, std::uint64_t ahead) noexcept
+    {
+        call &self = of(hold);
+        self.run(self.on_queued, ahead);
+    }
+    static void tell_revoke(uvzk_hold_t *hold) noexcept
+    {
+        call &self = of(hold);
+        self.run(self.on_revoke);
+    }
+
+  private:
+    /* Out of line: else gcc 12 warns of owners that it cannot count. */
+#if defined(__GNUC__)
+    __attribute__((noinline))
+#endif
+    void
+    end() noexcept
+    {
+        delete this;
+    }
+    /* A callable may replace itself, and end what it belongs to. */
+    template <class F, class... Arguments>
+    void run(F &callable, Arguments... arguments) noexcept
+    {
+        if (callable) {
+            owners++;
+            F now = std::exchange(callable, F());
+            now(arguments...);
+            if (!callable) {
+                callable = std::move(now);
+            }
+            let_go();
+        }
+    }
+};
+
+/* One of its owners. */
+class call_ref {
+  public:
+    call_ref() noexcept = default;
+    explicit call_ref(call *made) noexcept : call_(made)
+    {
+    }
+    call_ref(call_ref &&other) noexcept : call_(std::exchange(other.call_, nullptr))
+    {
+    }
+    call_ref &operator=(call_ref &&other) noexcept
+    {
+        call_ref old(std::exchange(call_, std::exchange(other.call_, nullptr)));
+        return *this;
+    }
+    ~call_ref()
+    {
+        if (call_ != nullptr) {
+            call_->let_go();
+        }
+    }
+    call_ref share() const noexcept
+    {
+        if (call_ != nullptr) {
+            call_->owners++;
+        }
+        return call_ref(call_);
+    }
+    explicit operator bool() const noexcept
+    {
+        return call_ != nullptr;
+    }
+    call *operator->() const noexcept
+    {
+        return call_;
+    }
+    call *get() const noexcept
+    {
+        return call_;
+    }
+
+  private:
+    call *call_ = nullptr;
+};
+
+/* A call that begin(future) begins; it says 0, or why it refuses. */
+template <class Begin> int begin_call(call_ref &into, Begin begin) noexcept
+{
+    call_ref made(new (std::nothrow) call);
+    if (!made) {
+        return UV_ENOMEM;
+    }
+    made->c.data = made.get();
+    int refused = begin(&made->c);
+    if (refused == 0) {
+        refused = uvzk_future_then(&made->c, call::tell_done, made.get());
+    }
+    if (refused == 0) {
+        into = std::move(made);
+    }
+    return refused;
+}
+
+/* How a future's T is made of a call that is done well; of nothing: the status alone. */
+template <class T> struct outcome {
+    using type = result<T>;
+    static type of(const call_ref &from) noexcept
+    {
+        return T(from.share());
+    }
+};
+template <> struct outcome<void> {
+    using type = status;
+    static type of(const call_ref &) noexcept
+    {
+        return 0;
+    }
+};
+
+struct access;
+
+} // namespace detail
+
+template <class T> using outcome = typename detail::outcome<T>::type;
+
+/* ---------------------------------------------------------------------- futures */
+
+/* What becomes of a call: an outcome<T>, which is result<T>, or of a call that brings
+ * nothing a status. A call that was refused at once is done, too, with that status. */
+template <class T> class future {
+  public:
+    future() noexcept = default; /* empty: done with UVZK_ESTATE */
+
+    bool done() const noexcept
+    {
+        return state() != status(UV_EAGAIN);
+    }
+    /* UV_EAGAIN while it is pending. */
+    uvzk::status state() const noexcept
+    {
+        return call_ ? call_->status : refused_;
+    }
+    /* What it has brought, once; later, and while it is pending, why there is nothing. A
+     * hold that was lost before it was taken is told as lost. */
+    outcome<T> take() noexcept
+    {
+        uvzk::status now = state();
+        if (!now) {
+            return now;
+        }
+        if (std::exchange(call_->taken, true)) {
+            return status(UVZK_ESTATE);
+        }
+        if (call_->lost != 0) {
+            return status(call_->lost);
+        }
+        return detail::outcome<T>::of(call_);
+    }
+
+    /* Gives it up: it is done with UV_ECANCELED, soon. And if it is pending so much later,
+     * with UV_ETIMEDOUT. UVZK_ESTATE: it is done, or was begun by a close. */
+    uvzk::status cancel() noexcept
+    {
+        return call_ ? uvzk_future_cancel(&call_->c) : UVZK_ESTATE;
+    }
+    uvzk::status deadline(milliseconds timeout) noexcept
+    {
+        if (!call_) {
+            return UVZK_ESTATE;
+        }
+        if (timeout.count() < 0) {
+            return UV_EINVAL;
+        }
+        return uvzk_future_deadline(&call_->c,
+                                    static_cast<std::uint64_t>(timeout.count()));
+    }
+
+    /* callable(outcome<T>) is called when it is done. If the future is kept, for as long
+     * as it is there:
+     *
+     *     waiting = lock.acquire(10s);
+     *     waiting.then(f);               // waiting = {}; gives it up, f is not called
+     *
+     * if it is given away, in any case, at the latest when the client is closed:
+     *
+     *     lock.acquire(10s).then(f);     // std::move(waiting).then(f);
+     *
+     * Refused, callable is never called: the status of a call that was refused itself;
+     * UV_ENOMEM; UV_EBUSY, somebody waits for it already. UVZK_ESTATE: it is done. */
+    template <class F> uvzk::status then(F &&callable) &noexcept
+    {
+        return wait(std::forward<F>(callable), nullptr);
+    }
+    template <class F> uvzk::status then(F &&callable) &&noexcept
+    {
+        return wait(std::forward<F>(callable), this);
+    }
+
+    /* Of any_of, n_of: which part was done as the place-th, from 0 on; else SIZE_MAX. */
+    std::size_t winner(std::size_t place = 0) const noexcept
+    {
+        return call_ ? uvzk_future_winner(&call_->c, place) : SIZE_MAX;
+    }
+    /* Of a write that failed: the operation that was refused; else SIZE_MAX. */
+    std::size_t refused_operation() const noexcept
+    {
+        return call_ ? uvzk_future_refused(&call_->c) : SIZE_MAX;
+    }
+
+#ifdef UVZK_COROUTINES
+    /* co_await lock.acquire(10s); or of a future that is kept, to which it then belongs as
+     * well. The coroutine goes on in the callback. If it is destroyed instead, it waits no
+     * more, as if the future had ended. */
+    auto operator co_await() &&noexcept
+    {
+        return awaiter(std::move(*this));
+    }
+    auto operator co_await() &noexcept
+    {
+        future shared(call_.share());
+        shared.refused_ = refused_;
+        return awaiter(std::move(shared));
+    }
+#endif
+
+  private:
+    friend struct detail::access;
+    template <class F> struct node final : detail::waiter {
+        template <class G> explicit node(G &&callable) : f(std::forward<G>(callable))
+        {
+        }
+        void wake(detail::call &by) noexcept override
+        {
+            std::unique_ptr<node> end(this);
+            by.owners++;
+            future of{detail::call_ref(&by)};
+            own = future(); /* the last owner may be `of` from here on */
+            f(of.take());
+        }
+        void forgotten() noexcept override
+        {
+            delete this;
+        }
+        F f;
+        future own; /* if it was given away */
+    };
+
+    explicit future(int refused) noexcept : refused_(refused)
+    {
+    }
+    explicit future(detail::call_ref call) noexcept : call_(std::move(call))
+    {
+    }
+    template <class F> int wait(F &&callable, future *given_away) noexcept
+    {
+        if (!call_) {
+            return refused_;
+        }
+        if (done()) {
+            return UVZK_ESTATE;
+        }
+        if (call_->waiting != nullptr) {
+            return UV_EBUSY;
+        }
+        auto *made = new (std::nothrow) node<std::decay_t<F>>(std::forward<F>(callable));
+        if (made == nullptr) {
+            return UV_ENOMEM;
+        }
+        call_->waiting = made;
+        if (given_away != nullptr) {
+            made->own = std::move(*given_away);
+        }
+        return 0;
+    }
+
+#ifdef UVZK_COROUTINES
+    class awaiter final : detail::waiter {
+      public:
+        explicit awaiter(future &&of) noexcept : of_(std::move(of))
+        {
+        }
+        awaiter(const awaiter &) = delete;
+        awaiter &operator=(const awaiter &) = delete;
+        ~awaiter()
+        {
+            if (of_.call_ && of_.call_->waiting == this) {
+                of_.call_->waiting = nullptr;
+            }
+        }
+        bool await_ready() const noexcept
+        {
+            return of_.done() || of_.call_->waiting != nullptr;
+        }
+        void await_suspend(std::coroutine_handle<> waits) noexcept
+        {
+            waits_ = waits;
+            of_.call_->waiting = this;
+        }
+        outcome<T> await_resume() noexcept
+        {
+            return of_.done() ? of_.take() : outcome<T>(UV_EBUSY);
+        }
+        void wake(detail::call &) noexcept override
+        {
+            waits_.resume();
+        }
+
+      private:
+        future of_;
+        std::coroutine_handle<> waits_;
+    };
+#endif
+
+    detail::call_ref call_;
+    int refused_ = UVZK_ESTATE;
+};
+
+namespace detail {
+
+struct access {
+    template <class T> static future<T> refused(int status) noexcept
+    {
+        return future<T>(status);
+    }
+    template <class T> static future<T> pending(call_ref call) noexcept
+    {
+        return future<T>(std::move(call));
+    }
+    template <class T> static call *call_of(const future<T> &from) noexcept
+    {
+        return from.call_.get();
+    }
+};
+
+template <class T, class Begin> future<T> future_of(Begin begin) noexcept
+{
+    call_ref call;
+    int refused = begin_call(call, begin);
+    return refused != 0 ? access::refused<T>(refused)
+                        : access::pending<T>(std::move(call));
+}
+
+template <class T, class Combine>
+future<void> combined(future<T> *parts, std::size_t count, Combine combine) noexcept
+{
+    std::unique_ptr<uvzk_future_t *[]> named(new (std::nothrow)
+                                                 uvzk_future_t *[count + 1]);
+    if (named == nullptr) {
+        return access::refused<void>(UV_ENOMEM);
+    }
+    for (std::size_t i = 0; i < count; i++) {
+        call *part = access::call_of(parts[i]);
+        if (part == nullptr) {
+            return access::refused<void>(parts[i].state().code());
+        }
+        named[i] = &part->c;
+    }
+    return future_of<void>(
+        [&](uvzk_future_t *whole) { return combine(whole, named.get(), count); });
+}
+
+} // namespace detail
+
+/* All of them, any of them, n of them: as uvzk_future_n_of. The parts are still the
+ * caller's, who takes from the winners what they have brought. If one of them was refused,
+ * so is this. */
+template <class T> future<void> all_of(future<T> *parts, std::size_t count) noexcept
+{
+    return detail::combined(parts, count, uvzk_future_all_of);
+}
+template <class T> future<void> any_of(future<T> *parts, std::size_t count) noexcept
+{
+    return detail::combined(parts, count, uvzk_future_any_of);
+}
+template <class T>
+future<void> n_of(future<T> *parts, std::size_t count, std::size_t n) noexcept
+{
+    return detail::combined(
+        parts, count,
+        [n](uvzk_future_t *whole, uvzk_future_t *const *of, std::size_t all) {
+            return uvzk_future_n_of(whole, of, all, n);
+        });
+}
+
+/* ------------------------------------------------------------------------ holds */
+
+/* A lock that is held, until it is released, lost, or this object ends. */
+class hold {
+  public:
+    hold() noexcept = default; /* empty */
+    explicit hold(detail::call_ref call) noexcept : call_(std::move(call))
+    {
+    }
+    hold(hold &&) noexcept = default;
+    hold &operator=(hold &&other) noexcept
+    {
+        hold old(std::move(*this));
+        call_ = std::move(other.call_);
+        return *this;
+    }
+    ~hold()
+    {
+        if (call_) {
+            uvzk_future_drop(&call_->c);
+        }
+    }
+
+    /* Granted, neither released nor lost. */
+    explicit operator bool() const noexcept
+    {
+        return native() != nullptr;
+    }
+    /* Nobody else can have the lock, by the clock, at this moment. */
+    bool is_valid() const noexcept
+    {
+        return uvzk_hold_is_valid(native()) != 0;
+    }
+    clock::time_point valid_until() const noexcept
+    {
+        return clock::at(uvzk_hold_valid_until(native()));
+    }
+    std::int64_t token() const noexcept /* the fencing token; 0 if not held */
+    {
+        return uvzk_hold_token(native());
+    }
+    std::string_view path() const noexcept /* of its znode; empty if not held */
+    {
+        const char *path = uvzk_hold_path(native());
+        return path == nullptr ? std::string_view() : path;
+    }
+    std::uint32_t lease_count() const noexcept
+    {
+        return uvzk_hold_lease_count(native());
+    }
+    status return_leases(std::uint32_t leases) noexcept
+    {
+        return uvzk_hold_return_leases(native(), leases);
+    }
+
+    /* Why it was lost; 0: it was not. */
+    status lost() const noexcept
+    {
+        return call_ ? call_->lost : 0;
+    }
+    /* callable(status) is called if it is lost, in the place of the options' `lost`. Not
+     * 0: it is lost, or empty, or UV_ENOMEM, and callable is never called. */
+    status on_lost(function<void(status)> callable) noexcept
+    {
+        if (callable.no_memory()) {
+            return UV_ENOMEM;
+        }
+        if (!call_ || call_->lost != 0) {
+            return call_ ? call_->lost : UVZK_ENOTHELD;
+        }
+        call_->on_lost = std::move(callable);
+        return 0;
+    }
+
+    /* Gives the lock back, in any case; the hold is empty then. The future tells whether
+     * the znode is known to be gone, and may be ignored. */
+    future<void> release() noexcept
+    {
+        hold ends(std::move(*this)); /* on_lost is not called from here on */
+        return ends.asked([](uvzk_hold_t *of, uvzk_future_t *c) {
+            return uvzk_hold_release_future(of, c);
+        });
+    }
+    /* Whether a quorum agrees that it stands: as uvzk_hold_verify. */
+    future<void> verify() noexcept
+    {
+        return asked([](uvzk_hold_t *of, uvzk_future_t *c) {
+            return uvzk_hold_verify_future(of, c);
+        });
+    }
+    /* A transaction that is carried out only if it stands: as uvzk_hold_write. */
+    future<void> write(const uvzk_write_op_t *ops, std::size_t count) noexcept
+    {
+        return asked([=](uvzk_hold_t *of, uvzk_future_t *c) {
+            return uvzk_hold_write_future(of, c, ops, count);
+        });
+    }
+
+    uvzk_hold_t *native() const noexcept /* NULL if not held */
+    {
+        return call_ ? uvzk_future_hold(&call_->c) : nullptr;
+    }
+
+  private:
+    /* What can be begun only while it is held. */
+    template <class Ask> future<void> asked(Ask ask) const noexcept
+    {
+        uvzk_hold_t *of = native();
+        if (of == nullptr) {
+            return detail::access::refused<void>(lost() ? UVZK_ENOTHELD : lost().code());
+        }
+        return detail::future_of<void>([=](uvzk_future_t *c) { return ask(of, c); });
+    }
+
+    detail::call_ref call_;
+};
+
+/* ------------------------------------------------------------------- what is read */
+
+/* The contenders' znodes in the order of the queue, as uvzk_lock_participants. */
+class participants {
+  public:
+    explicit participants(detail::call_ref call) noexcept : call_(std::move(call))
+    {
+        (void)uvzk_future_participants(&call_->c, &paths_, &size_, &holding_);
+    }
+    std::size_t size() const noexcept
+    {
+        return size_;
+    }
+    std::size_t holding() const noexcept /* the first so many are holders */
+    {
+        return holding_;
+    }
+    std::string_view operator[](std::size_t index) const noexcept
+    {
+        return paths_[index];
+    }
+
+  private:
+    detail::call_ref call_;
+    const char *const *paths_ = nullptr;
+    std::size_t size_ = 0, holding_ = 0;
+};
+
+/* The data of a znode. */
+class bytes {
+  public:
+    explicit bytes(detail::call_ref call) noexcept : call_(std::move(call))
+    {
+    }
+    std::string_view view() const noexcept
+    {
+        const void *data = nullptr;
+        std::size_t length = 0;
+        (void)uvzk_future_data(&call_->c, &data, &length);
+        return data == nullptr
+                   ? std::string_view()
+                   : std::string_view(static_cast<const char *>(data), length);
+    }
+
+  private:
+    detail::call_ref call_;
+};
+
+/* ------------------------------------------------------------------------ locks */
+
+/* Of an acquire; each field as its namesake in uvzk_acquire_options_t. */
+struct acquire_options {
+    milliseconds timeout = forever; /* or once */
+    void *owner = nullptr;
+    std::uint32_t leases = 1;
+    std::string_view data = {};                /* default: the client's */
+    function<void(std::uint64_t)> queued = {}; /* how many stand before it */
+    function<void(status)> lost = {};          /* or later, hold::on_lost */
+    function<void()> revoke = {};              /* somebody asks for the lock */
+};
+
+namespace detail {
+
+/* One lock, or the two of a read-write lock. A multi lock's keeps those of its members. */
+struct lock_state {
+    uvzk_rwlock_t both{};
+    unsigned open = 1; /* locks, and multi locks that have them as members */
+    call_ref closing[2];
+    std::unique_ptr<lock_state *[]> members;
+    std::size_t member_count = 0;
+
+    lock_state() noexcept = default;
+    lock_state(const lock_state &) = delete;
+    lock_state &operator=(const lock_state &) = delete;
+    ~lock_state()
+    {
+        for (std::size_t i = 0; i < member_count; i++) {
+            members[i]->forget();
+        }
+    }
+    void keep(std::unique_ptr<lock_state *[]> others, std::size_t count) noexcept
+    {
+        members = std::move(others);
+        member_count = count;
+        for (std::size_t i = 0; i < count; i++) {
+            members[i]->open++;
+        }
+    }
+
+    static void closed(uvzk_lock_t *half) noexcept
+    {
+        lock_state *self = static_cast<lock_state *>(half->data);
+        call_ref told = std::move(self->closing[half == &self->both.write]);
+        self->forget();
+        if (told) {
+            told->done(0);
+        }
+    }
+    void forget() noexcept
+    {
+        if (--open == 0) {
+            delete this;
+        }
+    }
+};
+
+} // namespace detail
+
+class lock {
+  public:
+    lock() noexcept = default; /* empty */
+    lock(lock &&other) noexcept
+        : state_(std::exchange(other.state_, nullptr)),
+          c_(std::exchange(other.c_, nullptr))
+    {
+    }
+    lock &operator=(lock &&other) noexcept
+    {
+        lock old(std::move(*this));
+        state_ = std::exchange(other.state_, nullptr);
+        c_ = std::exchange(other.c_, nullptr);
+        return *this;
+    }
+    ~lock()
+    {
+        end();
+    }
+    explicit operator bool() const noexcept
+    {
+        return c_ != nullptr;
+    }
+
+    [[nodiscard]] future<hold> acquire(acquire_options options) noexcept
+    {
+        if (c_ == nullptr) {
+            return detail::access::refused<hold>(UVZK_ECLOSED);
+        }
+        if (options.queued.no_memory() || options.lost.no_memory() ||
+            options.revoke.no_memory()) {
+            return detail::access::refused<hold>(UV_ENOMEM);
+        }
+        uvzk_acquire_options_t how;
+        uvzk_acquire_options_init(&how);
+        how.owner = options.owner;
+        how.timeout_ms = options.timeout.count();
+        how.leases = options.leases;
+        how.node_data = options.data.data();
+        how.node_data_length = options.data.size();
+        how.queued_cb = options.queued ? detail::call::tell_queued : nullptr;
+        how.revoke_cb = options.revoke ? detail::call::tell_revoke : nullptr;
+        return detail::future_of<hold>([&](uvzk_future_t *c) {
+            auto *call = static_cast<detail::call *>(c->data);
+            call->on_queued = std::move(options.queued);
+            call->on_lost = std::move(options.lost);
+            call->on_revoke = std::move(options.revoke);
+            return uvzk_lock_acquire_future(c_, c, &how, detail::call::tell_lost);
+        });
+    }
+    [[nodiscard]] future<hold> acquire(milliseconds timeout = forever) noexcept
+    {
+        acquire_options options;
+        options.timeout = timeout;
+        return acquire(std::move(options));
+    }
+
+    bool is_held() const noexcept
+    {
+        return uvzk_lock_is_held(c_) != 0;
+    }
+    bool is_held_by(const void *owner) const noexcept
+    {
+        return uvzk_lock_is_held_by(c_, owner) != 0;
+    }
+    future<uvzk::participants> participants() noexcept
+    {
+        return detail::future_of<uvzk::participants>(
+            [this](uvzk_future_t *c) { return uvzk_lock_participants_future(c_, c); });
+    }
+    /* As its end, and tells when all is over. It is empty then. */
+    future<void> close() noexcept
+    {
+        if (c_ == nullptr) {
+            return detail::access::refused<void>(UVZK_ECLOSED);
+        }
+        detail::call_ref told(new (std::nothrow) detail::call);
+        if (!told) {
+            return detail::access::refused<void>(UV_ENOMEM);
+        }
+        detail::call_ref &place = state_->closing[c_ == &state_->both.write];
+        place = told.share();
+        if (!end()) {
+            told->done(0); /* with its client, before */
+        }
+        return detail::access::pending<void>(std::move(told));
+    }
+    uvzk_lock_t &native() const noexcept
+    {
+        return *c_;
+    }
+
+  private:
+    friend class client;
+    lock(detail::lock_state *state, uvzk_lock_t *c) noexcept : state_(state), c_(c)
+    {
+        c->data = state;
+    }
+    /* Whether the library will say that it is closed. */
+    bool end() noexcept
+    {
+        detail::lock_state *state = std::exchange(state_, nullptr);
+        uvzk_lock_t *c = std::exchange(c_, nullptr);
+        if (c == nullptr || uvzk_lock_close(c, detail::lock_state::closed) == 0) {
+            return c != nullptr;
+        }
+        state->forget();
+        return false;
+    }
+    detail::lock_state *state_ = nullptr;
+    uvzk_lock_t *c_ = nullptr;
+};
+
+struct rwlock {
+    lock read, write;
+};
+
+/* ----------------------------------------------------------------------- client */
+
+struct client_options {
+    client_options() noexcept
+    {
+        uvzk_client_options_init(&c);
+    }
+    std::string_view hosts;
+    milliseconds session_timeout{0};
+    std::string_view ns;          /* the namespace */
+    std::string_view auth_scheme; /* "digest", ... */
+    std::string_view auth;
+    function<void(client_state)> state;
+    function<void(int level, std::string_view line)> log;
+    uvzk_client_options_t c; /* all else, with what it points to, as uvzk.h has it; what
+                                is named above is not looked at */
+};
+
+namespace detail {
+
+struct client_state {
+    uvzk_client_t c{};
+    function<void(uvzk_client_state_t)> state;
+    function<void(int, std::string_view)> log;
+    call_ref closing;
+    bool silent = false; /* its object has ended */
+
+    static client_state &of(uvzk_client_t *client) noexcept
+    {
+        return *static_cast<client_state *>(client->data);
+    }
+    static void tell_state(uvzk_client_t *client, uvzk_client_state_t now) noexcept
+    {
+        if (!of(client).silent) {
+            of(client).state(now);
+        }
+    }
+    static void tell_log(uvzk_client_t *client, int level, const char *line) noexcept
+    {
+        if (!of(client).silent) {
+            of(client).log(level, line);
+        }
+    }
+    static void closed(uvzk_client_t *client) noexcept
+    {
+        std::unique_ptr<client_state> self(&of(client));
+        call_ref told = std::move(self->closing);
+        self.reset();
+        if (told) {
+            told->done(0);
+        }
+    }
+};
+
+} // namespace detail
+
+class client {
+  public:
+    client() noexcept = default; /* empty */
+    client(client &&) noexcept = default;
+    client &operator=(client &&other) noexcept
+    {
+        client old(std::move(*this));
+        state_ = std::move(other.state_);
+        return *this;
+    }
+    ~client()
+    {
+        if (state_ != nullptr) {
+            state_->silent = true;
+            (void)end();
+        }
+    }
+    explicit operator bool() const noexcept
+    {
+        return state_ != nullptr;
+    }
+
+    /* As uvzk_client_init and uvzk_client_start. */
+    static result<client> open(uv_loop_t *loop, client_options options) noexcept
+    {
+        if (options.state.no_memory() || options.log.no_memory()) {
+            return UV_ENOMEM;
+        }
+        detail::text hosts(options.hosts), ns(options.ns), scheme(options.auth_scheme);
+        for (const detail::text *text : {&hosts, &ns, &scheme}) {
+            if (text->status() != 0) {
+                return text->status();
+            }
+        }
+        if (options.session_timeout.count() < 0 ||
+            options.session_timeout.count() > INT32_MAX) {
+            return UV_EINVAL;
+        }
+        uvzk_client_options_t &c = options.c;
+        c.hosts = hosts.c_str();
+        c.session_timeout_ms =
+            static_cast<std::uint32_t>(options.session_timeout.count());
+        c.ns = options.ns.empty() ? nullptr : ns.c_str();
+        c.auth_scheme = options.auth_scheme.empty() ? nullptr : scheme.c_str();
+        c.auth = options.auth.empty() ? nullptr : options.auth.data();
+        c.auth_length = options.auth.size();
+        c.state_cb = options.state ? detail::client_state::tell_state : nullptr;
+        c.log_cb = options.log ? detail::client_state::tell_log : nullptr;
+
+        state_pointer state(new (std::nothrow) detail::client_state);
+        if (state == nullptr) {
+            return UV_ENOMEM;
+        }
+        state->c.data = state.get();
+        state->state = std::move(options.state);
+        state->log = std::move(options.log);
+        int status = uvzk_client_init(loop, &state->c, &c);
+        if (status < 0) {
+            delete state.release();
+            return status;
+        }
+        client made(std::move(state));
+        status = uvzk_client_start(&made.native());
+        if (status < 0) {
+            return status;
+        }
+        return made;
+    }
+    static result<client> open(uv_loop_t *loop, std::string_view hosts) noexcept
+    {
+        client_options options;
+        options.hosts = hosts;
+        return open(loop, std::move(options));
+    }
+
+    /* The recipes; errors as of their inits in uvzk.h. */
+    result<lock> mutex(std::string_view path) noexcept
+    {
+        return made(path, [this](uvzk_lock_t *c, const char *text) {
+            return uvzk_mutex_init(native_if(), c, text);
+        });
+    }
+    result<lock> semaphore(std::string_view path, std::uint32_t max_leases,
+                           uvzk_shared_count_t *count = nullptr) noexcept
+    {
+        return made(path, [&](uvzk_lock_t *c, const char *text) {
+            return uvzk_semaphore_init(native_if(), c, text, max_leases, count);
+        });
+    }
+    result<lock> semaphore_mutex(std::string_view path) noexcept
+    {
+        return made(path, [this](uvzk_lock_t *c, const char *text) {
+            return uvzk_semaphore_mutex_init(native_if(), c, text);
+        });
+    }
+    /* A member that ends ends what the multi lock has, and what it is asked for. */
+    result<lock> multilock(lock *const *members, std::size_t count,
+                           unsigned flags = 0) noexcept
+    {
+        std::unique_ptr<uvzk_lock_t *[]> named(new (std::nothrow)
+                                                   uvzk_lock_t *[count + 1]);
+        std::unique_ptr<detail::lock_state *[]> states(
+            new (std::nothrow) detail::lock_state *[count + 1]);
+        if (named == nullptr || states == nullptr) {
+            return UV_ENOMEM;
+        }
+        for (std::size_t i = 0; i < count; i++) {
+            named[i] = members[i]->c_;
+            states[i] = members[i]->state_;
+        }
+        result<lock> multi = made("", [&](uvzk_lock_t *c, const char *) {
+            return uvzk_multilock_init(native_if(), c, named.get(), count, flags,
+                                       nullptr);
+        });
+        if (multi) {
+            multi->state_->keep(std::move(states), count);
+        }
+        return multi;
+    }
+    result<lock> with_driver(std::string_view path,
+                             const uvzk_lock_driver_t &driver) noexcept
+    {
+        return made(path, [&](uvzk_lock_t *c, const char *text) {
+            return uvzk_driver_lock_init(native_if(), c, text, &driver);
+        });
+    }
+    result<uvzk::rwlock> rwlock(std::string_view path) noexcept
+    {
+        std::unique_ptr<detail::lock_state> state(new (std::nothrow) detail::lock_state);
+        detail::text text(path);
+        if (state == nullptr || text.status() != 0) {
+            return state == nullptr ? UV_ENOMEM : path_error(text);
+        }
+        int status = uvzk_rwlock_init(native_if(), &state->both, text.c_str());
+        if (status < 0) {
+            return status;
+        }
+        state->open = 2;
+        detail::lock_state *made = state.release();
+        return uvzk::rwlock{lock(made, &made->both.read), lock(made, &made->both.write)};
+    }
+
+    /* Asks whoever has this znode to give it up: as uvzk_client_revoke. */
+    future<void> revoke(std::string_view node_path) noexcept
+    {
+        return asked<void>(node_path, uvzk_client_revoke_future);
+    }
+    future<bytes> read(std::string_view node_path) noexcept
+    {
+        return asked<bytes>(node_path, uvzk_client_read_future);
+    }
+
+    uvzk_client_state_t state() const noexcept
+    {
+        return uvzk_client_state(native_if());
+    }
+    std::int64_t session_id() const noexcept
+    {
+        return uvzk_client_session_id(native_if());
+    }
+    /* As its end, but its callbacks are called on, and the future is done when nothing is
+     * left of it. The client is empty then. */
+    future<void> close() noexcept
+    {
+        if (state_ == nullptr) {
+            return detail::access::refused<void>(UVZK_ECLOSED);
+        }
+        detail::call_ref told(new (std::nothrow) detail::call);
+        if (!told) {
+            return detail::access::refused<void>(UV_ENOMEM);
+        }
+        state_->closing = told.share();
+        (void)end();
+        return detail::access::pending<void>(std::move(told));
+    }
+    uvzk_client_t &native() const noexcept
+    {
+        return state_->c;
+    }
+
+  private:
+    /* Its state frees itself, when the library has called back. */
+    struct owed {
+        void operator()(detail::client_state *) const noexcept
+        {
+        }
+    };
+    using state_pointer = std::unique_ptr<detail::client_state, owed>;
+
+    explicit client(state_pointer state) noexcept : state_(std::move(state))
+    {
+    }
+    int end() noexcept
+    {
+        return uvzk_client_close(&state_.release()->c, detail::client_state::closed);
+    }
+    uvzk_client_t *native_if() const noexcept
+    {
+        return state_ == nullptr ? nullptr : &state_->c;
+    }
+    static int path_error(const detail::text &text) noexcept
+    {
+        return text.status() == UV_EINVAL ? UVZK_EPATH : text.status();
+    }
+    template <class Init> result<lock> made(std::string_view path, Init init) noexcept
+    {
+        std::unique_ptr<detail::lock_state> state(new (std::nothrow) detail::lock_state);
+        detail::text text(path);
+        if (state == nullptr || text.status() != 0) {
+            return state == nullptr ? UV_ENOMEM : path_error(text);
+        }
+        int status = init(&state->both.read, text.c_str());
+        if (status < 0) {
+            return status;
+        }
+        detail::lock_state *made = state.release();
+        return lock(made, &made->both.read);
+    }
+    template <class T, class Ask>
+    future<T> asked(std::string_view node_path, Ask ask) noexcept
+    {
+        detail::text text(node_path);
+        if (text.status() != 0) {
+            return detail::access::refused<T>(path_error(text));
+        }
+        return detail::future_of<T>(
+            [&](uvzk_future_t *c) { return ask(native_if(), c, text.c_str()); });
+    }
+    state_pointer state_;
+};
+
+/* -------------------------------------------------------------------- coroutines */
+
+#ifdef UVZK_COROUTINES
+/* A coroutine that nobody waits for: it begins when it is called and frees itself at its
+ * end. False: there was no memory for it, and nothing of it has run. */
+class task {
+  public:
+    struct promise_type {
+        task get_return_object() noexcept
+        {
+            return task(true);
+        }
+        static task get_return_object_on_allocation_failure() noexcept
+        {
+            return task(false);
+        }
+        std::suspend_never initial_suspend() noexcept
+        {
+            return {};
+        }
+        std::suspend_never final_suspend() noexcept
+        {
+            return {};
+        }
+        void return_void() noexcept
+        {
+        }
+        void unhandled_exception() noexcept
+        {
+            std::terminate();
+        }
+    };
+    explicit operator bool() const noexcept
+    {
+        return begun_;
+    }
+
+  private:
+    explicit task(bool begun) noexcept : begun_(begun)
+    {
+    }
+    bool begun_;
+};
+#endif
+
+} // namespace uvzk
+
+#endif /* UVZK_HPP */

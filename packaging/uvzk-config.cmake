@@ -1,0 +1,15 @@
+# find_package(uvzk CONFIG): uvzk::uvzk, the shared library; uvzk::uvzk_static; uvzk::sim, the
+# simulator, to link tests with in the place of either.
+include(CMakeFindDependencyMacro)
+find_dependency(PkgConfig)
+find_dependency(Threads)
+pkg_check_modules(LIBUV QUIET IMPORTED_TARGET libuv>=1.40)
+pkg_check_modules(CARES QUIET IMPORTED_TARGET libcares>=1.18)
+foreach(needed LIBUV CARES)
+  if(NOT TARGET PkgConfig::${needed})
+    set(uvzk_FOUND FALSE)
+    set(uvzk_NOT_FOUND_MESSAGE "pkg-config does not find ${needed}")
+    return()
+  endif()
+endforeach()
+include(${CMAKE_CURRENT_LIST_DIR}/uvzk-targets.cmake)

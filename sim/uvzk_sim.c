@@ -1,0 +1,318 @@
+/* The simulator as a library: the public client over it, and the troubles that a test of
+ * somebody else's may make. One world at a time, since uvzk_client_init cannot say which. */
+#include "uvzk_sim.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/client.h"
+#include "sim.h"
+
+/* How long servers take to elect a leader: ZooKeeper's are of that order. */
+#define ELECTION_MS 500
+#define TROUBLE_MAX_MS 30000
+#define NAME_ROOM 32
+
+static struct {
+    struct sim *sim; /* NULL: none goes on */
+    unsigned clients, servers;
+    uint64_t now; /* of the last one that has ended */
+} world;
+
+/* ------------------------------------------------------------------------ world */
+
+void uvzk_sim_options_init_size(uvzk_sim_options_t *options, size_t size)
+{
+    if (options != NULL) {
+        memset(options, 0, size);
+        options->size = size;
+    }
+}
+
+int uvzk_sim_begin(const uvzk_sim_options_t *options)
+{
+    uvzk_sim_options_t known = {0};
+    struct sim_options inside;
+
+    if (options != NULL && options->size < sizeof(options->size)) {
+        return UV_EINVAL;
+    }
+    if (options != NULL) {
+        memcpy(&known, options,
+               options->size < sizeof(known) ? options->size : sizeof(known));
+    }
+    if (world.sim != NULL) {
+        return UV_EBUSY;
+    }
+    sim_options_init(&inside);
+    inside.batches = true; /* as loop/ delivers */
+    inside.exists_needs_read = true;
+    inside.servers = known.servers > 0 ? known.servers : inside.servers;
+    inside.tick_ms = known.tick_ms > 0 ? known.tick_ms : inside.tick_ms;
+    if (known.latency_max_ms > 0) {
+        inside.latency_max_ms = known.latency_max_ms;
+    }
+    world.servers = inside.servers;
+    world.clients = 0;
+    world.sim = sim_new(known.seed, &inside);
+    return 0;
+}
+
+int uvzk_sim_end(void)
+{
+    if (world.sim == NULL) {
+        return UVZK_ESTATE;
+    }
+    if (sim_has_ports(world.sim)) {
+        return UV_EBUSY;
+    }
+    world.now = sim_now(world.sim);
+    sim_free(world.sim);
+    world.sim = NULL;
+    return 0;
+}
+
+uint64_t uvzk_now(void)
+{
+    return world.sim == NULL ? world.now : sim_now(world.sim);
+}
+
+/* ---------------------------------------------------------------------- clients */
+
+static void nobody_closed(struct uvzk__port_user *user)
+{
+    (void)user;
+}
+
+/* Of a client that was refused: all that comes to its port is its end. */
+static struct uvzk__port_user nobody = {.closed = nobody_closed};
+
+int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
+                     const uvzk_client_options_t *options)
+{
+    uvzk_client_options_t given, known;
+    char name[NAME_ROOM];
+
+    (void)loop;
+    if (world.sim == NULL || client == NULL || options == NULL ||
+        options->size < offsetof(uvzk_client_options_t, hosts) + sizeof(options->hosts)) {
+        return UV_EINVAL;
+    }
+    uvzk_client_options_init(&given);
+    memcpy(&given, options,
+           options->size < sizeof(given) ? options->size : sizeof(given));
+    given.size = sizeof(given);
+    int status = uvzk__options_read(&known, &given);
+    if (status != 0) {
+        return status;
+    }
+    snprintf(name, sizeof(name), "client %u", world.clients + 1);
+    struct uvzk__port *port = sim_port_new(world.sim, name);
+    status = uvzk__client_create(client, port, &known, UVZK__TUNE_ALL);
+    if (status != 0) {
+        port->user = &nobody;
+        port->close(port);
+        return status;
+    }
+    world.clients++;
+    sim_set_timeout(port, known.session_timeout_ms);
+    return 0;
+}
+
+/* There is no loop that it could keep alive. */
+void uvzk_client_ref(uvzk_client_t *client)
+{
+    (void)client;
+}
+
+void uvzk_client_unref(uvzk_client_t *client)
+{
+    (void)client;
+}
+
+/* ------------------------------------------------------------------ time passes */
+
+void uvzk_sim_run_for(uint64_t ms)
+{
+    if (world.sim != NULL) {
+        sim_run_for(world.sim, ms);
+    }
+}
+
+int uvzk_sim_await_that(int (*condition)(void *context), void *context, uint64_t ms)
+{
+    if (world.sim == NULL) {
+        return UV_ETIMEDOUT;
+    }
+    uint64_t end = sim_now(world.sim) + ms;
+
+    while (!condition(context)) {
+        if (sim_now(world.sim) >= end) {
+            return UV_ETIMEDOUT;
+        }
+        sim_run_for(world.sim, 1);
+    }
+    return 0;
+}
+
+static int is_set(void *flag)
+{
+    return *(const int *)flag != 0;
+}
+
+int uvzk_sim_await(const int *flag, uint64_t ms)
+{
+    return uvzk_sim_await_that(is_set, (void *)(uintptr_t)flag, ms);
+}
+
+/* --------------------------------------------------- troubles of a client's */
+
+/* What befalls its port, as sim.h has it; how: what is more to be said. */
+#define BEFALLS(client, call)                            \
+    struct uvzk__port *port = uvzk__client_port(client); \
+    if (port == NULL) {                                  \
+        return UVZK_ESTATE;                              \
+    }                                                    \
+    call;                                                \
+    return 0
+
+int uvzk_sim_disconnect(uvzk_client_t *client, uvzk_sim_cut_t cut, uint64_t ms)
+{
+    BEFALLS(client,
+            sim_disconnect(port, cut == UVZK_SIM_SILENT ? SIM_SILENT : SIM_RESET, ms));
+}
+
+int uvzk_sim_expire(uvzk_client_t *client)
+{
+    struct uvzk__port *port = uvzk__client_port(client);
+
+    return port != NULL && sim_expire(port) ? 0 : UVZK_ESTATE;
+}
+
+int uvzk_sim_pause(uvzk_client_t *client, uint64_t ms)
+{
+    BEFALLS(client, sim_pause(port, ms));
+}
+
+int uvzk_sim_stall(uvzk_client_t *client, uint64_t ms)
+{
+    BEFALLS(client, sim_stall(port, ms));
+}
+
+int uvzk_sim_lose_reply(uvzk_client_t *client)
+{
+    BEFALLS(client, sim_lose_reply(port));
+}
+
+int uvzk_sim_move(uvzk_client_t *client)
+{
+    BEFALLS(client, sim_move(port));
+}
+
+static bool is_server(int server)
+{
+    return server >= 0 && (unsigned)server < world.servers;
+}
+
+int uvzk_sim_connect_to(uvzk_client_t *client, int server)
+{
+    if (server != -1 && !is_server(server)) {
+        return UV_EINVAL;
+    }
+    BEFALLS(client, sim_connect_to(port, server));
+}
+
+int uvzk_sim_server_of(const uvzk_client_t *client)
+{
+    const struct uvzk__port *port = uvzk__client_port(client);
+
+    return port == NULL ? -1 : sim_server_of(port);
+}
+
+/* ------------------------------------------------- troubles of the servers' */
+
+int uvzk_sim_restart(uint64_t ms)
+{
+    if (world.sim == NULL) {
+        return UVZK_ESTATE;
+    }
+    sim_restart(world.sim, ms);
+    return 0;
+}
+
+int uvzk_sim_lag(int server, uint64_t ms)
+{
+    if (world.sim == NULL) {
+        return UVZK_ESTATE;
+    }
+    if (!is_server(server)) {
+        return UV_EINVAL;
+    }
+    sim_lag(world.sim, server, ms);
+    return 0;
+}
+
+int uvzk_sim_depose(uint32_t followers, uint64_t ms)
+{
+    if (world.sim == NULL) {
+        return UVZK_ESTATE;
+    }
+    return sim_depose(world.sim, followers, ELECTION_MS, ms) ? 0 : UV_EINVAL;
+}
+
+int uvzk_sim_leader(void)
+{
+    return world.sim == NULL ? UVZK_ESTATE : sim_leader(world.sim);
+}
+
+int uvzk_sim_trouble(uint32_t ppm)
+{
+    const struct sim_faults faults = {.reset = ppm,
+                                      .silence = ppm,
+                                      .pause = ppm,
+                                      .stall = ppm,
+                                      .move = ppm,
+                                      .restart = ppm,
+                                      .lag = ppm,
+                                      .depose = world.servers >= 3 ? ppm : 0,
+                                      .down_max_ms = TROUBLE_MAX_MS,
+                                      .pause_max_ms = TROUBLE_MAX_MS,
+                                      .lag_max_ms = TROUBLE_MAX_MS,
+                                      .depose_max_ms = TROUBLE_MAX_MS};
+
+    if (world.sim == NULL) {
+        return UVZK_ESTATE;
+    }
+    sim_set_faults(world.sim, ppm == 0 ? NULL : &faults);
+    return 0;
+}
+
+/* ------------------------------------------------------------ the servers' view */
+
+int uvzk_sim_exists(const char *path)
+{
+    return world.sim != NULL && sim_exists(world.sim, path);
+}
+
+size_t uvzk_sim_children(const char *path)
+{
+    return world.sim == NULL ? 0 : sim_children(world.sim, path, NULL, 0);
+}
+
+size_t uvzk_sim_sessions(void)
+{
+    return world.sim == NULL ? 0 : sim_session_count(world.sim);
+}
+
+int uvzk_sim_delete(const char *path)
+{
+    return world.sim == NULL ? UVZK_ESTATE : sim_delete_by_hand(world.sim, path);
+}
+
+void uvzk_sim_print(FILE *file)
+{
+    if (world.sim != NULL) {
+        sim_trace_print(world.sim, file);
+    }
+}

@@ -1,0 +1,60 @@
+/* The question what an acquire waits for (uvzk_hold_wait). */
+#include <string.h>
+
+#include "base/refusal.h"
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "claim/ran_out.h"
+
+void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size)
+{
+    if (wait != NULL) {
+        memset(wait, 0, size);
+        wait->size = size;
+    }
+}
+
+/* As much of it as the caller knows. */
+static void hand_over(const uvzk_wait_t *from, uvzk_wait_t *to)
+{
+    size_t size = to->size;
+
+    memcpy(to, from, size < sizeof(*from) ? size : sizeof(*from));
+    to->size = size;
+}
+
+static int ask(const struct uvzk__claim *claim, uvzk_wait_t *wait)
+{
+    struct uvzk__awaiting awaiting;
+
+    uvzk__claim_awaits(claim, SIZE_MAX, &awaiting);
+    char *path = uvzk__claims_lend(claim->client, uvzk__awaiting_path_size(&awaiting));
+    if (path == NULL) {
+        return UV_ENOMEM;
+    }
+    uvzk_wait_t now = uvzk__awaiting_in_words(&awaiting, path);
+    hand_over(&now, wait);
+    return 0;
+}
+
+int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait)
+{
+    const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
+
+    if (hold == NULL) {
+        return uvzk__refuse(UV_EINVAL, "hold is NULL");
+    }
+    if (wait == NULL || wait->size < sizeof(uvzk_wait_t)) {
+        return uvzk__refuse(UV_EINVAL, "wait is NULL, or its size not set by "
+                                       "uvzk_wait_init");
+    }
+    if (acquisition == NULL && uvzk__ran_out_told(hold) != NULL) {
+        hand_over(uvzk__ran_out_told(hold), wait);
+        return 0;
+    }
+    if (acquisition == NULL || acquisition->shell != hold || acquisition->claim == NULL ||
+        !uvzk__acquisition_is_pending(acquisition)) {
+        return uvzk__refuse(UVZK_ESTATE, "the hold is not pending");
+    }
+    return ask(acquisition->claim, wait);
+}

@@ -1,0 +1,251 @@
+/* What a client is and has done, as a struct and as text for Prometheus. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/refusal.h"
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "directory/directories.h"
+#include "engine/client.h"
+
+void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics, size_t size)
+{
+    if (metrics != NULL) {
+        memset(metrics, 0, size);
+        metrics->size = size;
+    }
+}
+
+/* ----------------------------------------------------------------------- the struct */
+
+static uint64_t length_of(const struct uvzk__link *head)
+{
+    uint64_t length = 0;
+
+    for (const struct uvzk__link *link = head->next; link != head; link = link->next) {
+        length++;
+    }
+    return length;
+}
+
+static void count_claims(const struct uvzk__client *client,
+                         uvzk_client_metrics_t *metrics)
+{
+    const struct uvzk__link *head = &client->claims->locks, *at, *link;
+
+    for (at = head->next; at != head; at = at->next) {
+        const struct uvzk__lock *lock =
+            UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, everyone);
+        metrics->locks++;
+        for (link = lock->claims.next; link != &lock->claims; link = link->next) {
+            const struct uvzk__claim *claim =
+                UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__claim, link);
+            *(uvzk__claim_known(claim) ? &metrics->held : &metrics->waiting) +=
+                length_of(&claim->acquisitions);
+        }
+    }
+}
+
+static int read_metrics(struct uvzk__client *client, uvzk_client_metrics_t *metrics)
+{
+    int status = uvzk__observe(client, NULL);
+
+    if (status != 0) {
+        return status;
+    }
+    *metrics = client->observer->metrics;
+    metrics->state = (uint32_t)uvzk__session_state(&client->session);
+    metrics->session_timeout_ms = uvzk__session_timeout(&client->session);
+    metrics->session_id = uvzk__session_id(&client->session);
+    metrics->contenders = client->directories->contender_count;
+    metrics->node_bytes = client->directories->node_bytes;
+    metrics->node_bytes_most = UVZK__NODE_BYTES_MAX;
+    metrics->watches = uvzk__watch_count(&client->watches);
+    metrics->watch_bytes = uvzk__watch_bytes(&client->watches);
+    metrics->watch_bytes_most = UVZK__WATCH_BYTES_MAX;
+    count_claims(client, metrics);
+    return 0;
+}
+
+int uvzk_client_metrics(uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
+{
+    struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+    uvzk_client_metrics_t now;
+
+    if (shell == NULL || metrics == NULL || metrics->size < sizeof(now)) {
+        return uvzk__refuse(UV_EINVAL, shell == NULL ? "client is NULL"
+                                                     : "metrics is NULL, or its size not "
+                                                       "set by uvzk_client_metrics_init");
+    }
+    if (client == NULL) {
+        return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
+    }
+    int status = read_metrics(client, &now);
+    if (status == 0) {
+        now.size = metrics->size;
+        memcpy(metrics, &now, sizeof(now));
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------------- the text */
+
+struct text {
+    char *buffer;
+    size_t size, length;
+    const char *client; /* the label's value, not escaped */
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *text,
+                                                      const char *format, ...)
+{
+    size_t room = text->length < text->size ? text->size - text->length : 0;
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length = vsnprintf(room == 0 ? NULL : text->buffer + text->length, room, format,
+                           arguments);
+    va_end(arguments);
+    text->length += length < 0 ? 0 : (size_t)length;
+}
+
+/* "name{client="..." */
+static void put_name(struct text *text, const char *name)
+{
+    put(text, "uvzk_%s{client=\"", name);
+    for (const char *at = text->client; *at != '\0'; at++) {
+        if (*at == '\n') {
+            put(text, "\\n");
+        } else {
+            put(text, *at == '"' || *at == '\\' ? "\\%c" : "%c", *at);
+        }
+    }
+    put(text, "\"");
+}
+
+static void put_type(struct text *text, const char *name, const char *type,
+                     const char *help)
+{
+    put(text, "# HELP uvzk_%s %s\n# TYPE uvzk_%s %s\n", name, help, name, type);
+}
+
+static void put_gauge(struct text *text, const char *name, const char *help,
+                      uint64_t value)
+{
+    put_type(text, name, "gauge", help);
+    put_name(text, name);
+    put(text, "} %" PRIu64 "\n", value);
+}
+
+/* One of those that a label tells apart. */
+static void put_part(struct text *text, const char *name, const char *label,
+                     const char *part, uint64_t value)
+{
+    put_name(text, name);
+    put(text, ",%s=\"%s\"} %" PRIu64 "\n", label, part, value);
+}
+
+/* Of what took at most 2^i - 1 ms, in seconds. */
+static void put_histogram(struct text *text, const char *name, const char *help,
+                          const uvzk_histogram_t *histogram)
+{
+    char part[64];
+    uint64_t count = 0;
+
+    put_type(text, name, "histogram", help);
+    (void)snprintf(part, sizeof(part), "%s_bucket", name);
+    for (size_t i = 0; i + 1 < UVZK_HISTOGRAM_BUCKETS; i++) {
+        uint64_t ms = (UINT64_C(1) << i) - 1;
+        count += histogram->buckets[i];
+        put_name(text, part);
+        put(text, ",le=\"%" PRIu64 ".%03" PRIu64 "\"} %" PRIu64 "\n", ms / 1000,
+            ms % 1000, count);
+    }
+    put_part(text, part, "le", "+Inf", histogram->count);
+    (void)snprintf(part, sizeof(part), "%s_sum", name);
+    put_name(text, part);
+    put(text, "} %" PRIu64 ".%03" PRIu64 "\n", histogram->sum_ms / 1000,
+        histogram->sum_ms % 1000);
+    (void)snprintf(part, sizeof(part), "%s_count", name);
+    put_name(text, part);
+    put(text, "} %" PRIu64 "\n", histogram->count);
+}
+
+static void put_gauges(struct text *text, const uvzk_client_metrics_t *metrics)
+{
+    bool connected = metrics->state == UVZK_STATE_CONNECTED ||
+                     metrics->state == UVZK_STATE_RECONNECTED;
+
+    put_gauge(text, "connected", "Whether there is a connection.", connected);
+    put_gauge(text, "locks", "Locks that are open.", metrics->locks);
+    put_gauge(text, "waiting", "Acquires that are pending.", metrics->waiting);
+    put_gauge(text, "held", "Holds.", metrics->held);
+    put_gauge(text, "contenders", "Znodes in lock directories.", metrics->contenders);
+    put_gauge(text, "node_bytes", "Bytes of their paths.", metrics->node_bytes);
+    put_gauge(text, "node_bytes_most", "How many there may be.",
+              metrics->node_bytes_most);
+    put_gauge(text, "watches", "Watches that are armed.", metrics->watches);
+    put_gauge(text, "watch_bytes", "Bytes of what is watched.", metrics->watch_bytes);
+    put_gauge(text, "watch_bytes_most", "How many there may be.",
+              metrics->watch_bytes_most);
+}
+
+static void put_counters(struct text *text, const uvzk_client_metrics_t *metrics)
+{
+    put_type(text, "requests_total", "counter", "Requests that were sent.");
+    put_part(text, "requests_total", "kind", "create", metrics->creates);
+    put_part(text, "requests_total", "kind", "delete", metrics->deletes);
+    put_part(text, "requests_total", "kind", "multi", metrics->multis);
+    put_part(text, "requests_total", "kind", "list", metrics->listings);
+    put_part(text, "requests_total", "kind", "look", metrics->looks);
+    put_part(text, "requests_total", "kind", "other", metrics->others);
+    put_type(text, "grants_total", "counter", "Acquires that were granted.");
+    put_name(text, "grants_total");
+    put(text, "} %" PRIu64 "\n", metrics->grants);
+    put_type(text, "releases_total", "counter", "Releases that were told.");
+    put_name(text, "releases_total");
+    put(text, "} %" PRIu64 "\n", metrics->releases);
+    put_type(text, "refused_total", "counter", "Acquires that were refused.");
+    put_part(text, "refused_total", "reason", "behind_others",
+             metrics->refused_behind_others);
+    put_part(text, "refused_total", "reason", "unreachable",
+             metrics->refused_unreachable);
+    put_part(text, "refused_total", "reason", "not_queued", metrics->refused_not_queued);
+    put_part(text, "refused_total", "reason", "cancelled", metrics->refused_cancelled);
+    put_part(text, "refused_total", "reason", "other", metrics->refused_otherwise);
+    put_type(text, "lost_total", "counter", "Holds that were lost.");
+    put_part(text, "lost_total", "reason", "expired", metrics->lost_expired);
+    put_part(text, "lost_total", "reason", "unproved", metrics->lost_unproved);
+    put_part(text, "lost_total", "reason", "deleted", metrics->lost_deleted);
+    put_part(text, "lost_total", "reason", "other", metrics->lost_otherwise);
+}
+
+int uvzk_client_write_metrics(uvzk_client_t *shell, const char *name, char *buffer,
+                              size_t size)
+{
+    struct text text = {.buffer = buffer, .size = size, .client = name};
+    uvzk_client_metrics_t metrics;
+
+    if (name == NULL || (buffer == NULL && size > 0)) {
+        return uvzk__refuse(UV_EINVAL, name == NULL ? "name is NULL"
+                                                    : "buffer is NULL, size is not 0");
+    }
+    uvzk_client_metrics_init(&metrics);
+    int status = uvzk_client_metrics(shell, &metrics);
+    if (status != 0) {
+        return status;
+    }
+    put_gauges(&text, &metrics);
+    put_counters(&text, &metrics);
+    put_histogram(&text, "acquire_seconds", "From the acquire to the grant.",
+                  &metrics.acquire);
+    put_histogram(&text, "hold_seconds", "From the grant to the release or loss.",
+                  &metrics.hold);
+    put_histogram(&text, "release_seconds", "From the release until it is known.",
+                  &metrics.release);
+    put_histogram(&text, "round_trip_seconds", "Of requests.", &metrics.round_trip);
+    put_histogram(&text, "proof_seconds", "Of proofs of ownership.", &metrics.proof);
+    return (int)text.length;
+}

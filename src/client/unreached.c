@@ -1,0 +1,89 @@
+#include "client/unreached.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/refusal.h"
+#include "client/lifecycle.h"
+#include "engine/log.h"
+
+#define FIRST_PAUSE_MS 5000U
+#define LAST_PAUSE_MS 300000U
+
+static struct uvzk__unreached *of(struct uvzk__client *client)
+{
+    return &client->life->unreached;
+}
+
+void uvzk__unreached_begin(struct uvzk__client *client)
+{
+    struct uvzk__unreached *unreached = of(client);
+
+    if (unreached->since_ms == 0) {
+        unreached->since_ms = uvzk__now(client);
+        unreached->pause_ms = FIRST_PAUSE_MS;
+        unreached->say_at_ms = unreached->since_ms + FIRST_PAUSE_MS;
+    }
+}
+
+void uvzk__unreached_end(struct uvzk__client *client)
+{
+    of(client)->since_ms = 0;
+}
+
+bool uvzk__unreached_for(struct uvzk__client *client, const struct uvzk__trouble *trouble)
+{
+    struct uvzk__unreached *unreached = of(client);
+
+    unreached->code = trouble->code;
+    unreached->at_ms = uvzk__now(client);
+    (void)snprintf(unreached->address, sizeof(unreached->address), "%s",
+                   trouble->address);
+    (void)snprintf(unreached->text, sizeof(unreached->text), "%s", trouble->text);
+    return unreached->since_ms != 0 && unreached->at_ms >= unreached->say_at_ms;
+}
+
+void uvzk__unreached_say(struct uvzk__client *client)
+{
+    struct uvzk__unreached *unreached = of(client);
+
+    unreached->pause_ms =
+        unreached->pause_ms < LAST_PAUSE_MS / 2 ? 2 * unreached->pause_ms : LAST_PAUSE_MS;
+    unreached->say_at_ms = unreached->at_ms + unreached->pause_ms;
+    uvzk__log(client, UVZK_LOG_WARN, "session", "no connection for %" PRIu64 " s: %s%s%s",
+              (unreached->at_ms - unreached->since_ms) / 1000, unreached->address,
+              unreached->address[0] == '\0' ? "" : ": ", unreached->text);
+}
+
+/* ----------------------------------------------------------------- the public question */
+
+void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size)
+{
+    if (error != NULL) {
+        memset(error, 0, size);
+        error->size = size;
+    }
+}
+
+int uvzk_client_last_error(const uvzk_client_t *shell, uvzk_client_error_t *error)
+{
+    const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "client is NULL");
+    }
+    if (error == NULL || error->size < sizeof(*error)) {
+        return uvzk__refuse(UV_EINVAL, "error is NULL, or its size not set by "
+                                       "uvzk_client_error_init");
+    }
+    if (client == NULL) {
+        return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
+    }
+    const struct uvzk__unreached *unreached = &client->life->unreached;
+    error->code = unreached->code;
+    error->address = unreached->address;
+    error->text = unreached->text;
+    error->at = unreached->at_ms;
+    return 0;
+}

@@ -1,0 +1,73 @@
+/* All that is pending or held through a client's locks. */
+#include "base/refusal.h"
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "claim/ran_out.h"
+
+static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb cb,
+                void *context)
+{
+    const struct uvzk__claim *claim = acquisition->claim;
+    struct uvzk__lock *lock = acquisition->lock;
+    struct uvzk__awaiting awaiting;
+
+    uvzk__claim_awaits(claim, UVZK__AWAITING_COUNTED_MAX, &awaiting);
+    char *path = uvzk__claims_lend(claim->client, uvzk__awaiting_path_size(&awaiting));
+    if (path == NULL) {
+        return UV_ENOMEM;
+    }
+    uvzk_hold_entry_t entry = {.size = sizeof(entry),
+                               .lock = lock->shell,
+                               .lock_path = lock->path,
+                               .hold = acquisition->shell,
+                               .owner = uvzk__claim_owner(claim),
+                               .is_held = acquisition->told == UVZK__TOLD_GRANTED,
+                               .wait = uvzk__awaiting_in_words(&awaiting, path)};
+    if (entry.is_held) {
+        entry.token = claim->token;
+        entry.path = uvzk__claim_node_path(claim, 0);
+    }
+    cb(claim->client->shell, &entry, context);
+    return 0;
+}
+
+static int show_claim(const struct uvzk__claim *claim, uvzk_hold_entry_cb cb,
+                      void *context)
+{
+    const struct uvzk__link *link;
+    int status = 0;
+
+    for (link = claim->acquisitions.next; link != &claim->acquisitions && status == 0;
+         link = link->next) {
+        status =
+            show(UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__acquisition, siblings),
+                 cb, context);
+    }
+    return status;
+}
+
+int uvzk_client_each_hold(uvzk_client_t *shell, uvzk_hold_entry_cb cb, void *context)
+{
+    const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+    const struct uvzk__link *at, *link;
+    int status = 0;
+
+    if (shell == NULL || cb == NULL) {
+        return uvzk__refuse(UV_EINVAL, shell == NULL ? "client is NULL" : "cb is NULL");
+    }
+    if (client == NULL) {
+        return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
+    }
+    for (at = client->claims->locks.next; at != &client->claims->locks; at = at->next) {
+        const struct uvzk__lock *lock =
+            UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, everyone);
+        for (link = lock->claims.next; link != &lock->claims && status == 0;
+             link = link->next) {
+            status =
+                show_claim(UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__claim, link),
+                           cb, context);
+        }
+    }
+    return status;
+}

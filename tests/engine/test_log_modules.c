@@ -1,0 +1,96 @@
+/* A line of log says which part of the client it is of, to who asks for that; and to who
+ * does not it is told as ever. */
+#include "world.h"
+
+#include <string.h>
+
+static struct world world;
+static struct process a;
+static struct hold first;
+static struct {
+    int plain, lines;
+    char modules[256]; /* " session zookeeper", each once */
+} told;
+
+static void on_log(uvzk_client_t *client, int level, const char *line)
+{
+    (void)client;
+    (void)level;
+    (void)line;
+    told.plain++;
+}
+
+static void on_line(uvzk_client_t *client, int level, const char *module,
+                    const char *text)
+{
+    assert_ptr_equal(client, &a.client);
+    assert_true(level >= UVZK_LOG_ERROR && level <= UVZK_LOG_DEBUG);
+    assert_true(text[0] != '\0');
+    told.lines++;
+    if (strstr(told.modules, module) == NULL) {
+        strcat(told.modules, " ");
+        strcat(told.modules, module);
+    }
+}
+
+static void begin(uvzk_client_log_cb plain, uvzk_client_log_line_cb lines)
+{
+    uvzk_client_options_t options;
+
+    memset(&told, 0, sizeof(told));
+    world_begin_exact(&world, UVZK__TUNE_ALL, 1);
+    process_options(&options);
+    options.log_cb = plain;
+    options.log_line_cb = lines;
+    process_begin(&a, &world, "a", &options);
+    assert_true(process_await_connected(&a, 1000));
+}
+
+/* A holder's znode is deleted, and the connection lost. */
+static void play(void)
+{
+    world.meddled = true;
+    hold_take(&first, &a);
+    world_delete_child(&world, WORLD_PATH, 0);
+    hold_await_lost(&first, WORLD_TIMEOUT_MS, UVZK_EDELETED);
+    sim_disconnect(a.port, SIM_RESET, 6000);
+    world_run_for(&world, 10000);
+    world_wind_up(&world);
+}
+
+static void test_of_each_its_module(void **state)
+{
+    (void)state;
+    begin(on_log, on_line);
+    play();
+    assert_int_equal(told.plain, 0);
+    assert_true(told.lines >= 3);
+    assert_string_equal(told.modules, " directory zookeeper session");
+}
+
+static void test_without_it_as_ever(void **state)
+{
+    (void)state;
+    begin(on_log, NULL);
+    play();
+    assert_true(told.plain >= 3);
+    assert_int_equal(told.lines, 0);
+}
+
+static void test_or_not_at_all(void **state)
+{
+    (void)state;
+    begin(NULL, NULL);
+    play();
+    assert_int_equal(told.plain + told.lines, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_of_each_its_module),
+        cmocka_unit_test(test_without_it_as_ever),
+        cmocka_unit_test(test_or_not_at_all),
+    };
+    return cmocka_run_group_tests_name("log_modules", tests, NULL, NULL);
+}
