@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A lock that changes hands faster than it can be read is told as it was seen last. */
+#define LISTINGS_MORE 8U
+
 struct looking {
     uvzk_read_t request;
     struct census *census;
@@ -47,6 +50,16 @@ static int by_place(const void *left, const void *right)
     return (a->token > b->token) - (a->token < b->token);
 }
 
+static bool holder_has_gone(const struct census *census)
+{
+    for (size_t i = 0; i < census->count; i++) {
+        if (census->residents[i].holds && census->residents[i].gone) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void drop_gone(struct census *census)
 {
     size_t kept = 0;
@@ -65,8 +78,28 @@ static void drop_gone(struct census *census)
     census->count = kept;
 }
 
+static int list(struct census *census);
+
+/* The listing is older than the reads: who came in between is in neither. */
+static bool lists_again(struct census *census)
+{
+    census->torn = census->status == 0 && holder_has_gone(census);
+    if (!census->torn || census->again == 0) {
+        return false;
+    }
+    census->again--;
+    int status = list(census);
+    if (status < 0) {
+        census->status = status;
+    }
+    return status == 0;
+}
+
 static void tell(struct census *census)
 {
+    if (lists_again(census)) {
+        return;
+    }
     drop_gone(census);
     if (census->count > 0) {
         qsort(census->residents, census->count, sizeof(struct resident), by_place);
@@ -194,16 +227,13 @@ static void on_participants(uvzk_participants_t *request, int status,
     }
 }
 
-int census_take(struct census *census, bool looks, census_cb cb)
+static int list(struct census *census)
 {
     uvzk_lock_t *locks[CENSUS_RECIPES] = {&census->rwlock.write, &census->rwlock.read,
                                           &census->mutex, &census->semaphore};
     int status = 0;
 
     census_free(census);
-    census->cb = cb;
-    census->looks = looks;
-    census->status = 0;
     for (size_t i = 0; i < CENSUS_RECIPES && status == 0; i++) {
         census->requests[i].data = census;
         status = uvzk_lock_participants(locks[i], &census->requests[i], on_participants);
@@ -214,6 +244,16 @@ int census_take(struct census *census, bool looks, census_cb cb)
         status = 0;
     }
     return status;
+}
+
+int census_take(struct census *census, bool looks, census_cb cb)
+{
+    census->cb = cb;
+    census->looks = looks;
+    census->status = 0;
+    census->torn = false;
+    census->again = LISTINGS_MORE;
+    return list(census);
 }
 
 int census_init(struct census *census, uvzk_client_t *client, const char *path)

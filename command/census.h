@@ -41,6 +41,9 @@ struct census {
     uvzk_participants_t requests[CENSUS_RECIPES];
     uvzk_client_t *client;
     bool looks;
+    bool torn;      /* holders went, and went again, before they could be read: it is not
+                       known who has it now */
+    unsigned again; /* listings that may still follow */
     size_t outstanding;
     int status;
     struct resident *residents; /* those that hold before the others, in their order */
@@ -53,7 +56,9 @@ struct census {
 int census_init(struct census *, uvzk_client_t *, const char *path);
 
 /* Lists everybody, and, if it looks, reads each znode; again, after the callback. What is
- * read on a connection is no older than that. 0 or negative. */
+ * read on a connection is no older than that. A holder that goes between the two has left
+ * the lock to somebody whom the listing may not have: then it is listed again, a few
+ * times; see torn. 0 or negative. */
 int census_take(struct census *, bool looks, census_cb cb);
 void census_free(struct census *);
 

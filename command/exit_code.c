@@ -22,6 +22,8 @@ int exit_code_of(int status)
     case UVZK_ETHROTTLED:
     case UVZK_EEXHAUSTED:
     case UVZK_ELIMIT:
+    case UVZK_EUNREACHABLE:
+    case UVZK_ENOTQUEUED:
         return EX_UNAVAILABLE;
     case UV_ENOMEM:
         return EX_OSERR;

@@ -303,19 +303,6 @@ static void look_for_rivals(struct lock_job *job)
 
 static int acquire(struct lock_job *job);
 
-/* In vain: the time is over. */
-static void timed_out(struct lock_job *job)
-{
-    uvzk_client_state_t state = uvzk_client_state(&job->connection.client);
-
-    if (state == UVZK_STATE_CONNECTED || state == UVZK_STATE_RECONNECTED) {
-        chat(job, "held by others");
-        leave(job, job->request->conflict_code);
-    } else {
-        fail(job, "not acquired in time, and the connection is lost", UVZK_ECONNLOSS);
-    }
-}
-
 /* The place in the queue went with the session; who waits, goes on waiting in the next. */
 static void queue_again(struct lock_job *job)
 {
@@ -334,7 +321,8 @@ static void on_acquired(uvzk_hold_t *hold, int status)
         return;
     }
     if (status == UV_ETIMEDOUT) {
-        timed_out(job);
+        chat(job, "held by others");
+        leave(job, job->request->conflict_code);
     } else if (status == UVZK_EEXPIRED && !job->request->try_once) {
         queue_again(job);
     } else if (status < 0) {

@@ -20,13 +20,22 @@ static const char help[] =
     "      --interval S          how often to look (1)\n"
     "  -j, --json                tell it as one line of JSON\n";
 
+/* A lock that changes hands while it is looked at is not free. */
+static bool is_held(const struct census *census)
+{
+    bool held = census->torn;
+
+    for (size_t i = 0; i < census->count; i++) {
+        held |= census->residents[i].holds;
+    }
+    return held;
+}
+
 static enum query_next on_seen(struct query *query)
 {
-    for (size_t i = 0; i < query->census.count; i++) {
-        if (query->census.residents[i].holds) {
-            query->exit_code = query->options->timeout_code;
-            return query->options->watch ? QUERY_AGAIN : QUERY_END;
-        }
+    if (is_held(&query->census)) {
+        query->exit_code = query->options->timeout_code;
+        return query->options->watch ? QUERY_AGAIN : QUERY_END;
     }
     if (query->options->json) {
         puts("{\"free\":true}");
