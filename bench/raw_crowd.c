@@ -35,10 +35,10 @@ static int measure(struct raw_crowd *crowd)
     if (rc != ZOK) {
         return rc;
     }
-    raw_sleep_ms(run->warm_ms);
+    raw_sleep_ms(run->shape.warm_ms);
     window_begin(&run->window);
     do {
-        raw_sleep_ms(run->window_ms);
+        raw_sleep_ms(run->shape.window_ms);
     } while (run->cycles == 0 && run->error == ZOK);
     window_end(&run->window);
     run->active_ns = run->window.length_ns;
@@ -50,13 +50,13 @@ int raw_crowd_run(struct raw_crowd *crowd)
 {
     crowd->self = crowd;
     sem_init(&crowd->ended, 0, 0);
-    int rc = raw_session_open(&crowd->session, crowd->run->hosts);
+    int rc = raw_session_open(&crowd->session, crowd->run->shape.hosts);
     if (rc == ZOK) {
-        rc = raw_directories_make(&crowd->session, crowd->run->paths);
+        rc = raw_directories_make(&crowd->session, crowd->run->shape.paths);
     }
     if (rc == ZOK) {
         rc = measure(crowd);
-        raw_directories_remove(&crowd->session, crowd->run->paths);
+        raw_directories_remove(&crowd->session, crowd->run->shape.paths);
     }
     raw_session_close(&crowd->session);
     sem_destroy(&crowd->ended);

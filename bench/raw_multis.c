@@ -87,7 +87,7 @@ static int prepare(struct batch *batch, const struct raw_tasks *run, size_t firs
         return ZSYSTEMERROR;
     }
     for (size_t i = 0; i < batch->size; i++) {
-        raw_directory(directory, (first + i) % run->paths);
+        raw_directory(directory, (first + i) % run->shape.paths);
         raw_contender(batch->contenders[i], directory);
     }
     return ZOK;
@@ -100,7 +100,7 @@ static int prepare_all(struct multis *all, const struct raw_tasks *run)
         return ZSYSTEMERROR;
     }
     for (size_t b = 0; b < all->crowd.members; b++) {
-        size_t left = run->tasks - b * run->batch;
+        size_t left = run->shape.tasks - b * run->batch;
         all->batches[b].crowd = &all->crowd;
         all->batches[b].size = left < run->batch ? left : run->batch;
         if (prepare(&all->batches[b], run, b * run->batch) != ZOK) {
@@ -123,9 +123,10 @@ static void free_all(struct multis *all)
 
 void raw_multis(struct raw_tasks *run)
 {
-    struct multis all = {.crowd = {.run = run,
-                                   .members = (run->tasks + run->batch - 1) / run->batch,
-                                   .begin = begin_member}};
+    struct multis all = {
+        .crowd = {.run = run,
+                  .members = (run->shape.tasks + run->batch - 1) / run->batch,
+                  .begin = begin_member}};
 
     run->error = prepare_all(&all, run);
     if (run->error == ZOK) {

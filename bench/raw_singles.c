@@ -64,18 +64,18 @@ static void begin_member(struct raw_crowd *crowd, size_t member)
 void raw_singles(struct raw_tasks *run)
 {
     struct singles all = {
-        .crowd = {.run = run, .members = run->tasks, .begin = begin_member}};
+        .crowd = {.run = run, .members = run->shape.tasks, .begin = begin_member}};
     char directory[RAW_PATH];
 
-    all.tasks = calloc(run->tasks, sizeof(*all.tasks));
+    all.tasks = calloc(run->shape.tasks, sizeof(*all.tasks));
     if (all.tasks == NULL) {
         run->error = ZSYSTEMERROR;
         return;
     }
-    for (size_t i = 0; i < run->tasks; i++) {
+    for (size_t i = 0; i < run->shape.tasks; i++) {
         all.tasks[i].self = &all.tasks[i];
         all.tasks[i].crowd = &all.crowd;
-        raw_directory(directory, i % run->paths);
+        raw_directory(directory, i % run->shape.paths);
         raw_contender(all.tasks[i].contender, directory);
     }
     run->error = raw_crowd_run(&all.crowd);

@@ -3,19 +3,13 @@
  *   0 measured   1 an error of ZooKeeper's, or no server   2 bad arguments */
 #include "raw_tasks.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zookeeper/zookeeper.h>
 
-enum {
-    MOST_TASKS = 100000,
-    MOST_BATCH = 1000,
-    MOST_MS = 3600000,
-    MOST_SAMPLES = 4000000
-};
+enum { MOST_BATCH = 1000, MOST_SAMPLES = 4000000 };
 
 static void bad_usage(void)
 {
@@ -40,16 +34,6 @@ static void bad_usage(void)
     exit(2);
 }
 
-static size_t number(const char *text, unsigned long least, unsigned long most)
-{
-    char *end = NULL;
-    unsigned long value = strtoul(text, &end, 10);
-    if (end == text || *end != '\0' || text[0] == '-' || value < least || value > most) {
-        bad_usage();
-    }
-    return value;
-}
-
 static void (*mode_named(const char *name))(struct raw_tasks *)
 {
     if (name != NULL && strcmp(name, "singles") == 0) {
@@ -64,53 +48,22 @@ static void (*mode_named(const char *name))(struct raw_tasks *)
     return raw_handoff;
 }
 
-static void set_option(struct raw_tasks *run, int letter, const char *text)
-{
-    switch (letter) {
-    case 'H':
-        run->hosts = text;
-        break;
-    case 't':
-        run->tasks = number(text, 1, MOST_TASKS);
-        break;
-    case 'p':
-        run->paths = number(text, 1, MOST_TASKS);
-        break;
-    case 's':
-        run->sessions = number(text, 2, 1000);
-        break;
-    case 'b':
-        run->batch = number(text, 1, MOST_BATCH);
-        break;
-    case 'w':
-        run->warm_ms = number(text, 0, MOST_MS);
-        break;
-    case 'm':
-        run->window_ms = number(text, 1, MOST_MS);
-        break;
-    default:
-        bad_usage();
-    }
-}
-
 static void read_options(struct raw_tasks *run, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"hosts", required_argument, NULL, 'H'},
-        {"tasks", required_argument, NULL, 't'},
-        {"paths", required_argument, NULL, 'p'},
-        {"sessions", required_argument, NULL, 's'},
+        SHAPE_LONG_OPTIONS,
         {"batch", required_argument, NULL, 'b'},
-        {"warm", required_argument, NULL, 'w'},
-        {"window", required_argument, NULL, 'm'},
         {NULL, 0, NULL, 0},
     };
     int letter;
 
     while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        set_option(run, letter, optarg);
+        if (letter == 'b' ? !shape_number(optarg, 1, MOST_BATCH, &run->batch)
+                          : !shape_option(&run->shape, letter, optarg)) {
+            bad_usage();
+        }
     }
-    if (run->hosts == NULL || optind + 1 != argc || run->paths > run->tasks) {
+    if (optind + 1 != argc || !shape_is_whole(&run->shape) || run->shape.sessions < 2) {
         bad_usage();
     }
 }
@@ -119,9 +72,9 @@ static void print(struct raw_tasks *run, const char *mode)
 {
     double seconds = (double)run->active_ns / 1e9;
 
-    printf("{\"program\":\"raw_tasks\",\"mode\":\"%s\",\"tasks\":%zu,\"paths\":%zu,"
-           "\"sessions\":%zu,\"batch\":%zu,",
-           mode, run->tasks, run->paths, run->sessions, run->batch);
+    printf("{\"program\":\"raw_tasks\",\"mode\":\"%s\",\"tasks\":%" PRIu64
+           ",\"paths\":%" PRIu64 ",\"sessions\":%" PRIu64 ",\"batch\":%" PRIu64 ",",
+           mode, run->shape.tasks, run->shape.paths, run->shape.sessions, run->batch);
     printf("\"seconds\":%.3f,\"cycles\":%" PRIu64 ",\"cycles_per_s\":%.1f,", seconds,
            (uint64_t)run->cycles, seconds > 0 ? (double)run->cycles / seconds : 0);
     printf("\"cycle_p50_us\":%.1f,\"cycle_p99_us\":%.1f,\"cycle_p999_us\":%.1f,",
@@ -133,12 +86,12 @@ static void print(struct raw_tasks *run, const char *mode)
 
 int main(int argc, char **argv)
 {
-    struct raw_tasks run = {.tasks = 256,
-                            .paths = 1,
-                            .sessions = 2,
-                            .batch = 64,
-                            .warm_ms = 1000,
-                            .window_ms = 2000};
+    struct raw_tasks run = {.shape = {.tasks = 256,
+                                      .paths = 1,
+                                      .sessions = 2,
+                                      .warm_ms = 1000,
+                                      .window_ms = 2000},
+                            .batch = 64};
 
     read_options(&run, argc, argv);
     void (*mode)(struct raw_tasks *) = mode_named(argv[optind]);

@@ -7,16 +7,13 @@
 #include <stdint.h>
 
 #include "latencies.h"
+#include "shape.h"
 #include "window.h"
 
 struct raw_tasks {
-    const char *hosts;
-    size_t tasks;    /* cycles under way at once */
-    size_t paths;    /* directories; task i is in number i modulo paths */
-    size_t sessions; /* of the handoff */
-    size_t batch;    /* of the multis */
-    uint64_t warm_ms;
-    uint64_t window_ms;
+    struct shape
+        shape;      /* tasks are cycles, paths directories; of the handoff the sessions */
+    uint64_t batch; /* of the multis */
 
     struct window window;
     atomic_uint_fast64_t cycles; /* in the window, which lasts until there is one */

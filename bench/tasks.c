@@ -3,7 +3,6 @@
  *   0 everything was right   1 something was wrong, or no server   2 bad arguments */
 #include "tasks.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,16 +26,6 @@ static void bad_usage(void)
     exit(2);
 }
 
-static size_t number(const char *text, unsigned long least, unsigned long most)
-{
-    char *end = NULL;
-    unsigned long value = strtoul(text, &end, 10);
-    if (end == text || *end != '\0' || text[0] == '-' || value < least || value > most) {
-        bad_usage();
-    }
-    return value;
-}
-
 static enum recipe recipe_named(const char *name)
 {
     static const char *const names[] = {
@@ -51,69 +40,53 @@ static enum recipe recipe_named(const char *name)
     return MUTEX;
 }
 
-enum { MOST_TASKS = 1000000, MOST_SESSIONS = 1000, MOST_MS = 3600000 };
-
-static const struct option long_options[] = {
-    {"hosts", required_argument, NULL, 'H'},    {"recipe", required_argument, NULL, 'r'},
-    {"tasks", required_argument, NULL, 't'},    {"paths", required_argument, NULL, 'p'},
-    {"sessions", required_argument, NULL, 's'}, {"leases", required_argument, NULL, 'l'},
-    {"readers", required_argument, NULL, 'R'},  {"warm", required_argument, NULL, 'w'},
-    {"window", required_argument, NULL, 'm'},   {NULL, 0, NULL, 0},
-};
-
-static void set_option(struct tasks_options *options, int letter, const char *text)
+static bool set_option(struct tasks_options *options, int letter, const char *text)
 {
     switch (letter) {
-    case 'H':
-        options->hosts = text;
-        break;
     case 'r':
         options->recipe = recipe_named(text);
-        break;
-    case 't':
-        options->tasks = number(text, 1, MOST_TASKS);
-        break;
-    case 'p':
-        options->paths = number(text, 1, MOST_TASKS);
-        break;
-    case 's':
-        options->sessions = number(text, 1, MOST_SESSIONS);
-        break;
+        return true;
     case 'l':
-        options->leases = number(text, 1, MOST_TASKS);
-        break;
+        return shape_number(text, 1, UINT32_MAX, &options->leases);
     case 'R':
-        options->readers = number(text, 0, 100);
-        break;
-    case 'w':
-        options->warm_ms = number(text, 0, MOST_MS);
-        break;
-    case 'm':
-        options->window_ms = number(text, 1, MOST_MS);
-        break;
+        return shape_number(text, 0, 100, &options->readers);
     default:
+        return shape_option(&options->shape, letter, text);
+    }
+}
+
+static void read_options(struct tasks_options *options, int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        SHAPE_LONG_OPTIONS,
+        {"recipe", required_argument, NULL, 'r'},
+        {"leases", required_argument, NULL, 'l'},
+        {"readers", required_argument, NULL, 'R'},
+        {NULL, 0, NULL, 0},
+    };
+    int letter;
+
+    while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        if (!set_option(options, letter, optarg)) {
+            bad_usage();
+        }
+    }
+    if (optind < argc || !shape_is_whole(&options->shape)) {
         bad_usage();
     }
 }
 
 int main(int argc, char **argv)
 {
-    struct tasks_options options = {.tasks = 16,
-                                    .paths = 1,
-                                    .sessions = 1,
-                                    .leases = 3,
-                                    .readers = 90,
-                                    .warm_ms = 1000,
-                                    .window_ms = 2000};
+    struct tasks_options options = {
+        .shape =
+            {.tasks = 16, .paths = 1, .sessions = 1, .warm_ms = 1000, .window_ms = 2000},
+        .leases = 3,
+        .readers = 90,
+    };
     struct tasks_result result;
-    int letter;
 
-    while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        set_option(&options, letter, optarg);
-    }
-    if (optind < argc || options.hosts == NULL || options.paths > options.tasks) {
-        bad_usage();
-    }
+    read_options(&options, argc, argv);
     tasks_run(&options, &result);
     bool right = tasks_right(&result);
     tasks_print(stdout, &options, &result, right);

@@ -8,19 +8,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "shape.h"
+
 enum recipe { MUTEX, SEMAPHORE, READ_WRITE };
 
 struct tasks_options {
-    const char *hosts;
+    struct shape shape; /* its sessions are clients on the one loop: the tasks of a path
+                           take turns at them */
     enum recipe recipe;
-    size_t tasks;
-    size_t paths;    /* of locks: task i is at number i modulo paths */
-    size_t sessions; /* clients on the one loop: the tasks of a path take turns at them */
-    size_t leases;   /* of a semaphore */
-    size_t
-        readers; /* how many of a hundred acquires of a read-write lock are for reading */
-    uint64_t warm_ms;   /* at least, and until every task has had a cycle */
-    uint64_t window_ms; /* what is measured, behind the warming up */
+    uint64_t leases;  /* of a semaphore */
+    uint64_t readers; /* how many of a hundred acquires of a read-write lock are for
+                         reading */
 };
 
 struct tasks_result {

@@ -45,8 +45,10 @@ void tasks_print(FILE *out, const struct tasks_options *options,
     double seconds = (double)result->window_ns / 1e9;
     double cycles = (double)result->cycles;
 
-    fprintf(out, "{\"program\":\"tasks\",\"tasks\":%zu,\"paths\":%zu,\"sessions\":%zu,",
-            options->tasks, options->paths, options->sessions);
+    fprintf(out,
+            "{\"program\":\"tasks\",\"tasks\":%" PRIu64 ",\"paths\":%" PRIu64
+            ",\"sessions\":%" PRIu64 ",",
+            options->shape.tasks, options->shape.paths, options->shape.sessions);
     fprintf(out, "\"seconds\":%.3f,\"cycles\":%" PRIu64 ",\"cycles_per_s\":%.1f,",
             seconds, result->cycles, seconds > 0 ? cycles / seconds : 0);
     print_percentiles(out, "acquire", result->acquire_us);
