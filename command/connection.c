@@ -116,9 +116,18 @@ static void on_log(uvzk_client_t *client, int level, const char *line)
 static void on_patience_over(uv_timer_t *timer)
 {
     struct connection *connection = timer->data;
+    uvzk_client_error_t why;
 
-    fprintf(stderr, "uvzk: no connection to %s within %g s\n", connection->options->hosts,
+    uvzk_client_error_init(&why);
+    (void)uvzk_client_last_error(&connection->client, &why);
+    fprintf(stderr, "uvzk: no connection to %s within %g s", connection->options->hosts,
             (double)connection->options->patience_ms / 1000);
+    if (why.code == 0) {
+        fputs("\n", stderr);
+    } else {
+        fprintf(stderr, "; %s%s%s\n", why.address, why.address[0] == '\0' ? "" : ": ",
+                why.text);
+    }
     tell(connection, UVZK_ENOTSENT);
 }
 
@@ -132,7 +141,7 @@ static int open_client(struct connection *connection, uv_loop_t *loop,
     }
     if (status < 0) {
         fprintf(stderr, "uvzk: cannot begin a session with %s: %s\n", options->hosts,
-                uvzk_strerror(status));
+                uvzk_refusal(status));
     }
     return exit_code_of(status);
 }

@@ -392,6 +392,10 @@ typedef struct uvzk_client_options_s {
     uvzk_client_trace_cb trace_cb;       /* none by default */
     uint32_t metrics; /* 1: uvzk_client_metrics counts from the beginning
                                             on, else since it is first called */
+    const char *tls;  /* "CA.pem,CERTIFICATE.pem,KEY.pem": a place for TLS,
+                         which the ZooKeeper client of Debian is built without:
+                         refused so far with UV_ENOTSUP, SECURITY.md has another
+                         way; NULL: plain text */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
@@ -401,7 +405,7 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
 
 /* Copies the options; sends nothing. Once it returns 0, a close is owed.
  * UV_EINVAL: NULL, no hosts, unknown values, times out of bounds. UVZK_EPATH: malformed
- * chroot or namespace. UV_ENOMEM. UV_EBUSY: the client is in use. */
+ * chroot or namespace. UV_ENOTSUP: tls. UV_ENOMEM. UV_EBUSY: the client is in use. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);
 

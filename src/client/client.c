@@ -73,6 +73,15 @@ static const char *objection(const uvzk_client_options_t *options)
                : NULL;
 }
 
+/* Who asks for TLS must never get plain text in silence. */
+static const char *want_of_tls(const uvzk_client_options_t *options)
+{
+    return options->tls == NULL
+               ? NULL
+               : "options.tls: the ZooKeeper client is built without TLS; leave it NULL, "
+                 "and let options.hosts name a tunnel to the servers' TLS port";
+}
+
 int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t *from)
 {
     int status;
@@ -93,6 +102,9 @@ int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t 
         into->close_wait_ms = CLOSE_WAIT_MS;
     }
     status = uvzk__object(UV_EINVAL, objection(into));
+    if (status == 0) {
+        status = uvzk__object(UV_ENOTSUP, want_of_tls(into));
+    }
     if (status == 0) {
         status = uvzk__acl_check(into->acl, into->acl_count);
     }

@@ -99,6 +99,8 @@ OPTION(long_auth, (options->auth_scheme = "digest", options->auth = bytes,
 OPTION(long_data, (options->default_data = bytes, options->default_data_length = 1000001))
 OPTION(no_data, options->default_data_length = 1)
 OPTION(no_acl, options->acl_count = 1)
+OPTION(tls, options->tls = "ca.pem,client.pem,client.key")
+OPTION(tls_of_nothing, options->tls = "")
 
 static void test_options_of_a_client(void **state)
 {
@@ -121,6 +123,8 @@ static void test_options_of_a_client(void **state)
     REFUSED(UV_EINVAL, "options.default_data_length", options_with(long_data));
     REFUSED(UV_EINVAL, "options.default_data ", options_with(no_data));
     REFUSED(UV_EINVAL, "options.acl ", options_with(no_acl));
+    REFUSED(UV_ENOTSUP, "options.tls: ", options_with(tls));
+    REFUSED(UV_ENOTSUP, "options.tls: ", options_with(tls_of_nothing));
     uvzk_client_options_init(&options);
     options.hosts = "127.0.0.1:2181";
     options.acl = &none;

@@ -2,6 +2,7 @@
  * leaves nothing on the loop. No server is needed. */
 #include "cmocka_test.h"
 
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
@@ -106,6 +107,30 @@ static void init_and_close(const uvzk_client_options_t *options)
     begin(&lonely, options);
     close_client(&lonely);
     end(&lonely);
+}
+
+static void tls_is_refused_in_words(void **state)
+{
+    uvzk_client_options_t options;
+    (void)state;
+    uvzk_client_options_init(&options);
+    options.hosts = "localhost:2181";
+    options.tls = "ca.pem,client.pem,client.key";
+    assert_int_equal(init_with(&options), UV_ENOTSUP);
+    assert_non_null(strstr(uvzk_refusal(UV_ENOTSUP), "options.tls"));
+    /* Whoever was built before there was such a field asks for nothing. */
+    options.size = offsetof(uvzk_client_options_t, tls);
+    init_and_close(&options);
+}
+
+/* What SECURITY.md says of Debian's build. One day it may have them: then options.tls can
+ * mean something. */
+static void the_zookeeper_client_has_neither_tls_nor_sasl(void **state)
+{
+    (void)state;
+    assert_non_null(dlsym(RTLD_DEFAULT, "zookeeper_init2"));
+    assert_null(dlsym(RTLD_DEFAULT, "zookeeper_init_ssl"));
+    assert_null(dlsym(RTLD_DEFAULT, "zookeeper_init_sasl"));
 }
 
 /* Of 1 ms the C client would make a storm, of 1100000000 it would never connect. */
@@ -247,6 +272,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_hosts_are_refused),
         cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(tls_is_refused_in_words),
+        cmocka_unit_test(the_zookeeper_client_has_neither_tls_nor_sasl),
         cmocka_unit_test(times_out_of_bounds_are_refused),
         cmocka_unit_test(an_unstarted_client_closes),
         cmocka_unit_test(a_walk_before_the_close_is_survived),

@@ -23,12 +23,30 @@ struct server {
 
 /* ------------------------------------------------------------------- start */
 
+/* What it adds comes later, and so has the last word. */
+static bool add_lines(FILE *file, const char *from)
+{
+    char line[512];
+    FILE *more = from == NULL ? NULL : fopen(from, "r");
+    if (more == NULL) {
+        if (from != NULL) {
+            perror(from);
+        }
+        return from == NULL;
+    }
+    while (fgets(line, sizeof(line), more) != NULL) {
+        fputs(line, file);
+    }
+    return fclose(more) == 0;
+}
+
 static bool write_config(const struct server *s)
 {
     const struct zk_limits limits = {s->options.tick_ms, s->options.min_session_ms,
                                      s->options.max_session_ms};
     FILE *file = zk_config_open(s->config, &s->process, s->data, &limits);
-    return file != NULL && fclose(file) == 0;
+    bool written = file != NULL && add_lines(file, s->options.config);
+    return file != NULL && fclose(file) == 0 && written;
 }
 
 static bool choose_port(struct server *s)
@@ -88,7 +106,8 @@ static bool bring_up_anywhere(struct server *s)
 
 static void set_defaults(struct server_options *options)
 {
-    const struct server_options defaults = {200, 400, 60000, 512, 300, false, false};
+    const struct server_options defaults = {200, 400,   60000, 512,
+                                            300, false, false, NULL};
     if (options->tick_ms == 0) {
         options->tick_ms = defaults.tick_ms;
     }

@@ -16,6 +16,7 @@ struct server_options {
     uint32_t container_check_ms; /* how often empty containers go; 300 */
     bool netty;                  /* the Netty connection factory, not NIO */
     bool long_lived;             /* starts slower and then runs faster */
+    const char *config;          /* a file with more lines of configuration; NULL: none */
 };
 
 struct server;

@@ -1,10 +1,10 @@
 /* with_zookeeper [--tick MS] [--heap MB] [--containers MS] [--netty] [--long-lived]
- *                -- COMMAND [ARGUMENT...]
+ *                [--config FILE] -- COMMAND [ARGUMENT...]
  *
  * Runs a command beside a ZooKeeper server of its own, which looks for empty
- * containers every so many ms. "{hosts}" in an argument becomes the server's
- * host:port. INT, TERM and HUP go on to the command; when the command ends, so
- * does the server, and its data is removed. On USR1 the server dies, on USR2 it is
+ * containers every so many ms, and has the lines of that file in its configuration.
+ * "{hosts}" in an argument becomes the server's host:port. INT, TERM and HUP go on
+ * to the command; when the command ends, so does the server, and its data is removed. On USR1 the server dies, on USR2 it is
  * started again, on its port and its data.
  *
  * Exit status: the command's, 128 + signal if one ended it, 127 if it could not
@@ -28,7 +28,7 @@
 static int usage(void)
 {
     fputs("usage: with_zookeeper [--tick MS] [--heap MB] [--containers MS] [--netty] "
-          "[--long-lived] -- COMMAND [ARGUMENT...]\n",
+          "[--long-lived] [--config FILE] -- COMMAND [ARGUMENT...]\n",
           stderr);
     return EXIT_NO_SERVER;
 }
@@ -53,6 +53,8 @@ static int parse(int argc, char **argv, struct server_options *options)
         uint32_t *number = number_named(argv[i], options);
         if (number != NULL && i + 1 < argc) {
             *number = (uint32_t)strtoul(argv[++i], NULL, 10);
+        } else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) {
+            options->config = argv[++i];
         } else if (strcmp(argv[i], "--netty") == 0) {
             options->netty = true;
         } else if (strcmp(argv[i], "--long-lived") == 0) {
