@@ -482,6 +482,9 @@ void uvzk__zk_port_free(struct uvzk__zk_port *port)
     uvzk__stand_free(port->stand);
     uvzk__free(port->hosts);
     uvzk__free(port->auth_scheme);
+    if (port->auth != NULL) {
+        explicit_bzero(port->auth, (size_t)port->auth_length);
+    }
     uvzk__free(port->auth);
     uvzk__free(port);
 }
