@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "hop.h"
+#include "repeats.h"
 #include "zk_port.h"
 
 #define LINE_MAX_BYTES 1000 /* longer ones are cut */
@@ -51,23 +52,42 @@ static void arrive(struct uvzk__hop_entry *entry)
     uvzk__free(line);
 }
 
-static void push_line(struct uvzk__zk_port *port, const char *message)
+/* often: what is said behind it. */
+static void push_line(struct uvzk__zk_port *port, const char *message, const char *often)
 {
     if (atomic_fetch_add(&port->log_lines, 1U) < UVZK__LOG_LINES_MAX) {
         size_t length = strnlen(message, LINE_MAX_BYTES);
-        struct line *line = uvzk__malloc(sizeof(*line) + length + 1);
+        struct line *line = uvzk__malloc(sizeof(*line) + length + strlen(often) + 1);
         if (line != NULL) {
             line->port = port;
             line->level =
                 strstr(message, "ZOO_ERROR@") != NULL ? UVZK_LOG_ERROR : UVZK_LOG_WARN;
             memcpy(line->text, message, length);
-            line->text[length] = '\0';
+            memcpy(line->text + length, often, strlen(often) + 1);
             uvzk__hop_push(&port->hop, &line->entry, arrive);
             return;
         }
     }
     atomic_fetch_sub(&port->log_lines, 1U);
     atomic_fetch_add(&port->log_dropped, 1U);
+}
+
+/* While the servers are away the client says the same thirty times a second. */
+static void fold(struct uvzk__zk_port *port, const char *message)
+{
+    char often[64] = "";
+    uint64_t now = uvzk_now(), told_ms;
+    uint32_t untold;
+
+    if (!uvzk__repeats_tell(&port->log_repeats, message, now, &untold, &told_ms)) {
+        return;
+    }
+    if (untold > 0) {
+        (void)snprintf(often, sizeof(often),
+                       " (%" PRIu32 " more of these in %" PRIu64 " s)", untold,
+                       (now - told_ms) / 1000);
+    }
+    push_line(port, message, often);
 }
 
 static uint32_t number_of_this_thread(void)
@@ -91,7 +111,7 @@ static void take_line(const char *message)
         struct uvzk__log_route *route =
             UVZK__CONTAINER_OF(link, struct uvzk__log_route, link);
         if (route->number == number) {
-            push_line(route->port, message);
+            fold(route->port, message);
             break;
         }
     }

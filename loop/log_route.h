@@ -1,7 +1,8 @@
 /* The C client's log lines: its callback has no pointer for us, so the thread that
  * logs must tell whose line it is. A call of the client's says so while it lasts; and
  * the two threads that the client starts inherit the name of the thread that starts
- * them, "uvzk-" and the route's number, as they inherit nothing else of ours. */
+ * them, "uvzk-" and the route's number, as they inherit nothing else of ours. What comes
+ * again and again is told now and then (repeats.h). */
 #ifndef UVZK_LOG_ROUTE_H
 #define UVZK_LOG_ROUTE_H
 

@@ -18,6 +18,7 @@
 #include "hop.h"
 #include "outstanding.h"
 #include "reach.h"
+#include "repeats.h"
 
 struct uvzk__handle;
 struct uvzk__stand;
@@ -41,12 +42,13 @@ struct uvzk__zk_port {
 
     struct uvzk__outstanding outstanding;
     struct uvzk__reach reach;
-    clientid_t session;            /* to go on with; client_id 0: none */
-    struct uvzk__handle *handle;   /* NULL: down */
-    struct uvzk__handle *draining; /* closed port: still to come back */
-    unsigned handles;              /* alive, those being closed included */
-    atomic_uint log_lines;         /* on the hop */
-    atomic_uint log_dropped;       /* and not told of */
+    clientid_t session;               /* to go on with; client_id 0: none */
+    struct uvzk__handle *handle;      /* NULL: down */
+    struct uvzk__handle *draining;    /* closed port: still to come back */
+    unsigned handles;                 /* alive, those being closed included */
+    atomic_uint log_lines;            /* on the hop */
+    atomic_uint log_dropped;          /* and not told of */
+    struct uvzk__repeats log_repeats; /* log_route.h, whose mutex guards it */
 
     int open_failure; /* of an open() that did not get as far as a handle */
     bool turn_wanted;

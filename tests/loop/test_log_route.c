@@ -51,6 +51,13 @@ static void say(const struct listener *listener, const char *line)
     uvzk__log_route_leave();
 }
 
+static const char *number(unsigned i)
+{
+    static char text[16];
+    (void)snprintf(text, sizeof(text), "%u", i);
+    return text;
+}
+
 static void a_line_takes_the_route_of_its_thread(void **state)
 {
     struct listener one, other;
@@ -92,6 +99,40 @@ static void each_of_many_has_its_own_lines(void **state)
     }
 }
 
+/* As the ZooKeeper client does while its servers are away. */
+static void what_is_said_again_and_again_is_told_once(void **state)
+{
+    static const char *const said[] = {
+        "2026-11-23 04:11:29,667:7078(0x7f01):ZOO_ERROR@check: server refused",
+        "2026-11-23 04:11:29,833:7078(0x7f01):ZOO_ERROR@check: server refused",
+        "2026-11-23 04:11:29,833:7078(0x7f01):ZOO_WARN@interest: Delaying connection"};
+    struct listener one, other;
+    (void)state;
+    begin(&one);
+    begin(&other);
+    for (int i = 0; i < 300; i++) {
+        say(&one, said[i % 3]);
+    }
+    say(&other, said[0]);
+    uvzk__hop_drain(&one.port.hop);
+    uvzk__hop_drain(&other.port.hop);
+    assert_int_equal(one.lines, 2);
+    assert_string_equal(one.last, said[2]);
+    assert_int_equal(other.lines, 1);
+    /* As if it had been a minute ago; then it comes again, and goes on. */
+    for (size_t i = 0; i < UVZK__REPEATS; i++) {
+        one.port.log_repeats.texts[i].told_ms -= 60000;
+    }
+    say(&one, said[1]);
+    say(&one, said[1]);
+    uvzk__hop_drain(&one.port.hop);
+    assert_int_equal(one.lines, 3);
+    assert_memory_equal(one.last, said[1], strlen(said[1]));
+    assert_non_null(strstr(one.last, " (199 more of these in 60 s)"));
+    end(&one);
+    end(&other);
+}
+
 /* Behind the first of the others comes how many are missing; and then there is room. */
 static void lines_beyond_the_limit_are_counted(void **state)
 {
@@ -99,7 +140,7 @@ static void lines_beyond_the_limit_are_counted(void **state)
     (void)state;
     begin(&one);
     for (unsigned i = 0; i < UVZK__LOG_LINES_MAX + 5; i++) {
-        say(&one, "again");
+        say(&one, number(i));
     }
     uvzk__hop_drain(&one.port.hop);
     assert_int_equal(one.lines, UVZK__LOG_LINES_MAX + 1);
@@ -115,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_takes_the_route_of_its_thread),
         cmocka_unit_test(each_of_many_has_its_own_lines),
+        cmocka_unit_test(what_is_said_again_and_again_is_told_once),
         cmocka_unit_test(lines_beyond_the_limit_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
