@@ -515,6 +515,8 @@ typedef struct uvzk_client_metrics_s {
     uvzk_histogram_t release;    /* from the call until the znode is known to be gone */
     uvzk_histogram_t round_trip; /* of requests */
     uvzk_histogram_t proof;      /* of proofs of ownership */
+    uvzk_histogram_t handover;   /* from when somebody was seen to let go, of this client
+                                    or another, until the grant of who waited for it */
 } uvzk_client_metrics_t;
 
 #define uvzk_client_metrics_init(metrics) \

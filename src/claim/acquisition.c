@@ -4,6 +4,7 @@
 
 #include "base/refusal.h"
 #include "claim/claim.h"
+#include "claim/handover.h"
 #include "claim/lock.h"
 #include "claim/ran_out.h"
 #include "engine/turn.h"
@@ -115,19 +116,72 @@ static struct uvzk__client *client_of(const struct uvzk__acquisition *acquisitio
     return acquisition->lock->client;
 }
 
-static void observed(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step,
-                     int status)
+static inline __attribute__((always_inline)) void
+count(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int status,
+      uint64_t now, uint64_t took_ms)
 {
-    uvzk__observe_hold(client_of(acquisition), step, acquisition->shell,
-                       acquisition->lock->path, status, &acquisition->since_ms);
+    struct uvzk__observer *observer = client_of(acquisition)->observer;
+    uvzk_client_metrics_t *metrics = &observer->metrics;
+
+    switch (step) {
+    case UVZK_TRACE_GRANTED:
+        uvzk__took(&metrics->acquire, took_ms);
+        uvzk__handed_over(acquisition->claim, now, took_ms, &metrics->handover);
+        break;
+    case UVZK_TRACE_REFUSED:
+        uvzk__count_refused(observer, status);
+        break;
+    case UVZK_TRACE_LOST:
+        uvzk__count_lost(observer, status);
+        uvzk__took(&metrics->hold, took_ms);
+        uvzk__hands_over(acquisition->claim, now);
+        break;
+    case UVZK_TRACE_RELEASE:
+        uvzk__took(&metrics->hold, took_ms);
+        uvzk__hands_over(acquisition->claim, now);
+        break;
+    case UVZK_TRACE_RELEASED:
+        uvzk__took(&metrics->release, took_ms);
+        break;
+    default:
+        break;
+    }
 }
+
+static inline __attribute__((always_inline)) void
+observed(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int status)
+{
+    struct uvzk__client *client = client_of(acquisition);
+    uint64_t now = uvzk__now(client);
+    uint64_t took_ms = uvzk__since(&acquisition->since_ms, now);
+
+    count(acquisition, step, status, now, took_ms);
+    if (client->observer->trace_cb != NULL) {
+        uvzk__trace_hold(client, step, acquisition->shell, acquisition->lock->path,
+                         status, now, took_ms);
+    }
+}
+
+/* Each beside the common way, which is not to have to keep anything for it. */
+#define OBSERVED(name, step)                                                          \
+    static __attribute__((noinline)) void name(struct uvzk__acquisition *acquisition, \
+                                               int status)                            \
+    {                                                                                 \
+        observed(acquisition, (step), status);                                        \
+    }
+OBSERVED(asked_seen, UVZK_TRACE_ACQUIRE)
+OBSERVED(granted_seen, UVZK_TRACE_GRANTED)
+OBSERVED(refused_seen, UVZK_TRACE_REFUSED)
+OBSERVED(release_seen, UVZK_TRACE_RELEASE)
+OBSERVED(released_seen, UVZK_TRACE_RELEASED)
+OBSERVED(lost_seen, UVZK_TRACE_LOST)
 
 /* A step, if anybody wants to know: mostly nobody does, and then it costs one test. */
 static inline void observe(struct uvzk__acquisition *acquisition,
-                           enum uvzk_trace_step step, int status)
+                           void (*seen)(struct uvzk__acquisition *, int), int status)
 {
     if (__builtin_expect(client_of(acquisition)->observer != NULL, 0)) {
-        observed(acquisition, step, status);
+        seen(acquisition, status);
     }
 }
 
@@ -172,7 +226,7 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
     }
     stop_waiting(acquisition);
     move(acquisition, GRANTED);
-    observe(acquisition, UVZK_TRACE_GRANTED, 0);
+    observe(acquisition, granted_seen, 0);
     acquisition->acquire_cb(acquisition->shell, 0);
 }
 
@@ -315,7 +369,7 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
     acquisition->shell->impl = acquisition;
     uvzk__lock_pin(acquisition->lock);
     acquisition->claim = claim;
-    observe(acquisition, UVZK_TRACE_ACQUIRE, 0);
+    observe(acquisition, asked_seen, 0);
     if (claim != NULL) {
         uvzk__list_append(&claim->acquisitions, &acquisition->siblings);
         set_deadline(acquisition, timeout_ms);
@@ -347,11 +401,11 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
     case GRANTING:
         stop_waiting(acquisition);
         move(acquisition, REFUSED);
-        observe(acquisition, UVZK_TRACE_REFUSED, reason);
+        observe(acquisition, refused_seen, reason);
         break;
     case GRANTED:
         move(acquisition, LOSING);
-        observe(acquisition, UVZK_TRACE_LOST, reason);
+        observe(acquisition, lost_seen, reason);
         break;
     default:
         return;
@@ -369,7 +423,7 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
 void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int status)
 {
     move(acquisition, RELEASED);
-    observe(acquisition, UVZK_TRACE_RELEASED, status);
+    observe(acquisition, released_seen, status);
     acquisition->status = status;
     if (acquisition->claim != NULL) {
         detach(acquisition);
@@ -408,7 +462,7 @@ int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
     }
     acquisition->release_cb = release_cb;
     if (acquisition->told == GRANTED) {
-        observe(acquisition, UVZK_TRACE_RELEASE, 0);
+        observe(acquisition, release_seen, 0);
     }
     if (acquisition->told == LOSING) {
         uvzk__acquisition_released(acquisition, UVZK_ELOST);

@@ -10,6 +10,9 @@
 #include "directory/directories.h"
 #include "engine/client.h"
 
+/* As it was when it was new: whoever was built then has no more room. */
+#define SIZE_OF_THE_FIRST offsetof(uvzk_client_metrics_t, handover)
+
 void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics, size_t size)
 {
     if (metrics != NULL) {
@@ -55,7 +58,7 @@ static int read_metrics(struct uvzk__client *client, uvzk_client_metrics_t *metr
     if (status != 0) {
         return status;
     }
-    *metrics = client->observer->metrics;
+    uvzk__counted(client->observer, metrics);
     metrics->state = (uint32_t)uvzk__session_state(&client->session);
     metrics->session_timeout_ms = uvzk__session_timeout(&client->session);
     metrics->session_id = uvzk__session_id(&client->session);
@@ -74,7 +77,7 @@ int uvzk_client_metrics(uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
     struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
     uvzk_client_metrics_t now;
 
-    if (shell == NULL || metrics == NULL || metrics->size < sizeof(now)) {
+    if (shell == NULL || metrics == NULL || metrics->size < SIZE_OF_THE_FIRST) {
         return uvzk__refuse(UV_EINVAL, shell == NULL ? "client is NULL"
                                                      : "metrics is NULL, or its size not "
                                                        "set by uvzk_client_metrics_init");
@@ -85,7 +88,7 @@ int uvzk_client_metrics(uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
     int status = read_metrics(client, &now);
     if (status == 0) {
         now.size = metrics->size;
-        memcpy(metrics, &now, sizeof(now));
+        memcpy(metrics, &now, now.size < sizeof(now) ? now.size : sizeof(now));
     }
     return status;
 }
@@ -243,6 +246,9 @@ int uvzk_client_write_metrics(uvzk_client_t *shell, const char *name, char *buff
                   &metrics.acquire);
     put_histogram(&text, "hold_seconds", "From the grant to the release or loss.",
                   &metrics.hold);
+    put_histogram(&text, "handover_seconds",
+                  "From when one was seen to let go until the next has it.",
+                  &metrics.handover);
     put_histogram(&text, "release_seconds", "From the release until it is known.",
                   &metrics.release);
     put_histogram(&text, "round_trip_seconds", "Of requests.", &metrics.round_trip);

@@ -72,6 +72,10 @@ void uvzk__foreigners_forget(struct uvzk__queue *queue, const char *name)
 void uvzk__foreigners_seen(struct uvzk__queue *queue, struct uvzk__foreigner *list,
                            size_t count, uint64_t leases)
 {
+    if (queue->client->observer != NULL &&
+        (count < queue->foreigners.count || leases < queue->foreigners.leases)) {
+        uvzk__queue_let_go(queue, uvzk__now(queue->client));
+    }
     uvzk__foreigners_clear(queue);
     if (count > 0) {
         queue->foreigners.list = list;

@@ -100,6 +100,9 @@ static void predecessor_gone(struct uvzk__queue *queue)
     size_t walk_back = uvzk__listed_children(&queue->freshness) / NAMES_A_GET;
 
     uvzk__departed(queue);
+    if (queue->client->observer != NULL) {
+        uvzk__queue_let_go(queue, uvzk__now(queue->client));
+    }
     uvzk__foreigners_forget(queue, uvzk__path_name(queue->predecessor.path));
     if (queue->foreigners.count > walk_back &&
         queue->foreigners.list[walk_back].sequence < queue->predecessor.sequence) {

@@ -43,6 +43,9 @@ struct uvzk__queue {
     struct uvzk__departures departures;
     uint64_t reign_stamp; /* of submissions, when it came to be ours, leases.h */
     struct uvzk__tallies tallies;
+    uint32_t
+        let_go_ms;   /* the moment when somebody was last seen to let go, its low bits, if
+                           anybody counts (claim/handover.h); 0: not known */
     uint32_t making; /* so many are in multis under way, making.h */
     uint8_t doing;   /* enum uvzk__queue_doing, queue.h */
     bool crowded;    /* its children are wanted under watch: the taker waits for others'
@@ -58,6 +61,19 @@ struct uvzk__queue {
 static inline void *uvzk__queue_extra(const struct uvzk__queue *queue)
 {
     return (void *)(uintptr_t)(queue + 1);
+}
+
+/* Somebody lets go: one of ours, or it is seen of another one. */
+static inline void uvzk__queue_let_go(struct uvzk__queue *queue, uint64_t now)
+{
+    queue->let_go_ms = (uint32_t)now == 0 ? 1 : (uint32_t)now;
+}
+
+/* How long ago; UINT64_MAX: not known. */
+static inline uint64_t uvzk__queue_let_go_ago(const struct uvzk__queue *queue,
+                                              uint64_t now)
+{
+    return queue->let_go_ms == 0 ? UINT64_MAX : (uint32_t)now - queue->let_go_ms;
 }
 
 /* After a failed request nothing is asked for a while. */

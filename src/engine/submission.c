@@ -34,7 +34,10 @@ void uvzk__submit(struct uvzk__client *client, struct uvzk__rpc *rpc)
     }
     rpc->sent_ms = uvzk__now(client);
     if (client->observer != NULL) {
-        uvzk__observe_request(client, rpc);
+        uvzk__count_request(client->observer, rpc);
+        if (client->observer->trace_cb != NULL) {
+            uvzk__trace_request(client, rpc);
+        }
     }
     client->port->submit(client->port, rpc);
 }
@@ -126,8 +129,13 @@ __attribute__((noinline)) static void observed_answer(struct uvzk__client *clien
                                                       const struct uvzk__rpc *rpc,
                                                       int status, bool write)
 {
-    uvzk__observe_reply(client, rpc, status);
+    uint64_t sent_ms = rpc->sent_ms;
+
+    if (client->observer->trace_cb != NULL) {
+        uvzk__trace_reply(client, rpc, status);
+    }
     answered(client, rpc, status, write);
+    uvzk__took(&client->observer->metrics.round_trip, uvzk__now(client) - sent_ms);
 }
 
 void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, int status,

@@ -201,7 +201,7 @@ static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
     move(client->prover, RESTING);
     uvzk__answered(client, rpc, status, rpc->kind == UVZK__RPC_MULTI);
     if (client->observer != NULL && status == 0) {
-        uvzk__observe_proof(client, rpc);
+        uvzk__took(&client->observer->metrics.proof, uvzk__now(client) - rpc->sent_ms);
     }
     if (status == 0) {
         vouch(inquest, inquest->count);

@@ -38,12 +38,12 @@ static void on_trace(uvzk_client_t *client, const uvzk_trace_t *event)
     }
 }
 
-static void begin(uint32_t metrics, uvzk_client_trace_cb trace_cb)
+static void begin_tuned(unsigned tuning, uint32_t metrics, uvzk_client_trace_cb trace_cb)
 {
     uvzk_client_options_t options;
 
     memset(&traced, 0, sizeof(traced));
-    world_begin_exact(&world, UVZK__TUNE_ALL, LATENCY);
+    world_begin_exact(&world, tuning, LATENCY);
     process_options(&options);
     options.metrics = metrics;
     options.trace_cb = trace_cb;
@@ -52,6 +52,11 @@ static void begin(uint32_t metrics, uvzk_client_trace_cb trace_cb)
     assert_true(process_await_connected(&a, 1000));
     assert_true(process_await_connected(&b, 1000));
     world_make_directory(&world, &b);
+}
+
+static void begin(uint32_t metrics, uvzk_client_trace_cb trace_cb)
+{
+    begin_tuned(UVZK__TUNE_ALL, metrics, trace_cb);
 }
 
 static uvzk_client_metrics_t metrics_of_a(void)
@@ -114,6 +119,82 @@ static void test_counts_and_takes_the_time(void **state)
     assert_int_equal(metrics.locks, 1);
     assert_int_equal(metrics.held + metrics.waiting, 0);
     assert_true(metrics.node_bytes_most > 1000000 && metrics.watch_bytes_most > 500000);
+    world_end(&world);
+}
+
+/* Of ours, in the same turn; of another client's, in that of the event; nothing of one that
+ * waited for nobody. */
+static void test_from_hand_to_hand(void **state)
+{
+    (void)state;
+    begin(1, NULL);
+    hold_take(&first, &a);
+    assert_int_equal(metrics_of_a().handover.count, 0);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, HELD_MS);
+    hold_give_back(&first);
+    assert_true(hold_holds(&second));
+    uvzk_client_metrics_t metrics = metrics_of_a();
+    assert_int_equal(in_buckets(&metrics.handover), 1);
+    assert_int_equal(metrics.handover.sum_ms, 0);
+    hold_give_back(&second);
+    world_run_for(&world, HELD_MS);
+    hold_take(&first, &a); /* it was free for long */
+    assert_int_equal(metrics_of_a().handover.count, 1);
+    hold_give_back(&first);
+    hold_take(&second, &b);
+    hold_begin(&first, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, HELD_MS);
+    hold_give_back(&second);
+    hold_await(&first, HELD_MS);
+    metrics = metrics_of_a();
+    assert_int_equal(in_buckets(&metrics.handover), 2);
+    assert_int_equal(metrics.handover.sum_ms, 0);
+    hold_give_back(&first);
+    world_end(&world);
+}
+
+/* Without credit one of ours waits until the znode before it is gone. */
+static void test_from_hand_to_hand_by_way_of_the_server(void **state)
+{
+    (void)state;
+    begin_tuned(0, 1, NULL);
+    hold_take(&first, &a);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, HELD_MS);
+    hold_give_back(&first);
+    hold_await(&second, HELD_MS);
+    uvzk_client_metrics_t metrics = metrics_of_a();
+    assert_int_equal(in_buckets(&metrics.handover), 1);
+    assert_int_equal(metrics.handover.sum_ms, 4 * LATENCY); /* the delete, and a look */
+    hold_give_back(&second);
+    world_end(&world);
+}
+
+/* Semaphores: the lease that is let go; seen in a listing when it was another client's. */
+static void test_leases_from_hand_to_hand(void **state)
+{
+    uvzk_semaphore_t one = {.data = NULL}, other = {.data = NULL};
+    (void)state;
+
+    begin(1, NULL);
+    assert_int_equal(uvzk_semaphore_init(&a.client, &one, "/leases", 1, NULL), 0);
+    assert_int_equal(uvzk_semaphore_init(&b.client, &other, "/leases", 1, NULL), 0);
+    hold_take_on(&second, &b, &other, 1);
+    hold_begin_on(&first, &a, &one, 1, UVZK_WAIT_FOREVER);
+    world_run_for(&world, HELD_MS);
+    assert_int_equal(metrics_of_a().handover.count, 0);
+    hold_give_back(&second);
+    hold_await(&first, HELD_MS);
+    uvzk_client_metrics_t metrics = metrics_of_a();
+    assert_int_equal(in_buckets(&metrics.handover), 1);
+    assert_int_equal(metrics.handover.sum_ms, 2 * LATENCY); /* ours is made */
+    hold_begin_on(&second, &a, &one, 1, UVZK_WAIT_FOREVER);
+    world_run_for(&world, HELD_MS);
+    hold_give_back(&first);
+    hold_await(&second, HELD_MS);
+    assert_int_equal(metrics_of_a().handover.count, 2);
+    hold_give_back(&second);
     world_end(&world);
 }
 
@@ -183,6 +264,7 @@ static void test_text_for_prometheus(void **state)
         strstr(text, "\nuvzk_grants_total{client=\"a \\\"b\\\" \\\\ \\n\"} 1\n"));
     assert_non_null(strstr(text, "reason=\"behind_others\"} 1\n"));
     assert_non_null(strstr(text, "uvzk_acquire_seconds_bucket"));
+    assert_non_null(strstr(text, "uvzk_handover_seconds_bucket"));
     assert_non_null(strstr(text, ",le=\"0.007\"} 0\n"));
     assert_non_null(strstr(text, ",le=\"0.015\"} 1\n"));
     assert_non_null(strstr(text, ",le=\"+Inf\"} 1\n"));
@@ -287,6 +369,10 @@ static void test_shows_what_is_pending_and_held(void **state)
 
 static void test_what_may_be_asked(void **state)
 {
+    struct {
+        uvzk_client_metrics_t known;
+        uint64_t more;
+    } newer;
     uvzk_client_t nobody = {.data = NULL};
     uvzk_client_metrics_t metrics;
     char text[10];
@@ -300,6 +386,19 @@ static void test_what_may_be_asked(void **state)
     assert_int_equal(uvzk_client_metrics(&nobody, &metrics), UVZK_ESTATE);
     metrics.size = 8;
     assert_int_equal(uvzk_client_metrics(&a.client, &metrics), UV_EINVAL);
+    /* Whoever was built against the first of these structs has no room for more. */
+    metrics.size = offsetof(uvzk_client_metrics_t, handover);
+    metrics.handover.count = 7;
+    metrics.locks = 7;
+    assert_int_equal(uvzk_client_metrics(&a.client, &metrics), 0);
+    assert_int_equal(metrics.size, offsetof(uvzk_client_metrics_t, handover));
+    assert_int_equal(metrics.locks, 1);
+    assert_int_equal(metrics.handover.count, 7);
+    uvzk_client_metrics_init_size(&newer.known, sizeof(newer));
+    newer.more = 7;
+    assert_int_equal(uvzk_client_metrics(&a.client, &newer.known), 0);
+    assert_int_equal(newer.known.locks, 1);
+    assert_int_equal(newer.more, 7);
     assert_int_equal(uvzk_client_write_metrics(&a.client, NULL, text, 10), UV_EINVAL);
     assert_int_equal(uvzk_client_write_metrics(&a.client, "a", NULL, 10), UV_EINVAL);
     assert_int_equal(uvzk_client_write_metrics(&nobody, "a", text, 10), UVZK_ESTATE);
@@ -311,6 +410,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts_and_takes_the_time),
+        cmocka_unit_test(test_from_hand_to_hand),
+        cmocka_unit_test(test_from_hand_to_hand_by_way_of_the_server),
+        cmocka_unit_test(test_leases_from_hand_to_hand),
         cmocka_unit_test(test_losses_and_proofs),
         cmocka_unit_test(test_from_the_first_question_on),
         cmocka_unit_test(test_text_for_prometheus),

@@ -1,0 +1,34 @@
+#include "claim/handover.h"
+
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+
+static struct uvzk__queue *queue_at(const struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_claim)->queue;
+}
+
+void uvzk__hands_over(const struct uvzk__claim *claim, uint64_t now)
+{
+    const struct uvzk__link *head = &claim->contenders;
+
+    for (const struct uvzk__link *link = head->next; link != head; link = link->next) {
+        uvzk__queue_let_go(queue_at(link), now);
+    }
+}
+
+void uvzk__handed_over(const struct uvzk__claim *claim, uint64_t now, uint64_t waited_ms,
+                       uvzk_histogram_t *histogram)
+{
+    const struct uvzk__link *head = &claim->contenders;
+    uint64_t least = UINT64_MAX;
+
+    for (const struct uvzk__link *link = head->next; link != head; link = link->next) {
+        uint64_t ago = uvzk__queue_let_go_ago(queue_at(link), now);
+        least = ago < least ? ago : least;
+    }
+    if (least <= waited_ms) {
+        uvzk__took(histogram, least);
+    }
+}
