@@ -1358,6 +1358,11 @@ UVZK_EXTERN int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *fu
                                         const char *node_path);
 UVZK_EXTERN int uvzk_future_data(const uvzk_future_t *future, const void **data,
                                  size_t *length);
+/* The data as above, and what is known about the znode. UVZK_ESTATE: no future of a look
+ * that is done with 0. */
+UVZK_EXTERN int uvzk_client_look_future(uvzk_client_t *client, uvzk_future_t *future,
+                                        const char *node_path);
+UVZK_EXTERN int uvzk_future_stat(const uvzk_future_t *future, uvzk_stat_t *stat);
 UVZK_EXTERN int uvzk_client_revoke_future(uvzk_client_t *client, uvzk_future_t *future,
                                           const char *node_path);
 UVZK_EXTERN int uvzk_shared_value_set_future(uvzk_shared_value_t *value,

@@ -855,6 +855,33 @@ class bytes {
     detail::call_ref call_;
 };
 
+/* The same, and what ZooKeeper keeps about the znode. */
+class znode {
+  public:
+    explicit znode(detail::call_ref call) noexcept
+        : stat_(stat_of(call)), data_(std::move(call))
+    {
+    }
+    const uvzk_stat_t &stat() const noexcept
+    {
+        return stat_;
+    }
+    std::string_view view() const noexcept
+    {
+        return data_.view();
+    }
+
+  private:
+    static uvzk_stat_t stat_of(const detail::call_ref &call) noexcept
+    {
+        uvzk_stat_t stat{};
+        (void)uvzk_future_stat(&call->c, &stat);
+        return stat;
+    }
+    uvzk_stat_t stat_;
+    bytes data_;
+};
+
 /* ------------------------------------------------------------------------ locks */
 
 /* Of an acquire; each field as its namesake in uvzk_acquire_options_t. */
@@ -1238,6 +1265,10 @@ class client {
     future<bytes> read(std::string_view node_path) noexcept
     {
         return asked<bytes>(node_path, uvzk_client_read_future);
+    }
+    future<znode> look(std::string_view node_path) noexcept
+    {
+        return asked<znode>(node_path, uvzk_client_look_future);
     }
 
     uvzk_client_state_t state() const noexcept

@@ -10,11 +10,14 @@ static struct uvzk__client *client_of(const uvzk_client_t *shell)
 
 /* ----------------------------------------------------------------------- read */
 
+/* Of a read, and of a look, which has the stat as well. */
 struct reading {
     struct uvzk__future future;
     uvzk_read_t request;
     void *data;
     size_t length;
+    uvzk_stat_t stat;
+    bool has_stat;
 };
 
 static struct reading *reading_of(struct uvzk__future *future)
@@ -39,6 +42,46 @@ static void was_read(uvzk_read_t *request, int status, const void *data, size_t 
         status = read->data == NULL ? UV_ENOMEM : 0;
     }
     uvzk__future_over(&read->future, status);
+}
+
+static void was_looked_at(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+                          const void *data, size_t length)
+{
+    struct reading *read = UVZK__CONTAINER_OF(request, struct reading, request);
+
+    if (status == 0) {
+        read->stat = *stat;
+        read->has_stat = true;
+    }
+    was_read(request, status, data, length);
+}
+
+int uvzk_client_look_future(uvzk_client_t *client, uvzk_future_t *shell,
+                            const char *node_path)
+{
+    struct uvzk__future *future;
+    int status = uvzk__future_new(shell, &reading, sizeof(struct reading), &future);
+
+    if (status != 0) {
+        return status;
+    }
+    status =
+        uvzk_client_look(client, &reading_of(future)->request, node_path, was_looked_at);
+    return uvzk__future_begun(future, client_of(client), status);
+}
+
+int uvzk_future_stat(const uvzk_future_t *shell, uvzk_stat_t *stat)
+{
+    struct uvzk__future *future = uvzk__future_done(shell, &reading);
+
+    if (shell == NULL || stat == NULL) {
+        return uvzk__refuse(UV_EINVAL, shell == NULL ? "future is NULL" : "stat is NULL");
+    }
+    if (future == NULL || !reading_of(future)->has_stat) {
+        return uvzk__refuse(UVZK_ESTATE, "future: of no look that is done with 0");
+    }
+    *stat = reading_of(future)->stat;
+    return 0;
 }
 
 int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *shell,

@@ -114,6 +114,10 @@ void test_asks_about_a_hold()
     uvzk::result<uvzk::bytes> data = await(client.read("/stock"));
     CHECK(bool(data) && data->view() == "seven");
     CHECK(await(client.read("/nothing")).code() == UVZK_ENONODE);
+    uvzk::result<uvzk::znode> seen = await(client.look("/stock"));
+    CHECK(seen && seen->view() == data->view() && seen->stat().session_id == 0);
+    CHECK(seen->stat().czxid > 0);
+    CHECK(await(client.look("/nothing")).code() == UVZK_ENONODE);
     CHECK(uvzk_sim_delete("/stock") == 0);
 }
 

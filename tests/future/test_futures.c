@@ -594,6 +594,7 @@ static void test_what_is_done_with_a_hold(void **state)
                                     .data_length = 1}};
     const char *const *paths;
     size_t count, holding;
+    uvzk_stat_t stat;
     (void)state;
 
     begin();
@@ -611,6 +612,8 @@ static void test_what_is_done_with_a_hold(void **state)
         uvzk_future_drop(&other);
     }
     assert_int_equal(uvzk_client_read_future(client, &other, "/written"), 0);
+    assert_int_equal(outcome(&other), 0);
+    assert_int_equal(uvzk_future_stat(&other, &stat), UVZK_ESTATE); /* of a read */
     check_bytes("x");
     assert_int_equal(uvzk_lock_participants_future(&theirs[0], &other), 0);
     assert_int_equal(uvzk_future_participants(&other, &paths, &count, &holding),
@@ -626,6 +629,17 @@ static void test_what_is_done_with_a_hold(void **state)
     uvzk_future_drop(&other);
     assert_int_equal(uvzk_client_read_future(client, &other, uvzk_hold_path(hold)), 0);
     check_bytes("__REVOKE__");
+    assert_int_equal(uvzk_client_look_future(client, &other, uvzk_hold_path(hold)), 0);
+    assert_int_equal(uvzk_future_stat(&other, &stat), UVZK_ESTATE); /* not yet */
+    assert_int_equal(outcome(&other), 0);
+    assert_int_equal(uvzk_future_stat(&other, &stat), 0);
+    assert_int_equal(stat.czxid, uvzk_hold_token(hold));
+    assert_int_equal(stat.session_id, uvzk_client_session_id(client));
+    check_bytes("__REVOKE__");
+    assert_int_equal(uvzk_client_look_future(client, &other, "/nowhere"), 0);
+    assert_int_equal(outcome(&other), UVZK_ENONODE);
+    assert_int_equal(uvzk_future_stat(&other, &stat), UVZK_ESTATE);
+    uvzk_future_drop(&other);
     end();
 }
 
@@ -738,6 +752,7 @@ static void test_refuses_bad_input(void **state)
 {
     uvzk_mutex_t closed = {0};
     uvzk_hold_t nothing = {0};
+    uvzk_stat_t stat;
     uvzk_future_t copy;
     (void)state;
 
@@ -749,6 +764,10 @@ static void test_refuses_bad_input(void **state)
                      UVZK_ECLOSED);
     assert_int_equal(uvzk_hold_release_future(&nothing, &other), UVZK_ENOTHELD);
     assert_int_equal(uvzk_client_read_future(client, &other, "no path"), UVZK_EPATH);
+    assert_int_equal(uvzk_client_look_future(client, &other, "no path"), UVZK_EPATH);
+    assert_int_equal(uvzk_future_stat(NULL, &stat), UV_EINVAL);
+    assert_int_equal(uvzk_future_stat(&other, NULL), UV_EINVAL);
+    assert_int_equal(uvzk_future_stat(&other, &stat), UVZK_ESTATE);
     assert_null(other.impl);
     assert_int_equal(uvzk_future_status(&other), UVZK_ESTATE);
     assert_int_equal(uvzk_future_status(NULL), UV_EINVAL);
