@@ -43,8 +43,8 @@ static void write_products(struct text *text, const struct stock *stock)
 
 static void write_states(struct text *text, const struct stock *stock)
 {
-    static const char *const states[] = {"waiting", "looking", "working", "selling",
-                                         "releasing"};
+    static const char *const states[] = {"waiting", "asking",  "looking",
+                                         "working", "selling", "releasing"};
 
     write_head(text, "stock_orders", "gauge", "Orders under way, by state.");
     for (int i = 0; i < stock->options.products; i++) {
@@ -56,22 +56,19 @@ static void write_states(struct text *text, const struct stock *stock)
     }
 }
 
-static void write_client(struct text *text, const struct stock *stock)
+/* All that the library knows of itself, in its own words. */
+static void write_client(struct text *text, struct stock *stock)
 {
-    uvzk_client_stats_t stats;
+    const char *name = stock->options.name;
+    int length = uvzk_client_write_metrics(&stock->client, name, NULL, 0);
+    char *room = length < 0 ? NULL : text_room(text, (size_t)length);
 
-    uvzk_client_stats(&stock->client, &stats);
-    write_head(text, "uvzk_connected", "gauge", "Whether ZooKeeper is connected.");
-    text_add(text, "uvzk_connected %d\n", stock_is_connected(stock));
-    write_head(text, "uvzk_requests_total", "counter", "Requests sent to ZooKeeper.");
-    text_add(text, "uvzk_requests_total %" PRIu64 "\n", stats.requests);
-    write_head(text, "uvzk_contenders", "gauge", "Znodes: pending, held, withdrawn.");
-    text_add(text, "uvzk_contenders %" PRIu64 "\n", stats.contenders);
-    write_head(text, "uvzk_watches", "gauge", "Watches that are armed.");
-    text_add(text, "uvzk_watches %" PRIu64 "\n", stats.watches);
+    if (room != NULL) {
+        (void)uvzk_client_write_metrics(&stock->client, name, room, (size_t)length + 1);
+    }
 }
 
-void metrics_write(struct text *text, const struct stock *stock)
+void metrics_write(struct text *text, struct stock *stock)
 {
     write_products(text, stock);
     write_states(text, stock);

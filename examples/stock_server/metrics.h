@@ -7,6 +7,6 @@
 
 #define METRICS_TYPE "text/plain; version=0.0.4"
 
-void metrics_write(struct text *text, const struct stock *stock);
+void metrics_write(struct text *text, struct stock *stock);
 
 #endif

@@ -1,14 +1,16 @@
 #include "order.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "connection.h"
+#include "refusal.h"
 #include "stock.h"
 
 enum { ORDERS_MAX = 1000 }; /* of one product; who comes then is told to come again */
-enum { SOON_S = 1, LATER_S = 5 };
+enum { ASKING_MS = 500, HOLDER_NAME_MAX = 64 };
 
 /* ---------------------------------------------------------------------- answers */
 
@@ -25,31 +27,21 @@ static void answer(struct order *order, int status, int retry_after_s, struct te
 }
 
 /* Nothing was sold, and it may be tried again. */
-static void refuse(struct order *order, const char *reason)
+static void refuse_for(struct order *order, const struct refusal *refusal)
 {
     const struct stock *stock = order->product->stock;
-    bool away = !stock->options.no_lock && !stock_is_connected(stock);
     struct text body = {0};
 
-    text_add(&body, "{\"sold\": false, \"reason\": ");
-    text_add_quoted(&body, reason);
-    text_add(&body, "}\n");
+    refusal_write(&body, refusal, stock);
     if (order->connection != NULL) {
         order->product->refused++;
     }
-    answer(order, 503, away ? LATER_S : SOON_S, &body);
+    answer(order, 503, refusal_retry_after(refusal, stock), &body);
 }
 
-static const char *why_not_granted(const struct stock *stock, int status)
+static void refuse(struct order *order, const char *reason)
 {
-    if (stock->closing) {
-        return "this server is going down";
-    }
-    if (!stock_is_connected(stock)) {
-        return "no connection to ZooKeeper, which grants the lock";
-    }
-    return status == UV_ETIMEDOUT ? "others have the lock, or come before you"
-                                  : uvzk_strerror(status);
+    refuse_for(order, &(struct refusal){.reason = reason});
 }
 
 /* ----------------------------------------------------------------------- the end */
@@ -186,18 +178,85 @@ static void look(struct order *order, int64_t token)
                on_looked);
 }
 
+/* ------------------------------------------------------------------- not granted */
+
+static void not_granted(struct order *order, const char *before)
+{
+    struct stock *stock = order->product->stock;
+    const struct refusal refusal = {order->refused, refusal_reason(stock, order->refused),
+                                    order->ahead, before};
+
+    refuse_for(order, &refusal);
+    release(order);
+}
+
+/* The znode's data are the name of the instance; whose znode it was may be gone by now. */
+static void on_known(uvzk_future_t *future, int status, void *context)
+{
+    struct order *order = context;
+    const void *data = NULL;
+    size_t length = 0;
+    char name[HOLDER_NAME_MAX + 1];
+
+    (void)status;
+    bool known = uvzk_future_data(future, &data, &length) == 0 && length > 0;
+    if (known) {
+        length = length < HOLDER_NAME_MAX ? length : HOLDER_NAME_MAX;
+        snprintf(name, sizeof(name), "%.*s", (int)length, (const char *)data);
+    }
+    uvzk_future_drop(future);
+    not_granted(order, known ? name : NULL);
+}
+
+/* Whose znode that is. false: it cannot be asked. */
+static bool ask(struct order *order, const char *node_path)
+{
+    uvzk_client_t *client = &order->product->stock->client;
+
+    if (uvzk_client_read_future(client, &order->before, node_path) < 0) {
+        return false;
+    }
+    if (uvzk_future_deadline(&order->before, ASKING_MS) < 0 ||
+        uvzk_future_then(&order->before, on_known, order) < 0) {
+        uvzk_future_drop(&order->before);
+        return false;
+    }
+    order->state = ASKING;
+    return true;
+}
+
+/* Others were before it: how many, and who is the next of them? */
+static void came_too_late(struct order *order)
+{
+    uvzk_wait_t wait;
+    const char *before = NULL;
+
+    uvzk_wait_init(&wait);
+    if (uvzk_hold_wait(&order->hold, &wait) == 0) {
+        order->ahead = wait.ahead;
+        if (wait.kind == UVZK_WAITS_FOR_OURS) {
+            before = order->product->stock->options.name;
+        } else if (wait.predecessor != NULL && ask(order, wait.predecessor)) {
+            return; /* on_known goes on */
+        }
+    }
+    not_granted(order, before);
+}
+
 static void on_acquired(uvzk_hold_t *hold, int status)
 {
     struct order *order = hold->data;
 
     order->product->waiting--;
-    if (status < 0) {
-        refuse(order, why_not_granted(order->product->stock, status));
-        release(order);
-        return;
+    order->refused = status;
+    if (status == 0) {
+        order->holds = true;
+        look(order, uvzk_hold_token(hold));
+    } else if (status == UV_ETIMEDOUT) {
+        came_too_late(order);
+    } else {
+        not_granted(order, NULL);
     }
-    order->holds = true;
-    look(order, uvzk_hold_token(hold));
 }
 
 /* --------------------------------------------------------------------- beginning */
@@ -253,8 +312,8 @@ static void acquire(struct order *order)
     int status =
         uvzk_lock_acquire(&product->mutex, &order->hold, &options, on_acquired, on_lost);
     if (status < 0) {
-        refuse(order, why_not_granted(product->stock, status));
-        release(order);
+        order->refused = status;
+        not_granted(order, NULL);
     } else {
         product->waiting++;
     }
@@ -282,6 +341,8 @@ void order_hurry(struct order *order)
 {
     if (order->state == WAITING) {
         uvzk_hold_cancel(&order->hold);
+    } else if (order->state == ASKING) {
+        uvzk_future_cancel(&order->before);
     }
 }
 
@@ -303,7 +364,8 @@ const struct order *order_holder(const struct product *product)
 
     DL_FOREACH(product->orders, order)
     {
-        if (order->state != WAITING && order->state != RELEASING) {
+        if (order->state == LOOKING || order->state == WORKING ||
+            order->state == SELLING) {
             return order;
         }
     }

@@ -4,8 +4,9 @@
  *        |                      |            |            |            ^
  *        |                      +------------+------------+------------+
  *        |                                  answered                   |
- *        +--not granted: answered--> freed       (or, if the lock was lost, freed)
+ *        +--not granted--> ASKING: answered--> freed     (or, if the lock was lost, freed)
  *
+ * ASKING     who was before it when its time ran out, for half a second at most.
  * WAITING    for the lock. The client goes away, or the server ends: cancelled.
  * LOOKING    what the store has. Cannot be stopped: who has gone meanwhile is seen then.
  * WORKING    the asynchronous step. The client goes away, or the lock is lost: stopped.
@@ -27,7 +28,7 @@
 struct connection;
 struct product;
 
-enum order_state { WAITING, LOOKING, WORKING, SELLING, RELEASING };
+enum order_state { WAITING, ASKING, LOOKING, WORKING, SELLING, RELEASING };
 
 struct order {
     struct product *product;
@@ -37,8 +38,11 @@ struct order {
     uint64_t since;   /* the request, uv_now() */
     uint64_t granted; /* the lock, uv_now() */
     uvzk_hold_t hold;
-    bool holds;      /* has the hold: granted, not lost, not released */
-    int lost_reason; /* 0: not lost */
+    bool holds;           /* has the hold: granted, not lost, not released */
+    int lost_reason;      /* 0: not lost */
+    int refused;          /* the code with which the lock was not granted; 0: none */
+    uint64_t ahead;       /* so many stood before it then; 0: not known */
+    uvzk_future_t before; /* ASKING: the znode of the next one before it */
     struct store_job job;
     uv_timer_t step;
 };

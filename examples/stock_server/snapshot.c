@@ -59,6 +59,19 @@ static void write_product(struct text *text, const struct product *product,
     text_add(text, "}");
 }
 
+/* Why there is no connection, as long as there is none. */
+static void write_trouble(struct text *text, const struct stock *stock)
+{
+    uvzk_client_error_t error;
+
+    if (stock_trouble(stock, &error)) {
+        text_add(text, ", \"trouble\": ");
+        text_add_quoted(text, error.text);
+        text_add(text, ", \"trouble_at\": ");
+        text_add_quoted(text, error.address);
+    }
+}
+
 void snapshot_write(struct text *text, const struct stock *stock,
                     const struct store_figures *figures)
 {
@@ -67,6 +80,7 @@ void snapshot_write(struct text *text, const struct stock *stock,
     text_add(text, ", \"locks\": %s, \"zookeeper\": ",
              stock->options.no_lock ? "false" : "true");
     text_add_quoted(text, stock_connection(stock));
+    write_trouble(text, stock);
     text_add(text, ", \"products\": [");
     for (int i = 0; i < stock->options.products; i++) {
         text_add(text, i == 0 ? "" : ", ");

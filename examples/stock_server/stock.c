@@ -41,6 +41,7 @@ static int open_client(struct stock *stock)
     options.default_data_length = strlen(stock->options.name);
     options.state_cb = on_state;
     options.log_cb = stock->options.log ? on_log : NULL;
+    options.metrics = 1; /* from the beginning on, for /metrics */
     stock->client.data = stock;
     int status = uvzk_client_init(stock->loop, &stock->client, &options);
     return status < 0 ? status : uvzk_client_start(&stock->client);
@@ -95,6 +96,13 @@ bool stock_is_connected(const struct stock *stock)
     uvzk_client_state_t state = uvzk_client_state(&stock->client);
 
     return state == UVZK_STATE_CONNECTED || state == UVZK_STATE_RECONNECTED;
+}
+
+bool stock_trouble(const struct stock *stock, uvzk_client_error_t *why)
+{
+    uvzk_client_error_init(why);
+    return !stock->options.no_lock && !stock_is_connected(stock) &&
+           uvzk_client_last_error(&stock->client, why) == 0 && why->code != 0;
 }
 
 const char *stock_connection(const struct stock *stock)

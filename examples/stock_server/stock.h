@@ -60,6 +60,8 @@ int stock_init(struct stock *stock, uv_loop_t *loop, struct store *store,
 struct product *stock_product(struct stock *stock, int id);
 
 bool stock_is_connected(const struct stock *stock);
+/* Whether there is no connection, and why, as far as that is known. */
+bool stock_trouble(const struct stock *stock, uvzk_client_error_t *why);
 /* "connected", ..., as people know it. */
 const char *stock_connection(const struct stock *stock);
 

@@ -42,6 +42,17 @@ void text_add(struct text *text, const char *format, ...)
     }
 }
 
+char *text_room(struct text *text, size_t length)
+{
+    text->failed = text->failed || !make_room(text, length);
+    if (text->failed) {
+        return NULL;
+    }
+    char *room = text->bytes + text->length;
+    text->length += length;
+    return room;
+}
+
 void text_add_quoted(struct text *text, const char *string)
 {
     text_add(text, "\"");

@@ -14,6 +14,8 @@ struct text { /* filled with zeros before its first use */
 
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format,
                                                     ...);
+/* So many bytes more, to be filled at once, and a NUL behind them. NULL: no memory. */
+char *text_room(struct text *text, size_t length);
 /* As a JSON string, with its quotes. */
 void text_add_quoted(struct text *text, const char *string);
 void text_free(struct text *text);
