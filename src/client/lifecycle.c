@@ -85,6 +85,7 @@ static void note_event(struct uvzk__client *client,
     default:
         trouble.code = event->status;
         trouble.text = uvzk_strerror(event->status);
+        trouble.address = uvzk__unreached_at(client, event->status);
         break;
     }
     uvzk__unreached_begin(client);

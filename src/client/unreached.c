@@ -32,14 +32,23 @@ void uvzk__unreached_end(struct uvzk__client *client)
     of(client)->since_ms = 0;
 }
 
+const char *uvzk__unreached_at(const struct uvzk__client *client, int code)
+{
+    const struct uvzk__unreached *unreached = &client->life->unreached;
+
+    return unreached->code == code ? unreached->address : "";
+}
+
 bool uvzk__unreached_for(struct uvzk__client *client, const struct uvzk__trouble *trouble)
 {
     struct uvzk__unreached *unreached = of(client);
 
     unreached->code = trouble->code;
     unreached->at_ms = uvzk__now(client);
-    (void)snprintf(unreached->address, sizeof(unreached->address), "%s",
-                   trouble->address);
+    if (trouble->address != unreached->address) {
+        (void)snprintf(unreached->address, sizeof(unreached->address), "%s",
+                       trouble->address);
+    }
     (void)snprintf(unreached->text, sizeof(unreached->text), "%s", trouble->text);
     return unreached->since_ms != 0 && unreached->at_ms >= unreached->say_at_ms;
 }

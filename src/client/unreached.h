@@ -29,6 +29,9 @@ void uvzk__unreached_begin(struct uvzk__client *);
 /* There is one. */
 void uvzk__unreached_end(struct uvzk__client *);
 
+/* Whose address was told with this code last, by the search for servers; "": nobody's. */
+const char *uvzk__unreached_at(const struct uvzk__client *, int code);
+
 /* A reason, which is kept; true: it is time to say that there is no connection still. */
 bool uvzk__unreached_for(struct uvzk__client *, const struct uvzk__trouble *);
 

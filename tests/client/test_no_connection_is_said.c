@@ -125,6 +125,30 @@ static void the_session_has_ended(void **state)
     world_end(&world);
 }
 
+/* The search for servers says of which name nobody knows, and then the opening fails: of
+ * that, not of nobody's. Another reason has nothing to do with it. */
+static void whose_it_is_stays_known(void **state)
+{
+    static const struct uvzk__trouble unknown = {UV_EAI_NONAME, "zk.test", "unknown"};
+    static const int codes[] = {UV_EAI_NONAME, UV_ENOMEM};
+    uvzk_client_options_t options;
+    (void)state;
+
+    for (int i = 0; i < 2; i++) {
+        world_begin_exact(&world, UVZK__TUNE_ALL, 1);
+        process_options(&options);
+        process_make(&a, &world, "a", &options);
+        a.port->user->unreached(a.port->user, &unknown);
+        assert_string_equal(last_error().address, "zk.test");
+        sim_fail_open(a.port, codes[i]);
+        process_start(&a);
+        world_run_for(&world, SECOND / 10);
+        assert_int_equal(last_error().code, codes[i]);
+        assert_string_equal(last_error().address, i == 0 ? "zk.test" : "");
+        world_end(&world);
+    }
+}
+
 /* Whoever reads that there is no connection may give up. */
 static void close_when_told(uvzk_client_t *client, uvzk_client_state_t state)
 {
@@ -172,8 +196,11 @@ static void what_may_be_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(never_connected),       cmocka_unit_test(connected_before),
-        cmocka_unit_test(the_session_has_ended), cmocka_unit_test(it_may_be_closed_then),
+        cmocka_unit_test(never_connected),
+        cmocka_unit_test(connected_before),
+        cmocka_unit_test(the_session_has_ended),
+        cmocka_unit_test(it_may_be_closed_then),
+        cmocka_unit_test(whose_it_is_stays_known),
         cmocka_unit_test(what_may_be_asked),
     };
     return cmocka_run_group_tests_name("no_connection_is_said", tests, NULL, NULL);
