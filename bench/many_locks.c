@@ -26,6 +26,7 @@ static void print_usage(FILE *out)
           "                    0 releases inside the grant's callback (0)\n"
           "  --rounds R        how many times (1)\n"
           "  --json            one JSON object on stdout, nothing else\n"
+          "  --words           a few figures, and what they mean\n"
           "  --verbose         the library's log on stderr\n"
           "  --help\n"
           "\n"
@@ -63,6 +64,7 @@ static const struct option long_options[] = {
     {"hold", required_argument, NULL, 'o'},
     {"rounds", required_argument, NULL, 'r'},
     {"json", no_argument, NULL, 'j'},
+    {"words", no_argument, NULL, 'w'},
     {"verbose", no_argument, NULL, 'v'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -91,6 +93,9 @@ static void set_option(struct many_locks_options *options, int letter, const cha
         break;
     case 'j':
         options->json = true;
+        break;
+    case 'w':
+        options->words = true;
         break;
     case 'v':
         options->verbose = true;
@@ -144,6 +149,8 @@ int main(int argc, char **argv)
     }
     if (options.json) {
         many_locks_print_json(stdout, &options, &result);
+    } else if (options.words) {
+        many_locks_print_words(stdout, &options, &result);
     } else {
         many_locks_print_text(stdout, &options, &result);
     }

@@ -16,6 +16,7 @@ struct many_locks_options {
     uint64_t hold_ms;
     size_t rounds;
     bool json;
+    bool words;
     bool verbose; /* the library's log on stderr */
 };
 
@@ -71,11 +72,13 @@ struct many_locks_result {
 void many_locks_run(const struct many_locks_options *options,
                     struct many_locks_result *result);
 
-/* Prints the summary, or the one JSON object. */
+/* Prints the summary, or the one JSON object, or a few figures in a user's words. */
 void many_locks_print_text(FILE *out, const struct many_locks_options *options,
                            const struct many_locks_result *result);
 void many_locks_print_json(FILE *out, const struct many_locks_options *options,
                            const struct many_locks_result *result);
+void many_locks_print_words(FILE *out, const struct many_locks_options *options,
+                            const struct many_locks_result *result);
 
 /* Prints one sentence for each thing that is wrong; their number. */
 int many_locks_print_faults(FILE *out, const struct many_locks_options *options,

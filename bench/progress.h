@@ -18,7 +18,7 @@ struct progress {
 void progress_init(struct progress *progress, uint64_t total);
 void progress_step(struct progress *progress, const char *what);
 
-/* Leaves the line; call it before printing anything else. */
+/* Wipes the line; call it before printing anything else. */
 void progress_end(struct progress *progress);
 
 #endif
