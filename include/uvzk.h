@@ -41,6 +41,7 @@ extern "C" {
 #define UVZK_EXTERN
 #endif
 
+/* The version of this header. */
 #define UVZK_VERSION_MAJOR 0
 #define UVZK_VERSION_MINOR 2
 #define UVZK_VERSION_PATCH 0
@@ -120,6 +121,7 @@ UVZK_EXTERN int uvzk_replace_allocator(uvzk_malloc_fn malloc_fn,
 
 /* -------------------------------------------------------------------- types */
 
+/* Shells that the caller allocates: small, frozen, their state behind impl. */
 typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
 typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
 typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
@@ -139,7 +141,6 @@ typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
 typedef struct uvzk_set_s uvzk_set_t;                   /* one set of either */
 typedef struct uvzk_future_s uvzk_future_t;             /* what becomes of one call */
 
-/* Shells: small, frozen, their state behind impl. */
 #define UVZK_SHELL_FIELDS                                                        \
     void *data;       /* yours; uvzk neither reads nor writes it */              \
     void *impl;       /* private; NULL before the first use and after the end */ \
@@ -248,6 +249,7 @@ typedef enum {
                               cut off from its leader makes two holders. */
 } uvzk_proof_t;
 
+/* Who may do what with a znode; an ACL is an array of them. */
 #define UVZK_PERM_READ 1U
 #define UVZK_PERM_WRITE 2U
 #define UVZK_PERM_CREATE 4U
@@ -261,7 +263,7 @@ typedef struct uvzk_acl_s {
     const char *id;     /* "anyone", ... */
 } uvzk_acl_t;
 
-/* Entries for common arrangements; an ACL is an array of them.
+/* Entries of an ACL, for common arrangements.
  *
  *     OURS             whoever has this client's credentials (auth_scheme), and nobody else
  *     MEMBER(...)      one more identity: of "digest" the id is "name:" and the base64 of the
@@ -302,6 +304,7 @@ typedef struct uvzk_acl_s {
 typedef const uvzk_acl_t *(*uvzk_client_acl_cb)(uvzk_client_t *client, const char *path,
                                                 size_t *count);
 
+/* How urgent a line of log is. */
 typedef enum {
     UVZK_LOG_ERROR = 1,
     UVZK_LOG_WARN,
@@ -358,7 +361,7 @@ typedef void (*uvzk_client_trace_cb)(uvzk_client_t *client, const uvzk_trace_t *
 /* FINAL for the client. */
 typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
 
-/* The one struct that may grow, at its end. Begin with
+/* What a client is made with. It may grow, at its end. Begin with
  * uvzk_client_options_init(&options); zero in any field means the default. */
 typedef struct uvzk_client_options_s {
     size_t size;                 /* set by uvzk_client_options_init */
@@ -403,7 +406,8 @@ typedef struct uvzk_client_options_s {
 UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
                                                size_t size);
 
-/* Copies the options; sends nothing. Once it returns 0, a close is owed.
+/* Makes a client.
+ * Copies the options; sends nothing. Once it returns 0, a close is owed.
  * UV_EINVAL: NULL, no hosts, unknown values, times out of bounds. UVZK_EPATH: malformed
  * chroot or namespace. UV_ENOTSUP: tls. UV_ENOMEM. UV_EBUSY: the client is in use. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
@@ -437,6 +441,7 @@ UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb
 UVZK_EXTERN void uvzk_client_ref(uvzk_client_t *client);
 UVZK_EXTERN void uvzk_client_unref(uvzk_client_t *client);
 
+/* What state_cb has been told last. */
 UVZK_EXTERN uvzk_client_state_t uvzk_client_state(const uvzk_client_t *client);
 
 /* The session's id as ZooKeeper's ephemeralOwner shows it; 0 without one. */
@@ -463,7 +468,8 @@ typedef struct uvzk_client_error_s {
     uvzk_client_error_init_size((error), sizeof(*(error)))
 UVZK_EXTERN void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size);
 
-/* It stays known once there is a connection again. The texts are lent until you return to
+/* The last reason why there was no connection.
+ * It stays known once there is a connection again. The texts are lent until you return to
  * the loop. UV_EINVAL, UVZK_ESTATE (not initialised). */
 UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
                                        uvzk_client_error_t *error);
@@ -524,11 +530,12 @@ typedef struct uvzk_client_metrics_s {
 UVZK_EXTERN void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics,
                                                size_t size);
 
-/* UV_EINVAL, UVZK_ESTATE (not initialised), UV_ENOMEM: it was to be counted from now on. */
+/* What the client is and has done.
+ * UV_EINVAL, UVZK_ESTATE (not initialised), UV_ENOMEM: it was to be counted from now on. */
 UVZK_EXTERN int uvzk_client_metrics(uvzk_client_t *client,
                                     uvzk_client_metrics_t *metrics);
 
-/* The same as text for Prometheus (text format 0.0.4), each sample with the label
+/* The metrics as text for Prometheus (text format 0.0.4), each sample with the label
  * client="name", of which '"', '\\' and newlines are escaped. As snprintf: at most size
  * bytes are written, the NUL included; returns how many there are without it, however
  * large the buffer is, which may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE,
@@ -600,6 +607,8 @@ typedef void (*uvzk_hold_revoke_cb)(uvzk_hold_t *hold);
  * lock. */
 typedef void (*uvzk_hold_release_cb)(uvzk_hold_t *hold, int status);
 
+/* How to acquire. It may grow, at its end. Begin with
+ * uvzk_acquire_options_init(&options). */
 #define UVZK_WAIT_FOREVER (-1)
 #define UVZK_TRY_ONCE 0
 
@@ -644,7 +653,8 @@ UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
 UVZK_EXTERN int uvzk_lock_is_held(const uvzk_lock_t *lock);
 UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner);
 
-/* Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED,
+/* Closes a lock.
+ * Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED,
  * their znodes are withdrawn in the background, participants asked for are told; cb (may
  * be NULL) comes last. UVZK_ESTATE: closing, or not initialised. */
 UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
@@ -672,7 +682,8 @@ typedef enum {
     UVZK_WAITS_FOR_PROOF        /* nobody is before it; its session is being proved */
 } uvzk_wait_kind_t;
 
-/* It may grow, at its end. Begin with uvzk_wait_init(&wait). */
+/* What an acquire waits for, and since when. It may grow, at its end. Begin with
+ * uvzk_wait_init(&wait). */
 typedef struct uvzk_wait_s {
     size_t size;    /* set by uvzk_wait_init */
     uint32_t kind;  /* uvzk_wait_kind_t */
@@ -763,7 +774,8 @@ UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb 
 
 /* ------------------------------------------------------- mutex */
 
-/* Copies the path, which must follow ZooKeeper's rules (PathUtils of the Java
+/* Makes a mutex.
+ * Copies the path, which must follow ZooKeeper's rules (PathUtils of the Java
  * client, and at most 1024 bytes, and not "/"); sends nothing. Two mutexes on
  * one path are two locks in this process too, as in Curator.
  * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE (client closing), UV_ENOMEM, UV_EBUSY. */
@@ -772,7 +784,8 @@ UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
 
 /* --------------------------------------------- read-write lock */
 
-/* Two locks on one path, one for readers and one for writers; each is acquired and
+/* Makes a read-write lock.
+ * Two locks on one path, one for readers and one for writers; each is acquired and
  * closed by itself (uvzk_lock_acquire(&lock->read, ...)). Readers hold together,
  * a writer alone; all of them queue in one order, so that a waiting writer stops
  * later readers. Each half is re-entered by its owner.
@@ -791,7 +804,8 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
 
 /* -------------------------------------------------- semaphores */
 
-/* As many leases as max_leases, for everybody together; who asks for several
+/* Makes a semaphore.
+ * As many leases as max_leases, for everybody together; who asks for several
  * (options.leases, at most 100) gets all of them at once or none. All clients of a
  * path must name the same number, or a shared count (NULL: none), which then says how
  * many there are, whatever max_leases is: when it rises, waiters are served; when
@@ -818,7 +832,7 @@ UVZK_EXTERN int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *loc
                                     const char *path, uint32_t max_leases,
                                     uvzk_shared_count_t *count);
 
-/* A semaphore with a single lease: a lock that is not re-entered, and that whoever
+/* Makes a semaphore with a single lease: a lock that is not re-entered, and that whoever
  * has the hold may release. */
 UVZK_EXTERN int uvzk_semaphore_mutex_init(uvzk_client_t *client,
                                           uvzk_semaphore_mutex_t *lock, const char *path);
@@ -839,7 +853,8 @@ UVZK_EXTERN int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases);
 typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *member,
                                         int status);
 
-/* Several locks of one client as one (InterProcessMultiLock): all are held or none is,
+/* Makes a multi lock.
+ * Several locks of one client as one (InterProcessMultiLock): all are held or none is,
  * options.timeout_ms is for all of them together, and the first failure ends the
  * attempt, or the hold: its status is the request's, and what was held is given back.
  *
@@ -917,7 +932,8 @@ typedef struct uvzk_lock_driver_s {
     uvzk_lock_driver_init_size((driver), sizeof(*(driver)))
 UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size);
 
-/* The driver is copied; its context must stay until the lock is closed. A directory is
+/* Makes a lock with a driver.
+ * The driver is copied; its context must stay until the lock is closed. A directory is
  * of one kind of lock: this client must have no other recipe on the path of a
  * driver's lock. The token is the czxid of the znode: it grows from grant to grant if
  * the driver grants one after the other. queued_cb tells how many children are sorted
@@ -959,13 +975,15 @@ UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
  * UVZK_EEXPIRED: no. UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_ECLOSED: not known. */
 typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
 
-/* One round trip; of a hold with many znodes one for every 256.
+/* Asks a quorum whether the hold stands.
+ * One round trip; of a hold with many znodes one for every 256.
  * UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *request,
                                  uvzk_verify_cb cb);
 
 /* ----------------------------------------------- guarded write */
 
+/* One operation of a guarded write. */
 typedef enum {
     UVZK_WRITE_CREATE = 0, /* a persistent znode with the client's ACL */
     UVZK_WRITE_SET,
@@ -1074,7 +1092,7 @@ typedef struct uvzk_stat_s {
 typedef void (*uvzk_look_cb)(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
                              const void *data, size_t length);
 
-/* As uvzk_client_read. */
+/* Reads a znode, and what ZooKeeper keeps about it. As uvzk_client_read. */
 UVZK_EXTERN int uvzk_client_look(uvzk_client_t *client, uvzk_read_t *request,
                                  const char *node_path, uvzk_look_cb cb);
 
@@ -1098,7 +1116,8 @@ UVZK_EXTERN int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
                               uvzk_locker_locked_cb locked_cb,
                               uvzk_locker_unlocked_cb unlocked_cb);
 
-/* The work is done: releases. UVZK_ENOTHELD: not granted yet, lost, or done before; then
+/* Releases, as the work is done.
+ * UVZK_ENOTHELD: not granted yet, lost, or done before; then
  * unlocked_cb has come or will come without it. UV_EINVAL. */
 UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
 
@@ -1188,7 +1207,8 @@ UVZK_EXTERN int uvzk_shared_value_try_set(uvzk_shared_value_t *value, uvzk_set_t
                                           const void *data, size_t length,
                                           uvzk_set_cb cb);
 
-/* Sets that are not told yet end with UVZK_ECLOSED; cb (may be NULL) comes last. A
+/* Closes a value.
+ * Sets that are not told yet end with UVZK_ECLOSED; cb (may be NULL) comes last. A
  * client closes its values with itself, without a callback of their own.
  * UVZK_ESTATE: closing, or not initialised. */
 UVZK_EXTERN int uvzk_shared_value_close(uvzk_shared_value_t *value,
@@ -1203,7 +1223,7 @@ typedef void (*uvzk_shared_count_change_cb)(uvzk_shared_count_t *count, int stat
 /* FINAL for the count. */
 typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
 
-/* All as their namesakes of the shared value.
+/* A count that all clients share: all as their namesakes of the shared value.
  * uvzk_shared_count_get: UVZK_EDATA if what is known never was a count; its version is
  * that of the count it tells. */
 UVZK_EXTERN int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *count,
@@ -1262,28 +1282,32 @@ typedef void (*uvzk_future_cb)(uvzk_future_t *future, int status, void *context)
  * could call. */
 UVZK_EXTERN int uvzk_future_then(uvzk_future_t *future, uvzk_future_cb cb, void *context);
 
-/* UV_EAGAIN: it is pending. Else its status: 0, or how it failed. UV_EINVAL, UVZK_ESTATE
+/* What has become of it.
+ * UV_EAGAIN: it is pending. Else its status: 0, or how it failed. UV_EINVAL, UVZK_ESTATE
  * (not in use). */
 UVZK_EXTERN int uvzk_future_status(const uvzk_future_t *future);
 
-/* Gives it up: it is done, with UV_ECANCELED, and its callbacks are called. A pending
+/* Gives a future up.
+ * It is done, with UV_ECANCELED, and its callbacks are called. A pending
  * acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be taken back, their
  * outcome is only not waited for any more. UV_EINVAL, UVZK_ESTATE (done, or not in
  * use). */
 UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
 
-/* Gives it up with UV_ETIMEDOUT if it is still pending so many ms from now; replaces an
- * earlier deadline. UV_EINVAL, UVZK_ESTATE (done, or not in use). */
+/* Gives a future up with UV_ETIMEDOUT if it is still pending so many ms from now;
+ * replaces an earlier deadline. UV_EINVAL, UVZK_ESTATE (done, or not in use). */
 UVZK_EXTERN int uvzk_future_deadline(uvzk_future_t *future, uint64_t timeout_ms);
 
-/* Takes leave of it: none of its callbacks is called any more. If it is pending it is
+/* Takes leave of a future.
+ * None of its callbacks is called any more. If it is pending it is
  * given up; if it has a hold, that is released in the background and lost_cb not called
  * any more. Its memory is the caller's at once. Nothing happens if it is not in use. */
 UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
 
 /* ------------------------------------------------- of several */
 
-/* All parts, any one of them, n of them. Done with 0 as soon as so many parts are done
+/* A future of several: of all parts, any one of them, n of them.
+ * Done with 0 as soon as so many parts are done
  * with 0: the other parts are given up then, their locks not acquired. Done with the
  * status of the first part that failed as soon as too many have failed: then all parts
  * are given up, and what they have acquired is released. The same happens if it is
@@ -1311,7 +1335,8 @@ UVZK_EXTERN size_t uvzk_future_winner(const uvzk_future_t *future, size_t place)
 
 /* -------------------------------------------- of locks and holds */
 
-/* The hold is the future's; its data is the future. lost_cb (required) is called if it is
+/* Acquires.
+ * The hold is the future's; its data is the future. lost_cb (required) is called if it is
  * lost, and is not FINAL for the future. */
 UVZK_EXTERN int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                          const uvzk_acquire_options_t *options,
@@ -1321,7 +1346,8 @@ UVZK_EXTERN int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *futur
  * once the future has been dropped. NULL: not granted, released, lost, given up. */
 UVZK_EXTERN uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *future);
 
-/* Of a hold of the caller's own the future must not be dropped before it is done: until
+/* What is done with a hold.
+ * Of a hold of the caller's own the future must not be dropped before it is done: until
  * then the hold's memory is needed. */
 UVZK_EXTERN int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *future);
@@ -1332,14 +1358,16 @@ UVZK_EXTERN int uvzk_hold_write_future(uvzk_hold_t *hold, uvzk_future_t *future,
  * uvzk_write_cb; SIZE_MAX of any other future. */
 UVZK_EXTERN size_t uvzk_future_refused(const uvzk_future_t *future);
 
-/* locked_cb is handed a locker of the future's, whose data is the future; it is over when
+/* Acquires, works, releases.
+ * locked_cb is handed a locker of the future's, whose data is the future; it is over when
  * the work is done, uvzk_locker_done. Given up while the work goes on, the lock is held
  * until then all the same. */
 UVZK_EXTERN int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                      const uvzk_acquire_options_t *options,
                                      uvzk_locker_locked_cb locked_cb);
 
-/* The paths, and how many of them are holders'. They are lent until the future is
+/* Who takes part.
+ * The paths, and how many of them are holders'. They are lent until the future is
  * dropped; each pointer may be NULL. UVZK_ESTATE: no future of participants that is done
  * with 0. */
 UVZK_EXTERN int uvzk_lock_participants_future(uvzk_lock_t *lock, uvzk_future_t *future);
@@ -1347,12 +1375,14 @@ UVZK_EXTERN int uvzk_future_participants(const uvzk_future_t *future,
                                          const char *const **paths, size_t *count,
                                          size_t *holding);
 
-/* What is closed is needed until the future is done: it must not be dropped before. */
+/* Closes.
+ * What is closed is needed until the future is done: it must not be dropped before. */
 UVZK_EXTERN int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *future);
 
 /* ----------------------------------------- of clients and values */
 
-/* The data are lent until the future is dropped; each pointer may be NULL. UVZK_ESTATE:
+/* Reads, asks for a release, sets values.
+ * The data are lent until the future is dropped; each pointer may be NULL. UVZK_ESTATE:
  * no future of a read that is done with 0. */
 UVZK_EXTERN int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *future,
                                         const char *node_path);
@@ -1379,7 +1409,7 @@ UVZK_EXTERN int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count,
                                                  const uvzk_value_version_t *version,
                                                  int32_t value);
 
-/* As uvzk_lock_close_future. */
+/* They close, as uvzk_lock_close_future. */
 UVZK_EXTERN int uvzk_shared_value_close_future(uvzk_shared_value_t *value,
                                                uvzk_future_t *future);
 UVZK_EXTERN int uvzk_shared_count_close_future(uvzk_shared_count_t *count,

@@ -21,8 +21,8 @@
 extern "C" {
 #endif
 
-/* May grow at its end. Begin with uvzk_sim_options_init(&options); zero in any field
- * means the default. */
+/* What a simulation is like. It may grow, at its end. Begin with
+ * uvzk_sim_options_init(&options); zero in any field means the default. */
 typedef struct uvzk_sim_options_s {
     size_t size;      /* set by uvzk_sim_options_init */
     uint64_t seed;    /* of all that is left to chance: how long messages take, ... */
@@ -36,10 +36,11 @@ typedef struct uvzk_sim_options_s {
     uvzk_sim_options_init_size((options), sizeof(*(options)))
 UVZK_EXTERN void uvzk_sim_options_init_size(uvzk_sim_options_t *options, size_t size);
 
-/* options may be NULL. UV_EBUSY: one goes on already. UV_EINVAL. */
+/* Begins a simulation. options may be NULL. UV_EBUSY: one goes on already. UV_EINVAL. */
 UVZK_EXTERN int uvzk_sim_begin(const uvzk_sim_options_t *options);
 
-/* UV_EBUSY: a client has not been closed, or time has not passed since then: nothing is
+/* Ends it.
+ * UV_EBUSY: a client has not been closed, or time has not passed since then: nothing is
  * done. UVZK_ESTATE: none goes on. */
 UVZK_EXTERN int uvzk_sim_end(void);
 
@@ -48,6 +49,7 @@ UVZK_EXTERN int uvzk_sim_end(void);
  * Callbacks of the program under test are called in here. None of these three may be
  * called by one of them. */
 
+/* For so long. */
 UVZK_EXTERN void uvzk_sim_run_for(uint64_t ms);
 
 /* Until the condition is true, which is asked at each millisecond, so many of them at most:
@@ -60,6 +62,7 @@ UVZK_EXTERN int uvzk_sim_await_that(int (*condition)(void *context), void *conte
  *
  * Of a client: 0, or UVZK_ESTATE if it is not initialised or has ended. */
 
+/* How a connection ends. */
 typedef enum {
     UVZK_SIM_RESET = 0, /* the client learns at once that it has no connection */
     UVZK_SIM_SILENT     /* it has to find out */
@@ -107,6 +110,7 @@ UVZK_EXTERN int uvzk_sim_trouble(uint32_t ppm);
  *
  * Paths are whole: with namespace, without chroot. */
 
+/* What is there. */
 UVZK_EXTERN int uvzk_sim_exists(const char *path);      /* 1 or 0 */
 UVZK_EXTERN size_t uvzk_sim_children(const char *path); /* how many */
 UVZK_EXTERN size_t uvzk_sim_sessions(void);             /* that live */
