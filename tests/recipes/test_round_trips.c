@@ -363,6 +363,89 @@ static void test_semaphore_is_two(void **state)
     assert_int_equal(time_of_semaphore(0, 1, &asked), 4 * ROUND_TRIP);
 }
 
+/* A semaphore of one. */
+static void test_semaphore_mutex_is_two(void **state)
+{
+    uvzk_semaphore_mutex_t mutex = {0};
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    assert_int_equal(uvzk_semaphore_mutex_init(&a.client, &mutex, "/sm"), 0);
+    wear_in(&mutex);
+    uint64_t before = requests(&a);
+    assert_int_equal(time_of(0, &mutex, 0), 2 * ROUND_TRIP);
+    assert_int_equal(requests(&a) - before, 5);
+    assert_int_equal(time_of_release(0), ROUND_TRIP);
+    assert_int_equal(requests(&a) - before, 6);
+    end();
+}
+
+/* Whoever waits lists again when it is woken: the driver is asked each time. */
+static void test_driver_lock_is_two(void **state)
+{
+    uvzk_lock_t lock = {0};
+    uvzk_lock_driver_t driver;
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    uvzk_lock_driver_init(&driver);
+    driver.name = "lock-";
+    assert_int_equal(uvzk_driver_lock_init(&a.client, &lock, "/dl", &driver), 0);
+    wear_in(&lock);
+    uint64_t before = requests(&a);
+    assert_int_equal(time_of(0, &lock, 0), 2 * ROUND_TRIP);
+    assert_int_equal(requests(&a) - before, 2);
+    ask_for(1, &a, &lock, 0);
+    settle();
+    assert_int_equal(requests(&a) - before, 5); /* create, listing, watch */
+    uint64_t from = world_now(&world);
+    assert_int_equal(time_of_release(0), ROUND_TRIP);
+    assert_int_equal(holds[1].answered_ms - from, 2 * ROUND_TRIP);
+    assert_int_equal(requests(&a) - before, 7); /* delete, listing */
+    end();
+}
+
+static int changes;
+static uint64_t changed_ms, set_ms;
+
+static void on_change(uvzk_shared_count_t *count, int status, int32_t value)
+{
+    (void)count;
+    changes += status == 0 && value == 7;
+    changed_ms = world_now(&world);
+}
+
+static void on_set(uvzk_set_t *request, int status)
+{
+    (void)request;
+    assert_int_equal(status, 0);
+    set_ms = world_now(&world);
+}
+
+/* Set by one client, told to another one. */
+static void test_shared_count_is_one_and_one_more_to_tell(void **state)
+{
+    uvzk_shared_count_t ours = {0}, theirs = {0};
+    uvzk_set_t set = {0};
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    changes = 0;
+    assert_int_equal(uvzk_shared_count_init(&a.client, &ours, "/count", 1, NULL), 0);
+    settle();
+    assert_int_equal(uvzk_shared_count_init(&b.client, &theirs, "/count", 1, on_change),
+                     0);
+    settle();
+    uint64_t from = world_now(&world), of_a = requests(&a), of_b = requests(&b);
+    assert_int_equal(uvzk_shared_count_set(&ours, &set, 7, on_set), 0);
+    settle();
+    assert_int_equal(changes, 1);
+    assert_int_equal(set_ms - from, ROUND_TRIP);
+    assert_int_equal(changed_ms - from, 2 * ROUND_TRIP);
+    assert_int_equal(requests(&a) - of_a, 2); /* its own watch tells it, too */
+    assert_int_equal(requests(&b) - of_b, 1);
+    assert_int_equal(uvzk_shared_count_close(&ours, NULL), 0);
+    assert_int_equal(uvzk_shared_count_close(&theirs, NULL), 0);
+    end();
+}
+
 /* However many let go in one turn. */
 static void test_local_handover_of_leases_is_none(void **state)
 {
@@ -607,6 +690,9 @@ int main(void)
         cmocka_unit_test(test_downgrade_is_one),
         cmocka_unit_test(test_multi_lock_is_two),
         cmocka_unit_test(test_semaphore_is_two),
+        cmocka_unit_test(test_semaphore_mutex_is_two),
+        cmocka_unit_test(test_driver_lock_is_two),
+        cmocka_unit_test(test_shared_count_is_one_and_one_more_to_tell),
         cmocka_unit_test(test_local_handover_of_leases_is_none),
         cmocka_unit_test(test_leases_are_handed_on_as_often_as_one_likes),
         cmocka_unit_test(test_leases_from_hand_to_hand_cost_nothing),
