@@ -180,11 +180,11 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
     }
     uvzk__lock_pin(lock);
     lock->closing = true;
-    lock->close_cb = close_cb;
-    while (!uvzk__list_empty(&lock->claims)) { /* its end takes it off the list */
-        uvzk__claim_end(UVZK__CONTAINER_OF(lock->claims.next, struct uvzk__claim, link),
-                        UVZK_ECLOSED);
+    struct uvzk__claim *claim;
+    while ((claim = uvzk__lock_first_claim(lock)) != NULL) { /* its end takes it off */
+        uvzk__claim_end(claim, UVZK_ECLOSED);
     }
+    uvzk__lock_deserted(lock, close_cb);
     uvzk__lock_unpin(lock);
     return 0;
 }

@@ -69,6 +69,12 @@ struct limit {
     bool try_once;
 };
 
+/* One that is told its place in the queue: few are, and this is behind all the rest. */
+struct place {
+    uvzk_hold_queued_cb cb; /* NULL once told */
+    uint64_t ahead;
+};
+
 static struct revocable *revocable(struct uvzk__acquisition *acquisition)
 {
     return UVZK__CONTAINER_OF(acquisition, struct revocable, acquisition);
@@ -83,6 +89,18 @@ static struct limit *limit_of(const struct uvzk__acquisition *acquisition)
 {
     return (struct limit *)((uintptr_t)acquisition +
                             size_without_limit(acquisition->revocable));
+}
+
+static size_t size_without_place(bool is_revocable, bool is_limited)
+{
+    return size_without_limit(is_revocable) + (is_limited ? sizeof(struct limit) : 0);
+}
+
+static struct place *place_of(const struct uvzk__acquisition *acquisition)
+{
+    return (struct place *)((uintptr_t)acquisition +
+                            size_without_place(acquisition->revocable,
+                                               acquisition->is_limited));
 }
 
 bool uvzk__acquisition_tries(const struct uvzk__acquisition *acquisition)
@@ -240,19 +258,26 @@ static void tell_refusal(struct uvzk__acquisition *acquisition)
     uvzk__ran_out_tell(ran_out, finish(acquisition), acquire_cb, status);
 }
 
+static void tell_place(struct uvzk__acquisition *acquisition)
+{
+    struct place *place = place_of(acquisition);
+    uvzk_hold_queued_cb queued_cb = place->cb;
+
+    place->cb = NULL;
+    queued_cb(acquisition->shell, place->ahead);
+}
+
 static void deliver(struct uvzk__telling *telling)
 {
     struct uvzk__acquisition *acquisition =
         UVZK__CONTAINER_OF(telling, struct uvzk__acquisition, telling);
     uvzk_hold_release_cb release_cb = acquisition->release_cb; /* the one or the other */
     uvzk_hold_lost_cb lost_cb = acquisition->lost_cb;
-    uvzk_hold_queued_cb queued_cb = acquisition->queued_cb;
     int status = acquisition->status;
 
     switch (acquisition->told) {
     case ASKED:
-        acquisition->queued_cb = NULL;
-        queued_cb(acquisition->shell, acquisition->ahead);
+        tell_place(acquisition);
         break;
     case GRANTING:
         deliver_grant(acquisition);
@@ -338,14 +363,20 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
 {
     bool is_revocable = options->revoke_cb != NULL;
     bool is_limited = options->timeout_ms != UVZK_WAIT_FOREVER;
-    struct uvzk__acquisition *acquisition = uvzk__calloc(
-        1, size_without_limit(is_revocable) + (is_limited ? sizeof(struct limit) : 0));
+    bool wants_place = options->queued_cb != NULL;
+    struct uvzk__acquisition *acquisition =
+        uvzk__calloc(1, size_without_place(is_revocable, is_limited) +
+                            (wants_place ? sizeof(struct place) : 0));
 
     if (acquisition == NULL) {
         return NULL;
     }
     acquisition->revocable = is_revocable;
     acquisition->is_limited = is_limited;
+    acquisition->wants_place = wants_place;
+    if (wants_place) {
+        place_of(acquisition)->cb = options->queued_cb;
+    }
     if (is_revocable) {
         revocable(acquisition)->cb = options->revoke_cb;
         revocable(acquisition)->telling.deliver = deliver_revocation;
@@ -355,7 +386,6 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     acquisition->lock = lock;
     acquisition->acquire_cb = acquire_cb;
     acquisition->lost_cb = lost_cb;
-    acquisition->queued_cb = options->queued_cb;
     acquisition->told = ASKED;
     acquisition->telling.deliver = deliver;
     uvzk__list_init(&acquisition->siblings);
@@ -441,8 +471,9 @@ void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
 
 void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ahead)
 {
-    if (acquisition->told == ASKED && acquisition->queued_cb != NULL) {
-        acquisition->ahead = ahead;
+    if (acquisition->told == ASKED && acquisition->wants_place &&
+        place_of(acquisition)->cb != NULL) {
+        place_of(acquisition)->ahead = ahead;
         tell(acquisition);
     }
 }

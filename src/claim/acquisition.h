@@ -40,14 +40,13 @@ struct uvzk__acquisition {
         uvzk_hold_release_cb release_cb; /* RELEASING, RELEASED */
     };
     uvzk_hold_lost_cb lost_cb;
-    uvzk_hold_queued_cb queued_cb; /* NULL once told or not wanted */
     uvzk_hold_lost_cb losing; /* called at once, not told: the hold is over; or NULL */
-    uint64_t ahead;           /* to be told with queued_cb; 0: nothing to tell */
     uint64_t since_ms;        /* observer.h's; 0: nobody observes the client */
     int status;               /* of the FINAL callback */
     uint8_t told;             /* enum uvzk__told */
-    bool is_limited;          /* it waits for so long, or does not wait, acquisition.c */
-    bool revocable;           /* it is told when somebody asks for it */
+    bool is_limited : 1;      /* it waits for so long, or does not wait, acquisition.c */
+    bool revocable : 1;       /* it is told when somebody asks for it */
+    bool wants_place : 1;     /* it is told its place in the queue, acquisition.c */
 };
 
 /* A new one, in ASKED, not yet attached to anything: uvzk__free() undoes it. NULL

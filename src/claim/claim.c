@@ -1,6 +1,7 @@
 #include "claim/claim.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "claim/acquisition.h"
 #include "claim/lock.h"
@@ -82,6 +83,32 @@ const void *uvzk__claim_owner(const struct uvzk__claim *claim)
     return claim->owned ? owned(claim)->owner : NULL;
 }
 
+/* What its znodes are to say, if it has brought that: this is behind the memory of each. */
+struct data {
+    uint32_t length;
+    char bytes[];
+};
+
+static size_t size_without_data(bool is_owned)
+{
+    return is_owned ? sizeof(struct uvzk__owned) : sizeof(struct uvzk__claim);
+}
+
+static struct data *data_of(const struct uvzk__claim *claim)
+{
+    return (struct data *)((uintptr_t)claim + size_without_data(claim->owned));
+}
+
+const void *uvzk__claim_data(const struct uvzk__claim *claim)
+{
+    return claim->has_data ? data_of(claim)->bytes : NULL;
+}
+
+size_t uvzk__claim_data_length(const struct uvzk__claim *claim)
+{
+    return claim->has_data ? data_of(claim)->length : 0;
+}
+
 static int own(struct uvzk__lock *lock, struct uvzk__claim *claim)
 {
     if (claim->owned) {
@@ -91,6 +118,7 @@ static int own(struct uvzk__lock *lock, struct uvzk__claim *claim)
             return UV_ENOMEM;
         }
     }
+    assert(!lock->deserted);
     claim->lock = lock;
     uvzk__list_append(&lock->claims, &claim->link);
     return 0;
@@ -110,8 +138,10 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
                                     const uvzk_acquire_options_t *options)
 {
     bool is_owned = options->owner != NULL;
-    struct uvzk__claim *claim =
-        uvzk__calloc(1, is_owned ? sizeof(struct uvzk__owned) : sizeof(*claim));
+    bool has_data = options->node_data != NULL;
+    struct uvzk__claim *claim = uvzk__calloc(
+        1, size_without_data(is_owned) +
+               (has_data ? sizeof(struct data) + options->node_data_length : 0));
 
     if (claim == NULL) {
         return NULL;
@@ -126,12 +156,12 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
     uvzk__list_init(&claim->link);
     uvzk__list_init(&claim->acquisitions);
     uvzk__list_init(&claim->contenders);
-    if (options->node_data != NULL) {
-        claim->data = uvzk__memdup(options->node_data, options->node_data_length);
-        claim->data_length = (uint32_t)options->node_data_length;
+    claim->has_data = has_data;
+    if (has_data) {
+        data_of(claim)->length = (uint32_t)options->node_data_length;
+        memcpy(data_of(claim)->bytes, options->node_data, options->node_data_length);
     }
-    if ((options->node_data != NULL && claim->data == NULL) || own(lock, claim) != 0) {
-        uvzk__free(claim->data);
+    if (own(lock, claim) != 0) {
         uvzk__free(claim);
         return NULL;
     }
@@ -144,7 +174,6 @@ void uvzk__claim_free(struct uvzk__claim *claim)
     if (claim->kind->freed != NULL) {
         claim->kind->freed(claim);
     }
-    uvzk__free(claim->data);
     uvzk__free(claim);
 }
 
@@ -152,7 +181,7 @@ struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *ow
 {
     struct uvzk__owned *found = NULL;
 
-    if (owner != NULL) {
+    if (owner != NULL && !lock->deserted) {
         HASH_FIND(hh, lock->owned, &owner, sizeof(owner), found);
     }
     return found == NULL ? NULL : &found->claim;
@@ -176,7 +205,8 @@ static void free_if_over(struct uvzk__claim *claim)
 void uvzk__claim_troubled(struct uvzk__claim *claim, int status)
 {
     if (claim->release_status == 0) {
-        claim->release_status = status;
+        claim->release_status = (int16_t)status;
+        assert(claim->release_status == status);
     }
 }
 
@@ -528,8 +558,8 @@ static void waits(struct uvzk__contender *contender)
 static void data(const struct uvzk__contender *contender, const void **bytes,
                  size_t *length)
 {
-    *bytes = contender->claim->data;
-    *length = contender->claim->data_length;
+    *bytes = uvzk__claim_data(contender->claim);
+    *length = uvzk__claim_data_length(contender->claim);
 }
 
 void uvzk__claims_init(struct uvzk__claims *claims)

@@ -80,17 +80,16 @@ struct uvzk__claim {
                                     or where its kind keeps it */
     struct uvzk__link acquisitions;
     struct uvzk__link contenders;
-    void *data;         /* bytes of the znodes; NULL: the client's */
-    void *extra;        /* the kind's own */
-    int64_t token;      /* of what is held */
-    int release_status; /* of the znodes that are gone: the first trouble */
-    uint32_t data_length;
+    void *extra;              /* the kind's own */
+    int64_t token;            /* of what is held */
     uint32_t pins;            /* it is not freed yet */
     uint32_t contender_count; /* not retired */
     uint32_t held_count;      /* of those, how many hold */
+    int16_t release_status;   /* of the znodes that are gone: the first trouble, a code */
     uint8_t state;            /* enum uvzk__claim_state */
     bool durable : 1;         /* its znodes outlive the session, and so does its hold */
     bool owned : 1;           /* it has an owner, claim.c */
+    bool has_data : 1;        /* its znodes say something of their own, claim.c */
 };
 
 /* All contenders must hold; the end of one is the end of all. The token is the
@@ -107,6 +106,10 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *, const struct uvzk__clai
 
 /* NULL: it has none. */
 const void *uvzk__claim_owner(const struct uvzk__claim *);
+
+/* What its znodes are to say; NULL: the client's data. */
+const void *uvzk__claim_data(const struct uvzk__claim *);
+size_t uvzk__claim_data_length(const struct uvzk__claim *);
 
 /* Frees a claim that has neither contenders nor acquisitions. */
 void uvzk__claim_free(struct uvzk__claim *);

@@ -1,5 +1,7 @@
 #include "claim/lock.h"
 
+#include <assert.h>
+
 #include "base/path.h"
 #include "base/refusal.h"
 #include "engine/turn.h"
@@ -20,7 +22,9 @@ void uvzk__lock_free(struct uvzk__lock *lock)
 {
     lock->shell->impl = NULL;
     uvzk__list_remove(&lock->everyone);
-    uvzk__list_remove(&lock->telling.link);
+    if (lock->deserted) {
+        uvzk__list_remove(&lock->telling.link);
+    }
     if (lock->kind->freed != NULL) {
         lock->kind->freed(lock);
     }
@@ -61,8 +65,6 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__client *client, uvzk_lock_t *shel
     lock->kind = kind;
     lock->shell = shell;
     lock->client = client;
-    lock->telling.deliver = tell_closed;
-    uvzk__list_init(&lock->telling.link);
     uvzk__list_init(&lock->claims);
     uvzk__list_append(&client->claims->locks, &lock->everyone);
     shell->impl = lock;
@@ -74,6 +76,33 @@ struct uvzk__client *uvzk__lock_client(const uvzk_lock_t *shell)
     const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
 
     return lock == NULL ? NULL : lock->client;
+}
+
+static struct uvzk__claim *claim_at(const struct uvzk__lock *lock,
+                                    struct uvzk__link *link)
+{
+    return link == &lock->claims ? NULL
+                                 : UVZK__CONTAINER_OF(link, struct uvzk__claim, link);
+}
+
+struct uvzk__claim *uvzk__lock_first_claim(const struct uvzk__lock *lock)
+{
+    return lock->deserted ? NULL : claim_at(lock, lock->claims.next);
+}
+
+struct uvzk__claim *uvzk__lock_next_claim(const struct uvzk__lock *lock,
+                                          const struct uvzk__claim *claim)
+{
+    return claim_at(lock, claim->link.next);
+}
+
+void uvzk__lock_deserted(struct uvzk__lock *lock, uvzk_lock_close_cb close_cb)
+{
+    assert(uvzk__list_empty(&lock->claims) && lock->owned == NULL);
+    lock->deserted = true;
+    lock->telling.deliver = tell_closed;
+    uvzk__list_init(&lock->telling.link);
+    lock->close_cb = close_cb;
 }
 
 void uvzk__lock_held(struct uvzk__lock *lock)
@@ -94,7 +123,7 @@ void uvzk__lock_pin(struct uvzk__lock *lock)
 void uvzk__lock_unpin(struct uvzk__lock *lock)
 {
     lock->pins--;
-    if (lock->closing && lock->pins == 0) {
+    if (lock->deserted && lock->pins == 0) {
         uvzk__tell_soon(lock->client, &lock->telling);
     }
 }

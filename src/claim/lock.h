@@ -35,16 +35,23 @@ struct uvzk__lock {
     const struct uvzk__lock_kind *kind;
     uvzk_lock_t *shell;
     struct uvzk__client *client;
-    struct uvzk__link everyone;   /* on client->claims->locks */
-    struct uvzk__link claims;     /* not given up */
-    struct uvzk__owned *owned;    /* claims with an owner, claim.c; uthash by him */
-    struct uvzk__telling telling; /* of its close */
-    uvzk_lock_close_cb close_cb;
+    struct uvzk__link everyone; /* on client->claims->locks */
+    union {
+        struct {
+            struct uvzk__link claims;  /* not given up */
+            struct uvzk__owned *owned; /* those with an owner, claim.c; uthash by him */
+        };
+        struct { /* once it has none any more */
+            struct uvzk__telling telling; /* of its close */
+            uvzk_lock_close_cb close_cb;
+        };
+    };
     void *extra;         /* the kind's own */
     uint32_t pins;       /* its close waits for them */
     uint32_t held_count; /* claims that hold */
-    bool durable;        /* so are its claims */
-    bool closing;
+    bool durable : 1;    /* so are its claims */
+    bool closing : 1;
+    bool deserted : 1; /* closing, all its claims given up */
     char path[]; /* namespace included */
 };
 
@@ -63,6 +70,16 @@ static inline void uvzk__lock_is_durable(struct uvzk__lock *lock, bool durable)
 
 /* Of one that is initialised; else NULL. */
 struct uvzk__client *uvzk__lock_client(const uvzk_lock_t *);
+
+/* The first of its claims that are not given up, and the next one of a claim; NULL: there
+ * is none. */
+struct uvzk__claim *uvzk__lock_first_claim(const struct uvzk__lock *);
+struct uvzk__claim *uvzk__lock_next_claim(const struct uvzk__lock *,
+                                          const struct uvzk__claim *);
+
+/* It is closing, and all its claims have been given up; its close is told when all that
+ * pins it is over. */
+void uvzk__lock_deserted(struct uvzk__lock *, uvzk_lock_close_cb);
 
 /* One of its claims holds, or one less. */
 void uvzk__lock_held(struct uvzk__lock *);

@@ -36,15 +36,14 @@ static uint64_t length_of(const struct uvzk__link *head)
 static void count_claims(const struct uvzk__client *client,
                          uvzk_client_metrics_t *metrics)
 {
-    const struct uvzk__link *head = &client->claims->locks, *at, *link;
+    const struct uvzk__link *head = &client->claims->locks, *at;
 
     for (at = head->next; at != head; at = at->next) {
         const struct uvzk__lock *lock =
             UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, everyone);
         metrics->locks++;
-        for (link = lock->claims.next; link != &lock->claims; link = link->next) {
-            const struct uvzk__claim *claim =
-                UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__claim, link);
+        for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
+             claim != NULL; claim = uvzk__lock_next_claim(lock, claim)) {
             *(uvzk__claim_known(claim) ? &metrics->held : &metrics->waiting) +=
                 length_of(&claim->acquisitions);
         }

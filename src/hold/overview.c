@@ -50,7 +50,7 @@ static int show_claim(const struct uvzk__claim *claim, uvzk_hold_entry_cb cb,
 int uvzk_client_each_hold(uvzk_client_t *shell, uvzk_hold_entry_cb cb, void *context)
 {
     const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
-    const struct uvzk__link *at, *link;
+    const struct uvzk__link *at;
     int status = 0;
 
     if (shell == NULL || cb == NULL) {
@@ -62,11 +62,9 @@ int uvzk_client_each_hold(uvzk_client_t *shell, uvzk_hold_entry_cb cb, void *con
     for (at = client->claims->locks.next; at != &client->claims->locks; at = at->next) {
         const struct uvzk__lock *lock =
             UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, everyone);
-        for (link = lock->claims.next; link != &lock->claims && status == 0;
-             link = link->next) {
-            status =
-                show_claim(UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__claim, link),
-                           cb, context);
+        for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
+             claim != NULL && status == 0; claim = uvzk__lock_next_claim(lock, claim)) {
+            status = show_claim(claim, cb, context);
         }
     }
     return status;

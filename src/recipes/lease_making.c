@@ -67,7 +67,7 @@ static bool has_room(const struct uvzk__lease_making *making, const struct uvzk_
 
     return making->rpc.op_count == 1 ||
            (making->rpc.op_count + lacking <= 1 + LEASES_MAX &&
-            making->bytes + lacking * bid->claim->data_length <= BYTES_MAX);
+            making->bytes + lacking * uvzk__claim_data_length(bid->claim) <= BYTES_MAX);
 }
 
 static struct uvzk__lease_making *new_making(struct uvzk__bid *taker)

@@ -166,8 +166,8 @@ static void ask(struct member *member)
     uvzk_acquire_options_init(&options);
     options.owner = (void *)(uintptr_t)uvzk__claim_owner(in_turn->claim);
     options.timeout_ms = in_turn->try_once ? UVZK_TRY_ONCE : UVZK_WAIT_FOREVER;
-    options.node_data = in_turn->claim->data;
-    options.node_data_length = in_turn->claim->data_length;
+    options.node_data = uvzk__claim_data(in_turn->claim);
+    options.node_data_length = uvzk__claim_data_length(in_turn->claim);
     uvzk__claim_pin(in_turn->claim);
     move(member, ASKED);
     int status = uvzk_lock_acquire(member->error.member, &member->request, &options,
