@@ -57,40 +57,40 @@ static int refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t *option
     return lock->kind->occupied(lock, options) ? UV_ETIMEDOUT : 0;
 }
 
-/* Attaches to the owner's claim, pending or held, if there is one. */
-static bool join(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
-                 const uvzk_acquire_options_t *options)
+/* The owner's claim, pending or held, if there is one. */
+static struct uvzk__claim *claim_to_join(struct uvzk__lock *lock,
+                                         const uvzk_acquire_options_t *options)
 {
     struct uvzk__claim *claim = uvzk__claim_of(lock, options->owner);
 
-    if (claim == NULL) {
-        return false;
-    }
-    if (uvzk__claim_is_held(claim) && !uvzk__claim_holds(claim)) {
+    if (claim != NULL && uvzk__claim_is_held(claim) && !uvzk__claim_holds(claim)) {
         uvzk__prover_check(lock->client);
-        claim = uvzk__claim_of(lock, options->owner);
-        if (claim == NULL) {
-            return false; /* that hold is lost: the owner queues again */
-        }
+        claim = uvzk__claim_of(lock, options->owner); /* that hold is lost */
+    }
+    return claim;
+}
+
+static int join(struct uvzk__claim *claim, struct uvzk__acquisition *acquisition,
+                const uvzk_acquire_options_t *options)
+{
+    if (options->revoke_cb != NULL && uvzk__revocation_wanted(claim) != 0) {
+        return UV_ENOMEM;
     }
     uvzk__acquisition_start(acquisition, claim, options->timeout_ms);
-    if (options->revoke_cb != NULL) {
-        uvzk__revocation_wanted(claim);
-    }
     if (uvzk__claim_is_held(claim)) {
         uvzk__acquisition_grant(acquisition);
     }
-    return true;
+    return 0;
 }
 
 static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
                  const uvzk_acquire_options_t *options)
 {
-    struct uvzk__claim *claim;
+    struct uvzk__claim *claim = claim_to_join(lock, options);
     int status;
 
-    if (join(lock, acquisition, options)) {
-        return 0;
+    if (claim != NULL) {
+        return join(claim, acquisition, options);
     }
     status = refusal(lock, options);
     if (status != 0) {
@@ -107,12 +107,15 @@ static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
         return UV_ENOMEM;
     }
     status = lock->kind->prepare(lock, claim, options);
+    if (status == 0 && options->revoke_cb != NULL) {
+        status = uvzk__revocation_wanted(claim);
+        if (status != 0) {
+            uvzk__claim_empty(claim);
+        }
+    }
     if (status != 0) {
         uvzk__claim_free(claim);
         return status;
-    }
-    if (options->revoke_cb != NULL) {
-        uvzk__revocation_wanted(claim);
     }
     uvzk__acquisition_start(acquisition, claim, options->timeout_ms);
     if (lock->kind->begin != NULL) {

@@ -41,7 +41,7 @@ struct uvzk__lock {
             struct uvzk__link claims;  /* not given up */
             struct uvzk__owned *owned; /* those with an owner, claim.c; uthash by him */
         };
-        struct { /* once it has none any more */
+        struct {                          /* once it has none any more */
             struct uvzk__telling telling; /* of its close */
             uvzk_lock_close_cb close_cb;
         };
@@ -52,7 +52,7 @@ struct uvzk__lock {
     bool durable : 1;    /* so are its claims */
     bool closing : 1;
     bool deserted : 1; /* closing, all its claims given up */
-    char path[]; /* namespace included */
+    char path[];       /* namespace included */
 };
 
 /* What an init function refuses: UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UVZK_EPATH; 0. */

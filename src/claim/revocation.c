@@ -5,15 +5,18 @@
 #include "claim/acquisition.h"
 #include "directory/guard.h"
 
-void uvzk__revocation_wanted(struct uvzk__claim *claim)
+int uvzk__revocation_wanted(struct uvzk__claim *claim)
 {
     for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
          link = link->next) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
-        uvzk__contender_is_revocable(contender);
+        if (uvzk__contender_is_revocable(contender) != 0) {
+            return UV_ENOMEM;
+        }
         uvzk__guard(contender); /* if it stands already */
     }
+    return 0;
 }
 
 void uvzk__revocation_read(struct uvzk__contender *contender,
@@ -21,12 +24,11 @@ void uvzk__revocation_read(struct uvzk__contender *contender,
 {
     struct uvzk__claim *claim = contender->claim;
 
-    if (!contender->revocable || reply->stat.mzxid == contender->revoked_mzxid ||
-        reply->data_length != UVZK__REVOKE_LENGTH ||
-        memcmp(reply->data, UVZK__REVOKE, UVZK__REVOKE_LENGTH) != 0) {
+    if (!contender->revocable || reply->data_length != UVZK__REVOKE_LENGTH ||
+        memcmp(reply->data, UVZK__REVOKE, UVZK__REVOKE_LENGTH) != 0 ||
+        !uvzk__contender_is_news(contender, reply->stat.mzxid)) {
         return;
     }
-    uvzk__contender_revoked(contender, reply->stat.mzxid);
     for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
          link = link->next) {
         uvzk__acquisition_revoked(

@@ -9,8 +9,8 @@
 #define UVZK__REVOKE_LENGTH (sizeof(UVZK__REVOKE) - 1)
 
 /* The acquisition has a callback for it: its contenders' znodes are watched from now
- * on. Those that are still to be made will have no data. */
-void uvzk__revocation_wanted(struct uvzk__claim *);
+ * on. Those that are still to be made will have no data. 0 or UV_ENOMEM. */
+int uvzk__revocation_wanted(struct uvzk__claim *);
 
 /* The guard has read the znode: tells those who want to know, once for each write
  * of the message. */

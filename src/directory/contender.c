@@ -25,9 +25,20 @@
 /* "-2147483648" and the NUL. */
 #define SEQUENCE_SIZE 12U
 
+/* What it may be at most: that is what the session has room for. */
 static size_t path_size(const struct uvzk__queue *queue)
 {
     return strlen(queue->path) + 1 + UVZK__NAME_PREFIX_SIZE + SEQUENCE_SIZE;
+}
+
+/* What it is; a driver may choose the whole name itself. */
+static size_t path_room(const struct uvzk__queue *queue, const char *token)
+{
+    size_t prefix = UVZK__PROTECTION_LENGTH + strlen(token);
+
+    return queue->kind->discipline == UVZK__DRIVEN
+               ? path_size(queue)
+               : strlen(queue->path) + 1 + prefix + SEQUENCE_SIZE;
 }
 
 /* A fresh name for a create: Curator makes a new UUID for each one, too. */
@@ -43,22 +54,38 @@ int uvzk__contender_rename(struct uvzk__contender *contender)
     }
     uvzk__uuid_from_random(uuid);
     (void)uvzk__node_name_prefix(prefix, uuid, contender->token);
-    (void)snprintf(contender->path, path_size(queue), "%s/%s", queue->path, prefix);
+    (void)snprintf(contender->path, path_room(queue, contender->token), "%s/%s",
+                   queue->path, prefix);
     return 0;
 }
 
-static void rested(struct uvzk__timed *timed)
-{
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(timed, struct uvzk__contender, pause);
+/* It rests: before a new node after a deletion by others, or before a refused delete is
+ * repeated; or its guard looks again. Few ever do, or are revocable, which may have to. */
+struct uvzk__pause {
+    struct uvzk__timed timed;
+    struct uvzk__contender *contender;
+    int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
+};
 
+static struct uvzk__pause *pause_of(struct uvzk__contender *contender)
+{
+    if (contender->pause == NULL) {
+        contender->pause = uvzk__calloc(1, sizeof(*contender->pause));
+        if (contender->pause != NULL) {
+            contender->pause->contender = contender;
+        }
+    }
+    return contender->pause;
+}
+
+static void have_rested(struct uvzk__contender *contender)
+{
     if (uvzk__node_state(&contender->node) == UVZK__NODE_DOOMED) {
         uvzk__contender_pump(contender);
         return;
     }
     if (contender->pins > 0) { /* a request under way still reads the old path */
-        uvzk__timed_set(contender->client, timed,
-                        uvzk__now(contender->client) + REST_AGAIN_MS);
+        uvzk__contender_rest(contender, REST_AGAIN_MS);
         return;
     }
     uvzk__node_rested(&contender->node);
@@ -69,45 +96,90 @@ static void rested(struct uvzk__timed *timed)
     uvzk__contender_follow(contender);
 }
 
+static void rested(struct uvzk__timed *timed)
+{
+    have_rested(UVZK__CONTAINER_OF(timed, struct uvzk__pause, timed)->contender);
+}
+
 void uvzk__contender_rest(struct uvzk__contender *contender, uint64_t ms)
 {
-    contender->pause.due = rested;
-    uvzk__timed_set(contender->client, &contender->pause,
-                    uvzk__now(contender->client) + ms);
+    struct uvzk__pause *pause = pause_of(contender);
+
+    if (pause == NULL) {
+        uvzk__hold_back(contender->client); /* then all rest, and are pumped */
+        return;
+    }
+    pause->timed.due = rested;
+    uvzk__timed_set(contender->client, &pause->timed, uvzk__now(contender->client) + ms);
 }
 
 static bool is_resting(const struct uvzk__contender *contender)
 {
-    return contender->pause.due == rested &&
-           uvzk__deadline_is_armed(&contender->pause.deadline);
+    return contender->pause != NULL && contender->pause->timed.due == rested &&
+           uvzk__deadline_is_armed(&contender->pause->timed.deadline);
 }
 
 static void rest_no_more(struct uvzk__contender *contender)
 {
     if (is_resting(contender)) {
-        uvzk__timed_clear(contender->client, &contender->pause);
+        uvzk__timed_clear(contender->client, &contender->pause->timed);
     }
 }
 
-void uvzk__contender_look_later(struct uvzk__contender *contender,
-                                void (*due)(struct uvzk__timed *))
+static void look_again(struct uvzk__timed *timed)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(timed, struct uvzk__pause, timed)->contender;
+
+    uvzk__guard_end(contender);
+    uvzk__contender_pump(contender);
+}
+
+bool uvzk__contender_look_later(struct uvzk__contender *contender)
 {
     assert(!is_resting(contender)); /* a get leaves before the delete that is refused */
-    contender->pause.due = due;
-    uvzk__second_look(contender->client, &contender->pause);
+    if (pause_of(contender) == NULL) {
+        return false;
+    }
+    contender->pause->timed.due = look_again;
+    uvzk__second_look(contender->client, &contender->pause->timed);
+    return true;
 }
 
 void uvzk__contender_look_no_more(struct uvzk__contender *contender)
 {
-    if (!is_resting(contender)) {
-        uvzk__timed_clear(contender->client, &contender->pause);
+    if (contender->pause != NULL && !is_resting(contender)) {
+        uvzk__timed_clear(contender->client, &contender->pause->timed);
     }
+}
+
+int uvzk__contender_is_revocable(struct uvzk__contender *contender)
+{
+    if (pause_of(contender) == NULL) {
+        return UV_ENOMEM;
+    }
+    contender->revocable = true;
+    return 0;
+}
+
+bool uvzk__contender_is_news(struct uvzk__contender *contender, int64_t mzxid)
+{
+    bool news = contender->pause->revoked_mzxid != mzxid;
+
+    contender->pause->revoked_mzxid = mzxid;
+    return news;
+}
+
+static void free_contender(struct uvzk__contender *contender)
+{
+    uvzk__free(contender->pause);
+    uvzk__free(contender);
 }
 
 static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token)
 {
     struct uvzk__contender *contender =
-        uvzk__calloc(1, offsetof(struct uvzk__contender, path) + path_size(queue));
+        uvzk__calloc(1, offsetof(struct uvzk__contender, path) + path_room(queue, token));
 
     if (contender == NULL) {
         return NULL;
@@ -120,7 +192,6 @@ static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token
     uvzk__list_init(&contender->in_claim);
     uvzk__list_init(&contender->everyone);
     uvzk__list_init(&contender->in_queue);
-    uvzk__list_init(&contender->errand);
     uvzk__witness_init(&contender->witness);
     return contender;
 }
@@ -421,7 +492,10 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
 {
     enum uvzk__node_needs needs = uvzk__node_needs(&contender->node);
 
-    if (needs == UVZK__NEEDS_DELETE) {
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_RESTING &&
+        !is_resting(contender)) {
+        have_rested(contender); /* there was no memory to rest in */
+    } else if (needs == UVZK__NEEDS_DELETE) {
         if (uvzk__list_empty(&contender->errand) && !is_resting(contender) &&
             contender->client->directories->contender_user->certain(contender)) {
             uvzk__list_append(&contender->client->directories->doomed,
@@ -506,7 +580,7 @@ static void retire(struct uvzk__contender *contender)
     contender->ended = true;
     contender->queue = NULL;
     if (contender->pins == 0) {
-        uvzk__free(contender);
+        free_contender(contender);
     }
 }
 
@@ -516,8 +590,8 @@ void uvzk__contender_follow(struct uvzk__contender *contender)
 
     uvzk__queue_place(queue, contender);
     uvzk__queue_touch(queue);
-    if (contender->beside != NULL) {
-        uvzk__queue_touch(contender->beside);
+    if (uvzk__contender_beside(contender) != NULL) {
+        uvzk__queue_touch(uvzk__contender_beside(contender));
     }
     if (!uvzk__node_is_wanted(&contender->node) && !contender->given_up) {
         give_up(contender, uvzk__node_status(&contender->node));
@@ -644,7 +718,7 @@ void uvzk__contender_unpin(struct uvzk__contender *contender)
     assert(contender->pins > 0);
     contender->pins--;
     if (contender->pins == 0 && contender->ended) {
-        uvzk__free(contender);
+        free_contender(contender);
     }
 }
 

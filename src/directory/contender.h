@@ -53,28 +53,33 @@ struct uvzk__contender {
     struct uvzk__node node;
     struct uvzk__client *client;
     struct uvzk__queue *queue;
-    struct uvzk__claim *claim;    /* NULL once it is over */
-    struct uvzk__link in_claim;   /* on claim->contenders */
-    struct uvzk__link everyone;   /* of the client's contenders */
-    struct uvzk__link in_queue;   /* on one of the queue's four lists */
-    struct uvzk__witness witness; /* of proofs, prover.h */
-    struct uvzk__link errand;     /* of those to be made, making.h; or deleted, sweep.h */
-    struct uvzk__guard guard;     /* a watch on its own node */
-    struct uvzk__timed pause; /* it rests: before a new node after a deletion by others,
-                                     or a refused delete; or its guard looks again */
-    const char *token;        /* of its name: "lock-", ... */
-    int64_t writer_czxid;  /* of its writer, whose number it has, downgrade.h; else 0 */
-    uint64_t create_stamp; /* the stamp when the create was submitted */
-    uint64_t seen_stamp;   /* of the last listing that shows the node */
-    uint64_t clear_stamp;  /* of the first listing that shows no foreigner before it
+    struct uvzk__claim *claim;  /* NULL once it is over */
+    struct uvzk__link in_claim; /* on claim->contenders */
+    struct uvzk__link everyone; /* of the client's contenders */
+    struct uvzk__link in_queue; /* on one of the queue's four lists */
+    union {
+        struct uvzk__witness witness; /* while it stands: of proofs, prover.h */
+        struct uvzk__link errand;     /* before and after that: of those to be made,
+                                         making.h; or deleted, sweep.h */
+    };
+    struct uvzk__guard guard;  /* a watch on its own node */
+    struct uvzk__pause *pause; /* what those who rest need, contender.c; or NULL */
+    const char *token;         /* of its name: "lock-", ... */
+    union {
+        int64_t
+            writer_czxid; /* a reader's: of its writer, whose number it has, downgrade.h;
+                                 else 0 */
+        struct uvzk__queue *leases; /* a ticket's: they hear of it, and its delete checks
+                                       what is on credit there */
+    };
+    uint64_t create_stamp;     /* the stamp when the create was submitted */
+    uint64_t seen_stamp;       /* of the last listing that shows the node */
+    uint64_t clear_stamp;      /* of the first listing that shows no foreigner before it
                                whom it has to wait for; 0: none has yet */
-    uint64_t look_stamp;   /* of the last exists of the node, or guard's get */
-    struct uvzk__queue *beside; /* a ticket's leases: they hear of it, and its delete
-                                   checks what is on credit there; else NULL */
-    uint64_t first_attempt_ms;  /* for the retry policy */
+    uint64_t look_stamp;       /* of the last exists of the node, or guard's get */
+    uint64_t first_attempt_ms; /* for the retry policy */
     uint32_t attempts;
-    uint32_t pins;         /* requests under way that point here */
-    int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
+    uint32_t pins; /* requests under way that point here */
     struct uvzk__vouching vouching;
     uint8_t standing;   /* enum uvzk__standing */
     bool durable : 1;   /* its node outlives the session */
@@ -189,7 +194,14 @@ void uvzk__contender_made_by_op(struct uvzk__contender *, const struct uvzk__rep
 /* Whether it has its writer's number: it waits for nobody. */
 static inline bool uvzk__contender_downgraded(const struct uvzk__contender *contender)
 {
-    return contender->writer_czxid != 0;
+    return contender->shared && contender->writer_czxid != 0;
+}
+
+/* The leases' directory of a ticket; NULL: it is none. */
+static inline struct uvzk__queue *
+uvzk__contender_beside(const struct uvzk__contender *contender)
+{
+    return contender->ticket ? contender->leases : NULL;
 }
 
 /* ------------------------------------------------------ what it is, from its birth on */
@@ -219,7 +231,7 @@ static inline void uvzk__contender_is_ticket(struct uvzk__contender *contender,
                                              struct uvzk__queue *leases)
 {
     contender->ticket = true;
-    contender->beside = leases;
+    contender->leases = leases;
 }
 
 /* From now on; or it may be again. */
@@ -232,10 +244,8 @@ static inline void uvzk__contender_may_be_made_anew(struct uvzk__contender *cont
     contender->once = false;
 }
 
-static inline void uvzk__contender_is_revocable(struct uvzk__contender *contender)
-{
-    contender->revocable = true;
-}
+/* 0 or UV_ENOMEM. */
+int uvzk__contender_is_revocable(struct uvzk__contender *);
 
 /* ---------------------------------------------------------------- what befalls it */
 
@@ -281,12 +291,9 @@ static inline void uvzk__contender_looked_at(struct uvzk__contender *contender,
     contender->look_stamp = stamp;
 }
 
-/* It is told of the revocation with this mzxid. */
-static inline void uvzk__contender_revoked(struct uvzk__contender *contender,
-                                           int64_t mzxid)
-{
-    contender->revoked_mzxid = mzxid;
-}
+/* One that is revocable: whether it has not been told yet of the revocation with this
+ * mzxid. It is now. */
+bool uvzk__contender_is_news(struct uvzk__contender *, int64_t mzxid);
 
 /* It is granted what nobody else can have held meanwhile (succession.h). */
 static inline void uvzk__contender_reigned(struct uvzk__contender *contender)
@@ -344,10 +351,10 @@ void uvzk__contender_unwanted(struct uvzk__contender *);
 /* Nothing is asked of the server about its node, which is RESTING or DOOMED, for so long. */
 void uvzk__contender_rest(struct uvzk__contender *, uint64_t ms);
 
-/* It does not rest: due() is called in about a session timeout (second_look.h), unless it
- * comes to rest before; or not any more. */
-void uvzk__contender_look_later(struct uvzk__contender *,
-                                void (*due)(struct uvzk__timed *));
+/* It does not rest: its guard looks again in about a session timeout (second_look.h),
+ * unless it comes to rest before; or not any more. False: out of memory, and that it does
+ * not; not of one that is revocable. */
+bool uvzk__contender_look_later(struct uvzk__contender *);
 void uvzk__contender_look_no_more(struct uvzk__contender *);
 
 /* Somebody deleted its node. */

@@ -9,6 +9,9 @@
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
 
+/* Milliseconds since the machine's start have room in 56 bits. */
+#define MOMENT_MAX ((UINT64_C(1) << 56) - 1)
+
 #define NONE UVZK__GUARD_NONE
 #define ARMING UVZK__GUARD_ARMING
 #define ARMED UVZK__GUARD_ARMED
@@ -56,15 +59,6 @@ static void disarm(struct uvzk__contender *contender)
     }
 }
 
-static void look_again(struct uvzk__timed *timed)
-{
-    struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(timed, struct uvzk__contender, pause);
-
-    uvzk__guard_end(contender);
-    uvzk__contender_pump(contender);
-}
-
 static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     struct uvzk__contender *contender =
@@ -88,7 +82,7 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
         return;
     }
     if (contender->revocable) {
-        uvzk__contender_look_later(contender, look_again);
+        (void)uvzk__contender_look_later(contender);
     }
     contender->client->directories->contender_user->read(contender, reply);
 }
@@ -97,8 +91,9 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
 static void may_not_be_read(struct uvzk__contender *contender)
 {
     if (contender->held) {
-        move(contender, RESTING);
-        uvzk__contender_look_later(contender, look_again);
+        if (uvzk__contender_look_later(contender)) {
+            move(contender, RESTING);
+        }
     } else {
         uvzk__contender_end(contender, UVZK_ENOAUTH);
     }
@@ -187,7 +182,7 @@ void uvzk__guard(struct uvzk__contender *contender)
     move(contender, ARMING);
     rpc->watch = &contender->guard.watch;
     uvzk__submit(client, rpc);
-    contender->guard.asked_ms = rpc->sent_ms;
+    contender->guard.asked_ms = rpc->sent_ms & MOMENT_MAX;
     uvzk__contender_looked_at(contender, uvzk__stamp(&client->submissions));
 }
 

@@ -37,8 +37,8 @@ extern const struct uvzk__machine uvzk__guard_machine;
 /* Of a contender. */
 struct uvzk__guard {
     struct uvzk__watch watch;
-    uint64_t asked_ms; /* when it was last armed */
-    uint8_t state;     /* enum uvzk__guarding */
+    uint64_t asked_ms : 56; /* when it was last armed */
+    uint64_t state : 8;     /* enum uvzk__guarding */
 };
 
 void uvzk__guard_init(struct uvzk__contender *);

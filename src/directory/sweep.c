@@ -136,9 +136,10 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
         uvzk__queue_is_first_swept(queue, stamp)) {
         add_checks(sweep, queue);
     }
-    if (contender->beside != NULL && !contender->beside->unreadable &&
-        uvzk__queue_is_first_swept(contender->beside, stamp)) {
-        add_checks(sweep, contender->beside);
+    if (uvzk__contender_beside(contender) != NULL &&
+        !uvzk__contender_beside(contender)->unreadable &&
+        uvzk__queue_is_first_swept(uvzk__contender_beside(contender), stamp)) {
+        add_checks(sweep, uvzk__contender_beside(contender));
     }
     uvzk__queue_deletes(contender, stamp);
     add(sweep, contender, UVZK__OP_DELETE);
@@ -149,8 +150,8 @@ static bool has_room(const struct sweep *sweep, const struct uvzk__contender *co
 {
     uint32_t credits = uvzk__credits(&contender->queue->tallies);
 
-    if (contender->beside != NULL) {
-        credits += uvzk__credits(&contender->beside->tallies);
+    if (uvzk__contender_beside(contender) != NULL) {
+        credits += uvzk__credits(&uvzk__contender_beside(contender)->tallies);
     }
     return sweep->op_count + credits + 2 <= sweep->room;
 }

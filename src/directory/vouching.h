@@ -14,15 +14,15 @@ struct uvzk__queue;
 
 /* Of a directory: which nodes have gone. */
 struct uvzk__departures {
-    uint64_t unasked;                /* told of nodes that went by no delete of ours */
     uint64_t delete_stamp;           /* the last delete of a node of ours */
     uint64_t exclusive_delete_stamp; /* the last one that readers had to wait for, too */
+    uint32_t unasked;                /* told of nodes that went by no delete of ours */
 };
 
 /* Of a contender: when it was seen, and what has gone since. */
 struct uvzk__vouching {
     uint64_t stamp;    /* of the request that has last shown its node */
-    uint64_t unasked;  /* of its directory, at that moment */
+    uint32_t unasked;  /* of its directory, at that moment */
     uint32_t settling; /* in which that counts */
     /* Of our own deletes of nodes before it, as far as they matter to it. */
     uint64_t delete_stamp, exclusive_delete_stamp;

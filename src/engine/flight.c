@@ -5,8 +5,8 @@
 #include "engine/client.h"
 #include "engine/submission.h"
 
-/* As many as one turn of a busy client sends; more are given back. */
-#define SPARE_MAX 256U
+/* As many as a multi has ops: what a turn sends beyond that is given back. */
+#define SPARE_MAX 64U
 
 struct uvzk__flight {
     struct uvzk__rpc rpc;

@@ -260,7 +260,7 @@ static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid
     }
 
     if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || link == &locks->members ||
-        ticket->beside != queue || ticket->given_up ||
+        uvzk__contender_beside(ticket) != queue || ticket->given_up ||
         uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING || !ticket->covered ||
         uvzk__blocker(locks, ticket) != NULL) {
         return NULL;

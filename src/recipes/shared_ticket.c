@@ -61,7 +61,7 @@ static bool came_first(const struct uvzk__contender *ticket,
         UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 
     return link != &locks->members &&
-           (next->beside != follower->leases || next->given_up ||
+           (uvzk__contender_beside(next) != follower->leases || next->given_up ||
             uvzk__bid_of(next->claim)->arrival < follower->arrival);
 }
 

@@ -193,7 +193,8 @@ static void check_locks(struct scene *scene)
     for (size_t i = 0; i < scene->set.count; i++) {
         const struct uvzk__lock *lock = scene->set.locks[i]->impl;
         if (lock != NULL && (lock->pins != 0 || lock->held_count != 0 ||
-                             lock->owned != NULL || !uvzk__list_empty(&lock->claims))) {
+                             uvzk__lock_first_claim(lock) != NULL ||
+                             (!lock->deserted && lock->owned != NULL))) {
             world_fail(&scene->world, "lock %zu has something left", i);
         }
         if (scene->lock_closing[i] != (lock == NULL) && !scene->process.closing) {

@@ -15,7 +15,7 @@
 #define SELDOM 64U
 
 struct counts {
-    uint32_t contenders, positions, credits, writers, proved, watches;
+    uint32_t contenders, positions, credits, writers, proved, asked, watches;
 };
 
 #define EACH(link, head) \
@@ -73,6 +73,9 @@ static const char *list_broken(const struct uvzk__queue *queue, struct uvzk__lin
         counts->credits += contender->on_credit;
         counts->writers += contender->held && !contender->shared;
         counts->proved += contender->witness.held;
+        counts->asked += uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
+                         !contender->witness.held &&
+                         !uvzk__list_empty(&contender->witness.link);
         counts->watches +=
             uvzk__guard_is_arming(contender) || uvzk__guard_is_armed(contender);
     }
@@ -111,6 +114,7 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
     }
     all->contenders += counts.contenders;
     all->proved += counts.proved;
+    all->asked += counts.asked;
     all->watches += counts.watches + (queue->predecessor.state != UVZK__PREDECESSOR_NONE);
     return NULL;
 }
@@ -153,10 +157,8 @@ static const char *lock_broken(const struct uvzk__lock *lock)
     const char *broken = NULL;
     uint32_t held = 0;
 
-    EACH(link, (struct uvzk__link *)(uintptr_t)&lock->claims)
-    {
-        const struct uvzk__claim *claim =
-            UVZK__CONTAINER_OF(link, struct uvzk__claim, link);
+    for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock); claim != NULL;
+         claim = uvzk__lock_next_claim(lock, claim)) {
         if (claim->lock != lock || claim->state == UVZK__CLAIM_GIVEN_UP) {
             return "a lock lists a claim that is not its own";
         }
@@ -219,6 +221,9 @@ static const char *client_broken(struct uvzk__client *client)
     }
     if (counts.proved != length(&client->prover->held)) {
         return "the prover's list of holders is not that of the directories";
+    }
+    if (counts.asked != length(&client->prover->candidates)) {
+        return "who waits for a proof is not who stands in the directories";
     }
     EACH(link, &client->claims->locks)
     {
