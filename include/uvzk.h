@@ -638,7 +638,7 @@ UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
 
 /* Begins to acquire. options may be NULL for the defaults; acquire_cb and
  * lost_cb are required. Grants come strictly in the order in which ZooKeeper
- * created the contenders' znodes, whoever they belong to.
+ * created the contenders' znodes, whoever they belong to; but for uvzk_mutex_init_cohort.
  * UV_EINVAL, UVZK_ECLOSED (mutex or client closing), UV_ENOMEM,
  * UVZK_ELIMIT (the session would hold too many znodes),
  * UVZK_EDEADLOCK (the owner would wait for itself),
@@ -714,8 +714,15 @@ UVZK_EXTERN int uvzk_hold_is_valid(const uvzk_hold_t *hold);
  * to the next that excludes it, for as long as the ensemble lives, also when the
  * directory is removed and made again. Holds that do not exclude one another may have
  * the same one: readers that hold together, holds of a semaphore of two or more leases,
- * holds of different paths. 0 if not held. */
+ * holds of different paths; and holds of one cohort (uvzk_hold_cohort), though they do
+ * exclude one another. 0 if not held. */
 UVZK_EXTERN int64_t uvzk_hold_token(const uvzk_hold_t *hold);
+
+/* Whether the hold shares its token: 0 if not held, and of every lock without a cohort:
+ * no. Else which of those it is that have this token, one after the other: 1 is the
+ * first, whose token is greater than any before; each one later, while the token
+ * stays. The token and then this number grow from grant to grant. */
+UVZK_EXTERN uint32_t uvzk_hold_cohort(const uvzk_hold_t *hold);
 
 /* Full path of the lock's znode, namespace included and chroot not; NULL if not
  * held. Valid until the hold is released or lost. */
@@ -781,6 +788,17 @@ UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb 
  * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE (client closing), UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                 const char *path);
+
+/* The same with a cohort: a release hands the znode itself to the next acquire of this
+ * mutex, past other clients' znodes that stand between, up to `handovers` times (1 to 1000)
+ * and for `ms` (1 to 60000) from the moment when the znode was granted first; then whoever
+ * stands behind it has it. Others wait longer so, by that bound and the last hold.
+ * The holds of one znode have one fencing token: uvzk_hold_cohort tells them apart.
+ * Acquires of this mutex are granted in their order. What is revocable, or whose node_data
+ * are not the holder's, waits for its own znode. No multi lock takes it as a member.
+ * Errors as uvzk_mutex_init. */
+UVZK_EXTERN int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *mutex,
+                                       const char *path, uint32_t handovers, uint32_t ms);
 
 /* --------------------------------------------- read-write lock */
 

@@ -731,6 +731,10 @@ class hold {
     {
         return uvzk_hold_token(native());
     }
+    std::uint32_t cohort() const noexcept /* which of those with its token; 0: it alone */
+    {
+        return uvzk_hold_cohort(native());
+    }
     std::string_view path() const noexcept /* of its znode; empty if not held */
     {
         const char *path = uvzk_hold_path(native());
@@ -1195,6 +1199,13 @@ class client {
     {
         return made(path, [this](uvzk_lock_t *c, const char *text) {
             return uvzk_mutex_init(native_if(), c, text);
+        });
+    }
+    result<lock> mutex_cohort(std::string_view path, std::uint32_t handovers,
+                              std::uint32_t ms) noexcept
+    {
+        return made(path, [&](uvzk_lock_t *c, const char *text) {
+            return uvzk_mutex_init_cohort(native_if(), c, text, handovers, ms);
         });
     }
     result<lock> semaphore(std::string_view path, std::uint32_t max_leases,

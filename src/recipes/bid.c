@@ -361,9 +361,9 @@ int uvzk__bid_fill(struct uvzk__bid *bid)
 int uvzk__bid_return(struct uvzk__bid *bid, uint32_t leases, bool surplus)
 {
     struct uvzk__claim *claim = bid->claim, *returned;
-    const uvzk_acquire_options_t options = {
-        .node_data = uvzk__claim_data(claim),
-        .node_data_length = uvzk__claim_data_length(claim)};
+    const uvzk_acquire_options_t options = {.node_data = uvzk__claim_data(claim),
+                                            .node_data_length =
+                                                uvzk__claim_data_length(claim)};
 
     returned = uvzk__claim_new(claim->lock, claim->kind, &options);
     if (returned == NULL) {

@@ -13,10 +13,9 @@ static bool same_data(const struct uvzk__claim *one, const struct uvzk__claim *o
     const void *data = uvzk__claim_data(one), *others = uvzk__claim_data(other);
     size_t length = uvzk__claim_data_length(one);
 
-    return data == NULL || others == NULL
-               ? data == others
-               : length == uvzk__claim_data_length(other) &&
-                     memcmp(data, others, length) == 0;
+    return data == NULL || others == NULL ? data == others
+                                          : length == uvzk__claim_data_length(other) &&
+                                                memcmp(data, others, length) == 0;
 }
 
 static struct uvzk__claim *offer_at(struct uvzk__link *link)

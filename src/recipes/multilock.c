@@ -168,6 +168,10 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
                                 "members: one is NULL, not initialised, or of another "
                                 "client");
         }
+        if (member->kind == &uvzk__mutex_in_cohort) {
+            return uvzk__refuse(UV_EINVAL,
+                                "members: one has a cohort, whose token stays");
+        }
         for (size_t j = 0; j < i; j++) {
             if (members[i] == members[j]) {
                 return uvzk__refuse(UV_EINVAL, "members: one is named twice");

@@ -6,6 +6,7 @@
 #include "directory/contender.h"
 #include "directory/in_order.h"
 #include "directory/queue.h"
+#include "recipes/cohort.h"
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
@@ -46,6 +47,14 @@ static int judge(const struct uvzk__lock *lock, struct uvzk__participant *partic
     return 0;
 }
 
+static int prepare_in_cohort(struct uvzk__lock *lock, struct uvzk__claim *claim,
+                             const uvzk_acquire_options_t *options)
+{
+    int status = uvzk__cohort_join(lock, claim);
+
+    return status == 0 ? prepare(lock, claim, options) : status;
+}
+
 const struct uvzk__lock_kind uvzk__mutex = {
     .claim_kind = &uvzk__claim_plain,
     .check = check,
@@ -55,12 +64,46 @@ const struct uvzk__lock_kind uvzk__mutex = {
     .judge = judge,
 };
 
+const struct uvzk__lock_kind uvzk__mutex_in_cohort = {
+    .claim_kind = &uvzk__claim_in_cohort,
+    .check = check,
+    .occupied = occupied,
+    .prepare = prepare_in_cohort,
+    .directories = directories,
+    .judge = judge,
+    .freed = uvzk__cohort_freed,
+};
+
 int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path)
 {
     int status = uvzk__lock_check(client, shell, path);
 
     if (status == 0 && uvzk__lock_new(client->impl, shell, path, &uvzk__mutex) == NULL) {
         status = UV_ENOMEM;
+    }
+    return status;
+}
+
+int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path,
+                           uint32_t handovers, uint32_t ms)
+{
+    const struct uvzk__cohort_bound bound = {handovers, ms};
+    struct uvzk__lock *lock;
+    int status = uvzk__lock_check(client, shell, path);
+
+    if (status == 0) {
+        status = uvzk__cohort_check(&bound);
+    }
+    if (status != 0) {
+        return status;
+    }
+    lock = uvzk__lock_new(client->impl, shell, path, &uvzk__mutex_in_cohort);
+    if (lock == NULL) {
+        return UV_ENOMEM;
+    }
+    status = uvzk__cohort_bind(lock, &bound);
+    if (status != 0) {
+        uvzk__lock_free(lock);
     }
     return status;
 }

@@ -82,6 +82,7 @@ static void begin(struct history *history, uint64_t seed)
     history->pauses = seed % 5 != 0;
     history->vandals = seed % 4 == 2 || seed % 16 == 1 || seed % 16 == 4;
     history->closings = seed % 7 == 3 && history->recipe->lock_count > 0;
+    history->cohorts = seed % 8 >= 6;
     history->proof = seed % 16 == 9    ? UVZK_PROOF_SYNC
                      : seed % 16 == 13 ? UVZK_PROOF_NONE
                                        : UVZK_PROOF_QUORUM;

@@ -53,6 +53,7 @@ struct history_result {
     uint64_t again;     /* of the grants: re-entries, and reads under a write */
     uint64_t beside;    /* of the grants: while somebody else held validly */
     uint64_t kept;      /* reads that stayed when their write was released */
+    uint64_t handed_on; /* of the grants: with the znode, and the token, of another */
     uint64_t deadlocks; /* upgrades, all refused */
     uint64_t vandalised;
     uint64_t resized; /* a semaphore's shared count */

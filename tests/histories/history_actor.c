@@ -162,6 +162,7 @@ static void take_tokens(struct ticket *ticket)
 
     for (int i = 0; i < ticket->share_count; i++) {
         ticket->shares[i].token = uvzk_hold_token(ticket->request);
+        ticket->shares[i].cohort = uvzk_hold_cohort(ticket->request);
     }
     if (history->recipe->granted != NULL) {
         history->recipe->granted(ticket);

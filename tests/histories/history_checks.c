@@ -171,6 +171,19 @@ static bool may_share_token(const struct share *share)
            (max == 0 || share->leases + history->last_leases[share->path] <= max);
 }
 
+/* The token before may be its own too, if it says so: of one znode that its lock hands on, up
+ * to its bound, and of which it is a later hold. */
+static bool is_handed_on(const struct share *share)
+{
+    struct history *history = share->ticket->actor->history;
+    bool later = share->token == history->last_token[share->path] &&
+                 share->cohort > history->last_cohort[share->path];
+
+    history->result->handed_on += later;
+    return history->cohorts && share->kind == EXCLUSIVE && later &&
+           share->cohort <= COHORT_HANDOVERS + 1;
+}
+
 /* Of those that have the token the one with the most leases counts. */
 static void note_leases(const struct share *share)
 {
@@ -197,13 +210,14 @@ void check_token(const struct share *share)
         history->result->again++;
         before = *last_exclusive - 1;
     }
-    if (share->token <= before && !may_share_token(share)) {
+    if (share->token <= before && !may_share_token(share) && !is_handed_on(share)) {
         history_fail(history, "token %" PRId64 " granted after %" PRId64 " on %s",
                      share->token, before, history_paths[share->path]);
     }
     note_leases(share);
-    if (share->token > *last) {
+    if (share->token >= *last) {
         *last = share->token;
+        history->last_cohort[share->path] = share->cohort;
     }
     if (share->kind == EXCLUSIVE) {
         *last_exclusive = share->token;

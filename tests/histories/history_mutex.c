@@ -21,6 +21,10 @@ unsigned foreign_mutexes(const struct history *history, int path)
 
 static int open_mutex(struct place *place, int path)
 {
+    if (place->seat->history->cohorts && place->seat->number % 2 == 0) {
+        return uvzk_mutex_init_cohort(place->seat->client, &place->as.mutex,
+                                      history_paths[path], COHORT_HANDOVERS, COHORT_MS);
+    }
     return uvzk_mutex_init(place->seat->client, &place->as.mutex, history_paths[path]);
 }
 
@@ -66,6 +70,11 @@ static const char *unseen(const struct history_result *sum)
     return sum->losses == 0 ? "a loss" : sum->again == 0 ? "a re-entry" : NULL;
 }
 
+static const char *unseen_of_mutex(const struct history_result *sum)
+{
+    return sum->handed_on == 0 ? "a znode that is handed on" : unseen(sum);
+}
+
 const struct recipe recipe_mutex = {
     .name = "mutex",
     .active_ms = 20000,
@@ -77,7 +86,7 @@ const struct recipe recipe_mutex = {
     .shell = only_lock,
     .wish = wish,
     .wish_more = wish_more,
-    .unseen = unseen,
+    .unseen = unseen_of_mutex,
 };
 
 const struct recipe recipe_exclusive_driver = {

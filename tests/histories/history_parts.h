@@ -23,6 +23,10 @@
 #define MULTIS_MAX 6
 #define LOCKS_MAX (2 + MULTIS_MAX)
 
+/* Of a history with cohorts: so often, and so long. */
+#define COHORT_HANDOVERS 3U
+#define COHORT_MS 6000U
+
 struct history;
 struct seat;
 struct actor;
@@ -41,8 +45,9 @@ struct share {
     int path;
     enum kind kind;
     uint32_t leases;
-    int64_t token;  /* of the hold; 0: not to be compared */
-    int64_t joined; /* of a hold of the same owner that it may be one with; else 0 */
+    int64_t token;   /* of the hold; 0: not to be compared */
+    uint32_t cohort; /* which of those with this token it is, of one znode; 0: no other */
+    int64_t joined;  /* of a hold of the same owner that it may be one with; else 0 */
 };
 
 struct ticket {
@@ -123,6 +128,7 @@ struct history {
     int64_t last_token[PATHS_MAX];     /* the greatest granted */
     uint32_t last_leases[PATHS_MAX];   /* the most that one who had it asked for */
     int64_t last_exclusive[PATHS_MAX]; /* of those that nobody holds beside */
+    uint32_t last_cohort[PATHS_MAX];   /* of the one with the greatest token */
     uint32_t timeout_ms;
     uint64_t strike_ms[PATHS_MAX];  /* when the vandal strikes next */
     uint64_t readers;               /* of a hundred wishes, where there are any */
@@ -136,6 +142,7 @@ struct history {
     bool vandals;   /* somebody deletes the nodes of waiters by hand */
     bool killings;  /* an operator ends sessions before their time */
     bool closings;  /* locks are closed at times */
+    bool cohorts;   /* clients with an even number hand a mutex's znode on */
     unsigned kinds; /* enum history_kind */
     bool swift;     /* the servers are near: what spins, spins fast */
     bool failed;

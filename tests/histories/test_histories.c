@@ -60,6 +60,7 @@ static void add_up(struct history_result *sum, const struct history_result *resu
     sum->again += result->again;
     sum->beside += result->beside;
     sum->kept += result->kept;
+    sum->handed_on += result->handed_on;
     sum->deadlocks += result->deadlocks;
     sum->vandalised += result->vandalised;
     sum->resized += result->resized;
@@ -121,6 +122,9 @@ static void report(uint64_t count, const struct history_result *sum)
     }
     if (sum->foreign > 0) {
         printf(", %" PRIu64 " grants of other libraries", sum->foreign);
+    }
+    if (sum->handed_on > 0) {
+        printf(", %" PRIu64 " grants of a znode handed on", sum->handed_on);
     }
     if (sum->kept > 0) {
         printf(", %" PRIu64 " downgrades, %" PRIu64 " upgrades refused", sum->kept,

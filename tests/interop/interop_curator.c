@@ -49,6 +49,44 @@ static void test_names_and_data_are_alike(void **state)
     one_mutex_end(&scene);
 }
 
+/* Curator waits between ours: passed so often, and not once more. */
+static void test_a_cohort_passes_curator_so_often(void **state)
+{
+    const char *path = "/interop/cohort";
+    static uvzk_mutex_t cohort;
+    static struct hold holds[4];
+    (void)state;
+    one_mutex_begin(&scene, path, "mutex");
+    memset(&cohort, 0, sizeof(cohort));
+    memset(holds, 0, sizeof(holds));
+    assert_int_equal(uvzk_mutex_init_cohort(&scene.us.client, &cohort, path, 2, 60000),
+                     0);
+    hold_take_on(&holds[0], &scene.us, &cohort, 0);
+    peer_say(&scene.peer, "acquire j L");
+    assert_true(world_await_children(&scene.world, path, 2));
+    for (size_t i = 1; i < 4; i++) {
+        hold_queue(&holds[i], &scene.us, &cohort);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        hold_give_back(&holds[i]);
+        hold_await(&holds[i + 1], PATIENCE_MS);
+        assert_int_equal(uvzk_hold_cohort(&holds[i + 1].request), i + 2);
+        assert_true(holds[i + 1].token == holds[0].token);
+        hold_verify(&holds[i + 1], PATIENCE_MS, 0);
+        assert_null(peer_heard(&scene.peer, "granted j"));
+    }
+    hold_give_back(&holds[2]);
+    assert_non_null(peer_expect(&scene.peer, "granted j"));
+    assert_int_equal(holds[3].answered, 0);
+    assert_non_null(peer_ask(&scene.peer, "released j", "release j L"));
+    hold_await(&holds[3], PATIENCE_MS);
+    assert_int_equal(uvzk_hold_cohort(&holds[3].request), 1);
+    assert_true(holds[3].token > holds[0].token);
+    hold_give_back(&holds[3]);
+    assert_int_equal(uvzk_lock_close(&cohort, NULL), 0);
+    one_mutex_end(&scene);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -62,6 +100,7 @@ int main(int argc, char **argv)
                        "mutex"),
         cmocka_unit_test(test_both_see_the_same_participants),
         cmocka_unit_test(test_names_and_data_are_alike),
+        cmocka_unit_test(test_a_cohort_passes_curator_so_often),
     };
     if (!other_side_commands(argc, argv, 1)) {
         return 2;

@@ -69,6 +69,14 @@ int process_drive(struct process *process, const uvzk_lock_driver_t *driver)
     return uvzk_driver_lock_init(&process->client, &process->mutex, WORLD_PATH, driver);
 }
 
+void process_make_cohort(struct process *process, uint32_t handovers, uint32_t ms)
+{
+    uvzk__lock_free(process->mutex.impl);
+    assert_int_equal(uvzk_mutex_init_cohort(&process->client, &process->mutex, WORLD_PATH,
+                                            handovers, ms),
+                     0);
+}
+
 void process_make_rwlock(struct process *process, const char *path)
 {
     assert_int_equal(uvzk_rwlock_init(&process->client, &process->rwlock, path), 0);

@@ -47,6 +47,8 @@ void process_begin(struct process *process, struct world *world, const char *nam
 /* Its mutex, yet unused, becomes a lock with this driver, of the same path. What
  * uvzk_driver_lock_init says. */
 int process_drive(struct process *process, const uvzk_lock_driver_t *driver);
+/* Its mutex, yet unused, becomes one with a cohort, of the same path. */
+void process_make_cohort(struct process *process, uint32_t handovers, uint32_t ms);
 /* Its other locks, of a path each; so many leases. */
 void process_make_rwlock(struct process *process, const char *path);
 void process_make_semaphore(struct process *process, const char *path, uint32_t leases);
