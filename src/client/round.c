@@ -7,6 +7,7 @@
 #include "directory/making.h"
 #include "directory/queue.h"
 #include "directory/sweep.h"
+#include "directory/watermark_watch.h"
 #include "proof/prover.h"
 #include "value/replica.h"
 
@@ -46,5 +47,6 @@ const struct uvzk__above uvzk__round = {
     .resume = resume,
     .work = work,
     .has_work = has_work,
+    .give_way = uvzk__watermarks_give_way,
     .turned = uvzk__close_when_done,
 };

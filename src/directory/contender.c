@@ -384,6 +384,7 @@ void uvzk__contender_sent_unlisted(struct uvzk__contender *contender)
     contender->reigned = false;
     uvzk__contender_made_at(contender, uvzk__stamp(&contender->client->submissions));
     uvzk__node_sent(&contender->node);
+    uvzk__watermark_sent(contender->queue);
 }
 
 void uvzk__contender_sent(struct uvzk__contender *contender)
@@ -392,7 +393,8 @@ void uvzk__contender_sent(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
 
     uvzk__contender_sent_unlisted(contender);
-    if (client->tuning & UVZK__TUNE_PIPELINE && !queue->just_made) {
+    if (client->tuning & UVZK__TUNE_PIPELINE && !queue->just_made &&
+        !uvzk__watermark_expects(queue)) {
         uvzk__freshness_wanted(queue, uvzk__stamp(&client->submissions));
         uvzk__queue_touch(queue);
     }

@@ -2,6 +2,7 @@
 #ifndef UVZK_DIRECTORIES_H
 #define UVZK_DIRECTORIES_H
 
+#include "directory/recollection.h"
 #include "engine/client.h"
 
 /* closeSession carries the paths of all ephemerals in one transaction, and a
@@ -23,6 +24,7 @@ struct uvzk__directories {
     uint32_t settlings; /* how often all touched queues have been settled */
     uint64_t node_bytes;
     uint64_t contender_count;
+    struct uvzk__recollection recollection;
 };
 
 /* Its memory is the client's. */

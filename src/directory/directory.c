@@ -5,6 +5,8 @@
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
+#include "directory/watermark.h"
+#include "directory/watermark_watch.h"
 #include "engine/turn.h"
 
 void uvzk__directories_init(struct uvzk__directories *directories,
@@ -24,6 +26,7 @@ static void free_directory(struct uvzk__queue *queue)
     struct uvzk__client *client = queue->client;
 
     uvzk__predecessor_forget(queue);
+    uvzk__watermark_end(queue);
     uvzk__foreigners_clear(queue);
     uvzk__queue_rest_no_more(queue);
     uvzk__list_remove(&queue->dirty);
@@ -41,6 +44,7 @@ static void watches_lost(struct uvzk__queue *queue)
         queue->kind->watches_lost(queue);
     }
     uvzk__predecessor_forget(queue);
+    uvzk__watermark_end(queue);
     uvzk__queue_touch(queue);
 }
 
@@ -84,6 +88,7 @@ void uvzk__directories_free(struct uvzk__client *client)
         session_ended(queue);
         free_directory(queue);
     }
+    uvzk__recollection_free(&client->directories->recollection);
 }
 
 static void settle(struct uvzk__queue *queue)
@@ -96,7 +101,9 @@ static void settle(struct uvzk__queue *queue)
         uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->leaving) &&
         uvzk__list_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
         uvzk__predecessor_unwatch(queue);
-        free_directory(queue);
+        if (!uvzk__watermark_keeps(queue)) {
+            free_directory(queue);
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/succession.h"
+#include "directory/watermark_watch.h"
 #include "engine/submission.h"
 
 static struct uvzk__contender *member_at(struct uvzk__link *link)
@@ -108,6 +109,7 @@ static void settle_in_order(struct uvzk__queue *queue)
     while (!uvzk__list_empty(&queue->members) && uvzk__grant_front(queue)) {
     }
     end_tries(queue);
+    uvzk__watermark_ask(queue);
     if (!is_quiet(queue)) {
         request(queue);
     }
@@ -115,10 +117,12 @@ static void settle_in_order(struct uvzk__queue *queue)
 
 const struct uvzk__directory_kind uvzk__exclusive = {
     .discipline = UVZK__EXCLUSIVE,
+    .in_order = true,
     .settle = settle_in_order,
 };
 
 const struct uvzk__directory_kind uvzk__read_write = {
     .discipline = UVZK__READ_WRITE,
+    .in_order = true,
     .settle = settle_in_order,
 };

@@ -252,9 +252,9 @@ static bool is_nameless(const struct uvzk__contender *contender)
            uvzk__node_state(&contender->node) == UVZK__NODE_IDENTIFYING;
 }
 
-/* A number 0 says that nobody was there before: whatever has gone since, this one did not
- * wait for it, so that it is enough to have been made. Of the others the listing that
- * covers them says whether they stand. */
+/* Where nobody was before when it was made, as its number has said: whatever has gone since,
+ * this one did not wait for it, so that it is enough to have been made. Of the others the
+ * listing that covers them says whether they stand. */
 static uint64_t shown_at(const struct making *making, size_t i)
 {
     const struct uvzk__contender *contender = making->contenders[i];
@@ -262,7 +262,7 @@ static uint64_t shown_at(const struct making *making, size_t i)
     if (i == making->asked) {
         return contender->look_stamp;
     }
-    return contender->covered && uvzk__node_place(&contender->node).sequence == 0
+    return contender->covered && contender->clear_stamp == contender->create_stamp
                ? contender->create_stamp
                : 0;
 }

@@ -8,6 +8,7 @@
 #include "directory/queue.h"
 #include "directory/view.h"
 #include "directory/vouching.h"
+#include "directory/watermark_watch.h"
 #include "engine/flight.h"
 #include "engine/second_look.h"
 #include "engine/submission.h"
@@ -152,6 +153,9 @@ static int begin(struct uvzk__queue *queue, const char *name)
         return UV_ENOMEM;
     }
     (void)uvzk__path_join_into(watched->path, queue->path, name);
+    if (name[0] == '\0') {
+        uvzk__watermarks_give_way(queue->client, watched->path);
+    }
     if (!uvzk__watch_budget_take(queue->client, watched->path)) {
         uvzk__free(watched);
         return UVZK_ELIMIT;

@@ -291,14 +291,23 @@ static enum uvzk__standing standing_of(const struct uvzk__contender *contender)
     return contender->held ? UVZK__HOLDER : UVZK__MEMBER;
 }
 
+/* Everybody before it was known when it was made. */
+static bool needs_no_listing(struct uvzk__contender *contender)
+{
+    return uvzk__watermark_covers(contender) ||
+           (contender->client->tuning & UVZK__TUNE_FIRST_SUFFIX &&
+            uvzk__node_place(&contender->node).sequence == 0); /* nobody ever was there */
+}
+
 static void join_members(struct uvzk__queue *queue, struct uvzk__contender *contender)
 {
     insert(&queue->members, contender);
     uvzk__deletes_so_far(contender);
-    if (queue->client->tuning & UVZK__TUNE_FIRST_SUFFIX && !contender->covered &&
-        uvzk__node_place(&contender->node).sequence == 0) {
-        uvzk__contender_covered(contender); /* nobody was ever there before */
-        uvzk__contender_clear(contender, contender->create_stamp);
+    if (!contender->covered && needs_no_listing(contender)) {
+        uvzk__contender_covered(contender);
+        if (uvzk__blocker(queue, contender) == NULL) {
+            uvzk__contender_clear(contender, contender->create_stamp);
+        }
         uvzk__vouch(contender, contender->create_stamp);
     }
     if (!contender->covered &&

@@ -22,6 +22,7 @@
 #include "directory/freshness.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
+#include "directory/watermark.h"
 
 struct uvzk__queue {
     struct uvzk__client *client;
@@ -39,6 +40,7 @@ struct uvzk__queue {
     struct uvzk__parents parents;
     struct uvzk__freshness freshness;
     struct uvzk__foreigners foreigners;
+    struct uvzk__watermark watermark;
     uint64_t sweep_stamp; /* the last sweep that guards this queue */
     struct uvzk__departures departures;
     uint64_t reign_stamp; /* of submissions, when it came to be ours, leases.h */
@@ -94,6 +96,7 @@ uvzk__blocker(const struct uvzk__queue *queue, const struct uvzk__contender *con
 /* What a directory is to the rooms above that look after it. */
 struct uvzk__directory_kind {
     enum uvzk__discipline discipline;
+    bool in_order;                       /* its contenders are granted by their numbers */
     size_t extra_size;                   /* bytes of uvzk__queue_extra, zeroed */
     void (*init)(struct uvzk__queue *);  /* may be NULL, as all but settle */
     void (*freed)(struct uvzk__queue *); /* it is about to be */

@@ -184,7 +184,9 @@ static void delete_replied(struct uvzk__contender *contender, int status)
 /* What the failing operation says about its own node. */
 static void delete_refused(struct uvzk__contender *contender, int status)
 {
-    if (status != UVZK_ENONODE && status != UVZK_ENOAUTH) {
+    if (status == UVZK_ENOAUTH) {
+        uvzk__watermark_lost(contender->queue); /* it stands on, and is given up */
+    } else if (status != UVZK_ENONODE) {
         uvzk__contender_rest(contender, REFUSED_REST_MS);
         status = UVZK_ENOTSENT;
     }

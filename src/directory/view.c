@@ -27,7 +27,8 @@ struct scan {
     size_t placed_count, unknown_count;
     struct uvzk__foreigner *foreigners;
     size_t foreigner_count;
-    bool behind; /* others stand behind the last of ours */
+    int32_t last; /* the greatest number of ours; -1: there is none */
+    bool behind;  /* others stand behind that one */
 };
 
 static int by_sequence(const void *left, const void *right)
@@ -202,6 +203,7 @@ static int keep_foreigners(struct scan *scan)
     while (end > 0 && scan->sightings[end - 1].contender == NULL) {
         end--;
     }
+    scan->last = end > 0 ? scan->sightings[end - 1].parsed.sequence : -1;
     while (end > 0 && end < scan->sighting_count &&
            scan->sightings[end].parsed.sequence ==
                scan->sightings[end - 1].parsed.sequence) {
@@ -257,6 +259,7 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
     uvzk__foreigners_behind(queue, scan->behind);
     uvzk__foreign_children(queue, scan->foreign_children);
     uvzk__freshness_taken(queue, scan->sighting_count + scan->foreign_children);
+    uvzk__watermark_listed(queue, scan->last, scan->behind);
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {

@@ -15,7 +15,9 @@ enum uvzk__tuning {
                                        claim's, as it stands */
     UVZK__TUNE_SHARED_TICKET = 64,  /* a ticket serves several local claims */
     UVZK__TUNE_READERS = 128,       /* creates of readers in a row, of one lock */
-    UVZK__TUNE_ALL = 255
+    UVZK__TUNE_WATERMARK = 256,     /* the number behind a known one: granted without
+                                      a listing */
+    UVZK__TUNE_ALL = 511
 };
 
 #endif

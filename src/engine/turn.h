@@ -33,6 +33,8 @@ struct uvzk__above {
     /* Settles what has changed, and sends. */
     void (*work)(struct uvzk__client *);
     bool (*has_work)(const struct uvzk__client *);
+    /* Somebody is about to watch this path: who else does, and can do without, ends it. */
+    void (*give_way)(struct uvzk__client *, const char *path);
     /* A turn is over. */
     void (*turned)(struct uvzk__client *);
 };

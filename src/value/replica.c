@@ -86,6 +86,7 @@ static void look_again(struct uvzk__timed *timed)
 /* For a request that will arm it. False: there is no room for a watch. */
 static bool arm(struct uvzk__replica *replica)
 {
+    replica->client->above->give_way(replica->client, replica->path);
     if (!uvzk__watch_budget_take(replica->client, replica->path)) {
         return false;
     }
@@ -150,6 +151,14 @@ struct uvzk__replica *uvzk__replica_of(struct uvzk__client *client, const char *
 
     HASH_FIND_STR(client->replicas, path, replica);
     return replica != NULL ? replica : make_replica(client, path);
+}
+
+bool uvzk__replica_exists(const struct uvzk__client *client, const char *path)
+{
+    struct uvzk__replica *replica;
+
+    HASH_FIND_STR(client->replicas, path, replica);
+    return replica != NULL;
 }
 
 void uvzk__replica_end_unused(struct uvzk__replica *replica)

@@ -72,6 +72,9 @@ struct uvzk__replica {
 /* The replica of this path, made if need be; NULL when out of memory. */
 struct uvzk__replica *uvzk__replica_of(struct uvzk__client *, const char *path);
 
+/* Whether there is one. */
+bool uvzk__replica_exists(const struct uvzk__client *, const char *path);
+
 /* Takes a seed, to be written if the znode is found missing; the first one counts. */
 void uvzk__replica_seed(struct uvzk__replica *, void *seed, size_t length);
 

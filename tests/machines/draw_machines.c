@@ -10,6 +10,7 @@
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/sweep.h"
+#include "directory/watermark.h"
 #include "engine/barrier.h"
 #include "engine/session.h"
 #include "future/future.h"
@@ -40,6 +41,7 @@ static const struct {
     {&uvzk__queue_machine, "src/directory/queue.h"},
     {&uvzk__listing_machine, "src/directory/freshness.h"},
     {&uvzk__predecessor_machine, "src/directory/predecessor.h"},
+    {&uvzk__watermark_machine, "src/directory/watermark.h"},
     {&uvzk__making_machine, "src/directory/making.h"},
     {&uvzk__sweep_machine, "src/directory/sweep.h"},
     {&uvzk__claim_machine, "src/claim/claim.h"},

@@ -115,17 +115,82 @@ static uint64_t requests(const struct process *process)
     return process_stats(process).requests;
 }
 
+/* What an acquire and release costs: it takes a round trip each. */
+static uint64_t cost_of_a_turn(uvzk_lock_t *lock)
+{
+    uint64_t before = requests(&a);
+
+    assert_int_equal(time_of(0, lock, 0), ROUND_TRIP);
+    assert_int_equal(time_of_release(0), ROUND_TRIP);
+    return requests(&a) - before;
+}
+
+#define UNMARKED (UVZK__TUNE_ALL & ~(unsigned)UVZK__TUNE_WATERMARK)
+
 /* Create and listing leave together. */
 static void test_uncontended_is_one(void **state)
 {
     (void)state;
-    begin(UVZK__TUNE_ALL);
+    begin(UNMARKED);
     wear_in(NULL);
     uint64_t before = requests(&a);
     assert_int_equal(time_of_acquire(0, &a), ROUND_TRIP);
     assert_int_equal(requests(&a) - before, 2);
     assert_int_equal(time_of_release(0), ROUND_TRIP);
     assert_int_equal(requests(&a) - before, 3);
+    end();
+}
+
+/* Create and delete: that it comes again is seen at its second number, where a watch on the
+ * directory is set, and the listing behind that says who is there. */
+static void test_the_same_again_needs_no_listing(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    wear_in(NULL);
+    assert_int_equal(cost_of_a_turn(NULL), 4);
+    assert_int_equal(cost_of_a_turn(NULL), 3);
+    for (int i = 0; i < 5; i++) { /* before the session's next touch */
+        assert_int_equal(cost_of_a_turn(NULL), 2);
+    }
+    end();
+}
+
+/* The watch is believed for one session timeout, then set anew, with a listing. */
+static void test_a_watermark_costs_two_requests_a_timeout(void **state)
+{
+    (void)state;
+    uvzk_mutex_t mutex = {0};
+    begin(UVZK__TUNE_ALL);
+    assert_non_null(sim_create_by_hand(world.sim, "/kept", UVZK__PERSISTENT));
+    assert_int_equal(uvzk_mutex_init(&a.client, &mutex, "/kept"), 0);
+    wear_in(&mutex);
+    (void)cost_of_a_turn(&mutex);
+    uvzk_client_stats_t before = process_stats(&a), after;
+    uint64_t turns = 0, until = world_now(&world) + 5 * 60000U;
+    for (; world_now(&world) < until; turns++) {
+        wear_in(&mutex);
+    }
+    after = process_stats(&a);
+    assert_in_range(after.listings - before.listings, 5, 6);
+    assert_in_range(after.requests - before.requests, 2 * turns + 2 * 4,
+                    2 * turns + 2 * 6 + 5 * 12); /* and proofs */
+    end();
+}
+
+/* Two who take turns have every other number: neither sets a watch. */
+static void test_who_takes_turns_with_others_lists(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    wear_in(NULL);
+    (void)time_of_acquire(0, &b);
+    (void)time_of_release(0);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(cost_of_a_turn(NULL), 3);
+        (void)time_of_acquire(0, &b);
+        (void)time_of_release(0);
+    }
     end();
 }
 
@@ -305,7 +370,7 @@ static void test_new_session_is_two(void **state)
 static void test_downgrade_is_one(void **state)
 {
     (void)state;
-    begin(UVZK__TUNE_ALL);
+    begin(UNMARKED);
     process_make_rwlock(&a, "/rw");
     wear_in(&a.rwlock.write);
     uint64_t before = requests(&a);
@@ -325,7 +390,7 @@ static void test_multi_lock_is_two(void **state)
     uvzk_multilock_t all = {0};
     uvzk_lock_t *const members[] = {&a.mutex, &more[0], &more[1]};
     (void)state;
-    begin(UVZK__TUNE_ALL);
+    begin(UNMARKED);
     assert_int_equal(uvzk_mutex_init(&a.client, &more[0], "/more/a"), 0);
     assert_int_equal(uvzk_mutex_init(&a.client, &more[1], "/more/b"), 0);
     assert_int_equal(uvzk_multilock_init(&a.client, &all, members, 3, 0, NULL), 0);
@@ -593,18 +658,22 @@ static uint64_t cost_of_a_hundred(size_t count)
 }
 
 /* Creates and deletes leave in multis, of which one exists tells the czxid. In a new place
- * each directory is a request of its own; where somebody was before, a listing is. */
+ * each directory is a request of its own; where somebody was before, a listing is, and the
+ * watch that saves it from then on. */
 static void many_locks_share_their_requests(void **state)
 {
     size_t count = *(const size_t *)*state;
 
     begin_many(count, true);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
-    assert_in_range(cost_of_a_hundred(count), 3, 115);
+    assert_in_range(cost_of_a_hundred(count), 3, 215);
+    assert_in_range(cost_of_a_hundred(count), 3, 15);
+    assert_in_range(cost_of_a_hundred(count), 3, 15);
     world_end(&world);
     begin_many(count, false);
     assert_in_range(cost_of_a_hundred(count), 100, 115);
-    assert_in_range(cost_of_a_hundred(count), 3, 115);
+    assert_in_range(cost_of_a_hundred(count), 3, 215);
+    assert_in_range(cost_of_a_hundred(count), 3, 15);
     world_end(&world);
 }
 
@@ -677,6 +746,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uncontended_is_one),
+        cmocka_unit_test(test_the_same_again_needs_no_listing),
+        cmocka_unit_test(test_a_watermark_costs_two_requests_a_timeout),
+        cmocka_unit_test(test_who_takes_turns_with_others_lists),
         cmocka_unit_test(test_plain_uncontended_is_two),
         cmocka_unit_test(test_new_directory_is_three),
         cmocka_unit_test(test_a_new_place_is_made_once),

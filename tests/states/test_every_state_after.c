@@ -19,7 +19,7 @@
 #define AFTER_AN_OUTAGE_MS 4000U
 
 /* Until everything has come to its end. */
-#define PATIENCE_MS 5000U
+#define PATIENCE_MS (WORLD_TIMEOUT_MS + 5000U) /* a watermark lasts a timeout */
 
 /* ------------------------------------------------------------------ the answers */
 
@@ -384,7 +384,7 @@ void scene_close(struct scene *scene)
     if (client != NULL) {
         close_locks(&scene->set);
         sim_run_for(scene->world.sim, 20);
-        check_server(scene, 0);
+        check_server(scene, process_watermarks(&scene->process));
         process_close(&scene->process);
         await(scene, &scene->process.closed, AT_ONCE_MS, "the client is never closed");
     }

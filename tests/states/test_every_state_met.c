@@ -55,6 +55,8 @@
     XX(QUEUE_WATCHING, "queue WATCHING")             \
     XX(QUEUE_WATCH, "queue has its watch")           \
     XX(QUEUE_RESTING, "queue rests")                 \
+    XX(MARK_ARMING, "watermark ARMING")              \
+    XX(MARK_ARMED, "watermark ARMED")                \
     XX(HELD_BACK, "requests held back")              \
     XX(DISCONNECTED, "no connection")
 
@@ -211,6 +213,13 @@ static void count_outer_claims(const struct scene *scene, size_t ending)
     }
 }
 
+static void count_mark(const struct uvzk__mark *mark, size_t ending)
+{
+    met_if(mark != NULL && mark->state == UVZK__WATERMARK_ARMING, ROW_MARK_ARMING,
+           ending);
+    met_if(mark != NULL && mark->state == UVZK__WATERMARK_ARMED, ROW_MARK_ARMED, ending);
+}
+
 static void count_around(struct uvzk__client *client, size_t ending)
 {
     struct uvzk__queue *queue, *next;
@@ -229,6 +238,7 @@ static void count_around(struct uvzk__client *client, size_t ending)
         met(ROW_QUEUE_IDLE + queue->doing, ending);
         met_if(queue->predecessor.path != NULL, ROW_QUEUE_WATCH, ending);
         met_if(uvzk__queue_is_resting(queue), ROW_QUEUE_RESTING, ending);
+        count_mark(queue->watermark.mark, ending);
         met_if(queue->crowded, ROW_CROWDED, ending);
         met_if(queue->kind->discipline == UVZK__COUNTED &&
                    !uvzk__list_empty(&uvzk__leases(queue)->offers),

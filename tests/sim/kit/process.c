@@ -1,5 +1,7 @@
 #include "process.h"
 
+#include "directory/queue.h"
+
 #include <string.h>
 
 #include "claim/lock.h"
@@ -173,6 +175,18 @@ uint64_t process_contenders(const struct process *process)
 uint64_t process_watches(const struct process *process)
 {
     return process_stats(process).watches;
+}
+
+uint64_t process_watermarks(const struct process *process)
+{
+    const struct uvzk__client *client = process->client.impl;
+    const struct uvzk__queue *queue = client == NULL ? NULL : client->directories->queues;
+    uint64_t count = 0;
+
+    for (; queue != NULL; queue = queue->hh.next) {
+        count += uvzk__watermark_watches(queue);
+    }
+    return count;
 }
 
 void process_expire(struct process *process)

@@ -67,6 +67,8 @@ bool process_was_told(const struct process *process, size_t from,
 uvzk_client_stats_t process_stats(const struct process *process);
 uint64_t process_contenders(const struct process *process);
 uint64_t process_watches(const struct process *process);
+/* Of these the ones that are kept for watermarks: for a while after the last one has gone. */
+uint64_t process_watermarks(const struct process *process);
 
 /* It takes its mutex and gives it back: nothing is in its way. */
 void process_take_turn(struct process *process);

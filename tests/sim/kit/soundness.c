@@ -115,7 +115,8 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
     all->contenders += counts.contenders;
     all->proved += counts.proved;
     all->asked += counts.asked;
-    all->watches += counts.watches + (queue->predecessor.state != UVZK__PREDECESSOR_NONE);
+    all->watches += counts.watches + uvzk__watermark_watches(queue) +
+                    (queue->predecessor.state != UVZK__PREDECESSOR_NONE);
     return NULL;
 }
 

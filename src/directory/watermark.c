@@ -1,0 +1,255 @@
+#include "directory/watermark.h"
+
+#include <assert.h>
+
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "engine/watch_budget.h"
+
+#define NOBODY (-1)
+
+#define UNWATCHED UVZK__WATERMARK_UNWATCHED
+#define ARMING UVZK__WATERMARK_ARMING
+#define ARMED UVZK__WATERMARK_ARMED
+#define ENDING UVZK__WATERMARK_ENDING
+
+static const struct uvzk__state table[] = {
+    [UNWATCHED] = {"UNWATCHED", UVZK__BIT(ARMING)},
+    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(ENDING)},
+    [ARMED] = {"ARMED", UVZK__BIT(UNWATCHED)},
+    [ENDING] = {"ENDING", 0},
+};
+
+const struct uvzk__machine uvzk__watermark_machine = UVZK__MACHINE("watermark", table);
+
+static bool sound(const struct uvzk__mark *mark)
+{
+    return mark->number == NOBODY || mark->state == ARMED;
+}
+
+/* The only writer of state. */
+static void move(struct uvzk__mark *mark, enum uvzk__watermark_state state)
+{
+    mark->state =
+        (uint8_t)uvzk__machine_move(&uvzk__watermark_machine, mark->state, state);
+    assert(sound(mark));
+}
+
+/* ---------------------------------------------------------------- its begin and its end */
+
+/* Out of memory there is none. */
+static void begin(struct uvzk__queue *queue)
+{
+    struct uvzk__mark *mark = uvzk__calloc(1, sizeof(*mark));
+
+    if (mark != NULL) {
+        mark->queue = queue;
+        mark->number = NOBODY;
+        mark->used_ms = uvzk__now(queue->client);
+        queue->watermark.mark = mark;
+    }
+}
+
+static void free_mark(struct uvzk__mark *mark)
+{
+    mark->queue->watermark.mark = NULL;
+    uvzk__timed_clear(mark->queue->client, &mark->rest);
+    uvzk__free(mark);
+}
+
+static void unwatch(struct uvzk__mark *mark)
+{
+    struct uvzk__client *client = mark->queue->client;
+
+    if (!client->port_closing) {
+        client->port->unwatch(client->port, &mark->watch);
+    }
+    uvzk__watch_budget_give(client, mark->queue->path);
+    mark->number = NOBODY;
+}
+
+void uvzk__watermark_end(struct uvzk__queue *queue)
+{
+    struct uvzk__mark *mark = queue->watermark.mark;
+
+    if (mark == NULL || mark->state == ENDING) {
+        return;
+    }
+    if (mark->state != UNWATCHED) {
+        unwatch(mark);
+    }
+    if (mark->state == ARMING) {
+        move(mark, ENDING); /* its request still needs the path */
+    } else {
+        free_mark(mark);
+    }
+}
+
+/* -------------------------------------------------------------------------- its watch */
+
+bool uvzk__watermark_wants_watch(const struct uvzk__queue *queue)
+{
+    return queue->watermark.mark != NULL && queue->watermark.mark->state == UNWATCHED;
+}
+
+bool uvzk__watermark_watches(const struct uvzk__queue *queue)
+{
+    const struct uvzk__mark *mark = queue->watermark.mark;
+
+    return mark != NULL && (mark->state == ARMING || mark->state == ARMED);
+}
+
+uint64_t uvzk__watermark_rests_until(const struct uvzk__mark *mark)
+{
+    return mark->used_ms + uvzk__session_timeout(&mark->queue->client->session);
+}
+
+void uvzk__watermark_arming(struct uvzk__mark *mark, const struct uvzk__rpc *rpc)
+{
+    struct uvzk__client *client = mark->queue->client;
+
+    (void)uvzk__watch_budget_take(client, rpc->path); /* there was room: it is ample */
+    mark->armed_stamp = uvzk__stamp(&client->submissions);
+    mark->armed_ms = rpc->sent_ms;
+    mark->saved = 0;
+    mark->missed = false;
+    move(mark, ARMING);
+}
+
+void uvzk__watermark_armed(struct uvzk__mark *mark, int status)
+{
+    if (mark->state == ARMING && status == 0) {
+        move(mark, ARMED);
+        return;
+    }
+    if (mark->state == ARMING) {
+        uvzk__watch_budget_give(mark->queue->client, mark->queue->path);
+    }
+    free_mark(mark);
+}
+
+void uvzk__watermark_fired(struct uvzk__mark *mark)
+{
+    uvzk__watch_budget_give(mark->queue->client, mark->queue->path);
+    free_mark(mark);
+}
+
+/* What happened during a disconnection is told only by and by; and a server does not tell
+ * who may not read the directory. */
+static bool is_silent(const struct uvzk__mark *mark)
+{
+    struct uvzk__client *client = mark->queue->client;
+
+    return mark->state == ARMED && mark->armed_stamp > client->connected_stamp &&
+           uvzk__now(client) - mark->armed_ms < uvzk__session_timeout(&client->session);
+}
+
+void uvzk__watermark_sent(struct uvzk__queue *queue)
+{
+    struct uvzk__mark *mark = queue->watermark.mark;
+
+    if (mark == NULL || mark->state != ARMED || is_silent(mark)) {
+        return;
+    }
+    if (mark->saved == 0) {
+        uvzk__watermark_end(queue);
+    } else {
+        unwatch(mark);
+        move(mark, UNWATCHED); /* and armed before the listing, when it is settled */
+    }
+}
+
+/* ------------------------------------------------------------------ what it says */
+
+/* A ticket's directory may have its children under watch; a downgraded reader has not been
+ * given its number by the server. */
+static bool concerns(const struct uvzk__contender *contender)
+{
+    const struct uvzk__queue *queue = contender->queue;
+
+    return (queue->client->tuning & UVZK__TUNE_WATERMARK) != 0 && queue->kind->in_order &&
+           !contender->ticket && !uvzk__contender_downgraded(contender);
+}
+
+/* Whether its number is the one behind one of ours; what is behind its own is remembered. */
+static bool comes_again(const struct uvzk__contender *contender)
+{
+    const struct uvzk__queue *queue = contender->queue;
+    struct uvzk__recollection *recollection = &queue->client->directories->recollection;
+    int32_t number = uvzk__node_place(&contender->node).sequence;
+    bool again = uvzk__remembers(recollection, queue->hh.hashv, number);
+
+    uvzk__remember(recollection, queue->hh.hashv, number + 1);
+    return again;
+}
+
+/* Who wants to know how many are before it is told by a listing. */
+static bool wants_no_listing(const struct uvzk__contender *contender)
+{
+    const struct uvzk__queue *queue = contender->queue;
+
+    return !contender->wants_position || (uvzk__contenders_in(&queue->tallies) == 1 &&
+                                          !uvzk__foreigners_any(&queue->foreigners));
+}
+
+/* All are known up to the mark, of the directory in which it was made. */
+static bool knows(const struct uvzk__mark *mark, const struct uvzk__contender *contender)
+{
+    return mark->number != NOBODY && is_silent(mark) &&
+           contender->create_stamp > mark->armed_stamp;
+}
+
+bool uvzk__watermark_covers(struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+    struct uvzk__mark *mark = queue->watermark.mark;
+    int32_t number = uvzk__node_place(&contender->node).sequence;
+
+    if (!concerns(contender)) {
+        return false;
+    }
+    bool again = comes_again(contender);
+    if (mark == NULL) {
+        if (again && uvzk__contenders_in(&queue->tallies) == 1) {
+            begin(queue);
+        }
+        return false;
+    }
+    mark->used_ms = uvzk__now(queue->client);
+    if (!knows(mark, contender) || !wants_no_listing(contender)) {
+        return false;
+    }
+    mark->missed = number != mark->number + 1;
+    if (!mark->missed) {
+        mark->number = number;
+        mark->saved++;
+    }
+    return !mark->missed;
+}
+
+bool uvzk__watermark_expects(const struct uvzk__queue *queue)
+{
+    const struct uvzk__mark *mark = queue->watermark.mark;
+
+    return mark != NULL && mark->number != NOBODY && !mark->missed && is_silent(mark);
+}
+
+void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool behind)
+{
+    struct uvzk__mark *mark = queue->watermark.mark;
+
+    if (mark != NULL && mark->state == ARMED &&
+        uvzk__asked_at(&queue->freshness) > mark->armed_stamp &&
+        (behind || last > mark->number)) {
+        mark->number = last;
+    }
+}
+
+void uvzk__watermark_lost(struct uvzk__queue *queue)
+{
+    if (queue->watermark.mark != NULL) {
+        queue->watermark.mark->number = NOBODY;
+    }
+}
