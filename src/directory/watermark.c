@@ -194,13 +194,6 @@ static bool wants_no_listing(const struct uvzk__contender *contender)
                                           !uvzk__foreigners_any(&queue->foreigners));
 }
 
-/* All are known up to the mark, of the directory in which it was made. */
-static bool knows(const struct uvzk__mark *mark, const struct uvzk__contender *contender)
-{
-    return mark->number != NOBODY && is_silent(mark) &&
-           contender->create_stamp > mark->armed_stamp;
-}
-
 bool uvzk__watermark_covers(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
@@ -218,7 +211,7 @@ bool uvzk__watermark_covers(struct uvzk__contender *contender)
         return false;
     }
     mark->used_ms = uvzk__now(queue->client);
-    if (!knows(mark, contender) || !wants_no_listing(contender)) {
+    if (mark->number == NOBODY || !is_silent(mark) || !wants_no_listing(contender)) {
         return false;
     }
     mark->missed = number != mark->number + 1;
@@ -240,9 +233,8 @@ void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool behind
 {
     struct uvzk__mark *mark = queue->watermark.mark;
 
-    if (mark != NULL && mark->state == ARMED &&
-        uvzk__asked_at(&queue->freshness) > mark->armed_stamp &&
-        (behind || last > mark->number)) {
+    /* ARMED: the listing was asked for behind the watch, for replies come in order. */
+    if (mark != NULL && mark->state == ARMED && (behind || last > mark->number)) {
         mark->number = last;
     }
 }

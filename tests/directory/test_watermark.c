@@ -1,0 +1,382 @@
+/* Who is given the number behind a known one is granted without a listing, if all up to that
+ * one are known and it is the same directory. Each of the three is missing here in turn:
+ * another one stands before who asks then, and only a listing shows him. */
+#include "cmocka_test.h"
+
+#include "directory/queue.h"
+#include "world.h"
+
+#define LATENCY 10U
+#define TURNS 4U /* the last of them is without a listing; the next number is as large */
+#define ANYBODY "lock-"
+
+static struct world world;
+static struct process a, b;
+static struct hold hold, next, waits;
+
+static void begin(unsigned tuning)
+{
+    world_begin_exact_two(&world, tuning, LATENCY, &a, &b);
+    world_run_for(&world, 500);
+    assert_true(process_connected(&a) && process_connected(&b));
+}
+
+static void settle(void)
+{
+    world_run_for(&world, 300);
+}
+
+static void turn(uvzk_lock_t *lock)
+{
+    hold_take_on(&hold, &a, lock, 0);
+    hold_give_back(&hold);
+    settle();
+}
+
+static uint64_t listings_of_a_turn(uvzk_lock_t *lock)
+{
+    uint64_t before = process_stats(&a).listings;
+
+    turn(lock);
+    return process_stats(&a).listings - before;
+}
+
+/* A comes to the lock again and again, and lists it no more. */
+static void begin_marked(void)
+{
+    begin(UVZK__TUNE_ALL);
+    for (unsigned i = 1; i < TURNS; i++) {
+        turn(NULL);
+    }
+    assert_int_equal(listings_of_a_turn(NULL), 0);
+    assert_int_equal(process_watermarks(&a), 1);
+}
+
+/* Another directory at its place, in which so many stand. */
+static void make_anew(unsigned count)
+{
+    assert_int_equal(sim_delete_by_hand(world.sim, WORLD_PATH), 0);
+    assert_non_null(sim_create_by_hand(world.sim, WORLD_PATH, UVZK__PERSISTENT));
+    for (unsigned i = 0; i < count; i++) {
+        (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    }
+}
+
+static void all_go(void)
+{
+    while (world_queue_length(&world) > 1) { /* the last one is A's */
+        world_delete_child(&world, WORLD_PATH, 0);
+    }
+}
+
+/* A asks, and waits until those before it have gone. */
+static void ask_and_wait(void)
+{
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    settle();
+    assert_true(hold_pending(&waits));
+    all_go();
+    hold_await(&waits, 1000);
+    hold_give_back(&waits);
+    world_end(&world);
+}
+
+/* ----------------------------------------------------------------- the next number */
+
+static void a_number_further_on_is_listed(void **state)
+{
+    (void)state;
+    begin_marked();
+    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    ask_and_wait();
+}
+
+/* And the next one behind it is known again. */
+static void one_who_has_come_and_gone_costs_a_listing(void **state)
+{
+    (void)state;
+    begin_marked();
+    hold_take(&next, &b);
+    hold_give_back(&next);
+    assert_int_equal(listings_of_a_turn(NULL), 1);
+    assert_int_equal(listings_of_a_turn(NULL), 1); /* it leaves in the pipeline still */
+    assert_int_equal(listings_of_a_turn(NULL), 0);
+    world_end(&world);
+}
+
+/* ---------------------------------------------------------------- all up to the mark */
+
+/* He came behind A's create and before its listing, which shows him; the view does not keep
+ * who stands behind the last of ours, and so the mark is at A's own number. */
+static void who_stands_behind_us_is_not_known(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL & ~(unsigned)UVZK__TUNE_PIPELINE);
+    turn(NULL);
+    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, LATENCY + 2);
+    assert_int_equal(world_queue_length(&world), 1);
+    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    settle();
+    assert_true(hold_holds(&hold));
+    assert_int_equal(process_watermarks(&a), 1);
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    settle();
+    hold_give_back(&hold);
+    settle();
+    assert_true(hold_pending(&waits));
+    all_go();
+    hold_await(&waits, 1000);
+    hold_give_back(&waits);
+    world_end(&world);
+}
+
+/* It was given number 3 behind a stranger, and was withdrawn before the listing that would
+ * have shown him, for the server was overloaded. */
+static void that_the_number_before_was_ours_is_not_enough(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    turn(NULL);
+    turn(NULL);
+    assert_int_equal(process_watermarks(&a), 1);
+    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    sim_refuse(world.sim, UVZK__RPC_CHILDREN, UVZK_ETHROTTLED, 1);
+    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 2 * LATENCY + 2);
+    hold_cancel(&hold);
+    ask_and_wait();
+}
+
+/* A's own: it may not be deleted, is given up, and goes with the session only. */
+static void what_we_could_not_delete_is_not_known(void **state)
+{
+    (void)state;
+    begin_marked();
+    hold_take(&hold, &a);
+    sim_refuse(world.sim, UVZK__RPC_DELETE, UVZK_ENOAUTH, 1);
+    hold_release(&hold);
+    settle();
+    assert_int_equal(world_queue_length(&world), 1);
+    ask_and_wait();
+}
+
+/* ---------------------------------------------------------------- the same directory */
+
+static void a_directory_made_anew_is_listed(void **state)
+{
+    (void)state;
+    begin_marked();
+    make_anew(TURNS);
+    ask_and_wait();
+}
+
+/* The news of it come with the create's reply, before it. */
+static void the_news_come_before_the_number(void **state)
+{
+    (void)state;
+    begin_marked();
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    make_anew(TURNS);
+    settle();
+    assert_true(hold_pending(&waits));
+    all_go();
+    hold_await(&waits, 1000);
+    hold_give_back(&waits);
+    world_end(&world);
+}
+
+/* Of what happens without a connection nothing needs to be told before the next reply. */
+static void a_directory_made_anew_in_an_outage_is_listed(void **state)
+{
+    (void)state;
+    begin_marked();
+    sim_disconnect(a.port, SIM_RESET, 1000);
+    world_run_for(&world, 100);
+    make_anew(TURNS);
+    sim_lose_events(a.port, 1);
+    assert_true(process_await_connected(&a, 5000));
+    settle();
+    ask_and_wait();
+}
+
+/* Who may not read the directory is not told that it has gone: silence is believed for one
+ * session timeout, from the moment when the watch was set. */
+static void silence_is_not_believed_for_ever(void **state)
+{
+    (void)state;
+    begin_marked();
+    world_run_for(&world, WORLD_TIMEOUT_MS / 2);
+    turn(NULL);
+    sim_lose_events(a.port, 1);
+    make_anew(TURNS + 1);
+    world_run_for(&world, WORLD_TIMEOUT_MS / 2);
+    ask_and_wait();
+}
+
+/* A server that lags tells of it before it tells of a create behind it. */
+static void a_server_that_lags_tells_it_in_order(uint64_t seed, void *const *state)
+{
+    world_begin_servers(&world, seed, state, 3);
+    process_begin(&a, &world, "a", NULL);
+    assert_true(process_await_connected(&a, 60000));
+    sim_connect_to(a.port, (sim_leader(world.sim) + 1) % 3);
+    world_run_for(&world, 2000);
+    for (unsigned i = 0; i < TURNS; i++) {
+        turn(NULL);
+    }
+    sim_lag(world.sim, sim_server_of(a.port), 2000);
+    make_anew(TURNS);
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 4000);
+    assert_true(hold_pending(&waits));
+    all_go();
+    hold_await(&waits, 5000);
+    hold_give_back(&waits);
+    world_end(&world);
+}
+
+/* -------------------------------------------------------------------- its watch */
+
+static void a_lock_of_another_kind_has_no_second_watch(void **state)
+{
+    (void)state;
+    begin_marked();
+    process_make_rwlock(&a, WORLD_PATH);
+    for (unsigned i = 0; i < TURNS; i++) {
+        assert_int_equal(listings_of_a_turn(&a.rwlock.write), 1);
+    }
+    assert_int_equal(process_watermarks(&a), 1);
+    world_end(&world);
+}
+
+static void a_shared_value_has_the_place(void **state)
+{
+    uvzk_shared_count_t count = {0};
+
+    (void)state;
+    begin_marked();
+    assert_int_equal(uvzk_shared_count_init(&a.client, &count, WORLD_PATH, 7, NULL), 0);
+    settle();
+    assert_int_equal(process_watermarks(&a), 0);
+    for (unsigned i = 0; i < TURNS; i++) {
+        assert_int_equal(listings_of_a_turn(NULL), 1);
+    }
+    assert_int_equal(process_watermarks(&a), 0);
+    assert_int_equal(uvzk_shared_count_close(&count, NULL), 0);
+    settle();
+    turn(NULL);
+    turn(NULL);
+    assert_int_equal(listings_of_a_turn(NULL), 0);
+    world_end(&world);
+}
+
+/* Somebody waits for a lease, and a mutex is in the leases' directory. */
+static void who_waits_for_a_lease_has_the_place(void **state)
+{
+    uvzk_mutex_t mutex = {0};
+
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    process_make_semaphore(&a, "/s", 1);
+    assert_int_equal(uvzk_mutex_init(&a.client, &mutex, "/s/leases"), 0);
+    for (unsigned i = 0; i < TURNS; i++) {
+        turn(&mutex);
+    }
+    assert_int_equal(process_watermarks(&a), 1);
+    struct world_path lease = world_foreigner(&world, "/s/leases", "lease-");
+    hold_begin_on(&waits, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
+    settle();
+    assert_true(hold_pending(&waits));
+    assert_int_equal(process_watermarks(&a), 0);
+    for (unsigned i = 0; i < TURNS; i++) {
+        turn(&mutex);
+    }
+    assert_int_equal(process_watermarks(&a), 0);
+    world_delete(&world, &lease);
+    hold_await(&waits, 1000);
+    hold_give_back(&waits);
+    world_end(&world);
+}
+
+/* While its request is under way, too. */
+static void it_gives_way_while_it_is_armed(void **state)
+{
+    uvzk_shared_count_t count = {0};
+
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    turn(NULL);
+    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
+    hold_await(&hold, 1000);
+    assert_int_equal(process_watermarks(&a), 1);
+    assert_true(sim_outstanding(a.port) > 0);
+    assert_int_equal(uvzk_shared_count_init(&a.client, &count, WORLD_PATH, 7, NULL), 0);
+    world_run_for(&world, 2);
+    assert_int_equal(process_watermarks(&a), 0);
+    settle();
+    hold_give_back(&hold);
+    assert_int_equal(uvzk_shared_count_close(&count, NULL), 0);
+    world_end(&world);
+}
+
+/* A while after the last one has gone nothing is left of it. */
+static void it_is_given_up_when_nobody_comes(void **state)
+{
+    (void)state;
+    begin_marked();
+    world_run_for(&world, WORLD_TIMEOUT_MS / 2);
+    turn(NULL);
+    world_run_for(&world, WORLD_TIMEOUT_MS - 1000);
+    assert_int_equal(process_stats(&a).watches, 1);
+    world_run_for(&world, 1000);
+    assert_int_equal(process_stats(&a).watches, 0);
+    assert_int_equal(sim_watch_count(world.sim), 0);
+    assert_null(((struct uvzk__client *)a.client.impl)->directories->queues);
+    world_end(&world);
+}
+
+/* It has saved nothing, and is not set anew. */
+static void one_that_is_of_no_use_ends(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    turn(NULL);
+    turn(NULL);
+    assert_int_equal(process_watermarks(&a), 1);
+    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+    hold_begin(&next, &a, UVZK_WAIT_FOREVER);
+    settle();
+    assert_int_equal(process_watermarks(&a), 0);
+    world_delete_child(&world, WORLD_PATH, 0);
+    hold_await(&waits, 1000);
+    hold_give_back(&waits);
+    hold_await(&next, 1000);
+    hold_give_back(&next);
+    world_end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_number_further_on_is_listed),
+        cmocka_unit_test(one_who_has_come_and_gone_costs_a_listing),
+        cmocka_unit_test(who_stands_behind_us_is_not_known),
+        cmocka_unit_test(that_the_number_before_was_ours_is_not_enough),
+        cmocka_unit_test(what_we_could_not_delete_is_not_known),
+        cmocka_unit_test(a_directory_made_anew_is_listed),
+        cmocka_unit_test(the_news_come_before_the_number),
+        cmocka_unit_test(a_directory_made_anew_in_an_outage_is_listed),
+        cmocka_unit_test(silence_is_not_believed_for_ever),
+        WORLD_STORY_CASE(a_server_that_lags_tells_it_in_order, 0, 7, tuned),
+        cmocka_unit_test(a_lock_of_another_kind_has_no_second_watch),
+        cmocka_unit_test(a_shared_value_has_the_place),
+        cmocka_unit_test(who_waits_for_a_lease_has_the_place),
+        cmocka_unit_test(it_gives_way_while_it_is_armed),
+        cmocka_unit_test(it_is_given_up_when_nobody_comes),
+        cmocka_unit_test(one_that_is_of_no_use_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
