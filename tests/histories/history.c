@@ -70,7 +70,8 @@ static void create_sim(struct history *history, uint64_t seed)
 
     history_sim_options(&options, seed, history->options->verbose);
     options.container_check_random = true;
-    options.container_check_ms = 4000;
+    options.container_check_ms =
+        (history_sim_kinds(seed) & HISTORY_LONELY) != 0 ? 1000 : 4000;
     history->sim = sim_new(seed, &options);
 }
 
@@ -92,6 +93,11 @@ static void begin(struct history *history, uint64_t seed)
     history->seat_count = 2 + (int)chance(history, CLIENTS_MAX - 1);
     history->actor_count = 1 + (int)chance(history, ACTORS_MAX);
     history->path_count = 1 + (int)chance(history, PATHS_MAX);
+    if ((history->kinds & HISTORY_LONELY) != 0) {
+        history->seat_count = 2;
+        history->actor_count = 1 + history->actor_count % 2;
+        history->path_count = 1;
+    }
     history->readers = (uint64_t[]){20, 50, 75, 90}[chance(history, 4)];
     if (history->recipe->prepare != NULL) {
         history->recipe->prepare(history);

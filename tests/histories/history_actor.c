@@ -11,15 +11,20 @@ static uint64_t now_of(const struct actor *actor)
     return sim_now(actor->history->sim);
 }
 
-/* With creates that leave together, some processes' actors often come together. */
+/* With creates that leave together, some processes' actors often come together. Where few
+ * come, one process comes again and again. */
 static void rest(struct ticket *ticket, uint64_t most_ms)
 {
     const struct history *history = ticket->actor->history;
+    bool again =
+        (history->kinds & HISTORY_LONELY) != 0 && ticket->actor->seat->number == 0;
     bool together =
+        !again &&
         (history->options->tuning & (UVZK__TUNE_MAKING | UVZK__TUNE_READERS)) != 0 &&
         ticket->actor->seat->number % 2 == 0;
 
-    ticket->next_ms = now_of(ticket->actor) + chance(ticket->actor->history, most_ms);
+    ticket->next_ms = now_of(ticket->actor) +
+                      chance(ticket->actor->history, again ? most_ms / 20 : most_ms);
     if (together) {
         ticket->next_ms += TOGETHER_MS - ticket->next_ms % TOGETHER_MS;
     }

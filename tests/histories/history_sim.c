@@ -30,6 +30,7 @@ unsigned history_sim_kinds(uint64_t seed)
     kinds |= bits / 4096 % 8 == 0 ? HISTORY_AUTH : 0;
     kinds |= bits / 32768 % 8 == 0 ? HISTORY_BLIND : 0;
     kinds |= bits / 262144 % 4 == 0 ? HISTORY_FUTURES : 0;
+    kinds |= bits / 2097152 % 4 == 0 ? HISTORY_LONELY : 0;
     return only != NULL ? kinds & (unsigned)strtoul(only, NULL, 0) : kinds;
 }
 

@@ -24,6 +24,7 @@ enum history_kind {
     HISTORY_AUTH = 128,    /* credentials are refused in the middle of a session */
     HISTORY_BLIND = 256,   /* a znode may not be read for a time; and newer servers */
     HISTORY_FUTURES = 512, /* nothing of ZooKeeper's: some acquire by futures */
+    HISTORY_LONELY = 1024, /* few come, and empty containers go at once */
 };
 
 /* Of this seed. With UVZK_WORLD in the environment only those among its bits: none of
