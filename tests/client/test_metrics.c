@@ -171,6 +171,33 @@ static void test_from_hand_to_hand_by_way_of_the_server(void **state)
     world_end(&world);
 }
 
+/* Readers that come when another one has gone have waited for nobody. */
+static void test_readers_wait_for_nobody(void **state)
+{
+    struct hold third;
+    (void)state;
+
+    begin(1, NULL);
+    process_make_rwlock(&a, "/book");
+    hold_take_on(&first, &a, &a.rwlock.read, 0);
+    hold_take_on(&second, &a, &a.rwlock.read, 0);
+    hold_give_back(&second);
+    world_run_for(&world, HELD_MS);
+    hold_take_on(&third, &a, &a.rwlock.read, 0);
+    assert_int_equal(metrics_of_a().handover.count, 0);
+    hold_begin_on(&second, &a, &a.rwlock.write, 0, UVZK_WAIT_FOREVER);
+    world_run_for(&world, HELD_MS);
+    hold_give_back(&first);
+    world_run_for(&world, HELD_MS);
+    hold_give_back(&third);
+    hold_await(&second, HELD_MS);
+    uvzk_client_metrics_t metrics = metrics_of_a();
+    assert_int_equal(in_buckets(&metrics.handover), 1); /* from the last of them */
+    assert_in_range(metrics.handover.sum_ms, 0, 4 * LATENCY);
+    hold_give_back(&second);
+    world_end(&world);
+}
+
 /* Semaphores: the lease that is let go; seen in a listing when it was another client's. */
 static void test_leases_from_hand_to_hand(void **state)
 {
@@ -412,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_counts_and_takes_the_time),
         cmocka_unit_test(test_from_hand_to_hand),
         cmocka_unit_test(test_from_hand_to_hand_by_way_of_the_server),
+        cmocka_unit_test(test_readers_wait_for_nobody),
         cmocka_unit_test(test_leases_from_hand_to_hand),
         cmocka_unit_test(test_losses_and_proofs),
         cmocka_unit_test(test_from_the_first_question_on),
