@@ -789,7 +789,8 @@ UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb 
 UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                 const char *path);
 
-/* The same with a cohort: a release hands the znode itself to the next acquire of this
+/* Makes a mutex with a cohort.
+ * A release hands the znode itself to the next acquire of this
  * mutex, past other clients' znodes that stand between, up to `handovers` times (1 to 1000)
  * and for `ms` (1 to 60000) from the moment when the znode was granted first; then whoever
  * stands behind it has it. Others wait longer so, by that bound and the last hold.
@@ -1399,18 +1400,22 @@ UVZK_EXTERN int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *future)
 
 /* ----------------------------------------- of clients and values */
 
-/* Reads, asks for a release, sets values.
+/* Reads a znode.
  * The data are lent until the future is dropped; each pointer may be NULL. UVZK_ESTATE:
  * no future of a read that is done with 0. */
 UVZK_EXTERN int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *future,
                                         const char *node_path);
 UVZK_EXTERN int uvzk_future_data(const uvzk_future_t *future, const void **data,
                                  size_t *length);
-/* The data as above, and what is known about the znode. UVZK_ESTATE: no future of a look
- * that is done with 0. */
+
+/* Reads a znode, and what ZooKeeper keeps about it.
+ * The data are those of uvzk_future_data. UVZK_ESTATE: no future of a look that is done
+ * with 0. */
 UVZK_EXTERN int uvzk_client_look_future(uvzk_client_t *client, uvzk_future_t *future,
                                         const char *node_path);
 UVZK_EXTERN int uvzk_future_stat(const uvzk_future_t *future, uvzk_stat_t *stat);
+
+/* Asks for a release, sets values: as their namesakes. */
 UVZK_EXTERN int uvzk_client_revoke_future(uvzk_client_t *client, uvzk_future_t *future,
                                           const char *node_path);
 UVZK_EXTERN int uvzk_shared_value_set_future(uvzk_shared_value_t *value,
