@@ -14,11 +14,24 @@ static struct world world;
 static struct process a, b;
 static struct hold hold, next, waits;
 
-static void begin(unsigned tuning)
+#define TOLD 1U /* seeds: holds are told of queues, for which A lists; or not */
+#define UNTOLD 2U
+
+static void begin_with(unsigned tuning, uint64_t seed)
 {
-    world_begin_exact_two(&world, tuning, LATENCY, &a, &b);
+    struct sim_options options;
+
+    world_exact_options(&options, LATENCY);
+    world_begin_with(&world, seed, tuning, &options);
+    process_begin(&a, &world, "a", NULL);
+    process_begin(&b, &world, "b", NULL);
     world_run_for(&world, 500);
     assert_true(process_connected(&a) && process_connected(&b));
+}
+
+static void begin(unsigned tuning)
+{
+    begin_with(tuning, UNTOLD);
 }
 
 static void settle(void)
@@ -81,6 +94,24 @@ static void ask_and_wait(void)
     world_end(&world);
 }
 
+/* Who wants to know how many are before it is told: it is listed for. */
+static void who_wants_its_position_is_told(void **state)
+{
+    (void)state;
+    begin_with(UVZK__TUNE_ALL, TOLD);
+    for (unsigned i = 0; i < TURNS; i++) {
+        turn(NULL);
+    }
+    assert_int_equal(listings_of_a_turn(NULL), 0);
+    hold_take(&hold, &a);
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    hold_await_queued(&waits);
+    hold_give_back(&hold);
+    hold_await(&waits, 1000);
+    hold_give_back(&waits);
+    world_end(&world);
+}
+
 /* ----------------------------------------------------------------- the next number */
 
 static void a_number_further_on_is_listed(void **state)
@@ -129,23 +160,6 @@ static void who_stands_behind_us_is_not_known(void **state)
     hold_await(&waits, 1000);
     hold_give_back(&waits);
     world_end(&world);
-}
-
-/* It was given number 3 behind a stranger, and was withdrawn before the listing that would
- * have shown him, for the server was overloaded. */
-static void that_the_number_before_was_ours_is_not_enough(void **state)
-{
-    (void)state;
-    begin(UVZK__TUNE_ALL);
-    turn(NULL);
-    turn(NULL);
-    assert_int_equal(process_watermarks(&a), 1);
-    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
-    sim_refuse(world.sim, UVZK__RPC_CHILDREN, UVZK_ETHROTTLED, 1);
-    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
-    world_run_for(&world, 2 * LATENCY + 2);
-    hold_cancel(&hold);
-    ask_and_wait();
 }
 
 /* A's own: it may not be deleted, is given up, and goes with the session only. */
@@ -361,10 +375,10 @@ static void one_that_is_of_no_use_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_wants_its_position_is_told),
         cmocka_unit_test(a_number_further_on_is_listed),
         cmocka_unit_test(one_who_has_come_and_gone_costs_a_listing),
         cmocka_unit_test(who_stands_behind_us_is_not_known),
-        cmocka_unit_test(that_the_number_before_was_ours_is_not_enough),
         cmocka_unit_test(what_we_could_not_delete_is_not_known),
         cmocka_unit_test(a_directory_made_anew_is_listed),
         cmocka_unit_test(the_news_come_before_the_number),
