@@ -117,7 +117,7 @@ static struct uvzk__claim *heir_of(const struct uvzk__claim *claim)
     struct uvzk__claim *heir = next->claim;
     bool goes_on = heir->kind == &uvzk__claim_in_cohort &&
                    cohort_of(heir)->lock == cohort_of(claim)->lock &&
-                   !heir->lock->closing && same_data(claim, heir);
+                   same_data(claim, heir);
     return goes_on ? heir : NULL;
 }
 
