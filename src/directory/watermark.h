@@ -61,6 +61,12 @@ struct uvzk__watermark {
     struct uvzk__mark *mark; /* NULL: there is none */
 };
 
+static inline struct uvzk__mark *
+uvzk__watermark_mark(const struct uvzk__watermark *watermark)
+{
+    return watermark->mark;
+}
+
 /* A create of ours leaves. */
 void uvzk__watermark_sent(struct uvzk__queue *);
 /* Whether the next number is likely to need no listing. */

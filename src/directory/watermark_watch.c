@@ -54,7 +54,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__queue *queue = uvzk__flight_asker(rpc);
 
     uvzk__flight_landed(queue->client, rpc, reply->status, false);
-    uvzk__watermark_armed(queue->watermark.mark, reply->status);
+    uvzk__watermark_armed(uvzk__watermark_mark(&queue->watermark), reply->status);
     uvzk__queue_touch(queue);
 }
 
@@ -81,7 +81,7 @@ void uvzk__watermark_ask(struct uvzk__queue *queue)
     if (is_watched_by_others(queue) || !uvzk__watch_budget_is_ample(queue->client)) {
         uvzk__watermark_end(queue);
     } else {
-        arm(queue, queue->watermark.mark);
+        arm(queue, uvzk__watermark_mark(&queue->watermark));
     }
 }
 
@@ -104,7 +104,7 @@ static void rested(struct uvzk__timed *timed)
 
 bool uvzk__watermark_keeps(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = queue->watermark.mark;
+    struct uvzk__mark *mark = uvzk__watermark_mark(&queue->watermark);
 
     if (uvzk__watermark_wants_watch(queue)) {
         uvzk__watermark_end(queue);
