@@ -80,7 +80,7 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(EPATH, -7019, "malformed znode path")                                  \
     XX(ESTATE, -7020, "not allowed in this state")                            \
     XX(EEXHAUSTED, -7021, "the path's sequence counter is worn out")          \
-    XX(ELIMIT, -7022, "the session's budget of znodes or watches is spent")   \
+    XX(ELIMIT, -7022, "a session's budget of znodes or watches is spent")     \
     XX(EPROOF, -7023, "ownership could not be proved in time")                \
     XX(EDELETED, -7024, "somebody else deleted the lock's znode")             \
     XX(EDEADLOCK, -7025, "the wait could never end")                          \
@@ -393,18 +393,33 @@ typedef struct uvzk_client_options_s {
     uvzk_client_acl_cb acl_cb;           /* `acl` for all by default */
     uvzk_client_log_line_cb log_line_cb; /* if it is set log_cb is not called */
     uvzk_client_trace_cb trace_cb;       /* none by default */
-    uint32_t metrics; /* 1: uvzk_client_metrics counts from the beginning
+    uint32_t metrics;  /* 1: uvzk_client_metrics counts from the beginning
                                             on, else since it is first called */
     const char *tls;  /* "CA.pem,CERTIFICATE.pem,KEY.pem": a place for TLS,
                          which the ZooKeeper client of Debian is built without:
                          refused so far with UV_ENOTSUP, SECURITY.md has another
                          way; NULL: plain text */
+    uint32_t sessions; /* ZooKeeper sessions, at most 32; 0 is 1. See below */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
     uvzk_client_options_init_size((options), sizeof(*(options)))
 UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
                                                size_t size);
+
+/* Several sessions (options.sessions): a session can have about 13,000 znodes, since its end
+ * must name them all in one transaction, and so many times that has a client with more of
+ * them. Each is a connection of its own. Every path has its home in one session, the same in
+ * each process that has as many. When a session's budget is spent, new acquires of mutexes,
+ * and of multi locks of mutexes, are made in the next one that has room; they stand in line
+ * behind the others, as another process's would. Other recipes stay in their path's home, and
+ * so does a shared value; a multi lock of mutexes lives in the home of its first path.
+ *
+ * The client's state is the worst of its sessions', in the order LOST, SUSPENDED, LATENT,
+ * connected: it is CONNECTED once all of them are. When one of them is lost, so is what was
+ * held or queued in that one, and nothing else: each hold is told by its own callbacks, and
+ * valid by its own session's proof. uvzk_client_session_id and uvzk_client_session_timeout
+ * are of the first, uvzk_client_last_error is the latest of all. */
 
 /* Makes a client.
  * Copies the options; sends nothing. Once it returns 0, a close is owed.
@@ -473,6 +488,29 @@ UVZK_EXTERN void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t 
  * the loop. UV_EINVAL, UVZK_ESTATE (not initialised). */
 UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
                                        uvzk_client_error_t *error);
+
+/* One session of a client, as uvzk_client_each_session shows them. */
+typedef struct uvzk_session_entry_s {
+    size_t size;                 /* of what the library knows; it may grow, at its end */
+    uint32_t number;             /* from 0 on */
+    uint32_t state;              /* uvzk_client_state_t */
+    int64_t session_id;          /* 0: none */
+    uint32_t session_timeout_ms; /* 0 before the first connection */
+    uint64_t contenders;         /* znodes: pending, held or being withdrawn */
+    uint64_t node_bytes, node_bytes_most;   /* of their paths, of how much there may be */
+    uint64_t watches;                       /* armed */
+    uint64_t watch_bytes, watch_bytes_most; /* likewise */
+    uvzk_client_error_t error; /* as uvzk_client_last_error, of this session */
+} uvzk_session_entry_t;
+
+/* All is lent until it returns. It may ask, but must change nothing. */
+typedef void (*uvzk_session_entry_cb)(uvzk_client_t *client,
+                                      const uvzk_session_entry_t *entry, void *context);
+
+/* Shows each session of the client, one if options.sessions is not set. UV_EINVAL,
+ * UVZK_ESTATE (not initialised). */
+UVZK_EXTERN int uvzk_client_each_session(const uvzk_client_t *client,
+                                         uvzk_session_entry_cb cb, void *context);
 
 /* What the client has cost so far, for benchmarks and for leak checks. */
 typedef struct uvzk_client_stats_s {
@@ -640,7 +678,7 @@ UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
  * lost_cb are required. Grants come strictly in the order in which ZooKeeper
  * created the contenders' znodes, whoever they belong to; but for uvzk_mutex_init_cohort.
  * UV_EINVAL, UVZK_ECLOSED (mutex or client closing), UV_ENOMEM,
- * UVZK_ELIMIT (the session would hold too many znodes),
+ * UVZK_ELIMIT (a session would hold too many znodes: options.sessions; uvzk_refusal says so),
  * UVZK_EDEADLOCK (the owner would wait for itself),
  * UV_EBUSY (the request is pending or held), UV_EIO (no random bytes). */
 UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
@@ -748,6 +786,7 @@ typedef struct uvzk_hold_entry_s {
     const char *path;  /* of its znode; NULL if it is not held */
     uvzk_wait_t wait;  /* not held: what it waits for; since: also of a hold, when it was
                           asked for */
+    uint32_t session;  /* in which it lives, from 0 on */
 } uvzk_hold_entry_t;
 
 /* All is lent until it returns. It may ask, but must change nothing: no acquire, no

@@ -60,7 +60,8 @@ UVZK_EXTERN int uvzk_sim_await_that(int (*condition)(void *context), void *conte
 
 /* ------------------------------------------------------------------- troubles
  *
- * Of a client: 0, or UVZK_ESTATE if it is not initialised or has ended. */
+ * Of a client, and all of its sessions: 0, or UVZK_ESTATE if it is not initialised or has
+ * ended. */
 
 /* How a connection ends. */
 typedef enum {

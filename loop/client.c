@@ -1,11 +1,45 @@
 /* The public client over the real port. */
 #include "client/client.h"
 #include "base/refusal.h"
+#include "engine/sessions.h"
 
 #include <string.h>
 
 #include "hosts.h"
 #include "zk_port.h"
+
+static struct uvzk__zk_port *zk_port(struct uvzk__port *port)
+{
+    return (struct uvzk__zk_port *)(void *)port;
+}
+
+/* Over a port for each session. */
+static int create(uv_loop_t *loop, uvzk_client_t *client,
+                  const uvzk_client_options_t *options)
+{
+    struct uvzk__port *ports[UVZK__SESSIONS_MAX];
+    uint32_t count = 0;
+    int rc = 0;
+
+    while (rc == 0 && count < options->sessions) {
+        struct uvzk__zk_port *port = uvzk__zk_port_new(loop, options);
+        rc = port == NULL ? UV_ENOMEM : 0;
+        if (port != NULL) {
+            ports[count++] = &port->port;
+        }
+    }
+    if (rc == 0) {
+        rc = uvzk__client_create_over(client, ports, count, options, UVZK__TUNE_ALL);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (rc == 0) {
+            uvzk__zk_port_start(zk_port(ports[i]));
+        } else {
+            uvzk__zk_port_free(zk_port(ports[i]));
+        }
+    }
+    return rc;
+}
 
 int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                      const uvzk_client_options_t *options)
@@ -32,24 +66,15 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
     if (rc < 0) {
         return rc;
     }
-    struct uvzk__zk_port *port = uvzk__zk_port_new(loop, &known);
-    if (port == NULL) {
-        return UV_ENOMEM;
-    }
-    rc = uvzk__client_create(client, &port->port, &known, UVZK__TUNE_ALL);
-    if (rc < 0) {
-        uvzk__zk_port_free(port);
-        return rc;
-    }
-    uvzk__zk_port_start(port);
-    return 0;
+    return create(loop, client, &known);
 }
 
 static void keep(uvzk_client_t *client, bool alive)
 {
-    struct uvzk__port *port = uvzk__client_port(client);
-    if (port != NULL) {
-        uvzk__zk_port_keep((struct uvzk__zk_port *)(void *)port, alive);
+    struct uvzk__port *port;
+
+    for (uint32_t i = 0; (port = uvzk__client_port_of(client, i)) != NULL; i++) {
+        uvzk__zk_port_keep(zk_port(port), alive);
     }
 }
 

@@ -2,17 +2,19 @@
  * somebody else's may make. One world at a time, since uvzk_client_init cannot say which. */
 #include "uvzk_sim.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "client/client.h"
+#include "engine/sessions.h"
 #include "sim.h"
 
 /* How long servers take to elect a leader: ZooKeeper's are of that order. */
 #define ELECTION_MS 500
 #define TROUBLE_MAX_MS 30000
-#define NAME_ROOM 32
+#define NAME_ROOM 48
 
 static struct {
     struct sim *sim; /* NULL: none goes on */
@@ -88,11 +90,25 @@ static void nobody_closed(struct uvzk__port_user *user)
 /* Of a client that was refused: all that comes to its port is its end. */
 static struct uvzk__port_user nobody = {.closed = nobody_closed};
 
+/* Of the session with this number of the next client. */
+static struct uvzk__port *new_port(uint32_t number, uint32_t timeout_ms)
+{
+    char name[NAME_ROOM];
+
+    int length = snprintf(name, sizeof(name), "client %u", world.clients + 1);
+    if (number > 0) {
+        snprintf(name + length, sizeof(name) - (size_t)length, ", session %" PRIu32,
+                 number);
+    }
+    struct uvzk__port *port = sim_port_new(world.sim, name);
+    sim_set_timeout(port, timeout_ms);
+    return port;
+}
+
 int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                      const uvzk_client_options_t *options)
 {
     uvzk_client_options_t given, known;
-    char name[NAME_ROOM];
 
     (void)loop;
     if (world.sim == NULL || client == NULL || options == NULL ||
@@ -107,17 +123,18 @@ int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
     if (status != 0) {
         return status;
     }
-    snprintf(name, sizeof(name), "client %u", world.clients + 1);
-    struct uvzk__port *port = sim_port_new(world.sim, name);
-    status = uvzk__client_create(client, port, &known, UVZK__TUNE_ALL);
-    if (status != 0) {
-        port->user = &nobody;
-        port->close(port);
-        return status;
+    struct uvzk__port *ports[UVZK__SESSIONS_MAX];
+    for (uint32_t i = 0; i < known.sessions; i++) {
+        ports[i] = new_port(i, known.session_timeout_ms);
     }
-    world.clients++;
-    sim_set_timeout(port, known.session_timeout_ms);
-    return 0;
+    status =
+        uvzk__client_create_over(client, ports, known.sessions, &known, UVZK__TUNE_ALL);
+    for (uint32_t i = 0; status != 0 && i < known.sessions; i++) {
+        ports[i]->user = &nobody;
+        ports[i]->close(ports[i]);
+    }
+    world.clients += status == 0;
+    return status;
 }
 
 /* There is no loop that it could keep alive. */
@@ -168,13 +185,15 @@ int uvzk_sim_await(const int *flag, uint64_t ms)
 
 /* --------------------------------------------------- troubles of a client's */
 
-/* What befalls its port, as sim.h has it; how: what is more to be said. */
-#define BEFALLS(client, call)                            \
-    struct uvzk__port *port = uvzk__client_port(client); \
-    if (port == NULL) {                                  \
-        return UVZK_ESTATE;                              \
-    }                                                    \
-    call;                                                \
+/* What befalls the port of each of its sessions, as sim.h has it. */
+#define BEFALLS(client, call)                                                     \
+    struct uvzk__port *port = uvzk__client_port(client);                          \
+    if (port == NULL) {                                                           \
+        return UVZK_ESTATE;                                                       \
+    }                                                                             \
+    for (uint32_t i = 0; (port = uvzk__client_port_of(client, i)) != NULL; i++) { \
+        call;                                                                     \
+    }                                                                             \
     return 0
 
 int uvzk_sim_disconnect(uvzk_client_t *client, uvzk_sim_cut_t cut, uint64_t ms)
@@ -185,9 +204,13 @@ int uvzk_sim_disconnect(uvzk_client_t *client, uvzk_sim_cut_t cut, uint64_t ms)
 
 int uvzk_sim_expire(uvzk_client_t *client)
 {
-    struct uvzk__port *port = uvzk__client_port(client);
+    struct uvzk__port *port;
+    bool any = false;
 
-    return port != NULL && sim_expire(port) ? 0 : UVZK_ESTATE;
+    for (uint32_t i = 0; (port = uvzk__client_port_of(client, i)) != NULL; i++) {
+        any |= sim_expire(port);
+    }
+    return any ? 0 : UVZK_ESTATE;
 }
 
 int uvzk_sim_pause(uvzk_client_t *client, uint64_t ms)

@@ -64,7 +64,7 @@ static struct uvzk__claim *claim_to_join(struct uvzk__lock *lock,
     struct uvzk__claim *claim = uvzk__claim_of(lock, options->owner);
 
     if (claim != NULL && uvzk__claim_is_held(claim) && !uvzk__claim_holds(claim)) {
-        uvzk__prover_check(lock->client);
+        uvzk__prover_check(claim->client);
         claim = uvzk__claim_of(lock, options->owner); /* that hold is lost */
     }
     return claim;
@@ -83,6 +83,103 @@ static int join(struct uvzk__claim *claim, struct uvzk__acquisition *acquisition
     return 0;
 }
 
+/* A claim in this session, with all that it needs. UVZK_ELIMIT: there is no room. */
+static int make_in(struct uvzk__client *session, struct uvzk__lock *lock,
+                   const uvzk_acquire_options_t *options, struct uvzk__claim **made)
+{
+    struct uvzk__claim *claim =
+        uvzk__claim_new(lock, session, lock->kind->claim_kind, options);
+    int status = claim == NULL ? UV_ENOMEM : lock->kind->prepare(lock, claim, options);
+
+    if (status == 0 && options->revoke_cb != NULL) {
+        status = uvzk__revocation_wanted(claim);
+        if (status != 0) {
+            uvzk__claim_empty(claim);
+        }
+    }
+    if (status == 0) {
+        *made = claim;
+    } else if (claim != NULL) {
+        uvzk__claim_free(claim);
+    }
+    return status;
+}
+
+enum fitness { UNFIT, OUT_OF_REACH, FIT };
+
+/* Whether it is made there: in the lock's home in any case. At first only where there is a
+ * connection, and room to watch whoever stands before it; one that is tried once cannot wait
+ * for a connection. */
+static enum fitness fitness_of(const struct uvzk__lock *lock,
+                               const struct uvzk__client *session, const char *path,
+                               const uvzk_acquire_options_t *options, bool at_first)
+{
+    bool away = session != lock->client;
+
+    if (away && session->auth_failed) {
+        return UNFIT;
+    }
+    if (away && !uvzk__session_is_connected(&session->session) &&
+        (at_first || options->timeout_ms == UVZK_TRY_ONCE)) {
+        return OUT_OF_REACH;
+    }
+    return !at_first || uvzk__watch_budget_has_room(session, path) ? FIT : UNFIT;
+}
+
+/* In the first session of the path's rank that has room, the home before all.
+ * UVZK_ECONNLOSS: tried once, and one that may have room is out of reach. */
+static int make_in_rank(struct uvzk__lock *lock, const char *path,
+                        const uvzk_acquire_options_t *options, struct uvzk__claim **made)
+{
+    bool out_of_reach = false;
+
+    for (int at_first = 1; at_first >= 0; at_first--) {
+        struct uvzk__client *session;
+        uint32_t tried = 0;
+
+        while ((session = uvzk__next_in_rank(lock->client, path, &tried)) != NULL) {
+            enum fitness fitness =
+                fitness_of(lock, session, path, options, at_first == 1);
+            int status =
+                fitness == FIT ? make_in(session, lock, options, made) : UVZK_ELIMIT;
+            if (status != UVZK_ELIMIT) {
+                return status;
+            }
+            out_of_reach |= fitness == OUT_OF_REACH;
+        }
+    }
+    if (out_of_reach && options->timeout_ms == UVZK_TRY_ONCE) {
+        return UVZK_ECONNLOSS;
+    }
+    return uvzk__refuse(UVZK_ELIMIT,
+                        "each session's budget of znodes, 1500000 bytes of their paths, "
+                        "is spent: set options.sessions higher");
+}
+
+static int make(struct uvzk__lock *lock, const uvzk_acquire_options_t *options,
+                struct uvzk__claim **made)
+{
+    const char *path = uvzk__has_sessions(lock->client) && lock->kind->overflows != NULL
+                           ? lock->kind->overflows(lock, options)
+                           : NULL;
+
+    return path == NULL ? make_in(lock->client, lock, options, made)
+                        : make_in_rank(lock, path, options, made);
+}
+
+/* It is told soon, with nothing asked of the server. */
+static int end_at_once(struct uvzk__acquisition *acquisition,
+                       const uvzk_acquire_options_t *options, int status)
+{
+    uvzk__acquisition_start(acquisition, NULL, options->timeout_ms);
+    if (status == UV_ETIMEDOUT) {
+        uvzk__acquisition_tried(acquisition);
+    } else {
+        uvzk__acquisition_end(acquisition, status);
+    }
+    return 0;
+}
+
 static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
                  const uvzk_acquire_options_t *options)
 {
@@ -94,28 +191,12 @@ static int begin(struct uvzk__lock *lock, struct uvzk__acquisition *acquisition,
     }
     status = refusal(lock, options);
     if (status != 0) {
-        uvzk__acquisition_start(acquisition, NULL, options->timeout_ms);
-        if (status == UV_ETIMEDOUT) {
-            uvzk__acquisition_tried(acquisition);
-        } else {
-            uvzk__acquisition_end(acquisition, status);
-        }
-        return 0;
+        return end_at_once(acquisition, options, status);
     }
-    claim = uvzk__claim_new(lock, lock->kind->claim_kind, options);
-    if (claim == NULL) {
-        return UV_ENOMEM;
-    }
-    status = lock->kind->prepare(lock, claim, options);
-    if (status == 0 && options->revoke_cb != NULL) {
-        status = uvzk__revocation_wanted(claim);
-        if (status != 0) {
-            uvzk__claim_empty(claim);
-        }
-    }
+    status = make(lock, options, &claim);
     if (status != 0) {
-        uvzk__claim_free(claim);
-        return status;
+        return status == UVZK_ECONNLOSS ? end_at_once(acquisition, options, status)
+                                        : status;
     }
     uvzk__acquisition_start(acquisition, claim, options->timeout_ms);
     if (lock->kind->begin != NULL) {
@@ -194,13 +275,28 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
 
 /* ------------------------------------------------------------------- asking */
 
+/* Its claims live in several sessions, each with its own proof; the first ones hold. */
+static bool any_claim_holds(const struct uvzk__lock *lock)
+{
+    const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
+
+    while (claim != NULL && !uvzk__claim_holds(claim)) {
+        claim = uvzk__lock_next_claim(lock, claim);
+    }
+    return claim != NULL;
+}
+
 int uvzk_lock_is_held(const uvzk_lock_t *shell)
 {
     const struct uvzk__lock *lock = shell == NULL ? NULL : shell->impl;
 
-    return lock != NULL && lock->held_count > 0 &&
-           (lock->durable ||
-            uvzk__prover_valid_until(lock->client) > uvzk__now(lock->client));
+    if (lock == NULL || lock->held_count == 0) {
+        return false;
+    }
+    return uvzk__has_sessions(lock->client)
+               ? any_claim_holds(lock)
+               : lock->durable ||
+                     uvzk__prover_valid_until(lock->client) > uvzk__now(lock->client);
 }
 
 int uvzk_lock_is_held_by(const uvzk_lock_t *shell, const void *owner)

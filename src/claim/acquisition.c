@@ -129,9 +129,11 @@ static void be_deaf(struct uvzk__acquisition *acquisition)
     }
 }
 
+/* Where its claim lives; without one, its lock. */
 static struct uvzk__client *client_of(const struct uvzk__acquisition *acquisition)
 {
-    return acquisition->lock->client;
+    return acquisition->claim != NULL ? acquisition->claim->client
+                                      : acquisition->lock->client;
 }
 
 static inline __attribute__((always_inline)) void
@@ -311,6 +313,17 @@ static void tell(struct uvzk__acquisition *acquisition)
     uvzk__tell_soon(client_of(acquisition), &acquisition->telling);
 }
 
+/* Where the claim lived is where it is told: in the order of what happened there. */
+static void tell_detached(struct uvzk__acquisition *acquisition)
+{
+    struct uvzk__client *client = client_of(acquisition);
+
+    if (acquisition->claim != NULL) {
+        detach(acquisition);
+    }
+    uvzk__tell_soon(client, &acquisition->telling);
+}
+
 void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int status)
 {
     struct uvzk__claim *claim = acquisition->claim;
@@ -441,10 +454,7 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
         return;
     }
     acquisition->status = reason;
-    if (acquisition->claim != NULL) {
-        detach(acquisition);
-    }
-    tell(acquisition);
+    tell_detached(acquisition);
     if (acquisition->told == LOSING && acquisition->losing != NULL) {
         acquisition->losing(acquisition->shell, reason);
     }
@@ -455,10 +465,7 @@ void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int statu
     move(acquisition, RELEASED);
     observe(acquisition, released_seen, status);
     acquisition->status = status;
-    if (acquisition->claim != NULL) {
-        detach(acquisition);
-    }
-    tell(acquisition);
+    tell_detached(acquisition);
 }
 
 void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)

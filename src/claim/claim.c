@@ -133,7 +133,7 @@ static void disown(struct uvzk__claim *claim)
     uvzk__list_remove(&claim->link);
 }
 
-struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
+struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock, struct uvzk__client *client,
                                     const struct uvzk__claim_kind *kind,
                                     const uvzk_acquire_options_t *options)
 {
@@ -151,7 +151,7 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
         owned(claim)->owner = options->owner;
     }
     claim->kind = kind;
-    claim->client = lock->client;
+    claim->client = client;
     claim->durable = lock->durable;
     uvzk__list_init(&claim->link);
     uvzk__list_init(&claim->acquisitions);

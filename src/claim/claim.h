@@ -99,9 +99,10 @@ void uvzk__claim_plain_granted(struct uvzk__contender *);
 void uvzk__claim_plain_ungranted(struct uvzk__contender *);
 void uvzk__claim_plain_ended(struct uvzk__contender *, int code);
 
-/* A new claim on the lock, of the owner and with the data in the options; without
- * contenders. NULL when out of memory. */
-struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *, const struct uvzk__claim_kind *,
+/* A new claim on the lock, in this session of its client, of the owner and with the data in
+ * the options; without contenders. NULL when out of memory. */
+struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *, struct uvzk__client *,
+                                    const struct uvzk__claim_kind *,
                                     const uvzk_acquire_options_t *);
 
 /* NULL: it has none. */

@@ -64,9 +64,9 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__client *client, uvzk_lock_t *shel
     (void)uvzk__path_join_into(lock->path, client->ns, path);
     lock->kind = kind;
     lock->shell = shell;
-    lock->client = client;
+    lock->client = path[0] == '\0' ? client : uvzk__home_of(client, lock->path);
     uvzk__list_init(&lock->claims);
-    uvzk__list_append(&client->claims->locks, &lock->everyone);
+    uvzk__list_append(&lock->client->claims->locks, &lock->everyone);
     shell->impl = lock;
     return lock;
 }

@@ -13,6 +13,9 @@ struct uvzk__lock_kind {
     int (*check)(struct uvzk__lock *, const uvzk_acquire_options_t *);
     /* Whether whoever tries once would have to wait for somebody here. */
     bool (*occupied)(struct uvzk__lock *, const uvzk_acquire_options_t *);
+    /* By which path claims rank the sessions of the client, to be made in the next one when
+     * the lock's own has no room; NULL, or none: they live in that one alone. */
+    const char *(*overflows)(const struct uvzk__lock *, const uvzk_acquire_options_t *);
     /* Gives a new claim what it needs, so that beginning cannot fail: 0, UV_ENOMEM,
      * UVZK_ELIMIT, UV_EIO; after a failure the claim has no contenders. */
     int (*prepare)(struct uvzk__lock *, struct uvzk__claim *,
@@ -34,7 +37,7 @@ struct uvzk__lock_kind {
 struct uvzk__lock {
     const struct uvzk__lock_kind *kind;
     uvzk_lock_t *shell;
-    struct uvzk__client *client;
+    struct uvzk__client *client;   /* the home of its path */
     struct uvzk__link everyone; /* on client->claims->locks */
     union {
         struct {
@@ -58,7 +61,8 @@ struct uvzk__lock {
 /* What an init function refuses: UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UVZK_EPATH; 0. */
 int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *path);
 
-/* A new lock at this path below the namespace. NULL when out of memory. */
+/* A new lock at this path below the namespace, in the session that is its home; one without
+ * a path ("") in the session that is given. NULL when out of memory. */
 struct uvzk__lock *uvzk__lock_new(struct uvzk__client *, uvzk_lock_t *, const char *path,
                                   const struct uvzk__lock_kind *);
 

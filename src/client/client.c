@@ -7,6 +7,7 @@
 #include "base/retry.h"
 #include "claim/claim.h"
 #include "client/lifecycle.h"
+#include "client/states.h"
 #include "directory/contender.h"
 #include "engine/acl.h"
 #include "engine/client.h"
@@ -68,9 +69,11 @@ static const char *objection(const uvzk_client_options_t *options)
     if (options->default_data_length > UVZK__DATA_MAX) {
         return "options.default_data_length is more than 1000000";
     }
-    return options->default_data == NULL && options->default_data_length > 0
-               ? "options.default_data is NULL, default_data_length is not 0"
-               : NULL;
+    if (options->default_data == NULL && options->default_data_length > 0) {
+        return "options.default_data is NULL, default_data_length is not 0";
+    }
+    return options->sessions > UVZK__SESSIONS_MAX ? "options.sessions is more than 32"
+                                                  : NULL;
 }
 
 /* Who asks for TLS must never get plain text in silence. */
@@ -100,6 +103,9 @@ int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t 
     }
     if (into->close_wait_ms == 0) {
         into->close_wait_ms = CLOSE_WAIT_MS;
+    }
+    if (into->sessions == 0) {
+        into->sessions = 1;
     }
     status = uvzk__object(UV_EINVAL, objection(into));
     if (status == 0) {
@@ -186,7 +192,6 @@ void uvzk__client_free(struct uvzk__client *client)
     uvzk__free(client->default_data);
     uvzk__free(client->ns);
     uvzk__flights_free(client);
-    uvzk__observer_free(client);
     uvzk__free(client);
 }
 
@@ -211,7 +216,25 @@ struct rooms {
     struct uvzk__life life;
 };
 
-static struct uvzk__client *new_client(const uvzk_client_options_t *options)
+/* What all sessions of a client share, in one piece. */
+struct shared {
+    struct uvzk__sessions sessions; /* first: it is freed by its address */
+    struct uvzk__states states;
+};
+
+void uvzk__sessions_free(struct uvzk__sessions *sessions)
+{
+    if (sessions->count > 0) {
+        uvzk__observer_free(sessions->each[0]);
+    }
+    for (uint32_t i = sessions->count; i > 0; i--) {
+        uvzk__client_free(sessions->each[i - 1]);
+    }
+    uvzk__free(sessions);
+}
+
+static struct uvzk__client *new_client(struct shared *shared,
+                                       const uvzk_client_options_t *options)
 {
     struct rooms *rooms = uvzk__calloc(1, sizeof(*rooms));
 
@@ -219,22 +242,68 @@ static struct uvzk__client *new_client(const uvzk_client_options_t *options)
         return NULL;
     }
     struct uvzk__client *client = &rooms->client;
+    client->sessions = &shared->sessions;
+    client->number = shared->sessions.count;
     client->prover = &rooms->prover;
     client->directories = &rooms->directories;
     client->claims = &rooms->claims;
     client->futures = &rooms->futures;
     client->life = &rooms->life;
+    client->life->states = &shared->states;
     uvzk__list_init(&client->tellings);
     uvzk__prover_init(client, &uvzk__contender_witnesses, options->proof,
                       options->tick_ms);
     uvzk__directories_init(client->directories, &uvzk__claim_contenders);
     uvzk__claims_init(client->claims);
     uvzk__futures_init(client->futures);
+    uvzk__sessions_add(&shared->sessions, client);
     return client;
 }
 
-int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
-                        const uvzk_client_options_t *options, unsigned tuning)
+/* One more session, with copies of what the options point to. */
+static int add_session(struct shared *shared, const uvzk_client_options_t *options)
+{
+    struct uvzk__client *client = new_client(shared, options);
+
+    if (client == NULL) {
+        return UV_ENOMEM;
+    }
+    int status = copy_namespace(client, options->ns);
+    if (status == 0) {
+        status = copy_acl(client, options);
+    }
+    if (status == 0) {
+        status = copy_data(client, options);
+    }
+    if (status == 0 && (options->metrics != 0 || options->trace_cb != NULL)) {
+        status = uvzk__observe(client, options->trace_cb);
+    }
+    return status;
+}
+
+/* Puts it on its port. Nothing can fail any more. */
+static void put_on(struct uvzk__client *client, uvzk_client_t *shell,
+                   struct uvzk__port *port, const uvzk_client_options_t *options,
+                   unsigned tuning)
+{
+    client->shell = shell;
+    client->port = port;
+    client->tuning = tuning;
+    client->life->state_cb = options->state_cb;
+    client->log_cb = options->log_cb;
+    client->log_line_cb = options->log_line_cb;
+    client->acl_cb = options->acl_cb;
+    client->retry = options->retry;
+    client->life->close_wait_ms = options->close_wait_ms;
+    client->containers = true;
+    uvzk__session_init(&client->session);
+    uvzk__log_init(client);
+    uvzk__lifecycle_init(client);
+}
+
+int uvzk__client_create_over(uvzk_client_t *shell, struct uvzk__port *const *ports,
+                             uint32_t count, const uvzk_client_options_t *options,
+                             unsigned tuning)
 {
     uvzk_client_options_t known;
     int status = uvzk__options_read(&known, options);
@@ -245,46 +314,43 @@ int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "client is in use, or not zeroed");
     }
-    struct uvzk__client *client = new_client(&known);
-    if (client == NULL) {
+    struct shared *shared = uvzk__calloc(1, sizeof(*shared));
+    if (shared == NULL) {
         return UV_ENOMEM;
     }
-    status = copy_namespace(client, known.ns);
-    if (status == 0) {
-        status = copy_acl(client, &known);
-    }
-    if (status == 0) {
-        status = copy_data(client, &known);
-    }
-    if (status == 0 && (known.metrics != 0 || known.trace_cb != NULL)) {
-        status = uvzk__observe(client, known.trace_cb);
+    struct uvzk__sessions *sessions = &shared->sessions;
+    while (sessions->count < count && status == 0) {
+        status = add_session(shared, &known);
     }
     if (status != 0) {
-        uvzk__client_free(client);
+        uvzk__sessions_free(sessions);
         return status;
     }
-    client->shell = shell;
-    client->port = port;
-    client->tuning = tuning;
-    client->life->state_cb = known.state_cb;
-    client->log_cb = known.log_cb;
-    client->log_line_cb = known.log_line_cb;
-    client->acl_cb = known.acl_cb;
-    client->retry = known.retry;
-    client->life->close_wait_ms = known.close_wait_ms;
-    client->containers = true;
-    uvzk__session_init(&client->session);
-    uvzk__log_init(client);
-    uvzk__lifecycle_init(client);
-    shell->impl = client;
+    for (uint32_t i = 0; i < count; i++) {
+        put_on(sessions->each[i], shell, ports[i], &known, tuning);
+    }
+    shell->impl = sessions->each[0];
     return 0;
+}
+
+int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
+                        const uvzk_client_options_t *options, unsigned tuning)
+{
+    return uvzk__client_create_over(shell, &port, 1, options, tuning);
+}
+
+struct uvzk__port *uvzk__client_port_of(const uvzk_client_t *shell, uint32_t index)
+{
+    const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+
+    return client == NULL || index >= client->sessions->count
+               ? NULL
+               : client->sessions->each[index]->port;
 }
 
 struct uvzk__port *uvzk__client_port(const uvzk_client_t *shell)
 {
-    const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
-
-    return client == NULL ? NULL : client->port;
+    return uvzk__client_port_of(shell, 0);
 }
 
 /* --------------------------------------------------------- the public verbs */
@@ -300,8 +366,10 @@ int uvzk_client_start(uvzk_client_t *shell)
         return uvzk__refuse(UVZK_ESTATE,
                             "client is started, closing, or not initialised");
     }
-    client->life->started = true;
-    uvzk__open(client);
+    for (uint32_t i = 0; i < client->sessions->count; i++) {
+        client->sessions->each[i]->life->started = true;
+        uvzk__open(client->sessions->each[i]);
+    }
     return 0;
 }
 
@@ -316,7 +384,9 @@ int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
     client->life->close_cb = close_cb;
-    uvzk__close(client);
+    for (uint32_t i = 0; i < client->sessions->count; i++) {
+        uvzk__close(client->sessions->each[i]);
+    }
     return 0;
 }
 
@@ -324,7 +394,7 @@ uvzk_client_state_t uvzk_client_state(const uvzk_client_t *shell)
 {
     const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
 
-    return client == NULL ? UVZK_STATE_CLOSED : uvzk__session_state(&client->session);
+    return client == NULL ? UVZK_STATE_CLOSED : uvzk__states_now(client);
 }
 
 int64_t uvzk_client_session_id(const uvzk_client_t *shell)
@@ -341,24 +411,29 @@ uint32_t uvzk_client_session_timeout(const uvzk_client_t *shell)
     return client == NULL ? 0 : uvzk__session_timeout(&client->session);
 }
 
+static void add_stats(const struct uvzk__client *client, uvzk_client_stats_t *stats)
+{
+    const struct uvzk__queue *queue;
+
+    stats->requests += uvzk__requests(&client->submissions);
+    stats->listings += uvzk__listings(&client->submissions);
+    stats->proofs += uvzk__prover_proofs(client);
+    stats->contenders += client->directories->contender_count;
+    stats->watches += uvzk__watch_count(&client->watches);
+    for (queue = client->directories->queues; queue != NULL; queue = queue->hh.next) {
+        stats->foreign += queue->foreigners.children;
+    }
+}
+
 void uvzk_client_stats(const uvzk_client_t *shell, uvzk_client_stats_t *stats)
 {
     const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
-    struct uvzk__queue *queue;
 
     if (stats == NULL) {
         return;
     }
     memset(stats, 0, sizeof(*stats));
-    if (client == NULL) {
-        return;
-    }
-    stats->requests = uvzk__requests(&client->submissions);
-    stats->listings = uvzk__listings(&client->submissions);
-    stats->proofs = uvzk__prover_proofs(client);
-    stats->contenders = client->directories->contender_count;
-    stats->watches = uvzk__watch_count(&client->watches);
-    for (queue = client->directories->queues; queue != NULL; queue = queue->hh.next) {
-        stats->foreign += queue->foreigners.children;
+    for (uint32_t i = 0; client != NULL && i < client->sessions->count; i++) {
+        add_stats(client->sessions->each[i], stats);
     }
 }

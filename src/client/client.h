@@ -10,13 +10,20 @@
  * UV_EINVAL. What they point to is still the caller's. */
 int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t *from);
 
-/* Makes a client over the port, which is the client's from now on if 0 is
- * returned; on failure it is still the caller's. Takes over port->user.
- * Errors as uvzk_client_init. */
+/* Makes a client with a session over each of the ports, which are the client's from now on if
+ * 0 is returned; on failure they are still the caller's. Takes over port->user.
+ * count: options.sessions, and not 0. Errors as uvzk_client_init. */
+int uvzk__client_create_over(uvzk_client_t *client, struct uvzk__port *const *ports,
+                             uint32_t count, const uvzk_client_options_t *options,
+                             unsigned tuning);
+
+/* The same over one port, whatever options.sessions says. */
 int uvzk__client_create(uvzk_client_t *client, struct uvzk__port *port,
                         const uvzk_client_options_t *options, unsigned tuning);
 
-/* NULL before the client is made and after its end. */
-struct uvzk__port *uvzk__client_port(const uvzk_client_t *client);
+/* Of its index-th session; NULL beyond the last, before the client is made and after its
+ * end. */
+struct uvzk__port *uvzk__client_port_of(const uvzk_client_t *client, uint32_t index);
+struct uvzk__port *uvzk__client_port(const uvzk_client_t *client); /* of the first */
 
 #endif

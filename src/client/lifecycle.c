@@ -7,10 +7,12 @@
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "client/round.h"
+#include "client/states.h"
 #include "client/unreached.h"
 #include "directory/contender.h"
 #include "directory/directory.h"
 #include "directory/guard.h"
+#include "directory/ranks.h"
 #include "engine/barrier.h"
 #include "engine/log.h"
 #include "engine/submission.h"
@@ -28,11 +30,15 @@ static struct uvzk__client *client_of(struct uvzk__port_user *user)
 static void announce(struct uvzk__client *client, struct uvzk__session_news news)
 {
     for (int i = 0; i < news.count; i++) {
+        uvzk_client_state_t state;
+        if (!uvzk__states_tell(client, news.states[i], &state)) {
+            continue;
+        }
         if (client->observer != NULL) {
-            uvzk__observe_state(client, news.states[i]);
+            uvzk__observe_state(client, state);
         }
         if (client->life->state_cb != NULL) {
-            client->life->state_cb(client->shell, news.states[i]);
+            client->life->state_cb(client->shell, state);
         }
     }
 }
@@ -177,6 +183,7 @@ static void suspended(struct uvzk__client *client)
         uvzk__timed_set(client, &client->life->lapse, lost_at);
     }
     end_tries(client);
+    uvzk__ranks_go_on(client);
 }
 
 static void lapse_due(struct uvzk__timed *timed)
@@ -307,7 +314,8 @@ void uvzk__close(struct uvzk__client *client)
 
 void uvzk__close_when_done(struct uvzk__client *client)
 {
-    if (!client->closing || client->port_closing) {
+    if (!client->closing || client->port_closing ||
+        uvzk__session_waits_for_others(client)) {
         return;
     }
     bool asking = uvzk__session_is_connected(&client->session) &&
@@ -318,35 +326,68 @@ void uvzk__close_when_done(struct uvzk__client *client)
         (client->directories->contender_count > 0 && may_wait)) {
         return;
     }
+    client->port_closing_ms = uvzk__now(client);
     client->port_closing = true;
     client->port->close(client->port);
 }
 
-static void free_client(struct uvzk__client *client)
+static void free_locks(struct uvzk__client *client)
 {
     while (!uvzk__list_empty(&client->claims->locks)) {
         uvzk__lock_free(
             UVZK__CONTAINER_OF(client->claims->locks.next, struct uvzk__lock, everyone));
     }
-    uvzk__claims_free(client->claims);
-    uvzk__shared_values_free(client);
-    uvzk__futures_client_gone(client);
-    uvzk__client_free(client);
+}
+
+/* What a session's callbacks do may have to be told in another one. */
+static bool tell_rest(struct uvzk__client *client)
+{
+    bool any = !uvzk__list_empty(&client->tellings);
+
+    while (!uvzk__list_empty(&client->tellings)) {
+        uvzk__tell_all(client);
+    }
+    return any;
+}
+
+/* All ports are closed. A lock may know a value of another session, and goes before it. */
+static void end(struct uvzk__sessions *sessions)
+{
+    bool told = true;
+
+    while (told) {
+        told = false;
+        for (uint32_t i = 0; i < sessions->count; i++) {
+            told |= tell_rest(sessions->each[i]);
+        }
+    }
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        free_locks(sessions->each[i]);
+    }
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        uvzk__claims_free(sessions->each[i]->claims);
+        uvzk__shared_values_free(sessions->each[i]);
+        uvzk__futures_client_gone(sessions->each[i]);
+    }
+    uvzk__sessions_free(sessions);
 }
 
 static void on_closed(struct uvzk__port_user *user)
 {
     struct uvzk__client *client = client_of(user);
     uvzk_client_t *shell = client->shell;
-    uvzk_client_close_cb close_cb = client->life->close_cb;
 
     uvzk__session_silent(&client->session);
     uvzk__for_each_contender(client, abandon, UVZK_ECLOSED);
     uvzk__directories_free(client);
-    while (!uvzk__list_empty(&client->tellings)) {
-        uvzk__tell_all(client);
+    client->port = NULL;
+    (void)tell_rest(client);
+    if (!uvzk__session_over(client)) {
+        uvzk__wake(uvzk__first_session(client));
+        return;
     }
-    free_client(client);
+    uvzk_client_close_cb close_cb = uvzk__first_session(client)->life->close_cb;
+    end(client->sessions);
     shell->impl = NULL;
     if (close_cb != NULL) {
         close_cb(shell);

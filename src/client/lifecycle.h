@@ -5,9 +5,12 @@
 #include "client/unreached.h"
 #include "engine/client.h"
 
+struct uvzk__states;
+
 /* Of a client. */
 struct uvzk__life {
     struct uvzk__client *client;
+    struct uvzk__states *states; /* of all sessions */
     struct uvzk__port_user user;
     uvzk_client_state_cb state_cb;
     uvzk_client_close_cb close_cb;
@@ -35,7 +38,9 @@ void uvzk__close(struct uvzk__client *);
 /* Goes on closing as soon as nothing is left to wait for. */
 void uvzk__close_when_done(struct uvzk__client *);
 
-/* client.c: frees what the client itself is made of. */
+/* client.c: frees what the session itself is made of; and, when all of them are, what they
+ * have shared. */
 void uvzk__client_free(struct uvzk__client *);
+void uvzk__sessions_free(struct uvzk__sessions *);
 
 #endif

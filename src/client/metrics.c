@@ -7,6 +7,7 @@
 #include "base/refusal.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
+#include "client/states.h"
 #include "directory/directories.h"
 #include "engine/client.h"
 
@@ -50,6 +51,17 @@ static void count_claims(const struct uvzk__client *client,
     }
 }
 
+static void add_session(const struct uvzk__client *client, uvzk_client_metrics_t *metrics)
+{
+    metrics->contenders += client->directories->contender_count;
+    metrics->node_bytes += client->directories->node_bytes;
+    metrics->node_bytes_most += client->directories->node_bytes_most;
+    metrics->watches += uvzk__watch_count(&client->watches);
+    metrics->watch_bytes += uvzk__watch_bytes(&client->watches);
+    metrics->watch_bytes_most += UVZK__WATCH_BYTES_MAX;
+    count_claims(client, metrics);
+}
+
 static int read_metrics(struct uvzk__client *client, uvzk_client_metrics_t *metrics)
 {
     int status = uvzk__observe(client, NULL);
@@ -58,16 +70,12 @@ static int read_metrics(struct uvzk__client *client, uvzk_client_metrics_t *metr
         return status;
     }
     uvzk__counted(client->observer, metrics);
-    metrics->state = (uint32_t)uvzk__session_state(&client->session);
+    metrics->state = (uint32_t)uvzk__states_now(client);
     metrics->session_timeout_ms = uvzk__session_timeout(&client->session);
     metrics->session_id = uvzk__session_id(&client->session);
-    metrics->contenders = client->directories->contender_count;
-    metrics->node_bytes = client->directories->node_bytes;
-    metrics->node_bytes_most = UVZK__NODE_BYTES_MAX;
-    metrics->watches = uvzk__watch_count(&client->watches);
-    metrics->watch_bytes = uvzk__watch_bytes(&client->watches);
-    metrics->watch_bytes_most = UVZK__WATCH_BYTES_MAX;
-    count_claims(client, metrics);
+    for (uint32_t i = 0; i < client->sessions->count; i++) {
+        add_session(client->sessions->each[i], metrics);
+    }
     return 0;
 }
 
@@ -194,6 +202,64 @@ static void put_gauges(struct text *text, const uvzk_client_metrics_t *metrics)
               metrics->watch_bytes_most);
 }
 
+struct session_gauge {
+    struct text *text;
+    const char *name;
+    uint64_t (*value)(const uvzk_session_entry_t *);
+};
+
+static uint64_t is_connected(const uvzk_session_entry_t *entry)
+{
+    return entry->state == UVZK_STATE_CONNECTED || entry->state == UVZK_STATE_RECONNECTED;
+}
+
+static uint64_t contenders(const uvzk_session_entry_t *entry)
+{
+    return entry->contenders;
+}
+
+static uint64_t node_bytes(const uvzk_session_entry_t *entry)
+{
+    return entry->node_bytes;
+}
+
+static uint64_t watch_bytes(const uvzk_session_entry_t *entry)
+{
+    return entry->watch_bytes;
+}
+
+static void put_of_session(uvzk_client_t *client, const uvzk_session_entry_t *entry,
+                           void *context)
+{
+    const struct session_gauge *gauge = context;
+    char number[16];
+
+    (void)client;
+    (void)snprintf(number, sizeof(number), "%" PRIu32, entry->number);
+    put_part(gauge->text, gauge->name, "session", number, gauge->value(entry));
+}
+
+/* Only of several: one session's figures are the client's. */
+static void put_sessions(struct text *text, const uvzk_client_t *shell)
+{
+    const struct {
+        const char *name, *help;
+        uint64_t (*value)(const uvzk_session_entry_t *);
+    } gauges[] = {
+        {"session_connected", "Whether there is a connection.", is_connected},
+        {"session_contenders", "Znodes in lock directories.", contenders},
+        {"session_node_bytes", "Bytes of their paths.", node_bytes},
+        {"session_watch_bytes", "Bytes of what is watched.", watch_bytes},
+    };
+
+    for (size_t i = 0;
+         uvzk__has_sessions(shell->impl) && i < sizeof(gauges) / sizeof(gauges[0]); i++) {
+        struct session_gauge gauge = {text, gauges[i].name, gauges[i].value};
+        put_type(text, gauges[i].name, "gauge", gauges[i].help);
+        (void)uvzk_client_each_session(shell, put_of_session, &gauge);
+    }
+}
+
 static void put_counters(struct text *text, const uvzk_client_metrics_t *metrics)
 {
     put_type(text, "requests_total", "counter", "Requests that were sent.");
@@ -240,6 +306,7 @@ int uvzk_client_write_metrics(uvzk_client_t *shell, const char *name, char *buff
         return status;
     }
     put_gauges(&text, &metrics);
+    put_sessions(&text, shell);
     put_counters(&text, &metrics);
     put_histogram(&text, "acquire_seconds", "From the acquire to the grant.",
                   &metrics.acquire);

@@ -39,6 +39,18 @@ const char *uvzk__unreached_at(const struct uvzk__client *client, int code)
     return unreached->code == code ? unreached->address : "";
 }
 
+/* Of several sessions without a connection the first one says so: the others mostly have
+ * the same reason. */
+static bool speaks_for_others(const struct uvzk__client *client)
+{
+    uint32_t i = 0;
+
+    while (client->sessions->each[i]->life->unreached.since_ms == 0) {
+        i++;
+    }
+    return i == client->number;
+}
+
 bool uvzk__unreached_for(struct uvzk__client *client, const struct uvzk__trouble *trouble)
 {
     struct uvzk__unreached *unreached = of(client);
@@ -50,7 +62,8 @@ bool uvzk__unreached_for(struct uvzk__client *client, const struct uvzk__trouble
                        trouble->address);
     }
     (void)snprintf(unreached->text, sizeof(unreached->text), "%s", trouble->text);
-    return unreached->since_ms != 0 && unreached->at_ms >= unreached->say_at_ms;
+    return unreached->since_ms != 0 && unreached->at_ms >= unreached->say_at_ms &&
+           speaks_for_others(client);
 }
 
 void uvzk__unreached_say(struct uvzk__client *client)
@@ -75,6 +88,19 @@ void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size)
     }
 }
 
+static const struct uvzk__unreached *latest(const struct uvzk__sessions *sessions)
+{
+    const struct uvzk__unreached *latest = &sessions->each[0]->life->unreached;
+
+    for (uint32_t i = 1; i < sessions->count; i++) {
+        const struct uvzk__unreached *unreached = &sessions->each[i]->life->unreached;
+        if (unreached->at_ms > latest->at_ms) {
+            latest = unreached;
+        }
+    }
+    return latest;
+}
+
 int uvzk_client_last_error(const uvzk_client_t *shell, uvzk_client_error_t *error)
 {
     const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
@@ -89,7 +115,7 @@ int uvzk_client_last_error(const uvzk_client_t *shell, uvzk_client_error_t *erro
     if (client == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
     }
-    const struct uvzk__unreached *unreached = &client->life->unreached;
+    const struct uvzk__unreached *unreached = latest(client->sessions);
     error->code = unreached->code;
     error->address = unreached->address;
     error->text = unreached->text;

@@ -202,10 +202,11 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     struct uvzk__client *client = queue->client;
 
     uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
-    if (client->directories->node_bytes + path_size(queue) > UVZK__NODE_BYTES_MAX) {
+    if (client->directories->node_bytes + path_size(queue) >
+        client->directories->node_bytes_most) {
         return uvzk__refuse(UVZK_ELIMIT,
-                            "the client has so many znodes that their paths "
-                            "are 1500000 bytes, all that a session can end with");
+                            "the session's budget of znodes, 1500000 bytes of their "
+                            "paths, is spent: set options.sessions, or set it higher");
     }
     struct uvzk__contender *contender = make(queue, token);
     if (contender == NULL) {

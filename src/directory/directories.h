@@ -22,7 +22,7 @@ struct uvzk__directories {
     struct uvzk__timed sweep_retry; /* after deletes found no memory */
     unsigned makings_under_way, sweeps_under_way;
     uint32_t settlings; /* how often all touched queues have been settled */
-    uint64_t node_bytes;
+    uint64_t node_bytes, node_bytes_most; /* UVZK__NODE_BYTES_MAX, or less in a test */
     uint64_t contender_count;
     struct uvzk__recollection recollection;
 };

@@ -5,6 +5,7 @@
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
+#include "directory/ranks.h"
 #include "directory/watermark.h"
 #include "directory/watermark_watch.h"
 #include "engine/turn.h"
@@ -13,6 +14,7 @@ void uvzk__directories_init(struct uvzk__directories *directories,
                             const struct uvzk__contender_user *user)
 {
     directories->contender_user = user;
+    directories->node_bytes_most = UVZK__NODE_BYTES_MAX;
     uvzk__list_init(&directories->behind_scout);
     uvzk__list_init(&directories->contenders);
     uvzk__list_init(&directories->dirty);
@@ -94,6 +96,7 @@ void uvzk__directories_free(struct uvzk__client *client)
 static void settle(struct uvzk__queue *queue)
 {
     uvzk__make_way(queue);
+    uvzk__rank_moved(queue);
     queue->kind->settle(queue);
 
     bool in_use = queue->kind->in_use != NULL && queue->kind->in_use(queue);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "directory/contender.h"
+#include "directory/ranks.h"
 #include "engine/acl.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -155,7 +156,8 @@ void uvzk__make(struct uvzk__contender *contender)
     if (!uvzk__list_empty(&contender->errand) && !contender->made_alone) {
         return; /* it waits already */
     }
-    if (comes_behind(contender)) {
+    if (comes_behind(contender) ||
+        (contender->create_stamp == 0 && !uvzk__rank_is_due(queue))) {
         uvzk__queue_keeps(queue, true);
     } else if (contender->made_alone) {
         create_alone(contender);
@@ -366,7 +368,8 @@ void uvzk__make_way(struct uvzk__queue *queue)
     struct uvzk__link *link = queue->strangers.next;
 
     if (!queue->behind || queue->making > 0 || has_gathered(queue, 1) ||
-        uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
+        uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS) ||
+        !uvzk__rank_is_due(queue)) {
         return; /* some of these are to be made before them */
     }
     uvzk__queue_keeps(queue, false);

@@ -390,6 +390,11 @@ void uvzk__queue_keeps(struct uvzk__queue *queue, bool behind)
     queue->behind = behind;
 }
 
+void uvzk__queue_followed(struct uvzk__queue *queue, bool followed)
+{
+    queue->followed = followed;
+}
+
 void uvzk__queue_makes(struct uvzk__queue *queue)
 {
     queue->making++;

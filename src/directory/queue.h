@@ -57,6 +57,7 @@ struct uvzk__queue {
     bool gathering;  /* some of its contenders may wait to be made, making.h */
     bool in_a_row;   /* these are readers */
     bool behind;     /* some wait until those before them are made, making.h */
+    bool followed;   /* by another session's, which waits for it, ranks.h */
 };
 
 /* What its kind keeps of it. */
@@ -180,9 +181,10 @@ void uvzk__queue_reigns(struct uvzk__queue *, uint64_t stamp);
 /* Whether the request with this stamp has not guarded it yet, which it does now. */
 bool uvzk__queue_is_first_swept(struct uvzk__queue *, uint64_t stamp);
 /* One of its contenders waits to be made with others; waits for those before it; is being
- * made with others, or has been. */
+ * made with others, or has been; another session's wait for it. */
 void uvzk__queue_gathers(struct uvzk__queue *, bool gathering, bool in_a_row);
 void uvzk__queue_keeps(struct uvzk__queue *, bool behind);
+void uvzk__queue_followed(struct uvzk__queue *, bool followed);
 void uvzk__queue_makes(struct uvzk__queue *);
 void uvzk__queue_made(struct uvzk__queue *);
 

@@ -1,5 +1,6 @@
-/* A client as the engine knows it; what the rooms above keep of it is behind pointers that
- * they alone follow. It is made, and freed, by the room client/. */
+/* A client as the engine knows it, or one of its sessions, if it has several (sessions.h);
+ * what the rooms above keep of it is behind pointers that they alone follow. It is made, and
+ * freed, by the room client/. */
 #ifndef UVZK_ENGINE_CLIENT_H
 #define UVZK_ENGINE_CLIENT_H
 
@@ -10,6 +11,7 @@
 #include "engine/log.h"
 #include "engine/observer.h"
 #include "engine/session.h"
+#include "engine/sessions.h"
 #include "engine/submission.h"
 #include "engine/tuning.h"
 #include "engine/turn.h"
@@ -18,6 +20,8 @@
 struct uvzk__client {
     uvzk_client_t *shell;
     struct uvzk__port *port;
+    struct uvzk__sessions *sessions; /* it is one of these */
+    uint32_t number;                 /* its place among them */
     unsigned tuning;
     const struct uvzk__above *above;
 
@@ -52,6 +56,7 @@ struct uvzk__client {
     bool containers; /* until a server says that it has none */
     bool auth_failed;
     bool closing, port_closing;
+    uint64_t port_closing_ms;
 };
 
 /* From now on. */

@@ -61,6 +61,14 @@ static struct line *new_line(const struct uvzk__log *log, int level, const char 
     return line;
 }
 
+/* Which of several it is about, counted as in uvzk_client_each_session. */
+static size_t write_session(const struct uvzk__client *client, char *text, size_t size)
+{
+    return uvzk__has_sessions(client)
+               ? (size_t)snprintf(text, size, "session %" PRIu32 ": ", client->number)
+               : 0;
+}
+
 void uvzk__log(struct uvzk__client *client, int level, const char *module,
                const char *format, ...)
 {
@@ -71,8 +79,9 @@ void uvzk__log(struct uvzk__client *client, int level, const char *module,
     if (client->log_cb == NULL && client->log_line_cb == NULL) {
         return;
     }
+    size_t used = write_session(client, text, sizeof(text));
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
+    (void)vsnprintf(text + used, sizeof(text) - used, format, arguments);
     va_end(arguments);
     struct line *line = new_line(log, level, module, text);
     if (line == NULL) {

@@ -4,14 +4,19 @@
 
 int uvzk__observe(struct uvzk__client *client, uvzk_client_trace_cb trace_cb)
 {
-    if (client->observer == NULL) {
-        uvzk__is_observed(client, uvzk__calloc(1, sizeof(*client->observer)));
+    struct uvzk__observer *observer = uvzk__first_session(client)->observer;
+
+    if (observer == NULL) {
+        observer = uvzk__calloc(1, sizeof(*observer));
     }
-    if (client->observer == NULL) {
+    if (observer == NULL) {
         return UV_ENOMEM;
     }
+    for (uint32_t i = 0; i < client->sessions->count; i++) {
+        uvzk__is_observed(client->sessions->each[i], observer);
+    }
     if (trace_cb != NULL) {
-        client->observer->trace_cb = trace_cb;
+        observer->trace_cb = trace_cb;
     }
     return 0;
 }

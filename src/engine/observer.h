@@ -15,7 +15,7 @@ struct uvzk__observer {
     uvzk_client_metrics_t metrics; /* without these, and without what can be added up */
 };
 
-/* It is observed from now on, if it has not been. UV_ENOMEM. */
+/* It is observed from now on, if it has not been, in all its sessions. UV_ENOMEM. */
 int uvzk__observe(struct uvzk__client *, uvzk_client_trace_cb);
 void uvzk__observer_free(struct uvzk__client *);
 

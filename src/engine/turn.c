@@ -6,9 +6,11 @@
  * loop's other handles want to be served. */
 #define ROUNDS_A_TURN 64
 
+/* A port that is closed cannot be asked any more. */
 uint64_t uvzk__now(struct uvzk__client *client)
 {
-    return client->port->now(client->port);
+    return client->port_closing ? client->port_closing_ms
+                                : client->port->now(client->port);
 }
 
 void uvzk__wake(struct uvzk__client *client)

@@ -1,6 +1,7 @@
 /* What a session may have under watch. After each reconnect the C client names
  * all watched paths in one request, which must fit a server's jute.maxbuffer of
- * 1 MB, or it can never reconnect (ZOOKEEPER-706 is not solved there). */
+ * 1 MB, or it can never reconnect (ZOOKEEPER-706 is not solved there). Whoever gets no
+ * room ends with UVZK_ELIMIT, long after its call: what to do about that says the log. */
 #ifndef UVZK_WATCH_BUDGET_H
 #define UVZK_WATCH_BUDGET_H
 
@@ -14,6 +15,7 @@ struct uvzk__client;
 /* Of a client. */
 struct uvzk__watch_budget {
     uint64_t bytes, count; /* of what is under watch */
+    bool told;             /* the log, that there is no room */
 };
 
 /* How many watches there are. */
@@ -27,7 +29,9 @@ static inline uint64_t uvzk__watch_bytes(const struct uvzk__watch_budget *budget
     return budget->bytes;
 }
 
-/* false: there is no room for this path. */
+/* Whether there is room for a znode in the directory with this path, or for the directory. */
+bool uvzk__watch_budget_has_room(const struct uvzk__client *, const char *path);
+/* false: there is no room for this path, which the log is told. */
 bool uvzk__watch_budget_take(struct uvzk__client *, const char *path);
 /* Whether there is room enough for a watch that can be done without. */
 bool uvzk__watch_budget_is_ample(const struct uvzk__client *);

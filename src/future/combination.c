@@ -184,6 +184,12 @@ static bool belongs_to_pending(const struct uvzk__future *part)
     return whole != NULL;
 }
 
+/* In whichever of its sessions. */
+static bool is_of(const struct uvzk__future *part, const struct uvzk__client *client)
+{
+    return part->client != NULL && part->client->shell == client->shell;
+}
+
 /* 0, UVZK_ESTATE, UV_EINVAL, UV_EBUSY. A part that is alright is named. */
 static int name(const uvzk_future_t *shell, const struct uvzk__client *client)
 {
@@ -193,12 +199,12 @@ static int name(const uvzk_future_t *shell, const struct uvzk__client *client)
         return shell == NULL ? uvzk__refuse(UV_EINVAL, "parts: one is NULL")
                              : uvzk__refuse(UVZK_ESTATE, "parts: one is not in use");
     }
-    if (part->client != client || part->kind->outlives || part->depth >= DEPTH_MAX) {
-        return uvzk__refuse(UV_EINVAL,
-                            part->client != client ? "parts: of several clients"
-                            : part->kind->outlives ? "parts: one is of a client's close"
-                                                   : "parts: more than 64 combinations "
-                                                     "inside one another");
+    if (!is_of(part, client) || part->kind->outlives || part->depth >= DEPTH_MAX) {
+        return uvzk__refuse(UV_EINVAL, !is_of(part, client) ? "parts: of several clients"
+                                       : part->kind->outlives
+                                           ? "parts: one is of a client's close"
+                                           : "parts: more than 64 combinations "
+                                             "inside one another");
     }
     if (part->named || belongs_to_pending(part)) {
         return uvzk__refuse(UV_EBUSY, part->named

@@ -6,6 +6,7 @@
 #include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "directory/contender.h"
+#include "directory/whose.h"
 #include "engine/submission.h"
 #include "hold/rollcall.h"
 
@@ -137,13 +138,13 @@ static int begin_reading(uvzk_client_t *client_shell, uvzk_read_t *shell,
         return UV_ENOMEM;
     }
     memcpy(reading->path, node_path, length);
-    reading->client = client;
+    reading->client = uvzk__whose_node(client, reading->path);
     reading->shell = shell;
     reading->read_cb = read_cb;
     reading->look_cb = look_cb;
     shell->impl = reading;
     uvzk__rpc_prepare(&reading->rpc, UVZK__RPC_GET, reading->path, have_read);
-    uvzk__submit(client, &reading->rpc);
+    uvzk__submit(reading->client, &reading->rpc);
     return 0;
 }
 

@@ -23,7 +23,8 @@ static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb 
                                .hold = acquisition->shell,
                                .owner = uvzk__claim_owner(claim),
                                .is_held = acquisition->told == UVZK__TOLD_GRANTED,
-                               .wait = uvzk__awaiting_in_words(&awaiting, path)};
+                               .wait = uvzk__awaiting_in_words(&awaiting, path),
+                               .session = claim->client->number};
     if (entry.is_held) {
         entry.token = claim->token;
         entry.path = uvzk__claim_node_path(claim, 0);
@@ -47,10 +48,26 @@ static int show_claim(const struct uvzk__claim *claim, uvzk_hold_entry_cb cb,
     return status;
 }
 
+static int show_locks(const struct uvzk__client *client, uvzk_hold_entry_cb cb,
+                      void *context)
+{
+    const struct uvzk__link *at;
+    int status = 0;
+
+    for (at = client->claims->locks.next; at != &client->claims->locks; at = at->next) {
+        const struct uvzk__lock *lock =
+            UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, everyone);
+        for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
+             claim != NULL && status == 0; claim = uvzk__lock_next_claim(lock, claim)) {
+            status = show_claim(claim, cb, context);
+        }
+    }
+    return status;
+}
+
 int uvzk_client_each_hold(uvzk_client_t *shell, uvzk_hold_entry_cb cb, void *context)
 {
     const struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
-    const struct uvzk__link *at;
     int status = 0;
 
     if (shell == NULL || cb == NULL) {
@@ -59,13 +76,8 @@ int uvzk_client_each_hold(uvzk_client_t *shell, uvzk_hold_entry_cb cb, void *con
     if (client == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
     }
-    for (at = client->claims->locks.next; at != &client->claims->locks; at = at->next) {
-        const struct uvzk__lock *lock =
-            UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, everyone);
-        for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
-             claim != NULL && status == 0; claim = uvzk__lock_next_claim(lock, claim)) {
-            status = show_claim(claim, cb, context);
-        }
+    for (uint32_t i = 0; i < client->sessions->count && status == 0; i++) {
+        status = show_locks(client->sessions->each[i], cb, context);
     }
     return status;
 }

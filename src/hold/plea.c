@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
+#include "directory/whose.h"
 #include "engine/submission.h"
 
 struct plea {
@@ -63,7 +64,7 @@ int uvzk_client_revoke(uvzk_client_t *client_shell, uvzk_revoke_t *shell,
         uvzk__free(plea);
         return UV_ENOMEM;
     }
-    plea->client = client_shell->impl;
+    plea->client = uvzk__whose_node(client_shell->impl, plea->path);
     plea->shell = shell;
     plea->cb = cb;
     shell->impl = plea;

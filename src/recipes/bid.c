@@ -365,7 +365,7 @@ int uvzk__bid_return(struct uvzk__bid *bid, uint32_t leases, bool surplus)
                                             .node_data_length =
                                                 uvzk__claim_data_length(claim)};
 
-    returned = uvzk__claim_new(claim->lock, claim->kind, &options);
+    returned = uvzk__claim_new(claim->lock, claim->client, claim->kind, &options);
     if (returned == NULL) {
         return UV_ENOMEM;
     }

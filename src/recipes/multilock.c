@@ -107,6 +107,15 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
     return found;
 }
 
+/* By its first member's, which is its home too; members in turn have homes of their own. */
+static const char *overflows(const struct uvzk__lock *lock,
+                             const uvzk_acquire_options_t *options)
+{
+    const struct uvzk__multilock *multilock = multilock_of(lock);
+
+    return at_once(multilock, options->owner) ? member_at(multilock, 0)->path : NULL;
+}
+
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
@@ -138,6 +147,7 @@ static const struct uvzk__lock_kind multilock_kind = {
     .claim_kind = &uvzk__claim_in_turn,
     .check = check,
     .occupied = occupied,
+    .overflows = overflows,
     .prepare = prepare,
     .begin = begin,
     .freed = freed,
@@ -163,7 +173,7 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
     }
     for (size_t i = 0; i < count; i++) {
         const struct uvzk__lock *member = members[i] == NULL ? NULL : members[i]->impl;
-        if (member == NULL || member->client != client->impl) {
+        if (member == NULL || member->client->shell != client) {
             return uvzk__refuse(UV_EINVAL,
                                 "members: one is NULL, not initialised, or of another "
                                 "client");
@@ -233,7 +243,8 @@ int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
     if (multilock != NULL && waits_for_itself(multilock)) {
         status = uvzk__refuse(UVZK_EDEADLOCK, "members: two are mutexes of one path");
     } else if (multilock != NULL) {
-        lock = uvzk__lock_new(client->impl, shell, "", &multilock_kind);
+        lock =
+            uvzk__lock_new(member_at(multilock, 0)->client, shell, "", &multilock_kind);
     }
     if (lock == NULL) {
         if (multilock != NULL) {

@@ -169,10 +169,11 @@ const struct uvzk__claim_kind uvzk__claim_at_once = {
     .freed = freed,
 };
 
+/* One transaction is one session's: where the claim lives, wherever the member is at home. */
 static int add_member(struct at_once *at_once, const struct uvzk__lock *member)
 {
     struct uvzk__queue *queue =
-        uvzk__queue_of(member->client, &uvzk__exclusive, member->path);
+        uvzk__queue_of(at_once->claim->client, &uvzk__exclusive, member->path);
     struct uvzk__contender **contender = &at_once->contenders[at_once->count];
     int status = queue == NULL ? UV_ENOMEM
                                : uvzk__contender_new(at_once->claim, queue,

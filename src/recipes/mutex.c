@@ -22,6 +22,13 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
     return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE, lock->path, false);
 }
 
+static const char *overflows(const struct uvzk__lock *lock,
+                             const uvzk_acquire_options_t *options)
+{
+    (void)options;
+    return lock->path;
+}
+
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
@@ -59,6 +66,7 @@ const struct uvzk__lock_kind uvzk__mutex = {
     .claim_kind = &uvzk__claim_plain,
     .check = check,
     .occupied = occupied,
+    .overflows = overflows,
     .prepare = prepare,
     .directories = directories,
     .judge = judge,

@@ -124,7 +124,8 @@ static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *s
 static struct uvzk__replica *find_replica(struct uvzk__client *client, const char *path)
 {
     char *full = uvzk__path_join(client->ns, path);
-    struct uvzk__replica *replica = full == NULL ? NULL : uvzk__replica_of(client, full);
+    struct uvzk__replica *replica =
+        full == NULL ? NULL : uvzk__replica_of(uvzk__home_of(client, full), full);
 
     uvzk__free(full);
     return replica;

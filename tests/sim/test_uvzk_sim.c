@@ -64,6 +64,8 @@ static void begin_world(uint32_t servers, uint64_t seed)
     assert_int_equal(uvzk_sim_begin(&options), 0);
 }
 
+static uint32_t sessions; /* of whoever begins */
+
 static void begin(struct contestant *contestant)
 {
     uvzk_client_options_t options;
@@ -75,6 +77,7 @@ static void begin(struct contestant *contestant)
     options.hosts = "anything:1";
     options.session_timeout_ms = TIMEOUT_MS;
     options.state_cb = on_state;
+    options.sessions = sessions;
     assert_int_equal(uvzk_client_init(NULL, &contestant->client, &options), 0);
     assert_int_equal(uvzk_client_start(&contestant->client), 0);
     assert_int_equal(uvzk_mutex_init(&contestant->client, &contestant->mutex, LOCK), 0);
@@ -391,6 +394,28 @@ static void test_survives_any_trouble(void **state)
     assert_true(lost > 0);
 }
 
+/* What befalls a client befalls all of its sessions. */
+static void test_several_sessions(void **state)
+{
+    (void)state;
+
+    sessions = 3;
+    begin_two(1);
+    assert_int_equal(uvzk_sim_sessions(), 6);
+    assert_int_equal(a.states[UVZK_STATE_CONNECTED], 1);
+    assert_int_equal(uvzk_sim_expire(&a.client), 0);
+    assert_int_equal(uvzk_sim_sessions(), 3);
+    assert_int_equal(uvzk_sim_await(&a.lost, PATIENCE_MS), 0);
+    assert_int_equal(uvzk_sim_await(&b.answered, PATIENCE_MS), 0);
+    assert_int_equal(uvzk_sim_disconnect(&b.client, UVZK_SIM_RESET, 1000), 0);
+    uvzk_sim_run_for(100);
+    assert_int_equal(b.states[UVZK_STATE_SUSPENDED], 1);
+    uvzk_sim_run_for(5000);
+    assert_int_equal(b.states[UVZK_STATE_RECONNECTED], 1);
+    end_two();
+    sessions = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_leader_is_replaced),
         cmocka_unit_test(test_somebody_meddles),
         cmocka_unit_test(test_survives_any_trouble),
+        cmocka_unit_test(test_several_sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

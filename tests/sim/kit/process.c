@@ -41,12 +41,17 @@ void process_make(struct process *process, struct world *world, const char *name
     memset(process, 0, sizeof(*process));
     process->world = world;
     process->name = name;
-    process->port = sim_port_new(world->sim, name);
+    process->sessions = options->sessions == 0 ? 1 : options->sessions;
+    for (uint32_t i = 0; i < process->sessions; i++) {
+        process->ports[i] = sim_port_new(world->sim, name);
+        sim_set_timeout(process->ports[i], options->session_timeout_ms);
+    }
+    process->port = process->ports[0];
     process->client.data = process;
     process->mutex.data = process;
-    sim_set_timeout(process->port, options->session_timeout_ms);
-    assert_int_equal(
-        uvzk__client_create(&process->client, process->port, options, world->tuning), 0);
+    assert_int_equal(uvzk__client_create_over(&process->client, process->ports,
+                                              process->sessions, options, world->tuning),
+                     0);
     assert_int_equal(uvzk_mutex_init(&process->client, &process->mutex, WORLD_PATH), 0);
     process->next = world->processes;
     world->processes = process;

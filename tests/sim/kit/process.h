@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "client/client.h"
+#include "engine/sessions.h"
 #include "sim.h"
 #include "uvzk.h"
 
@@ -19,7 +20,10 @@ struct process {
     struct world *world;
     struct process *next;    /* of all of the world's */
     const char *name;        /* as the trace has it; borrowed */
-    struct uvzk__port *port; /* NULL once closed */
+    struct uvzk__port *port; /* of its first session; NULL once closed */
+    struct uvzk__port
+        *ports[UVZK__SESSIONS_MAX]; /* of each, as long as it is not closing */
+    uint32_t sessions;
     uvzk_client_t client;
     uvzk_mutex_t mutex;   /* of WORLD_PATH */
     uvzk_rwlock_t rwlock; /* this one and the next if it makes them, as below */
@@ -37,7 +41,7 @@ struct process {
 
 /* For a few quick retries. */
 void process_options(uvzk_client_options_t *options);
-/* Makes a client and a mutex, and does not start it. options: NULL for those above. */
+/* Makes a client of options->sessions, and a mutex, and does not start it. options: NULL for those above. */
 void process_make(struct process *process, struct world *world, const char *name,
                   const uvzk_client_options_t *options);
 void process_start(struct process *process);

@@ -238,7 +238,14 @@ static const char *client_broken(struct uvzk__client *client)
 
 const char *soundness_broken(const uvzk_client_t *client)
 {
-    return client->impl == NULL ? NULL : client_broken(client->impl);
+    const struct uvzk__client *known = client->impl;
+    const char *broken = NULL;
+
+    for (uint32_t i = 0; known != NULL && broken == NULL && i < known->sessions->count;
+         i++) {
+        broken = client_broken(known->sessions->each[i]);
+    }
+    return broken;
 }
 
 const char *soundness_sampled(const uvzk_client_t *client, uint64_t moment)

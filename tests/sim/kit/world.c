@@ -262,6 +262,16 @@ void world_check(struct world *world)
     }
 }
 
+static bool is_session_of(const struct process *process, int64_t session_id)
+{
+    for (uint32_t i = 0; i < process->sessions; i++) {
+        if (sim_session_id(process->ports[i]) == session_id) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_its_own(const struct process *process, const char *path)
 {
     struct uvzk__stat stat;
@@ -270,7 +280,7 @@ static bool is_its_own(const struct process *process, const char *path)
         return false;
     }
     return (process->durable && stat.ephemeral_owner == 0) ||
-           (stat.ephemeral_owner == sim_session_id(process->port) &&
+           (is_session_of(process, stat.ephemeral_owner) &&
             sim_session_alive(process->world->sim, stat.ephemeral_owner));
 }
 
@@ -460,6 +470,16 @@ static bool has_holds(const struct world *world, const struct process *process)
     return hold != NULL;
 }
 
+static size_t armed(const struct process *process)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < process->sessions; i++) {
+        count += sim_armed(process->ports[i]);
+    }
+    return count;
+}
+
 /* What the clients have been given back is withdrawn in the background; what is in use
  * is theirs until they are closed. */
 static void check_clients(struct world *world)
@@ -468,8 +488,7 @@ static void check_clients(struct world *world)
          process = process->next) {
         if (!process->closing && process_connected(process) &&
             !has_holds(world, process) &&
-            process_contenders(process) + process_watches(process) +
-                    sim_armed(process->port) !=
+            process_contenders(process) + process_watches(process) + armed(process) !=
                 2 * process_watermarks(process)) {
             world_fail(world, "%s: contenders or watches left", process->name);
         }

@@ -1,0 +1,27 @@
+/* Contenders of one path in several sessions of the client, because the first had no room for
+ * all of them. They are foreigners to one another, and each change from one session's to
+ * another's costs requests that a handover within one does not. So they are made in the order
+ * in which they were asked for, one session's after the other's: then they stand in line
+ * session by session, whatever number of them is asked for in one turn.
+ *
+ * A session waits for one that comes before it in the path's rank, as long as that one has a
+ * connection and somebody who was asked for earlier and has no place yet: newcomers there,
+ * however many, keep nobody here waiting. */
+#ifndef UVZK_RANKS_H
+#define UVZK_RANKS_H
+
+#include <stdbool.h>
+
+struct uvzk__client;
+struct uvzk__queue;
+
+/* Whether those who are not made yet may be. */
+bool uvzk__rank_is_due(struct uvzk__queue *);
+
+/* Something has changed there: whoever waits for it looks again. */
+void uvzk__rank_moved(struct uvzk__queue *);
+
+/* The session has lost its connection: nobody waits for it. */
+void uvzk__ranks_go_on(struct uvzk__client *);
+
+#endif
