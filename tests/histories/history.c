@@ -124,7 +124,7 @@ static void move_seat(struct seat *seat, bool ending)
     for (int i = 0; i < history->actor_count; i++) {
         actor_act(&seat->actors[i]);
     }
-    if (sim_auth_failed(seat->port)) {
+    if (seat_auth_failed(seat)) {
         seat_close(seat);
         return;
     }

@@ -59,6 +59,7 @@ struct history_result {
     uint64_t resized; /* a semaphore's shared count */
     uint64_t several; /* of the grants: more than one lease, or lock */
     uint64_t foreign; /* grants of other libraries */
+    uint64_t away;    /* of the grants: in another session than the lock's home */
     uint64_t trace_hash;
     char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };

@@ -194,6 +194,7 @@ void ticket_answered(struct ticket *ticket, int status)
                      ticket->cancelled ? "cancel" : "its end");
     }
     history->result->grants++;
+    history->result->away += seat_has_away(ticket->request);
     take_tokens(ticket);
     ticket->state = HOLDING;
     if (!uvzk_hold_is_valid(ticket->request)) {
@@ -228,7 +229,7 @@ void ticket_released(struct ticket *ticket, int status)
     told(ticket, RELEASING, "release", status);
     if (status != 0 && status != UVZK_ELOST && status != UVZK_ECLOSED &&
         status != UVZK_EEXPIRED &&
-        !(status == UVZK_EAUTH && sim_auth_failed(ticket->actor->seat->port))) {
+        !(status == UVZK_EAUTH && seat_auth_failed(ticket->actor->seat))) {
         history_fail(ticket->actor->history, "release says %s", uvzk_err_name(status));
     }
     if (status == 0 && ticket->doomed) {
@@ -352,7 +353,8 @@ static void ask(struct ticket *ticket)
         rest(ticket, 4000);
         return;
     }
-    bool refused = status == UVZK_EAUTH && sim_auth_failed(ticket->actor->seat->port);
+    bool refused = (status == UVZK_EAUTH || status == UVZK_ELIMIT) &&
+                   seat_auth_failed(ticket->actor->seat);
     if (status != UV_EIO && !refused) { /* no random bytes: one of the faults */
         history_fail(history, "acquire refused: %s", uvzk_err_name(status));
     }
@@ -378,8 +380,7 @@ static bool give_up(struct ticket *ticket)
     if (ticket->by_future == NULL) {
         return uvzk_hold_cancel(ticket->request) == 0;
     }
-    by_future_give_up(ticket);
-    return true;
+    return by_future_give_up(ticket);
 }
 
 static bool may_ask(const struct ticket *ticket)

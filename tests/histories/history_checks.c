@@ -6,8 +6,7 @@
 
 static bool session_alive(const struct ticket *ticket)
 {
-    return sim_session_alive(ticket->actor->history->sim,
-                             uvzk_client_session_id(ticket->actor->seat->client));
+    return seat_is_alive(ticket->actor->seat);
 }
 
 bool ticket_killed(const struct ticket *ticket)
@@ -248,7 +247,7 @@ void check_refusal(const struct ticket *ticket, int status)
         }
         break;
     case UVZK_EAUTH:
-        if (sim_auth_failed(ticket->actor->seat->port)) {
+        if (seat_auth_failed(ticket->actor->seat)) {
             return;
         }
         break;

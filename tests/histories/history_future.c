@@ -63,20 +63,18 @@ int by_future_acquire(struct ticket *ticket, const uvzk_acquire_options_t *optio
     return 0;
 }
 
-void by_future_give_up(struct ticket *ticket)
+bool by_future_give_up(struct ticket *ticket)
 {
     struct by_future *by = ticket->by_future;
 
     switch (chance(ticket->actor->history, 4)) {
     case 0:
         ticket_over(ticket); /* drops them */
-        break;
+        return true;
     case 1: /* the combination fails with its part */
-        (void)uvzk_future_cancel(&by->acquired);
-        break;
+        return uvzk_future_cancel(&by->acquired) == 0;
     default:
-        (void)uvzk_future_cancel(awaited(by));
-        break;
+        return uvzk_future_cancel(awaited(by)) == 0;
     }
 }
 

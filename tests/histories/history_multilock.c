@@ -42,6 +42,11 @@ static void prepare(struct history *history)
     history->max_leases[2] = SEMAPHORE_LEASES;
 }
 
+static bool overflows(const struct history *history)
+{
+    return !history->in_turn;
+}
+
 /* ------------------------------------------------------------------- the locks */
 
 static int open_lock(struct place *place, int path)
@@ -234,6 +239,7 @@ static const char *unseen(const struct history_result *sum)
            : sum->again == 0   ? "a re-entry"
            : sum->beside == 0  ? "holders together"
            : sum->several == 0 ? "several locks"
+           : sum->away == 0    ? "a grant in another session"
                                : NULL;
 }
 
@@ -241,6 +247,7 @@ const struct recipe recipe_multilock = {
     .name = "multilock",
     .active_ms = 13000,
     .ticket_count = 2,
+    .overflows = overflows,
     .directories = directories,
     .foreign_locks = foreign_locks,
     .prepare = prepare,

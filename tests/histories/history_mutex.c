@@ -19,6 +19,12 @@ unsigned foreign_mutexes(const struct history *history, int path)
     return BIT_OF(NEIGHBOUR_MUTEX);
 }
 
+bool always_overflows(const struct history *history)
+{
+    (void)history;
+    return true;
+}
+
 static int open_mutex(struct place *place, int path)
 {
     if (place->seat->history->cohorts && place->seat->number % 2 == 0) {
@@ -72,7 +78,9 @@ static const char *unseen(const struct history_result *sum)
 
 static const char *unseen_of_mutex(const struct history_result *sum)
 {
-    return sum->handed_on == 0 ? "a znode that is handed on" : unseen(sum);
+    return sum->handed_on == 0 ? "a znode that is handed on"
+           : sum->away == 0    ? "a grant in another session"
+                               : unseen(sum);
 }
 
 const struct recipe recipe_mutex = {
@@ -80,6 +88,7 @@ const struct recipe recipe_mutex = {
     .active_ms = 20000,
     .lock_count = 1,
     .ticket_count = 2,
+    .overflows = always_overflows,
     .directories = no_directory_below,
     .foreign_locks = foreign_mutexes,
     .open = open_mutex,

@@ -21,6 +21,7 @@
 #define TICKETS_MAX 3
 #define PATHS_MAX 3
 #define MULTIS_MAX 6
+#define SESSIONS_MAX 3
 #define LOCKS_MAX (2 + MULTIS_MAX)
 
 /* Of a history with cohorts: so often, and so long. */
@@ -98,14 +99,16 @@ struct known_count {
 struct seat {
     struct history *history;
     int number;
-    struct uvzk__port *port;
+    struct uvzk__port *port; /* of its first session; NULL once closed */
+    struct uvzk__port *ports[SESSIONS_MAX];
+    int sessions;
     uvzk_client_t *client;
     struct place places[PATHS_MAX];
     struct known_count counts[PATHS_MAX];
     uvzk_multilock_t multis[MULTIS_MAX];
     struct actor actors[ACTORS_MAX];
     uint64_t reopen_ms; /* when closed */
-    struct pace pace;
+    struct pace paces[SESSIONS_MAX];
     bool closing;
 };
 
@@ -153,6 +156,8 @@ struct recipe {
     uint32_t active_ms; /* how long actors begin new acquires */
     int lock_count;     /* of a place, to be closed at times */
     int ticket_count;
+    /* Whether its locks have room in other sessions than their path's home. NULL: no. */
+    bool (*overflows)(const struct history *);
     /* Directories of znodes below this path, "" for itself; waiters queue in the
      * first. Ends with NULL. */
     const char *const *(*directories)(const struct history *, int path);
@@ -218,6 +223,8 @@ void ticket_set(struct ticket *ticket, int path, int lock, enum kind kind,
 /* Of recipes with one lock at a place. */
 uvzk_lock_t *only_lock(struct place *, int lock);
 /* Of recipes whose znodes stand below the path itself. */
+/* Of recipes whose locks are mutexes. */
+bool always_overflows(const struct history *);
 const char *const *no_directory_below(const struct history *, int path);
 unsigned foreign_mutexes(const struct history *, int path);
 extern const char *const semaphore_directories[];
@@ -226,6 +233,12 @@ extern const char *const semaphore_directories[];
 
 void seat_open(struct seat *seat);
 void seat_close(struct seat *seat);
+/* Credentials were refused to one of its sessions; all of them live, as the servers see
+ * it. */
+bool seat_auth_failed(const struct seat *seat);
+bool seat_is_alive(const struct seat *seat);
+/* Whether what it holds lives in another session than the lock's home. */
+bool seat_has_away(const uvzk_hold_t *hold);
 /* One of the locks, at random, while the client goes on. */
 void seat_close_a_lock(struct seat *seat);
 /* Makes the locks anew that have been closed. */
@@ -258,8 +271,9 @@ int64_t actor_joins(const struct share *share, int64_t token);
 
 /* What uvzk_lock_acquire says. The ticket's by_future is there if that is 0. */
 int by_future_acquire(struct ticket *ticket, const uvzk_acquire_options_t *options);
-/* Gives up: the ticket will be answered, or it is over. */
-void by_future_give_up(struct ticket *ticket);
+/* Gives up: the ticket will be answered, or it is over. False: it is done already, and will
+ * be answered so: its session's turn was before that of the future's. */
+bool by_future_give_up(struct ticket *ticket);
 /* Releases: the ticket will be told, or it is over. */
 void by_future_release(struct ticket *ticket);
 void by_future_free(struct ticket *ticket);

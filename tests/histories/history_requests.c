@@ -10,7 +10,9 @@
 
 void requests_begin(struct seat *seat)
 {
-    pace_begin(&seat->pace, seat->history->sim, seat->port);
+    for (int i = 0; i < seat->sessions; i++) {
+        pace_begin(&seat->paces[i], seat->history->sim, seat->ports[i]);
+    }
 }
 
 void requests_check(struct seat *seat)
@@ -18,10 +20,11 @@ void requests_check(struct seat *seat)
     struct history *history = seat->history;
     uint64_t tickets =
         (uint64_t)history->actor_count * (uint64_t)history->recipe->ticket_count;
-    uint64_t sent = pace_look(&seat->pace);
-
-    if (sent > REQUESTS_A_SECOND + REQUESTS_A_TICKET * tickets) {
-        history_fail(history, "client %d sends %" PRIu64 " requests in a second",
-                     seat->number, sent);
+    for (int i = 0; i < seat->sessions; i++) {
+        uint64_t sent = pace_look(&seat->paces[i]);
+        if (sent > REQUESTS_A_SECOND + REQUESTS_A_TICKET * tickets) {
+            history_fail(history, "client %d sends %" PRIu64 " requests in a second",
+                         seat->number, sent);
+        }
     }
 }

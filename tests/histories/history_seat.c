@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "claim/acquisition.h"
+#include "claim/lock.h"
 #include "client/client.h"
 #include "history_parts.h"
 
@@ -33,8 +35,67 @@ static int create_client(struct seat *seat)
     options.retry.kind = UVZK_RETRY_N_TIMES;
     options.retry.base_ms = 50;
     options.retry.max_retries = 3;
-    return uvzk__client_create(seat->client, seat->port, &options,
-                               history->options->tuning);
+    return uvzk__client_create_over(seat->client, seat->ports, (uint32_t)seat->sessions,
+                                    &options, history->options->tuning);
+}
+
+/* Every other client has several, where any has. */
+static void open_ports(struct seat *seat, const char *name)
+{
+    struct history *history = seat->history;
+    bool several = (history->kinds & HISTORY_SESSIONS) != 0 && seat->number % 2 == 0;
+
+    seat->sessions = several ? 2 + (int)chance(history, SESSIONS_MAX - 1) : 1;
+    for (int i = 0; i < seat->sessions; i++) {
+        seat->ports[i] = sim_port_new(history->sim, name);
+        sim_set_timeout(seat->ports[i], history->timeout_ms);
+        if (history->swift) {
+            sim_set_latency(seat->ports[i], 1, 2);
+        }
+    }
+    seat->port = seat->ports[0];
+}
+
+/* All but one have room for a few contenders alone. */
+static void make_small(struct seat *seat)
+{
+    const struct uvzk__client *client = seat->client->impl;
+    const struct recipe *recipe = seat->history->recipe;
+
+    if (recipe->overflows == NULL || !recipe->overflows(seat->history)) {
+        return;
+    }
+    for (int i = 1; i < seat->sessions; i++) {
+        client->sessions->each[i]->directories->node_bytes_most =
+            100 * (1 + chance(seat->history, 3));
+    }
+}
+
+bool seat_auth_failed(const struct seat *seat)
+{
+    for (int i = 0; i < seat->sessions; i++) {
+        if (sim_auth_failed(seat->ports[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool seat_is_alive(const struct seat *seat)
+{
+    for (int i = 0; i < seat->sessions; i++) {
+        if (!sim_session_alive(seat->history->sim, sim_session_id(seat->ports[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool seat_has_away(const uvzk_hold_t *hold)
+{
+    const struct uvzk__acquisition *acquisition = hold->impl;
+
+    return acquisition->claim->client != acquisition->lock->client;
 }
 
 static void open_locks(struct seat *seat)
@@ -57,18 +118,15 @@ void seat_open(struct seat *seat)
     char name[16];
 
     (void)snprintf(name, sizeof(name), "c%d", seat->number);
-    seat->port = sim_port_new(history->sim, name);
-    sim_set_timeout(seat->port, history->timeout_ms);
+    open_ports(seat, name);
     requests_begin(seat);
-    if (history->swift) {
-        sim_set_latency(seat->port, 1, 2);
-    }
     seat->client = calloc(1, sizeof(*seat->client));
     seat->client->data = seat;
     seat->closing = false;
     if (create_client(seat) != 0) {
         history_fail(history, "client refused");
     }
+    make_small(seat);
     open_locks(seat);
     for (int i = 0; i < history->actor_count; i++) {
         actor_begin(&seat->actors[i], seat);

@@ -31,6 +31,9 @@ unsigned history_sim_kinds(uint64_t seed)
     kinds |= bits / 32768 % 8 == 0 ? HISTORY_BLIND : 0;
     kinds |= bits / 262144 % 4 == 0 ? HISTORY_FUTURES : 0;
     kinds |= bits / 2097152 % 4 == 0 ? HISTORY_LONELY : 0;
+    if ((kinds & HISTORY_CLOCKS) == 0) {
+        kinds |= bits / 8388608 % 4 == 0 ? HISTORY_SESSIONS : 0;
+    }
     return only != NULL ? kinds & (unsigned)strtoul(only, NULL, 0) : kinds;
 }
 

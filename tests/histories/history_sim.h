@@ -13,18 +13,20 @@
 
 /* What ZooKeeper may do, and not all seeds let it do: each a bit. */
 enum history_kind {
-    HISTORY_BATCHES = 1,   /* what has arrived comes in one batch before one turn */
-    HISTORY_SERVERS = 2,   /* several servers, each behind the leader in its own way */
-    HISTORY_DEPOSED = 4,   /* ... and old leaders that do not know they are; no seed has
+    HISTORY_BATCHES = 1,     /* what has arrived comes in one batch before one turn */
+    HISTORY_SERVERS = 2,     /* several servers, each behind the leader in its own way */
+    HISTORY_DEPOSED = 4,     /* ... and old leaders that do not know they are; no seed has
                             them that is judged by UVZK_PROOF_SYNC */
-    HISTORY_MOVES = 8,     /* clients go over to another server at any time */
-    HISTORY_ORDER = 16,    /* missed events come in any order */
-    HISTORY_CLOCKS = 32,   /* clocks drift, and jump forward */
-    HISTORY_THROTTLE = 64, /* servers are overloaded at times */
-    HISTORY_AUTH = 128,    /* credentials are refused in the middle of a session */
-    HISTORY_BLIND = 256,   /* a znode may not be read for a time; and newer servers */
-    HISTORY_FUTURES = 512, /* nothing of ZooKeeper's: some acquire by futures */
-    HISTORY_LONELY = 1024, /* few come, and empty containers go at once */
+    HISTORY_MOVES = 8,       /* clients go over to another server at any time */
+    HISTORY_ORDER = 16,      /* missed events come in any order */
+    HISTORY_CLOCKS = 32,     /* clocks drift, and jump forward */
+    HISTORY_THROTTLE = 64,   /* servers are overloaded at times */
+    HISTORY_AUTH = 128,      /* credentials are refused in the middle of a session */
+    HISTORY_BLIND = 256,     /* a znode may not be read for a time; and newer servers */
+    HISTORY_FUTURES = 512,   /* nothing of ZooKeeper's: some acquire by futures */
+    HISTORY_LONELY = 1024,   /* few come, and empty containers go at once */
+    HISTORY_SESSIONS = 2048, /* nor this: some clients have several sessions; no seed has
+                                them whose clocks drift, for they share one */
 };
 
 /* Of this seed. With UVZK_WORLD in the environment only those among its bits: none of

@@ -66,6 +66,7 @@ static void add_up(struct history_result *sum, const struct history_result *resu
     sum->resized += result->resized;
     sum->several += result->several;
     sum->foreign += result->foreign;
+    sum->away += result->away;
 }
 
 static int run(uint64_t seed, struct history_result *sum)
@@ -125,6 +126,9 @@ static void report(uint64_t count, const struct history_result *sum)
     }
     if (sum->handed_on > 0) {
         printf(", %" PRIu64 " grants of a znode handed on", sum->handed_on);
+    }
+    if (sum->away > 0) {
+        printf(", %" PRIu64 " in another session", sum->away);
     }
     if (sum->kept > 0) {
         printf(", %" PRIu64 " downgrades, %" PRIu64 " upgrades refused", sum->kept,
