@@ -20,8 +20,9 @@ static void print_usage(FILE *out)
           "  --hosts HOSTS     host:port[,host:port...][/chroot]\n"
           "  --locks N         locks (1000)\n"
           "  --contenders M    contenders on each lock (1)\n"
-          "  --clients C       ZooKeeper sessions; contender j of lock i uses\n"
-          "                    number (i + j) modulo C (1)\n"
+          "  --clients C       clients; contender j of lock i uses number\n"
+          "                    (i + j) modulo C (1)\n"
+          "  --sessions S      ZooKeeper sessions of each client (1)\n"
           "  --hold MS         how long each hold lasts once the queues drain;\n"
           "                    0 releases inside the grant's callback (0)\n"
           "  --rounds R        how many times (1)\n"
@@ -54,13 +55,14 @@ static uint64_t number(const char *option, const char *text, uint64_t least,
     return value;
 }
 
-enum { MAX_REQUESTS = 5000000, MAX_CLIENTS = 1000, MAX_HOLD_MS = 3600000 };
+enum { MAX_REQUESTS = 5000000, MAX_CLIENTS = 1000, MAX_SESSIONS = 32, MAX_HOLD_MS = 3600000 };
 
 static const struct option long_options[] = {
     {"hosts", required_argument, NULL, 'H'},
     {"locks", required_argument, NULL, 'n'},
     {"contenders", required_argument, NULL, 'm'},
     {"clients", required_argument, NULL, 'c'},
+    {"sessions", required_argument, NULL, 's'},
     {"hold", required_argument, NULL, 'o'},
     {"rounds", required_argument, NULL, 'r'},
     {"json", no_argument, NULL, 'j'},
@@ -84,6 +86,9 @@ static void set_option(struct many_locks_options *options, int letter, const cha
         break;
     case 'c':
         options->clients = number("--clients", text, 1, MAX_CLIENTS);
+        break;
+    case 's':
+        options->sessions = number("--sessions", text, 1, MAX_SESSIONS);
         break;
     case 'o':
         options->hold_ms = number("--hold", text, 0, MAX_HOLD_MS);
@@ -134,7 +139,7 @@ static void read_options(int argc, char **argv, struct many_locks_options *optio
 int main(int argc, char **argv)
 {
     struct many_locks_options options = {
-        .locks = 1000, .contenders = 1, .clients = 1, .rounds = 1};
+        .locks = 1000, .contenders = 1, .clients = 1, .sessions = 1, .rounds = 1};
     struct many_locks_result result;
 
     read_options(argc, argv, &options);

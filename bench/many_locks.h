@@ -12,7 +12,8 @@ struct many_locks_options {
     const char *hosts;
     size_t locks;
     size_t contenders; /* on each lock */
-    size_t clients;    /* sessions, all on one loop */
+    size_t clients;    /* all on one loop */
+    size_t sessions;   /* of each client */
     uint64_t hold_ms;
     size_t rounds;
     bool json;

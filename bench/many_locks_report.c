@@ -99,7 +99,8 @@ void many_locks_print_text(FILE *out, const struct many_locks_options *options,
             "%zu locks, %zu contender%s each, %zu session%s, %zu round%s, hold %" PRIu64
             " ms, uvzk %s\n",
             options->locks, options->contenders, options->contenders == 1 ? "" : "s",
-            options->clients, options->clients == 1 ? "" : "s", options->rounds,
+            options->clients * options->sessions,
+            options->clients * options->sessions == 1 ? "" : "s", options->rounds,
             options->rounds == 1 ? "" : "s", options->hold_ms, uvzk_version());
     fprintf(out, "  asked %" PRIu64 ", granted %" PRIu64 ", released %" PRIu64 "\n",
             result->asked, result->granted, result->released);
@@ -172,6 +173,7 @@ static void print_json_outcome(FILE *out, const struct many_locks_options *optio
     print_json_count(out, "locks", options->locks);
     print_json_count(out, "contenders", options->contenders);
     print_json_count(out, "clients", options->clients);
+    print_json_count(out, "sessions", options->sessions);
     print_json_count(out, "rounds", options->rounds);
     print_json_count(out, "hold_ms", options->hold_ms);
     print_json_count(out, "asked", result->asked);
