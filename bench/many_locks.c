@@ -55,7 +55,12 @@ static uint64_t number(const char *option, const char *text, uint64_t least,
     return value;
 }
 
-enum { MAX_REQUESTS = 5000000, MAX_CLIENTS = 1000, MAX_SESSIONS = 32, MAX_HOLD_MS = 3600000 };
+enum {
+    MAX_REQUESTS = 5000000,
+    MAX_CLIENTS = 1000,
+    MAX_SESSIONS = 32,
+    MAX_HOLD_MS = 3600000
+};
 
 static const struct option long_options[] = {
     {"hosts", required_argument, NULL, 'H'},
