@@ -64,7 +64,7 @@ static struct uvzk__claim *claim_to_join(struct uvzk__lock *lock,
     struct uvzk__claim *claim = uvzk__claim_of(lock, options->owner);
 
     if (claim != NULL && uvzk__claim_is_held(claim) && !uvzk__claim_holds(claim)) {
-        uvzk__prover_check(claim->client);
+        uvzk__provers_check(claim->client);
         claim = uvzk__claim_of(lock, options->owner); /* that hold is lost */
     }
     return claim;

@@ -241,7 +241,7 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
 {
     /* The process may have been stopped since the grant was decided. */
     if (!uvzk__claim_holds(acquisition->claim)) {
-        uvzk__prover_check(client_of(acquisition));
+        uvzk__provers_check(client_of(acquisition));
         return;
     }
     stop_waiting(acquisition);

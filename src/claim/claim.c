@@ -420,9 +420,29 @@ bool uvzk__claim_known(const struct uvzk__claim *claim)
     return false;
 }
 
+/* Members may live in other sessions, each with a proof of its own. */
+static uint64_t members_valid_until(const struct uvzk__claim *claim)
+{
+    uint64_t until = UINT64_MAX;
+    const struct uvzk__claim *member;
+
+    for (uint32_t i = 0; (member = claim->kind->member(claim, i)) != NULL; i++) {
+        uint64_t one = uvzk__claim_valid_until(member);
+        until = one < until ? one : until;
+    }
+    return until;
+}
+
 uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
 {
-    return claim->durable ? UINT64_MAX : uvzk__prover_valid_until(claim->client);
+    uint64_t until =
+        claim->durable ? UINT64_MAX : uvzk__prover_valid_until(claim->client);
+
+    if (claim->kind->member != NULL && uvzk__has_sessions(claim->client)) {
+        uint64_t of_members = members_valid_until(claim);
+        until = of_members < until ? of_members : until;
+    }
+    return until;
 }
 
 bool uvzk__claim_holds(const struct uvzk__claim *claim)

@@ -428,3 +428,12 @@ void uvzk__prover_check(struct uvzk__client *client)
         client->prover->witnesses->lapsed(witness_at(link));
     }
 }
+
+void uvzk__provers_check(struct uvzk__client *client)
+{
+    const struct uvzk__sessions *sessions = client->sessions;
+
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        uvzk__prover_check(sessions->each[i]);
+    }
+}

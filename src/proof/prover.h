@@ -63,6 +63,8 @@ void uvzk__prover_refresh(struct uvzk__client *);
 
 /* Whether the validity has run out at this moment; if so every hold is lost. */
 void uvzk__prover_check(struct uvzk__client *);
+/* In each session of the client. */
+void uvzk__provers_check(struct uvzk__client *);
 
 /* ------------------------------------------------------------ the witnesses */
 

@@ -53,6 +53,7 @@ static uvzk_mutex_t *mutex_at(int index, uint32_t session)
     int number = 100 * index;
 
     do {
+        assert_true(number < 100 * index + 99);
         (void)snprintf(path, sizeof(path), "/n/%03d", number++);
     } while (uvzk__home_of(a.client.impl, path)->number != session);
     assert_int_equal(uvzk_mutex_init(&a.client, &mutexes[index], path), 0);
@@ -664,6 +665,32 @@ static void members_in_turn_are_at_home(void **state)
     wind_up();
 }
 
+/* What is proved of one session says nothing of another one's znode. */
+static void members_are_proved_each_in_its_session(void **state)
+{
+    uvzk_multilock_t multi = {.data = NULL};
+    (void)state;
+
+    begin();
+    uvzk_lock_t *members[] = {mutex_at(0, 0), mutex_at(1, 1)};
+    assert_int_equal(
+        uvzk_multilock_init(&a.client, &multi, members, 2, UVZK_MULTILOCK_IN_TURN, NULL),
+        0);
+    hold_take_on(&holds[0], &a, &multi, 1);
+    world_run_for(&world, 2000);
+    sim_disconnect(a.ports[1], SIM_RESET, 2 * WORLD_TIMEOUT_MS);
+    uint64_t until = uvzk_hold_valid_until(&holds[0].request);
+    sim_stall(a.ports[1], 2 * WORLD_TIMEOUT_MS); /* it cannot tell, but the clock can */
+    assert_in_range(until, world_now(&world), world_now(&world) + WORLD_TIMEOUT_MS);
+    world_run_for(&world, WORLD_TIMEOUT_MS);
+    assert_int_equal(holds[0].lost, 0);
+    assert_false(uvzk_hold_is_valid(&holds[0].request));
+    assert_false(uvzk_lock_is_held(&multi));
+    hold_await_lost(&holds[0], 3 * WORLD_TIMEOUT_MS, UVZK_EPROOF);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+    wind_up();
+}
+
 /* ------------------------------------------------------- what else knows of a client */
 
 static void followed(uvzk_future_t *future, int status, void *context)
@@ -874,6 +901,7 @@ int main(void)
         cmocka_unit_test(a_multi_lock_lives_in_one_session),
         cmocka_unit_test(a_multi_lock_overflows_as_a_whole),
         cmocka_unit_test(members_in_turn_are_at_home),
+        cmocka_unit_test(members_are_proved_each_in_its_session),
         cmocka_unit_test(futures_of_all_sessions),
         cmocka_unit_test(a_count_is_known_to_all),
         cmocka_unit_test(a_znode_is_read_by_its_own_session),
