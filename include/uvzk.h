@@ -395,7 +395,7 @@ typedef struct uvzk_client_options_s {
     uvzk_client_trace_cb trace_cb;       /* none by default */
     uint32_t metrics;  /* 1: uvzk_client_metrics counts from the beginning
                                             on, else since it is first called */
-    const char *tls;  /* "CA.pem,CERTIFICATE.pem,KEY.pem": a place for TLS,
+    const char *tls;   /* "CA.pem,CERTIFICATE.pem,KEY.pem": a place for TLS,
                          which the ZooKeeper client of Debian is built without:
                          refused so far with UV_ENOTSUP, SECURITY.md has another
                          way; NULL: plain text */
@@ -412,8 +412,9 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
  * them. Each is a connection of its own. Every path has its home in one session, the same in
  * each process that has as many. When a session's budget is spent, new acquires of mutexes,
  * and of multi locks of mutexes, are made in the next one that has room; they stand in line
- * behind the others, as another process's would. Other recipes stay in their path's home, and
- * so does a shared value; a multi lock of mutexes lives in the home of its first path.
+ * behind the others, as another process's would. Other recipes, and mutexes with a cohort,
+ * stay in their path's home, and so does a shared value; a multi lock of mutexes lives in the
+ * home of its first path.
  *
  * The client's state is the worst of its sessions', in the order LOST, SUSPENDED, LATENT,
  * connected: it is CONNECTED once all of them are. When one of them is lost, so is what was

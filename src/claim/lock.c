@@ -4,7 +4,20 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
+#include "directory/directory.h"
 #include "engine/turn.h"
+
+static void leave_directories(struct uvzk__lock *lock)
+{
+    struct uvzk__directory directories[UVZK__DIRECTORIES_MAX];
+    size_t count =
+        lock->kind->directories == NULL ? 0 : lock->kind->directories(lock, directories);
+
+    while (count-- > 0) {
+        uvzk__directory_left(lock->client, directories[count].discipline,
+                             directories[count].path);
+    }
+}
 
 static void tell_closed(struct uvzk__telling *telling)
 {
@@ -12,6 +25,7 @@ static void tell_closed(struct uvzk__telling *telling)
     uvzk_lock_close_cb close_cb = lock->close_cb;
     uvzk_lock_t *shell = lock->shell;
 
+    leave_directories(lock);
     uvzk__lock_free(lock);
     if (close_cb != NULL) {
         close_cb(shell);

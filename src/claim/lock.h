@@ -37,8 +37,8 @@ struct uvzk__lock_kind {
 struct uvzk__lock {
     const struct uvzk__lock_kind *kind;
     uvzk_lock_t *shell;
-    struct uvzk__client *client;   /* the home of its path */
-    struct uvzk__link everyone; /* on client->claims->locks */
+    struct uvzk__client *client; /* the home of its path */
+    struct uvzk__link everyone;  /* on client->claims->locks */
     union {
         struct {
             struct uvzk__link claims;  /* not given up */

@@ -110,6 +110,21 @@ static void settle(struct uvzk__queue *queue)
     }
 }
 
+void uvzk__directory_left(struct uvzk__client *client, enum uvzk__discipline discipline,
+                          const char *path)
+{
+    uint32_t tried = 0;
+    struct uvzk__client *session;
+
+    while ((session = uvzk__next_in_rank(client, path, &tried)) != NULL) {
+        struct uvzk__queue *queue = uvzk__queue_find(session, discipline, path);
+        if (queue != NULL) {
+            uvzk__watermark_end(queue);
+            uvzk__queue_touch(queue);
+        }
+    }
+}
+
 void uvzk__directories_settle(struct uvzk__client *client)
 {
     struct uvzk__link dirty, *link;

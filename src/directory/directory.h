@@ -8,6 +8,10 @@
  * if nobody is left. */
 void uvzk__directories_settle(struct uvzk__client *);
 
+/* A lock at this path, namespace included, has closed: what is kept of the directory while
+ * nobody of ours is there goes, in each of the client's sessions. */
+void uvzk__directory_left(struct uvzk__client *, enum uvzk__discipline, const char *path);
+
 /* The session goes on, its watches are gone: nothing is under way. */
 void uvzk__directories_watches_lost(struct uvzk__client *);
 /* The session has ended: requests and watches are gone, the views are void. */

@@ -173,13 +173,15 @@ static bool concerns(const struct uvzk__contender *contender)
            !contender->ticket && !uvzk__contender_downgraded(contender);
 }
 
-/* Whether its number is the one behind one of ours; what is behind its own is remembered. */
+/* Whether its number is the one behind one of ours; what is behind its own is remembered. No
+ * number is before the first, whatever is remembered wrongly: who makes ten thousand
+ * directories watches none. */
 static bool comes_again(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
     struct uvzk__recollection *recollection = &queue->client->directories->recollection;
     int32_t number = uvzk__node_place(&contender->node).sequence;
-    bool again = uvzk__remembers(recollection, queue->hh.hashv, number);
+    bool again = number > 0 && uvzk__remembers(recollection, queue->hh.hashv, number);
 
     uvzk__remember(recollection, queue->hh.hashv, number + 1);
     return again;

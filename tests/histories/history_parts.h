@@ -224,7 +224,7 @@ void ticket_set(struct ticket *ticket, int path, int lock, enum kind kind,
 uvzk_lock_t *only_lock(struct place *, int lock);
 /* Of recipes whose znodes stand below the path itself. */
 /* Of recipes whose locks are mutexes. */
-bool always_overflows(const struct history *);
+bool mutexes_overflow(const struct history *);
 const char *const *no_directory_below(const struct history *, int path);
 unsigned foreign_mutexes(const struct history *, int path);
 extern const char *const semaphore_directories[];
