@@ -3,9 +3,6 @@
  * another one stands before who asks then, and only a listing shows him. */
 #include "cmocka_test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "directory/queue.h"
 #include "world.h"
 
@@ -366,26 +363,6 @@ static void it_is_given_up_with_its_lock(void **state)
     world_end(&world);
 }
 
-/* What is remembered may be wrong, but not of the first number: nothing is watched. */
-static void the_first_number_is_behind_nobodys(void **state)
-{
-    enum { MANY = 3000 };
-    static uvzk_mutex_t mutexes[MANY];
-    (void)state;
-
-    begin(UVZK__TUNE_ALL);
-    memset(mutexes, 0, sizeof(mutexes));
-    for (size_t i = 0; i < MANY; i++) {
-        char path[32];
-        (void)snprintf(path, sizeof(path), "/one-of-%zu", i);
-        assert_int_equal(uvzk_mutex_init(&a.client, &mutexes[i], path), 0);
-        hold_take_on(&hold, &a, &mutexes[i], 0);
-        hold_give_back(&hold);
-    }
-    assert_int_equal(process_watermarks(&a), 0);
-    world_end(&world);
-}
-
 /* It has saved nothing, and is not set anew. */
 static void one_that_is_of_no_use_ends(void **state)
 {
@@ -427,7 +404,6 @@ int main(void)
         cmocka_unit_test(it_gives_way_while_it_is_armed),
         cmocka_unit_test(it_is_given_up_when_nobody_comes),
         cmocka_unit_test(it_is_given_up_with_its_lock),
-        cmocka_unit_test(the_first_number_is_behind_nobodys),
         cmocka_unit_test(one_that_is_of_no_use_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
