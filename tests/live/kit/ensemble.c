@@ -10,11 +10,13 @@
 
 #include "relay.h"
 #include "scratch.h"
+#include "stall.h"
 #include "zk_process.h"
 
 #define SERVING_DEADLINE_MS 60000
 #define ANSWER_MS 300 /* as for the mode: a member may be about to serve */
 #define START_ATTEMPTS 3
+#define REST_MS 10000 /* to find a thread at rest */
 
 /* How long a member may take to join, in ticks: only a test that hangs sees it. */
 #define INIT_LIMIT 30
@@ -266,13 +268,13 @@ void ensemble_resume(struct ensemble *e, int member)
 bool ensemble_stall(struct ensemble *e, int member, const char *thread_name)
 {
     struct member *m = &e->members[member];
-    m->stalled = zk_process_stall(&m->process, thread_name);
+    m->stalled = stall_begin(m->process.pid, thread_name, REST_MS);
     return m->stalled != 0;
 }
 
 void ensemble_unstall(struct ensemble *e, int member)
 {
-    zk_process_unstall(e->members[member].stalled);
+    stall_end(e->members[member].stalled);
     e->members[member].stalled = 0;
 }
 

@@ -1,5 +1,7 @@
 /* The tools of the live tests, tried on the real things: what they say is what
  * the other tests rely on. Argument: the program with_zookeeper. */
+#include <linux/futex.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -7,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -19,6 +24,7 @@
 #include "run_loop.h"
 #include "scratch.h"
 #include "server.h"
+#include "stall.h"
 
 static const char *with_zookeeper;
 static struct server *server;
@@ -462,6 +468,91 @@ static void test_with_zookeeper_ends_everything(void **state)
     }
 }
 
+/* ------------------------------------------------------------------ stalls */
+
+#define STALL_MS 1000
+#define QUIET_MS 100 /* in which a wrong answer would come */
+
+struct other {
+    pid_t pid;
+    int hears[2], says[2];
+};
+
+static bool echoes(const struct other *other)
+{
+    char byte;
+    return read(other->hears[0], &byte, 1) == 1 && write(other->says[1], &byte, 1) == 1;
+}
+
+static bool has_said(const struct other *other, int ms)
+{
+    struct pollfd said = {.fd = other->says[0], .events = POLLIN};
+    char byte;
+    return poll(&said, 1, ms) == 1 && read(other->says[0], &byte, 1) == 1;
+}
+
+static void tell(const struct other *other)
+{
+    assert_int_equal(write(other->hears[1], "x", 1), 1);
+}
+
+/* A process of that name: says what it hears, once; then the same for ever, or it does
+ * nothing but call the system. */
+static void other_begin(struct other *other, const char *name, bool at_work)
+{
+    int word = 0;
+    assert_int_equal(pipe(other->hears) | pipe(other->says), 0);
+    tell(other);
+    other->pid = fork();
+    if (other->pid != 0) {
+        assert_true(has_said(other, PATIENCE_MS));
+        return;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, name);
+    while (echoes(other)) {
+        while (at_work) {
+            syscall(SYS_futex, &word, FUTEX_WAKE, 1, NULL, NULL, 0);
+        }
+    }
+    _exit(0);
+}
+
+static void other_end(struct other *other)
+{
+    kill(other->pid, SIGKILL);
+    assert_int_equal(waitpid(other->pid, NULL, 0), other->pid);
+    for (int end = 0; end < 2; end++) {
+        close(other->hears[end]);
+        close(other->says[end]);
+    }
+}
+
+static void test_stall_stops_who_waits(void **state)
+{
+    struct other other;
+    (void)state;
+    other_begin(&other, "echo", false);
+    assert_int_equal(stall_begin(other.pid, "nobody", STALL_MS), 0);
+    pid_t stalled = stall_begin(other.pid, "echo", PATIENCE_MS);
+    assert_int_equal(stalled, other.pid);
+    tell(&other);
+    assert_false(has_said(&other, QUIET_MS));
+    stall_end(stalled);
+    assert_true(has_said(&other, PATIENCE_MS));
+    other_end(&other);
+}
+
+/* Though it is within a call whenever it is looked at. */
+static void test_stall_stops_nobody_at_work(void **state)
+{
+    struct other other;
+    (void)state;
+    other_begin(&other, "worker", true);
+    assert_int_equal(stall_begin(other.pid, "worker", STALL_MS), 0);
+    other_end(&other);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +568,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_fence_refuses_old_tokens),
         cmocka_unit_test(test_with_zookeeper_runs_a_command),
         cmocka_unit_test(test_with_zookeeper_ends_everything),
+        cmocka_unit_test(test_stall_stops_who_waits),
+        cmocka_unit_test(test_stall_stops_nobody_at_work),
     };
     if (argc != 2) {
         fprintf(stderr, "usage: lib_test WITH_ZOOKEEPER\n");

@@ -1,7 +1,6 @@
 #include "zk_process.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -25,7 +23,6 @@
 /* A server that is about to serve may accept a question and never answer it. */
 #define MODE_ANSWER_MS 300
 #define LOG_LINES 40
-#define STALL_MS 10000 /* to find a thread at rest */
 
 #define FACTORY "-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server."
 
@@ -194,90 +191,6 @@ void zk_process_signal(const struct zk_process *process, int signal)
 {
     if (process->pid != 0) {
         kill(process->pid, signal);
-    }
-}
-
-static bool has_name(pid_t process, pid_t thread, const char *name)
-{
-    char path[64], found[32] = "";
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", process, thread);
-    FILE *file = fopen(path, "r");
-    bool is_it = file != NULL && fgets(found, sizeof(found), file) != NULL &&
-                 strncmp(found, name, strcspn(found, "\n")) == 0 && found[0] != '\n';
-    if (file != NULL) {
-        fclose(file);
-    }
-    return is_it;
-}
-
-static pid_t find_thread(pid_t process, const char *name)
-{
-    char path[32];
-    pid_t thread = 0;
-    struct dirent *entry;
-    snprintf(path, sizeof(path), "/proc/%d/task", process);
-    DIR *tasks = opendir(path);
-    while (tasks != NULL && thread == 0 && (entry = readdir(tasks)) != NULL) {
-        pid_t candidate = (pid_t)strtol(entry->d_name, NULL, 10);
-        thread = candidate != 0 && has_name(process, candidate, name) ? candidate : 0;
-    }
-    if (tasks != NULL) {
-        closedir(tasks);
-    }
-    return thread;
-}
-
-/* Whether that thread, which is stopped, was waiting in the kernel. */
-static bool waits(pid_t process, pid_t thread)
-{
-    char path[64];
-    long call = -1;
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", process, thread);
-    FILE *file = fopen(path, "r");
-    bool is_known = file != NULL && fscanf(file, "%ld", &call) == 1;
-    if (file != NULL) {
-        fclose(file);
-    }
-    return is_known && call >= 0;
-}
-
-struct stalling {
-    pid_t process, thread;
-    bool failed;
-};
-
-/* At work it may have what others want, and Java collects no garbage until each thread
- * has come to a halt: the whole server would stand still. */
-static bool stops_where_it_waits(void *context)
-{
-    struct stalling *stalling = context;
-    pid_t thread = stalling->thread;
-    stalling->failed = ptrace(PTRACE_SEIZE, thread, NULL, NULL) != 0 ||
-                       ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) != 0 ||
-                       waitpid(thread, NULL, __WALL) != thread;
-    if (stalling->failed || waits(stalling->process, thread)) {
-        return true;
-    }
-    ptrace(PTRACE_DETACH, thread, NULL, NULL);
-    return false;
-}
-
-pid_t zk_process_stall(const struct zk_process *process, const char *thread_name)
-{
-    struct stalling stalling = {process->pid, find_thread(process->pid, thread_name),
-                                false};
-    if (stalling.thread == 0 ||
-        !zk_wait_until(stops_where_it_waits, &stalling, STALL_MS) || stalling.failed) {
-        fprintf(stderr, "server: cannot stall %s: %s\n", thread_name, strerror(errno));
-        return 0;
-    }
-    return stalling.thread;
-}
-
-void zk_process_unstall(pid_t thread)
-{
-    if (thread != 0) {
-        ptrace(PTRACE_DETACH, thread, NULL, NULL);
     }
 }
 

@@ -48,12 +48,6 @@ void zk_process_kill(struct zk_process *process);
 /* Nothing if it does not run. */
 void zk_process_signal(const struct zk_process *process, int signal);
 
-/* Stops one thread of it, by its name (cut to 15 bytes), where it waits for something, as
- * if the system had no time for it: its id, 0: told on stderr. Only the thread that stalls
- * may unstall, and must before the process is killed. */
-pid_t zk_process_stall(const struct zk_process *process, const char *thread_name);
-void zk_process_unstall(pid_t thread);
-
 /* Asks a four letter word, waiting so long for each piece of the answer. Bytes
  * of the answer, which is cut to size - 1 and terminated, or -1. */
 long zk_process_ask(const struct zk_process *process, const char *word, char *answer,
