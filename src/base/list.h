@@ -43,6 +43,17 @@ static inline void uvzk__list_prepend(struct uvzk__link *head, struct uvzk__link
     uvzk__list_insert_before(head->next, link);
 }
 
+/* How many there are, counted up to `most`. */
+static inline size_t uvzk__list_length(const struct uvzk__link *head, size_t most)
+{
+    size_t length = 0;
+    for (const struct uvzk__link *at = head->next; at != head && length < most;
+         at = at->next) {
+        length++;
+    }
+    return length;
+}
+
 /* Takes link off its list; harmless when it is on none. */
 static inline void uvzk__list_remove(struct uvzk__link *link)
 {

@@ -109,6 +109,15 @@ size_t uvzk__claim_data_length(const struct uvzk__claim *claim)
     return claim->has_data ? data_of(claim)->length : 0;
 }
 
+bool uvzk__claim_same_data(const struct uvzk__claim *one, const struct uvzk__claim *other)
+{
+    size_t length = uvzk__claim_data_length(one);
+
+    return one->has_data == other->has_data && length == uvzk__claim_data_length(other) &&
+           (length == 0 ||
+            memcmp(uvzk__claim_data(one), uvzk__claim_data(other), length) == 0);
+}
+
 static int own(struct uvzk__lock *lock, struct uvzk__claim *claim)
 {
     if (claim->owned) {

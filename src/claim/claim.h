@@ -111,6 +111,8 @@ const void *uvzk__claim_owner(const struct uvzk__claim *);
 /* What its znodes are to say; NULL: the client's data. */
 const void *uvzk__claim_data(const struct uvzk__claim *);
 size_t uvzk__claim_data_length(const struct uvzk__claim *);
+/* Whether both say the same, so that one may have the other's znode. */
+bool uvzk__claim_same_data(const struct uvzk__claim *, const struct uvzk__claim *);
 
 /* Frees a claim that has neither contenders nor acquisitions. */
 void uvzk__claim_free(struct uvzk__claim *);

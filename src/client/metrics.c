@@ -24,16 +24,6 @@ void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics, size_t size)
 
 /* ----------------------------------------------------------------------- the struct */
 
-static uint64_t length_of(const struct uvzk__link *head)
-{
-    uint64_t length = 0;
-
-    for (const struct uvzk__link *link = head->next; link != head; link = link->next) {
-        length++;
-    }
-    return length;
-}
-
 static void count_claims(const struct uvzk__client *client,
                          uvzk_client_metrics_t *metrics)
 {
@@ -46,7 +36,7 @@ static void count_claims(const struct uvzk__client *client,
         for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
              claim != NULL; claim = uvzk__lock_next_claim(lock, claim)) {
             *(uvzk__claim_known(claim) ? &metrics->held : &metrics->waiting) +=
-                length_of(&claim->acquisitions);
+                uvzk__list_length(&claim->acquisitions, SIZE_MAX);
         }
     }
 }
@@ -141,12 +131,18 @@ static void put_type(struct text *text, const char *name, const char *type,
     put(text, "# HELP uvzk_%s %s\n# TYPE uvzk_%s %s\n", name, help, name, type);
 }
 
+static void put_single(struct text *text, const char *name, const char *type,
+                       const char *help, uint64_t value)
+{
+    put_type(text, name, type, help);
+    put_name(text, name);
+    put(text, "} %" PRIu64 "\n", value);
+}
+
 static void put_gauge(struct text *text, const char *name, const char *help,
                       uint64_t value)
 {
-    put_type(text, name, "gauge", help);
-    put_name(text, name);
-    put(text, "} %" PRIu64 "\n", value);
+    put_single(text, name, "gauge", help, value);
 }
 
 /* One of those that a label tells apart. */
@@ -185,10 +181,8 @@ static void put_histogram(struct text *text, const char *name, const char *help,
 
 static void put_gauges(struct text *text, const uvzk_client_metrics_t *metrics)
 {
-    bool connected = metrics->state == UVZK_STATE_CONNECTED ||
-                     metrics->state == UVZK_STATE_RECONNECTED;
-
-    put_gauge(text, "connected", "Whether there is a connection.", connected);
+    put_gauge(text, "connected", "Whether there is a connection.",
+              uvzk__state_is_connected(metrics->state));
     put_gauge(text, "locks", "Locks that are open.", metrics->locks);
     put_gauge(text, "waiting", "Acquires that are pending.", metrics->waiting);
     put_gauge(text, "held", "Holds.", metrics->held);
@@ -210,7 +204,7 @@ struct session_gauge {
 
 static uint64_t is_connected(const uvzk_session_entry_t *entry)
 {
-    return entry->state == UVZK_STATE_CONNECTED || entry->state == UVZK_STATE_RECONNECTED;
+    return uvzk__state_is_connected((uvzk_client_state_t)entry->state);
 }
 
 static uint64_t contenders(const uvzk_session_entry_t *entry)
@@ -269,12 +263,10 @@ static void put_counters(struct text *text, const uvzk_client_metrics_t *metrics
     put_part(text, "requests_total", "kind", "list", metrics->listings);
     put_part(text, "requests_total", "kind", "look", metrics->looks);
     put_part(text, "requests_total", "kind", "other", metrics->others);
-    put_type(text, "grants_total", "counter", "Acquires that were granted.");
-    put_name(text, "grants_total");
-    put(text, "} %" PRIu64 "\n", metrics->grants);
-    put_type(text, "releases_total", "counter", "Releases that were told.");
-    put_name(text, "releases_total");
-    put(text, "} %" PRIu64 "\n", metrics->releases);
+    put_single(text, "grants_total", "counter", "Acquires that were granted.",
+               metrics->grants);
+    put_single(text, "releases_total", "counter", "Releases that were told.",
+               metrics->releases);
     put_type(text, "refused_total", "counter", "Acquires that were refused.");
     put_part(text, "refused_total", "reason", "behind_others",
              metrics->refused_behind_others);

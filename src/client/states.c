@@ -19,11 +19,6 @@ static unsigned badness(uvzk_client_state_t state)
     }
 }
 
-static bool is_connected(uvzk_client_state_t state)
-{
-    return badness(state) == 0;
-}
-
 static uvzk_client_state_t worst(const struct uvzk__client *client, bool told)
 {
     const struct uvzk__sessions *sessions = client->sessions;
@@ -36,7 +31,9 @@ static uvzk_client_state_t worst(const struct uvzk__client *client, bool told)
                  : uvzk__session_state(&sessions->each[i]->session);
         found = badness(state) > badness(found) ? state : found;
     }
-    return is_connected(found) && states->ever_connected ? UVZK_STATE_RECONNECTED : found;
+    return uvzk__state_is_connected(found) && states->ever_connected
+               ? UVZK_STATE_RECONNECTED
+               : found;
 }
 
 bool uvzk__states_tell(struct uvzk__client *client, uvzk_client_state_t state,
@@ -51,12 +48,12 @@ bool uvzk__states_tell(struct uvzk__client *client, uvzk_client_state_t state,
     bool again = state == UVZK_STATE_LATENT; /* a reminder */
     states->each[client->number] = (uint8_t)state;
     state = worst(client, true);
-    if (is_connected(state)
-            ? is_connected(states->told)
+    if (uvzk__state_is_connected(state)
+            ? uvzk__state_is_connected(states->told)
             : state == states->told && !(again && state == UVZK_STATE_LATENT)) {
         return false;
     }
-    states->ever_connected |= is_connected(state);
+    states->ever_connected |= uvzk__state_is_connected(state);
     states->told = state;
     *of_all = state;
     return true;
@@ -70,7 +67,8 @@ uvzk_client_state_t uvzk__states_now(const struct uvzk__client *client)
         return uvzk__session_state(&client->session);
     }
     now = worst(client, false);
-    return is_connected(now) && is_connected(client->life->states->told)
+    return uvzk__state_is_connected(now) &&
+                   uvzk__state_is_connected(client->life->states->told)
                ? client->life->states->told
                : now;
 }

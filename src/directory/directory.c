@@ -113,11 +113,10 @@ static void settle(struct uvzk__queue *queue)
 void uvzk__directory_left(struct uvzk__client *client, enum uvzk__discipline discipline,
                           const char *path)
 {
-    uint32_t tried = 0;
-    struct uvzk__client *session;
+    const struct uvzk__sessions *sessions = client->sessions;
 
-    while ((session = uvzk__next_in_rank(client, path, &tried)) != NULL) {
-        struct uvzk__queue *queue = uvzk__queue_find(session, discipline, path);
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        struct uvzk__queue *queue = uvzk__queue_find(sessions->each[i], discipline, path);
         if (queue != NULL) {
             uvzk__watermark_end(queue);
             uvzk__queue_touch(queue);

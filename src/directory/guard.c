@@ -107,7 +107,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__flight_landed(client, rpc, status, false);
     if (status == 0 && contender->ended) {
-        client->port->unwatch(client->port, &contender->guard.watch);
+        uvzk__unwatch(client, &contender->guard.watch);
     }
     if (!contender->ended) {
         if (status == 0) {
@@ -188,10 +188,8 @@ void uvzk__guard(struct uvzk__contender *contender)
 
 void uvzk__guard_end(struct uvzk__contender *contender)
 {
-    struct uvzk__client *client = contender->client;
-
-    if (contender->guard.state == ARMED && !client->port_closing) {
-        client->port->unwatch(client->port, &contender->guard.watch);
+    if (contender->guard.state == ARMED) {
+        uvzk__unwatch(contender->client, &contender->guard.watch);
     }
     disarm(contender);
 }

@@ -73,7 +73,7 @@ void uvzk__predecessor_forget(struct uvzk__queue *queue)
 void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
 {
     if (queue->predecessor.state == ARMED) {
-        queue->client->port->unwatch(queue->client->port, &under_watch(queue)->watch);
+        uvzk__unwatch(queue->client, &under_watch(queue)->watch);
         uvzk__predecessor_forget(queue);
     }
 }

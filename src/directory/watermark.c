@@ -63,9 +63,7 @@ static void unwatch(struct uvzk__mark *mark)
 {
     struct uvzk__client *client = mark->queue->client;
 
-    if (!client->port_closing) {
-        client->port->unwatch(client->port, &mark->watch);
-    }
+    uvzk__unwatch(client, &mark->watch);
     uvzk__watch_budget_give(client, mark->queue->path);
     mark->number = NOBODY;
 }

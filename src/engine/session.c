@@ -100,8 +100,7 @@ struct uvzk__session_news uvzk__session_step(struct uvzk__session *session,
         break;
     case UVZK__SESSION_SUSPENDED:
         session->connected = false;
-        if (session->state == UVZK_STATE_CONNECTED ||
-            session->state == UVZK_STATE_RECONNECTED) {
+        if (uvzk__state_is_connected(session->state)) {
             session->suspended_ms = now_ms;
             move(session, UVZK_STATE_SUSPENDED, &news);
         }

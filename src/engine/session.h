@@ -43,6 +43,11 @@ static inline uvzk_client_state_t uvzk__session_state(const struct uvzk__session
     return session->state;
 }
 
+static inline bool uvzk__state_is_connected(uvzk_client_state_t state)
+{
+    return state == UVZK_STATE_CONNECTED || state == UVZK_STATE_RECONNECTED;
+}
+
 /* 0: none. */
 static inline int64_t uvzk__session_id(const struct uvzk__session *session)
 {

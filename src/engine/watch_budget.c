@@ -57,3 +57,10 @@ void uvzk__watch_budget_give(struct uvzk__client *client, const char *path)
     client->watches.bytes -= cost(path);
     client->watches.count--;
 }
+
+void uvzk__unwatch(struct uvzk__client *client, struct uvzk__watch *watch)
+{
+    if (!client->port_closing) {
+        client->port->unwatch(client->port, watch);
+    }
+}

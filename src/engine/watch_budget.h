@@ -11,6 +11,7 @@
 #define UVZK__WATCH_BYTES_MAX 900000U
 
 struct uvzk__client;
+struct uvzk__watch;
 
 /* Of a client. */
 struct uvzk__watch_budget {
@@ -36,5 +37,8 @@ bool uvzk__watch_budget_take(struct uvzk__client *, const char *path);
 /* Whether there is room enough for a watch that can be done without. */
 bool uvzk__watch_budget_is_ample(const struct uvzk__client *);
 void uvzk__watch_budget_give(struct uvzk__client *, const char *path);
+
+/* Takes the port's watch off; a port that closes has dropped it. */
+void uvzk__unwatch(struct uvzk__client *, struct uvzk__watch *);
 
 #endif

@@ -137,23 +137,12 @@ static void free_inquest(struct inquest *inquest)
     }
 }
 
-static size_t length_of(const struct uvzk__link *head, size_t most)
-{
-    size_t length = 0;
-
-    for (const struct uvzk__link *link = head->next; link != head && length < most;
-         link = link->next) {
-        length++;
-    }
-    return length;
-}
-
 /* With room for all that it may name; NULL when out of memory. */
 static struct inquest *new_inquest(struct uvzk__client *client)
 {
     struct inquest *inquest = uvzk__calloc(1, sizeof(*inquest));
-    size_t room = length_of(&client->prover->candidates, CANDIDATES_A_PROOF) +
-                  length_of(&client->prover->held, HELD_A_PROOF);
+    size_t room = uvzk__list_length(&client->prover->candidates, CANDIDATES_A_PROOF) +
+                  uvzk__list_length(&client->prover->held, HELD_A_PROOF);
 
     if (inquest == NULL) {
         return NULL;
@@ -231,7 +220,7 @@ static void call(struct inquest *inquest, struct uvzk__witness *witness)
 /* Takes so many nodes at most from the head of the list and moves them to its tail. */
 static void summon(struct inquest *inquest, struct uvzk__link *head, size_t most)
 {
-    for (size_t left = length_of(head, most); left > 0; left--) {
+    for (size_t left = uvzk__list_length(head, most); left > 0; left--) {
         struct uvzk__witness *witness = witness_at(head->next);
         const char *path = inquest->client->prover->witnesses->path(witness);
         if (inquest->bytes + strlen(path) + OP_BYTES > BYTES_A_PROOF) {

@@ -1,7 +1,5 @@
 #include "recipes/cohort.h"
 
-#include <string.h>
-
 #include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "directory/contender.h"
@@ -76,16 +74,6 @@ static bool has_ended(const struct uvzk__claim *claim)
            uvzk__now(claim->client) - cohort->since_ms >= cohort->bound.ms;
 }
 
-static bool same_data(const struct uvzk__claim *one, const struct uvzk__claim *other)
-{
-    size_t length = uvzk__claim_data_length(one);
-
-    return (uvzk__claim_data(one) == NULL) == (uvzk__claim_data(other) == NULL) &&
-           length == uvzk__claim_data_length(other) &&
-           (length == 0 ||
-            memcmp(uvzk__claim_data(one), uvzk__claim_data(other), length) == 0);
-}
-
 /* Whether it is this claim's znode that all in the directory wait for, as long as it is
  * proved; what a revocable one says is for its own holder. */
 static bool can_hand_on(const struct uvzk__claim *claim)
@@ -117,7 +105,7 @@ static struct uvzk__claim *heir_of(const struct uvzk__claim *claim)
     struct uvzk__claim *heir = next->claim;
     bool goes_on = heir->kind == &uvzk__claim_in_cohort &&
                    cohort_of(heir)->lock == cohort_of(claim)->lock &&
-                   same_data(claim, heir);
+                   uvzk__claim_same_data(claim, heir);
     return goes_on ? heir : NULL;
 }
 

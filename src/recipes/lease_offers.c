@@ -1,22 +1,10 @@
 #include "recipes/lease_offers.h"
 
-#include <string.h>
-
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "directory/succession.h"
 #include "recipes/shared_ticket.h"
-
-static bool same_data(const struct uvzk__claim *one, const struct uvzk__claim *other)
-{
-    const void *data = uvzk__claim_data(one), *others = uvzk__claim_data(other);
-    size_t length = uvzk__claim_data_length(one);
-
-    return data == NULL || others == NULL ? data == others
-                                          : length == uvzk__claim_data_length(other) &&
-                                                memcmp(data, others, length) == 0;
-}
 
 static struct uvzk__claim *offer_at(struct uvzk__link *link)
 {
@@ -35,7 +23,8 @@ static struct uvzk__claim *offer_for(struct uvzk__bid *bid)
 
     for (struct uvzk__link *link = head->next; link != head; link = link->next) {
         struct uvzk__claim *offer = offer_at(link);
-        if (uvzk__bid_all_stand(uvzk__bid_of(offer)) && same_data(offer, bid->claim)) {
+        if (uvzk__bid_all_stand(uvzk__bid_of(offer)) &&
+            uvzk__claim_same_data(offer, bid->claim)) {
             return offer;
         }
     }

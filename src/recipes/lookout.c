@@ -128,7 +128,7 @@ static void look_again(struct uvzk__timed *timed)
         UVZK__CONTAINER_OF(timed, struct uvzk__lookout, second_look);
     struct uvzk__client *client = lookout->queue->client;
 
-    client->port->unwatch(client->port, &lookout->watch);
+    uvzk__unwatch(client, &lookout->watch);
     uvzk__watch_budget_give(client, lookout->path);
     does(lookout, IDLE);
     uvzk__queue_touch(lookout->queue);
@@ -144,9 +144,8 @@ void uvzk__lookout_leave(struct uvzk__driven *driven)
         lookout->doing == ARMING) {
         return; /* whoever is the last while it is armed: the reply ends it */
     }
-    struct uvzk__client *client = lookout->queue->client;
-    if (lookout->doing == ARMED && !client->port_closing) {
-        client->port->unwatch(client->port, &lookout->watch);
+    if (lookout->doing == ARMED) {
+        uvzk__unwatch(lookout->queue->client, &lookout->watch);
     }
     free_lookout(lookout);
 }
@@ -221,7 +220,7 @@ static void stands(struct uvzk__lookout *lookout, const struct uvzk__stat *stat)
     lookout->mzxid = stat->mzxid;
     tell_owners(lookout, stat->czxid);
     if (changed || uvzk__list_empty(&lookout->watchers)) {
-        client->port->unwatch(client->port, &lookout->watch);
+        uvzk__unwatch(client, &lookout->watch);
         dissolve(lookout, 0);
     } else {
         uvzk__second_look(client, &lookout->second_look);

@@ -55,10 +55,8 @@ static void disarm(struct uvzk__replica *replica)
 
 static void unwatch(struct uvzk__replica *replica)
 {
-    struct uvzk__client *client = replica->client;
-
-    if (replica->watching != UNWATCHED && !client->port_closing) {
-        client->port->unwatch(client->port, &replica->watch);
+    if (replica->watching != UNWATCHED) {
+        uvzk__unwatch(replica->client, &replica->watch);
     }
     disarm(replica);
 }
