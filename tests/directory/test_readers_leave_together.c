@@ -210,7 +210,8 @@ static void a_row_behind_a_writer_is_deleted_with_it(void **state)
     }
 }
 
-/* They hold on: the delete leaves all the same, with a check of each. */
+/* They hold on: the delete leaves all the same, with a check of each, and in the turn that
+ * has told them. */
 static void a_writer_goes_before_readers_that_stay(void **state)
 {
     (void)state;
@@ -219,7 +220,12 @@ static void a_writer_goes_before_readers_that_stay(void **state)
         ask();
         hold_await(&holds[0], 2000);
         world_run_for(&world, 500);
+        uint64_t before = requests();
         hold_release(&holds[0]);
+        while (!hold_holds(&holds[8])) {
+            world_steps(&world, 1);
+        }
+        assert_int_equal(requests() - before, 1);
         hold_await_released(&holds[0], 200, 0);
         for (size_t i = 1; i <= 8; i++) {
             assert_true(hold_holds(&holds[i]));
