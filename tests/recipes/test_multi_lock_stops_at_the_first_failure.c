@@ -192,6 +192,26 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
     }
 }
 
+/* The reply to all creates is lost, and somebody deletes one of them before they are searched
+ * for: it cannot be made anew beside the others. */
+static void what_was_torn_while_nobody_looked_ends_it(uint64_t seed, void *const *state)
+{
+    for (int member = 0; member < MEMBERS; member++) {
+        begin(seed, state, 0);
+        ask(&a, UVZK_WAIT_FOREVER); /* so that the directories are there */
+        hold_take_turn(&a.bid, 1000);
+        world_run_for(&world, 300);
+        sim_lose_reply(a.process.port);
+        ask(&a, UVZK_WAIT_FOREVER);
+        while (nodes(member) == 0) {
+            world_steps(&world, 1);
+        }
+        world_delete_child(&world, paths[member], 0);
+        hold_await_status(&a.bid, 5000, UVZK_EDELETED);
+        end();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +221,7 @@ int main(void)
         WORLD_STORY(one_deadline_is_for_all_in_turn, 1, SEEDS),
         WORLD_TEST(the_first_failure_ends_it),
         WORLD_TEST(the_loss_of_one_is_the_loss_of_all),
+        WORLD_STORY(what_was_torn_while_nobody_looked_ends_it, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
