@@ -61,6 +61,21 @@ static void ask_for_turns(void)
     }
 }
 
+static void await_all(void)
+{
+    for (size_t i = 0; row[i] != '\0'; i++) {
+        hold_await(&holds[i], 2000);
+    }
+}
+
+/* Each is granted, or has been given up. */
+static void await_answers(void)
+{
+    for (size_t i = 0; row[i] != '\0'; i++) {
+        hold_await_answer(&holds[i], 9000);
+    }
+}
+
 static void end(void)
 {
     world_let_go(&world);
@@ -279,9 +294,7 @@ static void a_missing_directory_is_missing_for_all(void **state)
         begin(seed, "rrrrrrrr", false);
         size_t from = world.line_count;
         ask();
-        for (size_t i = 0; i < 8; i++) {
-            hold_await(&holds[i], 2000);
-        }
+        await_all();
         assert_int_equal(creates(from), 0);
         end();
     }
@@ -299,9 +312,7 @@ static void a_long_row_is_a_few_multis(void **state)
         uint64_t before = requests();
         size_t from = world.line_count;
         ask();
-        for (size_t i = 0; i < MOST; i++) {
-            hold_await(&holds[i], 2000);
-        }
+        await_all();
         assert_int_equal(creates(from), 0);
         assert_in_range(requests() - before, 3 + 3 + 1, 3 + 3 + 2);
         end();
@@ -365,11 +376,7 @@ static void who_is_cancelled_leaves_nothing(void **state)
                     hold_let_go(&holds[i]);
                 }
             }
-            for (size_t i = 0; row[i] != '\0'; i++) {
-                if (!hold_over(&holds[i])) {
-                    hold_await_answer(&holds[i], 5000);
-                }
-            }
+            await_answers();
             end();
         }
     }

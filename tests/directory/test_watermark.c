@@ -46,6 +46,13 @@ static void turn(uvzk_lock_t *lock)
     settle();
 }
 
+static void turns(uvzk_lock_t *lock, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        turn(lock);
+    }
+}
+
 static uint64_t listings_of_a_turn(uvzk_lock_t *lock)
 {
     uint64_t before = process_stats(&a).listings;
@@ -58,9 +65,7 @@ static uint64_t listings_of_a_turn(uvzk_lock_t *lock)
 static void begin_marked(void)
 {
     begin(UVZK__TUNE_ALL);
-    for (unsigned i = 1; i < TURNS; i++) {
-        turn(NULL);
-    }
+    turns(NULL, TURNS - 1);
     assert_int_equal(listings_of_a_turn(NULL), 0);
     assert_int_equal(process_watermarks(&a), 1);
 }
@@ -75,23 +80,27 @@ static void make_anew(unsigned count)
     }
 }
 
-static void all_go(void)
+static void end_with(struct hold *last)
 {
+    hold_await(last, 5000);
+    hold_give_back(last);
+    world_end(&world);
+}
+
+static void it_waits_until_all_go(void)
+{
+    assert_true(hold_pending(&waits));
     while (world_queue_length(&world) > 1) { /* the last one is A's */
         world_delete_child(&world, WORLD_PATH, 0);
     }
+    end_with(&waits);
 }
 
-/* A asks, and waits until those before it have gone. */
 static void ask_and_wait(void)
 {
     hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
     settle();
-    assert_true(hold_pending(&waits));
-    all_go();
-    hold_await(&waits, 1000);
-    hold_give_back(&waits);
-    world_end(&world);
+    it_waits_until_all_go();
 }
 
 /* Who wants to know how many are before it is told: it is listed for. */
@@ -99,17 +108,13 @@ static void who_wants_its_position_is_told(void **state)
 {
     (void)state;
     begin_with(UVZK__TUNE_ALL, TOLD);
-    for (unsigned i = 0; i < TURNS; i++) {
-        turn(NULL);
-    }
+    turns(NULL, TURNS);
     assert_int_equal(listings_of_a_turn(NULL), 0);
     hold_take(&hold, &a);
     hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
     hold_await_queued(&waits);
     hold_give_back(&hold);
-    hold_await(&waits, 1000);
-    hold_give_back(&waits);
-    world_end(&world);
+    end_with(&waits);
 }
 
 /* ----------------------------------------------------------------- the next number */
@@ -155,11 +160,7 @@ static void who_stands_behind_us_is_not_known(void **state)
     settle();
     hold_give_back(&hold);
     settle();
-    assert_true(hold_pending(&waits));
-    all_go();
-    hold_await(&waits, 1000);
-    hold_give_back(&waits);
-    world_end(&world);
+    it_waits_until_all_go();
 }
 
 /* A's own: it may not be deleted, is given up, and goes with the session only. */
@@ -193,11 +194,7 @@ static void the_news_come_before_the_number(void **state)
     hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
     make_anew(TURNS);
     settle();
-    assert_true(hold_pending(&waits));
-    all_go();
-    hold_await(&waits, 1000);
-    hold_give_back(&waits);
-    world_end(&world);
+    it_waits_until_all_go();
 }
 
 /* Of what happens without a connection nothing needs to be told before the next reply. */
@@ -236,18 +233,12 @@ static void a_server_that_lags_tells_it_in_order(uint64_t seed, void *const *sta
     assert_true(process_await_connected(&a, 60000));
     sim_connect_to(a.port, (sim_leader(world.sim) + 1) % 3);
     world_run_for(&world, 2000);
-    for (unsigned i = 0; i < TURNS; i++) {
-        turn(NULL);
-    }
+    turns(NULL, TURNS);
     sim_lag(world.sim, sim_server_of(a.port), 2000);
     make_anew(TURNS);
     hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
     world_run_for(&world, 4000);
-    assert_true(hold_pending(&waits));
-    all_go();
-    hold_await(&waits, 5000);
-    hold_give_back(&waits);
-    world_end(&world);
+    it_waits_until_all_go();
 }
 
 /* -------------------------------------------------------------------- its watch */
@@ -279,8 +270,7 @@ static void a_shared_value_has_the_place(void **state)
     assert_int_equal(process_watermarks(&a), 0);
     assert_int_equal(uvzk_shared_count_close(&count, NULL), 0);
     settle();
-    turn(NULL);
-    turn(NULL);
+    turns(NULL, 2);
     assert_int_equal(listings_of_a_turn(NULL), 0);
     world_end(&world);
 }
@@ -294,23 +284,17 @@ static void who_waits_for_a_lease_has_the_place(void **state)
     begin(UVZK__TUNE_ALL);
     process_make_semaphore(&a, "/s", 1);
     assert_int_equal(uvzk_mutex_init(&a.client, &mutex, "/s/leases"), 0);
-    for (unsigned i = 0; i < TURNS; i++) {
-        turn(&mutex);
-    }
+    turns(&mutex, TURNS);
     assert_int_equal(process_watermarks(&a), 1);
     struct world_path lease = world_foreigner(&world, "/s/leases", "lease-");
     hold_begin_on(&waits, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
     settle();
     assert_true(hold_pending(&waits));
     assert_int_equal(process_watermarks(&a), 0);
-    for (unsigned i = 0; i < TURNS; i++) {
-        turn(&mutex);
-    }
+    turns(&mutex, TURNS);
     assert_int_equal(process_watermarks(&a), 0);
     world_delete(&world, &lease);
-    hold_await(&waits, 1000);
-    hold_give_back(&waits);
-    world_end(&world);
+    end_with(&waits);
 }
 
 /* While its request is under way, too. */
@@ -334,7 +318,15 @@ static void it_gives_way_while_it_is_armed(void **state)
     world_end(&world);
 }
 
-/* A while after the last one has gone nothing is left of it. */
+static void nothing_is_left_of_it(void)
+{
+    assert_int_equal(process_stats(&a).watches, 0);
+    assert_int_equal(sim_watch_count(world.sim), 0);
+    assert_null(((struct uvzk__client *)a.client.impl)->directories->queues);
+    world_end(&world);
+}
+
+/* A while after the last one has gone. */
 static void it_is_given_up_when_nobody_comes(void **state)
 {
     (void)state;
@@ -344,10 +336,7 @@ static void it_is_given_up_when_nobody_comes(void **state)
     world_run_for(&world, WORLD_TIMEOUT_MS - 1000);
     assert_int_equal(process_stats(&a).watches, 1);
     world_run_for(&world, 1000);
-    assert_int_equal(process_stats(&a).watches, 0);
-    assert_int_equal(sim_watch_count(world.sim), 0);
-    assert_null(((struct uvzk__client *)a.client.impl)->directories->queues);
-    world_end(&world);
+    nothing_is_left_of_it();
 }
 
 /* Nor when its lock has closed. */
@@ -357,10 +346,7 @@ static void it_is_given_up_with_its_lock(void **state)
     begin_marked();
     process_close_mutex(&a);
     settle();
-    assert_int_equal(process_stats(&a).watches, 0);
-    assert_int_equal(sim_watch_count(world.sim), 0);
-    assert_null(((struct uvzk__client *)a.client.impl)->directories->queues);
-    world_end(&world);
+    nothing_is_left_of_it();
 }
 
 /* It has saved nothing, and is not set anew. */
@@ -368,8 +354,7 @@ static void one_that_is_of_no_use_ends(void **state)
 {
     (void)state;
     begin(UVZK__TUNE_ALL);
-    turn(NULL);
-    turn(NULL);
+    turns(NULL, 2);
     assert_int_equal(process_watermarks(&a), 1);
     (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
     hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
@@ -380,9 +365,7 @@ static void one_that_is_of_no_use_ends(void **state)
     world_delete_child(&world, WORLD_PATH, 0);
     hold_await(&waits, 1000);
     hold_give_back(&waits);
-    hold_await(&next, 1000);
-    hold_give_back(&next);
-    world_end(&world);
+    end_with(&next);
 }
 
 int main(void)
