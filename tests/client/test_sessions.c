@@ -511,6 +511,28 @@ static void nobody_waits_for_a_lost_connection(void **state)
     wind_up();
 }
 
+/* Nor when it has nothing under way that would be answered then, as it is held back. */
+static void nobody_waits_for_a_lost_connection_that_was_held_back(void **state)
+{
+    (void)state;
+
+    begin();
+    uvzk_mutex_t *mutex = mutex_at(0, 0);
+    make_small(mutex);
+    sim_refuse(world.sim, UVZK__RPC_CREATE, UVZK_ETHROTTLED, ROOM);
+    for (int i = 0; i <= ROOM; i++) {
+        hold_begin_on(&holds[i], &a, mutex, 1, UVZK_WAIT_FOREVER);
+    }
+    world_run_for(&world, 60);
+    assert_int_equal(sim_outstanding(a.ports[0]), 0);
+    sim_disconnect(a.ports[0], SIM_RESET, 5000);
+    hold_await(&holds[ROOM], 40); /* before that pause is over */
+    assert_true(hold_pending(&holds[0]));
+    hold_give_back(&holds[ROOM]);
+    hold_await(&holds[0], 10000);
+    wind_up();
+}
+
 /* Whoever was asked for later keeps nobody waiting, however many they are. */
 static void newcomers_at_home_keep_nobody_waiting(void **state)
 {
@@ -894,6 +916,7 @@ int main(void)
         cmocka_unit_test(newcomers_go_to_the_next_in_rank),
         cmocka_unit_test(they_stand_session_by_session),
         cmocka_unit_test(nobody_waits_for_a_lost_connection),
+        cmocka_unit_test(nobody_waits_for_a_lost_connection_that_was_held_back),
         cmocka_unit_test(newcomers_at_home_keep_nobody_waiting),
         cmocka_unit_test(one_that_is_tried_once_overflows_too),
         cmocka_unit_test(watches_are_a_budget_too),

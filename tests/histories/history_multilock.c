@@ -235,12 +235,12 @@ static void granted(struct ticket *ticket)
 
 static const char *unseen(const struct history_result *sum)
 {
-    return sum->losses == 0    ? "a loss"
-           : sum->again == 0   ? "a re-entry"
-           : sum->beside == 0  ? "holders together"
-           : sum->several == 0 ? "several locks"
-           : sum->away == 0    ? "a grant in another session"
-                               : NULL;
+    return sum->losses == 0            ? "a loss"
+           : sum->again == 0           ? "a re-entry"
+           : sum->beside == 0          ? "holders together"
+           : sum->several == 0         ? "several locks"
+           : seat_nobody_was_away(sum) ? "a grant in another session"
+                                       : NULL;
 }
 
 const struct recipe recipe_multilock = {

@@ -78,9 +78,9 @@ static const char *unseen(const struct history_result *sum)
 
 static const char *unseen_of_mutex(const struct history_result *sum)
 {
-    return sum->handed_on == 0 ? "a znode that is handed on"
-           : sum->away == 0    ? "a grant in another session"
-                               : unseen(sum);
+    return sum->handed_on == 0         ? "a znode that is handed on"
+           : seat_nobody_was_away(sum) ? "a grant in another session"
+                                       : unseen(sum);
 }
 
 const struct recipe recipe_mutex = {

@@ -239,6 +239,8 @@ bool seat_auth_failed(const struct seat *seat);
 bool seat_is_alive(const struct seat *seat);
 /* Whether what it holds lives in another session than the lock's home. */
 bool seat_has_away(const uvzk_hold_t *hold);
+/* Nothing ever did, though it might have. */
+bool seat_nobody_was_away(const struct history_result *sum);
 /* One of the locks, at random, while the client goes on. */
 void seat_close_a_lock(struct seat *seat);
 /* Makes the locks anew that have been closed. */

@@ -98,6 +98,11 @@ bool seat_has_away(const uvzk_hold_t *hold)
     return acquisition->claim->client != acquisition->lock->client;
 }
 
+bool seat_nobody_was_away(const struct history_result *sum)
+{
+    return sum->away == 0 && (history_sim_allowed() & HISTORY_SESSIONS) != 0;
+}
+
 static void open_locks(struct seat *seat)
 {
     const struct recipe *recipe = seat->history->recipe;

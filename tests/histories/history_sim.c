@@ -12,9 +12,15 @@ static uint64_t scattered(uint64_t seed)
     return seed >> 32;
 }
 
-unsigned history_sim_kinds(uint64_t seed)
+unsigned history_sim_allowed(void)
 {
     const char *only = getenv("UVZK_WORLD");
+
+    return only != NULL ? (unsigned)strtoul(only, NULL, 0) : ~0U;
+}
+
+unsigned history_sim_kinds(uint64_t seed)
+{
     uint64_t bits = scattered(seed);
     unsigned kinds = 0;
 
@@ -34,7 +40,7 @@ unsigned history_sim_kinds(uint64_t seed)
     if ((kinds & HISTORY_CLOCKS) == 0) {
         kinds |= bits / 8388608 % 4 == 0 ? HISTORY_SESSIONS : 0;
     }
-    return only != NULL ? kinds & (unsigned)strtoul(only, NULL, 0) : kinds;
+    return kinds & history_sim_allowed();
 }
 
 void history_sim_options(struct sim_options *options, uint64_t seed, bool verbose)

@@ -29,8 +29,11 @@ enum history_kind {
                                 them whose clocks drift, for they share one */
 };
 
-/* Of this seed. With UVZK_WORLD in the environment only those among its bits: none of
- * them: an ensemble that does nothing but what is in `struct sim_faults` by name. */
+/* Those that any seed may have: with UVZK_WORLD in the environment only those among its
+ * bits. None of them: an ensemble that does nothing but what is in `struct sim_faults` by
+ * name. */
+unsigned history_sim_allowed(void);
+/* Of this seed. */
 unsigned history_sim_kinds(uint64_t seed);
 
 /* verbose: every line of the trace to stderr, as it happens. */
