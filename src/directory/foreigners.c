@@ -46,6 +46,16 @@ uvzk__foreigners_blocker(const struct uvzk__queue *queue,
     return before == 0 ? NULL : &queue->foreigners.list[before - 1];
 }
 
+bool uvzk__foreigners_block_once(const struct uvzk__queue *queue,
+                                 const struct uvzk__contender *contender)
+{
+    const struct uvzk__foreigner *blocker = uvzk__foreigners_blocker(queue, contender);
+
+    return blocker != NULL &&
+           blocker->sequence == (contender->shared ? uvzk__foreigners_first_writer(queue)
+                                                   : queue->foreigners.list[0].sequence);
+}
+
 int32_t uvzk__foreigners_first_writer(const struct uvzk__queue *queue)
 {
     for (size_t i = 0; i < queue->foreigners.count; i++) {

@@ -49,6 +49,10 @@ static inline bool uvzk__foreigners_any(const struct uvzk__foreigners *foreigner
 const struct uvzk__foreigner *uvzk__foreigners_blocker(const struct uvzk__queue *,
                                                        const struct uvzk__contender *);
 
+/* Whether the blocker is the only one that it has to wait for. */
+bool uvzk__foreigners_block_once(const struct uvzk__queue *,
+                                 const struct uvzk__contender *);
+
 /* The number of the first foreigner for whom readers behind it wait; INT32_MAX if there
  * is none. */
 int32_t uvzk__foreigners_first_writer(const struct uvzk__queue *);

@@ -179,6 +179,7 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     if (status == 0) {
         uvzk__predecessor_armed(queue);
     } else {
+        queue->predecessor.missing = status == UVZK_ENONODE;
         if (status == UVZK_ENONODE) {
             predecessor_gone(queue);
         }
@@ -190,13 +191,27 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     uvzk__queue_touch(queue);
 }
 
+/* It was not there when it was last asked for, and a listing behind that shows it. */
+static bool is_missing(const struct uvzk__predecessor *last,
+                       const struct uvzk__foreigner *predecessor)
+{
+    return last->missing && last->sequence == predecessor->sequence &&
+           last->shared == predecessor->shared;
+}
+
 void uvzk__predecessor_watch(struct uvzk__queue *queue,
                              const struct uvzk__foreigner *predecessor)
 {
     struct uvzk__client *client = queue->client;
     struct uvzk__rpc *rpc;
-    int status = begin(queue, predecessor->name);
+    bool contradicted = is_missing(&queue->predecessor, predecessor);
 
+    queue->predecessor.missing = false;
+    if (contradicted) {
+        uvzk__queue_rest(queue);
+        return;
+    }
+    int status = begin(queue, predecessor->name);
     if (status == UV_ENOMEM) {
         uvzk__queue_rest(queue);
         return;

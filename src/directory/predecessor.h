@@ -28,6 +28,7 @@ struct uvzk__predecessor {
     uint8_t state; /* enum uvzk__predecessor_state */
     bool shared;
     bool children; /* it is the directory itself */
+    bool missing;  /* the last one that was asked for was not there */
 };
 
 void uvzk__predecessor_watch(struct uvzk__queue *, const struct uvzk__foreigner *);

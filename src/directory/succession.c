@@ -205,6 +205,16 @@ static bool downgrade_pending(struct uvzk__queue *queue)
     return false;
 }
 
+/* Behind one alone its guard vouches when that one goes. Behind more a listing will tell
+ * whether all have gone, and vouches too. A ticket's is armed in any case: leases that are
+ * found after an outage count while it has kept its place. */
+static bool is_next_but_one(const struct uvzk__queue *queue,
+                            const struct uvzk__contender *front)
+{
+    return front->ticket || (uvzk__foreigners_block_once(queue, front) &&
+                             !uvzk__is_doubted(&queue->freshness));
+}
+
 bool uvzk__grant_front(struct uvzk__queue *queue)
 {
     struct uvzk__contender *front = uvzk__front_of(queue);
@@ -214,7 +224,9 @@ bool uvzk__grant_front(struct uvzk__queue *queue)
         return false;
     }
     if (uvzk__blocker(queue, front) != NULL) {
-        uvzk__guard(front);
+        if (is_next_but_one(queue, front)) {
+            uvzk__guard(front);
+        }
     } else if (!uvzk__prover_grants(queue->client)) {
         want_proof(queue, front);
     } else if (front->shared || !downgrade_pending(queue)) {
