@@ -197,6 +197,31 @@ static void check_refusals(unsigned tuning, enum recipe recipe, enum uvzk__rpc_k
     }
 }
 
+/* Behind several: the listing shows whom the server does not find when it is asked for him. */
+static void contradictions(void **state)
+{
+    unsigned tuning = *(const unsigned *)*state;
+
+    for (enum recipe recipe = MUTEX; recipe <= WRITE; recipe++) {
+        begin(tuning, recipe);
+        ask(0);
+        world_run_for(&world, 500);
+        hold_let_go(&holds[0]);
+        world_run_for(&world, 500);
+        for (int i = 0; i < 3; i++) {
+            (void)world_foreigner(&world, recipes[recipe].directory,
+                                  recipes[recipe].obstacle);
+        }
+        sim_refuse(world.sim, UVZK__RPC_GET, UVZK_ENONODE, UINT32_MAX);
+        ask(1);
+        world_run_for(&world, 3000);
+        sim_refuse(world.sim, UVZK__RPC_GET, 0, 0);
+        judge(recipe, "contradicted");
+        end();
+    }
+    assert_int_equal(storms, 0);
+}
+
 /* The connection is lost somewhere on the way, so that what is made has not been
  * told, and is back. */
 static void check_outages(unsigned tuning, enum recipe recipe, uint64_t ms)
@@ -248,6 +273,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"test_refusals_plain", refusals, begin_to_count, NULL, &world_plain},
         {"test_refusals", refusals, begin_to_count, NULL, &world_tuned},
+        {"test_contradictions_plain", contradictions, begin_to_count, NULL, &world_plain},
+        {"test_contradictions", contradictions, begin_to_count, NULL, &world_tuned},
         {"test_outages_plain", outages, begin_to_count, NULL, &world_plain},
         {"test_outages", outages, begin_to_count, NULL, &world_tuned},
     };
