@@ -219,6 +219,7 @@ static void free_handle(struct uvzk__handle *handle)
     while ((link = uvzk__list_take(&handle->severed)) != NULL) {
         uvzk__free(UVZK__CONTAINER_OF(link, struct uvzk__registration, link));
     }
+    uvzk__giver_destroy(&handle->giver);
     pthread_mutex_destroy(&handle->mutex);
     uvzk__free(handle->servers);
     uvzk__free(handle);
@@ -229,6 +230,7 @@ static void free_handle(struct uvzk__handle *handle)
 static void close_work(uv_work_t *work)
 {
     struct uvzk__handle *handle = work->data;
+    uvzk__giver_end(&handle->giver);
     if (handle->zh != NULL) {
         uvzk__log_route_enter(&handle->log_route);
         zookeeper_close(handle->zh);
@@ -367,6 +369,11 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
         return NULL;
     }
     if (pthread_mutex_init(&handle->mutex, NULL) != 0) {
+        uvzk__free(handle);
+        return NULL;
+    }
+    if (uvzk__giver_init(&handle->giver) < 0) {
+        pthread_mutex_destroy(&handle->mutex);
         uvzk__free(handle);
         return NULL;
     }

@@ -22,6 +22,7 @@
 #include "addresses.h"
 #include "base/machine.h"
 #include "engine/port.h"
+#include "giver.h"
 #include "hop.h"
 #include "log_route.h"
 
@@ -92,7 +93,8 @@ struct uvzk__handle {
     struct uvzk__log_route log_route;
 
     struct uvzk__link waiting; /* requests to be sent, in order */
-    struct uvzk__link sent;    /* requests the client has */
+    struct uvzk__link sent;    /* requests the client has, or the giver */
+    struct uvzk__giver giver;
     int in_flight;             /* length of sent */
     unsigned connection;       /* the how manieth this is */
     bool asked, answered;      /* something sent on it, and answered */
@@ -123,8 +125,8 @@ void uvzk__handle_stop_draining(struct uvzk__handle *handle);
 /* Ends it as if its session had expired: the port hears of it later. */
 void uvzk__handle_abandon(struct uvzk__handle *handle);
 
-/* The C client has taken a request; and: one has come back, with an answer of the servers
- * on this connection or without. */
+/* The C client has taken a request, or the giver; one has come back, with an answer of the
+ * servers on this connection or without; one has been recalled. */
 static inline void uvzk__handle_gave(struct uvzk__handle *handle)
 {
     handle->in_flight++;
@@ -134,6 +136,10 @@ static inline void uvzk__handle_got(struct uvzk__handle *handle, bool answered)
 {
     handle->in_flight--;
     handle->answered |= answered;
+}
+static inline void uvzk__handle_recalled(struct uvzk__handle *handle)
+{
+    handle->in_flight--;
 }
 
 /* Its end is about to be told: what is submitted meanwhile is replied so. */

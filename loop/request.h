@@ -31,8 +31,9 @@ struct uvzk__request {
     unsigned connection; /* handle->connection by which it was sent */
     uint8_t kind;        /* enum uvzk__rpc_kind */
 
-    /* Written by the completion, before it hops. */
-    int code; /* ZooKeeper's */
+    /* Written by the completion, or the giver, before it hops. */
+    int code;     /* ZooKeeper's */
+    bool refused; /* by the client, of the giver */
     struct uvzk__reply reply;
     void *memory;             /* what the reply points to */
     zoo_op_result_t *results; /* MULTI: these, what they and made point to are */
@@ -64,7 +65,8 @@ static inline void uvzk__request_is_probe(struct uvzk__request *request)
     request->probe = true;
 }
 
-/* The C client has it, on this connection; or has not taken it. */
+/* The C client has it, or the giver, on this connection; or neither, which has not been
+ * taken by the one or was recalled from the other. */
 static inline void uvzk__request_sent(struct uvzk__request *request, unsigned connection)
 {
     request->connection = connection;
@@ -105,5 +107,14 @@ static inline void uvzk__request_answered(struct uvzk__request *request, int cod
     request->code = code;
 }
 void uvzk__request_free(struct uvzk__request *request);
+
+/* ------------------------------------------------------------------------ by the giver */
+
+/* The C client has not taken it. */
+static inline void uvzk__request_refused(struct uvzk__request *request, int code)
+{
+    request->code = code;
+    request->refused = true;
+}
 
 #endif

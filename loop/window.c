@@ -40,6 +40,7 @@ bool uvzk__window_add(struct uvzk__handle *handle, struct uvzk__rpc *rpc)
 static void refused(struct uvzk__request *request, int code)
 {
     uvzk__list_remove(&request->link);
+    uvzk__request_not_taken(request);
     if (request->removal) {
         uvzk__registration_removed(request->watching, code);
         uvzk__request_free(request);
@@ -48,6 +49,10 @@ static void refused(struct uvzk__request *request, int code)
     if (request->watching != NULL) {
         uvzk__registration_sever(request->watching);
         uvzk__registration_answered(request, false);
+    }
+    if (request->rpc == NULL) { /* replied while it was the giver's */
+        uvzk__request_free(request);
+        return;
     }
     uvzk__outstanding_settle(request->rpc, uvzk__error_of_submit(code), request);
     uvzk__kick(request->handle->port);
@@ -101,10 +106,8 @@ static void settle_watch(struct uvzk__request *request, int status)
     }
 }
 
-static void arrive(struct uvzk__hop_entry *entry)
+static void answered(struct uvzk__request *request)
 {
-    struct uvzk__request *request =
-        UVZK__CONTAINER_OF(entry, struct uvzk__request, landing);
     struct uvzk__handle *handle = request->handle;
     int status = outcome(request);
 
@@ -123,24 +126,54 @@ static void arrive(struct uvzk__hop_entry *entry)
         uvzk__outstanding_settle(request->rpc, status, request);
         uvzk__outstanding_deliver(&handle->port->outstanding);
     }
+}
+
+/* Of the giver's those that the client refuses arrive as well. */
+static void arrive(struct uvzk__hop_entry *entry)
+{
+    struct uvzk__request *request =
+        UVZK__CONTAINER_OF(entry, struct uvzk__request, landing);
+    struct uvzk__handle *handle = request->handle;
+    if (request->refused) {
+        uvzk__handle_got(handle, false);
+        refused(request, request->code);
+        uvzk__window_pump(handle);
+    } else {
+        answered(request);
+    }
     uvzk__handle_drained(handle);
 }
 
 /* ------------------------------------------------------------------------ sent */
+
+/* Whether the giver gives it: until the first answer there is nothing to be gained, and
+ * whether anything can be sent at all is not yet known (too_early). */
+static bool is_the_givers(struct uvzk__handle *handle)
+{
+    return (handle->answered && handle->in_flight >= UVZK__FEW) ||
+           !uvzk__giver_is_idle(&handle->giver);
+}
+
+static int give_directly(struct uvzk__request *request)
+{
+    uvzk__log_route_enter(&request->handle->log_route);
+    int code = uvzk__rpc_send(request);
+    uvzk__log_route_leave();
+    return code;
+}
 
 /* What the client says. Unless it has taken it, it is on no list. */
 static int give(struct uvzk__request *request)
 {
     struct uvzk__handle *handle = request->handle;
     uvzk__list_remove(&request->link);
-    uvzk__log_route_enter(&handle->log_route);
     uvzk__request_sent(request, handle->connection);
     request->arrive = arrive;
-    int code = uvzk__rpc_send(request);
-    uvzk__log_route_leave();
-    if (code != ZOK) {
-        uvzk__request_not_taken(request);
-        return code;
+    if (!is_the_givers(handle) || !uvzk__giver_hand(&handle->giver, request)) {
+        int code = give_directly(request);
+        if (code != ZOK) {
+            return code;
+        }
     }
     uvzk__list_append(&handle->sent, &request->link);
     uvzk__handle_gave(handle);
@@ -179,4 +212,24 @@ void uvzk__window_pump(struct uvzk__handle *handle)
             refused(request, code);
         }
     }
+}
+
+void uvzk__window_recall(struct uvzk__handle *handle)
+{
+    struct uvzk__link recalled;
+    struct uvzk__request *request;
+    uvzk__giver_recall(&handle->giver, &recalled);
+    while ((request = uvzk__giver_take_recalled(&recalled)) != NULL) {
+        uvzk__list_remove(&request->link);
+        uvzk__list_prepend(&handle->waiting, &request->link);
+        uvzk__request_not_taken(request);
+        uvzk__handle_recalled(handle);
+    }
+}
+
+void uvzk__window_flush(struct uvzk__handle *handle)
+{
+    uvzk__window_recall(handle);
+    uvzk__giver_retire(&handle->giver);
+    uvzk__window_pump(handle);
 }

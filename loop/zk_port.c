@@ -173,12 +173,19 @@ static void connected(struct uvzk__handle *handle, const struct uvzk__news *news
     tell(port, &event);
 }
 
+/* Before anything is replied that has no answer. */
+static void disconnect(struct uvzk__handle *handle)
+{
+    uvzk__handle_disconnect(handle);
+    uvzk__window_recall(handle);
+}
+
 static void suspended(struct uvzk__handle *handle)
 {
     struct uvzk__zk_port *port = handle->port;
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
                                               .local_address = ""};
-    uvzk__handle_disconnect(handle);
+    disconnect(handle);
     uvzk__reach_lost(port);
     uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
     tell(port, &event);
@@ -192,7 +199,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     const struct uvzk__session_event event = {
         .kind = kind, .status = status, .local_address = ""};
 
-    uvzk__handle_disconnect(handle);
+    disconnect(handle);
     uvzk__handle_ending(handle, status);
     uvzk__registration_sever_all(handle);
     uvzk__outstanding_fail(&port->outstanding, status, status);
@@ -359,6 +366,7 @@ static void close_port(struct uvzk__port *public_port)
     uv_timer_stop(&port->stand->timer);
     uvzk__reach_close(port);
     if (handle != NULL) {
+        uvzk__window_flush(handle);
         uvzk__registration_sever_all(handle);
         port->handle = NULL;
     }

@@ -447,6 +447,120 @@ static void the_window_holds_requests_back(void **state)
     }
 }
 
+/* -------------------------------------------------------------------- the giver */
+
+/* Of this process. */
+static unsigned threads(void)
+{
+    unsigned count = 0;
+    char line[128];
+    FILE *status = fopen("/proc/self/status", "r");
+    assert_non_null(status);
+    while (count == 0 && fgets(line, sizeof(line), status) != NULL) {
+        if (strncmp(line, "Threads:", 8) == 0) {
+            count = (unsigned)strtoul(line + 8, NULL, 10);
+        }
+    }
+    fclose(status);
+    return count;
+}
+
+static void ask_many(struct probe *probe, struct ask *asks[], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        asks[i] = ask_read(probe, UVZK__RPC_EXISTS, "/a", false);
+    }
+}
+
+/* Who asks for few things has no thread for it, and no way around by one. */
+static void only_who_asks_for_many_has_a_giver(void **state)
+{
+    struct ask *asks[UVZK__FEW + 1];
+    struct probe *probe = *state;
+    probe_round_trip(probe);
+    unsigned before = threads();
+    for (int i = 0; i < 10; i++) {
+        ask_many(probe, asks, UVZK__FEW);
+        assert_int_equal(ask_wait(asks[UVZK__FEW - 1]), UVZK_ENONODE);
+    }
+    assert_int_equal(threads(), before);
+    ask_many(probe, asks, UVZK__FEW + 1);
+    assert_int_equal(ask_wait(asks[UVZK__FEW]), UVZK_ENONODE);
+    assert_int_equal(threads(), before + 1);
+}
+
+/* What the giver still has is certainly not sent, and it lets go of what is replied. */
+static void what_the_giver_has_is_lost_unsent(void **state)
+{
+    enum { COUNT = UVZK__WINDOW, TIMES = 10 };
+    struct ask *asks[COUNT];
+    struct probe *probe = *state;
+    for (int i = 0; i < TIMES; i++) {
+        probe_round_trip(probe);
+        ask_many(probe, asks, COUNT);
+        probe_lose(probe);
+        for (size_t k = 1; k < COUNT; k++) {
+            assert_int_equal(asks[k]->replied, 1);
+            assert_true(asks[k]->status == UVZK_ENOTSENT ||
+                        asks[k - 1]->status != UVZK_ENOTSENT);
+        }
+        probe_regain(probe);
+    }
+    assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
+}
+
+/* As what the loop would have given. */
+static void what_the_giver_cannot_give_is_replied(void **state)
+{
+    struct ask *asks[UVZK__FEW];
+    struct probe *probe = *state;
+    int status = read_once(probe, UVZK__RPC_GET, "without-a-slash");
+    assert_true(status < 0);
+    ask_many(probe, asks, UVZK__FEW);
+    struct ask *bad = ask_read(probe, UVZK__RPC_GET, "without-a-slash", true);
+    struct ask *behind = ask_read(probe, UVZK__RPC_EXISTS, "/a", false);
+    assert_int_equal(ask_wait(behind), UVZK_ENONODE);
+    assert_int_equal(bad->status, status);
+    assert_null(bad->watch.armed);
+}
+
+/* The client knows of the end and refuses all, the loop does not know yet. */
+static void what_the_giver_gives_at_the_end_is_told_the_end(void **state)
+{
+    enum { COUNT = 50 };
+    const struct uvzk__op check = op_of(UVZK__OP_CHECK, "/a", -1);
+    struct ask *asks[UVZK__FEW + COUNT];
+    struct probe *probe = *state;
+    probe_round_trip(probe);
+    ask_many(probe, asks, UVZK__FEW);
+    assert_true(world_expire_unheard(probe->world));
+    for (size_t i = 0; i < COUNT; i++) {
+        asks[UVZK__FEW + i] = i % 2 == 0 ? ask_multi(probe, &check, 1)
+                                         : ask_read(probe, UVZK__RPC_GET, "/a", true);
+    }
+    probe_await_session(probe, UVZK__SESSION_EXPIRED, 1);
+    for (size_t i = UVZK__FEW; i < UVZK__FEW + COUNT; i++) {
+        assert_int_equal(asks[i]->replied, 1);
+        assert_true(asks[i]->status < 0);
+    }
+}
+
+static void all_is_sent_before_a_close(void **state)
+{
+    enum { COUNT = 500 };
+    struct probe *probe = *state;
+    char path[32];
+    probe_round_trip(probe);
+    world_create(probe->world, "/closed");
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(path, sizeof(path), "/closed/%d", i);
+        (void)ask_create(probe, path, UVZK__PERSISTENT);
+    }
+    probe_close(probe);
+    probe_await(probe, &probe->closed, 1);
+    assert_int_equal(world_children_count(probe->world, "/closed"), COUNT);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     ++*(unsigned *)timer->data;
@@ -599,6 +713,11 @@ int main(void)
         CASE(unwatch_without_memory_spares_the_next, connect_as_usual),
         cmocka_unit_test_setup(random_of_the_process_is_left_alone, reset),
         CASE(the_window_holds_requests_back, connect_as_usual),
+        CASE(only_who_asks_for_many_has_a_giver, connect_as_usual),
+        CASE(what_the_giver_has_is_lost_unsent, connect_as_usual),
+        CASE(what_the_giver_cannot_give_is_replied, connect_as_usual),
+        CASE(what_the_giver_gives_at_the_end_is_told_the_end, connect_directly),
+        CASE(all_is_sent_before_a_close, connect_as_usual),
         CASE(the_loop_runs_while_a_session_is_closed, connect_as_usual),
         cmocka_unit_test_setup(many_ports_live_side_by_side, reset),
         cmocka_unit_test_setup(each_of_many_ports_has_its_own_log, reset),

@@ -1,0 +1,364 @@
+/* The giver, and what it is given by the window, over a client that takes requests when
+ * the test lets it. */
+#include "cmocka_test.h"
+
+#include <pthread.h>
+
+#include "giver.h"
+#include "handle.h"
+#include "request.h"
+#include "window.h"
+#include "zk_port.h"
+
+enum { COUNT = UVZK__FEW + 3 };
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    const void *called[COUNT]; /* requests, in the order of the calls */
+    unsigned calls, returned;
+    bool shut; /* calls do not return, but to the loop's thread */
+    pthread_t loop;
+    int code;
+} client = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* Instead of the C client's. */
+int zoo_awexists(zhandle_t *zh, const char *path, watcher_fn watcher, void *context,
+                 stat_completion_t completion, const void *data)
+{
+    (void)zh;
+    (void)watcher;
+    (void)context;
+    (void)completion;
+    pthread_mutex_lock(&client.mutex);
+    assert_string_equal(path, "/a");
+    client.called[client.calls++] = data;
+    pthread_cond_broadcast(&client.changed);
+    while (client.shut && !pthread_equal(pthread_self(), client.loop)) {
+        pthread_cond_wait(&client.changed, &client.mutex);
+    }
+    client.returned++;
+    int code = client.code;
+    pthread_mutex_unlock(&client.mutex);
+    return code;
+}
+
+static void await_calls(unsigned calls)
+{
+    pthread_mutex_lock(&client.mutex);
+    while (client.calls < calls) {
+        pthread_cond_wait(&client.changed, &client.mutex);
+    }
+    pthread_mutex_unlock(&client.mutex);
+}
+
+static void set_shut(bool shut)
+{
+    pthread_mutex_lock(&client.mutex);
+    client.shut = shut;
+    pthread_cond_broadcast(&client.changed);
+    pthread_mutex_unlock(&client.mutex);
+}
+
+static struct uvzk__zk_port port;
+static struct uvzk__handle handle;
+static struct uvzk__giver *const giver = &handle.giver;
+static struct uvzk__rpc rpcs[COUNT];
+static struct uvzk__request *requests[COUNT];
+static const struct uvzk__request *landed;
+
+static void on_landed(struct uvzk__hop_entry *entry)
+{
+    landed = UVZK__CONTAINER_OF(entry, struct uvzk__request, landing);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    client.calls = client.returned = 0;
+    client.shut = false;
+    client.code = ZOK;
+    client.loop = pthread_self();
+    landed = NULL;
+    handle = (struct uvzk__handle){.port = &port};
+    uvzk__list_init(&handle.waiting);
+    uvzk__list_init(&handle.sent);
+    for (int i = 0; i < COUNT; i++) {
+        rpcs[i] = (struct uvzk__rpc){.kind = UVZK__RPC_EXISTS, .path = "/a"};
+        requests[i] = uvzk__request_new(&handle, &rpcs[i], 0);
+        requests[i]->arrive = on_landed;
+    }
+    return uvzk__hop_init(&port.hop) < 0 || uvzk__giver_init(giver) < 0 ? -1 : 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    set_shut(false);
+    uvzk__giver_end(giver);
+    uvzk__giver_destroy(giver);
+    uvzk__hop_destroy(&port.hop);
+    for (int i = 0; i < COUNT; i++) {
+        uvzk__request_free(requests[i]);
+    }
+    return 0;
+}
+
+static void hand(int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        assert_true(uvzk__giver_hand(giver, requests[i]));
+    }
+}
+
+static void assert_given(int count)
+{
+    await_calls((unsigned)count);
+    for (int i = 0; i < count; i++) {
+        assert_ptr_equal(client.called[i], requests[i]);
+    }
+}
+
+static void gives_in_order(void **state)
+{
+    (void)state;
+    assert_true(uvzk__giver_is_idle(giver));
+    hand(0, COUNT);
+    assert_given(COUNT);
+}
+
+/* It has been sleeping when there is more. */
+static void gives_again(void **state)
+{
+    struct uvzk__link recalled;
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        hand(i, i + 1);
+        assert_given(i + 1);
+        uvzk__giver_recall(giver, &recalled);
+        assert_true(uvzk__list_empty(&recalled));
+        assert_true(uvzk__giver_is_idle(giver));
+    }
+}
+
+static void who_hands_does_not_wait(void **state)
+{
+    (void)state;
+    set_shut(true);
+    hand(0, 1);
+    await_calls(1);
+    hand(1, 3);
+    assert_false(uvzk__giver_is_idle(giver)); /* nor does who asks */
+    assert_int_equal(client.calls, 1);
+    set_shut(false);
+    assert_given(3);
+}
+
+static void one_in_a_call_is_not_idle(void **state)
+{
+    (void)state;
+    set_shut(true);
+    hand(0, 1);
+    await_calls(1);
+    assert_false(uvzk__giver_is_idle(giver));
+    set_shut(false);
+}
+
+/* Opens the client when all has been taken back. */
+static void *open_in_time(void *context)
+{
+    bool taken_back = false;
+    (void)context;
+    while (!taken_back) {
+        pthread_mutex_lock(&giver->mutex);
+        taken_back = uvzk__list_empty(&giver->queue);
+        pthread_mutex_unlock(&giver->mutex);
+    }
+    set_shut(false);
+    return NULL;
+}
+
+static void recalls_what_has_not_been_given(void **state)
+{
+    struct uvzk__link recalled;
+    pthread_t opener;
+    (void)state;
+    set_shut(true);
+    hand(0, 1);
+    await_calls(1);
+    hand(1, 3);
+    assert_int_equal(pthread_create(&opener, NULL, open_in_time, NULL), 0);
+    uvzk__giver_recall(giver, &recalled);
+    assert_int_equal(client.returned, 1); /* it is in no call any more */
+    assert_int_equal(client.calls, 1);
+    pthread_join(opener, NULL);
+    assert_ptr_equal(uvzk__giver_take_recalled(&recalled), requests[2]);
+    assert_ptr_equal(uvzk__giver_take_recalled(&recalled), requests[1]);
+    assert_null(uvzk__giver_take_recalled(&recalled));
+    hand(1, COUNT); /* it goes on */
+    assert_given(COUNT);
+}
+
+static void what_the_client_refuses_lands(void **state)
+{
+    (void)state;
+    client.code = ZINVALIDSTATE;
+    hand(0, 1);
+    while (landed == NULL) {
+        uvzk__hop_drain(&port.hop);
+    }
+    assert_ptr_equal(landed, requests[0]);
+    assert_true(landed->refused);
+    assert_int_equal(landed->code, ZINVALIDSTATE);
+}
+
+static void takes_nothing_once_it_has_retired(void **state)
+{
+    (void)state;
+    hand(0, 1);
+    uvzk__giver_retire(giver);
+    assert_false(uvzk__giver_hand(giver, requests[1]));
+    assert_given(1);
+}
+
+/* A stack that no machine has. */
+static void without_a_thread_takes_nothing(void **state)
+{
+    pthread_attr_t usual, vast;
+    (void)state;
+    assert_int_equal(pthread_getattr_default_np(&usual), 0);
+    pthread_attr_init(&vast);
+    pthread_attr_setstacksize(&vast, (size_t)1 << 62);
+    assert_int_equal(pthread_setattr_default_np(&vast), 0);
+    assert_false(uvzk__giver_hand(giver, requests[0]));
+    assert_int_equal(pthread_setattr_default_np(&usual), 0);
+    assert_false(uvzk__giver_hand(giver, requests[0])); /* nor is it tried again */
+    assert_true(uvzk__giver_is_idle(giver));
+    pthread_attr_destroy(&vast);
+    pthread_attr_destroy(&usual);
+}
+
+/* ------------------------------------------------------------------- the window */
+
+/* Another request, which leaves at once. */
+static void submit(int i)
+{
+    uvzk__list_append(&handle.waiting, &requests[i]->link);
+    uvzk__window_pump(&handle);
+}
+
+/* The giver is in a call, behind those that the loop has given. */
+static void give_few_and_one(void)
+{
+    handle.state = UVZK__HANDLE_CONNECTED;
+    handle.answered = true;
+    uvzk__list_init(&handle.waiting);
+    for (int i = 0; i < COUNT; i++) {
+        uvzk__list_init(&requests[i]->link);
+    }
+    set_shut(true);
+    for (int i = 0; i < UVZK__FEW; i++) {
+        submit(i);
+        assert_int_equal(client.returned, i + 1);
+    }
+    submit(UVZK__FEW);
+    await_calls(UVZK__FEW + 1);
+    assert_int_equal(client.returned, UVZK__FEW);
+    assert_int_equal(handle.in_flight, UVZK__FEW + 1);
+}
+
+static void land(int i)
+{
+    requests[i]->arrive(&requests[i]->landing);
+}
+
+static void land_the_few(void)
+{
+    for (int i = 0; i < UVZK__FEW; i++) {
+        land(i);
+    }
+}
+
+/* Although few are under way. */
+static void nothing_overtakes_the_giver(void **state)
+{
+    (void)state;
+    give_few_and_one();
+    land_the_few();
+    assert_int_equal(handle.in_flight, 1);
+    submit(UVZK__FEW + 1);
+    assert_int_equal(client.calls, UVZK__FEW + 1);
+    set_shut(false);
+    assert_given(UVZK__FEW + 2);
+}
+
+static void the_loop_gives_until_there_is_an_answer(void **state)
+{
+    (void)state;
+    give_few_and_one();
+    set_shut(false);
+    while (!uvzk__giver_is_idle(giver)) {
+    }
+    handle.answered = false;
+    set_shut(true);
+    submit(UVZK__FEW + 1);
+    assert_int_equal(client.returned, UVZK__FEW + 2);
+}
+
+static void what_is_refused_is_not_under_way(void **state)
+{
+    (void)state;
+    give_few_and_one();
+    client.code = ZINVALIDSTATE;
+    requests[UVZK__FEW]->arrive = on_landed;
+    requests[UVZK__FEW]->rpc = NULL;
+    set_shut(false);
+    while (landed == NULL) {
+        uvzk__hop_drain(&port.hop);
+    }
+    requests[UVZK__FEW]->arrive = requests[0]->arrive;
+    handle.answered = false;
+    land(UVZK__FEW); /* it is freed, being nobody's any more */
+    requests[UVZK__FEW] = uvzk__request_new(&handle, &rpcs[UVZK__FEW], 0);
+    assert_int_equal(handle.in_flight, UVZK__FEW);
+    assert_false(handle.answered);
+}
+
+static void what_is_recalled_waits_in_its_place(void **state)
+{
+    pthread_t opener;
+    (void)state;
+    give_few_and_one();
+    submit(UVZK__FEW + 1);
+    submit(UVZK__FEW + 2);
+    assert_int_equal(pthread_create(&opener, NULL, open_in_time, NULL), 0);
+    handle.state = UVZK__HANDLE_OPEN;
+    uvzk__window_recall(&handle);
+    pthread_join(opener, NULL);
+    assert_int_equal(handle.in_flight, UVZK__FEW + 1);
+    assert_true(requests[UVZK__FEW]->sent);
+    assert_false(requests[UVZK__FEW + 1]->sent);
+    assert_ptr_equal(handle.waiting.next, &requests[UVZK__FEW + 1]->link);
+    assert_ptr_equal(handle.waiting.prev, &requests[UVZK__FEW + 2]->link);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(gives_in_order),
+        CASE(gives_again),
+        CASE(who_hands_does_not_wait),
+        CASE(one_in_a_call_is_not_idle),
+        CASE(recalls_what_has_not_been_given),
+        CASE(what_the_client_refuses_lands),
+        CASE(takes_nothing_once_it_has_retired),
+        CASE(without_a_thread_takes_nothing),
+        CASE(nothing_overtakes_the_giver),
+        CASE(the_loop_gives_until_there_is_an_answer),
+        CASE(what_is_refused_is_not_under_way),
+        CASE(what_is_recalled_waits_in_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
