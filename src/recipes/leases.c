@@ -200,7 +200,8 @@ static bool lost_its_place(const struct uvzk__bid *bid)
     }
     return uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||
            uvzk__node_place(&ticket->node).czxid != bid->token ||
-           uvzk__ticket_is_used_up(bid);
+           uvzk__ticket_is_used_up(bid) ||
+           (uvzk__bid_is_follower(bid) && !uvzk__ticket_may_serve(bid));
 }
 
 /* In the order of their tokens: nobody is granted before another one that has begun to

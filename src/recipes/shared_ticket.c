@@ -71,9 +71,8 @@ static bool is_worn(const struct uvzk__queue *leases)
            uvzk__now(leases->client) - uvzk__leases(leases)->taken_ms >= UVZK__TICKET_MS;
 }
 
-/* Whether the taker's ticket may serve this one that follows. Who is being served already
- * is served. What leaves first of all may have several on board though others wait. */
-static bool may_serve(const struct uvzk__bid *follower)
+/* Who is being served already is served. What leaves first of all may have several on board though others wait. */
+bool uvzk__ticket_may_serve(const struct uvzk__bid *follower)
 {
     const struct uvzk__queue *leases = follower->leases;
     const struct uvzk__contender *ticket = taker_of(leases)->ticket;
@@ -93,7 +92,7 @@ struct uvzk__bid *uvzk__ticket_serves_next(const struct uvzk__bid *bid)
                              : uvzk__bid_is_follower(bid) ? uvzk__next_follower(bid)
                                                           : NULL;
 
-    return next != NULL && may_serve(next) ? next : NULL;
+    return next != NULL && uvzk__ticket_may_serve(next) ? next : NULL;
 }
 
 bool uvzk__ticket_serves_on(const struct uvzk__queue *leases)
@@ -137,7 +136,8 @@ static struct uvzk__bid *heir_of_taker(const struct uvzk__queue *leases,
 {
     bool checked = uvzk__credits(&leases->tallies) + next->wanted <= UVZK__CREDITS_MAX;
 
-    return may_serve(next) && (checked || uvzk__bid_begun(next)) ? next : NULL;
+    return uvzk__ticket_may_serve(next) && (checked || uvzk__bid_begun(next)) ? next
+                                                                              : NULL;
 }
 
 /* The same of one that was served together with the taker, and whose ticket stands behind. */

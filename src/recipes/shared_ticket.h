@@ -33,6 +33,9 @@ void uvzk__ticket_of_its_own(struct uvzk__bid *);
 /* Who is served next by the taker's ticket, behind this one; NULL: nobody, or nobody may be. */
 struct uvzk__bid *uvzk__ticket_serves_next(const struct uvzk__bid *);
 
+/* Whether it may serve this one that follows, or does. */
+bool uvzk__ticket_may_serve(const struct uvzk__bid *follower);
+
 /* Whether what is let go at this moment may be wanted by one that follows the taker. */
 bool uvzk__ticket_serves_on(const struct uvzk__queue *leases);
 

@@ -535,6 +535,37 @@ static void who_lets_the_next_one_in_has_leases(void **state)
     }
 }
 
+/* A ticket is made behind the directory, before that of one who came earlier is made again;
+ * who follows is planned for with it first, and comes behind the earlier one then. Leases
+ * that nothing was sent for keep nobody waiting. Whenever the third one comes. */
+static void what_was_planned_in_vain_is_planned_anew(void **state)
+{
+    (void)state;
+    for (uint64_t steps = 0; steps < 60; steps++) {
+        uvzk_semaphore_t again = {.data = NULL};
+        uvzk_multilock_t both = {.data = NULL};
+        uvzk_mutex_t last = {.data = NULL};
+        uvzk_lock_t *members[] = {&again, &last};
+
+        begin_with(LEASES_MAX);
+        assert_int_equal(uvzk_semaphore_init(&a.client, &again, PATH, LEASES_MAX, NULL),
+                         0);
+        assert_int_equal(uvzk_mutex_init(&a.client, &last, "/t"), 0);
+        assert_int_equal(uvzk_multilock_init(&a.client, &both, members, 2,
+                                             UVZK_MULTILOCK_IN_TURN, NULL),
+                         0);
+        world_make_path(&world, PATH); /* `locks` and `leases` are missing */
+        ask(&others[0], &a, 1);
+        ask(&others[1], &a, 1);
+        world_steps(&world, steps);
+        hold_begin_on(&others[2], &a, &both, 0, UVZK_WAIT_FOREVER);
+        for (int i = 0; i < 3; i++) {
+            hold_await(&others[i], 1000);
+        }
+        end();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -559,6 +590,7 @@ int main(void)
         cmocka_unit_test(whoever_comes_is_served_next),
         cmocka_unit_test(it_does_not_take_an_event),
         cmocka_unit_test(who_lets_the_next_one_in_has_leases),
+        cmocka_unit_test(what_was_planned_in_vain_is_planned_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
