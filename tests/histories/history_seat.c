@@ -47,7 +47,8 @@ static void open_ports(struct seat *seat, const char *name)
 
     seat->sessions = several ? 2 + (int)chance(history, SESSIONS_MAX - 1) : 1;
     for (int i = 0; i < seat->sessions; i++) {
-        seat->ports[i] = sim_port_new(history->sim, name);
+        seat->ports[i] =
+            i == 0 ? sim_port_new(history->sim, name) : sim_port_beside(seat->ports[0]);
         sim_set_timeout(seat->ports[i], history->timeout_ms);
         if (history->swift) {
             sim_set_latency(seat->ports[i], 1, 2);

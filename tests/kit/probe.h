@@ -141,6 +141,8 @@ struct sim *sim_plain(void);
 struct sim *sim_exact(void);
 /* Makes a port; opens it and runs until CONNECTED is told. */
 struct probe *probe_new(struct sim *sim, const char *name);
+/* Another one of the same process, which is not opened either. */
+struct probe *probe_beside(const struct probe *);
 struct probe *probe_connected(struct sim *sim, const char *name);
 /* A case whose state is a probe "a", connected, of a simulation of its own; or "a" and,
  * as its data, "b". Both are ended behind it. */

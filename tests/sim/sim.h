@@ -72,6 +72,8 @@ void sim_free(struct sim *sim);
 /* A port of a new process called `name` (copied; it appears in the trace). It
  * frees itself when closed. */
 struct uvzk__port *sim_port_new(struct sim *sim, const char *name);
+/* Another one of the same process: what stops it or keeps its loop busy does so to all. */
+struct uvzk__port *sim_port_beside(const struct uvzk__port *port);
 /* Some have not been closed yet. */
 bool sim_has_ports(const struct sim *sim);
 

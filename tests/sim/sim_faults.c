@@ -112,18 +112,19 @@ bool sim_auth_failed(const struct uvzk__port *port)
     return sim__client_of(port)->auth_failed;
 }
 
-void sim_pause(struct uvzk__port *port, uint64_t ms)
+static void stop(struct sim__client *client, uint64_t ms)
 {
-    struct sim__client *client = sim__client_of(port);
-    sim__trace(client->sim, client->name, "is stopped for %llu ms",
-               (unsigned long long)ms);
     client->paused_until = later(client->paused_until, after(client->sim, ms));
 }
 
-/* What has waited so far goes on now. */
-void sim_resume(struct uvzk__port *port)
+static void stall(struct sim__client *client, uint64_t ms)
 {
-    struct sim__client *client = sim__client_of(port);
+    client->stalled_until = later(client->stalled_until, after(client->sim, ms));
+}
+
+/* What has waited so far goes on now. */
+static void resume(struct sim__client *client, uint64_t ms)
+{
     struct sim__event *held[] = {client->link != NULL ? &client->link->down.event : NULL,
                                  &client->deliver,
                                  &client->alarm,
@@ -132,7 +133,7 @@ void sim_resume(struct uvzk__port *port)
                                  &client->ping,
                                  &client->timeout};
     uint64_t until = later(client->paused_until, client->stalled_until);
-    sim__trace(client->sim, client->name, "goes on");
+    (void)ms;
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
         if (held[i] != NULL && held[i]->place != 0 &&
             (held[i]->at == client->paused_until || held[i]->at == until)) {
@@ -142,12 +143,39 @@ void sim_resume(struct uvzk__port *port)
     client->paused_until = client->stalled_until = client->sim->now;
 }
 
+static void each_of_its_process(struct sim__client *client, uint64_t ms,
+                                void (*happens)(struct sim__client *, uint64_t ms))
+{
+    struct uvzk__link *clients = &client->sim->clients;
+    for (struct uvzk__link *at = clients->next; at != clients; at = at->next) {
+        struct sim__client *one = UVZK__CONTAINER_OF(at, struct sim__client, all);
+        if (one->process == client->process) {
+            happens(one, ms);
+        }
+    }
+}
+
+void sim_pause(struct uvzk__port *port, uint64_t ms)
+{
+    struct sim__client *client = sim__client_of(port);
+    sim__trace(client->sim, client->name, "is stopped for %llu ms",
+               (unsigned long long)ms);
+    each_of_its_process(client, ms, stop);
+}
+
+void sim_resume(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    sim__trace(client->sim, client->name, "goes on");
+    each_of_its_process(client, 0, resume);
+}
+
 void sim_stall(struct uvzk__port *port, uint64_t ms)
 {
     struct sim__client *client = sim__client_of(port);
     sim__trace(client->sim, client->name, "its loop is busy for %llu ms",
                (unsigned long long)ms);
-    client->stalled_until = later(client->stalled_until, after(client->sim, ms));
+    each_of_its_process(client, ms, stall);
 }
 
 void sim_follower_cut(struct uvzk__port *port, uint64_t ms)

@@ -446,6 +446,7 @@ struct sim__client {
     struct uvzk__port port; /* first */
     struct sim *sim;
     struct uvzk__link all; /* sim->clients */
+    uint64_t process;      /* those of one process have one number */
     char *name;
     enum sim__io io;
     struct sim__link *link;           /* HANDSHAKE, UP */
@@ -532,6 +533,7 @@ struct sim {
     size_t heap_count, heap_room;
     struct sim__server server;
     struct uvzk__link clients, links;
+    uint64_t processes; /* there have been */
     bool dead_links;
     uint64_t watch_ids;
     struct sim__trace trace;

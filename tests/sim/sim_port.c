@@ -615,6 +615,7 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
                                        .now = port_now,
                                        .random = port_random};
     client->sim = sim;
+    client->process = ++sim->processes;
     client->name = sim__copy(name, strlen(name) + 1);
     client->server = -1;
     client->asked_ms = sim->options.session_timeout_ms;
@@ -634,6 +635,15 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
     uvzk__list_init(&client->all);
     uvzk__list_append(&sim->clients, &client->all);
     return &client->port;
+}
+
+struct uvzk__port *sim_port_beside(const struct uvzk__port *port)
+{
+    const struct sim__client *client =
+        sim__client_of((struct uvzk__port *)(uintptr_t)port);
+    struct uvzk__port *other = sim_port_new(client->sim, client->name);
+    sim__client_of(other)->process = client->process;
+    return other;
 }
 
 bool sim_has_ports(const struct sim *sim)

@@ -373,6 +373,21 @@ static void a_busy_loop_keeps_its_session(void **state)
     assert_int_equal(a->turns, 1);
 }
 
+static void a_process_stops_as_a_whole(void **state)
+{
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
+    struct probe *other = probe_beside(a);
+    uint64_t until = sim_now(sim) + 60000;
+    sim_stall(a->port, 60000);
+    other->port->wake(other->port);
+    sim_run_until(sim, until - 1);
+    assert_int_equal(other->turns, 0);
+    sim_run_until(sim, until);
+    assert_int_equal(other->turns, 1);
+    probe_end(other);
+}
+
 static void alarms_and_wakes_come_once(void **state)
 {
     struct sim *sim = sim_exact();
@@ -620,6 +635,7 @@ int main(void)
         PROBE_CASE(a_process_stopped_shortly_keeps_its_connection, one_plain),
         PROBE_CASE(a_process_may_be_stopped_for_good_and_resumed, one_plain),
         PROBE_CASE(a_busy_loop_keeps_its_session, one_plain),
+        PROBE_CASE(a_process_stops_as_a_whole, one_plain),
         cmocka_unit_test(alarms_and_wakes_come_once),
         PROBE_CASE(random_bytes_can_fail, one_unopened),
         PROBE_CASE(a_clock_may_drift, one_exact),

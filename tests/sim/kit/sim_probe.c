@@ -40,6 +40,11 @@ struct probe *probe_new(struct sim *sim, const char *name)
     return probe_over(sim_port_new(sim, name), sim, run_until);
 }
 
+struct probe *probe_beside(const struct probe *probe)
+{
+    return probe_over(sim_port_beside(probe->port), probe->sim, run_until);
+}
+
 struct probe *probe_connected(struct sim *sim, const char *name)
 {
     struct probe *probe = probe_new(sim, name);
