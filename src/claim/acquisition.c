@@ -177,7 +177,7 @@ observed(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int s
 
     count(acquisition, step, status, now, took_ms);
     if (client->observer->trace_cb != NULL) {
-        uvzk__trace_hold(client, step, acquisition->shell, acquisition->lock->path,
+        uvzk__trace_hold(client, step, acquisition->shell, acquisition->lock->path->text,
                          status, now, took_ms);
     }
 }

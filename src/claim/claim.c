@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "claim/acquisition.h"
 #include "claim/lock.h"
 #include "claim/revocation.h"
@@ -636,8 +637,9 @@ const struct uvzk__contender_user uvzk__claim_contenders = {
 };
 
 int uvzk__claim_queue_up(struct uvzk__claim *claim,
-                         const struct uvzk__directory_kind *kind, const char *path,
-                         const char *token, const uvzk_acquire_options_t *options,
+                         const struct uvzk__directory_kind *kind,
+                         struct uvzk__shared_path *path, const char *token,
+                         const uvzk_acquire_options_t *options,
                          struct uvzk__contender **out)
 {
     struct uvzk__queue *queue = uvzk__queue_of(claim->client, kind, path);

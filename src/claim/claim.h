@@ -166,7 +166,7 @@ extern const struct uvzk__contender_user uvzk__claim_contenders;
 /* A new contender of the claim in the directory of that path (uvzk__contender_new); with
  * options->queued_cb it is told how many stand before it. */
 int uvzk__claim_queue_up(struct uvzk__claim *, const struct uvzk__directory_kind *,
-                         const char *path, const char *token,
+                         struct uvzk__shared_path *path, const char *token,
                          const uvzk_acquire_options_t *, struct uvzk__contender **out);
 
 /* Ends those of its acquisitions that were tried once: it has to wait. */

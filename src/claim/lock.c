@@ -42,6 +42,7 @@ void uvzk__lock_free(struct uvzk__lock *lock)
     if (lock->kind->freed != NULL) {
         lock->kind->freed(lock);
     }
+    uvzk__shared_path_let_go(lock->path);
     uvzk__free(lock);
 }
 
@@ -68,17 +69,18 @@ int uvzk__lock_check(const uvzk_client_t *client_shell, const uvzk_lock_t *shell
 struct uvzk__lock *uvzk__lock_new(struct uvzk__client *client, uvzk_lock_t *shell,
                                   const char *path, const struct uvzk__lock_kind *kind)
 {
-    struct uvzk__lock *lock =
-        uvzk__calloc(1, offsetof(struct uvzk__lock, path) +
-                            uvzk__path_join_into(NULL, client->ns, path));
+    struct uvzk__lock *lock = uvzk__calloc(1, sizeof(*lock));
+    struct uvzk__shared_path *joined =
+        lock == NULL ? NULL : uvzk__shared_path_join(client->ns, path);
 
-    if (lock == NULL) {
+    if (joined == NULL) {
+        uvzk__free(lock);
         return NULL;
     }
-    (void)uvzk__path_join_into(lock->path, client->ns, path);
+    lock->path = joined;
     lock->kind = kind;
     lock->shell = shell;
-    lock->client = path[0] == '\0' ? client : uvzk__home_of(client, lock->path);
+    lock->client = path[0] == '\0' ? client : uvzk__home_of(client, lock->path->text);
     uvzk__list_init(&lock->claims);
     uvzk__list_append(&lock->client->claims->locks, &lock->everyone);
     shell->impl = lock;

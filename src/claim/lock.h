@@ -3,6 +3,7 @@
 #ifndef UVZK_LOCK_H
 #define UVZK_LOCK_H
 
+#include "base/shared_path.h"
 #include "claim/claim.h"
 #include "claim/participant.h"
 
@@ -37,8 +38,9 @@ struct uvzk__lock_kind {
 struct uvzk__lock {
     const struct uvzk__lock_kind *kind;
     uvzk_lock_t *shell;
-    struct uvzk__client *client; /* the home of its path */
-    struct uvzk__link everyone;  /* on client->claims->locks */
+    struct uvzk__client *client;    /* the home of its path */
+    struct uvzk__shared_path *path; /* namespace included */
+    struct uvzk__link everyone;     /* on client->claims->locks */
     union {
         struct {
             struct uvzk__link claims;  /* not given up */
@@ -55,7 +57,6 @@ struct uvzk__lock {
     bool durable : 1;    /* so are its claims */
     bool closing : 1;
     bool deserted : 1; /* closing, all its claims given up */
-    char path[];       /* namespace included */
 };
 
 /* What an init function refuses: UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UVZK_EPATH; 0. */

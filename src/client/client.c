@@ -413,14 +413,15 @@ uint32_t uvzk_client_session_timeout(const uvzk_client_t *shell)
 
 static void add_stats(const struct uvzk__client *client, uvzk_client_stats_t *stats)
 {
-    const struct uvzk__queue *queue;
+    const struct uvzk__catalogue *catalogue = &client->directories->catalogue;
 
     stats->requests += uvzk__requests(&client->submissions);
     stats->listings += uvzk__listings(&client->submissions);
     stats->proofs += uvzk__prover_proofs(client);
     stats->contenders += client->directories->contender_count;
     stats->watches += uvzk__watch_count(&client->watches);
-    for (queue = client->directories->queues; queue != NULL; queue = queue->hh.next) {
+    for (const struct uvzk__queue *queue = uvzk__catalogue_first(catalogue);
+         queue != NULL; queue = uvzk__catalogue_next(catalogue, queue)) {
         stats->foreign += queue->foreigners.children;
     }
 }

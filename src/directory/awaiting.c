@@ -102,7 +102,7 @@ void uvzk__contender_awaits(const struct uvzk__contender *contender, size_t most
     awaiting->ahead = ours.count + uvzk__foreigners_before(queue, contender);
     if (blocker != NULL) {
         awaiting->kind = UVZK_WAITS_FOR_OTHERS;
-        awaiting->directory = queue->path;
+        awaiting->directory = queue->path->text;
         awaiting->name = blocker->name;
     } else if (ours.stops && !uvzk__contender_downgraded(contender)) {
         awaiting->kind = UVZK_WAITS_FOR_OURS;

@@ -28,7 +28,7 @@
 /* What it may be at most: that is what the session has room for. */
 static size_t path_size(const struct uvzk__queue *queue)
 {
-    return strlen(queue->path) + 1 + UVZK__NAME_PREFIX_SIZE + SEQUENCE_SIZE;
+    return strlen(queue->path->text) + 1 + UVZK__NAME_PREFIX_SIZE + SEQUENCE_SIZE;
 }
 
 /* What it is; a driver may choose the whole name itself. */
@@ -38,7 +38,7 @@ static size_t path_room(const struct uvzk__queue *queue, const char *token)
 
     return queue->kind->discipline == UVZK__DRIVEN
                ? path_size(queue)
-               : strlen(queue->path) + 1 + prefix + SEQUENCE_SIZE;
+               : strlen(queue->path->text) + 1 + prefix + SEQUENCE_SIZE;
 }
 
 /* A fresh name for a create: Curator makes a new UUID for each one, too. */
@@ -55,7 +55,7 @@ int uvzk__contender_rename(struct uvzk__contender *contender)
     uvzk__uuid_from_random(uuid);
     (void)uvzk__node_name_prefix(prefix, uuid, contender->token);
     (void)snprintf(contender->path, path_room(queue, contender->token), "%s/%s",
-                   queue->path, prefix);
+                   queue->path->text, prefix);
     return 0;
 }
 
@@ -290,7 +290,7 @@ void uvzk__contender_stands(struct uvzk__contender *contender,
 /* Where its name begins in its path. */
 static size_t name_at(const struct uvzk__contender *contender)
 {
-    return strlen(contender->queue->path) + 1;
+    return strlen(contender->queue->path->text) + 1;
 }
 
 const char *uvzk__contender_uuid(const struct uvzk__contender *contender)

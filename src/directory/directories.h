@@ -2,6 +2,7 @@
 #ifndef UVZK_DIRECTORIES_H
 #define UVZK_DIRECTORIES_H
 
+#include "directory/catalogue.h"
 #include "directory/recollection.h"
 #include "engine/client.h"
 
@@ -11,7 +12,7 @@
 
 struct uvzk__directories {
     const struct uvzk__contender_user *contender_user; /* contender.h */
-    struct uvzk__queue *queues;                        /* uthash by path */
+    struct uvzk__catalogue catalogue;
     struct uvzk__queue *scout; /* goes ahead in a new place, parents.c */
     struct uvzk__link behind_scout;
     struct uvzk__link contenders;

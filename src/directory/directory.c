@@ -15,6 +15,7 @@ void uvzk__directories_init(struct uvzk__directories *directories,
 {
     directories->contender_user = user;
     directories->node_bytes_most = UVZK__NODE_BYTES_MAX;
+    uvzk__catalogue_init(&directories->catalogue);
     uvzk__list_init(&directories->behind_scout);
     uvzk__list_init(&directories->contenders);
     uvzk__list_init(&directories->dirty);
@@ -32,11 +33,12 @@ static void free_directory(struct uvzk__queue *queue)
     uvzk__foreigners_clear(queue);
     uvzk__queue_rest_no_more(queue);
     uvzk__list_remove(&queue->dirty);
-    HASH_DEL(client->directories->queues, queue);
+    uvzk__catalogue_remove(&client->directories->catalogue, queue);
     if (queue->kind->freed != NULL) {
         queue->kind->freed(queue);
     }
     uvzk__parents_free(queue);
+    uvzk__shared_path_let_go(queue->path);
     uvzk__free(queue);
 }
 
@@ -63,33 +65,34 @@ static void session_ended(struct uvzk__queue *queue)
 
 void uvzk__directories_watches_lost(struct uvzk__client *client)
 {
-    struct uvzk__queue *queue, *next;
+    const struct uvzk__catalogue *catalogue = &client->directories->catalogue;
 
-    HASH_ITER(hh, client->directories->queues, queue, next)
-    {
+    for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
+         queue = uvzk__catalogue_next(catalogue, queue)) {
         watches_lost(queue);
     }
 }
 
 void uvzk__directories_session_ended(struct uvzk__client *client)
 {
-    struct uvzk__queue *queue, *next;
+    const struct uvzk__catalogue *catalogue = &client->directories->catalogue;
 
-    HASH_ITER(hh, client->directories->queues, queue, next)
-    {
+    for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
+         queue = uvzk__catalogue_next(catalogue, queue)) {
         session_ended(queue);
     }
 }
 
 void uvzk__directories_free(struct uvzk__client *client)
 {
-    struct uvzk__queue *queue, *next;
+    struct uvzk__catalogue *catalogue = &client->directories->catalogue;
+    struct uvzk__queue *queue;
 
-    HASH_ITER(hh, client->directories->queues, queue, next)
-    {
+    while ((queue = uvzk__catalogue_first(catalogue)) != NULL) {
         session_ended(queue);
         free_directory(queue);
     }
+    uvzk__catalogue_free(catalogue);
     uvzk__recollection_free(&client->directories->recollection);
 }
 

@@ -112,7 +112,7 @@ void uvzk__foreign_children(struct uvzk__queue *queue, uint64_t count)
 {
     if (count != queue->foreigners.children && count > 0) {
         uvzk__log(queue->client, UVZK_LOG_WARN, "directory",
-                  "%s has %" PRIu64 " children that are no contenders", queue->path,
+                  "%s has %" PRIu64 " children that are no contenders", queue->path->text,
                   count);
     }
     queue->foreigners.children = (uint32_t)count;

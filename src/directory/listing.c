@@ -60,8 +60,8 @@ static void watch_children(struct uvzk__queue *queue, struct uvzk__rpc *rpc)
 void uvzk__listing_start(struct uvzk__queue *queue)
 {
     struct uvzk__client *client = queue->client;
-    struct uvzk__rpc *rpc =
-        uvzk__flight_new(client, queue, UVZK__RPC_CHILDREN, queue->path, list_replied);
+    struct uvzk__rpc *rpc = uvzk__flight_new(client, queue, UVZK__RPC_CHILDREN,
+                                             queue->path->text, list_replied);
 
     if (rpc == NULL) {
         return;

@@ -61,17 +61,17 @@ static void parents_refused(struct uvzk__queue *queue, int status)
 
 static bool same_parent(const struct uvzk__queue *one, const struct uvzk__queue *other)
 {
-    size_t length = uvzk__path_parent_length(one->path);
+    size_t length = uvzk__path_parent_length(one->path->text);
 
-    return length == uvzk__path_parent_length(other->path) &&
-           memcmp(one->path, other->path, length) == 0;
+    return length == uvzk__path_parent_length(other->path->text) &&
+           memcmp(one->path->text, other->path->text, length) == 0;
 }
 
 static bool make_parent(struct uvzk__queue *queue, size_t length);
 
 static bool make_directory(struct uvzk__queue *queue)
 {
-    return make_parent(queue, strlen(queue->path));
+    return make_parent(queue, strlen(queue->path->text));
 }
 
 /* The scout has done. paved: the parent stands; else the others see for
@@ -113,14 +113,14 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
 
     uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
     uvzk__flight_landed(client, rpc, status, true);
-    if (stands && length >= uvzk__path_parent_length(queue->path)) {
+    if (stands && length >= uvzk__path_parent_length(queue->path->text)) {
         scout_back(queue, true);
     }
-    if (stands && queue->path[length] == '\0') {
+    if (stands && queue->path->text[length] == '\0') {
         uvzk__queue_set_just_made(queue, status == 0);
         parents_made(queue);
     } else if (stands) {
-        going_on = make_parent(queue, uvzk__path_next_length(queue->path, length));
+        going_on = make_parent(queue, uvzk__path_next_length(queue->path->text, length));
     } else if (status == UVZK_ENONODE && above > 1) {
         going_on = make_parent(queue, above);
     } else if (status == UVZK_EUNIMPLEMENTED && container) {
@@ -148,7 +148,7 @@ static bool make_parent(struct uvzk__queue *queue, size_t length)
     if (rpc == NULL) {
         return false; /* settling begins anew */
     }
-    memcpy(queue->parents.path, queue->path, length);
+    memcpy(queue->parents.path, queue->path->text, length);
     queue->parents.path[length] = '\0';
     rpc->mode = client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
     rpc->acl = uvzk__acl_of(client, queue->parents.path, uvzk__flight_acl(rpc));
@@ -163,7 +163,7 @@ void uvzk__parents_make(struct uvzk__queue *queue)
     struct uvzk__client *client = queue->client;
 
     if (queue->parents.path == NULL) {
-        queue->parents.path = uvzk__malloc(strlen(queue->path) + 1);
+        queue->parents.path = uvzk__malloc(strlen(queue->path->text) + 1);
     }
     if (queue->parents.path == NULL) {
         uvzk__queue_rest(queue);

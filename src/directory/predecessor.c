@@ -146,13 +146,13 @@ static void look_again(struct uvzk__timed *timed)
 /* name: of the child; "" for the directory itself. 0, UV_ENOMEM, UVZK_ELIMIT. */
 static int begin(struct uvzk__queue *queue, const char *name)
 {
-    size_t size = uvzk__path_join_into(NULL, queue->path, name);
+    size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
     struct watched *watched = uvzk__calloc(1, sizeof(*watched) + size);
 
     if (watched == NULL) {
         return UV_ENOMEM;
     }
-    (void)uvzk__path_join_into(watched->path, queue->path, name);
+    (void)uvzk__path_join_into(watched->path, queue->path->text, name);
     if (name[0] == '\0') {
         uvzk__watermarks_give_way(queue->client, watched->path);
     }

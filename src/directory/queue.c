@@ -84,40 +84,10 @@ static void rested(struct uvzk__timed *timed)
     uvzk__queue_touch(queue);
 }
 
-/* Of every discipline, and of the longest path of a directory. */
-#define KEY_SIZE (1 + UVZK__PATH_MAX + sizeof("/leases"))
-
-struct key {
-    char text[KEY_SIZE];
-    size_t length;
-    unsigned hash;
-};
-
-static void make_key(struct key *key, enum uvzk__discipline discipline, const char *path)
-{
-    key->length = 1 + strnlen(path, KEY_SIZE - 2);
-    key->text[0] = "mrsd"[discipline];
-    memcpy(key->text + 1, path, key->length - 1);
-    key->text[key->length] = '\0';
-    HASH_VALUE(key->text, key->length, key->hash);
-}
-
-static struct uvzk__queue *find(struct uvzk__client *client, const struct key *key)
-{
-    struct uvzk__queue *queue;
-
-    HASH_FIND_BYHASHVALUE(hh, client->directories->queues, key->text, key->length,
-                          key->hash, queue);
-    return queue;
-}
-
 struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client,
                                      enum uvzk__discipline discipline, const char *path)
 {
-    struct key key;
-
-    make_key(&key, discipline, path);
-    return find(client, &key);
+    return uvzk__catalogue_find(&client->directories->catalogue, discipline, path);
 }
 
 static bool anyone_wanted(struct uvzk__link *head, bool writers_only)
@@ -154,35 +124,29 @@ static void init_lists(struct uvzk__queue *queue)
 
 struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
                                    const struct uvzk__directory_kind *kind,
-                                   const char *path)
+                                   struct uvzk__shared_path *path)
 {
-    struct uvzk__queue *queue;
-    struct key key;
+    struct uvzk__queue *queue = uvzk__queue_find(client, kind->discipline, path->text);
 
-    make_key(&key, kind->discipline, path);
-    queue = find(client, &key);
     if (queue != NULL) {
         return queue;
     }
-    queue = uvzk__calloc(1, sizeof(*queue) + kind->extra_size + key.length + 1);
+    queue = uvzk__calloc(1, sizeof(*queue) + kind->extra_size);
     if (queue == NULL) {
         return NULL;
     }
     queue->client = client;
     queue->kind = kind;
-    char *text = (char *)uvzk__queue_extra(queue) + kind->extra_size;
-    memcpy(text, key.text, key.length + 1);
-    queue->path = text + 1;
+    queue->path = path;
     init_lists(queue);
     if (kind->init != NULL) {
         kind->init(queue);
     }
-    HASH_ADD_KEYPTR_BYHASHVALUE(hh, client->directories->queues, text, key.length,
-                                key.hash, queue);
-    if (queue->hh.tbl == NULL) {
+    if (uvzk__catalogue_add(&client->directories->catalogue, queue) != 0) {
         uvzk__free(queue);
         return NULL;
     }
+    (void)uvzk__shared_path_keep(path);
     return queue;
 }
 
@@ -196,10 +160,10 @@ void uvzk__queue_touch(struct uvzk__queue *queue)
 
 void uvzk__queues_touch(struct uvzk__client *client)
 {
-    struct uvzk__queue *queue, *next;
+    const struct uvzk__catalogue *catalogue = &client->directories->catalogue;
 
-    HASH_ITER(hh, client->directories->queues, queue, next)
-    {
+    for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
+         queue = uvzk__catalogue_next(catalogue, queue)) {
         uvzk__queue_touch(queue);
     }
 }

@@ -16,7 +16,7 @@
 #define UVZK_QUEUE_H
 
 #include "base/discipline.h"
-#include "base/table.h"
+#include "base/shared_path.h"
 #include "directory/contender.h"
 #include "directory/foreigners.h"
 #include "directory/freshness.h"
@@ -26,9 +26,8 @@
 
 struct uvzk__queue {
     struct uvzk__client *client;
-    UT_hash_handle hh; /* in client->directories->queues, by key */
-    const char *path; /* of the lock directory, namespace included; before it a letter for
-                          the discipline: the key */
+    struct uvzk__entry entry;       /* in client->directories->catalogue */
+    struct uvzk__shared_path *path; /* of the lock directory, namespace included */
     const struct uvzk__directory_kind *kind;
     struct uvzk__link holders;   /* contenders that hold */
     struct uvzk__link members;   /* contenders that stand and wait, in order */
@@ -133,9 +132,10 @@ void uvzk__queue_does(struct uvzk__queue *, enum uvzk__queue_doing);
 /* Whether it may submit a request now. */
 bool uvzk__queue_may_ask(const struct uvzk__queue *);
 
-/* The queue of this path, made if need be; NULL when out of memory. */
+/* The queue of this path, which it keeps; made if need be. NULL when out of memory. */
 struct uvzk__queue *uvzk__queue_of(struct uvzk__client *,
-                                   const struct uvzk__directory_kind *, const char *path);
+                                   const struct uvzk__directory_kind *,
+                                   struct uvzk__shared_path *);
 
 /* The queue of this path if there is one, else NULL. */
 struct uvzk__queue *uvzk__queue_find(struct uvzk__client *, enum uvzk__discipline,

@@ -17,7 +17,7 @@ static uint64_t oldest_ms(const struct uvzk__queue *queue)
 static struct uvzk__queue *in_session(struct uvzk__client *session,
                                       const struct uvzk__queue *queue)
 {
-    return uvzk__queue_find(session, queue->kind->discipline, queue->path);
+    return uvzk__queue_find(session, queue->kind->discipline, queue->path->text);
 }
 
 bool uvzk__rank_is_due(struct uvzk__queue *queue)
@@ -27,7 +27,7 @@ bool uvzk__rank_is_due(struct uvzk__queue *queue)
     uint32_t tried = 0;
 
     while (uvzk__has_sessions(client) &&
-           (before = uvzk__next_in_rank(client, queue->path, &tried)) != client) {
+           (before = uvzk__next_in_rank(client, queue->path->text, &tried)) != client) {
         struct uvzk__queue *first = in_session(before, queue);
         if (first != NULL && uvzk__session_is_connected(&before->session) &&
             !uvzk__list_empty(&first->strangers) &&

@@ -64,7 +64,7 @@ static void unwatch(struct uvzk__mark *mark)
     struct uvzk__client *client = mark->queue->client;
 
     uvzk__unwatch(client, &mark->watch);
-    uvzk__watch_budget_give(client, mark->queue->path);
+    uvzk__watch_budget_give(client, mark->queue->path->text);
     mark->number = NOBODY;
 }
 
@@ -123,14 +123,14 @@ void uvzk__watermark_armed(struct uvzk__mark *mark, int status)
         return;
     }
     if (mark->state == ARMING) {
-        uvzk__watch_budget_give(mark->queue->client, mark->queue->path);
+        uvzk__watch_budget_give(mark->queue->client, mark->queue->path->text);
     }
     free_mark(mark);
 }
 
 void uvzk__watermark_fired(struct uvzk__mark *mark)
 {
-    uvzk__watch_budget_give(mark->queue->client, mark->queue->path);
+    uvzk__watch_budget_give(mark->queue->client, mark->queue->path->text);
     free_mark(mark);
 }
 
@@ -179,9 +179,10 @@ static bool comes_again(const struct uvzk__contender *contender)
     const struct uvzk__queue *queue = contender->queue;
     struct uvzk__recollection *recollection = &queue->client->directories->recollection;
     int32_t number = uvzk__node_place(&contender->node).sequence;
-    bool again = number > 0 && uvzk__remembers(recollection, queue->hh.hashv, number);
+    bool again = number > 0 &&
+                 uvzk__remembers(recollection, uvzk__entry_hash(&queue->entry), number);
 
-    uvzk__remember(recollection, queue->hh.hashv, number + 1);
+    uvzk__remember(recollection, uvzk__entry_hash(&queue->entry), number + 1);
     return again;
 }
 

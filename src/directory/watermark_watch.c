@@ -29,13 +29,13 @@ static bool is_watched_by_others(const struct uvzk__queue *queue)
 {
     for (size_t i = 0; i < DISCIPLINES; i++) {
         const struct uvzk__queue *other =
-            uvzk__queue_find(queue->client, disciplines[i], queue->path);
+            uvzk__queue_find(queue->client, disciplines[i], queue->path->text);
         if (other != NULL && (uvzk__watermark_watches(other) ||
                               uvzk__predecessor_is_children(&other->predecessor))) {
             return true;
         }
     }
-    return uvzk__replica_exists(queue->client, queue->path);
+    return uvzk__replica_exists(queue->client, queue->path->text);
 }
 
 /* Whatever has happened to the directory, it may be another one. */
@@ -63,7 +63,7 @@ static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
     struct uvzk__client *client = queue->client;
     /* get, not exists: on a missing directory it leaves no watch behind. */
     struct uvzk__rpc *rpc =
-        uvzk__flight_new(client, queue, UVZK__RPC_GET, queue->path, armed);
+        uvzk__flight_new(client, queue, UVZK__RPC_GET, queue->path->text, armed);
 
     if (rpc != NULL) {
         mark->watch.watch_cb = fired;

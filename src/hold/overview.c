@@ -19,7 +19,7 @@ static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb 
     }
     uvzk_hold_entry_t entry = {.size = sizeof(entry),
                                .lock = lock->shell,
-                               .lock_path = lock->path,
+                               .lock_path = lock->path->text,
                                .hold = acquisition->shell,
                                .owner = uvzk__claim_owner(claim),
                                .is_held = acquisition->told == UVZK__TOLD_GRANTED,

@@ -69,14 +69,14 @@ void uvzk__bid_free(struct uvzk__claim *claim)
     }
 }
 
-bool uvzk__leases_of_locks(struct uvzk__queue *queue, const char *locks_path)
+void uvzk__leases_of_locks(struct uvzk__queue *queue,
+                           struct uvzk__shared_path *locks_path)
 {
     struct uvzk__lease_directory *directory = uvzk__leases(queue);
 
     if (directory->locks_path == NULL) {
-        directory->locks_path = uvzk__strdup(locks_path);
+        directory->locks_path = uvzk__shared_path_keep(locks_path);
     }
-    return directory->locks_path != NULL;
 }
 
 /* ---------------------------------------------------------------- its ticket */

@@ -19,12 +19,12 @@
 
 /* What a directory of leases has that others have not: uvzk__queue_extra. */
 struct uvzk__lease_directory {
-    char *locks_path;                  /* of the directory of the tickets */
-    struct uvzk__bid *taker;           /* whose ticket holds there; or NULL */
-    struct uvzk__lease_making *making; /* NULL: none under way */
-    uint64_t made_stamp;               /* of the last one */
-    struct uvzk__link offers;          /* claims, lease_offers.h */
-    struct uvzk__link bidding;         /* who has leases and does not hold yet */
+    struct uvzk__shared_path *locks_path; /* of the directory of the tickets */
+    struct uvzk__bid *taker;              /* whose ticket holds there; or NULL */
+    struct uvzk__lease_making *making;    /* NULL: none under way */
+    uint64_t made_stamp;                  /* of the last one */
+    struct uvzk__link offers;             /* claims, lease_offers.h */
+    struct uvzk__link bidding;            /* who has leases and does not hold yet */
     struct uvzk__link followers; /* bids, in the order of arrival: shared_ticket.h */
     struct uvzk__bid *last;      /* of those with tickets the one that came last; or
                                           NULL: it has gone */
@@ -40,9 +40,8 @@ static inline struct uvzk__lease_directory *uvzk__leases(const struct uvzk__queu
     return uvzk__queue_extra(queue);
 }
 
-/* The directory of the tickets has this path, which is copied; all who say so say the same.
- * False: out of memory. */
-bool uvzk__leases_of_locks(struct uvzk__queue *, const char *locks_path);
+/* The directory of the tickets has this path, which is kept; all who say so say the same. */
+void uvzk__leases_of_locks(struct uvzk__queue *, struct uvzk__shared_path *locks_path);
 
 /* Whose ticket holds there; NULL: nobody's. */
 static inline void uvzk__leases_taken_by(struct uvzk__queue *queue,

@@ -391,7 +391,7 @@ static void awaits(const struct uvzk__claim *claim, size_t most,
         bool ours = is_ours(contender->queue, name);
         awaiting->kind = ours ? UVZK_WAITS_FOR_OURS : UVZK_WAITS_FOR_OTHERS;
         awaiting->ahead = 1;
-        awaiting->directory = ours ? NULL : contender->queue->path;
+        awaiting->directory = ours ? NULL : contender->queue->path->text;
         awaiting->name = ours ? NULL : name;
     } else if (!placed && !begun && uvzk__has_fixed_name(contender) &&
                uvzk__fixed_name_taken(contender->queue, driven->driver->name)) {

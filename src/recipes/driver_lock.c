@@ -32,7 +32,8 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct uvzk__lock_driver *driver = driver_of(lock);
-    struct uvzk__queue *queue = uvzk__queue_find(lock->client, UVZK__DRIVEN, lock->path);
+    struct uvzk__queue *queue =
+        uvzk__queue_find(lock->client, UVZK__DRIVEN, lock->path->text);
 
     (void)options;
     return queue != NULL && uvzk__lock_driver_fixed(driver) &&
@@ -64,7 +65,7 @@ static void freed(struct uvzk__lock *lock)
 static size_t directories(const struct uvzk__lock *lock,
                           struct uvzk__directory *directory)
 {
-    *directory = (struct uvzk__directory){lock->path, UVZK__DRIVEN};
+    *directory = (struct uvzk__directory){lock->path->text, UVZK__DRIVEN};
     return 1;
 }
 

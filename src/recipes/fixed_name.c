@@ -52,8 +52,8 @@ static bool create(struct uvzk__contender *contender)
         return false;
     }
     (void)snprintf(contender->path,
-                   strlen(contender->queue->path) + 1 + UVZK__FIXED_NAME_MAX + 1, "%s/%s",
-                   contender->queue->path, name_of(contender));
+                   strlen(contender->queue->path->text) + 1 + UVZK__FIXED_NAME_MAX + 1,
+                   "%s/%s", contender->queue->path->text, name_of(contender));
     rpc->mode = UVZK__EPHEMERAL;
     rpc->acl = uvzk__acl_of(contender->client, contender->path, uvzk__flight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);

@@ -14,7 +14,7 @@ static struct uvzk__claim *offer_at(struct uvzk__link *link)
 static bool next_is_ours(const struct uvzk__queue *queue)
 {
     return uvzk__next_is_ours(queue->client, UVZK__EXCLUSIVE,
-                              uvzk__leases(queue)->locks_path);
+                              uvzk__leases(queue)->locks_path->text);
 }
 
 static struct uvzk__claim *offer_for(struct uvzk__bid *bid)

@@ -163,7 +163,7 @@ static bool has_credit(const struct uvzk__bid *bid)
 static bool credit_comes(const struct uvzk__bid *bid)
 {
     const struct uvzk__queue *locks = uvzk__queue_find(
-        bid->claim->client, UVZK__EXCLUSIVE, uvzk__leases(bid->leases)->locks_path);
+        bid->claim->client, UVZK__EXCLUSIVE, uvzk__leases(bid->leases)->locks_path->text);
 
     return bid->handed_on && bid->wanted <= UVZK__CREDITS_MAX && locks != NULL &&
            !uvzk__list_empty(&locks->leaving);
@@ -359,7 +359,7 @@ static void init(struct uvzk__queue *queue)
 
 static void freed(struct uvzk__queue *queue)
 {
-    uvzk__free(uvzk__leases(queue)->locks_path);
+    uvzk__shared_path_let_go(uvzk__leases(queue)->locks_path);
 }
 
 static bool in_use(const struct uvzk__queue *queue)

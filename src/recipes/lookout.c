@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/table.h"
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
@@ -172,7 +173,7 @@ bool uvzk__lookout_join(struct uvzk__driven *driven, const char *name)
         if (lookout == NULL) {
             return false;
         }
-        lookout->path = uvzk__path_join(queue->path, name);
+        lookout->path = uvzk__path_join(queue->path->text, name);
         if (lookout->path != NULL) {
             lookout->name = uvzk__path_name(lookout->path);
             HASH_ADD_KEYPTR(hh, *lookouts_of(queue), lookout->name, strlen(lookout->name),

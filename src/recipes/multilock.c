@@ -113,7 +113,8 @@ static const char *overflows(const struct uvzk__lock *lock,
 {
     const struct uvzk__multilock *multilock = multilock_of(lock);
 
-    return at_once(multilock, options->owner) ? member_at(multilock, 0)->path : NULL;
+    return at_once(multilock, options->owner) ? member_at(multilock, 0)->path->text
+                                              : NULL;
 }
 
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
@@ -160,7 +161,7 @@ static int by_path(const void *left, const void *right)
     const struct uvzk__lock *a = (*(uvzk_lock_t *const *)left)->impl;
     const struct uvzk__lock *b = (*(uvzk_lock_t *const *)right)->impl;
 
-    return strcmp(a->path, b->path);
+    return strcmp(a->path->text, b->path->text);
 }
 
 static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *members,

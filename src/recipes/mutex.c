@@ -19,14 +19,14 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)options;
-    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE, lock->path, false);
+    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE, lock->path->text, false);
 }
 
 static const char *overflows(const struct uvzk__lock *lock,
                              const uvzk_acquire_options_t *options)
 {
     (void)options;
-    return lock->path;
+    return lock->path->text;
 }
 
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
@@ -41,7 +41,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
 static size_t directories(const struct uvzk__lock *lock,
                           struct uvzk__directory *directory)
 {
-    *directory = (struct uvzk__directory){lock->path, UVZK__EXCLUSIVE};
+    *directory = (struct uvzk__directory){lock->path->text, UVZK__EXCLUSIVE};
     return 1;
 }
 

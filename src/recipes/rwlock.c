@@ -37,7 +37,7 @@ static struct uvzk__claim *claim_on_other_half(const struct uvzk__lock *lock,
 static size_t directories(const struct uvzk__lock *lock,
                           struct uvzk__directory *directory)
 {
-    *directory = (struct uvzk__directory){lock->path, UVZK__READ_WRITE};
+    *directory = (struct uvzk__directory){lock->path->text, UVZK__READ_WRITE};
     return 1;
 }
 
@@ -102,7 +102,7 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
 static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)options;
-    return uvzk__queue_occupied(lock->client, UVZK__READ_WRITE, lock->path, false);
+    return uvzk__queue_occupied(lock->client, UVZK__READ_WRITE, lock->path->text, false);
 }
 
 static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
@@ -146,7 +146,7 @@ static struct uvzk__claim *write_hold(const struct uvzk__lock *lock,
 static bool read_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     return write_hold(lock, options) == NULL &&
-           uvzk__queue_occupied(lock->client, UVZK__READ_WRITE, lock->path, true);
+           uvzk__queue_occupied(lock->client, UVZK__READ_WRITE, lock->path->text, true);
 }
 
 static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,

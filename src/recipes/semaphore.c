@@ -22,7 +22,7 @@ struct semaphore {
     uint32_t max; /* if count is NULL */
     uvzk_shared_count_t *count;
     struct uvzk__value_listener listener;
-    char *locks_path, *leases_path;
+    struct uvzk__shared_path *locks_path, *leases_path;
 };
 
 static struct semaphore *semaphore_of(const struct uvzk__lock *lock)
@@ -130,11 +130,11 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
 {
     const struct semaphore *semaphore = semaphore_of(lock);
     const struct uvzk__queue *leases =
-        uvzk__queue_find(lock->client, UVZK__COUNTED, semaphore->leases_path);
+        uvzk__queue_find(lock->client, UVZK__COUNTED, semaphore->leases_path->text);
 
     (void)options;
-    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE, semaphore->locks_path,
-                                false) ||
+    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE,
+                                semaphore->locks_path->text, false) ||
            (leases != NULL && uvzk__first_follower(leases) != NULL);
 }
 
@@ -149,7 +149,8 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
         return NULL;
     }
     uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
-    return uvzk__leases_of_locks(queue, semaphore->locks_path) ? queue : NULL;
+    uvzk__leases_of_locks(queue, semaphore->locks_path);
+    return queue;
 }
 
 /* Who wants to be told how many stand before it has a ticket of its own. */
@@ -197,8 +198,8 @@ static void freed(struct uvzk__lock *lock)
     struct semaphore *semaphore = semaphore_of(lock);
 
     uvzk__list_remove(&semaphore->listener.link);
-    uvzk__free(semaphore->locks_path);
-    uvzk__free(semaphore->leases_path);
+    uvzk__shared_path_let_go(semaphore->locks_path);
+    uvzk__shared_path_let_go(semaphore->leases_path);
     uvzk__free(semaphore);
 }
 
@@ -207,8 +208,8 @@ static size_t directories(const struct uvzk__lock *lock,
 {
     const struct semaphore *semaphore = semaphore_of(lock);
 
-    directory[0] = (struct uvzk__directory){semaphore->leases_path, UVZK__COUNTED};
-    directory[1] = (struct uvzk__directory){semaphore->locks_path, UVZK__EXCLUSIVE};
+    directory[0] = (struct uvzk__directory){semaphore->leases_path->text, UVZK__COUNTED};
+    directory[1] = (struct uvzk__directory){semaphore->locks_path->text, UVZK__EXCLUSIVE};
     return 2;
 }
 
@@ -240,8 +241,8 @@ static void count_changed(struct uvzk__value_listener *listener)
 {
     struct semaphore *semaphore =
         UVZK__CONTAINER_OF(listener, struct semaphore, listener);
-    struct uvzk__queue *leases =
-        uvzk__queue_find(semaphore->lock->client, UVZK__COUNTED, semaphore->leases_path);
+    struct uvzk__queue *leases = uvzk__queue_find(semaphore->lock->client, UVZK__COUNTED,
+                                                  semaphore->leases_path->text);
 
     if (leases != NULL) {
         uvzk__queue_touch(leases);
@@ -273,8 +274,8 @@ static int init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path, uin
     semaphore->lock = lock;
     semaphore->max = max;
     semaphore->count = count;
-    semaphore->locks_path = uvzk__path_join(lock->path, "locks");
-    semaphore->leases_path = uvzk__path_join(lock->path, "leases");
+    semaphore->locks_path = uvzk__shared_path_join(lock->path->text, "locks");
+    semaphore->leases_path = uvzk__shared_path_join(lock->path->text, "leases");
     if (semaphore->locks_path == NULL || semaphore->leases_path == NULL) {
         uvzk__lock_free(lock);
         return UV_ENOMEM;

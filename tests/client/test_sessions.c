@@ -95,7 +95,7 @@ static const struct uvzk__lock *lock_of(const uvzk_mutex_t *mutex)
 /* Each session has room for so many contenders on the mutex's path. */
 static void make_small(const uvzk_mutex_t *mutex)
 {
-    size_t bytes = strlen(lock_of(mutex)->path) +
+    size_t bytes = strlen(lock_of(mutex)->path->text) +
                    sizeof("/_c_64fc66ae-773f-4d77-9695-eba698b095f7-lock-0123456789");
 
     for (uint32_t i = 0; i < SESSIONS; i++) {
@@ -110,7 +110,7 @@ static uint32_t in_rank(const uvzk_mutex_t *mutex, int place)
     uint32_t tried = 0;
 
     for (int i = 0; i <= place; i++) {
-        session = uvzk__next_in_rank(a.client.impl, lock_of(mutex)->path, &tried);
+        session = uvzk__next_in_rank(a.client.impl, lock_of(mutex)->path->text, &tried);
     }
     return session->number;
 }
@@ -134,7 +134,8 @@ static void a_path_has_one_home(void **state)
         hold_take_on(&holds[i], &a, mutex_at((int)i, i), 1);
         assert_int_equal(session_of(&holds[i]), i);
     }
-    assert_int_equal(uvzk_mutex_init(&a.client, &other, lock_of(&mutexes[1])->path), 0);
+    assert_int_equal(uvzk_mutex_init(&a.client, &other, lock_of(&mutexes[1])->path->text),
+                     0);
     hold_begin_on(&first, &a, &other, 1, UVZK_WAIT_FOREVER);
     hold_begin_on(&second, &a, &mutexes[1], 1, UVZK_WAIT_FOREVER);
     world_run_for(&world, 100);
@@ -575,7 +576,7 @@ static void one_that_is_tried_once_overflows_too(void **state)
         sim_disconnect(a.ports[i], SIM_RESET, 1000);
     }
     world_run_for(&world, 10);
-    assert_int_equal(uvzk_mutex_init(&a.client, &other, lock_of(mutex)->path), 0);
+    assert_int_equal(uvzk_mutex_init(&a.client, &other, lock_of(mutex)->path->text), 0);
     hold_try(&holds[ROOM + 1], &a, &other, UVZK_TRY_ONCE, UVZK_ECONNLOSS);
     hold_begin_on(&holds[ROOM + 1], &a, &other, 1, 100); /* it may wait there */
     hold_await_status(&holds[ROOM + 1], 200, UVZK_EUNREACHABLE);
@@ -611,7 +612,8 @@ static void others_stay_at_home(void **state)
 
     begin();
     make_small(mutex_at(0, 0));
-    assert_int_equal(uvzk_rwlock_init(&a.client, &rwlock, lock_of(&mutexes[0])->path), 0);
+    assert_int_equal(
+        uvzk_rwlock_init(&a.client, &rwlock, lock_of(&mutexes[0])->path->text), 0);
     for (int i = 0; i < ROOM; i++) {
         hold_begin_on(&holds[i], &a, &rwlock.write, 1, UVZK_WAIT_FOREVER);
         assert_int_equal(session_of(&holds[i]), 0);

@@ -322,7 +322,8 @@ static void nothing_is_left_of_it(void)
 {
     assert_int_equal(process_stats(&a).watches, 0);
     assert_int_equal(sim_watch_count(world.sim), 0);
-    assert_null(((struct uvzk__client *)a.client.impl)->directories->queues);
+    assert_null(uvzk__catalogue_first(
+        &((struct uvzk__client *)a.client.impl)->directories->catalogue));
     world_end(&world);
 }
 

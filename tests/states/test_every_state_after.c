@@ -156,8 +156,8 @@ static bool client_at_rest(const struct scene *scene)
     }
     uvzk_client_stats(&scene->process.client, &stats);
     return stats.contenders == 0 && stats.watches == watches_expected(scene) &&
-           client->directories->queues == NULL && client->session.connected &&
-           sim_outstanding(scene->process.port) == 0 &&
+           uvzk__catalogue_first(&client->directories->catalogue) == NULL &&
+           client->session.connected && sim_outstanding(scene->process.port) == 0 &&
            sim_watch_count(scene->world.sim) == watches_expected(scene);
 }
 
@@ -216,9 +216,10 @@ static void check_client(struct scene *scene)
         world_fail(&scene->world, "%" PRIu64 " contenders, %" PRIu64 " watches left",
                    stats.contenders, stats.watches);
     }
-    if (client->directories->queues != NULL) {
-        world_fail(&scene->world, "the queue of %s is left",
-                   client->directories->queues->path);
+    const struct uvzk__queue *left =
+        uvzk__catalogue_first(&client->directories->catalogue);
+    if (left != NULL) {
+        world_fail(&scene->world, "the queue of %s is left", left->path->text);
     }
     if (!uvzk__list_empty(&client->directories->contenders) ||
         !uvzk__list_empty(&client->prover->held) ||

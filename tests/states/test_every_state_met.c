@@ -222,7 +222,7 @@ static void count_mark(const struct uvzk__mark *mark, size_t ending)
 
 static void count_around(struct uvzk__client *client, size_t ending)
 {
-    struct uvzk__queue *queue, *next;
+    const struct uvzk__catalogue *catalogue = &client->directories->catalogue;
 
     for (struct uvzk__link *link = client->directories->contenders.next;
          link != &client->directories->contenders; link = link->next) {
@@ -233,8 +233,8 @@ static void count_around(struct uvzk__client *client, size_t ending)
     met_if(!uvzk__list_empty(&client->claims->unwinding), ROW_CLAIM_UNWINDING, ending);
     met_if(client->submissions.holding_back, ROW_HELD_BACK, ending);
     met_if(!client->session.connected, ROW_DISCONNECTED, ending);
-    HASH_ITER(hh, client->directories->queues, queue, next)
-    {
+    for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
+         queue = uvzk__catalogue_next(catalogue, queue)) {
         met(ROW_QUEUE_IDLE + queue->doing, ending);
         met_if(queue->predecessor.path != NULL, ROW_QUEUE_WATCH, ending);
         met_if(uvzk__queue_is_resting(queue), ROW_QUEUE_RESTING, ending);

@@ -185,10 +185,12 @@ uint64_t process_watches(const struct process *process)
 uint64_t process_watermarks(const struct process *process)
 {
     const struct uvzk__client *client = process->client.impl;
-    const struct uvzk__queue *queue = client == NULL ? NULL : client->directories->queues;
+    const struct uvzk__queue *queue =
+        client == NULL ? NULL : uvzk__catalogue_first(&client->directories->catalogue);
     uint64_t count = 0;
 
-    for (; queue != NULL; queue = queue->hh.next) {
+    for (; queue != NULL;
+         queue = uvzk__catalogue_next(&client->directories->catalogue, queue)) {
         count += uvzk__watermark_watches(queue);
     }
     return count;

@@ -203,13 +203,13 @@ static const char *watches_broken(struct uvzk__client *client, uint64_t seen,
 
 static const char *client_broken(struct uvzk__client *client)
 {
-    struct uvzk__queue *queue, *next;
+    const struct uvzk__catalogue *catalogue = &client->directories->catalogue;
     struct counts counts = {0};
     const char *broken = NULL;
     bool any_driven = false;
 
-    HASH_ITER(hh, client->directories->queues, queue, next)
-    {
+    for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
+         queue = uvzk__catalogue_next(catalogue, queue)) {
         broken = queue_broken(queue, &counts);
         any_driven = any_driven || queue->kind->discipline == UVZK__DRIVEN;
         if (broken != NULL) {
