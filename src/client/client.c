@@ -422,7 +422,7 @@ static void add_stats(const struct uvzk__client *client, uvzk_client_stats_t *st
     stats->watches += uvzk__watch_count(&client->watches);
     for (const struct uvzk__queue *queue = uvzk__catalogue_first(catalogue);
          queue != NULL; queue = uvzk__catalogue_next(catalogue, queue)) {
-        stats->foreign += queue->foreigners.children;
+        stats->foreign += uvzk__aside(queue)->foreigners.children;
     }
 }
 

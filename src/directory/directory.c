@@ -38,6 +38,7 @@ static void free_directory(struct uvzk__queue *queue)
         queue->kind->freed(queue);
     }
     uvzk__parents_free(queue);
+    uvzk__free(queue->aside);
     uvzk__shared_path_let_go(queue->path);
     uvzk__free(queue);
 }
@@ -109,8 +110,10 @@ static void settle(struct uvzk__queue *queue)
         uvzk__predecessor_unwatch(queue);
         if (!uvzk__watermark_keeps(queue)) {
             free_directory(queue);
+            return;
         }
     }
+    uvzk__aside_tidied(queue);
 }
 
 void uvzk__directory_left(struct uvzk__client *client, enum uvzk__discipline discipline,

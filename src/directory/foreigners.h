@@ -26,7 +26,8 @@ struct uvzk__foreigners {
     bool behind;       /* somebody stands behind the last of ours, or may */
 };
 
-/* What a listing has shown; the list is the queue's from now on. */
+/* What a listing has shown; the list is the queue's from now on. There is memory for what
+ * it shows of others (uvzk__aside_needed). */
 void uvzk__foreigners_seen(struct uvzk__queue *, struct uvzk__foreigner *list,
                            size_t count, uint64_t leases);
 /* Whether it has shown somebody behind the last of ours; or somebody may be there, which
@@ -38,6 +39,13 @@ void uvzk__foreigners_free(struct uvzk__foreigner *, size_t count);
 /* How many of them stand before this contender. */
 size_t uvzk__foreigners_before(const struct uvzk__queue *,
                                const struct uvzk__contender *);
+
+/* Whether there is anything to be kept of others. */
+static inline bool uvzk__foreigners_matter(const struct uvzk__foreigners *foreigners)
+{
+    return foreigners->list != NULL || foreigners->children > 0 ||
+           foreigners->leases > 0 || foreigners->behind;
+}
 
 static inline bool uvzk__foreigners_any(const struct uvzk__foreigners *foreigners)
 {

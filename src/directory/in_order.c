@@ -35,7 +35,8 @@ static bool wants_listing(struct uvzk__queue *queue)
     bool news = uvzk__has_news(&queue->freshness);
 
     if ((next != NULL && !next->covered) ||
-        (queue->crowded && uvzk__predecessor_watched(&queue->predecessor) == NULL)) {
+        (queue->crowded &&
+         uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) == NULL)) {
         return true;
     }
     if (next != NULL && uvzk__is_doubted(&queue->freshness) &&
@@ -55,8 +56,8 @@ static void request(struct uvzk__queue *queue)
         return;
     }
     predecessor = predecessor_of(queue);
-    const char *watched = uvzk__predecessor_watched(&queue->predecessor);
-    bool awaited = uvzk__predecessor_is_children(&queue->predecessor)
+    const char *watched = uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor);
+    bool awaited = uvzk__predecessor_is_children(&uvzk__aside(queue)->predecessor)
                        ? queue->crowded
                        : predecessor != NULL && watched != NULL &&
                              strcmp(uvzk__path_name(watched), predecessor->name) == 0;
@@ -69,7 +70,7 @@ static void request(struct uvzk__queue *queue)
                wants_listing(queue)) {
         uvzk__listing_start(queue);
     } else if (predecessor != NULL &&
-               uvzk__predecessor_watched(&queue->predecessor) == NULL) {
+               uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) == NULL) {
         uvzk__predecessor_watch(queue, predecessor);
     }
 }
@@ -101,7 +102,7 @@ static bool is_quiet(const struct uvzk__queue *queue)
 {
     return uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->strangers) &&
            uvzk__positions_wanted(&queue->tallies) == 0 && !queue->crowded &&
-           uvzk__predecessor_watched(&queue->predecessor) == NULL;
+           uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) == NULL;
 }
 
 static void settle_in_order(struct uvzk__queue *queue)

@@ -66,7 +66,8 @@ void uvzk__listing_start(struct uvzk__queue *queue)
     if (rpc == NULL) {
         return;
     }
-    if (queue->crowded && uvzk__predecessor_watched(&queue->predecessor) == NULL) {
+    if (queue->crowded &&
+        uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) == NULL) {
         watch_children(queue, rpc);
     }
     uvzk__queue_does(queue, UVZK__QUEUE_LISTING);

@@ -11,8 +11,10 @@
 
 void uvzk__parents_free(struct uvzk__queue *queue)
 {
-    uvzk__free(queue->parents.path);
-    queue->parents.path = NULL;
+    if (queue->aside != NULL) {
+        uvzk__free(queue->aside->parents.path);
+        queue->aside->parents.path = NULL;
+    }
 }
 
 static void parents_made(struct uvzk__queue *queue)
@@ -88,7 +90,7 @@ static void scout_back(struct uvzk__queue *scout, bool paved)
     uvzk__list_move(&client->directories->behind_scout, &waiting);
     while ((link = uvzk__list_take(&waiting)) != NULL) {
         struct uvzk__queue *queue =
-            UVZK__CONTAINER_OF(link, struct uvzk__queue, parents.behind_scout);
+            UVZK__CONTAINER_OF(link, struct uvzk__parents, behind_scout)->queue;
         uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
         if (!paved || !uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS) ||
             !make_directory(queue)) {
@@ -104,8 +106,8 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
 {
     struct uvzk__queue *queue = uvzk__flight_asker(rpc);
     struct uvzk__client *client = queue->client;
-    size_t length = strlen(queue->parents.path);
-    size_t above = uvzk__path_parent_length(queue->parents.path);
+    size_t length = strlen(rpc->path);
+    size_t above = uvzk__path_parent_length(rpc->path);
     int status = reply->status;
     bool stands = status == 0 || status == UVZK_ENODEEXISTS;
     bool container = rpc->mode == UVZK__CONTAINER;
@@ -139,33 +141,43 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
 static bool make_parent(struct uvzk__queue *queue, size_t length)
 {
     struct uvzk__client *client = queue->client;
+    char *path = queue->aside->parents.path;
     struct uvzk__rpc *rpc = NULL;
 
     if (uvzk__may_send(client)) {
-        rpc = uvzk__flight_new(client, queue, UVZK__RPC_CREATE, queue->parents.path,
-                               parent_replied);
+        rpc = uvzk__flight_new(client, queue, UVZK__RPC_CREATE, path, parent_replied);
     }
     if (rpc == NULL) {
         return false; /* settling begins anew */
     }
-    memcpy(queue->parents.path, queue->path->text, length);
-    queue->parents.path[length] = '\0';
+    memcpy(path, queue->path->text, length);
+    path[length] = '\0';
     rpc->mode = client->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
-    rpc->acl = uvzk__acl_of(client, queue->parents.path, uvzk__flight_acl(rpc));
+    rpc->acl = uvzk__acl_of(client, path, uvzk__flight_acl(rpc));
     rpc->data = "";
     uvzk__queue_does(queue, UVZK__QUEUE_MAKING_PARENTS);
     uvzk__submit(client, rpc);
     return true;
 }
 
+static bool have_path(struct uvzk__queue *queue)
+{
+    if (!uvzk__aside_needed(queue)) {
+        return false;
+    }
+    struct uvzk__parents *parents = &queue->aside->parents;
+    if (parents->path == NULL) {
+        parents->path = uvzk__malloc(strlen(queue->path->text) + 1);
+    }
+    parents->queue = queue;
+    return parents->path != NULL;
+}
+
 void uvzk__parents_make(struct uvzk__queue *queue)
 {
     struct uvzk__client *client = queue->client;
 
-    if (queue->parents.path == NULL) {
-        queue->parents.path = uvzk__malloc(strlen(queue->path->text) + 1);
-    }
-    if (queue->parents.path == NULL) {
+    if (!have_path(queue)) {
         uvzk__queue_rest(queue);
         return;
     }
@@ -173,7 +185,7 @@ void uvzk__parents_make(struct uvzk__queue *queue)
         same_parent(client->directories->scout, queue)) {
         uvzk__queue_does(queue, UVZK__QUEUE_MAKING_PARENTS);
         uvzk__list_append(&client->directories->behind_scout,
-                          &queue->parents.behind_scout);
+                          &queue->aside->parents.behind_scout);
         return;
     }
     if (make_directory(queue) && client->directories->scout == NULL) {

@@ -14,6 +14,7 @@ struct uvzk__queue;
 struct uvzk__parents {
     char *path; /* being made; NULL: none is */
     struct uvzk__link behind_scout;
+    struct uvzk__queue *queue; /* whose they are, with a path */
 };
 
 /* One of them is being made, or waits for the scout. */

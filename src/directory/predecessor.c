@@ -39,9 +39,11 @@ static bool sound(const struct uvzk__predecessor *predecessor)
 /* The only writer of state. */
 static void move(struct uvzk__queue *queue, enum uvzk__predecessor_state state)
 {
-    queue->predecessor.state = (uint8_t)uvzk__machine_move(
-        &uvzk__predecessor_machine, queue->predecessor.state, state);
-    assert(sound(&queue->predecessor));
+    struct uvzk__predecessor *predecessor = &queue->aside->predecessor;
+
+    predecessor->state = (uint8_t)uvzk__machine_move(&uvzk__predecessor_machine,
+                                                     predecessor->state, state);
+    assert(sound(predecessor));
 }
 
 /* Most directories watch nobody: the memory is there with the watch. */
@@ -54,15 +56,15 @@ struct watched {
 
 static struct watched *under_watch(const struct uvzk__queue *queue)
 {
-    return UVZK__CONTAINER_OF(queue->predecessor.path, struct watched, path);
+    return UVZK__CONTAINER_OF(queue->aside->predecessor.path, struct watched, path);
 }
 
 void uvzk__predecessor_forget(struct uvzk__queue *queue)
 {
-    if (queue->predecessor.state != NONE) {
+    if (uvzk__aside(queue)->predecessor.state != NONE) {
         struct watched *watched = under_watch(queue);
 
-        queue->predecessor.path = NULL;
+        queue->aside->predecessor.path = NULL;
         move(queue, NONE);
         uvzk__timed_clear(queue->client, &watched->second_look);
         uvzk__watch_budget_give(queue->client, watched->path);
@@ -72,7 +74,7 @@ void uvzk__predecessor_forget(struct uvzk__queue *queue)
 
 void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
 {
-    if (queue->predecessor.state == ARMED) {
+    if (uvzk__aside(queue)->predecessor.state == ARMED) {
         uvzk__unwatch(queue->client, &under_watch(queue)->watch);
         uvzk__predecessor_forget(queue);
     }
@@ -86,8 +88,8 @@ static void writer_gone(struct uvzk__queue *queue)
          link = link->next) {
         struct uvzk__contender *member =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (!member->shared &&
-            uvzk__node_place(&member->node).sequence > queue->predecessor.sequence) {
+        if (!member->shared && uvzk__node_place(&member->node).sequence >
+                                   queue->aside->predecessor.sequence) {
             uvzk__contender_uncovered(member);
         }
     }
@@ -98,18 +100,20 @@ static void writer_gone(struct uvzk__queue *queue)
  * watch that it would need anyway. */
 static void predecessor_gone(struct uvzk__queue *queue)
 {
+    const struct uvzk__predecessor *predecessor = &queue->aside->predecessor;
+    const struct uvzk__foreigners *foreigners = &queue->aside->foreigners;
     size_t walk_back = uvzk__listed_children(&queue->freshness) / NAMES_A_GET;
 
     uvzk__departed(queue);
     if (queue->client->observer != NULL) {
         uvzk__queue_let_go(queue, uvzk__now(queue->client));
     }
-    uvzk__foreigners_forget(queue, uvzk__path_name(queue->predecessor.path));
-    if (queue->foreigners.count > walk_back &&
-        queue->foreigners.list[walk_back].sequence < queue->predecessor.sequence) {
+    uvzk__foreigners_forget(queue, uvzk__path_name(predecessor->path));
+    if (foreigners->count > walk_back &&
+        foreigners->list[walk_back].sequence < predecessor->sequence) {
         uvzk__freshness_doubted(queue);
     }
-    if (queue->kind->discipline == UVZK__READ_WRITE && !queue->predecessor.shared) {
+    if (queue->kind->discipline == UVZK__READ_WRITE && !predecessor->shared) {
         writer_gone(queue);
     }
 }
@@ -120,7 +124,7 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 
     if (queue->kind->discipline == UVZK__COUNTED) {
         uvzk__freshness_doubted(queue); /* it was on the children */
-    } else if (queue->predecessor.children) {
+    } else if (queue->aside->predecessor.children) {
         uvzk__foreigners_behind(queue, true); /* whoever came has come behind us */
         uvzk__queue_set_crowded(queue, false);
     } else if (event == UVZK__WATCH_DELETED) {
@@ -149,7 +153,8 @@ static int begin(struct uvzk__queue *queue, const char *name)
     size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
     struct watched *watched = uvzk__calloc(1, sizeof(*watched) + size);
 
-    if (watched == NULL) {
+    if (watched == NULL || !uvzk__aside_needed(queue)) {
+        uvzk__free(watched);
         return UV_ENOMEM;
     }
     (void)uvzk__path_join_into(watched->path, queue->path->text, name);
@@ -163,8 +168,8 @@ static int begin(struct uvzk__queue *queue, const char *name)
     watched->watch.watch_cb = watch_fired;
     watched->second_look.due = look_again;
     watched->queue = queue;
-    queue->predecessor.path = watched->path;
-    queue->predecessor.children = name[0] == '\0';
+    queue->aside->predecessor.path = watched->path;
+    queue->aside->predecessor.children = name[0] == '\0';
     move(queue, ARMING);
     return 0;
 }
@@ -179,7 +184,7 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     if (status == 0) {
         uvzk__predecessor_armed(queue);
     } else {
-        queue->predecessor.missing = status == UVZK_ENONODE;
+        queue->aside->predecessor.missing = status == UVZK_ENONODE;
         if (status == UVZK_ENONODE) {
             predecessor_gone(queue);
         }
@@ -204,9 +209,9 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
 {
     struct uvzk__client *client = queue->client;
     struct uvzk__rpc *rpc;
-    bool contradicted = is_missing(&queue->predecessor, predecessor);
+    bool contradicted = is_missing(&queue->aside->predecessor, predecessor);
 
-    queue->predecessor.missing = false;
+    queue->aside->predecessor.missing = false;
     if (contradicted) {
         uvzk__queue_rest(queue);
         return;
@@ -221,14 +226,14 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
         return;
     }
     /* get, not exists: on a missing node it leaves no watch behind. */
-    rpc = uvzk__flight_new(client, queue, UVZK__RPC_GET, queue->predecessor.path,
+    rpc = uvzk__flight_new(client, queue, UVZK__RPC_GET, queue->aside->predecessor.path,
                            watch_replied);
     if (rpc == NULL) {
         uvzk__predecessor_forget(queue);
         return;
     }
-    queue->predecessor.sequence = predecessor->sequence;
-    queue->predecessor.shared = predecessor->shared;
+    queue->aside->predecessor.sequence = predecessor->sequence;
+    queue->aside->predecessor.shared = predecessor->shared;
     rpc->watch = &under_watch(queue)->watch;
     uvzk__queue_does(queue, UVZK__QUEUE_WATCHING);
     uvzk__submit(client, rpc);

@@ -45,6 +45,12 @@ uvzk__predecessor_watched(const struct uvzk__predecessor *predecessor)
     return predecessor->path;
 }
 
+/* Whether there is nothing to be kept of it. */
+static inline bool uvzk__predecessor_is_over(const struct uvzk__predecessor *predecessor)
+{
+    return predecessor->path == NULL && !predecessor->missing;
+}
+
 /* Whether that is the directory itself, for its children. */
 static inline bool
 uvzk__predecessor_is_children(const struct uvzk__predecessor *predecessor)

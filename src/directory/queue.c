@@ -39,9 +39,9 @@ static bool sound(const struct uvzk__queue *queue)
 {
     switch (queue->doing) {
     case MAKING_PARENTS:
-        return uvzk__parents_are_made(&queue->parents);
+        return uvzk__parents_are_made(&uvzk__aside(queue)->parents);
     case WATCHING:
-        return uvzk__predecessor_watched(&queue->predecessor) != NULL;
+        return uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) != NULL;
     default:
         return true;
     }
@@ -68,10 +68,10 @@ struct uvzk__rest {
 
 void uvzk__queue_rest_no_more(struct uvzk__queue *queue)
 {
-    if (queue->rest != NULL) {
-        uvzk__timed_clear(queue->client, &queue->rest->timed);
-        uvzk__free(queue->rest);
-        queue->rest = NULL;
+    if (uvzk__queue_is_resting(queue)) {
+        uvzk__timed_clear(queue->client, &queue->aside->rest->timed);
+        uvzk__free(queue->aside->rest);
+        queue->aside->rest = NULL;
     }
 }
 
@@ -119,7 +119,6 @@ static void init_lists(struct uvzk__queue *queue)
     uvzk__list_init(&queue->leaving);
     uvzk__list_init(&queue->strangers);
     uvzk__list_init(&queue->dirty);
-    uvzk__list_init(&queue->parents.behind_scout);
 }
 
 struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
@@ -170,17 +169,20 @@ void uvzk__queues_touch(struct uvzk__client *client)
 
 void uvzk__queue_rest(struct uvzk__queue *queue)
 {
-    if (queue->rest == NULL) {
-        queue->rest = uvzk__calloc(1, sizeof(*queue->rest));
+    struct uvzk__rest *rest = NULL;
+
+    if (uvzk__aside_needed(queue)) {
+        rest = queue->aside->rest != NULL ? queue->aside->rest
+                                          : uvzk__calloc(1, sizeof(*rest));
     }
-    if (queue->rest == NULL) {
+    if (rest == NULL) {
         uvzk__hold_back(queue->client); /* then all rest, for as long */
         return;
     }
-    queue->rest->queue = queue;
-    queue->rest->timed.due = rested;
-    uvzk__timed_set(queue->client, &queue->rest->timed,
-                    uvzk__now(queue->client) + REST_MS);
+    queue->aside->rest = rest;
+    rest->queue = queue;
+    rest->timed.due = rested;
+    uvzk__timed_set(queue->client, &rest->timed, uvzk__now(queue->client) + REST_MS);
 }
 
 /* ---------------------------------------------------------------- the order */

@@ -16,6 +16,7 @@
 #define UVZK_QUEUE_H
 
 #include "base/discipline.h"
+#include "base/memory.h"
 #include "base/shared_path.h"
 #include "directory/contender.h"
 #include "directory/foreigners.h"
@@ -23,6 +24,16 @@
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/watermark.h"
+
+/* What a directory of one contender at rest has nothing of: the memory is there with the
+ * first of these that is. */
+struct uvzk__aside {
+    struct uvzk__predecessor predecessor;
+    struct uvzk__rest *rest; /* before a failed request is repeated; or NULL */
+    struct uvzk__parents parents;
+    struct uvzk__foreigners foreigners;
+    struct uvzk__watermark watermark;
+};
 
 struct uvzk__queue {
     struct uvzk__client *client;
@@ -34,12 +45,8 @@ struct uvzk__queue {
     struct uvzk__link leaving;   /* contenders to be deleted, in order */
     struct uvzk__link strangers; /* contenders whose place is not known */
     struct uvzk__link dirty;     /* of those in which something has changed */
-    struct uvzk__predecessor predecessor;
-    struct uvzk__rest *rest; /* before a failed request is repeated; or NULL */
-    struct uvzk__parents parents;
+    struct uvzk__aside *aside;   /* NULL: there is nothing in it */
     struct uvzk__freshness freshness;
-    struct uvzk__foreigners foreigners;
-    struct uvzk__watermark watermark;
     uint64_t sweep_stamp; /* the last sweep that guards this queue */
     struct uvzk__departures departures;
     uint64_t reign_stamp; /* of submissions, when it came to be ours, leases.h */
@@ -78,17 +85,52 @@ static inline uint64_t uvzk__queue_let_go_ago(const struct uvzk__queue *queue,
     return queue->let_go_ms == 0 ? UINT64_MAX : (uint32_t)now - queue->let_go_ms;
 }
 
+/* To be looked at. */
+static inline const struct uvzk__aside *uvzk__aside(const struct uvzk__queue *queue)
+{
+    static const struct uvzk__aside nothing;
+
+    return queue->aside == NULL ? &nothing : queue->aside;
+}
+
+/* There is memory to put something into it; false: there is none. */
+static inline bool uvzk__aside_needed(struct uvzk__queue *queue)
+{
+    if (queue->aside == NULL) {
+        queue->aside = uvzk__calloc(1, sizeof(*queue->aside));
+        if (queue->aside == NULL) {
+            return false;
+        }
+        uvzk__list_init(&queue->aside->parents.behind_scout);
+    }
+    return true;
+}
+
+/* What has nothing in it goes. */
+static inline void uvzk__aside_tidied(struct uvzk__queue *queue)
+{
+    const struct uvzk__aside *aside = uvzk__aside(queue);
+
+    if (uvzk__predecessor_is_over(&aside->predecessor) && aside->rest == NULL &&
+        !uvzk__parents_are_made(&aside->parents) &&
+        !uvzk__foreigners_matter(&aside->foreigners) &&
+        uvzk__watermark_mark(&aside->watermark) == NULL) {
+        uvzk__free(queue->aside);
+        queue->aside = NULL;
+    }
+}
+
 /* After a failed request nothing is asked for a while. */
 static inline bool uvzk__queue_is_resting(const struct uvzk__queue *queue)
 {
-    return queue->rest != NULL;
+    return uvzk__aside(queue)->rest != NULL;
 }
 
 /* The nearest foreigner that this contender has to wait for, or NULL. */
 static inline const struct uvzk__foreigner *
 uvzk__blocker(const struct uvzk__queue *queue, const struct uvzk__contender *contender)
 {
-    return uvzk__foreigners_any(&queue->foreigners)
+    return uvzk__foreigners_any(&uvzk__aside(queue)->foreigners)
                ? uvzk__foreigners_blocker(queue, contender)
                : NULL;
 }

@@ -251,6 +251,14 @@ static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan 
     return queue->kind->discipline == UVZK__COUNTED ? count : 0;
 }
 
+/* Of others there is something to be kept. */
+static int have_room(struct uvzk__queue *queue, const struct scan *scan)
+{
+    bool any = scan->foreigner_count > 0 || scan->behind || scan->foreign_children > 0;
+
+    return !any || uvzk__aside_needed(queue) ? 0 : UV_ENOMEM;
+}
+
 static void take_over(struct uvzk__queue *queue, struct scan *scan)
 {
     uvzk__foreigners_seen(queue, scan->foreigners, scan->foreigner_count,
@@ -361,6 +369,9 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
     }
     if (status == 0) {
         status = keep_foreigners(&scan);
+    }
+    if (status == 0) {
+        status = have_room(queue, &scan);
     }
     if (status == 0) {
         take_over(queue, &scan);

@@ -44,17 +44,19 @@ static void begin(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__calloc(1, sizeof(*mark));
 
-    if (mark != NULL) {
+    if (mark == NULL || !uvzk__aside_needed(queue)) {
+        uvzk__free(mark);
+    } else {
         mark->queue = queue;
         mark->number = NOBODY;
         mark->used_ms = uvzk__now(queue->client);
-        queue->watermark.mark = mark;
+        queue->aside->watermark.mark = mark;
     }
 }
 
 static void free_mark(struct uvzk__mark *mark)
 {
-    mark->queue->watermark.mark = NULL;
+    mark->queue->aside->watermark.mark = NULL;
     uvzk__timed_clear(mark->queue->client, &mark->rest);
     uvzk__free(mark);
 }
@@ -70,7 +72,7 @@ static void unwatch(struct uvzk__mark *mark)
 
 void uvzk__watermark_end(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = queue->watermark.mark;
+    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
 
     if (mark == NULL || mark->state == ENDING) {
         return;
@@ -89,12 +91,14 @@ void uvzk__watermark_end(struct uvzk__queue *queue)
 
 bool uvzk__watermark_wants_watch(const struct uvzk__queue *queue)
 {
-    return queue->watermark.mark != NULL && queue->watermark.mark->state == UNWATCHED;
+    const struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+
+    return mark != NULL && mark->state == UNWATCHED;
 }
 
 bool uvzk__watermark_watches(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = queue->watermark.mark;
+    const struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
 
     return mark != NULL && (mark->state == ARMING || mark->state == ARMED);
 }
@@ -146,7 +150,7 @@ static bool is_silent(const struct uvzk__mark *mark)
 
 void uvzk__watermark_sent(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = queue->watermark.mark;
+    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
 
     if (mark == NULL || mark->state != ARMED || is_silent(mark)) {
         return;
@@ -191,14 +195,15 @@ static bool wants_no_listing(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    return !contender->wants_position || (uvzk__contenders_in(&queue->tallies) == 1 &&
-                                          !uvzk__foreigners_any(&queue->foreigners));
+    return !contender->wants_position ||
+           (uvzk__contenders_in(&queue->tallies) == 1 &&
+            !uvzk__foreigners_any(&uvzk__aside(queue)->foreigners));
 }
 
 bool uvzk__watermark_covers(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    struct uvzk__mark *mark = queue->watermark.mark;
+    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
     int32_t number = uvzk__node_place(&contender->node).sequence;
 
     if (!concerns(contender)) {
@@ -225,14 +230,14 @@ bool uvzk__watermark_covers(struct uvzk__contender *contender)
 
 bool uvzk__watermark_expects(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = queue->watermark.mark;
+    const struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
 
     return mark != NULL && mark->number != NOBODY && !mark->missed && is_silent(mark);
 }
 
 void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool behind)
 {
-    struct uvzk__mark *mark = queue->watermark.mark;
+    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
 
     /* ARMED: the listing was asked for behind the watch, for replies come in order. */
     if (mark != NULL && mark->state == ARMED && (behind || last > mark->number)) {
@@ -242,7 +247,9 @@ void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool behind
 
 void uvzk__watermark_lost(struct uvzk__queue *queue)
 {
-    if (queue->watermark.mark != NULL) {
-        queue->watermark.mark->number = NOBODY;
+    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+
+    if (mark != NULL) {
+        mark->number = NOBODY;
     }
 }

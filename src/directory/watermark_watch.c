@@ -30,8 +30,9 @@ static bool is_watched_by_others(const struct uvzk__queue *queue)
     for (size_t i = 0; i < DISCIPLINES; i++) {
         const struct uvzk__queue *other =
             uvzk__queue_find(queue->client, disciplines[i], queue->path->text);
-        if (other != NULL && (uvzk__watermark_watches(other) ||
-                              uvzk__predecessor_is_children(&other->predecessor))) {
+        if (other != NULL &&
+            (uvzk__watermark_watches(other) ||
+             uvzk__predecessor_is_children(&uvzk__aside(other)->predecessor))) {
             return true;
         }
     }
@@ -54,7 +55,8 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__queue *queue = uvzk__flight_asker(rpc);
 
     uvzk__flight_landed(queue->client, rpc, reply->status, false);
-    uvzk__watermark_armed(uvzk__watermark_mark(&queue->watermark), reply->status);
+    uvzk__watermark_armed(uvzk__watermark_mark(&uvzk__aside(queue)->watermark),
+                          reply->status);
     uvzk__queue_touch(queue);
 }
 
@@ -81,7 +83,7 @@ void uvzk__watermark_ask(struct uvzk__queue *queue)
     if (is_watched_by_others(queue) || !uvzk__watch_budget_is_ample(queue->client)) {
         uvzk__watermark_end(queue);
     } else {
-        arm(queue, uvzk__watermark_mark(&queue->watermark));
+        arm(queue, uvzk__watermark_mark(&uvzk__aside(queue)->watermark));
     }
 }
 
@@ -104,7 +106,7 @@ static void rested(struct uvzk__timed *timed)
 
 bool uvzk__watermark_keeps(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = uvzk__watermark_mark(&queue->watermark);
+    struct uvzk__mark *mark = uvzk__watermark_mark(&uvzk__aside(queue)->watermark);
 
     if (uvzk__watermark_wants_watch(queue)) {
         uvzk__watermark_end(queue);

@@ -13,7 +13,7 @@ static bool is_counted(const struct uvzk__bid *bid)
 /* Everybody's that stand, as the last listing has shown them. */
 static uint64_t leases_out(const struct uvzk__queue *leases)
 {
-    uint64_t count = leases->foreigners.leases;
+    uint64_t count = uvzk__aside(leases)->foreigners.leases;
 
     for (const struct uvzk__link *link = leases->holders.next; link != &leases->holders;
          link = link->next) {

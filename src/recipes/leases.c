@@ -31,7 +31,8 @@ static struct uvzk__bid *bid_at(struct uvzk__link *link)
  * those are not that nothing has been sent for yet. */
 static uint64_t leases_out(const struct uvzk__queue *queue)
 {
-    uint64_t count = queue->foreigners.leases + uvzk__contenders_in(&queue->tallies);
+    uint64_t count =
+        uvzk__aside(queue)->foreigners.leases + uvzk__contenders_in(&queue->tallies);
 
     for (struct uvzk__link *link = queue->strangers.next; link != &queue->strangers;
          link = link->next) {
@@ -273,7 +274,7 @@ static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid
 /* The taker has to wait: for those of ours that go, for others, or for the count. */
 static void wait_for_room(struct uvzk__queue *queue)
 {
-    uvzk__queue_set_crowded(queue, queue->foreigners.leases > 0);
+    uvzk__queue_set_crowded(queue, uvzk__aside(queue)->foreigners.leases > 0);
     if (counted(queue)) {
         uvzk__claim_end_tries(uvzk__leases(queue)->taker->claim);
     }
@@ -369,7 +370,7 @@ static bool in_use(const struct uvzk__queue *queue)
 
 static void watches_lost(struct uvzk__queue *queue)
 {
-    if (uvzk__predecessor_watched(&queue->predecessor) != NULL) {
+    if (uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) != NULL) {
         uvzk__freshness_doubted(queue); /* arming it does not tell what has gone */
     }
 }
@@ -393,9 +394,9 @@ static bool wants_listing(const struct uvzk__queue *queue)
 
     return (uvzk__leases(queue)->made_stamp > uvzk__listed_at(&queue->freshness) &&
             (uvzk__leases(queue)->making == NULL || pipeline)) ||
-           (waits &&
-            (!counted(queue) ||
-             (queue->crowded && uvzk__predecessor_watched(&queue->predecessor) == NULL)));
+           (waits && (!counted(queue) ||
+                      (queue->crowded && uvzk__predecessor_watched(
+                                             &uvzk__aside(queue)->predecessor) == NULL)));
 }
 
 static void request(struct uvzk__queue *queue)

@@ -13,7 +13,7 @@
  *     |       listed anew if that is old; watched if others have leases    v
  *     `-------------------------- the ticket is let go --------------------'
  *
- * The last listing says how many leases others have (queue->foreigners.leases): a guess, but
+ * The last listing says how many leases others have (foreigners.leases): a guess, but
  * for as long as `locks` is ours without a break (queue->reign_stamp) they seldom become
  * more. What lets go meanwhile is handed on (lease_offers.h). */
 #ifndef UVZK_LEASES_H

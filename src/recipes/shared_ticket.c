@@ -47,7 +47,8 @@ bool uvzk__ticket_is_used_up(const struct uvzk__bid *bid)
 /* Somebody else waits behind it, as far as we know. */
 static bool others_wait(const struct uvzk__queue *locks)
 {
-    return locks->foreigners.behind || uvzk__foreigners_any(&locks->foreigners);
+    return uvzk__aside(locks)->foreigners.behind ||
+           uvzk__foreigners_any(&uvzk__aside(locks)->foreigners);
 }
 
 /* One of ours that has a ticket of its own, behind this one, came before. */

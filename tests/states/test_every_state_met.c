@@ -236,9 +236,9 @@ static void count_around(struct uvzk__client *client, size_t ending)
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
         met(ROW_QUEUE_IDLE + queue->doing, ending);
-        met_if(queue->predecessor.path != NULL, ROW_QUEUE_WATCH, ending);
+        met_if(uvzk__aside(queue)->predecessor.path != NULL, ROW_QUEUE_WATCH, ending);
         met_if(uvzk__queue_is_resting(queue), ROW_QUEUE_RESTING, ending);
-        count_mark(queue->watermark.mark, ending);
+        count_mark(uvzk__aside(queue)->watermark.mark, ending);
         met_if(queue->crowded, ROW_CROWDED, ending);
         met_if(queue->kind->discipline == UVZK__COUNTED &&
                    !uvzk__list_empty(&uvzk__leases(queue)->offers),

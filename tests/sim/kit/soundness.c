@@ -104,8 +104,8 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
         counts.credits != tallies->credits || counts.writers != tallies->writers_held) {
         return "a directory has counted its contenders wrongly";
     }
-    if ((queue->predecessor.state == UVZK__PREDECESSOR_NONE) !=
-        (uvzk__predecessor_watched(&queue->predecessor) == NULL)) {
+    if ((uvzk__aside(queue)->predecessor.state == UVZK__PREDECESSOR_NONE) !=
+        (uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) == NULL)) {
         return "a predecessor's watch and its memory are not of one mind";
     }
     if (!uvzk__is_doubted(freshness) &&
@@ -116,7 +116,7 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
     all->proved += counts.proved;
     all->asked += counts.asked;
     all->watches += counts.watches + uvzk__watermark_watches(queue) +
-                    (queue->predecessor.state != UVZK__PREDECESSOR_NONE);
+                    (uvzk__aside(queue)->predecessor.state != UVZK__PREDECESSOR_NONE);
     return NULL;
 }
 
