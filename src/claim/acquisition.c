@@ -10,6 +10,9 @@
 #include "engine/turn.h"
 #include "proof/prover.h"
 
+/* Milliseconds since the machine's start have room in 40 bits. */
+#define MOMENT_MAX ((UINT64_C(1) << 40) - 1)
+
 #define ASKED UVZK__TOLD_ASKED
 #define GRANTING UVZK__TOLD_GRANTING
 #define GRANTED UVZK__TOLD_GRANTED
@@ -46,7 +49,7 @@ static bool sound(const struct uvzk__acquisition *acquisition)
 static void move(struct uvzk__acquisition *acquisition, enum uvzk__told told)
 {
     acquisition->told =
-        (uint8_t)uvzk__machine_move(&uvzk__acquisition_machine, acquisition->told, told);
+        uvzk__machine_move(&uvzk__acquisition_machine, acquisition->told, told) & 0xfU;
     assert(sound(acquisition));
 }
 
@@ -173,8 +176,10 @@ observed(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int s
 {
     struct uvzk__client *client = client_of(acquisition);
     uint64_t now = uvzk__now(client);
-    uint64_t took_ms = uvzk__since(&acquisition->since_ms, now);
+    uint64_t since_ms = acquisition->since_ms;
+    uint64_t took_ms = uvzk__since(&since_ms, now);
 
+    acquisition->since_ms = since_ms & MOMENT_MAX;
     count(acquisition, step, status, now, took_ms);
     if (client->observer->trace_cb != NULL) {
         uvzk__trace_hold(client, step, acquisition->shell, acquisition->lock->path->text,
@@ -215,6 +220,13 @@ static void stop_waiting(struct uvzk__acquisition *acquisition)
     } else if (acquisition->is_limited) {
         uvzk__list_remove(&limit_of(acquisition)->try_link);
     }
+}
+
+/* What its FINAL callback is told: a code. */
+static void ends_with(struct uvzk__acquisition *acquisition, int status)
+{
+    acquisition->status = (int16_t)status;
+    assert(acquisition->status == status);
 }
 
 static void detach(struct uvzk__acquisition *acquisition)
@@ -453,9 +465,9 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
     default:
         return;
     }
-    acquisition->status = reason;
+    ends_with(acquisition, reason);
     tell_detached(acquisition);
-    if (acquisition->told == LOSING && acquisition->losing != NULL) {
+    if (acquisition->told == LOSING && acquisition->overheard) {
         acquisition->losing(acquisition->shell, reason);
     }
 }
@@ -464,7 +476,7 @@ void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int statu
 {
     move(acquisition, RELEASED);
     observe(acquisition, released_seen, status);
-    acquisition->status = status;
+    ends_with(acquisition, status);
     tell_detached(acquisition);
 }
 
@@ -550,6 +562,15 @@ uvzk_hold_release_cb uvzk__release_overhear(const uvzk_hold_t *hold,
     uvzk_hold_release_cb before = acquisition->release_cb;
     acquisition->release_cb = cb;
     return before;
+}
+
+void uvzk__loss_overhear(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing)
+{
+    struct uvzk__acquisition *acquisition = hold->impl;
+
+    assert(acquisition->told == GRANTED); /* its acquire callback is called no more */
+    acquisition->overheard = true;
+    acquisition->losing = losing;
 }
 
 struct uvzk__claim *uvzk__hold_of(const uvzk_hold_t *hold)

@@ -37,16 +37,17 @@ struct uvzk__acquisition {
     struct uvzk__telling telling;
     union {
         uvzk_hold_acquire_cb acquire_cb;
+        uvzk_hold_lost_cb losing;        /* GRANTED, if it is overheard */
         uvzk_hold_release_cb release_cb; /* RELEASING, RELEASED */
     };
     uvzk_hold_lost_cb lost_cb;
-    uvzk_hold_lost_cb losing; /* called at once, not told: the hold is over; or NULL */
-    uint64_t since_ms;        /* observer.h's; 0: nobody observes the client */
-    int status;               /* of the FINAL callback */
-    uint8_t told;             /* enum uvzk__told */
-    bool is_limited : 1;      /* it waits for so long, or does not wait, acquisition.c */
-    bool revocable : 1;       /* it is told when somebody asks for it */
-    bool wants_place : 1;     /* it is told its place in the queue, acquisition.c */
+    uint64_t since_ms : 40; /* observer.h's; 0: nobody observes the client */
+    int32_t status : 16;    /* of the FINAL callback */
+    uint8_t told : 4;       /* enum uvzk__told */
+    bool is_limited : 1;    /* it waits for so long, or does not wait, acquisition.c */
+    bool revocable : 1;     /* it is told when somebody asks for it */
+    bool wants_place : 1;   /* it is told its place in the queue, acquisition.c */
+    bool overheard : 1;     /* its loss, at once */
 };
 
 /* A new one, in ASKED, not yet attached to anything: uvzk__free() undoes it. NULL
@@ -102,6 +103,10 @@ struct uvzk__client *uvzk__hold_client(const uvzk_hold_t *hold);
  * yet; returns that one. NULL: there is no such release. */
 uvzk_hold_release_cb uvzk__release_overhear(const uvzk_hold_t *hold,
                                             uvzk_hold_release_cb cb);
+
+/* Of a hold that is being told of its grant: losing is called when it is lost, at once; its
+ * lost callback is told as ever. */
+void uvzk__loss_overhear(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing);
 
 /* The claim of a hold that the user has been told of and that has neither
  * been released nor lost, the clock not looked at; else NULL. */

@@ -135,7 +135,7 @@ static void member_acquired(uvzk_hold_t *hold, int status)
     }
     move(member, GRANTED);
     in_turn->granted++;
-    ((struct uvzk__acquisition *)hold->impl)->losing = member_losing;
+    uvzk__loss_overhear(hold, member_losing);
     ask_next(in_turn);
 }
 
