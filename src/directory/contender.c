@@ -172,6 +172,7 @@ bool uvzk__contender_is_news(struct uvzk__contender *contender, int64_t mzxid)
 
 static void free_contender(struct uvzk__contender *contender)
 {
+    uvzk__guard_free(contender);
     uvzk__free(contender->pause);
     uvzk__free(contender);
 }
@@ -188,7 +189,6 @@ static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token
     contender->client = queue->client;
     contender->queue = queue;
     contender->token = token;
-    uvzk__guard_init(contender);
     uvzk__list_init(&contender->in_claim);
     uvzk__list_init(&contender->everyone);
     uvzk__list_init(&contender->in_queue);

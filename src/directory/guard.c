@@ -9,9 +9,6 @@
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
 
-/* Milliseconds since the machine's start have room in 56 bits. */
-#define MOMENT_MAX ((UINT64_C(1) << 56) - 1)
-
 #define NONE UVZK__GUARD_NONE
 #define ARMING UVZK__GUARD_ARMING
 #define ARMED UVZK__GUARD_ARMED
@@ -26,9 +23,24 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__guard_machine = UVZK__MACHINE("guard", table);
 
+struct uvzk__sentry {
+    struct uvzk__watch watch;
+    struct uvzk__contender *contender;
+    uint64_t asked_ms; /* when it was last armed */
+    uint32_t requests; /* under way, which are to arm the watch */
+    uint8_t state;     /* enum uvzk__guarding */
+};
+
+enum uvzk__guarding uvzk__guarding(const struct uvzk__contender *contender)
+{
+    return contender->guard.sentry == NULL
+               ? NONE
+               : (enum uvzk__guarding)contender->guard.sentry->state;
+}
+
 static bool sound(const struct uvzk__contender *contender)
 {
-    switch (contender->guard.state) {
+    switch (uvzk__guarding(contender)) {
     case ARMING:
         return contender->pins > 0;
     case ARMED:
@@ -43,26 +55,48 @@ static bool sound(const struct uvzk__contender *contender)
 /* The only writer of its state. */
 static void move(struct uvzk__contender *contender, enum uvzk__guarding guarding)
 {
-    contender->guard.state = (uint8_t)uvzk__machine_move(
-        &uvzk__guard_machine, contender->guard.state, guarding);
+    contender->guard.sentry->state = (uint8_t)uvzk__machine_move(
+        &uvzk__guard_machine, contender->guard.sentry->state, guarding);
     assert(sound(contender));
+}
+
+void uvzk__guard_free(struct uvzk__contender *contender)
+{
+    uvzk__free(contender->guard.sentry);
+    contender->guard.sentry = NULL;
+}
+
+static void free_if_over(struct uvzk__contender *contender)
+{
+    if (contender->guard.sentry != NULL && contender->guard.sentry->state == NONE &&
+        contender->guard.sentry->requests == 0) {
+        uvzk__guard_free(contender);
+    }
+}
+
+static void lay_down(struct uvzk__contender *contender)
+{
+    enum uvzk__guarding guarding = uvzk__guarding(contender);
+
+    uvzk__contender_look_no_more(contender);
+    if (guarding == ARMING || guarding == ARMED) {
+        uvzk__watch_budget_give(contender->client, contender->path);
+    }
+    if (guarding != NONE) {
+        move(contender, NONE);
+    }
 }
 
 static void disarm(struct uvzk__contender *contender)
 {
-    uvzk__contender_look_no_more(contender);
-    if (contender->guard.state == ARMING || contender->guard.state == ARMED) {
-        uvzk__watch_budget_give(contender->client, contender->path);
-    }
-    if (contender->guard.state != NONE) {
-        move(contender, NONE);
-    }
+    lay_down(contender);
+    free_if_over(contender);
 }
 
 static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     struct uvzk__contender *contender =
-        UVZK__CONTAINER_OF(watch, struct uvzk__contender, guard.watch);
+        UVZK__CONTAINER_OF(watch, struct uvzk__sentry, watch)->contender;
 
     disarm(contender);
     if (event == UVZK__WATCH_DELETED) {
@@ -106,20 +140,22 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     int status = reply->status;
 
     uvzk__flight_landed(client, rpc, status, false);
+    contender->guard.sentry->requests--;
     if (status == 0 && contender->ended) {
-        uvzk__unwatch(client, &contender->guard.watch);
+        uvzk__unwatch(client, &contender->guard.sentry->watch);
     }
     if (!contender->ended) {
         if (status == 0) {
             stands(contender, reply);
         } else {
-            disarm(contender);
+            lay_down(contender); /* its memory may be wanted for a rest */
         }
         if (status == UVZK_ENONODE) {
             uvzk__contender_missing(contender);
         } else if (status == UVZK_ENOAUTH) {
             may_not_be_read(contender);
         }
+        free_if_over(contender);
     }
     if (!contender->ended) {
         uvzk__queue_touch(contender->queue);
@@ -128,20 +164,14 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__contender_unpin(contender);
 }
 
-void uvzk__guard_init(struct uvzk__contender *contender)
-{
-    contender->guard.watch.watch_cb = fired;
-    contender->guard.state = NONE;
-}
-
 bool uvzk__guard_is_arming(const struct uvzk__contender *contender)
 {
-    return contender->guard.state == ARMING;
+    return uvzk__guarding(contender) == ARMING;
 }
 
 bool uvzk__guard_is_armed(const struct uvzk__contender *contender)
 {
-    return contender->guard.state == ARMED;
+    return uvzk__guarding(contender) == ARMED;
 }
 
 bool uvzk__may_guard(const struct uvzk__contender *contender)
@@ -155,8 +185,23 @@ bool uvzk__guard_vouches(const struct uvzk__contender *contender)
 
     /* What happened during a disconnection is told only by and by. */
     return contender->look_stamp > client->connected_stamp &&
-           uvzk__now(client) - contender->guard.asked_ms <
+           uvzk__now(client) - contender->guard.sentry->asked_ms <
                uvzk__session_timeout(&client->session);
+}
+
+/* Out of memory all rest, and ask anew. */
+static bool have_memory(struct uvzk__contender *contender)
+{
+    if (contender->guard.sentry == NULL) {
+        contender->guard.sentry = uvzk__calloc(1, sizeof(*contender->guard.sentry));
+    }
+    if (contender->guard.sentry == NULL) {
+        uvzk__hold_back(contender->client);
+        return false;
+    }
+    contender->guard.sentry->contender = contender;
+    contender->guard.sentry->watch.watch_cb = fired;
+    return true;
 }
 
 void uvzk__guard(struct uvzk__contender *contender)
@@ -164,7 +209,7 @@ void uvzk__guard(struct uvzk__contender *contender)
     struct uvzk__client *client = contender->client;
     struct uvzk__rpc *rpc;
 
-    if (contender->guard.state != NONE || !uvzk__may_send(client) ||
+    if (uvzk__guarding(contender) != NONE || !uvzk__may_send(client) ||
         uvzk__node_state(&contender->node) != UVZK__NODE_STANDING ||
         !uvzk__may_guard(contender)) {
         return;
@@ -173,30 +218,34 @@ void uvzk__guard(struct uvzk__contender *contender)
         uvzk__contender_end(contender, UVZK_ELIMIT);
         return;
     }
-    rpc = uvzk__flight_new(client, contender, UVZK__RPC_GET, contender->path, armed);
+    rpc = have_memory(contender)
+              ? uvzk__flight_new(client, contender, UVZK__RPC_GET, contender->path, armed)
+              : NULL;
     if (rpc == NULL) {
         uvzk__watch_budget_give(client, contender->path);
+        free_if_over(contender);
         return;
     }
     uvzk__contender_pin(contender);
     move(contender, ARMING);
-    rpc->watch = &contender->guard.watch;
+    contender->guard.sentry->requests++;
+    rpc->watch = &contender->guard.sentry->watch;
     uvzk__submit(client, rpc);
-    contender->guard.asked_ms = rpc->sent_ms & MOMENT_MAX;
+    contender->guard.sentry->asked_ms = rpc->sent_ms;
     uvzk__contender_looked_at(contender, uvzk__stamp(&client->submissions));
 }
 
 void uvzk__guard_end(struct uvzk__contender *contender)
 {
-    if (contender->guard.state == ARMED) {
-        uvzk__unwatch(contender->client, &contender->guard.watch);
+    if (uvzk__guarding(contender) == ARMED) {
+        uvzk__unwatch(contender->client, &contender->guard.sentry->watch);
     }
     disarm(contender);
 }
 
 void uvzk__guard_missed(struct uvzk__contender *contender)
 {
-    if (contender->guard.state != ARMING) {
+    if (uvzk__guarding(contender) != ARMING) {
         uvzk__guard_end(contender);
     }
 }

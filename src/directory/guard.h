@@ -34,14 +34,15 @@ enum uvzk__guarding {
 
 extern const struct uvzk__machine uvzk__guard_machine;
 
-/* Of a contender. */
+/* Of a contender. Most have none: the memory is there with it, guard.c. */
 struct uvzk__guard {
-    struct uvzk__watch watch;
-    uint64_t asked_ms : 56; /* when it was last armed */
-    uint64_t state : 8;     /* enum uvzk__guarding */
+    struct uvzk__sentry *sentry; /* NULL: there is none */
 };
 
-void uvzk__guard_init(struct uvzk__contender *);
+enum uvzk__guarding uvzk__guarding(const struct uvzk__contender *);
+
+/* The contender is freed: nothing is under way any more. */
+void uvzk__guard_free(struct uvzk__contender *);
 
 /* Whether there is room for it, or must be. */
 bool uvzk__may_guard(const struct uvzk__contender *);

@@ -174,7 +174,7 @@ static bool has_znode(const struct scene *scene,
     }
     const struct uvzk__contender *first = uvzk__claim_first(claim);
     return first->node.state == UVZK__NODE_UNKNOWN ||
-           (first->guard.state == UVZK__GUARD_NONE &&
+           (uvzk__guarding(first) == UVZK__GUARD_NONE &&
             sim_exists(scene->world.sim, first->path));
 }
 

@@ -132,7 +132,7 @@ static void count_contender(struct uvzk__contender *contender, size_t ending)
     const struct uvzk__client *client = contender->client;
 
     met(row_of_node(&contender->node), ending);
-    met(ROW_GUARD_NONE + contender->guard.state, ending);
+    met(ROW_GUARD_NONE + uvzk__guarding(contender), ending);
     met_if(is_on(&client->prover->candidates, &contender->witness.link), ROW_NOT_PROVED,
            ending);
     met_if(contender->on_credit, ROW_ON_CREDIT, ending);
