@@ -14,7 +14,7 @@ static const struct uvzk__contender *member_at(const struct uvzk__link *link)
 /* The moment it was asked for; without a connection not before that was lost. */
 static uint64_t since(const struct uvzk__contender *contender)
 {
-    const struct uvzk__session *session = &contender->client->session;
+    const struct uvzk__session *session = &uvzk__client_of(contender)->session;
     uint64_t lost =
         uvzk__session_is_connected(session) ? 0 : uvzk__session_lost_ms(session);
 
@@ -27,7 +27,7 @@ bool uvzk__contender_awaits_place(const struct uvzk__contender *contender,
     enum uvzk__node_state state = uvzk__node_state(&contender->node);
 
     *awaiting = (struct uvzk__awaiting){.since_ms = since(contender)};
-    if (!uvzk__session_is_connected(&contender->client->session)) {
+    if (!uvzk__session_is_connected(&uvzk__client_of(contender)->session)) {
         awaiting->kind = UVZK_WAITS_FOR_CONNECTION;
     } else if (state == UVZK__NODE_PARENTS) {
         awaiting->kind = UVZK_WAITS_FOR_DIRECTORY;

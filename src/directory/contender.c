@@ -45,7 +45,7 @@ static size_t path_room(const struct uvzk__queue *queue, const char *token)
 int uvzk__contender_rename(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    struct uvzk__port *port = contender->client->port;
+    struct uvzk__port *port = uvzk__client_of(contender)->port;
     char prefix[UVZK__NAME_PREFIX_SIZE];
     uint8_t uuid[UVZK__UUID_BYTES];
 
@@ -106,11 +106,12 @@ void uvzk__contender_rest(struct uvzk__contender *contender, uint64_t ms)
     struct uvzk__pause *pause = pause_of(contender);
 
     if (pause == NULL) {
-        uvzk__hold_back(contender->client); /* then all rest, and are pumped */
+        uvzk__hold_back(uvzk__client_of(contender)); /* then all rest, and are pumped */
         return;
     }
     pause->timed.due = rested;
-    uvzk__timed_set(contender->client, &pause->timed, uvzk__now(contender->client) + ms);
+    uvzk__timed_set(uvzk__client_of(contender), &pause->timed,
+                    uvzk__now(uvzk__client_of(contender)) + ms);
 }
 
 static bool is_resting(const struct uvzk__contender *contender)
@@ -122,7 +123,7 @@ static bool is_resting(const struct uvzk__contender *contender)
 static void rest_no_more(struct uvzk__contender *contender)
 {
     if (is_resting(contender)) {
-        uvzk__timed_clear(contender->client, &contender->pause->timed);
+        uvzk__timed_clear(uvzk__client_of(contender), &contender->pause->timed);
     }
 }
 
@@ -142,14 +143,14 @@ bool uvzk__contender_look_later(struct uvzk__contender *contender)
         return false;
     }
     contender->pause->timed.due = look_again;
-    uvzk__second_look(contender->client, &contender->pause->timed);
+    uvzk__second_look(uvzk__client_of(contender), &contender->pause->timed);
     return true;
 }
 
 void uvzk__contender_look_no_more(struct uvzk__contender *contender)
 {
     if (contender->pause != NULL && !is_resting(contender)) {
-        uvzk__timed_clear(contender->client, &contender->pause->timed);
+        uvzk__timed_clear(uvzk__client_of(contender), &contender->pause->timed);
     }
 }
 
@@ -186,7 +187,6 @@ static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token
         return NULL;
     }
     uvzk__node_init(&contender->node);
-    contender->client = queue->client;
     contender->queue = queue;
     contender->token = token;
     uvzk__list_init(&contender->in_claim);
@@ -318,7 +318,7 @@ const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *contender,
     char *number = number_of(contender), first_digit = *number;
 
     *number = '\0';
-    acl = uvzk__acl_of(contender->client, contender->path, storage);
+    acl = uvzk__acl_of(uvzk__client_of(contender), contender->path, storage);
     *number = first_digit;
     return acl;
 }
@@ -374,7 +374,7 @@ static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
 {
     struct uvzk__contender *contender = uvzk__flight_asker(rpc);
 
-    uvzk__flight_landed(contender->client, rpc, reply->status, true);
+    uvzk__flight_landed(uvzk__client_of(contender), rpc, reply->status, true);
     uvzk__contender_made(contender, reply->status, reply->name, reply->stat.czxid);
 }
 
@@ -383,14 +383,15 @@ void uvzk__contender_sent_unlisted(struct uvzk__contender *contender)
     contender->covered = false;
     contender->clear_stamp = 0;
     contender->reigned = false;
-    uvzk__contender_made_at(contender, uvzk__stamp(&contender->client->submissions));
+    uvzk__contender_made_at(contender,
+                            uvzk__stamp(&uvzk__client_of(contender)->submissions));
     uvzk__node_sent(&contender->node);
     uvzk__watermark_sent(contender->queue);
 }
 
 void uvzk__contender_sent(struct uvzk__contender *contender)
 {
-    struct uvzk__client *client = contender->client;
+    struct uvzk__client *client = uvzk__client_of(contender);
     struct uvzk__queue *queue = contender->queue;
 
     uvzk__contender_sent_unlisted(contender);
@@ -404,13 +405,14 @@ void uvzk__contender_sent(struct uvzk__contender *contender)
 void uvzk__contender_data(const struct uvzk__contender *contender, const void **data,
                           size_t *length)
 {
-    contender->client->directories->contender_user->data(contender, data, length);
+    uvzk__client_of(contender)->directories->contender_user->data(contender, data,
+                                                                  length);
     if (contender->revocable) {
         *data = "";
         *length = 0;
     } else if (*data == NULL || contender->ticket) {
-        *data = contender->client->default_data;
-        *length = contender->client->default_data_length;
+        *data = uvzk__client_of(contender)->default_data;
+        *length = uvzk__client_of(contender)->default_data_length;
     }
 }
 
@@ -434,7 +436,7 @@ void uvzk__contender_check_op(const struct uvzk__contender *contender,
 
 void uvzk__contender_create(struct uvzk__contender *contender)
 {
-    struct uvzk__client *client = contender->client;
+    struct uvzk__client *client = uvzk__client_of(contender);
     struct uvzk__rpc *rpc = uvzk__flight_new(client, contender, UVZK__RPC_CREATE,
                                              contender->path, create_replied);
 
@@ -466,7 +468,7 @@ void uvzk__contender_identified(struct uvzk__contender *contender, int status,
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__flight_asker(rpc);
-    struct uvzk__client *client = contender->client;
+    struct uvzk__client *client = uvzk__client_of(contender);
     bool ours = contender->durable ||
                 reply->stat.ephemeral_owner == uvzk__session_id(&client->session);
     int64_t czxid = uvzk__contender_downgraded(contender) ? contender->writer_czxid
@@ -479,7 +481,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 static void submit_stat(struct uvzk__contender *contender)
 {
-    struct uvzk__client *client = contender->client;
+    struct uvzk__client *client = uvzk__client_of(contender);
     struct uvzk__rpc *rpc = uvzk__flight_new(client, contender, UVZK__RPC_EXISTS,
                                              contender->path, stat_replied);
 
@@ -500,17 +502,18 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
         have_rested(contender); /* there was no memory to rest in */
     } else if (needs == UVZK__NEEDS_DELETE) {
         if (uvzk__list_empty(&contender->errand) && !is_resting(contender) &&
-            contender->client->directories->contender_user->certain(contender)) {
-            uvzk__list_append(&contender->client->directories->doomed,
+            uvzk__client_of(contender)->directories->contender_user->certain(contender)) {
+            uvzk__list_append(&uvzk__client_of(contender)->directories->doomed,
                               &contender->errand);
         }
-        uvzk__wake(contender->client);
+        uvzk__wake(uvzk__client_of(contender));
     } else if (needs == UVZK__NEEDS_PARENTS || needs == UVZK__NEEDS_SEARCH) {
         uvzk__queue_touch(contender->queue);
-    } else if (needs != UVZK__NEEDS_NOTHING && uvzk__may_send(contender->client) &&
+    } else if (needs != UVZK__NEEDS_NOTHING &&
+               uvzk__may_send(uvzk__client_of(contender)) &&
                !uvzk__guard_is_arming(contender)) {
         if (needs == UVZK__NEEDS_CREATE) {
-            contender->client->directories->contender_user->create(contender);
+            uvzk__client_of(contender)->directories->contender_user->create(contender);
         } else {
             submit_stat(contender);
         }
@@ -549,10 +552,10 @@ static void let_go_of_hold(struct uvzk__contender *contender)
 {
     if (contender->held) {
         contender->held = false;
-        contender->client->directories->contender_user->let_go(contender);
+        uvzk__client_of(contender)->directories->contender_user->let_go(contender);
         contender->queue->tallies.writers_held -= !contender->shared;
         uvzk__contender_off_credit(contender);
-        uvzk__prover_let_go(contender->client, &contender->witness);
+        uvzk__prover_let_go(uvzk__client_of(contender), &contender->witness);
     }
 }
 
@@ -565,12 +568,12 @@ static void give_up(struct uvzk__contender *contender, int code)
     uvzk__prover_unwant(&contender->witness);
     rest_no_more(contender);
     uvzk__contender_want_no_position(contender);
-    contender->client->directories->contender_user->ended(contender, code);
+    uvzk__client_of(contender)->directories->contender_user->ended(contender, code);
 }
 
 static void retire(struct uvzk__contender *contender)
 {
-    struct uvzk__client *client = contender->client;
+    struct uvzk__client *client = uvzk__client_of(contender);
 
     client->directories->contender_user->retired(contender);
     uvzk__guard_end(contender);
@@ -581,7 +584,7 @@ static void retire(struct uvzk__contender *contender)
     uvzk__directories_left(client->directories, path_size(contender->queue));
     contender->queue->tallies.contenders--;
     contender->ended = true;
-    contender->queue = NULL;
+    contender->client = client;
     if (contender->pins == 0) {
         free_contender(contender);
     }
@@ -630,8 +633,8 @@ void uvzk__contender_grant(struct uvzk__contender *contender)
     contender->held = true;
     contender->queue->tallies.writers_held += !contender->shared;
     uvzk__queue_place(contender->queue, contender);
-    uvzk__prover_hold(contender->client, &contender->witness);
-    contender->client->directories->contender_user->granted(contender);
+    uvzk__prover_hold(uvzk__client_of(contender), &contender->witness);
+    uvzk__client_of(contender)->directories->contender_user->granted(contender);
 }
 
 void uvzk__contender_ungrant(struct uvzk__contender *contender)
@@ -639,7 +642,7 @@ void uvzk__contender_ungrant(struct uvzk__contender *contender)
     let_go_of_hold(contender);
     uvzk__queue_place(contender->queue, contender);
     uvzk__queue_touch(contender->queue);
-    contender->client->directories->contender_user->ungranted(contender);
+    uvzk__client_of(contender)->directories->contender_user->ungranted(contender);
 }
 
 void uvzk__contender_on_credit(struct uvzk__contender *contender)
@@ -660,7 +663,7 @@ void uvzk__contender_off_credit(struct uvzk__contender *contender)
  * the ticket of one that waits for leases; a hold is lost. */
 void uvzk__contender_missing(struct uvzk__contender *contender)
 {
-    struct uvzk__client *client = contender->client;
+    struct uvzk__client *client = uvzk__client_of(contender);
     uint64_t now = uvzk__now(client);
     uint64_t random = 0, sleep_ms = 0;
 
@@ -806,7 +809,7 @@ static void lapsed(struct uvzk__witness *witness)
 {
     struct uvzk__contender *contender = of_witness(witness);
 
-    if (contender->client->directories->contender_user->known(contender)) {
+    if (uvzk__client_of(contender)->directories->contender_user->known(contender)) {
         uvzk__contender_end(contender, UVZK_EPROOF);
     } else {
         uvzk__contender_ungrant(contender);
@@ -826,12 +829,12 @@ const struct uvzk__witness_kind uvzk__contender_witnesses = {
 
 bool uvzk__contender_prove(struct uvzk__contender *contender)
 {
-    const struct uvzk__client *client = contender->client;
+    const struct uvzk__client *client = uvzk__client_of(contender);
     bool possible =
         !uvzk__session_is_connected(&client->session) || uvzk__prover_possible(client);
 
     if (possible) {
-        uvzk__prover_want(contender->client, &contender->witness);
+        uvzk__prover_want(uvzk__client_of(contender), &contender->witness);
     } else {
         uvzk__contender_end(contender, UVZK_EPROOF);
     }

@@ -51,8 +51,10 @@ static inline uint32_t uvzk__positions_wanted(const struct uvzk__tallies *tallie
 
 struct uvzk__contender {
     struct uvzk__node node;
-    struct uvzk__client *client;
-    struct uvzk__queue *queue;
+    union {
+        struct uvzk__queue *queue;
+        struct uvzk__client *client; /* once it has ended, queue.h */
+    };
     struct uvzk__claim *claim;  /* NULL once it is over */
     struct uvzk__link in_claim; /* on claim->contenders */
     struct uvzk__link everyone; /* of the client's contenders */

@@ -80,7 +80,7 @@ static void lay_down(struct uvzk__contender *contender)
 
     uvzk__contender_look_no_more(contender);
     if (guarding == ARMING || guarding == ARMED) {
-        uvzk__watch_budget_give(contender->client, contender->path);
+        uvzk__watch_budget_give(uvzk__client_of(contender), contender->path);
     }
     if (guarding != NONE) {
         move(contender, NONE);
@@ -118,7 +118,7 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
     if (contender->revocable) {
         (void)uvzk__contender_look_later(contender);
     }
-    contender->client->directories->contender_user->read(contender, reply);
+    uvzk__client_of(contender)->directories->contender_user->read(contender, reply);
 }
 
 /* Who holds does not lose that by being deaf to pleas. */
@@ -136,7 +136,7 @@ static void may_not_be_read(struct uvzk__contender *contender)
 static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__flight_asker(rpc);
-    struct uvzk__client *client = contender->client;
+    struct uvzk__client *client = uvzk__client_of(contender);
     int status = reply->status;
 
     uvzk__flight_landed(client, rpc, status, false);
@@ -176,12 +176,13 @@ bool uvzk__guard_is_armed(const struct uvzk__contender *contender)
 
 bool uvzk__may_guard(const struct uvzk__contender *contender)
 {
-    return contender->revocable || uvzk__watch_budget_is_ample(contender->client);
+    return contender->revocable ||
+           uvzk__watch_budget_is_ample(uvzk__client_of(contender));
 }
 
 bool uvzk__guard_vouches(const struct uvzk__contender *contender)
 {
-    struct uvzk__client *client = contender->client;
+    struct uvzk__client *client = uvzk__client_of(contender);
 
     /* What happened during a disconnection is told only by and by. */
     return contender->look_stamp > client->connected_stamp &&
@@ -196,7 +197,7 @@ static bool have_memory(struct uvzk__contender *contender)
         contender->guard.sentry = uvzk__calloc(1, sizeof(*contender->guard.sentry));
     }
     if (contender->guard.sentry == NULL) {
-        uvzk__hold_back(contender->client);
+        uvzk__hold_back(uvzk__client_of(contender));
         return false;
     }
     contender->guard.sentry->contender = contender;
@@ -206,7 +207,7 @@ static bool have_memory(struct uvzk__contender *contender)
 
 void uvzk__guard(struct uvzk__contender *contender)
 {
-    struct uvzk__client *client = contender->client;
+    struct uvzk__client *client = uvzk__client_of(contender);
     struct uvzk__rpc *rpc;
 
     if (uvzk__guarding(contender) != NONE || !uvzk__may_send(client) ||
@@ -238,7 +239,7 @@ void uvzk__guard(struct uvzk__contender *contender)
 void uvzk__guard_end(struct uvzk__contender *contender)
 {
     if (uvzk__guarding(contender) == ARMED) {
-        uvzk__unwatch(contender->client, &contender->guard.sentry->watch);
+        uvzk__unwatch(uvzk__client_of(contender), &contender->guard.sentry->watch);
     }
     disarm(contender);
 }

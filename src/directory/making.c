@@ -115,13 +115,14 @@ static bool has_gathered(const struct uvzk__queue *queue, size_t many)
 /* Whether readers of its directory may share its czxid. */
 static bool is_in_a_row(const struct uvzk__contender *contender)
 {
-    return (contender->client->tuning & UVZK__TUNE_READERS) != 0 && contender->shared;
+    return (uvzk__client_of(contender)->tuning & UVZK__TUNE_READERS) != 0 &&
+           contender->shared;
 }
 
 static bool goes_along(const struct uvzk__contender *contender)
 {
     return is_in_a_row(contender) ||
-           ((contender->client->tuning & UVZK__TUNE_MAKING) != 0 &&
+           ((uvzk__client_of(contender)->tuning & UVZK__TUNE_MAKING) != 0 &&
             uvzk__contenders_in(&contender->queue->tallies) == 1);
 }
 
@@ -145,8 +146,9 @@ static void gather_at(struct uvzk__contender *contender)
         create_gathered(queue);
     }
     uvzk__queue_gathers(queue, true, is_in_a_row(contender));
-    uvzk__list_append(&contender->client->directories->unmade, &contender->errand);
-    uvzk__wake(contender->client);
+    uvzk__list_append(&uvzk__client_of(contender)->directories->unmade,
+                      &contender->errand);
+    uvzk__wake(uvzk__client_of(contender));
 }
 
 void uvzk__make(struct uvzk__contender *contender)
@@ -177,7 +179,8 @@ void uvzk__make_alone(struct uvzk__contender *contender)
 {
     uvzk__contender_made_alone(contender);
     if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_CREATE &&
-        !uvzk__list_empty(&contender->errand) && uvzk__may_send(contender->client)) {
+        !uvzk__list_empty(&contender->errand) &&
+        uvzk__may_send(uvzk__client_of(contender))) {
         create_alone(contender);
     }
 }

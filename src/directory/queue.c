@@ -261,7 +261,7 @@ static enum uvzk__standing standing_of(const struct uvzk__contender *contender)
 static bool needs_no_listing(struct uvzk__contender *contender)
 {
     return uvzk__watermark_covers(contender) ||
-           (contender->client->tuning & UVZK__TUNE_FIRST_SUFFIX &&
+           (uvzk__client_of(contender)->tuning & UVZK__TUNE_FIRST_SUFFIX &&
             uvzk__node_place(&contender->node).sequence == 0); /* nobody ever was there */
 }
 
@@ -370,12 +370,4 @@ void uvzk__queue_made(struct uvzk__queue *queue)
 {
     assert(queue->making > 0);
     queue->making--;
-}
-
-bool uvzk__queue_is_first_swept(struct uvzk__queue *queue, uint64_t stamp)
-{
-    bool first = queue->sweep_stamp != stamp;
-
-    queue->sweep_stamp = stamp;
-    return first;
 }

@@ -47,29 +47,36 @@ struct uvzk__queue {
     struct uvzk__link dirty;     /* of those in which something has changed */
     struct uvzk__aside *aside;   /* NULL: there is nothing in it */
     struct uvzk__freshness freshness;
-    uint64_t sweep_stamp; /* the last sweep that guards this queue */
     struct uvzk__departures departures;
     uint64_t reign_stamp; /* of submissions, when it came to be ours, leases.h */
     struct uvzk__tallies tallies;
     uint32_t
         let_go_ms;   /* the moment when somebody was last seen to let go, its low bits, if
-                           anybody counts (claim/handover.h); 0: not known */
-    uint32_t making; /* so many are in multis under way, making.h */
+                               anybody counts (claim/handover.h); 0: not known */
+    uint16_t making; /* so many are in multis under way, making.h */
     uint8_t doing;   /* enum uvzk__queue_doing, queue.h */
-    bool crowded;    /* its children are wanted under watch: the taker waits for others'
-                        leases to go, or keeps its ticket for as long as nobody comes */
-    bool just_made;  /* we have just made the directory: nobody is in it */
-    bool unreadable; /* its nodes' ACL forbids to check that they stand */
-    bool gathering;  /* some of its contenders may wait to be made, making.h */
-    bool in_a_row;   /* these are readers */
-    bool behind;     /* some wait until those before them are made, making.h */
-    bool followed;   /* by another session's, which waits for it, ranks.h */
+    bool crowded : 1;    /* its children are wanted under watch: the taker waits for
+                            others' leases to go, or keeps its ticket for as long as nobody
+                            comes */
+    bool just_made : 1;  /* we have just made the directory: nobody is in it */
+    bool unreadable : 1; /* its nodes' ACL forbids to check that they stand */
+    bool gathering : 1;  /* some of its contenders may wait to be made, making.h */
+    bool in_a_row : 1;   /* these are readers */
+    bool behind : 1;     /* some wait until those before them are made, making.h */
+    bool followed : 1;   /* by another session's, which waits for it, ranks.h */
 };
 
 /* What its kind keeps of it. */
 static inline void *uvzk__queue_extra(const struct uvzk__queue *queue)
 {
     return (void *)(uintptr_t)(queue + 1);
+}
+
+/* A contender's, in whose request it may be for longer than in its directory. */
+static inline struct uvzk__client *
+uvzk__client_of(const struct uvzk__contender *contender)
+{
+    return contender->ended ? contender->client : contender->queue->client;
 }
 
 /* Somebody lets go: one of ours, or it is seen of another one. */
@@ -220,8 +227,6 @@ void uvzk__queue_set_crowded(struct uvzk__queue *, bool crowded);
 void uvzk__queue_unreadable(struct uvzk__queue *);
 /* It came to be ours at this stamp. */
 void uvzk__queue_reigns(struct uvzk__queue *, uint64_t stamp);
-/* Whether the request with this stamp has not guarded it yet, which it does now. */
-bool uvzk__queue_is_first_swept(struct uvzk__queue *, uint64_t stamp);
 /* One of its contenders waits to be made with others; waits for those before it; is being
  * made with others, or has been; another session's wait for it. */
 void uvzk__queue_gathers(struct uvzk__queue *, bool gathering, bool in_a_row);

@@ -149,7 +149,7 @@ static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
         }
         if (uvzk__node_state(&member->node) == UVZK__NODE_STANDING &&
             !uvzk__prover_is_wanted(&member->witness)) {
-            uvzk__prover_want(member->client, &member->witness);
+            uvzk__prover_want(uvzk__client_of(member), &member->witness);
         }
     }
 }
@@ -159,9 +159,10 @@ static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
 static void reign(struct uvzk__contender *front, struct remains remains)
 {
     if (!remains.reigned) {
-        uvzk__queue_reigns(front->queue, front->clear_stamp != 0
-                                             ? front->clear_stamp
-                                             : uvzk__stamp(&front->client->submissions));
+        uvzk__queue_reigns(front->queue,
+                           front->clear_stamp != 0
+                               ? front->clear_stamp
+                               : uvzk__stamp(&uvzk__client_of(front)->submissions));
     }
     uvzk__contender_reigned(front);
     uvzk__contender_grant(front);

@@ -40,7 +40,8 @@ struct sweep {
     struct uvzk__client *client;
     struct uvzk__op *ops;
     struct uvzk__contender **contenders; /* of each op */
-    size_t op_count, room;
+    struct uvzk__queue **guarded; /* whose holders and heir are checked, each once */
+    size_t op_count, room, guarded_count;
     uint64_t stamp; /* of its submission */
     uint8_t state;  /* enum uvzk__sweep_state */
 };
@@ -70,6 +71,7 @@ static void free_sweep(struct sweep *sweep)
     if (sweep != NULL) {
         uvzk__free(sweep->ops);
         uvzk__free(sweep->contenders);
+        uvzk__free(sweep->guarded);
         uvzk__free(sweep);
     }
 }
@@ -85,7 +87,8 @@ static struct sweep *new_sweep(struct uvzk__client *client, size_t deletes)
     sweep->room = 2 * deletes + CREDITS; /* each may have an heir to check */
     sweep->ops = uvzk__calloc(sweep->room, sizeof(sweep->ops[0]));
     sweep->contenders = uvzk__calloc(sweep->room, sizeof(struct uvzk__contender *));
-    if (sweep->ops == NULL || sweep->contenders == NULL) {
+    sweep->guarded = uvzk__calloc(2 * deletes, sizeof(struct uvzk__queue *));
+    if (sweep->ops == NULL || sweep->contenders == NULL || sweep->guarded == NULL) {
         free_sweep(sweep);
         return NULL;
     }
@@ -104,6 +107,16 @@ static void add(struct sweep *sweep, struct uvzk__contender *contender,
     uvzk__contender_pin(contender);
 }
 
+static bool is_guarded(const struct sweep *sweep, const struct uvzk__queue *queue)
+{
+    size_t i = 0;
+
+    while (i < sweep->guarded_count && sweep->guarded[i] != queue) {
+        i++;
+    }
+    return i < sweep->guarded_count;
+}
+
 /* Those that the queue's deletes must not leave unwatched: who was granted past a
  * node that still stands, and who is about to be granted. */
 static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
@@ -112,6 +125,7 @@ static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
         queue->kind->discipline == UVZK__COUNTED ? NULL : uvzk__heir(queue);
     uint32_t credits = uvzk__credits(&queue->tallies);
 
+    sweep->guarded[sweep->guarded_count++] = queue;
     for (struct uvzk__link *link = queue->holders.next; credits > 0; link = link->next) {
         struct uvzk__contender *holder =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
@@ -132,13 +146,13 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
         uvzk__stamp(&sweep->client->submissions) + 1; /* of the request to come */
 
     uvzk__list_remove(&contender->errand);
-    if ((contender->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) && !queue->unreadable &&
-        uvzk__queue_is_first_swept(queue, stamp)) {
+    if ((uvzk__client_of(contender)->tuning & UVZK__TUNE_LOCAL_HANDOVER) &&
+        !queue->unreadable && !is_guarded(sweep, queue)) {
         add_checks(sweep, queue);
     }
     if (uvzk__contender_beside(contender) != NULL &&
         !uvzk__contender_beside(contender)->unreadable &&
-        uvzk__queue_is_first_swept(uvzk__contender_beside(contender), stamp)) {
+        !is_guarded(sweep, uvzk__contender_beside(contender))) {
         add_checks(sweep, uvzk__contender_beside(contender));
     }
     uvzk__queue_deletes(contender, stamp);

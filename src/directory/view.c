@@ -326,7 +326,7 @@ static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     uvzk__contender_want_no_position(contender);
     if (ahead > 0) {
-        contender->client->directories->contender_user->queued(contender, ahead);
+        uvzk__client_of(contender)->directories->contender_user->queued(contender, ahead);
     }
 }
 

@@ -5,15 +5,16 @@
 
 void uvzk__vouch(struct uvzk__contender *contender, uint64_t stamp)
 {
-    contender->vouching.settling = contender->client->directories->settlings + 1;
+    contender->vouching.settling = uvzk__client_of(contender)->directories->settlings + 1;
     contender->vouching.stamp = stamp;
     contender->vouching.unasked = contender->queue->departures.unasked;
-    uvzk__wake(contender->client); /* what is seen counts in one settling only */
+    uvzk__wake(uvzk__client_of(contender)); /* what is seen counts in one settling only */
 }
 
 bool uvzk__is_just_seen(const struct uvzk__contender *contender)
 {
-    return contender->vouching.settling == contender->client->directories->settlings;
+    return contender->vouching.settling ==
+           uvzk__client_of(contender)->directories->settlings;
 }
 
 bool uvzk__is_vouched_for(const struct uvzk__contender *front)

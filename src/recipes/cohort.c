@@ -148,7 +148,7 @@ static void granted(struct uvzk__contender *contender)
     if (cohort->token != token) {
         cohort->token = token;
         cohort->handovers = 0;
-        cohort->since_ms = uvzk__now(contender->client);
+        cohort->since_ms = uvzk__now(uvzk__client_of(contender));
     }
     uvzk__claim_plain_granted(contender);
 }

@@ -57,7 +57,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     const struct uvzk__place place = downgrade->writer_place;
     int status = reply->status;
 
-    uvzk__flight_landed(reader->client, rpc, status, true);
+    uvzk__flight_landed(uvzk__client_of(reader), rpc, status, true);
     if (status == UVZK_ENONODE) {
         status = become_ordinary(reader, downgrade) == 0 ? UVZK_ENOTSENT : UV_EIO;
     } else if (status == 0) {
@@ -79,7 +79,8 @@ static void create(struct uvzk__contender *reader)
         uvzk__make(reader);
         return;
     }
-    rpc = uvzk__flight_new(reader->client, reader, UVZK__RPC_MULTI, NULL, created);
+    rpc =
+        uvzk__flight_new(uvzk__client_of(reader), reader, UVZK__RPC_MULTI, NULL, created);
     if (rpc == NULL) {
         return;
     }
@@ -93,8 +94,8 @@ static void create(struct uvzk__contender *reader)
     rpc->ops = downgrade->ops;
     rpc->op_count = 2;
     uvzk__node_sent(&reader->node);
-    uvzk__submit(reader->client, rpc);
-    uvzk__contender_made_at(reader, uvzk__stamp(&reader->client->submissions));
+    uvzk__submit(uvzk__client_of(reader), rpc);
+    uvzk__contender_made_at(reader, uvzk__stamp(&uvzk__client_of(reader)->submissions));
 }
 
 const struct uvzk__claim_kind uvzk__claim_reading = {

@@ -41,7 +41,7 @@ void uvzk__driven_gets(struct uvzk__contender *contender)
     struct uvzk__driven *driven = uvzk__driven_of(contender);
 
     driven->verdict = UVZK__GETS;
-    driven->shown = contender->client->directories->settlings + 1;
+    driven->shown = uvzk__client_of(contender)->directories->settlings + 1;
     uvzk__queue_touch(contender->queue);
 }
 
@@ -96,7 +96,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__contender *contender = uvzk__flight_asker(rpc);
     int status = reply->status;
 
-    uvzk__flight_landed(contender->client, rpc, status, true);
+    uvzk__flight_landed(uvzk__client_of(contender), rpc, status, true);
     if (contender->claim->durable && status == UVZK_EEXPIRED) {
         status = UVZK_ECONNLOSS; /* what it has made stands in the next session, too */
     }
@@ -111,7 +111,7 @@ static void create(struct uvzk__contender *contender)
         uvzk__queue_touch(contender->queue); /* one at a time */
         return;
     }
-    rpc = uvzk__flight_new(contender->client, contender, UVZK__RPC_CREATE,
+    rpc = uvzk__flight_new(uvzk__client_of(contender), contender, UVZK__RPC_CREATE,
                            contender->path, created);
     if (rpc == NULL) {
         return;
@@ -120,7 +120,7 @@ static void create(struct uvzk__contender *contender)
                                           : UVZK__EPHEMERAL_SEQUENTIAL;
     rpc->acl = uvzk__contender_acl(contender, uvzk__flight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
-    uvzk__submit(contender->client, rpc);
+    uvzk__submit(uvzk__client_of(contender), rpc);
     uvzk__contender_sent(contender);
     uvzk__driven_asks(contender);
 }
@@ -149,7 +149,7 @@ static void judge(struct uvzk__contender *contender, const struct uvzk__ranking 
         uvzk__driven_waits(contender, ranking->names[watch], own);
         break;
     case UVZK__ASKS:
-        uvzk__log(contender->client, UVZK_LOG_ERROR, "driver",
+        uvzk__log(uvzk__client_of(contender), UVZK_LOG_ERROR, "driver",
                   "the driver names nobody that %s could wait for", contender->path);
         uvzk__contender_end(contender, UV_EINVAL);
         break;
@@ -290,7 +290,7 @@ static void request(struct uvzk__queue *queue)
 
 static void grant_if_shown(struct uvzk__contender *contender)
 {
-    struct uvzk__client *client = contender->client;
+    struct uvzk__client *client = uvzk__client_of(contender);
     bool shown = uvzk__driven_of(contender)->shown == client->directories->settlings ||
                  uvzk__is_just_seen(contender);
 
@@ -406,7 +406,7 @@ static void awaits(const struct uvzk__claim *claim, size_t most,
 static void granted(struct uvzk__contender *contender)
 {
     if (contender->claim->durable) { /* no proof can fail it */
-        uvzk__prover_let_go(contender->client, &contender->witness);
+        uvzk__prover_let_go(uvzk__client_of(contender), &contender->witness);
     }
     uvzk__claim_plain_granted(contender);
 }

@@ -28,7 +28,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__place place = {0, reply->stat.czxid};
     bool taken = reply->status == UVZK_ENODEEXISTS;
 
-    uvzk__flight_landed(contender->client, rpc, reply->status, true);
+    uvzk__flight_landed(uvzk__client_of(contender), rpc, reply->status, true);
     uvzk__contender_pin(contender);
     if (reply->status == 0) {
         uvzk__queue_set_just_made(contender->queue, false);
@@ -45,7 +45,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 /* Whether it is under way. */
 static bool create(struct uvzk__contender *contender)
 {
-    struct uvzk__rpc *rpc = uvzk__flight_new(contender->client, contender,
+    struct uvzk__rpc *rpc = uvzk__flight_new(uvzk__client_of(contender), contender,
                                              UVZK__RPC_CREATE, contender->path, created);
 
     if (rpc == NULL) {
@@ -55,9 +55,10 @@ static bool create(struct uvzk__contender *contender)
                    strlen(contender->queue->path->text) + 1 + UVZK__FIXED_NAME_MAX + 1,
                    "%s/%s", contender->queue->path->text, name_of(contender));
     rpc->mode = UVZK__EPHEMERAL;
-    rpc->acl = uvzk__acl_of(contender->client, contender->path, uvzk__flight_acl(rpc));
+    rpc->acl =
+        uvzk__acl_of(uvzk__client_of(contender), contender->path, uvzk__flight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
-    uvzk__submit(contender->client, rpc);
+    uvzk__submit(uvzk__client_of(contender), rpc);
     uvzk__contender_sent(contender);
     uvzk__driven_asks(contender);
     return true;
@@ -109,12 +110,12 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     int status = reply->status;
     int64_t czxid =
         uvzk__node_place(&contender->node).czxid; /* 0: it has not been told */
-    bool ours =
-        status == 0 &&
-        reply->stat.ephemeral_owner == uvzk__session_id(&contender->client->session) &&
-        (czxid == 0 || czxid == reply->stat.czxid);
+    bool ours = status == 0 &&
+                reply->stat.ephemeral_owner ==
+                    uvzk__session_id(&uvzk__client_of(contender)->session) &&
+                (czxid == 0 || czxid == reply->stat.czxid);
 
-    uvzk__flight_landed(contender->client, rpc, status, false);
+    uvzk__flight_landed(uvzk__client_of(contender), rpc, status, false);
     if (!contender->ended) {
         uvzk__driven_inspects(uvzk__driven_of(contender), false);
         if (status == 0 || status == UVZK_ENONODE) {
@@ -131,14 +132,14 @@ static void inspect(struct uvzk__contender *contender)
     struct uvzk__driven *driven = uvzk__driven_of(contender);
     struct uvzk__rpc *rpc = NULL;
 
-    if (!driven->inspecting && uvzk__may_send(contender->client)) {
-        rpc = uvzk__flight_new(contender->client, contender, UVZK__RPC_EXISTS,
+    if (!driven->inspecting && uvzk__may_send(uvzk__client_of(contender))) {
+        rpc = uvzk__flight_new(uvzk__client_of(contender), contender, UVZK__RPC_EXISTS,
                                contender->path, stat_replied);
     }
     if (rpc != NULL) {
         uvzk__driven_inspects(driven, true);
         uvzk__contender_pin(contender);
-        uvzk__submit(contender->client, rpc);
+        uvzk__submit(uvzk__client_of(contender), rpc);
     }
 }
 

@@ -103,7 +103,7 @@ static void create(struct uvzk__contender *contender)
         uvzk__contender_create_op(at_once->contenders[i], &at_once->ops[i],
                                   &at_once->acls[i]);
     }
-    uvzk__submit(contender->client, &at_once->rpc);
+    uvzk__submit(uvzk__client_of(contender), &at_once->rpc);
     for (size_t i = 0; i < at_once->count; i++) {
         uvzk__contender_sent(at_once->contenders[i]);
     }

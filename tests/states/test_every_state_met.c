@@ -129,7 +129,7 @@ static bool is_on(const struct uvzk__link *head, const struct uvzk__link *link)
 
 static void count_contender(struct uvzk__contender *contender, size_t ending)
 {
-    const struct uvzk__client *client = contender->client;
+    const struct uvzk__client *client = uvzk__client_of(contender);
 
     met(row_of_node(&contender->node), ending);
     met(ROW_GUARD_NONE + uvzk__guarding(contender), ending);
