@@ -4,6 +4,10 @@
 
 #include "directory/queue.h"
 
+/* A million requests a second for a hundred years. No listing has 2^24 names. */
+#define NEWEST_MAX ((UINT64_C(1) << 56) - 1)
+#define ASKED_MAX ((UINT64_C(1) << 52) - 1)
+
 #define CURRENT UVZK__LISTING_CURRENT
 #define WANTED UVZK__LISTING_WANTED
 #define DOUBTED UVZK__LISTING_DOUBTED
@@ -40,7 +44,7 @@ static void follow_stamps(struct uvzk__queue *queue)
 
 void uvzk__freshness_wanted(struct uvzk__queue *queue, uint64_t stamp)
 {
-    queue->freshness.newest = stamp;
+    queue->freshness.newest = stamp & NEWEST_MAX;
     if (!uvzk__is_doubted(&queue->freshness)) {
         follow_stamps(queue);
     }
@@ -59,7 +63,7 @@ void uvzk__freshness_doubted(struct uvzk__queue *queue)
 
 void uvzk__freshness_asked(struct uvzk__queue *queue)
 {
-    queue->freshness.asked = uvzk__stamp(&queue->client->submissions);
+    queue->freshness.asked = uvzk__stamp(&queue->client->submissions) & ASKED_MAX;
 }
 
 void uvzk__freshness_seen(struct uvzk__queue *queue)
@@ -73,6 +77,7 @@ void uvzk__freshness_seen(struct uvzk__queue *queue)
 void uvzk__freshness_taken(struct uvzk__queue *queue, size_t children)
 {
     queue->freshness.listed = queue->freshness.asked;
-    queue->freshness.children = (uint32_t)children;
+    queue->freshness.children_high = children >> 12 & 0xfffU;
+    queue->freshness.children_low = children & 0xfffU;
     follow_stamps(queue);
 }

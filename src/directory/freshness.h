@@ -32,11 +32,12 @@ extern const struct uvzk__machine uvzk__listing_machine;
 
 /* Of a directory. */
 struct uvzk__freshness {
-    uint64_t newest;   /* of the latest create that asks for a listing */
-    uint64_t asked;    /* when the last listing was submitted */
-    uint64_t listed;   /* when the last one that has arrived was */
-    uint32_t children; /* in that one, of everybody */
-    uint8_t state;     /* enum uvzk__listing */
+    uint64_t newest : 56; /* of the latest create that asks for a listing */
+    uint64_t state : 8;   /* enum uvzk__listing */
+    uint64_t asked : 52;  /* when the last listing was submitted */
+    uint64_t children_high : 12;
+    uint64_t listed : 52;       /* when the last one that has arrived was */
+    uint64_t children_low : 12; /* both: in that one, of everybody */
 };
 
 static inline uint64_t uvzk__newest_at(const struct uvzk__freshness *freshness)
@@ -56,7 +57,7 @@ static inline uint64_t uvzk__listed_at(const struct uvzk__freshness *freshness)
 
 static inline size_t uvzk__listed_children(const struct uvzk__freshness *freshness)
 {
-    return freshness->children;
+    return (size_t)freshness->children_high << 12 | freshness->children_low;
 }
 
 /* Whether somebody in the view may have gone. */
