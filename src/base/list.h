@@ -1,4 +1,7 @@
-/* Intrusive doubly linked lists. A link that is on no list points to itself. */
+/* Intrusive doubly linked lists. A link that is on no list points to itself.
+ *
+ * A list has a link for its head. A ring has none: it costs one pointer where it is kept,
+ * and whoever takes a link off has to know of which ring. */
 #ifndef UVZK_LIST_H
 #define UVZK_LIST_H
 
@@ -85,6 +88,81 @@ static inline void uvzk__list_move(struct uvzk__link *from, struct uvzk__link *t
         to->prev->next = to;
         uvzk__list_init(from);
     }
+}
+
+/* --------------------------------------------------------------------- rings */
+
+struct uvzk__ring {
+    struct uvzk__link *first; /* NULL: it is empty */
+};
+
+static inline bool uvzk__ring_empty(const struct uvzk__ring *ring)
+{
+    return ring->first == NULL;
+}
+
+/* NULL: it is empty; there is no next one, or previous one. */
+static inline struct uvzk__link *uvzk__ring_first(const struct uvzk__ring *ring)
+{
+    return ring->first;
+}
+
+static inline struct uvzk__link *uvzk__ring_last(const struct uvzk__ring *ring)
+{
+    return ring->first == NULL ? NULL : ring->first->prev;
+}
+
+static inline struct uvzk__link *uvzk__ring_next(const struct uvzk__ring *ring,
+                                                 const struct uvzk__link *link)
+{
+    return link->next == ring->first ? NULL : link->next;
+}
+
+static inline struct uvzk__link *uvzk__ring_prev(const struct uvzk__ring *ring,
+                                                 const struct uvzk__link *link)
+{
+    return link == ring->first ? NULL : link->prev;
+}
+
+/* How many there are. */
+static inline size_t uvzk__ring_length(const struct uvzk__ring *ring)
+{
+    size_t length = 0;
+    for (const struct uvzk__link *at = ring->first; at != NULL;
+         at = uvzk__ring_next(ring, at)) {
+        length++;
+    }
+    return length;
+}
+
+/* Puts link before `at`; NULL: at its end. */
+static inline void uvzk__ring_insert_before(struct uvzk__ring *ring,
+                                            struct uvzk__link *at,
+                                            struct uvzk__link *link)
+{
+    if (ring->first == NULL) {
+        uvzk__list_init(link);
+        ring->first = link;
+        return;
+    }
+    uvzk__list_insert_before(at == NULL ? ring->first : at, link);
+    if (at == ring->first) {
+        ring->first = link;
+    }
+}
+
+static inline void uvzk__ring_append(struct uvzk__ring *ring, struct uvzk__link *link)
+{
+    uvzk__ring_insert_before(ring, NULL, link);
+}
+
+/* Takes link off; it is on this ring. */
+static inline void uvzk__ring_remove(struct uvzk__ring *ring, struct uvzk__link *link)
+{
+    if (ring->first == link) {
+        ring->first = uvzk__ring_next(ring, link);
+    }
+    uvzk__list_remove(link);
 }
 
 #endif

@@ -232,7 +232,7 @@ static void ends_with(struct uvzk__acquisition *acquisition, int status)
 static void detach(struct uvzk__acquisition *acquisition)
 {
     be_deaf(acquisition);
-    uvzk__list_remove(&acquisition->siblings);
+    uvzk__ring_remove(&acquisition->claim->acquisitions, &acquisition->siblings);
     acquisition->claim = NULL;
 }
 
@@ -341,7 +341,7 @@ void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int stat
     struct uvzk__claim *claim = acquisition->claim;
 
     uvzk__acquisition_end(acquisition, status);
-    if (claim != NULL && uvzk__list_empty(&claim->acquisitions)) {
+    if (claim != NULL && uvzk__ring_empty(&claim->acquisitions)) {
         uvzk__claim_end(claim, 0);
     }
 }
@@ -426,7 +426,7 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
     acquisition->claim = claim;
     observe(acquisition, asked_seen, 0);
     if (claim != NULL) {
-        uvzk__list_append(&claim->acquisitions, &acquisition->siblings);
+        uvzk__ring_append(&claim->acquisitions, &acquisition->siblings);
         set_deadline(acquisition, timeout_ms);
     }
 }
@@ -519,7 +519,7 @@ int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
         return 0;
     }
     struct uvzk__claim *claim = acquisition->claim;
-    if (claim->acquisitions.next != claim->acquisitions.prev) {
+    if (uvzk__ring_first(&claim->acquisitions) != uvzk__ring_last(&claim->acquisitions)) {
         uvzk__acquisition_released(acquisition, 0); /* its siblings hold on */
     } else {
         move(acquisition, RELEASING);

@@ -164,8 +164,6 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock, struct uvzk__client
     claim->client = client;
     claim->durable = lock->durable;
     uvzk__list_init(&claim->link);
-    uvzk__list_init(&claim->acquisitions);
-    uvzk__list_init(&claim->contenders);
     claim->has_data = has_data;
     if (has_data) {
         data_of(claim)->length = (uint32_t)options->node_data_length;
@@ -205,8 +203,8 @@ static void free_if_over(struct uvzk__claim *claim)
         !uvzk__claim_is_given_up(claim)) {
         return;
     }
-    while (!uvzk__list_empty(&claim->acquisitions)) {
-        uvzk__acquisition_released(acquisition_at(claim->acquisitions.next),
+    while (!uvzk__ring_empty(&claim->acquisitions)) {
+        uvzk__acquisition_released(acquisition_at(uvzk__ring_first(&claim->acquisitions)),
                                    claim->release_status);
     }
     uvzk__claim_free(claim);
@@ -223,7 +221,7 @@ void uvzk__claim_troubled(struct uvzk__claim *claim, int status)
 void uvzk__claim_attach(struct uvzk__claim *claim, struct uvzk__contender *contender)
 {
     uvzk__contender_belongs(contender, claim);
-    uvzk__list_append(&claim->contenders, &contender->in_claim);
+    uvzk__ring_append(&claim->contenders, &contender->in_claim);
     claim->contender_count++;
     claim->held_count += contender->held;
 }
@@ -233,7 +231,7 @@ void uvzk__claim_detach(struct uvzk__contender *contender)
     struct uvzk__claim *claim = contender->claim;
 
     uvzk__contender_belongs(contender, NULL);
-    uvzk__list_remove(&contender->in_claim);
+    uvzk__ring_remove(&claim->contenders, &contender->in_claim);
     claim->contender_count--;
     claim->held_count -= contender->held;
     free_if_over(claim);
@@ -252,7 +250,7 @@ void uvzk__claim_unpin(struct uvzk__claim *claim)
 
 struct uvzk__contender *uvzk__claim_first(const struct uvzk__claim *claim)
 {
-    return contender_at(claim->contenders.next);
+    return contender_at(uvzk__ring_first(&claim->contenders));
 }
 
 /* --------------------------------------------------------------- the outcome */
@@ -261,8 +259,8 @@ void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
 {
     claim->token = token;
     move(claim, HELD);
-    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
+         link = uvzk__ring_next(&claim->acquisitions, link)) {
         uvzk__acquisition_grant(acquisition_at(link));
     }
 }
@@ -272,19 +270,19 @@ void uvzk__claim_ungrant(struct uvzk__claim *claim)
     if (claim->state == HELD) {
         move(claim, ASKING);
     }
-    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
+         link = uvzk__ring_next(&claim->acquisitions, link)) {
         uvzk__acquisition_ungrant(acquisition_at(link));
     }
 }
 
 static void end_acquisitions(struct uvzk__claim *claim, int code)
 {
-    struct uvzk__link *link = claim->acquisitions.next;
+    struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions);
 
-    while (link != &claim->acquisitions) {
+    while (link != NULL) {
         struct uvzk__acquisition *acquisition = acquisition_at(link);
-        link = link->next;
+        link = uvzk__ring_next(&claim->acquisitions, link);
         uvzk__acquisition_end(acquisition, code);
     }
 }
@@ -320,13 +318,12 @@ void uvzk__claim_end(struct uvzk__claim *claim, int code)
 
 static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
 {
-    struct uvzk__link *link = claim->contenders.next;
+    struct uvzk__link *link = uvzk__ring_first(&claim->contenders);
 
-    while (link != &claim->contenders &&
-           !uvzk__node_is_wanted(&contender_at(link)->node)) {
-        link = link->next;
+    while (link != NULL && !uvzk__node_is_wanted(&contender_at(link)->node)) {
+        link = uvzk__ring_next(&claim->contenders, link);
     }
-    return link == &claim->contenders ? NULL : contender_at(link);
+    return link == NULL ? NULL : contender_at(link);
 }
 
 static void withdraw(struct uvzk__claim *claim)
@@ -365,14 +362,14 @@ void uvzk__claims_unwind(struct uvzk__client *client)
 
 void uvzk__claim_abandon(struct uvzk__claim *claim, int code)
 {
-    struct uvzk__link *link = claim->acquisitions.next;
+    struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions);
 
     if (claim->durable && code == UVZK_EEXPIRED) {
         return; /* its znodes stand, and their deletes go on */
     }
-    while (link != &claim->acquisitions) {
+    while (link != NULL) {
         struct uvzk__acquisition *acquisition = acquisition_at(link);
-        link = link->next;
+        link = uvzk__ring_next(&claim->acquisitions, link);
         if (acquisition->told == UVZK__TOLD_RELEASING) {
             uvzk__acquisition_released(acquisition, code);
         }
@@ -381,24 +378,24 @@ void uvzk__claim_abandon(struct uvzk__claim *claim, int code)
 
 void uvzk__claim_end_tries(struct uvzk__claim *claim)
 {
-    struct uvzk__link *link = claim->acquisitions.next;
+    struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions);
 
-    while (link != &claim->acquisitions) {
+    while (link != NULL) {
         struct uvzk__acquisition *acquisition = acquisition_at(link);
-        link = link->next;
+        link = uvzk__ring_next(&claim->acquisitions, link);
         if (uvzk__acquisition_tries(acquisition)) {
             uvzk__acquisition_tried(acquisition);
         }
     }
-    if (uvzk__list_empty(&claim->acquisitions)) {
+    if (uvzk__ring_empty(&claim->acquisitions)) {
         uvzk__claim_end(claim, 0);
     }
 }
 
 void uvzk__claim_queued(struct uvzk__claim *claim, uint64_t ahead)
 {
-    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
+         link = uvzk__ring_next(&claim->acquisitions, link)) {
         uvzk__acquisition_queued(acquisition_at(link), ahead);
     }
 }
@@ -409,8 +406,8 @@ const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t inde
         const struct uvzk__claim *member = claim->kind->member(claim, index);
         return member == NULL ? NULL : uvzk__claim_node_path(member, 0);
     }
-    for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
+         link = uvzk__ring_next(&claim->contenders, link)) {
         const struct uvzk__contender *contender = contender_at(link);
         if (contender->held && index-- == 0) {
             return contender->path;
@@ -421,8 +418,8 @@ const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t inde
 
 bool uvzk__claim_known(const struct uvzk__claim *claim)
 {
-    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
+         link = uvzk__ring_next(&claim->acquisitions, link)) {
         if (acquisition_at(link)->told == UVZK__TOLD_GRANTED) {
             return true;
         }
@@ -471,8 +468,8 @@ void uvzk__claim_plain_granted(struct uvzk__contender *contender)
     if (claim->state != ASKING || claim->held_count < claim->contender_count) {
         return;
     }
-    for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
+         link = uvzk__ring_next(&claim->contenders, link)) {
         int64_t czxid = uvzk__node_place(&contender_at(link)->node).czxid;
         token = czxid > token ? czxid : token;
     }

@@ -78,8 +78,8 @@ struct uvzk__claim {
     struct uvzk__lock *lock; /* whose owner may re-enter; NULL if nobody may */
     struct uvzk__link link;  /* on lock->claims; given up, on client->claims->unwinding,
                                     or where its kind keeps it */
-    struct uvzk__link acquisitions;
-    struct uvzk__link contenders;
+    struct uvzk__ring acquisitions;
+    struct uvzk__ring contenders;
     void *extra;              /* the kind's own */
     int64_t token;            /* of what is held */
     uint32_t pins;            /* it is not freed yet */

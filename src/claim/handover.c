@@ -11,9 +11,10 @@ static struct uvzk__queue *queue_at(const struct uvzk__link *link)
 
 void uvzk__hands_over(const struct uvzk__claim *claim, uint64_t now)
 {
-    const struct uvzk__link *head = &claim->contenders;
+    const struct uvzk__ring *ring = &claim->contenders;
 
-    for (const struct uvzk__link *link = head->next; link != head; link = link->next) {
+    for (const struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
+         link = uvzk__ring_next(ring, link)) {
         uvzk__queue_let_go(queue_at(link), now);
     }
 }
@@ -21,10 +22,11 @@ void uvzk__hands_over(const struct uvzk__claim *claim, uint64_t now)
 void uvzk__handed_over(const struct uvzk__claim *claim, uint64_t now, uint64_t waited_ms,
                        uvzk_histogram_t *histogram)
 {
-    const struct uvzk__link *head = &claim->contenders;
+    const struct uvzk__ring *ring = &claim->contenders;
     uint64_t least = UINT64_MAX;
 
-    for (const struct uvzk__link *link = head->next; link != head; link = link->next) {
+    for (const struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
+         link = uvzk__ring_next(ring, link)) {
         uint64_t ago = uvzk__queue_let_go_ago(queue_at(link), now);
         least = ago < least ? ago : least;
     }

@@ -16,8 +16,8 @@ void uvzk__claim_plain_awaits(const struct uvzk__claim *claim, size_t most,
 {
     bool any = false;
 
-    for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
+         link = uvzk__ring_next(&claim->contenders, link)) {
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
         struct uvzk__awaiting one;

@@ -7,8 +7,8 @@
 
 int uvzk__revocation_wanted(struct uvzk__claim *claim)
 {
-    for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
+         link = uvzk__ring_next(&claim->contenders, link)) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
         if (uvzk__contender_is_revocable(contender) != 0) {
@@ -29,8 +29,8 @@ void uvzk__revocation_read(struct uvzk__contender *contender,
         !uvzk__contender_is_news(contender, reply->stat.mzxid)) {
         return;
     }
-    for (struct uvzk__link *link = claim->acquisitions.next; link != &claim->acquisitions;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
+         link = uvzk__ring_next(&claim->acquisitions, link)) {
         uvzk__acquisition_revoked(
             UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings));
     }

@@ -36,7 +36,7 @@ static void count_claims(const struct uvzk__client *client,
         for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
              claim != NULL; claim = uvzk__lock_next_claim(lock, claim)) {
             *(uvzk__claim_known(claim) ? &metrics->held : &metrics->waiting) +=
-                uvzk__list_length(&claim->acquisitions, SIZE_MAX);
+                uvzk__ring_length(&claim->acquisitions);
         }
     }
 }

@@ -39,8 +39,8 @@ static int show_claim(const struct uvzk__claim *claim, uvzk_hold_entry_cb cb,
     const struct uvzk__link *link;
     int status = 0;
 
-    for (link = claim->acquisitions.next; link != &claim->acquisitions && status == 0;
-         link = link->next) {
+    for (link = uvzk__ring_first(&claim->acquisitions); link != NULL && status == 0;
+         link = uvzk__ring_next(&claim->acquisitions, link)) {
         status =
             show(UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__acquisition, siblings),
                  cb, context);

@@ -33,8 +33,8 @@ static void call_all(struct uvzk__rollcall *rollcall, const struct uvzk__claim *
 {
     const struct uvzk__claim *member;
 
-    for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
+         link = uvzk__ring_next(&claim->contenders, link)) {
         if (!contender_at(link)->ticket) {
             call(rollcall, contender_at(link));
         }

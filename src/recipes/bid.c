@@ -164,11 +164,11 @@ void uvzk__bid_inherits(struct uvzk__bid *bid, struct uvzk__service service)
 
 /* ---------------------------------------------------------------- its leases */
 
-/* The list's head is such a link, too. */
-static struct uvzk__contender *lease_after(const struct uvzk__claim *claim,
-                                           struct uvzk__link *link)
+/* From this link on, which may be none. */
+static struct uvzk__contender *lease_from(const struct uvzk__claim *claim,
+                                          struct uvzk__link *link)
 {
-    for (link = link->next; link != &claim->contenders; link = link->next) {
+    for (; link != NULL; link = uvzk__ring_next(&claim->contenders, link)) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
         if (!contender->ticket) {
@@ -180,12 +180,13 @@ static struct uvzk__contender *lease_after(const struct uvzk__claim *claim,
 
 struct uvzk__contender *uvzk__first_lease(const struct uvzk__claim *claim)
 {
-    return lease_after(claim, claim->contenders.next->prev);
+    return lease_from(claim, uvzk__ring_first(&claim->contenders));
 }
 
 struct uvzk__contender *uvzk__next_lease(const struct uvzk__contender *lease)
 {
-    return lease_after(lease->claim, lease->in_claim.next->prev);
+    return lease_from(lease->claim,
+                      uvzk__ring_next(&lease->claim->contenders, &lease->in_claim));
 }
 
 uint32_t uvzk__bid_leases(const struct uvzk__bid *bid)

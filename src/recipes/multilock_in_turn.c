@@ -153,7 +153,8 @@ static void make_alone(const struct member *member)
     if (claim->kind == &uvzk__claim_bids) {
         uvzk__ticket_of_its_own(uvzk__bid_of(claim));
     }
-    for (link = claim->contenders.next; link != &claim->contenders; link = link->next) {
+    for (link = uvzk__ring_first(&claim->contenders); link != NULL;
+         link = uvzk__ring_next(&claim->contenders, link)) {
         uvzk__make_alone(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim));
     }
 }

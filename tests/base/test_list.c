@@ -151,6 +151,61 @@ static void lists_agree_with_an_array(void **state)
     }
 }
 
+static void assert_ring(const struct uvzk__ring *ring, const int *values, size_t count)
+{
+    struct uvzk__link *link = uvzk__ring_first(ring);
+
+    assert_int_equal(uvzk__ring_length(ring), count);
+    assert_int_equal(uvzk__ring_empty(ring), count == 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(UVZK__CONTAINER_OF(link, struct item, link)->value, values[i]);
+        link = uvzk__ring_next(ring, link);
+    }
+    assert_null(link);
+    link = uvzk__ring_last(ring);
+    for (size_t i = count; i > 0; i--) {
+        assert_int_equal(UVZK__CONTAINER_OF(link, struct item, link)->value,
+                         values[i - 1]);
+        link = uvzk__ring_prev(ring, link);
+    }
+    assert_null(link);
+}
+
+static void rings_agree_with_an_array(void **state)
+{
+    (void)state;
+    struct seeded random = seeded_begin();
+    struct item items[ITEMS];
+    int values[ITEMS];
+    size_t count = 0;
+    struct uvzk__ring ring = {NULL};
+    for (int i = 0; i < ITEMS; i++) {
+        items[i].value = i;
+    }
+    for (int step = 0; step < 5000; step++) {
+        int chosen = (int)seeded_below(&random, ITEMS);
+        size_t at = 0;
+        while (at < count && values[at] != chosen) {
+            at++;
+        }
+        if (at < count) {
+            uvzk__ring_remove(&ring, &items[chosen].link);
+            for (count--; at < count; at++) {
+                values[at] = values[at + 1];
+            }
+        } else {
+            at = seeded_below(&random, (uint32_t)count + 1);
+            uvzk__ring_insert_before(&ring, at == count ? NULL : &items[values[at]].link,
+                                     &items[chosen].link);
+            for (size_t i = count++; i > at; i--) {
+                values[i] = values[i - 1];
+            }
+            values[at] = chosen;
+        }
+        assert_ring(&ring, values, count);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +216,7 @@ int main(void)
         cmocka_unit_test(take_empties_from_the_front),
         cmocka_unit_test(move_leaves_an_empty_list_that_can_grow),
         cmocka_unit_test(lists_agree_with_an_array),
+        cmocka_unit_test(rings_agree_with_an_array),
     };
     return cmocka_run_group_tests_name("list", tests, NULL, NULL);
 }

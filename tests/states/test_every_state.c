@@ -169,7 +169,7 @@ static bool has_znode(const struct scene *scene,
 {
     const struct uvzk__claim *claim = acquisition->claim;
 
-    if (claim == NULL || uvzk__list_empty(&claim->contenders)) {
+    if (claim == NULL || uvzk__ring_empty(&claim->contenders)) {
         return false;
     }
     const struct uvzk__contender *first = uvzk__claim_first(claim);

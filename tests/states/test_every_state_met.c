@@ -140,7 +140,7 @@ static void count_contender(struct uvzk__contender *contender, size_t ending)
 
 static const struct uvzk__bid *semaphore_bid(const struct uvzk__claim *claim)
 {
-    if (uvzk__list_empty(&claim->contenders)) {
+    if (uvzk__ring_empty(&claim->contenders)) {
         return NULL;
     }
     const struct uvzk__contender *first = uvzk__claim_first(claim);
@@ -166,8 +166,8 @@ static void count_claim(const struct uvzk__claim *claim, size_t ending)
 {
     const struct uvzk__bid *bid = semaphore_bid(claim);
 
-    for (struct uvzk__link *link = claim->contenders.next; link != &claim->contenders;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
+         link = uvzk__ring_next(&claim->contenders, link)) {
         count_contender(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim),
                         ending);
     }
@@ -207,7 +207,7 @@ static void count_outer_claims(const struct scene *scene, size_t ending)
     for (int i = 0; i < SCENE_PARTS; i++) {
         const struct uvzk__acquisition *acquisition = scene_acquisition(scene, i);
         if (acquisition != NULL && acquisition->claim != NULL &&
-            uvzk__list_empty(&acquisition->claim->contenders)) {
+            uvzk__ring_empty(&acquisition->claim->contenders)) {
             count_claim(acquisition->claim, ending);
         }
     }

@@ -20,6 +20,9 @@ struct counts {
 
 #define EACH(link, head) \
     for (struct uvzk__link *link = (head)->next; link != (head); link = link->next)
+#define EACH_OF(link, ring)                                              \
+    for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL; \
+         link = uvzk__ring_next((ring), link))
 
 static struct uvzk__contender *in_queue(struct uvzk__link *link)
 {
@@ -126,7 +129,7 @@ static const char *claim_broken(const struct uvzk__claim *claim)
 {
     uint32_t contenders = 0, held = 0;
 
-    EACH(link, (struct uvzk__link *)(uintptr_t)&claim->contenders)
+    EACH_OF(link, &claim->contenders)
     {
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
@@ -139,7 +142,7 @@ static const char *claim_broken(const struct uvzk__claim *claim)
     if (claim->contender_count != contenders || claim->held_count != held) {
         return "a claim has counted its contenders wrongly";
     }
-    EACH(link, (struct uvzk__link *)(uintptr_t)&claim->acquisitions)
+    EACH_OF(link, &claim->acquisitions)
     {
         const struct uvzk__acquisition *acquisition =
             UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
