@@ -58,14 +58,16 @@ static void count(struct before *before, const struct uvzk__contender *contender
 static struct before ours_before(const struct uvzk__contender *contender, size_t most)
 {
     const struct uvzk__queue *queue = contender->queue;
-    const struct uvzk__link *link = contender->in_queue.prev;
+    const struct uvzk__link *link =
+        uvzk__ring_prev(&queue->members, &contender->in_queue);
     struct before before = {0, false};
 
-    for (; link != &queue->members && before.count < most; link = link->prev) {
+    for (; link != NULL && before.count < most;
+         link = uvzk__ring_prev(&queue->members, link)) {
         count(&before, contender, member_at(link));
     }
-    for (link = queue->holders.next; link != &queue->holders && before.count < most;
-         link = link->next) {
+    for (link = uvzk__ring_first(&queue->holders); link != NULL && before.count < most;
+         link = uvzk__ring_next(&queue->holders, link)) {
         count(&before, contender, member_at(link));
     }
     return before;
@@ -74,10 +76,11 @@ static struct before ours_before(const struct uvzk__contender *contender, size_t
 /* Given back, and still being deleted. */
 static uint64_t leaving_before(const struct uvzk__contender *contender, size_t most)
 {
-    const struct uvzk__link *head = &contender->queue->leaving, *link;
+    const struct uvzk__ring *leaving = &contender->queue->leaving;
     struct before before = {0, false};
 
-    for (link = head->next; link != head && before.count < most; link = link->next) {
+    for (const struct uvzk__link *link = uvzk__ring_first(leaving);
+         link != NULL && before.count < most; link = uvzk__ring_next(leaving, link)) {
         if (uvzk__place_compare(uvzk__node_place(&member_at(link)->node),
                                 uvzk__node_place(&contender->node)) >= 0) {
             break;

@@ -221,7 +221,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
     queue->tallies.contenders++;
     contender->first_attempt_ms = uvzk__now(client);
     uvzk__list_append(&client->directories->contenders, &contender->everyone);
-    uvzk__list_append(&queue->strangers, &contender->in_queue);
+    uvzk__ring_append(&queue->strangers, &contender->in_queue);
     contender->claim = claim;
     client->directories->contender_user->joined(contender);
     *out = contender;
@@ -730,12 +730,12 @@ void uvzk__contender_unpin(struct uvzk__contender *contender)
 
 void uvzk__end_strangers(struct uvzk__queue *queue, enum uvzk__node_state state, int code)
 {
-    struct uvzk__link *link = queue->strangers.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->strangers);
 
-    while (link != &queue->strangers) {
+    while (link != NULL) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        link = link->next;
+        link = uvzk__ring_next(&queue->strangers, link);
         if (uvzk__node_state(&contender->node) == state &&
             uvzk__node_is_wanted(&contender->node)) {
             uvzk__contender_end(contender, code);
@@ -745,12 +745,12 @@ void uvzk__end_strangers(struct uvzk__queue *queue, enum uvzk__node_state state,
 
 void uvzk__end_members(struct uvzk__queue *queue, int code)
 {
-    struct uvzk__link *link = queue->members.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->members);
 
-    while (link != &queue->members) {
+    while (link != NULL) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        link = link->next;
+        link = uvzk__ring_next(&queue->members, link);
         uvzk__contender_end(contender, code);
     }
 }

@@ -104,9 +104,9 @@ static void settle(struct uvzk__queue *queue)
     queue->kind->settle(queue);
 
     bool in_use = queue->kind->in_use != NULL && queue->kind->in_use(queue);
-    if (!in_use && uvzk__list_empty(&queue->holders) &&
-        uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->leaving) &&
-        uvzk__list_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
+    if (!in_use && uvzk__ring_empty(&queue->holders) &&
+        uvzk__ring_empty(&queue->members) && uvzk__ring_empty(&queue->leaving) &&
+        uvzk__ring_empty(&queue->strangers) && queue->doing == UVZK__QUEUE_IDLE) {
         uvzk__predecessor_unwatch(queue);
         if (!uvzk__watermark_keeps(queue)) {
             free_directory(queue);

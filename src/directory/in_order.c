@@ -44,7 +44,7 @@ static bool wants_listing(struct uvzk__queue *queue)
         return true;
     }
     return news && (next == NULL || uvzk__positions_wanted(&queue->tallies) > 0) &&
-           !(uvzk__list_empty(&queue->strangers) &&
+           !(uvzk__ring_empty(&queue->strangers) &&
              uvzk__positions_wanted(&queue->tallies) == 0);
 }
 
@@ -78,17 +78,17 @@ static void request(struct uvzk__queue *queue)
 /* Whoever tried once and is known to have to wait has had its answer. */
 static void end_tries(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = queue->members.next;
-    bool anyone = !uvzk__list_empty(&queue->holders),
+    struct uvzk__link *link = uvzk__ring_first(&queue->members);
+    bool anyone = !uvzk__ring_empty(&queue->holders),
          writer = uvzk__writers_held(&queue->tallies) > 0;
 
-    while (link != &queue->members &&
+    while (link != NULL &&
            queue->client->directories->contender_user->anyone_tries(queue->client)) {
         struct uvzk__contender *member = member_at(link);
         bool waits = uvzk__contender_downgraded(member) ? false
                      : member->shared                   ? writer
                                                         : anyone;
-        link = link->next;
+        link = uvzk__ring_next(&queue->members, link);
         anyone = true;
         writer = writer || !member->shared;
         if (waits || (member->covered && uvzk__blocker(queue, member) != NULL)) {
@@ -100,14 +100,14 @@ static void end_tries(struct uvzk__queue *queue)
 /* Nobody waits, or is about to, and nothing is under watch: there is nothing to ask. */
 static bool is_quiet(const struct uvzk__queue *queue)
 {
-    return uvzk__list_empty(&queue->members) && uvzk__list_empty(&queue->strangers) &&
+    return uvzk__ring_empty(&queue->members) && uvzk__ring_empty(&queue->strangers) &&
            uvzk__positions_wanted(&queue->tallies) == 0 && !queue->crowded &&
            uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) == NULL;
 }
 
 static void settle_in_order(struct uvzk__queue *queue)
 {
-    while (!uvzk__list_empty(&queue->members) && uvzk__grant_front(queue)) {
+    while (!uvzk__ring_empty(&queue->members) && uvzk__grant_front(queue)) {
     }
     end_tries(queue);
     uvzk__watermark_ask(queue);

@@ -90,12 +90,12 @@ static struct uvzk__contender *stranger_at(struct uvzk__link *link)
 /* Somebody has come behind those that wait there. */
 static void create_gathered(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = queue->strangers.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->strangers);
 
     uvzk__queue_gathers(queue, false, false);
-    while (link != &queue->strangers) {
+    while (link != NULL) {
         struct uvzk__contender *contender = stranger_at(link);
-        link = link->next;
+        link = uvzk__ring_next(&queue->strangers, link);
         if (!uvzk__list_empty(&contender->errand)) {
             create_alone(contender);
         }
@@ -105,8 +105,9 @@ static void create_gathered(struct uvzk__queue *queue)
 /* Whether so many wait there to be made with others. */
 static bool has_gathered(const struct uvzk__queue *queue, size_t many)
 {
-    for (struct uvzk__link *link = queue->strangers.next;
-         queue->gathering && many > 0 && link != &queue->strangers; link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->strangers);
+         queue->gathering && many > 0 && link != NULL;
+         link = uvzk__ring_next(&queue->strangers, link)) {
         many -= !uvzk__list_empty(&stranger_at(link)->errand);
     }
     return many == 0;
@@ -368,7 +369,7 @@ static int reason_for(struct making *making, size_t i, const struct uvzk__reply 
 /* Whoever has come behind them meanwhile comes behind them, however they go on. */
 void uvzk__make_way(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = queue->strangers.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->strangers);
 
     if (!queue->behind || queue->making > 0 || has_gathered(queue, 1) ||
         uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS) ||
@@ -376,9 +377,9 @@ void uvzk__make_way(struct uvzk__queue *queue)
         return; /* some of these are to be made before them */
     }
     uvzk__queue_keeps(queue, false);
-    while (link != &queue->strangers) {
+    while (link != NULL) {
         struct uvzk__contender *contender = stranger_at(link);
-        link = link->next;
+        link = uvzk__ring_next(&queue->strangers, link);
         if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_CREATE) {
             uvzk__contender_pump(contender);
         }

@@ -19,12 +19,12 @@ void uvzk__parents_free(struct uvzk__queue *queue)
 
 static void parents_made(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = queue->strangers.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->strangers);
 
-    while (link != &queue->strangers) {
+    while (link != NULL) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        link = link->next;
+        link = uvzk__ring_next(&queue->strangers, link);
         if (uvzk__node_state(&contender->node) == UVZK__NODE_PARENTS) {
             uvzk__node_parents(&contender->node, 0);
             uvzk__contender_follow(contender);
@@ -36,12 +36,12 @@ static void parents_made(struct uvzk__queue *queue)
  * has for itself: the directory may stand where we may make none. */
 static void parents_refused(struct uvzk__queue *queue, int status)
 {
-    struct uvzk__link *link = queue->strangers.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->strangers);
 
-    while (link != &queue->strangers) {
+    while (link != NULL) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        link = link->next;
+        link = uvzk__ring_next(&queue->strangers, link);
         if (uvzk__node_state(&contender->node) != UVZK__NODE_PARENTS) {
             continue;
         }

@@ -84,8 +84,8 @@ void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
  * and the view does not show it: whoever waits for readers too looks again. */
 static void writer_gone(struct uvzk__queue *queue)
 {
-    for (struct uvzk__link *link = queue->members.next; link != &queue->members;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->members); link != NULL;
+         link = uvzk__ring_next(&queue->members, link)) {
         struct uvzk__contender *member =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (!member->shared && uvzk__node_place(&member->node).sequence >

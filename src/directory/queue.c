@@ -90,9 +90,10 @@ struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client,
     return uvzk__catalogue_find(&client->directories->catalogue, discipline, path);
 }
 
-static bool anyone_wanted(struct uvzk__link *head, bool writers_only)
+static bool anyone_wanted(const struct uvzk__ring *ring, bool writers_only)
 {
-    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
+         link = uvzk__ring_next(ring, link)) {
         if (uvzk__node_is_wanted(&member_at(link)->node) &&
             !(writers_only && member_at(link)->shared)) {
             return true;
@@ -107,17 +108,13 @@ bool uvzk__queue_occupied(struct uvzk__client *client, enum uvzk__discipline dis
     struct uvzk__queue *queue = uvzk__queue_find(client, discipline, path);
 
     return queue != NULL && ((writers_only ? uvzk__writers_held(&queue->tallies) > 0
-                                           : !uvzk__list_empty(&queue->holders)) ||
+                                           : !uvzk__ring_empty(&queue->holders)) ||
                              anyone_wanted(&queue->members, writers_only) ||
                              anyone_wanted(&queue->strangers, writers_only));
 }
 
 static void init_lists(struct uvzk__queue *queue)
 {
-    uvzk__list_init(&queue->holders);
-    uvzk__list_init(&queue->members);
-    uvzk__list_init(&queue->leaving);
-    uvzk__list_init(&queue->strangers);
     uvzk__list_init(&queue->dirty);
 }
 
@@ -187,24 +184,24 @@ void uvzk__queue_rest(struct uvzk__queue *queue)
 
 /* ---------------------------------------------------------------- the order */
 
-static bool is_before(const struct uvzk__queue *queue, struct uvzk__link *link,
-                      int32_t sequence)
+static bool is_before(struct uvzk__link *link, int32_t sequence)
 {
-    return link != &queue->members &&
-           uvzk__node_place(&member_at(link)->node).sequence < sequence;
+    return link != NULL && uvzk__node_place(&member_at(link)->node).sequence < sequence;
 }
 
 /* The first of the members that is not before this number, looked for from both ends:
  * who goes is nearly always the first of all, or a newcomer. */
 static struct uvzk__link *first_behind(struct uvzk__queue *queue, int32_t sequence)
 {
-    struct uvzk__link *early = queue->members.next, *late = queue->members.prev;
+    const struct uvzk__ring *members = &queue->members;
+    struct uvzk__link *early = uvzk__ring_first(members);
+    struct uvzk__link *late = uvzk__ring_last(members);
 
-    while (is_before(queue, early, sequence) && !is_before(queue, late, sequence)) {
-        early = early->next;
-        late = late->prev;
+    while (is_before(early, sequence) && !is_before(late, sequence)) {
+        early = uvzk__ring_next(members, early);
+        late = uvzk__ring_prev(members, late);
     }
-    return is_before(queue, early, sequence) ? late->next : early;
+    return is_before(early, sequence) ? uvzk__ring_next(members, late) : early;
 }
 
 void uvzk__queue_deletes(struct uvzk__contender *leaving, uint64_t stamp)
@@ -213,18 +210,35 @@ void uvzk__queue_deletes(struct uvzk__contender *leaving, uint64_t stamp)
     struct uvzk__link *behind =
         first_behind(queue, uvzk__node_place(&leaving->node).sequence);
 
-    uvzk__deleting(leaving, behind == &queue->members ? NULL : member_at(behind), stamp);
+    uvzk__deleting(leaving, behind == NULL ? NULL : member_at(behind), stamp);
 }
 
-/* Off the list on which it is. */
+static struct uvzk__ring *ring_of(const struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+
+    switch (contender->standing) {
+    case UVZK__STRANGER:
+        return &queue->strangers;
+    case UVZK__MEMBER:
+        return &queue->members;
+    case UVZK__HOLDER:
+        return &queue->holders;
+    default:
+        return &queue->leaving;
+    }
+}
+
+/* Off the ring on which it is. */
 static void step_out(struct uvzk__contender *contender)
 {
-    struct uvzk__link *behind = contender->in_queue.next;
+    struct uvzk__ring *ring = ring_of(contender);
+    struct uvzk__link *behind = uvzk__ring_next(ring, &contender->in_queue);
 
-    if (contender->standing == UVZK__MEMBER && behind != &contender->queue->members) {
+    if (contender->standing == UVZK__MEMBER && behind != NULL) {
         uvzk__deletes_inherited(member_at(behind), contender);
     }
-    uvzk__list_remove(&contender->in_queue);
+    uvzk__ring_remove(ring, &contender->in_queue);
 }
 
 void uvzk__queue_leave(struct uvzk__contender *contender)
@@ -234,16 +248,17 @@ void uvzk__queue_leave(struct uvzk__contender *contender)
 }
 
 /* Creates are answered in order, so the place is nearly always at the tail. */
-static void insert(struct uvzk__link *head, struct uvzk__contender *contender)
+static void insert(struct uvzk__ring *ring, struct uvzk__contender *contender)
 {
-    struct uvzk__link *at = head;
+    struct uvzk__link *before = uvzk__ring_last(ring), *at = NULL;
 
-    while (at->prev != head &&
-           uvzk__place_compare(uvzk__node_place(&member_at(at->prev)->node),
+    while (before != NULL &&
+           uvzk__place_compare(uvzk__node_place(&member_at(before)->node),
                                uvzk__node_place(&contender->node)) > 0) {
-        at = at->prev;
+        at = before;
+        before = uvzk__ring_prev(ring, before);
     }
-    uvzk__list_insert_before(at, &contender->in_queue);
+    uvzk__ring_insert_before(ring, at, &contender->in_queue);
 }
 
 static enum uvzk__standing standing_of(const struct uvzk__contender *contender)
@@ -288,13 +303,13 @@ void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *conten
     uvzk__contender_stands(contender, standing_of(contender));
     switch (contender->standing) {
     case UVZK__STRANGER:
-        uvzk__list_append(&queue->strangers, &contender->in_queue);
+        uvzk__ring_append(&queue->strangers, &contender->in_queue);
         break;
     case UVZK__MEMBER:
         join_members(queue, contender);
         break;
     case UVZK__HOLDER:
-        uvzk__list_append(&queue->holders, &contender->in_queue);
+        uvzk__ring_append(&queue->holders, &contender->in_queue);
         break;
     default:
         insert(&queue->leaving, contender);
@@ -317,7 +332,8 @@ bool uvzk__queue_finds_stranger(const struct uvzk__queue *queue,
 {
     struct uvzk__link *link;
 
-    for (link = queue->strangers.next; link != &queue->strangers; link = link->next) {
+    for (link = uvzk__ring_first(&queue->strangers); link != NULL;
+         link = uvzk__ring_next(&queue->strangers, link)) {
         if (uvzk__node_state(&member_at(link)->node) == state) {
             return true;
         }

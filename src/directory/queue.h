@@ -40,10 +40,10 @@ struct uvzk__queue {
     struct uvzk__entry entry;       /* in client->directories->catalogue */
     struct uvzk__shared_path *path; /* of the lock directory, namespace included */
     const struct uvzk__directory_kind *kind;
-    struct uvzk__link holders;   /* contenders that hold */
-    struct uvzk__link members;   /* contenders that stand and wait, in order */
-    struct uvzk__link leaving;   /* contenders to be deleted, in order */
-    struct uvzk__link strangers; /* contenders whose place is not known */
+    struct uvzk__ring holders;   /* contenders that hold */
+    struct uvzk__ring members;   /* contenders that stand and wait, in order */
+    struct uvzk__ring leaving;   /* contenders to be deleted, in order */
+    struct uvzk__ring strangers; /* contenders whose place is not known */
     struct uvzk__link dirty;     /* of those in which something has changed */
     struct uvzk__aside *aside;   /* NULL: there is nothing in it */
     struct uvzk__freshness freshness;
@@ -215,7 +215,7 @@ bool uvzk__queue_finds_stranger(const struct uvzk__queue *, enum uvzk__node_stat
 static inline bool uvzk__queue_has_stranger(const struct uvzk__queue *queue,
                                             enum uvzk__node_state state)
 {
-    return !uvzk__list_empty(&queue->strangers) &&
+    return !uvzk__ring_empty(&queue->strangers) &&
            uvzk__queue_finds_stranger(queue, state); /* mostly there are none */
 }
 

@@ -6,9 +6,9 @@
 /* When the first of those that have no place was asked for; UINT64_MAX: there is none. */
 static uint64_t oldest_ms(const struct uvzk__queue *queue)
 {
-    const struct uvzk__link *link = queue->strangers.next;
+    const struct uvzk__link *link = uvzk__ring_first(&queue->strangers);
 
-    return link == &queue->strangers
+    return link == NULL
                ? UINT64_MAX
                : UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_queue)
                      ->first_attempt_ms;
@@ -30,7 +30,7 @@ bool uvzk__rank_is_due(struct uvzk__queue *queue)
            (before = uvzk__next_in_rank(client, queue->path->text, &tried)) != client) {
         struct uvzk__queue *first = in_session(before, queue);
         if (first != NULL && uvzk__session_is_connected(&before->session) &&
-            !uvzk__list_empty(&first->strangers) &&
+            !uvzk__ring_empty(&first->strangers) &&
             oldest_ms(first) <= oldest_ms(queue)) {
             uvzk__queue_followed(first, true);
             return false;

@@ -23,7 +23,7 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
         return false;
     }
     return contender->shared ? uvzk__writers_held(&queue->tallies) > 0
-                             : !uvzk__list_empty(&queue->holders);
+                             : !uvzk__ring_empty(&queue->holders);
 }
 
 /* What is left of ours before this one, and has to go first. */
@@ -47,8 +47,8 @@ static struct remains remains_before(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
     struct remains remains = {false, false, false};
 
-    for (struct uvzk__link *link = queue->leaving.next; link != &queue->leaving;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->leaving); link != NULL;
+         link = uvzk__ring_next(&queue->leaving, link)) {
         const struct uvzk__contender *left = member_at(link);
         int order = uvzk__place_compare(uvzk__node_place(&left->node),
                                         uvzk__node_place(&contender->node));
@@ -134,14 +134,14 @@ static enum voucher voucher_of(struct uvzk__queue *queue, struct uvzk__contender
  * has the next one. The front may be gone afterwards. */
 static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
-    struct uvzk__link *link = front->in_queue.next;
+    struct uvzk__link *link = uvzk__ring_next(&queue->members, &front->in_queue);
     bool is_first = front->shared && !uvzk__prover_is_wanted(&front->witness);
 
     if (!uvzk__contender_prove(front) || !is_first) {
         return;
     }
     int32_t end = uvzk__foreigners_first_writer(queue);
-    for (; link != &queue->members; link = link->next) {
+    for (; link != NULL; link = uvzk__ring_next(&queue->members, link)) {
         struct uvzk__contender *member = member_at(link);
         if (!member->shared || !member->covered ||
             uvzk__node_place(&member->node).sequence >= end) {
@@ -197,7 +197,8 @@ static bool downgrade_pending(struct uvzk__queue *queue)
 {
     struct uvzk__link *link;
 
-    for (link = queue->strangers.next; link != &queue->strangers; link = link->next) {
+    for (link = uvzk__ring_first(&queue->strangers); link != NULL;
+         link = uvzk__ring_next(&queue->strangers, link)) {
         if (uvzk__contender_downgraded(member_at(link)) &&
             uvzk__node_is_wanted(&member_at(link)->node)) {
             return true;

@@ -15,11 +15,10 @@
 /* The first of those that stand and wait, or NULL. */
 static inline struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = queue->members.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->members);
 
-    return link == &queue->members
-               ? NULL
-               : UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+    return link == NULL ? NULL
+                        : UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
 /* The same, if it waits for nobody of ours; else NULL. */

@@ -126,7 +126,8 @@ static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
     uint32_t credits = uvzk__credits(&queue->tallies);
 
     sweep->guarded[sweep->guarded_count++] = queue;
-    for (struct uvzk__link *link = queue->holders.next; credits > 0; link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->holders); credits > 0;
+         link = uvzk__ring_next(&queue->holders, link)) {
         struct uvzk__contender *holder =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (holder->on_credit) {

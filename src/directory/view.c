@@ -55,12 +55,13 @@ static int contenders_by_uuid(const void *left, const void *right)
     return memcmp(uvzk__contender_uuid(a), uvzk__contender_uuid(b), UVZK__UUID_TEXT);
 }
 
-static size_t gather(struct uvzk__link *head, bool unknown_only,
+static size_t gather(const struct uvzk__ring *ring, bool unknown_only,
                      struct uvzk__contender **into)
 {
     size_t count = 0;
 
-    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
+         link = uvzk__ring_next(ring, link)) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (unknown_only && uvzk__node_state(&contender->node) != UVZK__NODE_UNKNOWN) {
@@ -336,13 +337,13 @@ static void tell_positions(struct uvzk__queue *queue)
     uint64_t members = 0;
     bool writer = uvzk__writers_held(&queue->tallies) > 0;
 
-    for (struct uvzk__link *link = queue->holders.next; link != &queue->holders;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->holders); link != NULL;
+         link = uvzk__ring_next(&queue->holders, link)) {
         members++;
     }
-    for (struct uvzk__link *link = queue->members.next;
-         uvzk__positions_wanted(&queue->tallies) > 0 && link != &queue->members;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->members);
+         uvzk__positions_wanted(&queue->tallies) > 0 && link != NULL;
+         link = uvzk__ring_next(&queue->members, link)) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (contender->wants_position && contender->covered) {

@@ -6,18 +6,16 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 
-static bool has(const struct uvzk__link *head, const char *node_path)
+static bool has(const struct uvzk__ring *ring, const char *node_path)
 {
-    const struct uvzk__link *link = head->next;
+    struct uvzk__link *link = uvzk__ring_first(ring);
 
-    while (
-        link != head &&
-        strcmp(
-            UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_queue)->path,
-            node_path) != 0) {
-        link = link->next;
+    while (link != NULL &&
+           strcmp(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->path,
+                  node_path) != 0) {
+        link = uvzk__ring_next(ring, link);
     }
-    return link != head;
+    return link != NULL;
 }
 
 static bool made(struct uvzk__client *session, const char *directory,

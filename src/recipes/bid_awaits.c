@@ -15,8 +15,8 @@ static uint64_t leases_out(const struct uvzk__queue *leases)
 {
     uint64_t count = uvzk__aside(leases)->foreigners.leases;
 
-    for (const struct uvzk__link *link = leases->holders.next; link != &leases->holders;
-         link = link->next) {
+    for (const struct uvzk__link *link = uvzk__ring_first(&leases->holders); link != NULL;
+         link = uvzk__ring_next(&leases->holders, link)) {
         count++;
     }
     return count;

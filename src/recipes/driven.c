@@ -162,13 +162,13 @@ static void judge(struct uvzk__contender *contender, const struct uvzk__ranking 
 static int judge_members(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
     struct uvzk__ranking ranking = {0};
-    struct uvzk__link *link = queue->members.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->members);
     int status = 0;
 
-    while (status == 0 && link != &queue->members) {
+    while (status == 0 && link != NULL) {
         struct uvzk__contender *contender = contender_at(link);
         struct uvzk__driven *driven = uvzk__driven_of(contender);
-        link = link->next;
+        link = uvzk__ring_next(&queue->members, link);
         if (!asking(contender)) {
             continue;
         }
@@ -210,12 +210,12 @@ static bool found(struct uvzk__contender *contender, const char *name)
 
 static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
-    struct uvzk__link *link = queue->strangers.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->strangers);
 
-    while (link != &queue->strangers) {
+    while (link != NULL) {
         struct uvzk__contender *contender = contender_at(link);
         bool is_there = false;
-        link = link->next;
+        link = uvzk__ring_next(&queue->strangers, link);
         if (!searched_for(contender)) {
             continue;
         }
@@ -230,11 +230,11 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply 
 
 static void end_asking(struct uvzk__queue *queue, int status)
 {
-    struct uvzk__link *link = queue->members.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->members);
 
-    while (link != &queue->members) {
+    while (link != NULL) {
         struct uvzk__contender *contender = contender_at(link);
-        link = link->next;
+        link = uvzk__ring_next(&queue->members, link);
         if (asking(contender)) {
             uvzk__contender_end(contender, status);
         }
@@ -264,14 +264,15 @@ static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
     }
 }
 
-static bool any(struct uvzk__link *head, bool (*which)(const struct uvzk__contender *))
+static bool any(const struct uvzk__ring *ring,
+                bool (*which)(const struct uvzk__contender *))
 {
-    struct uvzk__link *link = head->next;
+    struct uvzk__link *link = uvzk__ring_first(ring);
 
-    while (link != head && !which(contender_at(link))) {
-        link = link->next;
+    while (link != NULL && !which(contender_at(link))) {
+        link = uvzk__ring_next(ring, link);
     }
-    return link != head;
+    return link != NULL;
 }
 
 static void request(struct uvzk__queue *queue)
@@ -307,9 +308,10 @@ static void grant_if_shown(struct uvzk__contender *contender)
 }
 
 /* Whose znode is looked after by a watch of its own. */
-static void look_after(struct uvzk__link *head)
+static void look_after(const struct uvzk__ring *ring)
 {
-    for (struct uvzk__link *link = head->next; link != head; link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
+         link = uvzk__ring_next(ring, link)) {
         struct uvzk__contender *contender = contender_at(link);
         struct uvzk__driven *driven = uvzk__driven_of(contender);
         if (stands(contender) && driven->verdict == UVZK__GETS &&
@@ -323,11 +325,11 @@ static void look_after(struct uvzk__link *head)
 
 static void grant_members(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = queue->members.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->members);
 
-    while (link != &queue->members) {
+    while (link != NULL) {
         struct uvzk__contender *contender = contender_at(link);
-        link = link->next;
+        link = uvzk__ring_next(&queue->members, link);
         if (stands(contender) && uvzk__driven_of(contender)->verdict == UVZK__GETS) {
             grant_if_shown(contender);
         }
@@ -357,12 +359,12 @@ const struct uvzk__directory_kind uvzk__driven_directory = {
 
 static bool is_ours(const struct uvzk__queue *queue, const char *name)
 {
-    const struct uvzk__link *heads[] = {&queue->holders, &queue->members,
+    const struct uvzk__ring *rings[] = {&queue->holders, &queue->members,
                                         &queue->leaving};
 
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        for (struct uvzk__link *link = heads[i]->next; link != heads[i];
-             link = link->next) {
+    for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
+        for (struct uvzk__link *link = uvzk__ring_first(rings[i]); link != NULL;
+             link = uvzk__ring_next(rings[i], link)) {
             if (strcmp(uvzk__path_name(contender_at(link)->path), name) == 0) {
                 return true;
             }

@@ -183,12 +183,12 @@ static bool engaged(const struct uvzk__contender *contender)
 /* The name, as one of ours that is engaged with it has it; NULL: none is. */
 static const char *engaged_name(struct uvzk__queue *queue, const char *name)
 {
-    struct uvzk__link *heads[] = {&queue->holders, &queue->members, &queue->leaving,
-                                  &queue->strangers};
+    const struct uvzk__ring *rings[] = {&queue->holders, &queue->members, &queue->leaving,
+                                        &queue->strangers};
 
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        for (struct uvzk__link *link = heads[i]->next; link != heads[i];
-             link = link->next) {
+    for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
+        for (struct uvzk__link *link = uvzk__ring_first(rings[i]); link != NULL;
+             link = uvzk__ring_next(rings[i], link)) {
             struct uvzk__contender *contender = contender_at(link);
             if (uvzk__has_fixed_name(contender) && engaged(contender) &&
                 strcmp(name_of(contender), name) == 0) {
@@ -226,12 +226,12 @@ static void start_fixed(struct uvzk__contender *contender, const char **taken)
 
 void uvzk__fixed_names_settle(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = queue->strangers.next;
+    struct uvzk__link *link = uvzk__ring_first(&queue->strangers);
     const char *taken = NULL;
 
-    while (link != &queue->strangers) {
+    while (link != NULL) {
         struct uvzk__contender *contender = contender_at(link);
-        link = link->next;
+        link = uvzk__ring_next(&queue->strangers, link);
         if (!uvzk__has_fixed_name(contender)) {
             continue;
         }

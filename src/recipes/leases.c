@@ -34,8 +34,8 @@ static uint64_t leases_out(const struct uvzk__queue *queue)
     uint64_t count =
         uvzk__aside(queue)->foreigners.leases + uvzk__contenders_in(&queue->tallies);
 
-    for (struct uvzk__link *link = queue->strangers.next; link != &queue->strangers;
-         link = link->next) {
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->strangers); link != NULL;
+         link = uvzk__ring_next(&queue->strangers, link)) {
         enum uvzk__node_needs needs = uvzk__node_needs(&contender_at(link)->node);
         count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
     }
@@ -167,7 +167,7 @@ static bool credit_comes(const struct uvzk__bid *bid)
         bid->claim->client, UVZK__EXCLUSIVE, uvzk__leases(bid->leases)->locks_path->text);
 
     return bid->handed_on && bid->wanted <= UVZK__CREDITS_MAX && locks != NULL &&
-           !uvzk__list_empty(&locks->leaving);
+           !uvzk__ring_empty(&locks->leaving);
 }
 
 /* What was handed on is held on credit, though it has just been seen: somebody may have
@@ -253,15 +253,17 @@ static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid
     const struct uvzk__contender *own =
         bid == uvzk__leases(queue)->taker ? NULL : bid->ticket;
     struct uvzk__queue *locks = uvzk__leases(queue)->taker->ticket->queue;
-    struct uvzk__link *link = own == NULL ? locks->members.next : own->in_queue.next;
-    const struct uvzk__contender *ticket = contender_at(link);
+    struct uvzk__link *link = own == NULL
+                                  ? uvzk__ring_first(&locks->members)
+                                  : uvzk__ring_next(&locks->members, &own->in_queue);
+    const struct uvzk__contender *ticket = link == NULL ? NULL : contender_at(link);
     struct uvzk__bid *follower = uvzk__ticket_serves_next(bid);
 
     if (follower != NULL) {
         return follower;
     }
 
-    if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || link == &locks->members ||
+    if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
         uvzk__contender_beside(ticket) != queue || ticket->given_up ||
         uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING || !ticket->covered ||
         uvzk__blocker(locks, ticket) != NULL) {

@@ -56,13 +56,15 @@ static bool came_first(const struct uvzk__contender *ticket,
                        const struct uvzk__bid *follower)
 {
     const struct uvzk__queue *locks = ticket->queue;
-    struct uvzk__link *link =
-        ticket->standing == UVZK__MEMBER ? ticket->in_queue.next : locks->members.next;
+    struct uvzk__link *link = ticket->standing == UVZK__MEMBER
+                                  ? uvzk__ring_next(&locks->members, &ticket->in_queue)
+                                  : uvzk__ring_first(&locks->members);
+    if (link == NULL) {
+        return false;
+    }
     const struct uvzk__contender *next =
         UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-
-    return link != &locks->members &&
-           (uvzk__contender_beside(next) != follower->leases || next->given_up ||
+    return (uvzk__contender_beside(next) != follower->leases || next->given_up ||
             uvzk__bid_of(next->claim)->arrival < follower->arrival);
 }
 

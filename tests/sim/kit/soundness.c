@@ -54,18 +54,19 @@ static const char *contender_broken(const struct uvzk__contender *contender,
     return NULL;
 }
 
-static const char *list_broken(const struct uvzk__queue *queue, struct uvzk__link *head,
+static const char *list_broken(const struct uvzk__queue *queue,
+                               const struct uvzk__ring *ring,
                                enum uvzk__standing standing, struct counts *counts)
 {
     const char *broken = NULL;
 
-    EACH(link, head)
+    EACH_OF(link, ring)
     {
         const struct uvzk__contender *contender = in_queue(link);
         if (contender->queue != queue || link->next->prev != link) {
             return "a list of contenders is torn";
         }
-        if (standing == UVZK__MEMBER && link->prev != head &&
+        if (standing == UVZK__MEMBER && uvzk__ring_prev(ring, link) != NULL &&
             uvzk__place_compare(in_queue(link->prev)->node.place, contender->node.place) >
                 0) {
             return "members are out of order";
