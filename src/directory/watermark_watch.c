@@ -112,7 +112,8 @@ bool uvzk__watermark_keeps(struct uvzk__queue *queue)
         uvzk__watermark_end(queue);
         return false;
     }
-    if (mark != NULL && !uvzk__deadline_is_armed(&mark->rest.deadline)) {
+    if (uvzk__watermark_watches(queue) &&
+        !uvzk__deadline_is_armed(&mark->rest.deadline)) {
         mark->rest.due = rested;
         uvzk__timed_set(queue->client, &mark->rest, uvzk__watermark_rests_until(mark));
     }
