@@ -171,7 +171,11 @@ static bool concerns(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    return (queue->client->tuning & UVZK__TUNE_WATERMARK) != 0 && queue->kind->in_order &&
+    bool counts =
+        queue->kind->in_order || (queue->kind->discipline == UVZK__COUNTED &&
+                                  (queue->client->tuning & UVZK__TUNE_DIRECT_LEASE) != 0);
+
+    return (queue->client->tuning & UVZK__TUNE_WATERMARK) != 0 && counts &&
            !contender->ticket && !uvzk__contender_downgraded(contender);
 }
 
@@ -233,6 +237,22 @@ bool uvzk__watermark_expects(const struct uvzk__queue *queue)
     const struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
 
     return mark != NULL && mark->number != NOBODY && !mark->missed && is_silent(mark);
+}
+
+bool uvzk__watermark_is_alone(const struct uvzk__queue *queue)
+{
+    const struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+
+    return mark != NULL && mark->state != ENDING && !mark->missed;
+}
+
+void uvzk__watermark_met(struct uvzk__queue *queue)
+{
+    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+
+    if (mark != NULL) {
+        mark->missed = true;
+    }
 }
 
 void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool behind)

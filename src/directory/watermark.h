@@ -74,6 +74,11 @@ bool uvzk__watermark_expects(const struct uvzk__queue *);
 /* It has its number. Whether everybody before it is in the view; then the mark is at it. */
 bool uvzk__watermark_covers(struct uvzk__contender *);
 
+/* Whether we have met nobody there for a while, as far as it shows; and, we have, though the
+ * numbers do not show it. */
+bool uvzk__watermark_is_alone(const struct uvzk__queue *);
+void uvzk__watermark_met(struct uvzk__queue *);
+
 /* The view has taken over the latest listing. last: the greatest number of ours in it, or
  * -1; behind: it has shown others behind that one, whom the view does not keep. */
 void uvzk__watermark_listed(struct uvzk__queue *, int32_t last, bool behind);

@@ -17,7 +17,9 @@ enum uvzk__tuning {
     UVZK__TUNE_READERS = 128,       /* creates of readers in a row, of one lock */
     UVZK__TUNE_WATERMARK = 256,     /* the number behind a known one: granted without
                                       a listing */
-    UVZK__TUNE_ALL = 511
+    UVZK__TUNE_DIRECT_LEASE = 512,  /* a lease where nobody else is, without a ticket;
+                                       only with WATERMARK */
+    UVZK__TUNE_ALL = 1023
 };
 
 #endif

@@ -56,12 +56,21 @@ int uvzk__bid_new(struct uvzk__claim *claim, struct uvzk__queue *leases, uint32_
     return 0;
 }
 
+/* It is counted, has a ticket, or is no more. */
+static void direct_no_more(struct uvzk__bid *bid)
+{
+    if (uvzk__leases(bid->leases)->direct == bid) {
+        uvzk__leases(bid->leases)->direct = NULL;
+    }
+}
+
 void uvzk__bid_free(struct uvzk__claim *claim)
 {
     struct uvzk__bid *bid = uvzk__bid_of(claim);
 
     if (bid != NULL) {
         uvzk__leases(bid->leases)->bids--;
+        direct_no_more(bid);
         uvzk__list_remove(&bid->in_line);
         uvzk__list_remove(&bid->following);
         uvzk__queue_touch(bid->leases);
@@ -264,6 +273,20 @@ bool uvzk__bid_settled(const struct uvzk__bid *bid)
                         UVZK__BIT(UVZK__NODE_STANDING) | UVZK__BIT(UVZK__NODE_CREATING));
 }
 
+uint64_t uvzk__leases_out(const struct uvzk__queue *queue)
+{
+    uint64_t count =
+        uvzk__aside(queue)->foreigners.leases + uvzk__contenders_in(&queue->tallies);
+
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->strangers); link != NULL;
+         link = uvzk__ring_next(&queue->strangers, link)) {
+        enum uvzk__node_needs needs = uvzk__node_needs(
+            &UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue)->node);
+        count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
+    }
+    return count;
+}
+
 /* ------------------------------------------------------------------- its turn */
 
 static struct uvzk__bid *bid_at(struct uvzk__link *link)
@@ -309,6 +332,37 @@ void uvzk__bid_made(struct uvzk__bid *bid)
     move(bid, MADE);
 }
 
+void uvzk__bid_goes_direct(struct uvzk__bid *bid, bool position)
+{
+    bid->direct = true;
+    bid->positioned = position;
+    uvzk__leases(bid->leases)->direct = bid;
+}
+
+void uvzk__bid_made_directly(struct uvzk__bid *bid)
+{
+    bid->token = 0;
+    line_up(bid);
+    move(bid, MADE);
+}
+
+void uvzk__bid_stands_directly(struct uvzk__bid *bid, int64_t token, uint64_t stamp)
+{
+    bid->token = token;
+    uvzk__bid_made_at(bid, stamp);
+    line_up(bid);
+}
+
+void uvzk__bid_goes_direct_no_more(struct uvzk__bid *bid)
+{
+    const struct uvzk__contender *lease = uvzk__first_lease(bid->claim);
+
+    bid->alone = lease != NULL && lease->made_alone;
+    bid->direct = false;
+    direct_no_more(bid);
+    move(bid, WAITING);
+}
+
 void uvzk__bid_handed_on(struct uvzk__bid *bid)
 {
     begin(bid);
@@ -319,6 +373,7 @@ void uvzk__bid_handed_on(struct uvzk__bid *bid)
 void uvzk__bid_counted(struct uvzk__bid *bid)
 {
     move(bid, COUNTED);
+    direct_no_more(bid);
     bid->allowed = bid->max(bid->claim);
 }
 

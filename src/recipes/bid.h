@@ -26,6 +26,10 @@ struct uvzk__lease_directory {
     struct uvzk__link offers;             /* claims, lease_offers.h */
     struct uvzk__link bidding;            /* who has leases and does not hold yet */
     struct uvzk__link followers; /* bids, in the order of arrival: shared_ticket.h */
+    struct uvzk__bid *direct;    /* has its lease made without a ticket, and is not
+                                          counted yet; or NULL */
+    uint64_t look_stamp;         /* of the last look into `locks`, direct_lease.h */
+    uint64_t vacant_stamp;       /* of the last one that has found nobody */
     struct uvzk__bid *last;      /* of those with tickets the one that came last; or
                                           NULL: it has gone */
     uint64_t taken_ms;           /* when the taker's ticket came to hold */
@@ -33,6 +37,7 @@ struct uvzk__lease_directory {
     uint32_t bids;
     uint32_t tickets; /* bids that have one */
     bool anew;        /* the first of the followers shall have a ticket */
+    bool looking;     /* a look into `locks` is under way */
 };
 
 static inline struct uvzk__lease_directory *uvzk__leases(const struct uvzk__queue *queue)
@@ -81,6 +86,26 @@ static inline void uvzk__leases_made(struct uvzk__queue *queue)
     uvzk__leases(queue)->making = NULL;
 }
 
+/* A look into `locks` is under way, which has this stamp; or has come to nothing, or has been
+ * answered: whether nobody was there. */
+static inline void uvzk__leases_looking(struct uvzk__queue *queue, uint64_t stamp)
+{
+    uvzk__leases(queue)->look_stamp = stamp;
+    uvzk__leases(queue)->looking = true;
+}
+static inline void uvzk__leases_not_looked(struct uvzk__queue *queue)
+{
+    uvzk__leases(queue)->looking = false;
+    uvzk__leases(queue)->look_stamp = 0;
+}
+static inline void uvzk__leases_looked(struct uvzk__queue *queue, bool vacant)
+{
+    uvzk__leases(queue)->looking = false;
+    if (vacant) {
+        uvzk__leases(queue)->vacant_stamp = uvzk__leases(queue)->look_stamp;
+    }
+}
+
 enum uvzk__bid_state {
     UVZK__BID_WAITING, /* next: MADE COUNTED HELD */
     UVZK__BID_MADE,    /* next: WAITING COUNTED */
@@ -112,6 +137,9 @@ struct uvzk__bid {
     uint64_t allowed;    /* max when it was COUNTED, or had leases handed on */
     bool handed_on;      /* some of them were somebody else's before */
     bool surplus;        /* nobody shall have what it lets go */
+    bool direct;         /* its lease is made without a ticket: direct_lease.h */
+    bool alone;          /* what is made for it shares no request */
+    bool positioned;     /* a ticket that it has after all tells how many are before it */
     /* How many leases there may be at this moment, of everybody. */
     uint64_t (*max)(const struct uvzk__claim *);
 };
@@ -129,6 +157,10 @@ static inline struct uvzk__bid *uvzk__bid_of(const struct uvzk__claim *claim)
 {
     return claim->extra;
 }
+
+/* Everybody's leases there, those included that are being deleted, or may have been made;
+ * those are not that nothing has been sent for yet. */
+uint64_t uvzk__leases_out(const struct uvzk__queue *);
 
 /* Its ticket, the last of ours, and it follows nobody; NULL: it has none any more. */
 void uvzk__bid_has_ticket(struct uvzk__bid *, struct uvzk__contender *ticket);
@@ -196,6 +228,14 @@ static inline bool uvzk__bid_is_counted(const struct uvzk__bid *bid)
 {
     return bid->state != UVZK__BID_MADE;
 }
+
+/* It has its lease made without a ticket: it is about to; its lease leaves, and it is before
+ * all others that come; that stands, with this token, by a request with this stamp. Or it is
+ * to have a ticket, after all. */
+void uvzk__bid_goes_direct(struct uvzk__bid *, bool position);
+void uvzk__bid_made_directly(struct uvzk__bid *);
+void uvzk__bid_stands_directly(struct uvzk__bid *, int64_t token, uint64_t stamp);
+void uvzk__bid_goes_direct_no_more(struct uvzk__bid *);
 
 /* It gets leases, by its ticket: from here on until it is granted it is on the directory's
  * bidding, in the order of the tokens. They are made for it; or were somebody else's. */

@@ -61,6 +61,17 @@ static void awaits_as_follower(const struct uvzk__bid *bid, size_t most,
     }
 }
 
+/* It had its turn, or needs none: its lease is made, then counted. */
+static void awaits_directly(const struct uvzk__bid *bid, struct uvzk__awaiting *awaiting)
+{
+    const struct uvzk__contender *lease = uvzk__first_lease(bid->claim);
+
+    if (lease == NULL || !uvzk__contender_awaits_place(lease, awaiting)) {
+        awaiting->kind =
+            uvzk__bid_is_counted(bid) ? UVZK_WAITS_FOR_PROOF : UVZK_WAITS_FOR_PLACE;
+    }
+}
+
 void uvzk__bid_awaits(const struct uvzk__claim *claim, size_t most,
                       struct uvzk__awaiting *awaiting)
 {
@@ -71,7 +82,7 @@ void uvzk__bid_awaits(const struct uvzk__claim *claim, size_t most,
         return;
     }
     if (bid->ticket == NULL) {
-        awaiting->kind = UVZK_WAITS_FOR_PROOF; /* it had its turn */
+        awaits_directly(bid, awaiting);
         return;
     }
     if (!bid->ticket->held) {

@@ -8,9 +8,11 @@
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/view.h"
+#include "directory/watermark_watch.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
+#include "recipes/direct_lease.h"
 #include "recipes/lease_making.h"
 #include "recipes/lease_offers.h"
 #include "recipes/shared_ticket.h"
@@ -27,27 +29,13 @@ static struct uvzk__bid *bid_at(struct uvzk__link *link)
 
 /* ------------------------------------------------------------------- counting */
 
-/* Everybody's leases, those included that are being deleted, or may have been made;
- * those are not that nothing has been sent for yet. */
-static uint64_t leases_out(const struct uvzk__queue *queue)
-{
-    uint64_t count =
-        uvzk__aside(queue)->foreigners.leases + uvzk__contenders_in(&queue->tallies);
-
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->strangers); link != NULL;
-         link = uvzk__ring_next(&queue->strangers, link)) {
-        enum uvzk__node_needs needs = uvzk__node_needs(&contender_at(link)->node);
-        count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
-    }
-    return count;
-}
-
 /* Whether all of its leases stand, a listing behind them has come, and it has not been
  * counted; or only when there might be more than now. */
 static bool to_count(const struct uvzk__bid *bid)
 {
     return !uvzk__claim_is_given_up(bid->claim) &&
-           uvzk__listed_at(&bid->leases->freshness) > bid->made_stamp &&
+           (bid->direct ? uvzk__direct_lease_is_counted(bid)
+                        : uvzk__listed_at(&bid->leases->freshness) > bid->made_stamp) &&
            (!uvzk__bid_is_counted(bid) || bid->max(bid->claim) < bid->allowed) &&
            uvzk__bid_complete(bid);
 }
@@ -74,6 +62,10 @@ static struct uvzk__bid *last_that(struct uvzk__queue *queue,
 /* It waits on, for as long as its ticket stands, or that of the one that it follows. */
 static void withdraw(struct uvzk__bid *bid)
 {
+    if (bid->direct) {
+        uvzk__direct_lease_withdraw(bid);
+        return;
+    }
     int status = bid->ticket == NULL && !uvzk__bid_is_follower(bid)
                      ? UVZK_EDELETED
                      : uvzk__bid_return(bid, uvzk__bid_leases(bid), true);
@@ -109,7 +101,7 @@ static bool withdraw_surplus(struct uvzk__bid *bid, uint64_t *out)
 static void count_made(struct uvzk__queue *queue)
 {
     struct uvzk__bid *bid = last_that(queue, to_count);
-    uint64_t out = bid == NULL ? 0 : leases_out(queue);
+    uint64_t out = bid == NULL ? 0 : uvzk__leases_out(queue);
 
     while (bid != NULL && withdraw_surplus(bid, &out)) {
         uvzk__bid_counted(bid);
@@ -294,7 +286,7 @@ static bool may_hand_on(const struct uvzk__queue *queue, const struct uvzk__bid 
 static void serve(struct uvzk__queue *queue)
 {
     struct uvzk__lease_making *making = NULL;
-    uint64_t out = leases_out(queue);
+    uint64_t out = uvzk__leases_out(queue);
     struct uvzk__bid *bid = uvzk__leases(queue)->taker;
     const struct uvzk__bid *waiting = uvzk__first_follower(queue);
 
@@ -367,7 +359,7 @@ static void freed(struct uvzk__queue *queue)
 
 static bool in_use(const struct uvzk__queue *queue)
 {
-    return uvzk__leases(queue)->bids > 0;
+    return uvzk__leases(queue)->bids > 0 || uvzk__leases(queue)->looking;
 }
 
 static void watches_lost(struct uvzk__queue *queue)
@@ -394,7 +386,8 @@ static bool wants_listing(const struct uvzk__queue *queue)
                  uvzk__bid_settled(uvzk__leases(queue)->taker) &&
                  !uvzk__bid_complete(uvzk__leases(queue)->taker);
 
-    return (uvzk__leases(queue)->made_stamp > uvzk__listed_at(&queue->freshness) &&
+    return uvzk__direct_lease_wants_listing(queue) ||
+           (uvzk__leases(queue)->made_stamp > uvzk__listed_at(&queue->freshness) &&
             (uvzk__leases(queue)->making == NULL || pipeline)) ||
            (waits && (!counted(queue) ||
                       (queue->crowded && uvzk__predecessor_watched(
@@ -420,6 +413,7 @@ static void request(struct uvzk__queue *queue)
 static void settle(struct uvzk__queue *queue)
 {
     uvzk__queue_set_crowded(queue, false);
+    uvzk__direct_lease_settle(queue);
     uvzk__ticket_made_anew(queue);
     count_made(queue);
     if (uvzk__leases(queue)->taker != NULL && uvzk__leases(queue)->making == NULL) {
@@ -428,7 +422,9 @@ static void settle(struct uvzk__queue *queue)
     grant_complete(queue);
     uvzk__leases_withdraw_offers(queue,
                                  uvzk__leases(queue)->taker != NULL && !bounded(queue));
+    uvzk__watermark_ask(queue);
     request(queue);
+    uvzk__direct_lease_look(queue);
 }
 
 const struct uvzk__directory_kind uvzk__lease_directory = {

@@ -9,6 +9,7 @@
 #include "directory/in_order.h"
 #include "directory/making.h"
 #include "directory/queue.h"
+#include "recipes/direct_lease.h"
 #include "recipes/lease_offers.h"
 #include "recipes/leases.h"
 #include "recipes/shared_ticket.h"
@@ -153,6 +154,14 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
     return queue;
 }
 
+/* Whether a hold excludes all others, whatever becomes of a count. */
+static bool holds_alone(const struct uvzk__lock *lock)
+{
+    const struct semaphore *semaphore = semaphore_of(lock);
+
+    return semaphore->count == NULL && semaphore->max == 1;
+}
+
 /* Who wants to be told how many stand before it has a ticket of its own. */
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
@@ -164,6 +173,12 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (status == 0) {
         status = uvzk__bid_new(claim, leases, options->leases == 0 ? 1 : options->leases,
                                max_of);
+    }
+    if (status == 0 && holds_alone(lock) && uvzk__direct_lease_may(uvzk__bid_of(claim))) {
+        return uvzk__direct_lease_begin(uvzk__bid_of(claim), options->queued_cb != NULL);
+    }
+    if (status == 0 && uvzk__direct_lease_makes_way(leases)) {
+        uvzk__ticket_made_anew(leases);
     }
     if (status == 0 && options->queued_cb == NULL &&
         uvzk__ticket_is_shared_with(uvzk__bid_of(claim))) {

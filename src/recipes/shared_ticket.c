@@ -251,6 +251,12 @@ static int make_ticket(struct uvzk__bid *bid)
     }
     if (status == 0) {
         uvzk__contender_is_ticket(ticket, bid->leases);
+        if (bid->positioned) {
+            uvzk__contender_want_position(ticket);
+        }
+        if (bid->alone) {
+            uvzk__contender_made_alone(ticket);
+        }
         uvzk__bid_has_ticket(bid, ticket);
         uvzk__contender_pump(ticket);
     }

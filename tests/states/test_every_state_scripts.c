@@ -444,6 +444,28 @@ static const struct cue semaphore_mutex_script[] = {
     {2960, the_end, NO_PART},
 };
 
+/* Again and again, and alone: 2 has its lease without a ticket, 3 does not know whether it
+ * has, and somebody comes before 5. */
+static const struct cue again_script[] = {
+    {0, part_ask, .part = 0},
+    {5, start, NO_PART},
+    {70, release, .part = 0},
+    {100, part_ask, .part = 1},
+    {140, release, .part = 1},
+    {170, part_ask, .part = 2},
+    {200, release, .part = 2},
+    {230, part_ask, .part = 3},
+    {234, befall, .trouble = process_lose_reply},
+    {400, release, .part = 3},
+    {430, part_ask, .part = 4},
+    {470, release, .part = 4},
+    {500, part_ask, .part = 5},
+    {502, foreigner, .number = 0, FOREIGN_TICKET},
+    {560, foreigner_goes, .number = 0},
+    {600, release, .part = 5},
+    {640, the_end, NO_PART},
+};
+
 /* ------------------------------------------------------------------- multi locks */
 
 #define MULTILOCK .lock = 0
@@ -566,6 +588,8 @@ const struct recipe recipes[] = {
      SCRIPT(counted_script), .probe_leases = 1, TUNED},
     {"semaphore mutex", OF_SEMAPHORE(open_semaphore_mutex),
      SCRIPT(semaphore_mutex_script), .probe_leases = 1, TUNED},
+    {"semaphore mutex again", OF_SEMAPHORE(open_semaphore_mutex), SCRIPT(again_script),
+     .probe_leases = 1, TUNED},
     {"multi lock at once", .open = open_at_once, SCRIPT(at_once_script),
      .directories = {MUTEX, OTHER}, .closable = 1, .probe_leases = 1, TUNED},
     {"multi lock in turn", .open = open_in_turn, SCRIPT(in_turn_script),
