@@ -880,10 +880,11 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
  * others have their turn as soon as it sees them there, or 256 grants or half a second
  * later. Who has a queued_cb has a znode of its own.
  *
- * The hold's token is the czxid of the znode that stood in the queue. It never falls from
- * grant to grant, and it grows between holds that exclude one another, because there are
- * not so many leases as both have together; holds that could stand side by side may share
- * a token.
+ * The hold's token is the czxid of the znode that stood in the queue or, where nobody was
+ * in the queue, of the lease. It grows between holds that exclude one another, because
+ * there are not so many leases as both have together; and it is not less than that of any
+ * hold granted before it was asked for. Holds that could stand side by side may share a
+ * token, and if both were waiting, that with the greater one may have been granted first.
  *
  * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more than a fixed max_leases.
  * Other errors as uvzk_mutex_init. */

@@ -193,8 +193,8 @@ bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases)
            uvzk__listed_at(&leases->freshness) < lease->create_stamp;
 }
 
-/* What its number has counted when it was made waits for nobody: it is enough that it was
- * made. */
+/* What its number has counted when it was made waits for nobody, whoever stands beside it: it
+ * is enough that it was made. */
 static void vouch(const struct uvzk__queue *leases)
 {
     struct uvzk__bid *bid = uvzk__leases(leases)->direct;
@@ -203,7 +203,7 @@ static void vouch(const struct uvzk__queue *leases)
         return;
     }
     struct uvzk__contender *lease = uvzk__first_lease(bid->claim);
-    if (lease->covered && lease->clear_stamp == lease->create_stamp) {
+    if (counted_at(lease) == lease->create_stamp) {
         uvzk__vouch(lease, lease->create_stamp);
     }
 }

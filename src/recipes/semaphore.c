@@ -154,12 +154,10 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
     return queue;
 }
 
-/* Whether a hold excludes all others, whatever becomes of a count. */
-static bool holds_alone(const struct uvzk__lock *lock)
+/* A ticket bounds how many are under way when a count falls: one of each client. */
+static bool has_fixed_count(const struct uvzk__lock *lock)
 {
-    const struct semaphore *semaphore = semaphore_of(lock);
-
-    return semaphore->count == NULL && semaphore->max == 1;
+    return semaphore_of(lock)->count == NULL;
 }
 
 /* Who wants to be told how many stand before it has a ticket of its own. */
@@ -174,7 +172,8 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
         status = uvzk__bid_new(claim, leases, options->leases == 0 ? 1 : options->leases,
                                max_of);
     }
-    if (status == 0 && holds_alone(lock) && uvzk__direct_lease_may(uvzk__bid_of(claim))) {
+    if (status == 0 && has_fixed_count(lock) &&
+        uvzk__direct_lease_may(uvzk__bid_of(claim))) {
         return uvzk__direct_lease_begin(uvzk__bid_of(claim), options->queued_cb != NULL);
     }
     if (status == 0 && uvzk__direct_lease_makes_way(leases)) {

@@ -343,6 +343,7 @@ static void ask(struct ticket *ticket)
     ticket->owner = options.owner;
     for (int i = 0; i < ticket->share_count; i++) {
         ticket->shares[i].joined = actor_joins(&ticket->shares[i], 0);
+        ticket->shares[i].before = history->last_token[ticket->shares[i].path];
     }
     ticket->cancelled = false;
     ticket->doomed = false;

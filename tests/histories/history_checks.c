@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/tuning.h"
 #include "history_parts.h"
 
 static bool session_alive(const struct ticket *ticket)
@@ -159,15 +160,33 @@ uint64_t count_leases(const struct history *history, int path, const struct tick
     return leases;
 }
 
-/* The token before may be its own too: both may hold together. Of a count that changes it is
- * not known which one they went by. */
-static bool may_share_token(const struct share *share)
+/* Of a count that changes it is not known which one they went by. */
+static bool exceeds_all_it_excludes(const struct share *share)
 {
     const struct history *history = share->ticket->actor->history;
+    const int64_t *last = history->last_leases[share->path];
     uint32_t max = history->max_leases[share->path];
 
-    return share->kind == LEASES && share->token == history->last_token[share->path] &&
-           (max == 0 || share->leases + history->last_leases[share->path] <= max);
+    for (uint32_t leases = 1; max != 0 && leases <= LEASES_MOST; leases++) {
+        if (leases + share->leases > max && share->token <= last[leases]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The token before may be its own too: both may hold together. And if leases may be made
+ * without a ticket, as those of a fixed number, two that were asked for at the same time are
+ * told in any order. */
+static bool may_stand_beside(const struct share *share)
+{
+    const struct history *history = share->ticket->actor->history;
+    bool in_any_order = history->max_leases[share->path] != 0 &&
+                        (history->options->tuning & UVZK__TUNE_DIRECT_LEASE) != 0;
+    int64_t least = in_any_order ? share->before : history->last_token[share->path];
+
+    return share->kind == LEASES && share->token >= least &&
+           exceeds_all_it_excludes(share);
 }
 
 /* The token before may be its own too, if it says so: of one znode that its lock hands on, up
@@ -183,14 +202,13 @@ static bool is_handed_on(const struct share *share)
            share->cohort <= COHORT_HANDOVERS + 1;
 }
 
-/* Of those that have the token the one with the most leases counts. */
 static void note_leases(const struct share *share)
 {
-    struct history *history = share->ticket->actor->history;
-    uint32_t *most = &history->last_leases[share->path];
+    int64_t *last =
+        &share->ticket->actor->history->last_leases[share->path][share->leases];
 
-    if (share->token > history->last_token[share->path] || share->leases > *most) {
-        *most = share->leases;
+    if (share->kind == LEASES && share->token > *last) {
+        *last = share->token;
     }
 }
 
@@ -209,7 +227,7 @@ void check_token(const struct share *share)
         history->result->again++;
         before = *last_exclusive - 1;
     }
-    if (share->token <= before && !may_share_token(share) && !is_handed_on(share)) {
+    if (share->token <= before && !may_stand_beside(share) && !is_handed_on(share)) {
         history_fail(history, "token %" PRId64 " granted after %" PRId64 " on %s",
                      share->token, before, history_paths[share->path]);
     }

@@ -5,12 +5,12 @@
 #include "drivers.h"
 #include "history_parts.h"
 
-#define LEASES_MOST 4U
+#define DRIVER_LEASES_MOST 4U
 
 /* Where several hold it cannot be told from the directory who does not, yet. */
 static void prepare(struct history *history)
 {
-    uint32_t max = 1 + (uint32_t)chance(history, LEASES_MOST);
+    uint32_t max = 1 + (uint32_t)chance(history, DRIVER_LEASES_MOST);
 
     for (int i = 0; i < PATHS_MAX; i++) {
         history->max_leases[i] = max;

@@ -23,6 +23,7 @@
 #define MULTIS_MAX 6
 #define SESSIONS_MAX 3
 #define LOCKS_MAX (2 + MULTIS_MAX)
+#define LEASES_MOST 6U /* of a semaphore */
 
 /* Of a history with cohorts: so often, and so long. */
 #define COHORT_HANDOVERS 3U
@@ -49,6 +50,7 @@ struct share {
     int64_t token;   /* of the hold; 0: not to be compared */
     uint32_t cohort; /* which of those with this token it is, of one znode; 0: no other */
     int64_t joined;  /* of a hold of the same owner that it may be one with; else 0 */
+    int64_t before;  /* the greatest token granted before it was asked for */
 };
 
 struct ticket {
@@ -128,8 +130,8 @@ struct history {
     struct neighbours *neighbours; /* NULL: none */
     struct tally tallies[PATHS_MAX];
     int seat_count, actor_count, path_count;
-    int64_t last_token[PATHS_MAX];     /* the greatest granted */
-    uint32_t last_leases[PATHS_MAX];   /* the most that one who had it asked for */
+    int64_t last_token[PATHS_MAX];                   /* the greatest granted */
+    int64_t last_leases[PATHS_MAX][LEASES_MOST + 1]; /* to who asked for so many */
     int64_t last_exclusive[PATHS_MAX]; /* of those that nobody holds beside */
     uint32_t last_cohort[PATHS_MAX];   /* of the one with the greatest token */
     uint32_t timeout_ms;

@@ -14,8 +14,6 @@
 
 #include "history_parts.h"
 
-#define LEASES_MOST 6U
-
 static const char *const count_paths[PATHS_MAX] = {"/counts/a", "/counts/b", "/c"};
 
 const char *const semaphore_directories[] = {"/locks", "/leases", NULL};

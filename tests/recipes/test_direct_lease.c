@@ -21,7 +21,7 @@ static struct world world;
 static struct process a, b;
 static struct hold hold, next, waits;
 
-static void begin(unsigned tuning)
+static void begin_of(unsigned tuning, uint32_t leases)
 {
     struct sim_options options;
 
@@ -31,8 +31,13 @@ static void begin(unsigned tuning)
     process_begin(&b, &world, "b", NULL);
     world_run_for(&world, 500);
     assert_true(process_connected(&a) && process_connected(&b));
-    process_make_semaphore(&a, PATH, 1);
-    process_make_semaphore(&b, PATH, 1);
+    process_make_semaphore(&a, PATH, leases);
+    process_make_semaphore(&b, PATH, leases);
+}
+
+static void begin(unsigned tuning)
+{
+    begin_of(tuning, 1);
 }
 
 static void settle(void)
@@ -51,13 +56,18 @@ static uint64_t cost_of_a_turn(void)
 }
 
 /* A comes to the semaphore again and again. */
-static void begin_alone(void)
+static void begin_alone_of(uint32_t leases)
 {
-    begin(UVZK__TUNE_ALL);
+    begin_of(UVZK__TUNE_ALL, leases);
     for (unsigned i = 1; i < TURNS; i++) {
         (void)cost_of_a_turn();
     }
     assert_int_equal(cost_of_a_turn(), 3);
+}
+
+static void begin_alone(void)
+{
+    begin_alone_of(1);
 }
 
 static void ask(void)
@@ -240,6 +250,62 @@ static void another_directory_of_leases_is_counted(void **state)
     await_after(&other);
 }
 
+/* Of several: as many as there is room for, whoever has the others. */
+static void one_of_several_stands_beside_others(void **state)
+{
+    (void)state;
+    begin_alone_of(3);
+    (void)world_foreigner(&world, LEASES, LEASE);
+    (void)cost_of_a_turn();
+    (void)cost_of_a_turn();
+    assert_int_equal(cost_of_a_turn(), 3);
+    hold_take_on(&next, &a, &a.semaphore, 1);
+    assert_int_equal(cost_of_a_turn(), 3);
+    hold_give_back(&next);
+    world_end(&world);
+}
+
+static void the_last_of_several_is_not_had_twice(void **state)
+{
+    (void)state;
+    begin_alone_of(2);
+    hold_take_on(&next, &a, &a.semaphore, 1);
+    struct world_path other = world_foreigner(&world, LEASES, LEASE);
+    ask();
+    settle();
+    assert_true(hold_pending(&waits));
+    assert_int_equal(world_children(&world, LEASES), 2);
+    world_delete(&world, &other);
+    hold_await(&waits, 1000);
+    hold_give_back(&waits);
+    hold_give_back(&next);
+    settle();
+    assert_int_equal(world_children(&world, LEASES), 0);
+    world_end(&world);
+}
+
+/* When a count falls one of each client may be on its way to a lease: that with the ticket. */
+static void who_follows_a_shared_count_has_a_ticket(void **state)
+{
+    (void)state;
+    uvzk_shared_count_t count = {0};
+    uvzk_semaphore_t counted = {0};
+
+    begin_alone();
+    assert_int_equal(uvzk_shared_count_init(&a.client, &count, "/count", 1, NULL), 0);
+    assert_int_equal(uvzk_semaphore_init(&a.client, &counted, PATH, 0, &count), 0);
+    settle();
+    uint64_t before = process_stats(&a).requests;
+    hold_take_on(&hold, &a, &counted, 1);
+    hold_give_back(&hold);
+    settle();
+    assert_true(process_stats(&a).requests - before > 3);
+    assert_int_equal(uvzk_lock_close(&counted, NULL), 0);
+    assert_int_equal(uvzk_shared_count_close(&count, NULL), 0);
+    settle();
+    world_end(&world);
+}
+
 /* Two look, and see nobody: each counts the other's lease, and has its turn by a ticket. */
 static void two_that_come_at_once_do_not_both_hold(void **state)
 {
@@ -349,6 +415,9 @@ int main(void)
         WORLD_STORY_CASE(a_server_that_lags_tells_it_in_order, 0, 7, tuned),
         cmocka_unit_test(a_lease_that_stands_is_counted),
         cmocka_unit_test(another_directory_of_leases_is_counted),
+        cmocka_unit_test(one_of_several_stands_beside_others),
+        cmocka_unit_test(the_last_of_several_is_not_had_twice),
+        cmocka_unit_test(who_follows_a_shared_count_has_a_ticket),
         cmocka_unit_test(two_that_come_at_once_do_not_both_hold),
         cmocka_unit_test(given_up_it_leaves_nothing),
         cmocka_unit_test(it_ends_with_the_session),
