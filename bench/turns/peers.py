@@ -37,6 +37,8 @@ class Peers:
 
     def run(self, peer, shape, server, warm_ms, window_ms):
         """Measures a cell; cell.Failed."""
+        warm_ms = max(warm_ms, shape.least_ms())
+        window_ms = max(window_ms, shape.least_ms())
         if peer == "curator" and shape.kind == shapes.PENDING:
             warm_ms = self.java_warm_ms // 4  # in a JVM of its own, whose memory is measured
         times = ["--hosts", server.hosts, "--warm", str(warm_ms), "--window", str(window_ms)]
