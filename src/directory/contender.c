@@ -274,6 +274,18 @@ static bool sound(const struct uvzk__contender *contender)
     }
 }
 
+/* PARENTS and UNKNOWN wait for a request of the directory's. */
+static void count_asking(struct uvzk__contender *contender)
+{
+    enum uvzk__node_state state = uvzk__node_state(&contender->node);
+    bool asks = contender->standing == UVZK__STRANGER &&
+                (state == UVZK__NODE_PARENTS || state == UVZK__NODE_UNKNOWN);
+
+    contender->queue->tallies.asking += asks;
+    contender->queue->tallies.asking -= contender->asks;
+    contender->asks = asks;
+}
+
 /* The only writer of standing. */
 void uvzk__contender_stands(struct uvzk__contender *contender,
                             enum uvzk__standing standing)
@@ -283,6 +295,7 @@ void uvzk__contender_stands(struct uvzk__contender *contender,
                                                           contender->standing, standing);
         assert(sound(contender));
     }
+    count_asking(contender);
 }
 
 /* ---------------------------------------------------------------- requests */
@@ -649,6 +662,8 @@ void uvzk__contender_on_credit(struct uvzk__contender *contender)
 {
     contender->on_credit = true;
     contender->queue->tallies.credits++;
+    uvzk__directories_credited(uvzk__client_of(contender)->directories, false,
+                               contender->shared);
 }
 
 void uvzk__contender_off_credit(struct uvzk__contender *contender)
@@ -656,6 +671,8 @@ void uvzk__contender_off_credit(struct uvzk__contender *contender)
     if (contender->on_credit) {
         contender->on_credit = false;
         contender->queue->tallies.credits--;
+        uvzk__directories_credited(uvzk__client_of(contender)->directories,
+                                   contender->shared, false);
     }
 }
 

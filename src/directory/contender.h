@@ -29,6 +29,7 @@ struct uvzk__tallies {
     uint32_t credits;          /* contenders on credit */
     uint32_t writers_held;     /* holders that are not shared */
     uint32_t positions_wanted; /* contenders to be told their position */
+    uint32_t asking;           /* strangers whose directory has to be made, or listed */
 };
 
 /* How many there are. */
@@ -47,6 +48,10 @@ static inline uint32_t uvzk__writers_held(const struct uvzk__tallies *tallies)
 static inline uint32_t uvzk__positions_wanted(const struct uvzk__tallies *tallies)
 {
     return tallies->positions_wanted;
+}
+static inline uint32_t uvzk__strangers_asking(const struct uvzk__tallies *tallies)
+{
+    return tallies->asking;
 }
 
 struct uvzk__contender {
@@ -95,6 +100,7 @@ struct uvzk__contender {
     bool on_credit : 1;      /* granted while a writer of ours before it still stands */
     bool given_up : 1;       /* its claim knows that it is not wanted */
     bool wants_position : 1; /* counted in queue->tallies.positions_wanted */
+    bool asks : 1;           /* counted in queue->tallies.asking */
     bool made_alone : 1;     /* its create may not share a multi */
     bool suspected : 1;      /* it was in a multi of which a directory was missing */
     bool swept_alone : 1;    /* its delete may not share a multi */

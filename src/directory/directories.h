@@ -22,7 +22,8 @@ struct uvzk__directories {
     struct uvzk__link put_off;      /* of these, until the next round, sweep.h */
     struct uvzk__timed sweep_retry; /* after deletes found no memory */
     unsigned makings_under_way, sweeps_under_way;
-    uint32_t settlings; /* how often all touched queues have been settled */
+    uint32_t readers_on_credit; /* in all directories */
+    uint32_t settlings;         /* how often all touched queues have been settled */
     uint64_t node_bytes, node_bytes_most; /* UVZK__NODE_BYTES_MAX, or less in a test */
     uint64_t contender_count;
     struct uvzk__recollection recollection;
@@ -63,6 +64,12 @@ static inline void uvzk__directories_swept(struct uvzk__directories *directories
                                            bool before, bool now)
 {
     directories->sweeps_under_way += (unsigned)now - (unsigned)before;
+}
+/* A reader is on credit, or no longer. */
+static inline void uvzk__directories_credited(struct uvzk__directories *directories,
+                                              bool before, bool now)
+{
+    directories->readers_on_credit += (uint32_t)now - (uint32_t)before;
 }
 
 #endif

@@ -210,12 +210,12 @@ void uvzk__queue_leave(struct uvzk__contender *);
 /* The request with this stamp is going to delete its node. */
 void uvzk__queue_deletes(struct uvzk__contender *, uint64_t stamp);
 
-/* Whether one of the strangers is in this state. */
+/* Whether one of the strangers is in this state, PARENTS or UNKNOWN. */
 bool uvzk__queue_finds_stranger(const struct uvzk__queue *, enum uvzk__node_state);
 static inline bool uvzk__queue_has_stranger(const struct uvzk__queue *queue,
                                             enum uvzk__node_state state)
 {
-    return !uvzk__ring_empty(&queue->strangers) &&
+    return uvzk__strangers_asking(&queue->tallies) > 0 &&
            uvzk__queue_finds_stranger(queue, state); /* mostly there are none */
 }
 

@@ -26,41 +26,60 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
                              : !uvzk__ring_empty(&queue->holders);
 }
 
+static bool leaves_before(struct uvzk__link *link,
+                          const struct uvzk__contender *contender)
+{
+    int order = uvzk__place_compare(uvzk__node_place(&member_at(link)->node),
+                                    uvzk__node_place(&contender->node));
+
+    return order < 0 || (order == 0 && uvzk__contender_downgraded(contender));
+}
+
+/* Of those that leave the last before this one, looked for from both ends: mostly they all
+ * are, and there may be thousands; or they are who gave up behind it. */
+static struct uvzk__link *last_leaving_before(const struct uvzk__contender *contender)
+{
+    const struct uvzk__ring *leaving = &contender->queue->leaving;
+    struct uvzk__link *early = uvzk__ring_first(leaving);
+    struct uvzk__link *late = uvzk__ring_last(leaving);
+
+    if (late == NULL) {
+        return NULL;
+    }
+    while (leaves_before(early, contender) && !leaves_before(late, contender)) {
+        early = uvzk__ring_next(leaving, early);
+        late = uvzk__ring_prev(leaving, late);
+    }
+    return leaves_before(late, contender) ? late : uvzk__ring_prev(leaving, early);
+}
+
+static bool has_to_go_first(const struct uvzk__contender *left,
+                            const struct uvzk__contender *contender)
+{
+    return !left->shared || !contender->shared;
+}
+
 /* What is left of ours before this one, and has to go first. */
 struct remains {
     bool any;
     bool standing_writer; /* held, and stands: everybody behind waits for it */
-    bool reigned;         /* it held, and stood when nobody else was before this one */
 };
 
-/* Its delete may be long done, and others have come and gone; but not if it stood behind
- * no foreigner's, and before this one, in the listing that showed this one clear. */
-static bool reigned_until(const struct uvzk__contender *left,
-                          const struct uvzk__contender *contender)
+/* Whoever let go last is asked first: a writer's delete seldom is on its way yet. */
+static struct remains remains_before(const struct uvzk__contender *contender)
 {
-    return left->reigned && contender->clear_stamp != 0 &&
-           left->seen_stamp >= contender->clear_stamp;
-}
+    const struct uvzk__ring *leaving = &contender->queue->leaving;
+    struct remains remains = {false, false};
 
-static struct remains remains_before(struct uvzk__contender *contender)
-{
-    struct uvzk__queue *queue = contender->queue;
-    struct remains remains = {false, false, false};
-
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->leaving); link != NULL;
-         link = uvzk__ring_next(&queue->leaving, link)) {
+    for (struct uvzk__link *link = last_leaving_before(contender);
+         link != NULL && !remains.standing_writer;
+         link = uvzk__ring_prev(leaving, link)) {
         const struct uvzk__contender *left = member_at(link);
-        int order = uvzk__place_compare(uvzk__node_place(&left->node),
-                                        uvzk__node_place(&contender->node));
-        if (order > 0 || (order == 0 && !uvzk__contender_downgraded(contender))) {
-            break;
-        }
-        if (!left->shared || !contender->shared) {
+        if (has_to_go_first(left, contender)) {
             remains.any = true;
-            remains.reigned |= reigned_until(left, contender);
-            remains.standing_writer |= left->reigned && !left->shared &&
-                                       !uvzk__node_is_in_flight(&left->node) &&
-                                       !uvzk__node_is_doubted(&left->node);
+            remains.standing_writer = left->reigned && !left->shared &&
+                                      !uvzk__node_is_in_flight(&left->node) &&
+                                      !uvzk__node_is_doubted(&left->node);
         }
     }
     return remains;
@@ -154,11 +173,11 @@ static void want_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
     }
 }
 
-/* Nobody else can have held since one of ours did that has not quite gone yet, or since
- * the listing that showed nobody else before this one. */
-static void reign(struct uvzk__contender *front, struct remains remains)
+/* Nobody else can have held since the listing that showed nobody else before this one; which
+ * is asked of tickets only (leases.h). */
+static void reign(struct uvzk__contender *front)
 {
-    if (!remains.reigned) {
+    if (front->ticket) {
         uvzk__queue_reigns(front->queue,
                            front->clear_stamp != 0
                                ? front->clear_stamp
@@ -174,11 +193,11 @@ static bool grant_if_vouched(struct uvzk__queue *queue, struct uvzk__contender *
 
     switch (voucher_of(queue, front, remains)) {
     case VOUCHED:
-        reign(front, remains);
+        reign(front);
         return true;
     case ON_CREDIT:
         uvzk__contender_on_credit(front);
-        reign(front, remains);
+        reign(front);
         return true;
     case ASK_GUARD:
         uvzk__guard(front);

@@ -307,7 +307,8 @@ static void put_off(struct uvzk__client *client)
 {
     struct uvzk__directories *directories = client->directories;
     bool puts_off = (client->tuning & UVZK__TUNE_READERS) != 0 &&
-                    uvzk__may_send(client) && !uvzk__list_empty(&client->tellings);
+                    directories->readers_on_credit > 0 && uvzk__may_send(client) &&
+                    !uvzk__list_empty(&client->tellings);
     struct uvzk__link due, *link, *next;
 
     uvzk__list_move(&directories->put_off, &due);
