@@ -353,6 +353,9 @@ static void made(struct uvzk__contender *contender, int status, const char *path
         }
         uvzk__queue_set_just_made(contender->queue, false);
     }
+    if (status == UVZK_ENONODE) {
+        uvzk__watermark_end(contender->queue); /* its watch has not told of that */
+    }
     uvzk__node_created(&contender->node, status, place);
 }
 

@@ -21,6 +21,9 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     } else if (watching) {
         uvzk__predecessor_armed(queue);
     }
+    if (status == UVZK_ENONODE || status == UVZK_ENOAUTH) {
+        uvzk__watermark_end(queue); /* its watch has told nothing of that */
+    }
     if (queue->kind->listed != NULL) {
         queue->kind->listed(queue, reply);
         return;

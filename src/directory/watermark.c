@@ -204,6 +204,15 @@ static bool wants_no_listing(const struct uvzk__contender *contender)
             !uvzk__foreigners_any(&uvzk__aside(queue)->foreigners));
 }
 
+/* One listing serves all who come together. But where several come and go, and were listed
+ * before, the next ones would be listed again; of leases a ticket says who is next. */
+static bool saves_listings(const struct uvzk__queue *queue)
+{
+    return uvzk__contenders_in(&queue->tallies) == 1 ||
+           (queue->kind->in_order && uvzk__listed_at(&queue->freshness) > 0 &&
+            !uvzk__foreigners_matter(&uvzk__aside(queue)->foreigners));
+}
+
 bool uvzk__watermark_covers(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
@@ -215,9 +224,13 @@ bool uvzk__watermark_covers(struct uvzk__contender *contender)
     }
     bool again = comes_again(contender);
     if (mark == NULL) {
-        if (again && uvzk__contenders_in(&queue->tallies) == 1) {
+        if (again && saves_listings(queue)) {
             begin(queue);
         }
+        return false;
+    }
+    if (number <= mark->number) { /* they only grow: it is another directory */
+        uvzk__watermark_end(queue);
         return false;
     }
     mark->used_ms = uvzk__now(queue->client);

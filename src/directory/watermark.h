@@ -12,7 +12,8 @@
  *
  *   UNWATCHED --> ARMING --> ARMED ---> UNWATCHED   silent for too long: set anew
  *                    |         |
- *                    |         `--> no more: it has fired, or nobody has come for long
+ *                    |         `--> no more: it has fired, or we have seen that it should
+ *                    |              have, or nobody has come for long
  *                    `--> ENDING --> no more: given up meanwhile
  *
  * The watch costs a request. So there is none before somebody of ours was given the number

@@ -225,6 +225,56 @@ static void silence_is_not_believed_for_ever(void **state)
     ask_and_wait();
 }
 
+/* And then the watch is as good as none, whatever of this we see. Nobody may read: */
+static void begin_deaf(void)
+{
+    begin_marked();
+    assert_int_equal(sim_set_readable(world.sim, WORLD_PATH, false), 0);
+}
+
+/* Numbers only grow: one that is not larger is of another directory. */
+static void a_smaller_number_ends_it(void **state)
+{
+    (void)state;
+    begin_deaf();
+    make_anew(0);
+    turn(NULL);
+    assert_int_equal(process_watermarks(&a), 0);
+    for (unsigned i = 0; i < TURNS - 1; i++) {
+        (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    }
+    ask_and_wait();
+}
+
+static void a_listing_that_is_refused_ends_it(void **state)
+{
+    (void)state;
+    begin_deaf();
+    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    world_delete_child(&world, WORLD_PATH, 0);
+    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
+    hold_await_status(&hold, 1000, UVZK_ENOAUTH);
+    settle();
+    assert_int_equal(process_watermarks(&a), 0);
+    make_anew(TURNS);
+    ask_and_wait();
+}
+
+/* Ours makes another one, in which others are before its znode is. */
+static void a_missing_directory_ends_it(void **state)
+{
+    (void)state;
+    begin_deaf();
+    assert_int_equal(sim_delete_by_hand(world.sim, WORLD_PATH), 0);
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    while (sim_set_counter(world.sim, WORLD_PATH, TURNS - 1) != 0) {
+        world_run_for(&world, 1);
+    }
+    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    settle();
+    it_waits_until_all_go();
+}
+
 /* A server that lags tells of it before it tells of a create behind it. */
 static void a_server_that_lags_tells_it_in_order(uint64_t seed, void *const *state)
 {
@@ -350,6 +400,66 @@ static void it_is_given_up_with_its_lock(void **state)
     nothing_is_left_of_it();
 }
 
+/* -------------------------------------------------------------- several of ours at once */
+
+/* Who holds lets go, and asks again behind the other two. */
+static void pass_on(struct hold *holds, struct hold *follows)
+{
+    hold_give_back(holds);
+    hold_await(follows, 1000);
+    hold_begin(holds, &a, UVZK_WAIT_FOREVER);
+    settle();
+}
+
+static void pass_round(void)
+{
+    pass_on(&hold, &next);
+    pass_on(&next, &waits);
+    pass_on(&waits, &hold);
+}
+
+/* A listing behind the watch serves all who are there; whoever comes afterwards needs none. */
+static void several_of_ours_are_listed_once(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    hold_take(&hold, &a);
+    assert_int_equal(process_watermarks(&a), 0);
+    hold_begin(&next, &a, UVZK_WAIT_FOREVER);
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    settle();
+    assert_int_equal(process_watermarks(&a), 1);
+    pass_round();
+    uint64_t before = process_stats(&a).listings;
+    pass_round();
+    pass_round();
+    assert_int_equal(process_stats(&a).listings, before);
+    hold_give_back(&hold);
+    hold_await(&next, 1000);
+    hold_give_back(&next);
+    end_with(&waits);
+}
+
+/* Where others are it would save little. */
+static void several_beside_others_have_none(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    turn(NULL);
+    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    hold_begin(&next, &a, UVZK_WAIT_FOREVER);
+    settle();
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    settle();
+    assert_int_equal(process_watermarks(&a), 0);
+    world_delete_child(&world, WORLD_PATH, 0);
+    hold_await(&next, 1000);
+    hold_give_back(&next);
+    end_with(&waits);
+}
+
+/* ----------------------------------------------------------------------- its end */
+
 /* It has saved nothing, and is not set anew. */
 static void one_that_is_of_no_use_ends(void **state)
 {
@@ -381,6 +491,9 @@ int main(void)
         cmocka_unit_test(the_news_come_before_the_number),
         cmocka_unit_test(a_directory_made_anew_in_an_outage_is_listed),
         cmocka_unit_test(silence_is_not_believed_for_ever),
+        cmocka_unit_test(a_smaller_number_ends_it),
+        cmocka_unit_test(a_listing_that_is_refused_ends_it),
+        cmocka_unit_test(a_missing_directory_ends_it),
         WORLD_STORY_CASE(a_server_that_lags_tells_it_in_order, 0, 7, tuned),
         cmocka_unit_test(a_lock_of_another_kind_has_no_second_watch),
         cmocka_unit_test(a_shared_value_has_the_place),
@@ -388,6 +501,8 @@ int main(void)
         cmocka_unit_test(it_gives_way_while_it_is_armed),
         cmocka_unit_test(it_is_given_up_when_nobody_comes),
         cmocka_unit_test(it_is_given_up_with_its_lock),
+        cmocka_unit_test(several_of_ours_are_listed_once),
+        cmocka_unit_test(several_beside_others_have_none),
         cmocka_unit_test(one_that_is_of_no_use_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

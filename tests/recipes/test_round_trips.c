@@ -264,6 +264,24 @@ static void test_local_handover_is_none(void **state)
     end();
 }
 
+/* Nor is it any when others behind the next in line have given up, and leave as well. */
+static void test_local_handover_before_who_gave_up_is_none(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    (void)time_of_acquire(0, &a);
+    ask(1, &a);
+    ask(2, &a);
+    ask(3, &a);
+    settle();
+    hold_cancel(&holds[2]);
+    hold_cancel(&holds[3]);
+    uint64_t from = world_now(&world);
+    hold_release(&holds[0]);
+    assert_int_equal(time_to_grant(1, from), 0);
+    end();
+}
+
 /* The delete's way to the server, and the event's way to the waiter: no listing,
  * nothing asked at the wake. */
 static void test_foreign_handover_is_one_way_each(void **state)
@@ -622,8 +640,11 @@ static void test_leases_from_hand_to_hand_cost_nothing(void **state)
 static uvzk_mutex_t many[MANY_MAX];
 static struct hold many_holds[MANY_MAX];
 
+#define TOLD 1U /* seeds: holds are told of queues, for which A lists; or not */
+#define UNTOLD 2U
+
 /* What has come is told in one turn, as in loop/. */
-static void begin_many(size_t count, bool stand)
+static void begin_many(size_t count, bool stand, uint64_t seed)
 {
     struct sim_options settings;
     uvzk_client_options_t options;
@@ -632,7 +653,7 @@ static void begin_many(size_t count, bool stand)
     world_exact_options(&settings, LATENCY);
     settings.batches = true;
     settings.trace = false;
-    world_begin_with(&world, 1, UVZK__TUNE_ALL, &settings);
+    world_begin_with(&world, seed, UVZK__TUNE_ALL, &settings);
     process_options(&options);
     options.session_timeout_ms = 60000;
     process_begin(&a, &world, "a", &options);
@@ -684,13 +705,13 @@ static void many_locks_share_their_requests(void **state)
 {
     size_t count = *(const size_t *)*state;
 
-    begin_many(count, true);
+    begin_many(count, true, TOLD);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
     assert_in_range(cost_of_a_hundred(count), 3, 215);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
     world_end(&world);
-    begin_many(count, false);
+    begin_many(count, false, TOLD);
     assert_in_range(cost_of_a_hundred(count), 100, 115);
     assert_in_range(cost_of_a_hundred(count), 3, 215);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
@@ -703,6 +724,7 @@ static void many_locks_share_their_requests(void **state)
 #define CYCLES 5000U
 
 static uint32_t cycles, readers, luck;
+static uint64_t listings; /* while the cycles last ran */
 
 static void begin_cycle(struct hold *hold);
 
@@ -726,9 +748,9 @@ static void begin_cycle(struct hold *hold)
 }
 
 /* What a hundred cycles cost, of a hundred tasks of which so many in a hundred read. */
-static uint64_t cost_of_cycles(uint32_t share)
+static uint64_t cost_of_cycles(uint32_t share, uint64_t seed)
 {
-    begin_many(0, false);
+    begin_many(0, false, seed);
     process_make_rwlock(&a, "/rw");
     readers = share;
     luck = share;
@@ -742,6 +764,7 @@ static uint64_t cost_of_cycles(uint32_t share)
         sim_run_for(world.sim, LATENCY);
     }
     uint64_t cost = (process_stats(&a).requests - before.requests) * 100 / cycles;
+    listings = process_stats(&a).listings - before.listings;
     for (size_t i = 0; i < TASKS; i++) {
         many_holds[i].hook = NULL;
     }
@@ -754,9 +777,18 @@ static uint64_t cost_of_cycles(uint32_t share)
 static void test_readers_share_their_requests(void **state)
 {
     (void)state;
-    assert_in_range(cost_of_cycles(90), 20, 50);
-    assert_in_range(cost_of_cycles(99), 5, 20);
-    assert_in_range(cost_of_cycles(100), 3, 15);
+    assert_in_range(cost_of_cycles(90, TOLD), 20, 50);
+    assert_in_range(cost_of_cycles(99, TOLD), 5, 20);
+    assert_in_range(cost_of_cycles(100, TOLD), 3, 15);
+}
+
+/* Writers alone, each a create, and deletes that share their multis: nobody lists, for all
+ * numbers are known. */
+static void test_a_hundred_on_one_path_list_no_more(void **state)
+{
+    (void)state;
+    assert_in_range(cost_of_cycles(0, UNTOLD), 100, 110);
+    assert_int_equal(listings, 0);
 }
 
 #define OF_SO_MANY(test, count) \
@@ -773,6 +805,7 @@ int main(void)
         cmocka_unit_test(test_new_directory_is_three),
         cmocka_unit_test(test_a_new_place_is_made_once),
         cmocka_unit_test(test_local_handover_is_none),
+        cmocka_unit_test(test_local_handover_before_who_gave_up_is_none),
         cmocka_unit_test(test_foreign_handover_is_one_way_each),
         cmocka_unit_test(test_deletion_of_a_hold_is_one_way),
         cmocka_unit_test(test_try_behind_our_own_is_none),
@@ -791,6 +824,7 @@ int main(void)
         cmocka_unit_test(test_leases_from_hand_to_hand_cost_nothing),
         OF_SO_MANY(many_locks_share_their_requests, 1000),
         OF_SO_MANY(many_locks_share_their_requests, 10000),
+        cmocka_unit_test(test_a_hundred_on_one_path_list_no_more),
         cmocka_unit_test(test_readers_share_their_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
