@@ -158,8 +158,8 @@ def conditions(facts):
         "loopback, its data in memory, forceSync=no, all processes on the same machine. "
         f"{facts['mode']}: {facts['rounds']} round{'s' if facts['rounds'] > 1 else ''}, in each of "
         f"which the programs take turns, shape by shape, {facts['window_ms']} ms each behind a "
-        f"warming up of {facts['warm_ms']} ms, and not less than 0.4 ms a task (Curator in one "
-        "JVM, which was at work for "
+        f"warming up of {facts['warm_ms']} ms, and not less than {shapes.LEAST_MS_A_TASK} ms a "
+        "task (Curator in one JVM, which was at work for "
         f"{facts['java_warm_ms'] / 1000:.0f} s before). Medians, with the least and the most in "
         "brackets; a ratio is the median of the rounds' ratios. Figures move with the machine, "
         "ratios and requests do so less.", ""]  # fmt: skip

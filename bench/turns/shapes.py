@@ -9,6 +9,10 @@ CYCLES = "cycles"  # acquire, release, again, for a while
 PENDING = "pending"  # everybody queues on one path, then the queue drains
 BYTES = "bytes"  # what a pending acquire costs, each on a path of its own
 
+# Of the warming up, and of the window: in each every task has several turns. The first ones, on
+# fresh directories, take ten thousand tasks a second or two.
+LEAST_MS_A_TASK = 0.4
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -30,9 +34,7 @@ class Shape:
         return [word for name, value in flags.items() for word in (f"--{name}", str(value))]
 
     def least_ms(self):
-        """Of the warming up, and of the window: in each every task has several turns. The first
-        ones, on fresh directories, take ten thousand tasks a second or two."""
-        return self.tasks * 2 // 5 if self.kind == CYCLES else 0
+        return int(self.tasks * LEAST_MS_A_TASK) if self.kind == CYCLES else 0
 
 
 ALL = ("uvzk", "raw", "curator", "kazoo")
