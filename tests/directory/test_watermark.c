@@ -14,9 +14,6 @@ static struct world world;
 static struct process a, b;
 static struct hold hold, next, waits;
 
-#define TOLD 1U /* seeds: holds are told of queues, for which A lists; or not */
-#define UNTOLD 2U
-
 static void begin_with(unsigned tuning, uint64_t seed)
 {
     struct sim_options options;
@@ -31,7 +28,7 @@ static void begin_with(unsigned tuning, uint64_t seed)
 
 static void begin(unsigned tuning)
 {
-    begin_with(tuning, UNTOLD);
+    begin_with(tuning, WORLD_UNTOLD);
 }
 
 static void settle(void)
@@ -70,14 +67,19 @@ static void begin_marked(void)
     assert_int_equal(process_watermarks(&a), 1);
 }
 
+static void others_come(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    }
+}
+
 /* Another directory at its place, in which so many stand. */
 static void make_anew(unsigned count)
 {
     assert_int_equal(sim_delete_by_hand(world.sim, WORLD_PATH), 0);
     assert_non_null(sim_create_by_hand(world.sim, WORLD_PATH, UVZK__PERSISTENT));
-    for (unsigned i = 0; i < count; i++) {
-        (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
-    }
+    others_come(count);
 }
 
 static void end_with(struct hold *last)
@@ -85,6 +87,13 @@ static void end_with(struct hold *last)
     hold_await(last, 5000);
     hold_give_back(last);
     world_end(&world);
+}
+
+static void end_with_both(struct hold *first, struct hold *last)
+{
+    hold_await(first, 1000);
+    hold_give_back(first);
+    end_with(last);
 }
 
 static void it_waits_until_all_go(void)
@@ -107,7 +116,7 @@ static void ask_and_wait(void)
 static void who_wants_its_position_is_told(void **state)
 {
     (void)state;
-    begin_with(UVZK__TUNE_ALL, TOLD);
+    begin_with(UVZK__TUNE_ALL, WORLD_TOLD);
     turns(NULL, TURNS);
     assert_int_equal(listings_of_a_turn(NULL), 0);
     hold_take(&hold, &a);
@@ -225,7 +234,8 @@ static void silence_is_not_believed_for_ever(void **state)
     ask_and_wait();
 }
 
-/* And then the watch is as good as none, whatever of this we see. Nobody may read: */
+/* Nobody may read the directory any more, so that its watch is told of nothing. What else
+ * we see of that gives it away. */
 static void begin_deaf(void)
 {
     begin_marked();
@@ -240,9 +250,7 @@ static void a_smaller_number_ends_it(void **state)
     make_anew(0);
     turn(NULL);
     assert_int_equal(process_watermarks(&a), 0);
-    for (unsigned i = 0; i < TURNS - 1; i++) {
-        (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
-    }
+    others_come(TURNS - 1);
     ask_and_wait();
 }
 
@@ -400,6 +408,23 @@ static void it_is_given_up_with_its_lock(void **state)
     nothing_is_left_of_it();
 }
 
+/* It has saved nothing, and is not set anew. */
+static void one_that_is_of_no_use_ends(void **state)
+{
+    (void)state;
+    begin(UVZK__TUNE_ALL);
+    turns(NULL, 2);
+    assert_int_equal(process_watermarks(&a), 1);
+    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+    hold_begin(&next, &a, UVZK_WAIT_FOREVER);
+    settle();
+    assert_int_equal(process_watermarks(&a), 0);
+    world_delete_child(&world, WORLD_PATH, 0);
+    end_with_both(&waits, &next);
+}
+
 /* -------------------------------------------------------------- several of ours at once */
 
 /* Who holds lets go, and asks again behind the other two. */
@@ -435,9 +460,7 @@ static void several_of_ours_are_listed_once(void **state)
     pass_round();
     assert_int_equal(process_stats(&a).listings, before);
     hold_give_back(&hold);
-    hold_await(&next, 1000);
-    hold_give_back(&next);
-    end_with(&waits);
+    end_with_both(&next, &waits);
 }
 
 /* Where others are it would save little. */
@@ -453,30 +476,7 @@ static void several_beside_others_have_none(void **state)
     settle();
     assert_int_equal(process_watermarks(&a), 0);
     world_delete_child(&world, WORLD_PATH, 0);
-    hold_await(&next, 1000);
-    hold_give_back(&next);
-    end_with(&waits);
-}
-
-/* ----------------------------------------------------------------------- its end */
-
-/* It has saved nothing, and is not set anew. */
-static void one_that_is_of_no_use_ends(void **state)
-{
-    (void)state;
-    begin(UVZK__TUNE_ALL);
-    turns(NULL, 2);
-    assert_int_equal(process_watermarks(&a), 1);
-    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
-    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
-    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
-    hold_begin(&next, &a, UVZK_WAIT_FOREVER);
-    settle();
-    assert_int_equal(process_watermarks(&a), 0);
-    world_delete_child(&world, WORLD_PATH, 0);
-    hold_await(&waits, 1000);
-    hold_give_back(&waits);
-    end_with(&next);
+    end_with_both(&next, &waits);
 }
 
 int main(void)
@@ -501,9 +501,9 @@ int main(void)
         cmocka_unit_test(it_gives_way_while_it_is_armed),
         cmocka_unit_test(it_is_given_up_when_nobody_comes),
         cmocka_unit_test(it_is_given_up_with_its_lock),
+        cmocka_unit_test(one_that_is_of_no_use_ends),
         cmocka_unit_test(several_of_ours_are_listed_once),
         cmocka_unit_test(several_beside_others_have_none),
-        cmocka_unit_test(one_that_is_of_no_use_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -640,9 +640,6 @@ static void test_leases_from_hand_to_hand_cost_nothing(void **state)
 static uvzk_mutex_t many[MANY_MAX];
 static struct hold many_holds[MANY_MAX];
 
-#define TOLD 1U /* seeds: holds are told of queues, for which A lists; or not */
-#define UNTOLD 2U
-
 /* What has come is told in one turn, as in loop/. */
 static void begin_many(size_t count, bool stand, uint64_t seed)
 {
@@ -705,13 +702,13 @@ static void many_locks_share_their_requests(void **state)
 {
     size_t count = *(const size_t *)*state;
 
-    begin_many(count, true, TOLD);
+    begin_many(count, true, WORLD_TOLD);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
     assert_in_range(cost_of_a_hundred(count), 3, 215);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
     world_end(&world);
-    begin_many(count, false, TOLD);
+    begin_many(count, false, WORLD_TOLD);
     assert_in_range(cost_of_a_hundred(count), 100, 115);
     assert_in_range(cost_of_a_hundred(count), 3, 215);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
@@ -777,9 +774,9 @@ static uint64_t cost_of_cycles(uint32_t share, uint64_t seed)
 static void test_readers_share_their_requests(void **state)
 {
     (void)state;
-    assert_in_range(cost_of_cycles(90, TOLD), 20, 50);
-    assert_in_range(cost_of_cycles(99, TOLD), 5, 20);
-    assert_in_range(cost_of_cycles(100, TOLD), 3, 15);
+    assert_in_range(cost_of_cycles(90, WORLD_TOLD), 20, 50);
+    assert_in_range(cost_of_cycles(99, WORLD_TOLD), 5, 20);
+    assert_in_range(cost_of_cycles(100, WORLD_TOLD), 3, 15);
 }
 
 /* Writers alone, each a create, and deletes that share their multis: nobody lists, for all
@@ -787,7 +784,7 @@ static void test_readers_share_their_requests(void **state)
 static void test_a_hundred_on_one_path_list_no_more(void **state)
 {
     (void)state;
-    assert_in_range(cost_of_cycles(0, UNTOLD), 100, 110);
+    assert_in_range(cost_of_cycles(0, WORLD_UNTOLD), 100, 110);
     assert_int_equal(listings, 0);
 }
 

@@ -69,6 +69,11 @@ struct world {
     void *data;                      /* the test's own */
 };
 
+/* Seeds, for tests that do mind: holds are told of queues, for which directories are listed;
+ * or they are not. */
+#define WORLD_TOLD 1U
+#define WORLD_UNTOLD 2U
+
 /* state: of the cmocka test, a tuning. Whatever may vary without a test minding varies
  * with the seed: followers, hops, the order of simultaneous events, whether holds are
  * told of queues. */
