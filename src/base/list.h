@@ -156,6 +156,25 @@ static inline void uvzk__ring_append(struct uvzk__ring *ring, struct uvzk__link 
     uvzk__ring_insert_before(ring, NULL, link);
 }
 
+/* Of a ring in order the first that is not before that place; NULL: all are. Looked for from
+ * both ends: there may be thousands, of which hardly anybody is behind, or before. */
+static inline struct uvzk__link *uvzk__ring_behind(const struct uvzk__ring *ring,
+                                                   bool (*is_before)(struct uvzk__link *,
+                                                                     const void *place),
+                                                   const void *place)
+{
+    struct uvzk__link *early = uvzk__ring_first(ring), *late = uvzk__ring_last(ring);
+
+    if (early == NULL) {
+        return NULL;
+    }
+    while (is_before(early, place) && !is_before(late, place)) {
+        early = uvzk__ring_next(ring, early);
+        late = uvzk__ring_prev(ring, late);
+    }
+    return is_before(early, place) ? uvzk__ring_next(ring, late) : early;
+}
+
 /* Takes link off; it is on this ring. */
 static inline void uvzk__ring_remove(struct uvzk__ring *ring, struct uvzk__link *link)
 {

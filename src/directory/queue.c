@@ -184,31 +184,17 @@ void uvzk__queue_rest(struct uvzk__queue *queue)
 
 /* ---------------------------------------------------------------- the order */
 
-static bool is_before(struct uvzk__link *link, int32_t sequence)
+static bool has_smaller_number(struct uvzk__link *link, const void *sequence)
 {
-    return link != NULL && uvzk__node_place(&member_at(link)->node).sequence < sequence;
-}
-
-/* The first of the members that is not before this number, looked for from both ends:
- * who goes is nearly always the first of all, or a newcomer. */
-static struct uvzk__link *first_behind(struct uvzk__queue *queue, int32_t sequence)
-{
-    const struct uvzk__ring *members = &queue->members;
-    struct uvzk__link *early = uvzk__ring_first(members);
-    struct uvzk__link *late = uvzk__ring_last(members);
-
-    while (is_before(early, sequence) && !is_before(late, sequence)) {
-        early = uvzk__ring_next(members, early);
-        late = uvzk__ring_prev(members, late);
-    }
-    return is_before(early, sequence) ? uvzk__ring_next(members, late) : early;
+    return uvzk__node_place(&member_at(link)->node).sequence < *(const int32_t *)sequence;
 }
 
 void uvzk__queue_deletes(struct uvzk__contender *leaving, uint64_t stamp)
 {
     struct uvzk__queue *queue = leaving->queue;
+    int32_t sequence = uvzk__node_place(&leaving->node).sequence;
     struct uvzk__link *behind =
-        first_behind(queue, uvzk__node_place(&leaving->node).sequence);
+        uvzk__ring_behind(&queue->members, has_smaller_number, &sequence);
 
     uvzk__deleting(leaving, behind == NULL ? NULL : member_at(behind), stamp);
 }

@@ -26,37 +26,22 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
                              : !uvzk__ring_empty(&queue->holders);
 }
 
-static bool leaves_before(struct uvzk__link *link,
-                          const struct uvzk__contender *contender)
+static bool leaves_before(struct uvzk__link *link, const void *place)
 {
+    const struct uvzk__contender *contender = place;
     int order = uvzk__place_compare(uvzk__node_place(&member_at(link)->node),
                                     uvzk__node_place(&contender->node));
 
     return order < 0 || (order == 0 && uvzk__contender_downgraded(contender));
 }
 
-/* Of those that leave the last before this one, looked for from both ends: mostly they all
- * are, and there may be thousands; or they are who gave up behind it. */
+/* NULL: nobody does. */
 static struct uvzk__link *last_leaving_before(const struct uvzk__contender *contender)
 {
     const struct uvzk__ring *leaving = &contender->queue->leaving;
-    struct uvzk__link *early = uvzk__ring_first(leaving);
-    struct uvzk__link *late = uvzk__ring_last(leaving);
+    struct uvzk__link *behind = uvzk__ring_behind(leaving, leaves_before, contender);
 
-    if (late == NULL) {
-        return NULL;
-    }
-    while (leaves_before(early, contender) && !leaves_before(late, contender)) {
-        early = uvzk__ring_next(leaving, early);
-        late = uvzk__ring_prev(leaving, late);
-    }
-    return leaves_before(late, contender) ? late : uvzk__ring_prev(leaving, early);
-}
-
-static bool has_to_go_first(const struct uvzk__contender *left,
-                            const struct uvzk__contender *contender)
-{
-    return !left->shared || !contender->shared;
+    return behind == NULL ? uvzk__ring_last(leaving) : uvzk__ring_prev(leaving, behind);
 }
 
 /* What is left of ours before this one, and has to go first. */
@@ -75,7 +60,7 @@ static struct remains remains_before(const struct uvzk__contender *contender)
          link != NULL && !remains.standing_writer;
          link = uvzk__ring_prev(leaving, link)) {
         const struct uvzk__contender *left = member_at(link);
-        if (has_to_go_first(left, contender)) {
+        if (!left->shared || !contender->shared) {
             remains.any = true;
             remains.standing_writer = left->reigned && !left->shared &&
                                       !uvzk__node_is_in_flight(&left->node) &&
