@@ -227,6 +227,11 @@ uint32_t ensemble_tick_ms(const struct ensemble *e)
     return e->options.tick_ms;
 }
 
+const char *ensemble_data_of(const struct ensemble *e, int member)
+{
+    return e->members[member].data;
+}
+
 /* ----------------------------------------------------------------- members */
 
 void ensemble_kill(struct ensemble *e, int member)
@@ -398,6 +403,21 @@ long ensemble_ephemeral_count(const struct ensemble *e, int member)
 long ensemble_outstanding_count(const struct ensemble *e, int member)
 {
     return number_after(e, member, "mntr", "zk_outstanding_requests\t");
+}
+
+int64_t ensemble_last_zxid(const struct ensemble *e)
+{
+    char answer[4096];
+    int64_t last = -1;
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        if (ask(e, i, "srvr", answer, sizeof(answer))) {
+            const char *found = strstr(answer, "Zxid: ");
+            int64_t zxid =
+                found == NULL ? -1 : strtoll(found + strlen("Zxid: "), NULL, 16);
+            last = zxid > last ? zxid : last;
+        }
+    }
+    return last;
 }
 
 static bool serve(struct ensemble *e, bool all)

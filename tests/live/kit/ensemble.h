@@ -44,6 +44,8 @@ void ensemble_stop(struct ensemble *e);
 const char *ensemble_hosts(const struct ensemble *e);
 const char *ensemble_hosts_of(const struct ensemble *e, int member);
 uint32_t ensemble_tick_ms(const struct ensemble *e);
+/* Where it keeps its data. */
+const char *ensemble_data_of(const struct ensemble *e, int member);
 
 /* SIGKILL, and waits until it is dead. The data stays. */
 void ensemble_kill(struct ensemble *e, int member);
@@ -96,6 +98,8 @@ long ensemble_ephemeral_count(const struct ensemble *e, int member);
 /* Requests that it has received and not answered, its clients' pings included; -1 if it
  * does not answer this one. */
 long ensemble_outstanding_count(const struct ensemble *e, int member);
+/* The last transaction that one of them has carried out; -1: nobody answers. */
+int64_t ensemble_last_zxid(const struct ensemble *e);
 
 /* Whether every member serves, one of them as the leader. A condition to be waited for:
  * the argument is the ensemble. */

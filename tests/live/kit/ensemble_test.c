@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "cmocka_test.h"
+#include "diverge.h"
 #include "ensemble.h"
 #include "raw.h"
 #include "run_loop.h"
@@ -274,6 +275,35 @@ static void test_stalled_member_answers_later(void **state)
     raw_close(here);
 }
 
+/* The owner of both lives on, and all that is written later arrives. */
+static void test_diverged_member_shows_another_history(void **state)
+{
+    char deleted[128], made[128];
+    (void)state;
+    if (!diverge_is_possible()) {
+        skip();
+    }
+    int leader = ensemble_leader(ensemble), follower = ensemble_follower(ensemble);
+    zhandle_t *there = open_at(leader);
+    assert_int_equal(raw_create(there, "/history"), ZOK);
+    assert_int_equal(raw_contend(there, "/history", deleted, sizeof(deleted)), ZOK);
+    raw_close(open_at(follower)); /* it has followed so far */
+    ensemble_kill(ensemble, follower);
+    assert_int_equal(raw_delete(there, deleted), ZOK);
+    assert_int_equal(raw_contend(there, "/history", made, sizeof(made)), ZOK);
+    assert_true(diverge(ensemble, follower));
+    assert_int_equal(raw_create(there, "/later"), ZOK);
+    zhandle_t *here = open_at(follower);
+    assert_int_equal(raw_exists(here, "/later", NULL), ZOK);
+    assert_int_equal(raw_exists(here, deleted, NULL), ZOK);
+    assert_int_equal(raw_exists(here, made, NULL), ZNONODE);
+    assert_int_equal(raw_delete(here, deleted), ZNONODE);
+    assert_int_equal(raw_exists(here, deleted, NULL), ZOK);
+    assert_int_equal(raw_exists(there, made, NULL), ZOK);
+    raw_close(there);
+    raw_close(here);
+}
+
 static void test_wiped_one_is_another_on_the_same_ports(void **state)
 {
     char hosts[128];
@@ -323,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_write_at_a_mute_member_waits),
         cmocka_unit_test(test_deposed_leader_goes_on_alone),
         cmocka_unit_test(test_stalled_member_answers_later),
+        cmocka_unit_test(test_diverged_member_shows_another_history),
         cmocka_unit_test(test_wiped_one_is_another_on_the_same_ports),
         cmocka_unit_test(test_stop_leaves_nothing),
     };

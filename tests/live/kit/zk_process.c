@@ -131,10 +131,15 @@ static void detach_child(const char *log, pid_t parent)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+const char *zk_process_class_path(void)
+{
+    const char *jars = getenv(JARS);
+    return jars == NULL || jars[0] == '\0' ? CLASS_PATH : jars;
+}
+
 static void exec_java(const struct zk_settings *settings, const char *config)
 {
     char heap[32], check[64];
-    const char *jars = getenv(JARS);
     snprintf(heap, sizeof(heap), "-Xmx%um", settings->heap_mb);
     snprintf(check, sizeof(check), "-Dznode.container.checkIntervalMs=%u",
              settings->container_check_ms);
@@ -145,8 +150,8 @@ static void exec_java(const struct zk_settings *settings, const char *config)
            settings->netty ? FACTORY "NettyServerCnxnFactory"
                            : FACTORY "NIOServerCnxnFactory",
            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp",
-           jars == NULL || jars[0] == '\0' ? CLASS_PATH : jars,
-           "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, (char *)NULL);
+           zk_process_class_path(), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+           config, (char *)NULL);
     fprintf(stderr, "cannot run java: %s\n", strerror(errno));
     _exit(127);
 }

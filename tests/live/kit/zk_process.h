@@ -37,6 +37,9 @@ struct zk_limits {
 FILE *zk_config_open(const char *path, const struct zk_process *process, const char *data,
                      const struct zk_limits *limits);
 
+/* The servers' jars, as java's -cp has it. */
+const char *zk_process_class_path(void);
+
 /* Starts it, not waiting for anything; its output is appended to the log. It
  * dies with the calling thread, however that ends. false: told on stderr. */
 bool zk_process_start(struct zk_process *process, const struct zk_settings *settings,

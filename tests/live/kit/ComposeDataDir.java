@@ -1,0 +1,27 @@
+import java.io.File;
+import java.io.IOException;
+
+import org.apache.zookeeper.server.DataTree;
+import org.apache.zookeeper.server.ZKDatabase;
+import org.apache.zookeeper.server.persistence.FileTxnSnapLog;
+
+/**
+ * ComposeDataDir DIRECTORY ZXID: for a server that does not run. It will take itself for one that
+ * has carried out everything up to this transaction, and have no more than it has now: its leader
+ * sends it what comes after.
+ */
+public final class ComposeDataDir {
+    private ComposeDataDir() {
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        File directory = new File(arguments[0]);
+        FileTxnSnapLog files = new FileTxnSnapLog(directory, directory);
+        ZKDatabase database = new ZKDatabase(files);
+        database.loadDataBase();
+        DataTree tree = database.getDataTree();
+        tree.lastProcessedZxid = Long.decode(arguments[1]);
+        files.save(tree, database.getSessionWithTimeOuts(), true);
+        files.close();
+    }
+}
