@@ -61,6 +61,7 @@ static void some_faults(struct history *history, uint64_t seed)
     if (history->vandals) {
         faults.blind = 0; /* who does both to one znode is outside the promise */
     }
+    history_sim_more_faults(&faults);
     sim_set_faults(history->sim, &faults);
 }
 
@@ -279,6 +280,7 @@ void history_run(uint64_t seed, const struct history_options *options,
         finish(history);
     }
     result->steps = sim_steps(history->sim);
+    result->faults = sim_fault_count(history->sim);
     result->trace_hash = sim_trace_hash(history->sim);
     if (history->failed) {
         if (!options->verbose) {

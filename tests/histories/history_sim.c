@@ -102,6 +102,42 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     }
 }
 
+/* UVZK_FAULTS: so many times as many. */
+void history_sim_more_faults(struct sim_faults *faults)
+{
+    const char *text = getenv("UVZK_FAULTS");
+    uint32_t factor = text != NULL ? (uint32_t)strtoul(text, NULL, 0) : 1;
+    uint32_t *each[] = {
+        &faults->lose_request,
+        &faults->lose_reply,
+        &faults->spoil_reply,
+        &faults->delay,
+        &faults->random_fails,
+        &faults->reset,
+        &faults->silence,
+        &faults->expire,
+        &faults->pause,
+        &faults->stall,
+        &faults->follower_cut,
+        &faults->repeat_connected,
+        &faults->move,
+        &faults->clock_jump,
+        &faults->fail_auth,
+        &faults->move_at_event,
+        &faults->replace_handle,
+        &faults->restart,
+        &faults->lag,
+        &faults->depose,
+        &faults->throttle,
+        &faults->blind,
+        &faults->lose_reply_deposed,
+    };
+
+    for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+        *each[i] *= factor;
+    }
+}
+
 void history_sim_failed(struct sim *sim, char failure[HISTORY_FAILURE_SIZE],
                         const char *format, va_list arguments)
 {

@@ -42,6 +42,9 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
 /* Adds those of the seed's kinds. */
 void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeout_ms);
 
+/* As many times as the environment's UVZK_FAULTS says, 1. */
+void history_sim_more_faults(struct sim_faults *faults);
+
 /* Writes down what failed, for the result and in the trace; unless something has
  * failed before. */
 void history_sim_failed(struct sim *sim, char failure[HISTORY_FAILURE_SIZE],

@@ -8,6 +8,7 @@
  *   UVZK_TUNING     always these UVZK__TUNE_* bits
  *   UVZK_UNTUNED    never these
  *   UVZK_WORLD      only these of enum history_kind; all
+ *   UVZK_FAULTS     so many times as many faults; 1
  *   UVZK_VERBOSE    set: every line of every trace
  *   UVZK_STORIES    set: a line for each history, its seed and the hash of its trace
  *
@@ -53,6 +54,7 @@ static void add_up(struct history_result *sum, const struct history_result *resu
 {
     sum->steps += result->steps;
     sum->requests += result->requests;
+    sum->faults += result->faults;
     sum->grants += result->grants;
     sum->refusals += result->refusals;
     sum->losses += result->losses;
@@ -112,11 +114,12 @@ static int replays_exactly(uint64_t seed)
 
 static void report(uint64_t count, const struct history_result *sum)
 {
-    printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " grants (%" PRIu64
-           " again, %" PRIu64 " beside others), %" PRIu64 " refusals, %" PRIu64
-           " losses, %" PRIu64 " releases, %" PRIu64 " deleted by hand",
-           count, sum->steps, sum->grants, sum->again, sum->beside, sum->refusals,
-           sum->losses, sum->releases, sum->vandalised);
+    printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " faults, %" PRIu64
+           " grants (%" PRIu64 " again, %" PRIu64 " beside others), %" PRIu64
+           " refusals, %" PRIu64 " losses, %" PRIu64 " releases, %" PRIu64
+           " deleted by hand",
+           count, sum->steps, sum->faults, sum->grants, sum->again, sum->beside,
+           sum->refusals, sum->losses, sum->releases, sum->vandalised);
     if (sum->several > 0) {
         printf(", %" PRIu64 " of several, %" PRIu64 " resizings", sum->several,
                sum->resized);

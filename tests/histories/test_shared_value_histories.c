@@ -3,6 +3,7 @@
  *   UVZK_HISTORIES  how many; 10000
  *   UVZK_SEED       the first seed; 1
  *   UVZK_WORLD      only these of enum history_kind; all
+ *   UVZK_FAULTS     so many times as many faults; 1
  *   UVZK_VERBOSE    set: every line of every trace
  *
  * A failing seed is printed; UVZK_SEED=that UVZK_HISTORIES=1 replays it exactly. */
@@ -32,6 +33,7 @@ static void run(uint64_t seed, struct value_history_result *sum)
         _Exit(1); /* what is broken is not worth a leak report */
     }
     sum->steps += result.steps;
+    sum->faults += result.faults;
     sum->sets += result.sets;
     sum->set += result.set;
     sum->outdated += result.outdated;
@@ -74,9 +76,10 @@ int main(void)
     if (replays_exactly(first) != 0) {
         return 1;
     }
-    printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " sets: %" PRIu64
-           " took effect, %" PRIu64 " outdated, %" PRIu64 " not known; %" PRIu64
-           " values told: all checks hold\n",
-           count, sum.steps, sum.sets, sum.set, sum.outdated, sum.unknown, sum.values);
+    printf("%" PRIu64 " histories, %" PRIu64 " events, %" PRIu64 " faults, %" PRIu64
+           " sets: %" PRIu64 " took effect, %" PRIu64 " outdated, %" PRIu64
+           " not known; %" PRIu64 " values told: all checks hold\n",
+           count, sum.steps, sum.faults, sum.sets, sum.set, sum.outdated, sum.unknown,
+           sum.values);
     return 0;
 }

@@ -578,6 +578,7 @@ static void some_faults(struct history *history, uint64_t seed)
     faults.pause_max_ms = 2 * history->timeout_ms;
     faults.cut_max_ms = 2 * history->timeout_ms;
     history_sim_faults(&faults, seed, history->timeout_ms);
+    history_sim_more_faults(&faults);
     sim_set_faults(history->sim, &faults);
 }
 
@@ -733,6 +734,7 @@ void value_history_run(uint64_t seed, bool verbose, struct value_history_result 
         fail(history, "%" PRId64 " blocks of memory are left", scarce_live());
     }
     result->steps = sim_steps(history->sim);
+    result->faults = sim_fault_count(history->sim);
     result->trace_hash = sim_trace_hash(history->sim);
     if (history->failed) {
         sim_trace_print(history->sim, stderr);

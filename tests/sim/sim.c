@@ -162,6 +162,11 @@ uint64_t sim_steps(const struct sim *sim)
     return sim->steps;
 }
 
+uint64_t sim_fault_count(const struct sim *sim)
+{
+    return sim->fault_count;
+}
+
 /* -------------------------------------------------------------------- trace */
 
 static void hash_text(uint64_t *hash, const char *text)

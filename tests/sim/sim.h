@@ -85,6 +85,8 @@ void sim_run_for(struct sim *sim, uint64_t ms);
 
 uint64_t sim_now(const struct sim *sim);
 uint64_t sim_steps(const struct sim *sim); /* performed so far */
+/* Of `struct sim_faults`, so far: those that could change nothing count, too. */
+uint64_t sim_fault_count(const struct sim *sim);
 /* When the servers are, or were, back from the last restart. */
 uint64_t sim_back_at(const struct sim *sim);
 /* Uniform in [0, n), from the one generator of this simulation; n >= 1. */

@@ -325,7 +325,10 @@ void sim_lag(struct sim *sim, int server, uint64_t ms)
 
 static bool dice(struct sim *sim, uint32_t ppm_per_second)
 {
-    return sim_random(sim, UINT64_C(1000000) * 1000 / FAULT_PERIOD_MS) < ppm_per_second;
+    bool hit =
+        sim_random(sim, UINT64_C(1000000) * 1000 / FAULT_PERIOD_MS) < ppm_per_second;
+    sim->fault_count += hit;
+    return hit;
 }
 
 static void client_faults(struct sim *sim, struct sim__client *client)

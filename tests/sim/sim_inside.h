@@ -528,6 +528,7 @@ struct sim {
     struct sim_faults faults;
     struct sim__event fault_clock;
     uint64_t now, order, steps;
+    uint64_t fault_count;
     uint64_t random[4];
     struct sim__event **heap;
     size_t heap_count, heap_room;
@@ -547,7 +548,7 @@ void sim__free(void *memory, size_t size);
 
 void sim__random_seed(struct sim *sim, uint64_t seed);
 uint64_t sim__random_word(struct sim *sim);
-/* Whether something of this probability (parts per million) happens. */
+/* Whether a fault of this probability (parts per million) happens; it is counted. */
 bool sim__random_hit(struct sim *sim, uint32_t ppm);
 uint64_t sim__random_between(struct sim *sim, uint64_t low, uint64_t high);
 

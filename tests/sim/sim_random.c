@@ -44,7 +44,9 @@ uint64_t sim_random(struct sim *sim, uint64_t n)
 
 bool sim__random_hit(struct sim *sim, uint32_t ppm)
 {
-    return ppm > 0 && sim_random(sim, 1000000) < ppm;
+    bool hit = ppm > 0 && sim_random(sim, 1000000) < ppm;
+    sim->fault_count += hit;
+    return hit;
 }
 
 uint64_t sim__random_between(struct sim *sim, uint64_t low, uint64_t high)
