@@ -86,7 +86,8 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(EDEADLOCK, -7025, "the wait could never end")                          \
     XX(EDATA, -7026, "the znode's data are no such value")                    \
     XX(EUNREACHABLE, -7027, "no connection when the wait ran out")            \
-    XX(ENOTQUEUED, -7028, "no place in the queue when the wait ran out")
+    XX(ENOTQUEUED, -7028, "no place in the queue when the wait ran out")      \
+    XX(EDIVERGED, -7029, "the server shows a znode that was deleted")
 
 enum uvzk_errno {
 #define XX(name, value, text) UVZK_##name = (value),
@@ -474,7 +475,8 @@ typedef struct uvzk_client_error_s {
                             UV_ETIMEDOUT: no answer; UV_EAI_NONAME and others of names;
                             UV_ECONNRESET: it hung up, without a quorum or no ZooKeeper;
                             UV_EPROTO: no ZooKeeper server; UV_EAGAIN: there is no session
-                            yet; UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH */
+                            yet; UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH; UVZK_EDIVERGED:
+                            it shows what was deleted, and was left for another */
     const char *address; /* whose: "10.0.0.1:2181", or a host's name; "": nobody's */
     const char *text;    /* in words */
     uint64_t at;         /* when, CLOCK_BOOTTIME, ms */
@@ -562,6 +564,9 @@ typedef struct uvzk_client_metrics_s {
     uvzk_histogram_t proof;      /* of proofs of ownership */
     uvzk_histogram_t handover;   /* from when somebody was seen to let go, of this client
                                     or another, until the grant of who waited for it */
+    uint64_t orphans;            /* znodes of this client's sessions that none of its
+                                    locks knew any more, and that were deleted */
+    uint64_t diverged;           /* servers that were left: UVZK_EDIVERGED */
 } uvzk_client_metrics_t;
 
 #define uvzk_client_metrics_init(metrics) \

@@ -280,6 +280,11 @@ static void put_counters(struct text *text, const uvzk_client_metrics_t *metrics
     put_part(text, "lost_total", "reason", "unproved", metrics->lost_unproved);
     put_part(text, "lost_total", "reason", "deleted", metrics->lost_deleted);
     put_part(text, "lost_total", "reason", "other", metrics->lost_otherwise);
+    put_single(text, "orphans_total", "counter",
+               "Znodes of ours that no lock knew, and that were deleted.",
+               metrics->orphans);
+    put_single(text, "diverged_total", "counter",
+               "Servers that showed what was deleted, and were left.", metrics->diverged);
 }
 
 int uvzk_client_write_metrics(uvzk_client_t *shell, const char *name, char *buffer,
