@@ -8,7 +8,8 @@ _uvzk_options() { # <subcommand>
         echo "--exclusive --shared --mutex --leases --nonblock --wait --conflict-exit-code --on-lost
             --grace --all --revocable --data --command $connection"
         ;;
-    status | holders) echo "--watch --interval --json $connection" ;;
+    status) echo "--watch --interval --each-server --json $connection" ;;
+    holders) echo "--watch --interval --json $connection" ;;
     wait) echo "--nonblock --wait --conflict-exit-code --interval --json $connection" ;;
     revoke) echo "--all --json $connection" ;;
     verify) echo "--json $connection" ;;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "arguments.h"
+#include "each_server.h"
 #include "output.h"
 #include "query.h"
 #include "subcommands.h"
@@ -19,7 +20,9 @@ static const char status_help[] =
     "\n"
     "  -j, --json                as one line of JSON\n"
     "  -W, --watch               again whenever something has changed\n"
-    "      --interval S          how often to look (1)\n";
+    "      --interval S          how often to look (1)\n"
+    "      --each-server         whether all servers show the same: exit status 1 if "
+    "not\n";
 
 static const char holders_help[] =
     "usage: uvzk holders [OPTION...] PATH\n"
@@ -185,42 +188,67 @@ static enum query_next on_seen(struct query *query)
     return query->options->watch ? QUERY_AGAIN : QUERY_END;
 }
 
-static int show(int argc, char **argv, bool holders_only)
+static int show(const struct query_options *asked, bool holders_only)
+{
+    static struct view view; /* zeros */
+
+    view.holders_only = holders_only;
+    view.query.data = &view;
+    int exit_code = query_run(&view.query, asked, on_seen);
+    free(view.shown);
+    return exit_code;
+}
+
+/* ------------------------------------------------------------------ the command line */
+
+/* Returns whether each server is to be asked. */
+static bool understand(int argc, char **argv, struct query_options *asked,
+                       const struct option *options, const char *help)
+{
+    bool each_server = false;
+    int option;
+
+    query_options_init(asked);
+    while ((option = getopt_long(argc, argv, "W" QUERY_SHORT_OPTIONS, options, NULL)) !=
+           -1) {
+        if (option == 'W') {
+            asked->watch = true;
+        } else if (option == 1) {
+            asked->interval_ms = argument_milliseconds("--interval", optarg);
+        } else if (option == 2) {
+            each_server = true;
+        } else if (!query_option(asked, option, optarg, help)) {
+            subcommand_usage(help);
+        }
+    }
+    query_words(asked, argc, argv, 0, help);
+    if (each_server && asked->watch) {
+        subcommand_usage(help);
+    }
+    return each_server;
+}
+
+int subcommand_status(int argc, char **argv)
+{
+    static const struct option options[] = {{"watch", no_argument, NULL, 'W'},
+                                            {"interval", required_argument, NULL, 1},
+                                            {"each-server", no_argument, NULL, 2},
+                                            QUERY_LONG_OPTIONS,
+                                            {NULL, 0, NULL, 0}};
+    struct query_options asked;
+
+    return understand(argc, argv, &asked, options, status_help) ? each_server_run(&asked)
+                                                                : show(&asked, false);
+}
+
+int subcommand_holders(int argc, char **argv)
 {
     static const struct option options[] = {{"watch", no_argument, NULL, 'W'},
                                             {"interval", required_argument, NULL, 1},
                                             QUERY_LONG_OPTIONS,
                                             {NULL, 0, NULL, 0}};
-    static struct view view; /* zeros */
-    const char *help = holders_only ? holders_help : status_help;
     struct query_options asked;
-    int option;
 
-    query_options_init(&asked);
-    while ((option = getopt_long(argc, argv, "W" QUERY_SHORT_OPTIONS, options, NULL)) !=
-           -1) {
-        if (option == 'W') {
-            asked.watch = true;
-        } else if (option == 1) {
-            asked.interval_ms = argument_milliseconds("--interval", optarg);
-        } else if (!query_option(&asked, option, optarg, help)) {
-            subcommand_usage(help);
-        }
-    }
-    query_words(&asked, argc, argv, 0, help);
-    view.holders_only = holders_only;
-    view.query.data = &view;
-    int exit_code = query_run(&view.query, &asked, on_seen);
-    free(view.shown);
-    return exit_code;
-}
-
-int subcommand_status(int argc, char **argv)
-{
-    return show(argc, argv, false);
-}
-
-int subcommand_holders(int argc, char **argv)
-{
-    return show(argc, argv, true);
+    understand(argc, argv, &asked, options, holders_help);
+    return show(&asked, true);
 }

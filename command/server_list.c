@@ -1,0 +1,102 @@
+#include "server_list.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+static int refuse(const char *entry, const char *why, int exit_code)
+{
+    fprintf(stderr, "uvzk: %s: %s\n", entry, why);
+    return exit_code;
+}
+
+static int keep(struct server_list *list, const char *address)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->addresses[i], address) == 0) {
+            return EX_OK;
+        }
+    }
+    if (list->count == SERVER_LIST_MAX) {
+        return refuse(address, "too many servers", EX_USAGE);
+    }
+    list->addresses[list->count] = strdup(address);
+    return list->addresses[list->count++] == NULL ? EX_OSERR : EX_OK;
+}
+
+static int keep_all(struct server_list *list, const struct addrinfo *found,
+                    const char *port)
+{
+    int failed = EX_OK;
+
+    for (; found != NULL && failed == EX_OK; found = found->ai_next) {
+        char host[64], address[128];
+        bool six = found->ai_family == AF_INET6;
+        if (uv_ip_name(found->ai_addr, host, sizeof(host)) == 0) {
+            snprintf(address, sizeof(address), six ? "[%s]:%s" : "%s:%s", host, port);
+            failed = keep(list, address);
+        }
+    }
+    return failed;
+}
+
+/* As the library looks names up: both families. */
+static int look_up(struct server_list *list, uv_loop_t *loop, const char *host,
+                   const char *port)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    uv_getaddrinfo_t request;
+    int status = uv_getaddrinfo(loop, &request, NULL, host, port, &hints);
+
+    if (status < 0) {
+        return refuse(host, uv_strerror(status), EX_UNAVAILABLE);
+    }
+    int failed = keep_all(list, request.addrinfo, port);
+    uv_freeaddrinfo(request.addrinfo);
+    return failed;
+}
+
+/* "host:port"; it may be changed. */
+static int take(struct server_list *list, uv_loop_t *loop, char *entry)
+{
+    char *host = entry + strspn(entry, " ");
+    host[strcspn(host, " ")] = '\0';
+    char *colon = strrchr(host, ':');
+
+    if (colon == NULL || colon == host || colon[1] == '\0') {
+        return refuse(entry, "not host:port", EX_USAGE);
+    }
+    *colon = '\0';
+    if (host[0] == '[' && colon[-1] == ']') {
+        host++;
+        colon[-1] = '\0';
+    }
+    return look_up(list, loop, host, colon + 1);
+}
+
+int server_list_make(struct server_list *list, uv_loop_t *loop, const char *hosts)
+{
+    int failed = EX_OK;
+
+    *list = (struct server_list){.chroot = hosts + strcspn(hosts, "/")};
+    char *text = strndup(hosts, strcspn(hosts, "/"));
+    char *rest = text;
+    if (text == NULL) {
+        return EX_OSERR;
+    }
+    while (rest != NULL && failed == EX_OK) {
+        char *entry = strsep(&rest, ",");
+        failed = take(list, loop, entry);
+    }
+    free(text);
+    return failed;
+}
+
+void server_list_free(struct server_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->addresses[i]);
+    }
+}
