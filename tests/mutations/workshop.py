@@ -15,6 +15,7 @@ COPIED = ("CMakeLists.txt", "tools", "packaging", "include", "src", "loop", "sim
 LIVE_OF_LOOP = ("conformance_real", "live_addresses", "live_secret_credentials",
                 "test_zk_port")  # those look into loop/
 ABOUT_OTHERS = ("test_sim", "test_sim_client", "test_sim_server")
+PASSES, SKIPPED = "passes", "skipped"
 OUTPUT_MAX = 256 << 20  # bytes that a test may write
 MEMORY_MAX = 4 << 30
 
@@ -38,7 +39,9 @@ class Workshop:
         self.tree = directory / "tree"
         self.build = directory / "build"
         self.output = directory / "output"
+        self.whole = directory / "whole"  # the unbroken library
         self.took_file = directory / "took.json"
+        self.passed_file = directory / "passed.json"
         self.jobs = jobs
         self.histories = histories
         self.longest = longest  # seconds of a test that is worth its time
@@ -48,6 +51,9 @@ class Workshop:
         if self.took_file.exists():
             self.took = json.loads(self.took_file.read_text())
         self.output.mkdir(parents=True, exist_ok=True)
+        self.digest = ""  # of the sources
+        self.passed = set()  # the tests that have been seen to pass with nothing broken
+        self.unfit = {}  # and those that have not: name, how
 
     # ------------------------------------------------------------- the copy
 
@@ -78,7 +84,9 @@ class Workshop:
             relative = copy.relative_to(self.tree)
             if copy.is_file() and relative not in wanted and "mutations" not in relative.parts:
                 copy.unlink()
-        return digest.hexdigest()[:16]
+        self.digest = digest.hexdigest()[:16]
+        self.recall_passed()
+        return self.digest
 
     # ------------------------------------------------------------ the build
 
@@ -141,6 +149,9 @@ class Workshop:
         names = self.names_of_tests()
         if not self.ninja(*dict.fromkeys(names["src"] + names["loop"])):
             raise SystemExit(f"the unbroken tree does not build: {self.output}/build.txt")
+        self.whole.mkdir(exist_ok=True)
+        for library in self.build.rglob("libuvzk_inside.so"):
+            shutil.copy2(library, self.whole)
         by_name = {test.name: test for test in self.all_tests()}
         self.tests = {}
         for directory, its in names.items():
@@ -159,9 +170,11 @@ class Workshop:
         """Seconds of work: many times as much as it takes is a hang, on any machine."""
         return int(3 + 5 * self.took.get(test.name, 10))
 
-    def run(self, test):
-        """What was wrong, or None."""
+    def run(self, test, whole=False):
+        """PASSES, SKIPPED, or what was wrong. whole: with nothing broken."""
         environment = dict(os.environ, **test.environment)
+        if whole:
+            environment["LD_LIBRARY_PATH"] = str(self.whole)
         environment["UVZK_HISTORIES"] = str(self.histories)
         worked = work_of_children()
         with (self.output / "test.txt").open("wb") as output:
@@ -178,7 +191,8 @@ class Workshop:
         if code == 0:
             self.took[test.name] = round(work_of_children() - worked, 2)
             self.took_file.write_text(json.dumps(self.took))
-        return None if code in (0, 77) else "hangs" if code == -signal.SIGXCPU else "fails"
+        known = {0: PASSES, 77: SKIPPED, -signal.SIGXCPU: "hangs"}
+        return known.get(code, "fails")
 
     def restrain(self, test):
         resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_MAX, OUTPUT_MAX))
@@ -188,10 +202,33 @@ class Workshop:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
 
-    def fails(self, test):
+    def run_again(self, test, whole=False):
         """Servers and their clocks: on a loaded machine one failure is no failure yet."""
-        how = self.run(test)
-        return self.run(test) if how is not None and "live" in test.labels else how
+        how = self.run(test, whole)
+        if how not in (PASSES, SKIPPED) and "live" in test.labels:
+            how = self.run(test, whole)
+        return how
+
+    # ------------------------------------- what passes when nothing is broken
+
+    def recall_passed(self):
+        """Once for each test and state of the sources."""
+        if self.passed_file.exists():
+            known = json.loads(self.passed_file.read_text())
+            self.passed = set(known["tests"]) if known["sources"] == self.digest else set()
+
+    def is_fit(self, test):
+        """Whether it has been seen to pass with nothing broken: only then its failure
+        says something of a mutant."""
+        if test.name not in self.passed and test.name not in self.unfit:
+            how = self.run_again(test, whole=True)
+            if how == PASSES:
+                self.passed.add(test.name)
+                self.passed_file.write_text(
+                    json.dumps({"sources": self.digest, "tests": sorted(self.passed)}))
+            else:
+                self.unfit[test.name] = how
+        return test.name in self.passed
 
     def first_failure(self, mutant):
         """(name, how) of the first test that notices; None: none does."""
@@ -203,8 +240,8 @@ class Workshop:
                 continue
             if time.monotonic() >= self.end:
                 raise NoTime
-            how = self.fails(test)
-            if how is not None:
+            how = self.run_again(test)
+            if how not in (PASSES, SKIPPED) and self.is_fit(test):
                 key = (mutant.file, test.name)
                 self.noticed[key] = self.noticed.get(key, 0) + 1
                 return test.name, how
