@@ -537,6 +537,9 @@ static void retired(struct uvzk__contender *contender)
     struct uvzk__claim *claim = contender->claim;
     int status = fate_of(&contender->node);
 
+    if (uvzk__contender_is_adopted(contender)) {
+        return;
+    }
     if (!contender->ticket) {
         uvzk__claim_troubled(claim, status);
     }
@@ -557,9 +560,9 @@ static void create(struct uvzk__contender *contender)
 
 static bool certain(struct uvzk__contender *contender)
 {
-    const struct uvzk__claim_kind *kind = contender->claim->kind;
-
-    return kind->certain == NULL || kind->certain(contender);
+    return uvzk__contender_is_adopted(contender) ||
+           contender->claim->kind->certain == NULL ||
+           contender->claim->kind->certain(contender);
 }
 
 static bool known(const struct uvzk__contender *contender)

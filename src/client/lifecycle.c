@@ -113,7 +113,9 @@ static void learn_address(struct uvzk__client *client, const char *address)
  * near. */
 static void abandon(struct uvzk__contender *contender, int code)
 {
-    uvzk__claim_abandon(contender->claim, code);
+    if (!uvzk__contender_is_adopted(contender)) {
+        uvzk__claim_abandon(contender->claim, code);
+    }
     uvzk__contender_session_ended(contender, code);
 }
 

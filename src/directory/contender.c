@@ -178,10 +178,11 @@ static void free_contender(struct uvzk__contender *contender)
     uvzk__free(contender);
 }
 
-static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token)
+static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token,
+                                    size_t room)
 {
     struct uvzk__contender *contender =
-        uvzk__calloc(1, offsetof(struct uvzk__contender, path) + path_room(queue, token));
+        uvzk__calloc(1, offsetof(struct uvzk__contender, path) + room);
 
     if (contender == NULL) {
         return NULL;
@@ -196,6 +197,40 @@ static struct uvzk__contender *make(struct uvzk__queue *queue, const char *token
     return contender;
 }
 
+/* A stranger, for the time being. */
+static void join(struct uvzk__contender *contender)
+{
+    struct uvzk__queue *queue = contender->queue;
+    struct uvzk__client *client = queue->client;
+
+    uvzk__directories_joined(client->directories, path_size(queue));
+    queue->tallies.contenders++;
+    contender->first_attempt_ms = uvzk__now(client);
+    uvzk__list_append(&client->directories->contenders, &contender->everyone);
+    uvzk__ring_append(&queue->strangers, &contender->in_queue);
+}
+
+/* As one whose create is answered when it is not wanted any more. */
+bool uvzk__contender_adopt(struct uvzk__queue *queue, const char *name,
+                           struct uvzk__place place, bool shared)
+{
+    size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
+    struct uvzk__contender *contender = make(queue, "", size);
+
+    if (contender == NULL) {
+        return false;
+    }
+    (void)uvzk__path_join_into(contender->path, queue->path->text, name);
+    contender->shared = shared;
+    contender->given_up = true;
+    join(contender);
+    uvzk__node_sent(&contender->node);
+    uvzk__node_unwanted(&contender->node);
+    uvzk__node_created(&contender->node, 0, place);
+    uvzk__contender_follow(contender);
+    return true;
+}
+
 int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
                         const char *token, struct uvzk__contender **out)
 {
@@ -208,7 +243,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
                             "the session's budget of znodes, 1500000 bytes of their "
                             "paths, is spent: set options.sessions, or set it higher");
     }
-    struct uvzk__contender *contender = make(queue, token);
+    struct uvzk__contender *contender = make(queue, token, path_room(queue, token));
     if (contender == NULL) {
         return UV_ENOMEM;
     }
@@ -217,11 +252,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
         uvzk__free(contender);
         return status;
     }
-    uvzk__directories_joined(client->directories, path_size(queue));
-    queue->tallies.contenders++;
-    contender->first_attempt_ms = uvzk__now(client);
-    uvzk__list_append(&client->directories->contenders, &contender->everyone);
-    uvzk__ring_append(&queue->strangers, &contender->in_queue);
+    join(contender);
     contender->claim = claim;
     client->directories->contender_user->joined(contender);
     *out = contender;

@@ -60,7 +60,7 @@ struct uvzk__contender {
         struct uvzk__queue *queue;
         struct uvzk__client *client; /* once it has ended, queue.h */
     };
-    struct uvzk__claim *claim;  /* NULL once it is over */
+    struct uvzk__claim *claim;  /* NULL once it is over, and of an orphan, orphans.h */
     struct uvzk__link in_claim; /* on claim->contenders */
     struct uvzk__link everyone; /* of the client's contenders */
     struct uvzk__link in_queue; /* on one of the queue's four lists */
@@ -147,6 +147,15 @@ struct uvzk__contender_user {
  * UV_EIO (no random bytes). */
 int uvzk__contender_new(struct uvzk__claim *, struct uvzk__queue *, const char *token,
                         struct uvzk__contender **out);
+
+/* A znode of ours that nobody wants, and none of ours had: it leaves, and is deleted. False:
+ * out of memory. */
+bool uvzk__contender_adopt(struct uvzk__queue *, const char *name, struct uvzk__place,
+                           bool shared);
+static inline bool uvzk__contender_is_adopted(const struct uvzk__contender *contender)
+{
+    return contender->claim == NULL;
+}
 
 /* Its claim wants to be told how many stand before it; or no longer, whether or not it
  * did. */

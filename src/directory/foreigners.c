@@ -90,6 +90,11 @@ void uvzk__foreigners_forget(struct uvzk__queue *queue, const char *name)
     }
 }
 
+void uvzk__foreigners_less(struct uvzk__queue *queue)
+{
+    queue->aside->foreigners.leases -= uvzk__aside(queue)->foreigners.leases > 0;
+}
+
 void uvzk__foreigners_seen(struct uvzk__queue *queue, struct uvzk__foreigner *list,
                            size_t count, uint64_t leases)
 {

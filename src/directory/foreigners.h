@@ -67,6 +67,8 @@ int32_t uvzk__foreigners_first_writer(const struct uvzk__queue *);
 
 /* One of them has gone. */
 void uvzk__foreigners_forget(struct uvzk__queue *, const char *name);
+/* A lease that was counted as another's is ours. */
+void uvzk__foreigners_less(struct uvzk__queue *);
 
 /* So many children are no contenders': counted, and reported when it changes. */
 void uvzk__foreign_children(struct uvzk__queue *, uint64_t count);

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "directory/contender.h"
 #include "directory/foreigners.h"
+#include "directory/orphans.h"
 #include "directory/queue.h"
 #include "directory/view.h"
 #include "directory/vouching.h"
@@ -141,8 +142,11 @@ static void look_again(struct uvzk__timed *timed)
         UVZK__CONTAINER_OF(timed, struct watched, second_look)->queue;
 
     uvzk__predecessor_unwatch(queue);
+    uvzk__queue_waits_long(queue, true);
     if (queue->kind->discipline == UVZK__COUNTED) {
         uvzk__freshness_doubted(queue);
+    } else {
+        uvzk__orphan_ask_first(queue);
     }
     uvzk__queue_touch(queue);
 }
@@ -183,6 +187,8 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     uvzk__flight_landed(queue->client, rpc, status, false);
     if (status == 0) {
         uvzk__predecessor_armed(queue);
+        (void)uvzk__orphan_found(queue, uvzk__path_name(queue->aside->predecessor.path),
+                                 &reply->stat);
     } else {
         queue->aside->predecessor.missing = status == UVZK_ENONODE;
         if (status == UVZK_ENONODE) {

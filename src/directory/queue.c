@@ -363,6 +363,11 @@ void uvzk__queue_followed(struct uvzk__queue *queue, bool followed)
     queue->followed = followed;
 }
 
+void uvzk__queue_waits_long(struct uvzk__queue *queue, bool waits_long)
+{
+    queue->waits_long = waits_long;
+}
+
 void uvzk__queue_makes(struct uvzk__queue *queue)
 {
     queue->making++;

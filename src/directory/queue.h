@@ -64,6 +64,8 @@ struct uvzk__queue {
     bool in_a_row : 1;   /* these are readers */
     bool behind : 1;     /* some wait until those before them are made, making.h */
     bool followed : 1;   /* by another session's, which waits for it, ranks.h */
+    bool waits_long : 1; /* whoever the next listing shows has been in the way for long,
+                            orphans.h */
 };
 
 /* What its kind keeps of it. */
@@ -232,6 +234,8 @@ void uvzk__queue_reigns(struct uvzk__queue *, uint64_t stamp);
 void uvzk__queue_gathers(struct uvzk__queue *, bool gathering, bool in_a_row);
 void uvzk__queue_keeps(struct uvzk__queue *, bool behind);
 void uvzk__queue_followed(struct uvzk__queue *, bool followed);
+/* Others have been in the way for long; or they are being looked at. */
+void uvzk__queue_waits_long(struct uvzk__queue *, bool);
 void uvzk__queue_makes(struct uvzk__queue *);
 void uvzk__queue_made(struct uvzk__queue *);
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "directory/contender.h"
+#include "directory/orphans.h"
 #include "directory/queue.h"
 #include "directory/succession.h"
 #include "directory/vouching.h"
@@ -192,6 +193,10 @@ static void delete_replied(struct uvzk__contender *contender, int status)
 {
     if (uvzk__node_state(&contender->node) == UVZK__NODE_DOOMED) {
         uvzk__node_delete_replied(&contender->node, status);
+        if (uvzk__contender_is_adopted(contender) &&
+            (status == 0 || status == UVZK_ENONODE)) {
+            uvzk__orphan_deleted(contender);
+        }
         uvzk__contender_follow(contender);
     }
 }

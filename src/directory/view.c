@@ -6,8 +6,12 @@
 #include "base/node_name.h"
 #include "directory/contender.h"
 #include "directory/foreigners.h"
+#include "directory/orphans.h"
 #include "directory/queue.h"
 #include "directory/vouching.h"
+
+/* So many leases of others at most, each time. */
+#define ASKED_FOR 128U
 
 /* A listing's name that is a contender's. */
 struct sighting {
@@ -281,6 +285,21 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
     }
 }
 
+/* When others have been in the way for long: their leases, the oldest first; in order, who is
+ * the first of all. */
+static void ask_for_orphans(struct uvzk__queue *queue, const struct scan *scan)
+{
+    size_t most = queue->kind->in_order ? 1 : ASKED_FOR;
+
+    for (size_t i = 0; queue->waits_long && most > 0 && i < scan->sighting_count; i++) {
+        if (scan->sightings[i].contender == NULL) {
+            uvzk__orphan_ask(queue, scan->sightings[i].name);
+            most--;
+        }
+    }
+    uvzk__queue_waits_long(queue, false);
+}
+
 /* It vouches for all that it shows, whoever it shows to have gone. */
 static void vouch(struct uvzk__queue *queue, const struct scan *scan)
 {
@@ -376,6 +395,7 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
     }
     if (status == 0) {
         take_over(queue, &scan);
+        ask_for_orphans(queue, &scan);
         resolve_missing(queue, &scan);
         vouch(queue, &scan);
         resolve_unknown(queue, &scan);

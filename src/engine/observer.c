@@ -101,6 +101,16 @@ void uvzk__count_lost(struct uvzk__observer *observer, int reason)
     }
 }
 
+void uvzk__count_orphan(struct uvzk__observer *observer)
+{
+    observer->metrics.orphans++;
+}
+
+void uvzk__count_diverged(struct uvzk__observer *observer)
+{
+    observer->metrics.diverged++;
+}
+
 /* -------------------------------------------------------------------------- tracing */
 
 static void trace(struct uvzk__client *client, const uvzk_trace_t *event)

@@ -43,6 +43,9 @@ static inline uint64_t uvzk__since(uint64_t *since_ms, uint64_t now)
 
 void uvzk__count_refused(struct uvzk__observer *, int status);
 void uvzk__count_lost(struct uvzk__observer *, int reason);
+/* An orphan has been deleted; a server has diverged, and is left. */
+void uvzk__count_orphan(struct uvzk__observer *);
+void uvzk__count_diverged(struct uvzk__observer *);
 
 static inline void uvzk__count_request(struct uvzk__observer *observer,
                                        const struct uvzk__rpc *rpc)

@@ -125,6 +125,9 @@ int64_t sim_zxid(const struct sim *sim);
 /* A znode made by somebody else, in a session that never ends. Returns its full
  * path, borrowed until it is deleted; NULL if the server refused. */
 const char *sim_create_by_hand(struct sim *sim, const char *path, enum uvzk__mode mode);
+/* The same in a session of a client's, which knows nothing of it. */
+const char *sim_create_behind(struct sim *sim, int64_t session_id, const char *path,
+                              enum uvzk__mode mode);
 /* 0 or UVZK_ENONODE, UVZK_ENOTEMPTY. */
 int sim_delete_by_hand(struct sim *sim, const char *path);
 int sim_set_by_hand(struct sim *sim, const char *path, const void *data, size_t length);

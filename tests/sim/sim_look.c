@@ -89,7 +89,8 @@ int64_t sim_zxid(const struct sim *sim)
     return sim->server.tree.zxid;
 }
 
-const char *sim_create_by_hand(struct sim *sim, const char *path, enum uvzk__mode mode)
+static const char *create(struct sim *sim, struct sim__session *session, const char *path,
+                          enum uvzk__mode mode)
 {
     static const uvzk_acl_t anyone = {UVZK_PERM_ALL, "world", "anyone"};
     static const struct uvzk__acl acl = {&anyone, 1};
@@ -99,10 +100,22 @@ const char *sim_create_by_hand(struct sim *sim, const char *path, enum uvzk__mod
     if (!sim__path_valid(path, sim__mode_sequential(mode))) {
         return NULL;
     }
-    int status = sim__server_write(sim, op, &sim->server.hand, &made);
+    int status = sim__server_write(sim, op, session, &made);
     sim__trace(sim, "hand", "create %s -> %s", made != NULL ? made->path : path,
                sim__code(status));
     return made != NULL ? made->path : NULL;
+}
+
+const char *sim_create_by_hand(struct sim *sim, const char *path, enum uvzk__mode mode)
+{
+    return create(sim, &sim->server.hand, path, mode);
+}
+
+const char *sim_create_behind(struct sim *sim, int64_t session_id, const char *path,
+                              enum uvzk__mode mode)
+{
+    struct sim__session *session = sim__session_find(sim, session_id);
+    return session == NULL ? NULL : create(sim, session, path, mode);
 }
 
 int sim_delete_by_hand(struct sim *sim, const char *path)
