@@ -115,7 +115,9 @@ typedef void *(*uvzk_calloc_fn)(size_t count, size_t size);
 typedef void (*uvzk_free_fn)(void *memory);
 
 /* Replaces the allocator, as uv_replace_allocator does. Call it before
- * anything else of uvzk; all four are needed, else UV_EINVAL. */
+ * anything else of uvzk; all four are needed, else UV_EINVAL. They are called
+ * on other threads than the loops', too, several at a time: answers are copied
+ * on the ZooKeeper client's threads. */
 UVZK_EXTERN int uvzk_replace_allocator(uvzk_malloc_fn malloc_fn,
                                        uvzk_realloc_fn realloc_fn,
                                        uvzk_calloc_fn calloc_fn, uvzk_free_fn free_fn);
@@ -433,9 +435,9 @@ UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
 /* Begins to connect. Names are looked up in /etc/hosts and at the name servers of
  * /etc/resolv.conf, not by the plugins of /etc/nsswitch.conf, and again while there
  * is no connection; addresses that are no ZooKeeper server are told to log_cb and
- * passed over. None of this blocks the loop's thread, or libuv's thread pool, which
- * opens and closes sessions. Acquires may be started at once: they wait for the
- * connection. UVZK_ESTATE: started before, or closing. */
+ * passed over. None of this waits on the loop's thread or in libuv's thread pool:
+ * threads of the library's own open and close sessions. Acquires may be started at
+ * once: they wait for the connection. UVZK_ESTATE: started before, or closing. */
 UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
 
 /* Ends everything, in any state: pending acquires end with UVZK_ECLOSED, holds
@@ -453,8 +455,7 @@ UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb
 
 /* Whether the client keeps its loop alive, as uv_ref and uv_unref do for a
  * handle; both may be called again. At first it does, while it closes it does
- * in any case, and what it has under way in libuv's thread pool does too.
- * Nothing happens if the client is not initialised, or closing. */
+ * in any case. Nothing happens if the client is not initialised, or closing. */
 UVZK_EXTERN void uvzk_client_ref(uvzk_client_t *client);
 UVZK_EXTERN void uvzk_client_unref(uvzk_client_t *client);
 

@@ -89,6 +89,11 @@ void uvzk__giver_end(struct uvzk__giver *giver)
     }
 }
 
+void uvzk__giver_renew(struct uvzk__giver *giver)
+{
+    giver->started = giver->missing = giver->ending = false;
+}
+
 /* -------------------------------------------------------------------- on the loop */
 
 /* Signals are the application's. */

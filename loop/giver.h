@@ -35,6 +35,8 @@ struct uvzk__giver {
 int uvzk__giver_init(struct uvzk__giver *giver);
 /* Waits for its thread, which has been recalled: not on the loop. */
 void uvzk__giver_end(struct uvzk__giver *giver);
+/* As before its first request, once it has ended. */
+void uvzk__giver_renew(struct uvzk__giver *giver);
 void uvzk__giver_destroy(struct uvzk__giver *giver);
 
 /* -------------------------------------------------------------------- on the loop */

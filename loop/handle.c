@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "error_map.h"
+#include "quiet_close.h"
 #include "registration.h"
 #include "request.h"
 #include "zk_port.h"
@@ -15,6 +16,7 @@
 #define OPENING UVZK__HANDLE_OPENING
 #define DOOMED UVZK__HANDLE_DOOMED
 #define OPEN UVZK__HANDLE_OPEN
+#define LEAVING UVZK__HANDLE_LEAVING
 #define CONNECTED UVZK__HANDLE_CONNECTED
 #define DRAINING UVZK__HANDLE_DRAINING
 #define CLOSING UVZK__HANDLE_CLOSING
@@ -23,7 +25,8 @@ static const struct uvzk__state table[] = {
     [SEEKING] = {"SEEKING", UVZK__BIT(OPENING) | UVZK__BIT(CLOSING)},
     [OPENING] = {"OPENING", UVZK__BIT(OPEN) | UVZK__BIT(SEEKING) | UVZK__BIT(DOOMED)},
     [DOOMED] = {"DOOMED", UVZK__BIT(CLOSING)},
-    [OPEN] = {"OPEN", UVZK__BIT(CONNECTED) | UVZK__BIT(CLOSING)},
+    [OPEN] = {"OPEN", UVZK__BIT(CONNECTED) | UVZK__BIT(LEAVING) | UVZK__BIT(CLOSING)},
+    [LEAVING] = {"LEAVING", UVZK__BIT(SEEKING) | UVZK__BIT(OPEN) | UVZK__BIT(DOOMED)},
     [CONNECTED] = {"CONNECTED",
                    UVZK__BIT(OPEN) | UVZK__BIT(DRAINING) | UVZK__BIT(CLOSING)},
     [DRAINING] = {"DRAINING", UVZK__BIT(CLOSING)},
@@ -41,7 +44,7 @@ static bool sound(const struct uvzk__handle *handle)
         return handle->zh != NULL;
     case DRAINING:
         return handle->zh != NULL && handle->in_flight > 0;
-    default: /* the thread pool may be opening it, and sets zh */
+    default: /* another thread may be opening or closing it, and sets zh */
         return true;
     }
 }
@@ -100,8 +103,8 @@ static void news_arrive(struct uvzk__hop_entry *entry)
     pthread_mutex_lock(&handle->mutex);
     handle->news.on_the_hop = false; /* only here: it may be pushed again */
     pthread_mutex_unlock(&handle->mutex);
-    if (handle->state != OPENING &&
-        handle->state != DOOMED) { /* else they are read once it is open */
+    if (handle->state != OPENING && handle->state != LEAVING &&
+        handle->state != DOOMED) { /* else they are read once that is done */
         read_news(handle);
     }
 }
@@ -210,15 +213,21 @@ static void free_requests(struct uvzk__link *list)
     }
 }
 
-static void free_handle(struct uvzk__handle *handle)
+/* The client has gone: nothing that it was asked is answered any more. */
+static void free_all_asked(struct uvzk__handle *handle)
 {
-    struct uvzk__zk_port *port = handle->port;
+    struct uvzk__link *link;
     free_requests(&handle->waiting);
     free_requests(&handle->sent);
-    struct uvzk__link *link;
     while ((link = uvzk__list_take(&handle->severed)) != NULL) {
         uvzk__free(UVZK__CONTAINER_OF(link, struct uvzk__registration, link));
     }
+}
+
+static void free_handle(struct uvzk__handle *handle)
+{
+    struct uvzk__zk_port *port = handle->port;
+    free_all_asked(handle);
     uvzk__giver_destroy(&handle->giver);
     pthread_mutex_destroy(&handle->mutex);
     uvzk__free(handle->servers);
@@ -227,9 +236,22 @@ static void free_handle(struct uvzk__handle *handle)
     port->handle_user->freed(port);
 }
 
-static void close_work(uv_work_t *work)
+static struct uvzk__handle *handle_of(struct uvzk__blocking_call *call)
 {
-    struct uvzk__handle *handle = work->data;
+    return UVZK__CONTAINER_OF(call, struct uvzk__handle, call);
+}
+
+static void begin_call(struct uvzk__handle *handle,
+                       void (*work)(struct uvzk__blocking_call *),
+                       void (*done)(struct uvzk__blocking_call *))
+{
+    uvzk__blocking_call_begin(&handle->call, handle->port->loop, &handle->port->hop, work,
+                              done);
+}
+
+static void close_work(struct uvzk__blocking_call *call)
+{
+    struct uvzk__handle *handle = handle_of(call);
     uvzk__giver_end(&handle->giver);
     if (handle->zh != NULL) {
         uvzk__log_route_enter(&handle->log_route);
@@ -239,15 +261,11 @@ static void close_work(uv_work_t *work)
     }
 }
 
-/* The client's threads have ended: after one more drain nothing of this handle
- * is on the hop, and what it never answered (ZOOKEEPER-2894) it never will. */
-static void close_done(uv_work_t *work, int status)
+/* The client's threads have ended: nothing of this handle is on the hop, and what they
+ * never answered (ZOOKEEPER-2894) they never will. */
+static void close_done(struct uvzk__blocking_call *call)
 {
-    struct uvzk__handle *handle = work->data;
-    (void)status;
-    uvzk__hop_drain(&handle->port->hop);
-    handle->port->handle_user->closed(handle);
-    free_handle(handle);
+    free_handle(handle_of(call));
 }
 
 static void begin_close(struct uvzk__handle *handle)
@@ -256,14 +274,13 @@ static void begin_close(struct uvzk__handle *handle)
     if (handle->port->draining == handle) {
         uvzk__zk_port_drains(handle->port, NULL);
     }
-    uv_queue_work(handle->port->loop, &handle->work, close_work, close_done);
+    begin_call(handle, close_work, close_done);
 }
 
 void uvzk__handle_end(struct uvzk__handle *handle, bool drain)
 {
-    if (handle->state == OPENING) {
+    if (handle->state == OPENING || handle->state == LEAVING) {
         move(handle, DOOMED);
-        uv_cancel((uv_req_t *)&handle->work);
     } else if (drain && handle->state == CONNECTED && handle->in_flight > 0) {
         move(handle, DRAINING);
         uvzk__zk_port_drains(handle->port, handle);
@@ -282,6 +299,76 @@ void uvzk__handle_drained(struct uvzk__handle *handle)
     if (handle->state == DRAINING && handle->in_flight == 0) {
         begin_close(handle);
     }
+}
+
+/* ------------------------------------------------------------------ leaving */
+
+bool uvzk__handle_has_come_through(const struct uvzk__handle *handle)
+{
+    return handle->state == OPEN && zoo_state(handle->zh) == ZOO_CONNECTED_STATE;
+}
+
+/* The port's session, if it has one. */
+static void inherit(struct uvzk__handle *handle)
+{
+    handle->news.session = handle->port->session;
+    handle->inherits = handle->port->session.client_id != 0;
+}
+
+static void leave_work(struct uvzk__blocking_call *call)
+{
+    struct uvzk__handle *handle = handle_of(call);
+    uvzk__giver_end(&handle->giver);
+    uvzk__log_route_enter(&handle->log_route);
+    bool closed = uvzk__quiet_close(handle->zh);
+    uvzk__log_route_leave();
+    if (closed) {
+        uvzk__log_route_end(&handle->log_route);
+        handle->zh = NULL;
+    }
+}
+
+/* As if it were new; none of the client's threads is left, and nothing of them is on the
+ * hop. An end that it was told is one all the same. */
+static void begin_anew(struct uvzk__handle *handle)
+{
+    free_all_asked(handle);
+    handle->in_flight = 0;
+    handle->authenticated = false;
+    inherit(handle);
+    pthread_mutex_lock(&handle->mutex);
+    handle->news.suspended = handle->news.connected = handle->news.misled = false;
+    pthread_mutex_unlock(&handle->mutex);
+    move(handle, SEEKING);
+}
+
+/* What was held is no more before a closing ends the session. */
+static void leave_done(struct uvzk__blocking_call *call)
+{
+    struct uvzk__handle *handle = handle_of(call);
+    const struct uvzk__handle_user *user = handle->port->handle_user;
+
+    uvzk__giver_renew(&handle->giver);
+    if (handle->state == DOOMED) {
+        begin_close(handle);
+    } else if (handle->zh != NULL) {
+        move(handle, OPEN);
+        user->ended(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
+    } else {
+        begin_anew(handle);
+        if (handle->news.ended) {
+            read_news(handle);
+        } else {
+            user->left(handle);
+        }
+    }
+}
+
+void uvzk__handle_leave(struct uvzk__handle *handle)
+{
+    uvzk__registration_sever_all(handle);
+    move(handle, LEAVING);
+    begin_call(handle, leave_work, leave_done);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -327,17 +414,16 @@ static zhandle_t *init_client(struct uvzk__handle *handle)
     return zh;
 }
 
-static void open_work(uv_work_t *work)
+static void open_work(struct uvzk__blocking_call *call)
 {
-    struct uvzk__handle *handle = work->data;
+    struct uvzk__handle *handle = handle_of(call);
     handle->zh = init_client(handle);
 }
 
-static void open_done(uv_work_t *work, int status)
+static void open_done(struct uvzk__blocking_call *call)
 {
-    struct uvzk__handle *handle = work->data;
+    struct uvzk__handle *handle = handle_of(call);
 
-    (void)status; /* cancelled: doomed, and without a zh */
     if (handle->state == DOOMED) {
         begin_close(handle);
     } else if (handle->zh == NULL && handle->inherits) {
@@ -359,7 +445,7 @@ void uvzk__handle_start(struct uvzk__handle *handle, char *servers)
     uvzk__free(handle->servers);
     handle->servers = servers;
     move(handle, OPENING);
-    uv_queue_work(handle->port->loop, &handle->work, open_work, open_done);
+    begin_call(handle, open_work, open_done);
 }
 
 struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
@@ -378,9 +464,7 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
         return NULL;
     }
     handle->port = port;
-    handle->news.session = port->session;
-    handle->inherits = port->session.client_id != 0;
-    handle->work.data = handle;
+    inherit(handle);
     uvzk__list_init(&handle->waiting);
     uvzk__list_init(&handle->sent);
     uvzk__list_init(&handle->watched);

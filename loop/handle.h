@@ -1,14 +1,20 @@
-/* One zhandle_t from open to close: one session, or a part of it.
+/* One session, by one zhandle_t after the other.
  *
- *   SEEKING --> OPENING --> OPEN <--> CONNECTED --> DRAINING
- *      | ^         |  |       |           |             |
- *      | `---------'  v       v           v             v
- *      |  in vain   DOOMED --------> CLOSING <----------'
- *      `--------------------------------^   closed: freed
+ *               in vain
+ *            .-----------.
+ *            v           |
+ *   .---> SEEKING --> OPENING --> OPEN <--> CONNECTED --> DRAINING
+ *   |        |           |        ^ |           |             |
+ *   |        |           v        | v           v             v
+ *   |        |        DOOMED -----|-----> CLOSING <-----------'
+ *   |        `-----------^--------|---------^     closed: freed
+ *   |                    |        v
+ *   `------------------- LEAVING -'
  *
- * It seeks until it is given the servers' addresses (reach.h). Opening and closing
- * block, if not for long, so they are done by libuv's thread pool. A handle that
- * has ended is closed on its own, beside its successor. */
+ * It seeks until it is given the servers' addresses (reach.h). It leaves those that
+ * do not come back, or are to be left, for others: its zhandle_t is closed, the session
+ * is not (quiet_close.h). Opening and closing block, each on a thread of its own
+ * (blocking_call.h). A handle that has ended is closed beside its successor. */
 #ifndef UVZK_HANDLE_H
 #define UVZK_HANDLE_H
 
@@ -21,6 +27,7 @@
 
 #include "addresses.h"
 #include "base/machine.h"
+#include "blocking_call.h"
 #include "engine/port.h"
 #include "giver.h"
 #include "hop.h"
@@ -42,8 +49,9 @@ struct uvzk__handle_user {
      * again. */
     void (*opened)(struct uvzk__handle *);
     void (*unopened)(struct uvzk__handle *);
-    /* It has been closed, and is freed behind this; then: it is. */
-    void (*closed)(struct uvzk__handle *);
+    /* It has left its servers, and seeks again. */
+    void (*left)(struct uvzk__handle *);
+    /* It has been closed, and is freed. */
     void (*freed)(struct uvzk__zk_port *);
 };
 
@@ -65,8 +73,9 @@ struct uvzk__news {
 enum uvzk__handle_state {
     UVZK__HANDLE_SEEKING,   /* next: OPENING CLOSING */
     UVZK__HANDLE_OPENING,   /* next: OPEN SEEKING DOOMED */
-    UVZK__HANDLE_DOOMED,    /* opening, to be closed then; next: CLOSING */
-    UVZK__HANDLE_OPEN,      /* not connected; next: CONNECTED CLOSING */
+    UVZK__HANDLE_DOOMED,    /* opening or leaving, to be closed then; next: CLOSING */
+    UVZK__HANDLE_OPEN,      /* not connected; next: CONNECTED LEAVING CLOSING */
+    UVZK__HANDLE_LEAVING,   /* its zhandle_t; next: SEEKING OPEN DOOMED */
     UVZK__HANDLE_CONNECTED, /* as told to the user; next: OPEN DRAINING CLOSING */
     UVZK__HANDLE_DRAINING,  /* something is in flight; next: CLOSING */
     UVZK__HANDLE_CLOSING    /* final */
@@ -76,8 +85,8 @@ extern const struct uvzk__machine uvzk__handle_machine;
 
 struct uvzk__handle {
     struct uvzk__zk_port *port;
-    zhandle_t *zh; /* NULL until it is open */
-    uv_work_t work;
+    zhandle_t *zh;                   /* NULL until it is open */
+    struct uvzk__blocking_call call; /* opening, leaving, closing */
 
     pthread_mutex_t mutex; /* of news */
     struct uvzk__news news;
@@ -115,6 +124,13 @@ static inline bool uvzk__handle_is_connected(const struct uvzk__handle *handle)
 /* The user is about to be told. One more connection; or nothing if it has none. */
 void uvzk__handle_connect(struct uvzk__handle *handle);
 void uvzk__handle_disconnect(struct uvzk__handle *handle);
+
+/* Not connected, as far as the user has been told: its zhandle_t is closed, whatever it
+ * has come to meanwhile; the session is not, and the handle seeks again. Its watches are
+ * lost. */
+void uvzk__handle_leave(struct uvzk__handle *handle);
+/* The client is connected, of which the loop has not heard yet. */
+bool uvzk__handle_has_come_through(const struct uvzk__handle *handle);
 
 /* The port has done with it: closes it when nothing is in flight, or after
  * uvzk__handle_stop_draining. Its requests must have been abandoned and its

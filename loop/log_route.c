@@ -52,6 +52,17 @@ static void arrive(struct uvzk__hop_entry *entry)
     uvzk__free(line);
 }
 
+static int level_of(const char *message)
+{
+    if (strstr(message, "ZOO_ERROR@") != NULL) {
+        return UVZK_LOG_ERROR;
+    }
+    if (strstr(message, "ZOO_INFO@") != NULL) {
+        return UVZK_LOG_INFO;
+    }
+    return strstr(message, "ZOO_DEBUG@") != NULL ? UVZK_LOG_DEBUG : UVZK_LOG_WARN;
+}
+
 /* often: what is said behind it. */
 static void push_line(struct uvzk__zk_port *port, const char *message, const char *often)
 {
@@ -60,8 +71,7 @@ static void push_line(struct uvzk__zk_port *port, const char *message, const cha
         struct line *line = uvzk__malloc(sizeof(*line) + length + strlen(often) + 1);
         if (line != NULL) {
             line->port = port;
-            line->level =
-                strstr(message, "ZOO_ERROR@") != NULL ? UVZK_LOG_ERROR : UVZK_LOG_WARN;
+            line->level = level_of(message);
             memcpy(line->text, message, length);
             memcpy(line->text + length, often, strlen(often) + 1);
             uvzk__hop_push(&port->hop, &line->entry, arrive);

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "handle.h"
-#include "registration.h"
 #include "zk_port.h"
 
 /* The client comes back by itself where it can, and keeps its watches: this long
@@ -39,29 +38,12 @@ void uvzk__reach_again(struct uvzk__zk_port *port)
 static void go(struct uvzk__zk_port *port)
 {
     struct uvzk__handle *handle = port->handle;
-    if (port->reach.leaving != NULL && handle->inherits) {
-        return; /* the end of that leads here */
-    }
     char *servers = uvzk__search_take(port->reach.search, handle->local_address);
     if (servers == NULL) {
         uvzk__reach_again(port);
         return;
     }
     uvzk__handle_start(handle, servers);
-}
-
-static void replace(struct uvzk__zk_port *port)
-{
-    struct uvzk__handle *old = port->handle;
-    struct uvzk__handle *successor = uvzk__handle_new(port);
-    if (successor == NULL) {
-        uvzk__reach_again(port);
-        return;
-    }
-    uvzk__registration_sever_all(old);
-    uvzk__zk_port_takes(port, successor);
-    port->reach.leaving = old;
-    uvzk__handle_end(old, false);
 }
 
 /* What is found out once it is connected concerns nobody. */
@@ -90,7 +72,12 @@ static void done(struct uvzk__search_user *user, int status)
     struct uvzk__handle *handle = port->handle;
 
     if (handle == NULL || uvzk__handle_is_connected(handle) ||
-        handle->state == UVZK__HANDLE_OPENING) {
+        handle->state == UVZK__HANDLE_OPENING || handle->state == UVZK__HANDLE_LEAVING) {
+        return;
+    }
+    if (uvzk__handle_has_come_through(handle)) { /* its news are on the hop */
+        reach->strangers = false;
+        uvzk__reach_again(port);
         return;
     }
     if (handle->state == UVZK__HANDLE_SEEKING && status == 0) {
@@ -110,7 +97,7 @@ static void done(struct uvzk__search_user *user, int status)
         reach->strangers = true;
         uvzk__search_begin(reach->search, first_pause(port));
     } else {
-        replace(port);
+        uvzk__handle_leave(handle);
     }
 }
 
@@ -173,21 +160,16 @@ void uvzk__reach_misled(struct uvzk__zk_port *port, const char *server)
     snprintf(line, sizeof(line), "%s: made a session without an id or a timeout", server);
     uvzk__search_distrust(port->reach.search, server);
     uvzk__search_begin(port->reach.search, first_pause(port));
-    replace(port);
+    uvzk__handle_leave(port->handle);
     log_line(&port->reach.user, line);
     tell_trouble(&port->reach.user,
                  &(struct uvzk__trouble){UV_EPROTO, server,
                                          "made a session without an id or a timeout"});
 }
 
-void uvzk__reach_left(struct uvzk__zk_port *port, const struct uvzk__handle *handle)
+void uvzk__reach_left(struct uvzk__zk_port *port)
 {
-    if (port->reach.leaving == handle) {
-        port->reach.leaving = NULL;
-        if (port->handle != NULL && port->handle->state == UVZK__HANDLE_SEEKING) {
-            go(port);
-        }
-    }
+    go(port);
 }
 
 void uvzk__reach_close(struct uvzk__zk_port *port)

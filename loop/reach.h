@@ -1,10 +1,6 @@
 /* Keeps the port's handle within reach of servers: finds those that it is opened
  * with, and while it is not connected finds out whether they are others by now.
- * Then a new handle takes over its session.
- *
- * Two handles with one session drive each other away, so the new one is opened
- * when the old one has been closed. Should the old one get through meanwhile, its
- * closing ends the session, and the new one is told so by the server. */
+ * Then it leaves its own and goes on with those (handle.h). */
 #ifndef UVZK_REACH_H
 #define UVZK_REACH_H
 
@@ -13,15 +9,13 @@
 
 #include "search.h"
 
-struct uvzk__handle;
 struct uvzk__zk_port;
 
 struct uvzk__reach {
     struct uvzk__search_user user;
-    struct uvzk__search *search;  /* NULL: not needed yet, or closed */
-    struct uvzk__handle *leaving; /* being closed; its successor waits for that */
-    uint32_t pause_ms;            /* before the next search */
-    bool strangers;               /* only servers unknown to the handle answered */
+    struct uvzk__search *search; /* NULL: not needed yet, or closed */
+    uint32_t pause_ms;           /* before the next search */
+    bool strangers;              /* only servers unknown to the handle answered */
 };
 
 /* A search has been begun, and is not closed. */
@@ -39,8 +33,8 @@ void uvzk__reach_connected(struct uvzk__zk_port *port);
 void uvzk__reach_again(struct uvzk__zk_port *port);
 /* It has reached something that is no server. */
 void uvzk__reach_misled(struct uvzk__zk_port *port, const char *server);
-/* A handle has been closed. */
-void uvzk__reach_left(struct uvzk__zk_port *port, const struct uvzk__handle *handle);
+/* It has left its servers. */
+void uvzk__reach_left(struct uvzk__zk_port *port);
 /* No handle wants anything any more until the next uvzk__reach_open. */
 void uvzk__reach_rest(struct uvzk__zk_port *port);
 /* The port is closing. It is told (handle_user->freed) once the search is gone. */

@@ -214,10 +214,8 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     port->handle = NULL;
     memset(&port->session, 0, sizeof(port->session));
     uvzk__reach_rest(port);
-    uvzk__zk_port_pin(port); /* it outlives the event */
+    tell(port, &event); /* first: its closing may end what was held */
     uvzk__handle_end(handle, false);
-    tell(port, &event);
-    uvzk__zk_port_unpin(port);
     uvzk__kick(port);
 }
 
@@ -236,9 +234,9 @@ static void unopened(struct uvzk__handle *handle)
     uvzk__reach_again(handle->port);
 }
 
-static void handle_closed(struct uvzk__handle *handle)
+static void left(struct uvzk__handle *handle)
 {
-    uvzk__reach_left(handle->port, handle);
+    uvzk__reach_left(handle->port);
 }
 
 static const struct uvzk__handle_user handle_user = {
@@ -248,7 +246,7 @@ static const struct uvzk__handle_user handle_user = {
     .misled = misled,
     .opened = opened,
     .unopened = unopened,
-    .closed = handle_closed,
+    .left = left,
     .freed = finish,
 };
 

@@ -56,13 +56,6 @@ struct uvzk__zk_port {
     bool ending, closing, finishing; /* one after the other */
 };
 
-/* Its handle from now on. */
-static inline void uvzk__zk_port_takes(struct uvzk__zk_port *port,
-                                       struct uvzk__handle *handle)
-{
-    port->handle = handle;
-}
-
 /* One handle more is alive, or one less. */
 static inline void uvzk__zk_port_pin(struct uvzk__zk_port *port)
 {

@@ -16,8 +16,11 @@
 static _Thread_local bool on_the_loop;
 static atomic_bool loop_lacks, clients_lack; /* memory: the loop's thread, the others */
 
+static atomic_uint elsewhere; /* asked for so often on other threads */
+
 static bool lacks(void)
 {
+    elsewhere += !on_the_loop;
     return on_the_loop ? loop_lacks : clients_lack;
 }
 
@@ -385,6 +388,16 @@ static struct ask *watch_without_memory(struct probe *probe)
     return unfit;
 }
 
+/* As uvzk_replace_allocator says. */
+static void answers_are_copied_on_other_threads(void **state)
+{
+    struct probe *probe = *state;
+    assert_int_equal(create(probe, "/a", UVZK__PERSISTENT), 0);
+    elsewhere = 0;
+    assert_int_equal(read_once(probe, UVZK__RPC_CHILDREN, "/"), 0);
+    assert_true(elsewhere > 0);
+}
+
 /* The server has armed it all the same. */
 static void a_watch_whose_answer_does_not_fit_is_taken_down(void **state)
 {
@@ -709,6 +722,7 @@ int main(void)
         cmocka_unit_test_setup(a_multi_of_an_ended_session_is_not_sent, reset),
         CASE(what_is_asked_at_the_end_is_told_the_end, connect_directly),
         CASE(no_data_is_not_empty_data, connect_as_usual),
+        CASE(answers_are_copied_on_other_threads, connect_as_usual),
         CASE(a_watch_whose_answer_does_not_fit_is_taken_down, connect_as_usual),
         CASE(unwatch_without_memory_spares_the_next, connect_as_usual),
         cmocka_unit_test_setup(random_of_the_process_is_left_alone, reset),

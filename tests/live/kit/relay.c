@@ -16,7 +16,7 @@
 
 #include "zk_process.h"
 
-#define LINKS_MAX 16
+#define LINKS_MAX 80
 #define LANE_BYTES 65536
 #define PORT_ATTEMPTS 20
 #define CONNECT_ATTEMPTS 100

@@ -1,0 +1,20 @@
+/* Closes a zhandle_t and leaves its session alone. zookeeper_close asks the server to end the
+ * session if the handle is connected when its threads have ended, and nobody can know before
+ * whether it will be. But it says so first, by a line of log on the calling thread: there
+ * the connection is shut down, and the request to end the session goes nowhere. */
+#ifndef UVZK_QUIET_CLOSE_H
+#define UVZK_QUIET_CLOSE_H
+
+#include <stdbool.h>
+
+#include <zookeeper/zookeeper.h>
+
+/* Blocks as zookeeper_close does. False: there is no memory for that line; nothing has
+ * happened. */
+bool uvzk__quiet_close(zhandle_t *zh);
+
+/* For tests: called between the last moment at which anything can be known of the handle
+ * and its end. NULL: nothing is. */
+void uvzk__quiet_close_waits(void (*wait)(zhandle_t *zh));
+
+#endif
