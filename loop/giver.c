@@ -1,7 +1,9 @@
 #include "giver.h"
 
 #include <signal.h>
+#include <string.h>
 
+#include "base/path.h"
 #include "handle.h"
 #include "request.h"
 #include "rpc.h"
@@ -33,11 +35,18 @@ static struct uvzk__request *request_of(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__request, landing.link);
 }
 
-/* What the client has taken may have been answered, and freed, before the call returns. */
+/* What the client has taken may have been answered, and freed, before the call returns: at
+ * its level DEBUG it logs the path even then. A path that is too long stays too long. */
 static void give(struct uvzk__request *request)
 {
     struct uvzk__hop *hop = &request->handle->port->hop;
-    int code = uvzk__rpc_send(request);
+    char path[UVZK__NODE_PATH_MAX + 2];
+    const char *its_path = uvzk__rpc_path(request);
+    size_t length = strnlen(its_path, UVZK__NODE_PATH_MAX + 1);
+
+    memcpy(path, its_path, length);
+    path[length] = '\0';
+    int code = uvzk__rpc_send(request, path);
     if (code != ZOK) {
         uvzk__request_refused(request, code);
         uvzk__hop_push(hop, &request->landing, request->arrive);

@@ -244,10 +244,10 @@ static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc
 /* The server forgets the watch, which on this path is the only one of its type.
  * The header asks for a pointer to a completion and the client takes it for the
  * completion itself. local must be 0 (ZOOKEEPER-2320). */
-static int send_removal(struct uvzk__request *request, zhandle_t *zh)
+static int send_removal(struct uvzk__request *request, const char *path, zhandle_t *zh)
 {
-    return zoo_aremove_all_watches(zh, request->watching->path, request->watching->type,
-                                   0, (void_completion_t *)(uintptr_t)uvzk__answer_void,
+    return zoo_aremove_all_watches(zh, path, request->watching->type, 0,
+                                   (void_completion_t *)(uintptr_t)uvzk__answer_void,
                                    request);
 }
 
@@ -257,7 +257,18 @@ static int send_probe(struct uvzk__request *request, zhandle_t *zh)
     return zoo_awexists(zh, "/", NULL, NULL, uvzk__answer_stat, request);
 }
 
-int uvzk__rpc_send(struct uvzk__request *request)
+const char *uvzk__rpc_path(const struct uvzk__request *request)
+{
+    if (request->removal) {
+        return request->watching->path;
+    }
+    if (request->probe || request->kind == UVZK__RPC_MULTI) {
+        return "/";
+    }
+    return request->rpc->path;
+}
+
+int uvzk__rpc_send(struct uvzk__request *request, const char *path)
 {
     static const send_fn sends[] = {
         [UVZK__RPC_CREATE] = send_create, [UVZK__RPC_DELETE] = send_delete,
@@ -267,16 +278,17 @@ int uvzk__rpc_send(struct uvzk__request *request)
     };
     zhandle_t *zh = request->handle->zh;
     if (request->removal) {
-        return send_removal(request, zh);
+        return send_removal(request, path, zh);
     }
     if (request->probe) {
         return send_probe(request, zh);
     }
     /* The client puts the chroot before the path and looks only then, so that
      * "a" would become a sibling of the chroot. */
-    if (request->kind != UVZK__RPC_MULTI &&
-        uvzk__path_validate_znode(request->rpc->path) != 0) {
+    if (uvzk__path_validate_znode(path) != 0) {
         return ZBADARGUMENTS;
     }
-    return sends[request->kind](request, request->rpc, zh);
+    struct uvzk__rpc rpc = *request->rpc;
+    rpc.path = path;
+    return sends[request->kind](request, &rpc, zh);
 }

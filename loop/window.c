@@ -157,7 +157,7 @@ static bool is_the_givers(struct uvzk__handle *handle)
 static int give_directly(struct uvzk__request *request)
 {
     uvzk__log_route_enter(&request->handle->log_route);
-    int code = uvzk__rpc_send(request);
+    int code = uvzk__rpc_send(request, uvzk__rpc_path(request));
     uvzk__log_route_leave();
     return code;
 }

@@ -3,6 +3,7 @@
 #include "cmocka_test.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "giver.h"
 #include "handle.h"
@@ -17,6 +18,7 @@ static struct {
     pthread_cond_t changed;
     const void *called[COUNT]; /* requests, in the order of the calls */
     unsigned calls, returned;
+    bool path_is_as_it_was;
     bool shut; /* calls do not return, but to the loop's thread */
     pthread_t loop;
     int code;
@@ -37,6 +39,7 @@ int zoo_awexists(zhandle_t *zh, const char *path, watcher_fn watcher, void *cont
     while (client.shut && !pthread_equal(pthread_self(), client.loop)) {
         pthread_cond_wait(&client.changed, &client.mutex);
     }
+    client.path_is_as_it_was &= strcmp(path, "/a") == 0; /* as when it is logged */
     client.returned++;
     int code = client.code;
     pthread_mutex_unlock(&client.mutex);
@@ -76,6 +79,7 @@ static int begin(void **state)
 {
     (void)state;
     client.calls = client.returned = 0;
+    client.path_is_as_it_was = true;
     client.shut = false;
     client.code = ZOK;
     client.loop = pthread_self();
@@ -125,6 +129,22 @@ static void gives_in_order(void **state)
     assert_true(uvzk__giver_is_idle(giver));
     hand(0, COUNT);
     assert_given(COUNT);
+}
+
+/* The answer may be there before the call returns, and the path another one's. */
+static void keeps_the_path_for_the_call(void **state)
+{
+    char path[] = "/a";
+    struct uvzk__link recalled;
+    (void)state;
+    rpcs[0].path = path;
+    set_shut(true);
+    hand(0, 1);
+    await_calls(1);
+    path[1] = 'b';
+    set_shut(false);
+    uvzk__giver_recall(giver, &recalled); /* waits for the call */
+    assert_true(client.path_is_as_it_was);
 }
 
 /* It has been sleeping when there is more. */
@@ -348,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(gives_in_order),
+        CASE(keeps_the_path_for_the_call),
         CASE(gives_again),
         CASE(who_hands_does_not_wait),
         CASE(one_in_a_call_is_not_idle),
