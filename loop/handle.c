@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "error_map.h"
@@ -190,6 +191,7 @@ static void session_event(zhandle_t *zh, int type, int state, const char *path,
     } else {
         handle->news.connected = true;
         handle->news.session = *zoo_client_id(zh);
+        name_server(zh, handle->news.server);
         handle->news.timeout_ms = (uint32_t)zoo_recv_timeout(zh);
     }
     push_news(handle);
@@ -362,6 +364,13 @@ static void leave_done(struct uvzk__blocking_call *call)
             user->left(handle);
         }
     }
+}
+
+void uvzk__handle_server(struct uvzk__handle *handle, char text[UVZK__SERVER_TEXT])
+{
+    pthread_mutex_lock(&handle->mutex);
+    memcpy(text, handle->news.server, UVZK__SERVER_TEXT);
+    pthread_mutex_unlock(&handle->mutex);
 }
 
 void uvzk__handle_leave(struct uvzk__handle *handle)

@@ -65,7 +65,7 @@ struct uvzk__news {
     enum uvzk__session_event_kind end;
     int end_status;
     bool misled;                    /* connected to what is no server */
-    char server[UVZK__SERVER_TEXT]; /* misled: by whom */
+    char server[UVZK__SERVER_TEXT]; /* connected to whom, or misled by whom */
     clientid_t session;
     uint32_t timeout_ms;
 };
@@ -129,6 +129,8 @@ void uvzk__handle_disconnect(struct uvzk__handle *handle);
  * has come to meanwhile; the session is not, and the handle seeks again. Its watches are
  * lost. */
 void uvzk__handle_leave(struct uvzk__handle *handle);
+/* To whom it is connected, or was last: "address:port". */
+void uvzk__handle_server(struct uvzk__handle *handle, char text[UVZK__SERVER_TEXT]);
 /* The client is connected, of which the loop has not heard yet. */
 bool uvzk__handle_has_come_through(const struct uvzk__handle *handle);
 

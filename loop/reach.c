@@ -167,6 +167,25 @@ void uvzk__reach_misled(struct uvzk__zk_port *port, const char *server)
                                          "made a session without an id or a timeout"});
 }
 
+/* Its server is taken last, by who searches now, for a time. */
+void uvzk__reach_diverged(struct uvzk__zk_port *port)
+{
+    static const char *const text =
+        "shows a znode that was deleted: left for another server";
+    char server[UVZK__SERVER_TEXT], line[UVZK__SERVER_TEXT + 80];
+
+    uvzk__handle_server(port->handle, server);
+    snprintf(line, sizeof(line), "%s: %s", server, text);
+    port->reach.strangers = false;
+    port->reach.pause_ms = first_pause(port);
+    uvzk__search_avoid(port->reach.search, server);
+    uvzk__search_begin(port->reach.search, 0);
+    uvzk__handle_leave(port->handle);
+    log_line(&port->reach.user, line);
+    tell_trouble(&port->reach.user,
+                 &(struct uvzk__trouble){UVZK_EDIVERGED, server, text});
+}
+
 void uvzk__reach_left(struct uvzk__zk_port *port)
 {
     go(port);

@@ -31,6 +31,9 @@ void uvzk__reach_lost(struct uvzk__zk_port *port);
 void uvzk__reach_connected(struct uvzk__zk_port *port);
 /* It could not be opened, and is to be tried again. */
 void uvzk__reach_again(struct uvzk__zk_port *port);
+/* Not connected any more, as far as the user has been told: it goes on with another server
+ * than the one that it has, or had. */
+void uvzk__reach_diverged(struct uvzk__zk_port *port);
 /* It has reached something that is no server. */
 void uvzk__reach_misled(struct uvzk__zk_port *port, const char *server);
 /* It has left its servers. */

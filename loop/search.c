@@ -29,6 +29,10 @@
 #define TTL_MIN_MS 500U
 #define TTL_MAX_MS 30000U
 
+/* A server that is avoided: doubled each time. */
+#define AVOID_MIN_MS 10000U
+#define AVOID_MAX_MS 600000U
+
 /* So long nothing may be found out before that is said, too. */
 #define STILL_MS 2500U
 
@@ -78,6 +82,8 @@ struct target {
     bool probed; /* now */
     bool in_use;
     bool distrusted;
+    uint64_t avoided_until; /* taken for want of others only before */
+    uint32_t avoid_ms;      /* for so long the next time; 0: it never was */
 };
 
 struct uvzk__search {
@@ -643,15 +649,34 @@ void uvzk__search_distrust(struct uvzk__search *search, const char *server)
     }
 }
 
+void uvzk__search_avoid(struct uvzk__search *search, const char *server)
+{
+    char text[UVZK__SERVER_TEXT];
+    for (size_t i = 0; i < search->target_count; i++) {
+        struct target *target = &search->targets[i];
+        uvzk__address_server_text(&target->address, text);
+        if (strcmp(text, server) == 0) {
+            target->avoid_ms = target->avoid_ms == 0
+                                   ? AVOID_MIN_MS
+                                   : doubled(target->avoid_ms, AVOID_MAX_MS);
+            target->avoided_until = uvzk_now() + target->avoid_ms;
+        }
+    }
+}
+
+static bool is_trusted(const struct target *target)
+{
+    return !target->distrusted && target->avoided_until <= uvzk_now();
+}
+
 /* Those that have answered, trusted or not, are the ones in use. How many. */
-static size_t choose(struct uvzk__search *search, bool distrusted,
+static size_t choose(struct uvzk__search *search, bool trusted,
                      struct uvzk__address *good)
 {
     size_t count = 0;
     for (size_t i = 0; i < search->target_count; i++) {
         struct target *target = &search->targets[i];
-        target->in_use =
-            target->verdict == UVZK__SERVER && target->distrusted == distrusted;
+        target->in_use = target->verdict == UVZK__SERVER && is_trusted(target) == trusted;
         if (target->in_use && !is_known(good, count, &target->address)) {
             good[count++] = target->address;
         }
@@ -666,9 +691,9 @@ char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TE
     if (good == NULL) {
         return NULL;
     }
-    size_t count = choose(search, false, good);
+    size_t count = choose(search, true, good);
     if (count == 0) {
-        count = choose(search, true, good);
+        count = choose(search, false, good);
     }
     if (count > 0) {
         uvzk__address_local(&good[0], local);
@@ -682,7 +707,7 @@ bool uvzk__search_finds_known(const struct uvzk__search *search)
 {
     for (size_t i = 0; i < search->target_count; i++) {
         const struct target *target = &search->targets[i];
-        if (target->in_use && target->verdict == UVZK__SERVER && !target->distrusted) {
+        if (target->in_use && target->verdict == UVZK__SERVER && is_trusted(target)) {
             return true;
         }
     }

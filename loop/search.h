@@ -67,6 +67,8 @@ char *uvzk__search_take(struct uvzk__search *search, char local[UVZK__ADDRESS_TE
 /* What this address ("address:port") answers to a probe is not to be believed: it is
  * taken for want of others only. */
 void uvzk__search_distrust(struct uvzk__search *search, const char *server);
+/* This one neither, for a time that grows from 10 s to 10 minutes. */
+void uvzk__search_avoid(struct uvzk__search *search, const char *server);
 /* Whether one of those in use, and trusted, has answered since the search began. */
 bool uvzk__search_finds_known(const struct uvzk__search *search);
 

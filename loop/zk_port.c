@@ -83,12 +83,17 @@ static void tell_open_failure(struct uvzk__zk_port *port)
     }
 }
 
+static void leave_server(struct uvzk__zk_port *port);
+
 static void on_async(uv_async_t *async)
 {
     struct uvzk__zk_port *port = async->data;
 
     uvzk__hop_drain(&port->hop);
     uvzk__outstanding_deliver(&port->outstanding);
+    if (port->leave_wanted) {
+        leave_server(port);
+    }
     if (port->open_failure != 0) {
         tell_open_failure(port);
     }
@@ -192,6 +197,27 @@ static void suspended(struct uvzk__handle *handle)
     uvzk__outstanding_deliver(&port->outstanding);
 }
 
+/* As if the connection had been lost. What the servers have answered meanwhile is not
+ * heard; the session goes on. */
+static void leave_server(struct uvzk__zk_port *port)
+{
+    struct uvzk__handle *handle = port->handle;
+    const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
+                                              .local_address = ""};
+
+    port->leave_wanted = false;
+    if (handle == NULL || !uvzk__handle_is_connected(handle)) {
+        return;
+    }
+    disconnect(handle);
+    uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
+    tell(port, &event);
+    uvzk__outstanding_deliver(&port->outstanding);
+    if (port->handle == handle && !port->closing) {
+        uvzk__reach_diverged(port);
+    }
+}
+
 static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
                   int status)
 {
@@ -273,6 +299,13 @@ static void abandon_handle(struct uvzk__port *public_port)
     if (port->handle != NULL && !uvzk__handle_is_connected(port->handle)) {
         uvzk__handle_abandon(port->handle);
     }
+}
+
+static void leave(struct uvzk__port *public_port)
+{
+    struct uvzk__zk_port *port = self_of(public_port);
+    port->leave_wanted = true;
+    uvzk__kick(port);
 }
 
 static void stop_draining(uv_timer_t *timer)
@@ -360,6 +393,7 @@ static void close_port(struct uvzk__port *public_port)
     end_port(public_port);
     port->closing = true;
     port->turn_wanted = false;
+    port->leave_wanted = false;
     port->alarm_at = UINT64_MAX;
     uv_timer_stop(&port->stand->timer);
     uvzk__reach_close(port);
@@ -454,6 +488,7 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
 {
     static const struct uvzk__port calls = {.open = open_handle,
                                             .abandon = abandon_handle,
+                                            .leave = leave,
                                             .ending = end_port,
                                             .close = close_port,
                                             .submit = submit,

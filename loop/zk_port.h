@@ -52,6 +52,7 @@ struct uvzk__zk_port {
 
     int open_failure; /* of an open() that did not get as far as a handle */
     bool turn_wanted;
+    bool leave_wanted;               /* its server */
     bool unkept;                     /* does not keep its loop alive */
     bool ending, closing, finishing; /* one after the other */
 };

@@ -42,7 +42,11 @@
  *    every few seconds at least. It is not told while there is one.
  *  9 After close() every outstanding rpc is replied ECLOSED, no watch fires, no
  *    turn comes, then closed() comes, once; by then the port has freed itself.
- *    close() is legal in every state, during open() too. */
+ *    close() is legal in every state, during open() too.
+ * 10 After leave() the connection is lost soon, as in 6, and the session goes on by another
+ *    server if one is in reach, else by the same. unreached() says UVZK_EDIVERGED then, with
+ *    the address of the one that was left, which is tried last from now on. Requests may be
+ *    submitted meanwhile. Nothing happens if the connection is lost before. */
 #ifndef UVZK_PORT_H
 #define UVZK_PORT_H
 
@@ -217,6 +221,7 @@ struct uvzk__port {
 
     void (*open)(struct uvzk__port *);    /* one handle at a time */
     void (*abandon)(struct uvzk__port *); /* only while SUSPENDED */
+    void (*leave)(struct uvzk__port *);   /* only while CONNECTED, see 10 */
     void (*ending)(struct uvzk__port *);  /* close() follows, in its own time */
     void (*close)(struct uvzk__port *);   /* once */
     void (*submit)(struct uvzk__port *, struct uvzk__rpc *);

@@ -57,6 +57,8 @@
     XX(loss_is_told_then_replies_then_connected)     \
     XX(loss_in_the_midst_of_many)                    \
     XX(no_connection_has_a_reason)                   \
+    XX(leaving_keeps_the_session)                    \
+    XX(leaving_without_a_connection_is_nothing)      \
     XX(expiry_replies_then_tells)                    \
     XX(expiry_drops_watches)                         \
     XX(expiry_while_the_server_moves)                \

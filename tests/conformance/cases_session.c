@@ -59,6 +59,48 @@ void no_connection_has_a_reason(void **state)
     assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
 }
 
+/* Not inside the call; what is outstanding is replied, and watches may be lost. Here there is
+ * no other server, so it comes back to the one that it has left. */
+void leaving_keeps_the_session(void **state)
+{
+    enum { COUNT = 20, TIMES = 3 };
+    struct ask *asks[COUNT];
+    struct probe *probe = connected(state);
+    int64_t session = probe->session_id;
+
+    assert_int_equal(create(probe, "/e", UVZK__EPHEMERAL), 0);
+    for (unsigned time = 1; time <= TIMES; time++) {
+        for (int i = 0; i < COUNT; i++) {
+            asks[i] = ask_read(probe, UVZK__RPC_EXISTS, "/e", false);
+        }
+        probe->port->leave(probe->port);
+        assert_int_equal(probe->sessions[UVZK__SESSION_SUSPENDED], time - 1);
+        assert_int_equal(probe->left, time - 1);
+        probe_await_session(probe, UVZK__SESSION_SUSPENDED, time);
+        probe_await(probe, &probe->left, time);
+        probe_await_session(probe, UVZK__SESSION_CONNECTED, time + 1);
+        for (int i = 0; i < COUNT; i++) {
+            assert_int_equal(asks[i]->replied, 1);
+            assert_true(asks[i]->status == 0 || asks[i]->status == UVZK_ECONNLOSS ||
+                        asks[i]->status == UVZK_ENOTSENT);
+        }
+        assert_true(probe->session_id == session);
+        assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/e"), 0);
+    }
+    assert_int_equal(probe->sessions[UVZK__SESSION_EXPIRED], 0);
+}
+
+void leaving_without_a_connection_is_nothing(void **state)
+{
+    struct probe *probe = connected(state);
+
+    probe_lose(probe);
+    probe->port->leave(probe->port);
+    probe_regain(probe);
+    assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
+    assert_int_equal(probe->left, 0);
+}
+
 /* More than a port hands out at once: what never left it is ENOTSENT. */
 void loss_in_the_midst_of_many(void **state)
 {

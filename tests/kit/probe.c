@@ -151,6 +151,7 @@ static void on_unreached(struct uvzk__port_user *user,
     assert(trouble->code < 0 && trouble->address != NULL && trouble->text[0] != '\0');
     probe->troubles++;
     probe->trouble_code = trouble->code;
+    probe->left += trouble->code == UVZK_EDIVERGED && trouble->address[0] != '\0';
 }
 
 static void on_log(struct uvzk__port_user *user, int level, const char *module,

@@ -68,6 +68,7 @@ struct probe {
     unsigned turns, log_lines, closed;
     unsigned troubles; /* how often it was told why there is no connection */
     int trouble_code;  /* of the last */
+    unsigned left;     /* how often that was UVZK_EDIVERGED */
     bool inside, closing;
     bool reopens; /* calls open() from inside EXPIRED, AUTH_FAILED, OPEN_FAILED */
     bool connected;

@@ -229,6 +229,15 @@ void sim_lag(struct sim *sim, int server, uint64_t ms);
  * then sessions have their whole timeout again. false: so few would be no majority, or
  * there is an old leader already. */
 bool sim_depose(struct sim *sim, uint32_t followers, uint64_t election_ms, uint64_t ms);
+/* Of what is deleted from now on this follower goes on showing the next so many ephemerals,
+ * for as long as their sessions live; once it leads they are back for all. Whether it shows
+ * a znode. And all are of one mind again. */
+void sim_miss_deletes(struct sim *sim, int server, uint32_t count);
+bool sim_shows(const struct sim *sim, int server, const char *path);
+void sim_converge(struct sim *sim);
+/* An operator deletes one that is back, if he finds that it may go: the first of those. */
+void sim_bury(struct sim *sim, bool (*may_go)(void *, int64_t owner, const char *path),
+              void *context);
 /* For ms every other request, on average, is refused with UVZK_ETHROTTLED. */
 void sim_throttle(struct sim *sim, uint64_t ms);
 /* The next `times` requests of this kind, whoever sends them, are answered with
@@ -252,10 +261,12 @@ struct sim_faults {
     uint32_t move, clock_jump, fail_auth;           /* of a client's second */
     uint32_t replace_handle;                        /* of a client's second */
     uint32_t restart, lag, depose, throttle, blind; /* of a second */
-    uint32_t delay_max_ms;                          /* 0 in these: session timeout / 2 */
-    uint32_t down_max_ms;                           /* cuts and restarts */
-    uint32_t pause_max_ms;                          /* pauses and stalls */
-    uint32_t cut_max_ms;                            /* follower cuts */
+    uint32_t miss_delete;  /* of an ephemeral's delete, at the follower that diverges */
+    uint32_t diverges;     /* which one: its number */
+    uint32_t delay_max_ms; /* 0 in these: session timeout / 2 */
+    uint32_t down_max_ms;  /* cuts and restarts */
+    uint32_t pause_max_ms; /* pauses and stalls */
+    uint32_t cut_max_ms;   /* follower cuts */
     uint32_t lag_max_ms;
     uint32_t depose_max_ms;
     uint32_t jump_max_ms;

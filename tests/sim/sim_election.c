@@ -28,9 +28,7 @@ static void catch_up(struct sim *sim, struct sim__member *member)
     sim__member_skip(sim, member);
     member->applied = sim->server.txn_count;
     member->lags_until = 0;
-    member->tree = &member->own;
-    sim__tree_free(&member->own);
-    sim__tree_copy(&member->own, &sim->server.tree);
+    sim__diverged_copy(sim, member, &sim->server.tree);
 }
 
 static struct sim__member *elect(struct sim *sim)
@@ -54,6 +52,7 @@ static void begin_epoch(struct sim *sim, struct sim__member *leader)
     }
     server->leader = leader;
     server->tree.zxid = ((server->tree.zxid >> 32) + 1) << 32;
+    sim__diverged_leads(sim, leader);
     for (size_t i = 0; i < server->member_count; i++) {
         if (!server->members[i].deposed) {
             catch_up(sim, &server->members[i]);

@@ -5,6 +5,7 @@
  *   sim_txn.c      what has been committed
  *   sim_member.c   the servers: what each has applied of it
  *   sim_election.c who leads, and who no longer does
+ *   sim_diverged.c what a server goes on showing that was deleted
  *   sim_watch.c, sim_session.c, sim_server.c      what a server does with each
  *                  request                        (knows trees and links)
  *   sim_look.c     a test's eyes and hands at the server
@@ -61,6 +62,8 @@ struct sim__node {
     int32_t counter; /* suffix of the next sequential child */
     bool container;
     bool unreadable; /* nobody has READ, but the tests' own eyes */
+    bool undead;     /* its delete was missed here, sim_diverged.c */
+    bool risen;      /* ... and this is the leader's tree, where it is back */
     void *data;      /* or NULL */
     size_t data_length;
     UT_hash_handle hh; /* by path */
@@ -85,6 +88,8 @@ struct sim__node *sim__tree_find(const struct sim__tree *tree, const char *path,
 struct sim__node *sim__tree_create(struct sim__tree *tree, const struct uvzk__op *op,
                                    int64_t owner);
 void sim__tree_delete(struct sim__tree *tree, struct sim__node *node);
+/* One that another tree has, below the same parent, which there is. */
+struct sim__node *sim__tree_put(struct sim__tree *tree, const struct sim__node *node);
 void sim__tree_set(struct sim__tree *tree, struct sim__node *node, const void *data,
                    size_t length);
 bool sim__acl_grants_read(const struct uvzk__acl *acl);
@@ -278,6 +283,7 @@ struct sim__member {
     struct sim__txn *next; /* NULL: none */
     struct sim__event apply;
     uint64_t lags_until; /* it applies nothing before */
+    uint32_t misses;     /* so many deletes of ephemerals, from now on */
     bool deposed;        /* cut off with the old leader, or that itself */
     struct sim__server_watch *watches;
     struct sim__watch_point *points;
@@ -313,6 +319,22 @@ void sim__member_answer(struct sim *sim, struct sim__link *link,
 bool sim__member_holds(struct sim *sim, struct sim__link *link,
                        struct sim__request *request);
 void sim__link_drop_held(struct sim__link *link);
+
+/* ------------------------------------------------------ servers that have diverged */
+
+/* Whether the member misses this delete, and goes on showing the znode. */
+bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
+                          struct sim__node *node);
+/* A session has ended: what the member still shows of it goes. */
+void sim__diverged_session_ended(struct sim *sim, struct sim__member *member, int64_t id);
+/* The znode, or all below it, is in the way of what the others have agreed to. */
+void sim__diverged_make_way(struct sim__tree *tree, struct sim__node *node);
+/* The member's own znodes are those of another tree from now on, but for what it has
+ * missed. */
+void sim__diverged_copy(struct sim *sim, struct sim__member *member,
+                        const struct sim__tree *from);
+/* It leads: what it has missed is what all agree to. */
+void sim__diverged_leads(struct sim *sim, struct sim__member *leader);
 
 void sim__election_init(struct sim *sim);
 void sim__election_free(struct sim *sim);
@@ -477,6 +499,7 @@ struct sim__client {
     bool lose_request, lose_reply, spoil_reply; /* the next one to arrive */
     uint32_t lose_events;                       /* watch events that are never told */
     bool replace_handle;                        /* at the next attempt that may */
+    bool leaves;       /* a server that has diverged; told behind the next SUSPENDED */
     bool keeps_handle; /* another library's: never replaced at random */
     bool watches_lost; /* by that; told with the next CONNECTED */
     int fail_open;

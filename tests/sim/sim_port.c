@@ -277,6 +277,17 @@ void sim__client_unreached(struct sim__client *client)
     }
 }
 
+static void tell_left(struct sim__client *client)
+{
+    static const struct uvzk__trouble trouble = {
+        UVZK_EDIVERGED, "sim:2181",
+        "shows a znode that was deleted: left for another server"};
+    if (client->leaves && !client->closing) {
+        client->leaves = false;
+        client->port.user->unreached(client->port.user, &trouble);
+    }
+}
+
 static void deliver_down(struct sim__client *client, const struct sim__answer *answer)
 {
     int status = client->fail_open;
@@ -316,6 +327,7 @@ static void deliver_answer(struct sim__client *client, struct sim__answer *answe
         client->port.user->log(client->port.user, UVZK_LOG_WARN, "zookeeper",
                                "connection lost");
         tell_session(client, UVZK__SESSION_SUSPENDED, answer, 0);
+        tell_left(client);
         break;
     default:
         deliver_down(client, answer);
@@ -567,6 +579,20 @@ static void port_abandon(struct uvzk__port *port)
     }
 }
 
+/* Its successor on the session is a new handle, which has no watches. */
+static void port_leave(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    if (client->io == SIM__IO_UP && client->told_epoch == client->epoch) {
+        sim__trace(client->sim, client->name, "leaves server %zu",
+                   client->link->member->number);
+        client->leaves = true;
+        client->replace_handle = true;
+        client->left = client->link->member;
+        sim__io_lost(client, SIZE_MAX);
+    }
+}
+
 static void port_wake(struct uvzk__port *port)
 {
     struct sim__client *client = sim__client_of(port);
@@ -606,6 +632,7 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
     struct sim__client *client = sim__alloc(sizeof(*client));
     client->port = (struct uvzk__port){.open = port_open,
                                        .abandon = port_abandon,
+                                       .leave = port_leave,
                                        .ending = port_ending,
                                        .close = port_close,
                                        .submit = port_submit,

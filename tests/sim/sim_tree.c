@@ -171,6 +171,21 @@ struct sim__node *sim__tree_create(struct sim__tree *tree, const struct uvzk__op
     return node;
 }
 
+struct sim__node *sim__tree_put(struct sim__tree *tree, const struct sim__node *node)
+{
+    struct sim__node *parent =
+        sim__tree_find(tree, node->path, sim__parent_length(node->path));
+    struct sim__node *copy = node_new(tree, node->path, node->data, node->data_length);
+    copy->stat = node->stat;
+    copy->pzxid = node->pzxid;
+    copy->unreadable = node->unreadable;
+    copy->undead = node->undead;
+    copy->parent = parent;
+    uvzk__list_append(&parent->children, &copy->sibling);
+    parent->stat.child_count++;
+    return copy;
+}
+
 void sim__tree_delete(struct sim__tree *tree, struct sim__node *node)
 {
     node->parent->stat.child_count--;

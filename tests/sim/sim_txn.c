@@ -91,16 +91,24 @@ static void apply(struct sim *sim, struct sim__member *member,
 {
     const struct uvzk__op *op = &effect->op;
     if (effect->ended != 0) {
+        sim__diverged_session_ended(sim, member, effect->ended);
         hang_up_all(sim, member, effect->ended);
         return;
     }
+    struct sim__node *node = sim__tree_find(member->tree, op->path, strlen(op->path));
+    if (node != NULL && node->undead) {
+        sim__diverged_make_way(member->tree, node);
+        node = NULL;
+    }
     if (op->kind == UVZK__OP_CREATE) {
         make(sim, member, effect);
+    } else if (op->kind == UVZK__OP_DELETE) {
+        if (node != NULL && !sim__diverged_misses(sim, member, node)) {
+            sim__diverged_make_way(member->tree, node);
+            delete_node(sim, member, node);
+        }
+    } else if (node == NULL) {
         return;
-    }
-    struct sim__node *node = sim__tree_find(member->tree, op->path, strlen(op->path));
-    if (op->kind == UVZK__OP_DELETE) {
-        delete_node(sim, member, node);
     } else if (op->kind == UVZK__OP_SET) {
         set(sim, member, node, op);
     } else {

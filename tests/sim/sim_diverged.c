@@ -1,0 +1,167 @@
+/* Servers that have lost their place in history. One has missed the delete of an ephemeral
+ * whose session lives on: it shows it to whoever is connected there, for as long as that
+ * session lives. What the others agree to is not touched by that, until it leads: then the
+ * znode is back, for everybody.
+ *
+ * A session that ends takes what is left of it along, everywhere. */
+#include "sim_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool lives(const struct sim *sim, const struct sim__node *node)
+{
+    return node->stat.ephemeral_owner != 0 &&
+           sim__session_find(sim, node->stat.ephemeral_owner) != NULL;
+}
+
+bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
+                          struct sim__node *node)
+{
+    if (member->misses == 0 && sim->faults.miss_delete == 0) {
+        return false;
+    }
+    if (node->undead || !lives(sim, node)) {
+        return node->undead;
+    }
+    if (member->misses > 0) {
+        member->misses--;
+    } else if (member->number != sim->faults.diverges ||
+               !sim__random_hit(sim, sim->faults.miss_delete)) {
+        return false;
+    }
+    sim__trace(sim, "server", "%zu misses the delete of %s", member->number, node->path);
+    node->undead = true;
+    return true;
+}
+
+static void remove_node(struct sim *sim, struct sim__member *member,
+                        struct sim__node *node)
+{
+    sim__watch_fire_node(sim, member, node, UVZK__WATCH_DELETED);
+    sim__watch_fire_parent(sim, member, node);
+    sim__tree_delete(member->tree, node);
+}
+
+void sim__diverged_session_ended(struct sim *sim, struct sim__member *member, int64_t id)
+{
+    struct sim__node *node, *next;
+    HASH_ITER(hh, member->tree->nodes, node, next)
+    {
+        if (node->undead && node->stat.ephemeral_owner == id) {
+            remove_node(sim, member, node);
+        }
+    }
+}
+
+void sim__diverged_make_way(struct sim__tree *tree, struct sim__node *node)
+{
+    while (!uvzk__list_empty(&node->children)) {
+        sim__tree_delete(
+            tree, UVZK__CONTAINER_OF(node->children.next, struct sim__node, sibling));
+    }
+    if (node->undead) {
+        sim__tree_delete(tree, node);
+    }
+}
+
+static bool has_place(const struct sim__tree *tree, const struct sim__node *node)
+{
+    return sim__tree_find(tree, node->path, node->length) == NULL &&
+           sim__tree_find(tree, node->path, sim__parent_length(node->path)) != NULL;
+}
+
+void sim__diverged_copy(struct sim *sim, struct sim__member *member,
+                        const struct sim__tree *from)
+{
+    struct sim__tree before = member->own;
+    sim__tree_copy(&member->own, from);
+    member->tree = &member->own;
+    for (const struct sim__node *node = before.nodes; node != NULL;
+         node = node->hh.next) {
+        if (node->undead && lives(sim, node) && has_place(&member->own, node)) {
+            sim__tree_put(&member->own, node);
+        }
+    }
+    before.root = NULL;
+    sim__tree_free(&before);
+}
+
+/* Its own znodes are as they were when it last followed: nothing new is among them. */
+void sim__diverged_leads(struct sim *sim, struct sim__member *leader)
+{
+    struct sim__tree *tree = &sim->server.tree;
+    for (struct sim__node *node = leader->own.nodes; node != NULL; node = node->hh.next) {
+        if (node->undead && lives(sim, node) && has_place(tree, node)) {
+            struct sim__node *back = sim__tree_put(tree, node);
+            back->undead = false;
+            back->risen = true;
+            uvzk__list_append(
+                &sim__session_find(sim, node->stat.ephemeral_owner)->ephemerals,
+                &back->group);
+            sim__trace(sim, "server", "%s is back", node->path);
+        }
+        node->undead = false;
+    }
+}
+
+void sim_miss_deletes(struct sim *sim, int server, uint32_t count)
+{
+    sim->server.members[server].misses = count;
+}
+
+/* Those that are back, and that nobody has deleted since. */
+void sim_bury(struct sim *sim, bool (*may_go)(void *, int64_t owner, const char *path),
+              void *context)
+{
+    struct sim__node *node = sim->server.tree.nodes;
+    while (node != NULL &&
+           !(node->risen && may_go(context, node->stat.ephemeral_owner, node->path))) {
+        node = node->hh.next;
+    }
+    if (node != NULL) {
+        sim__txn_begin(sim);
+        sim__txn_delete(sim, node);
+        sim__txn_commit(sim);
+    }
+}
+
+static bool any(void *context, int64_t owner, const char *path)
+{
+    size_t *left = context;
+    (void)owner;
+    (void)path;
+    --*left;
+    return true;
+}
+
+static void bury_all(struct sim *sim)
+{
+    size_t left = SIZE_MAX, before;
+    do {
+        before = left;
+        sim_bury(sim, any, &left);
+    } while (left != before);
+}
+
+/* Somebody has compared them. */
+void sim_converge(struct sim *sim)
+{
+    bury_all(sim);
+    for (size_t i = 0; i < sim->server.member_count; i++) {
+        struct sim__member *member = &sim->server.members[i];
+        struct sim__node *node, *next;
+        member->misses = 0;
+        HASH_ITER(hh, member->tree->nodes, node, next)
+        {
+            if (node->undead) {
+                remove_node(sim, member, node);
+            }
+        }
+    }
+}
+
+bool sim_shows(const struct sim *sim, int server, const char *path)
+{
+    return sim__tree_find(sim->server.members[server].tree, path, strlen(path)) != NULL;
+}
