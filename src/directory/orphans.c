@@ -5,10 +5,13 @@
 
 #include "base/path.h"
 #include "directory/contender.h"
+#include "directory/divergence.h"
 #include "directory/foreigners.h"
 #include "directory/queue.h"
 #include "engine/log.h"
-#include "engine/submission.h"
+
+/* Of a number that is not worn out. */
+#define DIGITS 10U
 
 /* NULL: another client's. */
 static const struct uvzk__client *owner_of(const struct uvzk__client *client,
@@ -78,21 +81,51 @@ static bool is_known(const struct uvzk__queue *queue, const char *name)
     return false;
 }
 
-bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
-                        const struct uvzk__stat *stat)
+/* As a contender writes it, whatever the token. */
+static bool is_of_our_making(const char *name, int32_t *sequence)
 {
+    struct uvzk__node_name parsed;
+    char token[UVZK__TOKEN_MAX + 1] = "";
+    size_t length = strlen(name), around = UVZK__PROTECTION_LENGTH + DIGITS;
+
+    if (length < around || length - around > UVZK__TOKEN_MAX) {
+        return false;
+    }
+    memcpy(token, name + UVZK__PROTECTION_LENGTH, length - around);
+    uvzk__node_name_parse(&parsed, name, token);
+    *sequence = parsed.sequence;
+    return parsed.is_contender && parsed.has_uuid;
+}
+
+const char *uvzk__orphan_number(const char *name)
+{
+    int32_t sequence;
+
+    return is_of_our_making(name, &sequence) ? name + strlen(name) - DIGITS : NULL;
+}
+
+/* It leaves. False: out of memory. */
+static bool adopt(struct uvzk__queue *queue, const char *name, struct uvzk__place place)
+{
+    struct uvzk__queue *leaves = queue;
     struct uvzk__node_name parsed;
     bool shared;
 
-    if (owner_of(queue->client, stat) == NULL) {
-        return false;
+    if (queue->kind->leave != NULL) {
+        leaves = uvzk__queue_of(queue->client, queue->kind->leave, queue->path);
     }
     uvzk__discipline_parse(queue->kind->discipline, name, &parsed, &shared);
-    if (!parsed.is_contender || !parsed.has_uuid || is_known(queue, name)) {
-        return false;
-    }
-    struct uvzk__place place = {parsed.sequence, stat->czxid};
-    if (!uvzk__contender_adopt(queue, name, place, shared)) {
+    return leaves != NULL && uvzk__contender_adopt(leaves, name, place, shared);
+}
+
+bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
+                        const struct uvzk__stat *stat)
+{
+    struct uvzk__place place = {0, stat->czxid};
+
+    if (owner_of(queue->client, stat) == NULL ||
+        !is_of_our_making(name, &place.sequence) || is_known(queue, name) ||
+        !adopt(queue, name, place)) {
         return false;
     }
     uvzk__log(queue->client, UVZK_LOG_WARN, "directory",
@@ -106,77 +139,12 @@ bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
     return true;
 }
 
-/* ------------------------------------------------------------- asked for by its name */
-
-struct question {
-    struct uvzk__rpc rpc;
-    struct uvzk__client *client;
-    enum uvzk__discipline discipline;
-    char path[];
-};
-
-/* The first of a view that is old may have gone, with others: a listing shows who is first
- * now, and of that one it is asked. */
-static void first_has_gone(struct uvzk__queue *queue)
-{
-    if (queue->waits_long && queue->kind->in_order) {
-        uvzk__freshness_doubted(queue);
-        uvzk__queue_touch(queue);
-    }
-}
-
-/* The directory may have been left meanwhile. */
-static void told(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
-{
-    struct question *question = UVZK__CONTAINER_OF(rpc, struct question, rpc);
-    struct uvzk__client *client = question->client;
-    size_t parent = uvzk__path_parent_length(question->path);
-    struct uvzk__queue *queue = NULL;
-
-    uvzk__answered(client, rpc, reply->status, false);
-    question->path[parent] = '\0';
-    queue = uvzk__queue_find(client, question->discipline, question->path);
-    if (queue != NULL && reply->status == UVZK_ENONODE) {
-        first_has_gone(queue);
-    } else if (queue != NULL && reply->status == 0) {
-        (void)uvzk__orphan_found(queue, question->path + parent + 1, &reply->stat);
-    }
-    uvzk__free(question);
-    uvzk__wake(client);
-}
-
-/* Out of memory there is a next time. */
-void uvzk__orphan_ask(struct uvzk__queue *queue, const char *name)
-{
-    size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
-    struct question *question = NULL;
-
-    if (uvzk__may_send(queue->client)) {
-        question = uvzk__calloc(1, sizeof(*question) + size);
-    }
-    if (question != NULL) {
-        question->client = queue->client;
-        question->discipline = queue->kind->discipline;
-        (void)uvzk__path_join_into(question->path, queue->path->text, name);
-        uvzk__rpc_prepare(&question->rpc, UVZK__RPC_EXISTS, question->path, told);
-        uvzk__submit(queue->client, &question->rpc);
-    }
-}
-
 void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
 {
-    const struct uvzk__client *client = uvzk__client_of(orphan);
+    struct uvzk__client *client = uvzk__client_of(orphan);
 
     if (client->observer != NULL && uvzk__node_is_deleted(&orphan->node)) {
         uvzk__count_orphan(client->observer);
     }
-}
-
-void uvzk__orphan_ask_first(struct uvzk__queue *queue)
-{
-    const struct uvzk__foreigners *foreigners = &uvzk__aside(queue)->foreigners;
-
-    if (uvzk__foreigners_any(foreigners)) {
-        uvzk__orphan_ask(queue, foreigners->list[0].name);
-    }
+    uvzk__divergence_look(client, orphan->path, uvzk__node_place(&orphan->node).czxid);
 }

@@ -24,10 +24,8 @@ struct uvzk__queue;
 bool uvzk__orphan_found(struct uvzk__queue *, const char *name,
                         const struct uvzk__stat *);
 
-/* The same of a child that a listing has shown, whose stat is asked for. And, of those in
- * order, of the first of all: the others wait for that one, as whoever is before us may. */
-void uvzk__orphan_ask(struct uvzk__queue *, const char *name);
-void uvzk__orphan_ask_first(struct uvzk__queue *);
+/* Its number, of a name as a contender writes it, whatever the token; NULL: it is none. */
+const char *uvzk__orphan_number(const char *name);
 
 /* Its delete has been answered, and it is gone, as far as the quorum knows. */
 void uvzk__orphan_deleted(const struct uvzk__contender *);

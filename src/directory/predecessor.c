@@ -1,9 +1,11 @@
 #include "directory/predecessor.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/path.h"
 #include "directory/contender.h"
+#include "directory/divergence.h"
 #include "directory/foreigners.h"
 #include "directory/orphans.h"
 #include "directory/queue.h"
@@ -119,6 +121,18 @@ static void predecessor_gone(struct uvzk__queue *queue)
     }
 }
 
+void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
+{
+    const struct uvzk__predecessor *predecessor = &uvzk__aside(queue)->predecessor;
+
+    if (predecessor->state == ARMED && !predecessor->children &&
+        strcmp(predecessor->path, path) == 0) {
+        predecessor_gone(queue);
+        uvzk__predecessor_unwatch(queue);
+        uvzk__queue_touch(queue);
+    }
+}
+
 static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct watched, watch)->queue;
@@ -146,7 +160,7 @@ static void look_again(struct uvzk__timed *timed)
     if (queue->kind->discipline == UVZK__COUNTED) {
         uvzk__freshness_doubted(queue);
     } else {
-        uvzk__orphan_ask_first(queue);
+        uvzk__divergence_ask_first(queue);
     }
     uvzk__queue_touch(queue);
 }

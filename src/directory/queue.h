@@ -147,8 +147,10 @@ uvzk__blocker(const struct uvzk__queue *queue, const struct uvzk__contender *con
 /* What a directory is to the rooms above that look after it. */
 struct uvzk__directory_kind {
     enum uvzk__discipline discipline;
-    bool in_order;                       /* its contenders are granted by their numbers */
-    size_t extra_size;                   /* bytes of uvzk__queue_extra, zeroed */
+    bool in_order;     /* its contenders are granted by their numbers */
+    size_t extra_size; /* bytes of uvzk__queue_extra, zeroed */
+    /* In which of the same path its orphans leave (orphans.h); NULL: in itself. */
+    const struct uvzk__directory_kind *leave;
     void (*init)(struct uvzk__queue *);  /* may be NULL, as all but settle */
     void (*freed)(struct uvzk__queue *); /* it is about to be */
     /* Something has changed: decides what to ask, whom to grant. */

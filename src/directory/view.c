@@ -5,8 +5,8 @@
 
 #include "base/node_name.h"
 #include "directory/contender.h"
+#include "directory/divergence.h"
 #include "directory/foreigners.h"
-#include "directory/orphans.h"
 #include "directory/queue.h"
 #include "directory/vouching.h"
 
@@ -287,13 +287,13 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
 
 /* When others have been in the way for long: their leases, the oldest first; in order, who is
  * the first of all. */
-static void ask_for_orphans(struct uvzk__queue *queue, const struct scan *scan)
+static void ask_for_those_in_the_way(struct uvzk__queue *queue, const struct scan *scan)
 {
     size_t most = queue->kind->in_order ? 1 : ASKED_FOR;
 
     for (size_t i = 0; queue->waits_long && most > 0 && i < scan->sighting_count; i++) {
         if (scan->sightings[i].contender == NULL) {
-            uvzk__orphan_ask(queue, scan->sightings[i].name);
+            uvzk__divergence_ask(queue, scan->sightings[i].name);
             most--;
         }
     }
@@ -395,7 +395,7 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
     }
     if (status == 0) {
         take_over(queue, &scan);
-        ask_for_orphans(queue, &scan);
+        ask_for_those_in_the_way(queue, &scan);
         resolve_missing(queue, &scan);
         vouch(queue, &scan);
         resolve_unknown(queue, &scan);

@@ -7,6 +7,7 @@
 #include "base/deadline.h"
 #include "base/memory.h"
 #include "engine/barrier.h"
+#include "engine/diverged.h"
 #include "engine/flight.h"
 #include "engine/log.h"
 #include "engine/observer.h"
@@ -46,6 +47,7 @@ struct uvzk__client {
     struct uvzk__log log;
     struct uvzk__session session;
     struct uvzk__barrier barrier;
+    struct uvzk__divergence divergence;
     struct uvzk__deadlines deadlines;
     struct uvzk__link tellings;
     struct uvzk__submissions submissions;

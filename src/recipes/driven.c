@@ -5,8 +5,11 @@
 #include "base/path.h"
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/divergence.h"
 #include "directory/foreigners.h"
+#include "directory/in_order.h"
 #include "directory/listing.h"
+#include "directory/orphans.h"
 #include "directory/parents.h"
 #include "directory/queue.h"
 #include "directory/view.h"
@@ -241,6 +244,42 @@ static void end_asking(struct uvzk__queue *queue, int status)
     }
 }
 
+static bool is_ours(const struct uvzk__queue *queue, const char *name)
+{
+    const struct uvzk__ring *rings[] = {&queue->holders, &queue->members,
+                                        &queue->leaving};
+
+    for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
+        for (struct uvzk__link *link = uvzk__ring_first(rings[i]); link != NULL;
+             link = uvzk__ring_next(rings[i], link)) {
+            if (strcmp(uvzk__path_name(contender_at(link)->path), name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Of those that look like contenders the one with the lowest number: in whatever order the
+ * driver has them, the others will have gone before it. */
+static void ask_for_the_oldest(struct uvzk__queue *queue, const struct uvzk__reply *reply)
+{
+    const char *oldest = NULL;
+
+    for (size_t i = 0; queue->waits_long && i < reply->name_count; i++) {
+        const char *name = reply->names[i];
+        if (uvzk__orphan_number(name) != NULL &&
+            (oldest == NULL ||
+             strcmp(uvzk__orphan_number(name), uvzk__orphan_number(oldest)) < 0)) {
+            oldest = name;
+        }
+    }
+    if (oldest != NULL && !is_ours(queue, oldest)) {
+        uvzk__divergence_ask(queue, oldest);
+    }
+    uvzk__queue_waits_long(queue, false);
+}
+
 /* No directory, and a znode of ours in it: somebody has deleted all of it, or the session
  * is over. If neither, that znode is withdrawn. */
 static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
@@ -253,6 +292,7 @@ static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
         resolve_unknown(queue, reply);
     }
     if (status == 0) {
+        ask_for_the_oldest(queue, reply);
         status = judge_members(queue, reply);
     }
     if (status == UVZK_ENONODE) {
@@ -282,7 +322,8 @@ static void request(struct uvzk__queue *queue)
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if (any(&queue->strangers, searched_for) || any(&queue->members, asking)) {
+    } else if (any(&queue->strangers, searched_for) || any(&queue->members, asking) ||
+               queue->waits_long) {
         uvzk__listing_start(queue);
     }
 }
@@ -349,6 +390,7 @@ static void settle(struct uvzk__queue *queue)
 const struct uvzk__directory_kind uvzk__driven_directory = {
     .discipline = UVZK__DRIVEN,
     .extra_size = sizeof(struct uvzk__lookout *),
+    .leave = &uvzk__exclusive,
     .settle = settle,
     .in_use = uvzk__lookouts_any,
     .watches_lost = uvzk__lookouts_lost,
@@ -356,22 +398,6 @@ const struct uvzk__directory_kind uvzk__driven_directory = {
 };
 
 /* ---------------------------------------------------------------------- its claims */
-
-static bool is_ours(const struct uvzk__queue *queue, const char *name)
-{
-    const struct uvzk__ring *rings[] = {&queue->holders, &queue->members,
-                                        &queue->leaving};
-
-    for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
-        for (struct uvzk__link *link = uvzk__ring_first(rings[i]); link != NULL;
-             link = uvzk__ring_next(rings[i], link)) {
-            if (strcmp(uvzk__path_name(contender_at(link)->path), name) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
 
 /* For the child that its driver has named; or, with a fixed name, for one of ours that
  * is engaged with it. */

@@ -7,6 +7,8 @@
 #include "base/table.h"
 #include "claim/claim.h"
 #include "directory/contender.h"
+#include "directory/divergence.h"
+#include "directory/orphans.h"
 #include "directory/queue.h"
 #include "engine/second_look.h"
 #include "engine/submission.h"
@@ -132,6 +134,10 @@ static void look_again(struct uvzk__timed *timed)
     uvzk__unwatch(client, &lookout->watch);
     uvzk__watch_budget_give(client, lookout->path);
     does(lookout, IDLE);
+    if (uvzk__orphan_number(lookout->name) != NULL) {
+        uvzk__queue_waits_long(lookout->queue, true);
+    }
+    uvzk__divergence_ask(lookout->queue, lookout->name);
     uvzk__queue_touch(lookout->queue);
 }
 

@@ -40,6 +40,9 @@ unsigned history_sim_kinds(uint64_t seed)
     if ((kinds & HISTORY_CLOCKS) == 0) {
         kinds |= bits / 8388608 % 4 == 0 ? HISTORY_SESSIONS : 0;
     }
+    if ((kinds & HISTORY_SERVERS) != 0) {
+        kinds |= bits / 268435456 % 4 == 0 ? HISTORY_DIVERGED : 0;
+    }
     return kinds & history_sim_allowed();
 }
 
@@ -94,6 +97,10 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     if ((kinds & HISTORY_BLIND) != 0) {
         faults->blind = 300000;
         faults->blind_max_ms = timeout_ms / 2;
+    }
+    if ((kinds & HISTORY_DIVERGED) != 0) {
+        faults->miss_delete = 50000;
+        faults->diverges = (uint32_t)(seed % 3);
     }
     if ((kinds & HISTORY_DEPOSED) != 0) {
         faults->depose = 50000;

@@ -27,6 +27,9 @@ enum history_kind {
     HISTORY_LONELY = 1024,   /* few come, and empty containers go at once */
     HISTORY_SESSIONS = 2048, /* nor this: some clients have several sessions; no seed has
                                 them whose clocks drift, for they share one */
+    HISTORY_DIVERGED =
+        4096, /* several servers, which miss deletes of ephemerals: they go on
+                                showing them, and bring them back when they lead */
 };
 
 /* Those that any seed may have: with UVZK_WORLD in the environment only those among its

@@ -3,6 +3,7 @@
 
 #include "base/machine.h"
 #include "claim/acquisition.h"
+#include "directory/divergence.h"
 #include "directory/freshness.h"
 #include "directory/guard.h"
 #include "directory/making.h"
@@ -44,6 +45,7 @@ static const struct {
     {&uvzk__watermark_machine, "src/directory/watermark.h"},
     {&uvzk__making_machine, "src/directory/making.h"},
     {&uvzk__sweep_machine, "src/directory/sweep.h"},
+    {&uvzk__divergence_machine, "src/directory/divergence.h"},
     {&uvzk__claim_machine, "src/claim/claim.h"},
     {&uvzk__acquisition_machine, "src/claim/acquisition.h"},
     {&uvzk__bid_machine, "src/recipes/bid.h"},

@@ -1,0 +1,226 @@
+/* A follower has missed the delete of a znode whose session lives on, and goes on showing it:
+ * who is connected there would stand behind it for as long as that session lives. */
+#include "world.h"
+
+#include <string.h>
+
+#define SEEDS 8U
+#define SERVERS 3U
+#define OTHER_PATH "/locks/b"
+
+static struct world world;
+static struct process a, b;
+static struct hold first, second, third;
+
+static uvzk_client_metrics_t metrics_of(struct process *process)
+{
+    uvzk_client_metrics_t metrics;
+
+    uvzk_client_metrics_init(&metrics);
+    assert_int_equal(uvzk_client_metrics(&process->client, &metrics), 0);
+    return metrics;
+}
+
+/* A follower, where A is and B is not. */
+static int begin(uint64_t seed, void *const *state)
+{
+    world_begin_servers(&world, seed, state, SERVERS);
+    int follower = (sim_leader(world.sim) + 1) % (int)SERVERS;
+    process_begin(&a, &world, "a", NULL);
+    process_begin(&b, &world, "b", NULL);
+    sim_connect_to(a.port, follower);
+    sim_connect_to(b.port, sim_leader(world.sim));
+    assert_true(process_await_connected(&a, 5000) && process_await_connected(&b, 5000));
+    world_make_directory(&world, &b);
+    (void)metrics_of(&a);
+    (void)metrics_of(&b);
+    sim_connect_to(a.port, -1);
+    return follower;
+}
+
+/* The process takes the lock and gives it back; of that the follower misses the delete. */
+static struct world_path missed_by(int follower, struct process *process)
+{
+    struct world_path path;
+
+    hold_take(&first, process);
+    (void)snprintf(path.text, sizeof(path.text), "%s", first.path);
+    world_run_for(&world, 500);
+    sim_miss_deletes(world.sim, follower, 1);
+    hold_give_back(&first);
+    world_run_for(&world, 500);
+    assert_false(sim_exists(world.sim, path.text));
+    assert_true(sim_shows(world.sim, follower, path.text));
+    return path;
+}
+
+static void check_last_error(struct process *process)
+{
+    uvzk_client_error_t error;
+
+    uvzk_client_error_init(&error);
+    assert_int_equal(uvzk_client_last_error(&process->client, &error), 0);
+    assert_int_equal(error.code, UVZK_EDIVERGED);
+    assert_true(error.address[0] != '\0' && error.text[0] != '\0');
+}
+
+/* Its own: found by whoever waits for it, at once. */
+static void one_that_shows_ours_is_left(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    struct world_path path = missed_by(follower, &a);
+    int64_t session = sim_session_id(a.port);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &second.answered, 3000));
+    assert_int_equal(second.status, 0);
+    world_run_for(&world, 3000);
+    assert_true(process_connected(&a));
+    assert_true(sim_server_of(a.port) != follower);
+    assert_true(sim_session_id(a.port) == session);
+    assert_int_equal(metrics_of(&a).diverged, 1);
+    assert_int_equal(metrics_of(&a).orphans, 0); /* there was nothing to be deleted */
+    assert_int_equal(second.lost, 0);
+    assert_true(sim_shows(world.sim, follower, path.text));
+    check_last_error(&a);
+    world_wind_up(&world);
+}
+
+/* Another client's, which does not see it: who has waited for long asks the quorum. */
+static void one_that_shows_anothers_is_left(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    (void)missed_by(follower, &b);
+    int64_t session = sim_session_id(a.port);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    hold_begin(&third, &a, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &second.answered, 2 * WORLD_TIMEOUT_MS));
+    assert_int_equal(second.status, 0);
+    assert_true(sim_session_id(a.port) == session);
+    assert_true(sim_server_of(a.port) != follower);
+    assert_int_equal(metrics_of(&a).diverged, 1);
+    check_last_error(&a);
+    assert_int_equal(third.answered, 0); /* its place is kept */
+    world_wind_up(&world);
+}
+
+/* What is held meanwhile stays, and is valid throughout. */
+static void holds_stay(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    process_make_rwlock(&a, OTHER_PATH);
+    (void)missed_by(follower, &b);
+    hold_begin_on(&third, &a, &a.rwlock.write, 1, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &third.answered, 3000));
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &second.answered, 2 * WORLD_TIMEOUT_MS));
+    assert_int_equal(metrics_of(&a).diverged, 1);
+    assert_int_equal(third.lost, 0);
+    assert_true(uvzk_hold_is_valid(&third.request));
+    world_wind_up(&world);
+}
+
+/* There is no other server to go to: the quorum's word is enough, and it is not left again
+ * and again. */
+static void where_there_is_no_other_nobody_is_stuck(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    sim_connect_to(a.port, follower);
+    (void)missed_by(follower, &a);
+    (void)missed_by(follower, &b);
+    for (unsigned i = 0; i < 3; i++) {
+        hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+        assert_true(world_await(&world, &second.answered, 4 * WORLD_TIMEOUT_MS));
+        assert_int_equal(second.status, 0);
+        hold_give_back(&second);
+    }
+    assert_int_equal(sim_server_of(a.port), follower);
+    assert_in_range(metrics_of(&a).diverged, 1, 8);
+    world_wind_up(&world);
+}
+
+/* It leads, and the znode is back for all: only its owner's client can know, and deletes it
+ * again. */
+static void what_is_back_for_all_is_deleted_again(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+    struct world_path path = missed_by(follower, &a);
+
+    for (unsigned i = 0; i < 100 && sim_leader(world.sim) != follower; i++) {
+        sim_restart(world.sim, 100);
+        world_run_for(&world, 500);
+    }
+    assert_true(sim_exists(world.sim, path.text));
+    assert_true(process_await_connected(&a, 5000) && process_await_connected(&b, 5000));
+    hold_begin(&first, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &first.answered, 3 * WORLD_TIMEOUT_MS));
+    assert_false(sim_exists(world.sim, path.text));
+    world_run_for(&world, 500);
+    assert_int_equal(metrics_of(&a).orphans, 1);
+    assert_int_equal(metrics_of(&a).diverged + metrics_of(&b).diverged, 0);
+    world_wind_up(&world);
+}
+
+/* A server that lags, or is cut off, has not diverged, and no znode that stands is doubted for
+ * long waiting. */
+static void who_only_lags_is_not_left(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    for (unsigned i = 0; i < 12; i++) {
+        hold_begin(&first, &b, UVZK_WAIT_FOREVER);
+        assert_true(world_await(&world, &first.answered, 2 * WORLD_TIMEOUT_MS));
+        hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+        sim_lag(world.sim, follower, 500 + 300 * i);
+        if (i % 3 == 1) {
+            sim_follower_cut(a.port, 2000);
+        } else if (i % 3 == 2) {
+            sim_move(a.port);
+        }
+        world_run_for(&world, i % 4 == 3 ? 2 * WORLD_TIMEOUT_MS : 200 * i);
+        hold_finish(&first, 2000);
+        hold_finish(&second, 3 * WORLD_TIMEOUT_MS);
+    }
+    assert_int_equal(metrics_of(&a).diverged + metrics_of(&b).diverged, 0);
+    assert_int_equal(metrics_of(&a).orphans + metrics_of(&b).orphans, 0);
+    world_wind_up(&world);
+}
+
+/* A lease that a follower shows has a permit there. */
+static void a_lease_that_was_deleted(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    process_make_semaphore(&a, OTHER_PATH, 1);
+    process_make_semaphore(&b, OTHER_PATH, 1);
+    hold_begin_on(&first, &b, &b.semaphore, 1, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &first.answered, 3000));
+    world_run_for(&world, 500);
+    sim_miss_deletes(world.sim, follower, 2);
+    hold_give_back(&first);
+    world_run_for(&world, 500);
+    hold_begin_on(&second, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &second.answered, 4 * WORLD_TIMEOUT_MS));
+    assert_int_equal(second.status, 0);
+    assert_in_range(metrics_of(&a).diverged, 1, 2);
+    world_wind_up(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_STORY(one_that_shows_ours_is_left, 1, SEEDS),
+        WORLD_STORY(one_that_shows_anothers_is_left, 1, SEEDS),
+        WORLD_STORY(holds_stay, 1, SEEDS),
+        WORLD_STORY(where_there_is_no_other_nobody_is_stuck, 1, SEEDS),
+        WORLD_STORY(what_is_back_for_all_is_deleted_again, 1, SEEDS),
+        WORLD_STORY(who_only_lags_is_not_left, 1, SEEDS),
+        WORLD_STORY(a_lease_that_was_deleted, 1, SEEDS),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
