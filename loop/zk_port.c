@@ -240,7 +240,8 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     port->handle = NULL;
     memset(&port->session, 0, sizeof(port->session));
     uvzk__reach_rest(port);
-    tell(port, &event); /* first: its closing may end what was held */
+    /* First: its closing may end what is held. */
+    tell(port, &event);
     uvzk__handle_end(handle, false);
     uvzk__kick(port);
 }

@@ -35,6 +35,9 @@
  *    the session may live on at the servers.
  *    CONNECTED may come without a SUSPENDED before it: then outstanding rpcs
  *    stand as they are.
+ *    The port ends no session but after close(), or one of which it has told the end
+ *    before: EXPIRED, AUTH_FAILED, OPEN_FAILED. While SUSPENDED it may leave its servers
+ *    for others; the session may come through meanwhile, and be lost again, unheard.
  *  7 Not connected (before the first CONNECTED, after SUSPENDED, EXPIRED, ...):
  *    an rpc submitted all the same is replied ENOTSENT.
  *  8 From open() to CONNECTED, and from SUSPENDED to the next CONNECTED, unreached() says
@@ -46,7 +49,9 @@
  * 10 After leave() the connection is lost soon, as in 6, and the session goes on by another
  *    server if one is in reach, else by the same. unreached() says UVZK_EDIVERGED then, with
  *    the address of the one that was left, which is tried last from now on. Requests may be
- *    submitted meanwhile. Nothing happens if the connection is lost before. */
+ *    submitted meanwhile. Nothing happens if the connection is lost before.
+ * 11 A turn at the alarm's moment may come before what has happened earlier, however
+ *    late the loop is: what is known of the session may be as old. */
 #ifndef UVZK_PORT_H
 #define UVZK_PORT_H
 

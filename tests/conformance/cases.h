@@ -62,6 +62,7 @@
     XX(expiry_replies_then_tells)                    \
     XX(expiry_drops_watches)                         \
     XX(expiry_while_the_server_moves)                \
+    XX(who_comes_back_late_keeps_the_session)        \
     XX(open_again_inside_expiry)                     \
     XX(wake_brings_one_turn)                         \
     XX(alarm_brings_one_turn)                        \

@@ -200,6 +200,21 @@ void expiry_while_the_server_moves(void **state)
     assert_false(probe->watches_lost);
 }
 
+/* Of which its user hears nothing: a handle that is left ends no session. */
+void who_comes_back_late_keeps_the_session(void **state)
+{
+    struct probe *probe = connected(state);
+    int64_t session = probe->session_id;
+    assert_int_equal(create(probe, "/e", UVZK__EPHEMERAL), 0);
+    world_move_late(probe->world);
+    probe_await_session(probe, UVZK__SESSION_CONNECTED, 2);
+    assert_true(probe->session_id == session);
+    assert_true(probe->watches_lost);
+    assert_int_equal(probe->sessions[UVZK__SESSION_SUSPENDED], 1);
+    assert_int_equal(probe->sessions[UVZK__SESSION_EXPIRED], 0);
+    assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/e"), 0);
+}
+
 void open_again_inside_expiry(void **state)
 {
     struct probe *probe = connected(state);

@@ -32,6 +32,9 @@ void world_restore(struct world *world);
 /* The connection is lost and the server is elsewhere: the port comes back to it on
  * a new handle, before the session ends. */
 void world_move(struct world *world);
+/* The same, and the server is where it was, too, when the handle that knows it is closed:
+ * that is connected then. Lets time pass until it is decided. */
+void world_move_late(struct world *world);
 /* The server ends the port's session. */
 void world_expire(struct world *world);
 

@@ -2,11 +2,14 @@
 
 #include <assert.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "handle.h"
+#include "quiet_close.h"
 #include "raw.h"
 #include "run_loop.h"
 #include "server.h"
@@ -130,6 +133,33 @@ void world_move(struct world *world)
 {
     proxy_refuse(&world->proxy);
     proxy_pass(&world->elsewhere);
+}
+
+static atomic_bool leaves;
+
+static void come_back(zhandle_t *zh)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    atomic_store(&leaves, true);
+    while (zoo_state(zh) != ZOO_CONNECTED_STATE) {
+        (void)nanosleep(&moment, NULL);
+    }
+}
+
+static bool it_leaves(void *context)
+{
+    (void)context;
+    return atomic_load(&leaves);
+}
+
+void world_move_late(struct world *world)
+{
+    atomic_store(&leaves, false);
+    uvzk__quiet_close_waits(come_back);
+    world_move(world);
+    assert(run_until(&world->loop, it_leaves, NULL, PATIENCE_MS));
+    uvzk__quiet_close_waits(NULL);
+    proxy_pass(&world->proxy);
 }
 
 void world_expire(struct world *world)

@@ -75,6 +75,12 @@ void world_move(struct world *world)
     world_lose(world);
 }
 
+void world_move_late(struct world *world)
+{
+    sim_come_back_unheard(world->port);
+    world_lose(world);
+}
+
 void world_expire(struct world *world)
 {
     sim_expire(world->port);

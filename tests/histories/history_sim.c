@@ -43,6 +43,7 @@ unsigned history_sim_kinds(uint64_t seed)
     if ((kinds & HISTORY_SERVERS) != 0) {
         kinds |= bits / 268435456 % 4 == 0 ? HISTORY_DIVERGED : 0;
     }
+    kinds |= scattered(~seed) % 4 == 0 ? HISTORY_CLOSES : 0;
     return kinds & history_sim_allowed();
 }
 
@@ -66,6 +67,8 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     options->shuffle_rewatches = (kinds & HISTORY_ORDER) != 0;
     options->clock_drift_ppm = (kinds & HISTORY_CLOCKS) != 0 ? 10000 : 0;
     options->exists_needs_read = (kinds & HISTORY_BLIND) != 0 && scattered(seed) % 3 == 0;
+    options->late_loop = (kinds & HISTORY_CLOSES) != 0;
+    options->late_open_max_ms = options->late_loop ? 500 : 0;
     options->no_containers = seed % 16 == 5;
     options->trace_lines = 400;
     options->trace_cb = verbose ? sim_trace_to_stderr : NULL;
@@ -102,6 +105,11 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
         faults->miss_delete = 50000;
         faults->diverges = (uint32_t)(seed % 3);
     }
+    if ((kinds & HISTORY_CLOSES) != 0) {
+        faults->stall += faults->stall > 0 ? 50000 : 0;
+        faults->come_back_unheard = 100000;
+        faults->close_handle = 20000;
+    }
     if ((kinds & HISTORY_DEPOSED) != 0) {
         faults->depose = 50000;
         faults->lose_reply_deposed = 100000;
@@ -132,6 +140,8 @@ void history_sim_more_faults(struct sim_faults *faults)
         &faults->fail_auth,
         &faults->move_at_event,
         &faults->replace_handle,
+        &faults->come_back_unheard,
+        &faults->close_handle,
         &faults->restart,
         &faults->lag,
         &faults->depose,

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "handle.h"
 #include "run_loop.h"
 #include "window.h"
 #include "world_probe.h"
 #include "world_real.h"
+#include "zk_port.h"
 
 /* ------------------------------------------------------------------- memory */
 
@@ -705,6 +707,34 @@ static void each_of_many_ports_has_its_own_log(void **state)
 
 #define CASE(test, setup) cmocka_unit_test_setup_teardown(test, setup, leave)
 
+/* ----------------------------------------------------------------------- the end */
+
+static void (*session_of_the_probe)(struct uvzk__port_user *,
+                                    const struct uvzk__session_event *);
+static const struct uvzk__handle *ends;
+static bool closing_by_then;
+
+static void look_at_the_handle(struct uvzk__port_user *user,
+                               const struct uvzk__session_event *event)
+{
+    closing_by_then = ends->state == UVZK__HANDLE_CLOSING;
+    session_of_the_probe(user, event);
+}
+
+/* What is held is lost by being told so, and the closing may end the session. */
+static void an_end_is_told_before_the_handle_is_closed(void **state)
+{
+    struct probe *probe = *state;
+    ends = ((struct uvzk__zk_port *)(void *)probe->port)->handle;
+    session_of_the_probe = probe->port->user->session;
+    probe_lose(probe);
+    probe->port->user->session = look_at_the_handle;
+    probe->port->abandon(probe->port);
+    closing_by_then = true;
+    probe_await_session(probe, UVZK__SESSION_EXPIRED, 1);
+    assert_false(closing_by_then);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -732,6 +762,7 @@ int main(void)
         CASE(what_the_giver_cannot_give_is_replied, connect_as_usual),
         CASE(what_the_giver_gives_at_the_end_is_told_the_end, connect_directly),
         CASE(all_is_sent_before_a_close, connect_as_usual),
+        CASE(an_end_is_told_before_the_handle_is_closed, connect_as_usual),
         CASE(the_loop_runs_while_a_session_is_closed, connect_as_usual),
         cmocka_unit_test_setup(many_ports_live_side_by_side, reset),
         cmocka_unit_test_setup(each_of_many_ports_has_its_own_log, reset),

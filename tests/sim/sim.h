@@ -54,6 +54,9 @@ struct sim_options {
     bool exists_needs_read;      /* servers from 3.8.4 and 3.9.2 on */
     bool shuffle_rewatches;      /* a client that is back asks for its watches in any
                                     order, and hears of them in that */
+    bool late_loop;              /* of what is due when a loop goes on its alarm comes
+                                    first, as libuv's timers do */
+    uint32_t late_open_max_ms;   /* what a new handle takes to be opened; 0 */
     bool shuffle_ties;           /* events of one moment come in random order */
     bool trace;                  /* keep a trace; on by default, but costly */
     size_t trace_lines;          /* how many lines are kept; 2000 */
@@ -197,6 +200,13 @@ void sim_repeat_connected(struct uvzk__port *port);
 /* The next time that it comes back, once it has heard that its connection is lost, it
  * does so on a new handle: its session goes on, its watches are lost. */
 void sim_replace_handle(struct uvzk__port *port);
+/* The same, and by then it has come through by the handle that is closed, which the server
+ * knows and its user never hears of. */
+void sim_come_back_unheard(struct uvzk__port *port);
+/* Its handle cannot be closed without ending the session: the user is told EXPIRED, and
+ * then it ends at once. Nothing, but while he has been told that the connection is lost,
+ * and has nothing outstanding. */
+void sim_close_handle(struct uvzk__port *port);
 /* Another library's client: the faults at random never do that to it. */
 void sim_keep_handle(struct uvzk__port *port);
 /* The credentials are refused. The session lives on at the server. And whether that has
@@ -260,6 +270,7 @@ struct sim_faults {
     uint32_t follower_cut, repeat_connected;        /* of a client's second */
     uint32_t move, clock_jump, fail_auth;           /* of a client's second */
     uint32_t replace_handle;                        /* of a client's second */
+    uint32_t come_back_unheard, close_handle;       /* of a client's second */
     uint32_t restart, lag, depose, throttle, blind; /* of a second */
     uint32_t miss_delete;  /* of an ephemeral's delete, at the follower that diverges */
     uint32_t diverges;     /* which one: its number */

@@ -220,6 +220,22 @@ void sim_replace_handle(struct uvzk__port *port)
     sim__client_of(port)->replace_handle = true;
 }
 
+void sim_come_back_unheard(struct uvzk__port *port)
+{
+    sim__client_of(port)->unheard = true;
+}
+
+void sim_close_handle(struct uvzk__port *port)
+{
+    struct sim__client *client = sim__client_of(port);
+    if (sim__client_is_lost(client) &&
+        (client->io == SIM__IO_CONNECTING || client->io == SIM__IO_HANDSHAKE)) {
+        sim__trace(client->sim, client->name, "its handle is closed, and its session");
+        client->ends_session = true;
+        sim__io_abandon(client);
+    }
+}
+
 void sim_fail_open(struct uvzk__port *port, int status)
 {
     sim__client_of(port)->fail_open = status;
@@ -366,6 +382,14 @@ static void client_faults(struct sim *sim, struct sim__client *client)
     if (faults->replace_handle > 0 && dice(sim, faults->replace_handle) &&
         !client->keeps_handle) {
         sim_replace_handle(port);
+    }
+    if (faults->come_back_unheard > 0 && dice(sim, faults->come_back_unheard) &&
+        !client->keeps_handle) {
+        sim_come_back_unheard(port);
+    }
+    if (faults->close_handle > 0 && dice(sim, faults->close_handle) &&
+        !client->keeps_handle) {
+        sim_close_handle(port);
     }
     if (faults->move > 0 && dice(sim, faults->move)) {
         sim_move(port);

@@ -500,6 +500,8 @@ struct sim__client {
     uint32_t lose_events;                       /* watch events that are never told */
     bool replace_handle;                        /* at the next attempt that may */
     bool leaves;       /* a server that has diverged; told behind the next SUSPENDED */
+    bool unheard;      /* likewise, which comes through first */
+    bool ends_session; /* when EXPIRED has been told */
     bool keeps_handle; /* another library's: never replaced at random */
     bool watches_lost; /* by that; told with the next CONNECTED */
     int fail_open;
@@ -516,6 +518,9 @@ void sim__client_set_clock(struct sim__client *client, uint64_t clock_ms, int64_
  * been put off then. */
 bool sim__client_held(struct sim__client *client, struct sim__event *event, bool by_loop);
 struct sim__client_watch *sim__client_watch_find(struct sim__client *client, uint64_t id);
+/* Its user has heard that the connection is lost, and of nothing since; nor is anything
+ * outstanding. */
+bool sim__client_is_lost(const struct sim__client *client);
 /* None fires any more. */
 void sim__client_drop_watches(struct sim__client *client);
 /* An attempt to connect has failed. */

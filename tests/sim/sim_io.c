@@ -171,23 +171,29 @@ static void retry_later(struct sim__client *client)
                  pause < RETRY_MS ? RETRY_MS : pause);
 }
 
-/* Only a user who has heard that the connection is lost, and of nothing since. */
-static void replace_handle(struct sim__client *client)
+/* Whether it takes its time. */
+static bool replace_handle(struct sim__client *client)
 {
-    if (!client->replace_handle || client->told_epoch != 0 || client->session_id == 0 ||
-        client->first != NULL || !uvzk__list_empty(&client->inbox)) {
-        return;
+    uint64_t most = client->sim->options.late_open_max_ms;
+    if (!client->replace_handle || !sim__client_is_lost(client)) {
+        return false;
     }
     sim__trace(client->sim, client->name, "a new handle goes on with its session");
     client->replace_handle = false;
     client->watches_lost = true;
     client->last_zxid = 0;
     sim__client_drop_watches(client);
+    if (most > 0) {
+        retry_within(client, 0, most);
+    }
+    return most > 0;
 }
 
 static void attempt(struct sim *sim, struct sim__client *client)
 {
-    replace_handle(client);
+    if (replace_handle(client)) {
+        return;
+    }
     struct sim__member *member = sim__member_pick(sim, client);
     if (sim->now < client->cut_until || !sim__member_up(sim, member)) {
         retry_later(client);
@@ -270,8 +276,23 @@ static void timeout_fires(struct sim *sim, struct sim__event *event)
 
 #define EVENT_LAG_MS 1000 /* at most, for what an event has told to come to others */
 
+/* The handle is being closed when it comes through. */
+static void leave_unheard(struct sim__client *client, struct sim__answer *answer)
+{
+    sim__trace(client->sim, client->name, "is connected, and hangs up unheard");
+    sim__answer_free(answer);
+    client->unheard = false;
+    client->replace_handle = true;
+    sim__io_close_link(client, 0);
+    retry_within(client, 1, FIRST_RETRY_MS);
+}
+
 static void read_connected(struct sim__client *client, struct sim__answer *answer)
 {
+    if (client->unheard && sim__client_is_lost(client)) {
+        leave_unheard(client, answer);
+        return;
+    }
     client->io = SIM__IO_UP;
     client->epoch++;
     client->session_id = answer->session_id;

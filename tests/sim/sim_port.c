@@ -26,6 +26,12 @@ struct sim__client *sim__client_of(const struct uvzk__port *port)
     return UVZK__CONTAINER_OF((uintptr_t)port, struct sim__client, port);
 }
 
+bool sim__client_is_lost(const struct sim__client *client)
+{
+    return client->told_epoch == 0 && client->session_id != 0 && !client->closing &&
+           client->first == NULL && uvzk__list_empty(&client->inbox);
+}
+
 bool sim__client_held(struct sim__client *client, struct sim__event *event, bool by_loop)
 {
     uint64_t until = client->paused_until;
@@ -288,9 +294,21 @@ static void tell_left(struct sim__client *client)
     }
 }
 
+/* The request to end it leaves when the user has been told. */
+static void end_told_session(struct sim__client *client, int64_t id)
+{
+    struct sim__session *session = sim__session_find(client->sim, id);
+    if (session != NULL) {
+        sim__trace(client->sim, client->name, "ends its session");
+        sim__session_end(client->sim, session);
+    }
+}
+
 static void deliver_down(struct sim__client *client, const struct sim__answer *answer)
 {
     int status = client->fail_open;
+    int64_t ends = client->ends_session ? client->session_id : 0;
+    client->ends_session = false;
     client->io = SIM__IO_DOWN;
     client->told_epoch = 0;
     client->session_id = client->session_seen = 0;
@@ -304,6 +322,9 @@ static void deliver_down(struct sim__client *client, const struct sim__answer *a
         tell_session(client, UVZK__SESSION_EXPIRED, answer, UVZK_EEXPIRED);
     } else {
         tell_session(client, UVZK__SESSION_AUTH_FAILED, answer, UVZK_EAUTH);
+    }
+    if (ends != 0) {
+        end_told_session(client, ends);
     }
 }
 
@@ -411,12 +432,23 @@ static void deliver_batch(struct sim__client *client)
     }
 }
 
+/* Before what has arrived, and what it makes of the world. */
+static void fire_late_alarm(struct sim__client *client)
+{
+    if (client->sim->options.late_loop && !client->closing && client->alarm.place != 0 &&
+        client->alarm.at <= client->sim->now) {
+        sim__event_clear(client->sim, &client->alarm);
+        client->port.user->turn(client->port.user);
+    }
+}
+
 static void deliver_fires(struct sim *sim, struct sim__event *event)
 {
     struct sim__client *client = UVZK__CONTAINER_OF(event, struct sim__client, deliver);
     if (sim__client_held(client, event, true)) {
         return;
     }
+    fire_late_alarm(client);
     if (client->closing && !first_has_failed(client)) {
         deliver_closed(client); /* may have freed it */
         return;

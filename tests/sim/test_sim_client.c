@@ -1,6 +1,8 @@
 /* The simulated client and its connection, rule by rule. */
 #include "cmocka_test.h"
 
+#include <limits.h>
+
 #include "probe.h"
 #include "sim.h"
 
@@ -569,6 +571,92 @@ static void a_throttled_request_is_not_executed(void **state)
 
 /* ------------------------------------------------------------------- batches */
 
+/* What is held by the session stays, and its time has begun anew. */
+static void who_comes_back_unheard_keeps_the_session(void **state)
+{
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
+    int64_t session = a->session_id;
+    assert_int_equal(create(a, "/a", UVZK__EPHEMERAL), 0);
+    sim_come_back_unheard(a->port);
+    sim_disconnect(a->port, SIM_RESET, 100);
+    probe_await_session(a, UVZK__SESSION_CONNECTED, 2);
+    assert_true(a->session_id == session);
+    assert_true(a->watches_lost);
+    assert_int_equal(a->sessions[UVZK__SESSION_SUSPENDED], 1);
+    assert_true(sim_exists(sim, "/a"));
+}
+
+static bool stood_at_the_end;
+static void (*session_of_the_probe)(struct uvzk__port_user *,
+                                    const struct uvzk__session_event *);
+static struct sim *sim_of_the_probe;
+
+static void look_at_the_end(struct uvzk__port_user *user,
+                            const struct uvzk__session_event *event)
+{
+    if (event->kind == UVZK__SESSION_EXPIRED) {
+        stood_at_the_end = sim_exists(sim_of_the_probe, "/a");
+    }
+    session_of_the_probe(user, event);
+}
+
+/* But not a moment before its user knows. */
+static void a_closed_handle_ends_its_session(void **state)
+{
+    struct probe *a = *state;
+    sim_of_the_probe = a->sim;
+    session_of_the_probe = a->port->user->session;
+    a->port->user->session = look_at_the_end;
+    assert_int_equal(create(a, "/a", UVZK__EPHEMERAL), 0);
+    sim_close_handle(a->port); /* it is connected: nothing */
+    sim_disconnect(a->port, SIM_RESET, 100);
+    probe_await_session(a, UVZK__SESSION_SUSPENDED, 1);
+    sim_close_handle(a->port);
+    probe_await_session(a, UVZK__SESSION_EXPIRED, 1);
+    assert_true(stood_at_the_end);
+    assert_false(sim_exists(a->sim, "/a"));
+}
+
+static struct sim *sim_late(void)
+{
+    struct sim_options options;
+    sim_options_init(&options);
+    options.late_loop = true;
+    return sim_new(1, &options);
+}
+
+static void (*turn_of_the_probe)(struct uvzk__port_user *);
+static const struct ask *asked;
+static unsigned replied_by_then; /* at the first turn; UINT_MAX: none yet */
+
+static void look_at_the_turn(struct uvzk__port_user *user)
+{
+    if (replied_by_then == UINT_MAX) {
+        replied_by_then = asked->replied;
+    }
+    turn_of_the_probe(user);
+}
+
+/* As libuv's timers do. */
+static void a_late_loop_has_its_alarm_first(void **state)
+{
+    struct sim *sim = sim_late();
+    struct probe *a = probe_connected(sim, "a");
+    (void)state;
+    asked = ask_create(a, "/a", UVZK__EPHEMERAL);
+    replied_by_then = UINT_MAX;
+    turn_of_the_probe = a->port->user->turn;
+    a->port->user->turn = look_at_the_turn;
+    a->port->alarm(a->port, sim_now(sim) + 100);
+    sim_stall(a->port, 1000);
+    sim_run_for(sim, 2000);
+    assert_int_equal(replied_by_then, 0);
+    assert_int_equal(asked->replied, 1);
+    probe_end(a);
+    sim_free(sim);
+}
+
 static int one_batches(void **state)
 {
     struct sim_options options;
@@ -643,6 +731,9 @@ int main(void)
         PROBE_CASE(a_throttled_request_is_not_executed, one_plain),
         PROBE_CASE(what_has_arrived_is_delivered_at_once, one_batches),
         PROBE_CASE(a_turn_comes_after_what_has_arrived, one_batches),
+        PROBE_CASE(who_comes_back_unheard_keeps_the_session, one_plain),
+        PROBE_CASE(a_closed_handle_ends_its_session, one_plain),
+        cmocka_unit_test(a_late_loop_has_its_alarm_first),
         PROBE_CASE(closing_ends_the_session_at_once, two_plain),
         cmocka_unit_test(close_is_legal_in_every_state),
     };
