@@ -21,13 +21,18 @@ static uvzk_client_metrics_t metrics_of(struct process *process)
     return metrics;
 }
 
-/* A follower, where A is and B is not. */
-static int begin(uint64_t seed, void *const *state)
+/* A follower, where A is and B is not. driver: NULL for mutexes. */
+static int begin_with(uint64_t seed, void *const *state, const uvzk_lock_driver_t *driver)
 {
     world_begin_servers(&world, seed, state, SERVERS);
     int follower = (sim_leader(world.sim) + 1) % (int)SERVERS;
-    process_begin(&a, &world, "a", NULL);
-    process_begin(&b, &world, "b", NULL);
+    process_make(&a, &world, "a", NULL);
+    process_make(&b, &world, "b", NULL);
+    if (driver != NULL) {
+        assert_int_equal(process_drive(&a, driver) + process_drive(&b, driver), 0);
+    }
+    process_start(&a);
+    process_start(&b);
     sim_connect_to(a.port, follower);
     sim_connect_to(b.port, sim_leader(world.sim));
     assert_true(process_await_connected(&a, 5000) && process_await_connected(&b, 5000));
@@ -36,6 +41,11 @@ static int begin(uint64_t seed, void *const *state)
     (void)metrics_of(&b);
     sim_connect_to(a.port, -1);
     return follower;
+}
+
+static int begin(uint64_t seed, void *const *state)
+{
+    return begin_with(seed, state, NULL);
 }
 
 /* The process takes the lock and gives it back; of that the follower misses the delete. */
@@ -211,6 +221,47 @@ static void a_lease_that_was_deleted(uint64_t seed, void *const *state)
     world_wind_up(&world);
 }
 
+/* Who waits for a child that its driver has named, by a number or by the one name. */
+static void of_a_lock_driver(uint64_t seed, void *const *state)
+{
+    uvzk_lock_driver_t driver;
+
+    uvzk_lock_driver_init(&driver);
+    driver.name = seed % 2 == 0 ? "lock-" : "lock";
+    driver.mode = seed % 2 == 0 ? UVZK_NODE_EPHEMERAL_SEQUENTIAL : UVZK_NODE_EPHEMERAL;
+    int follower = begin_with(seed, state, &driver);
+    (void)missed_by(follower, &b);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    if (seed % 2 == 1) { /* it tries at once, and is told that the name is free */
+        assert_true(world_await(&world, &second.answered, 3000));
+        world_wind_up(&world);
+        return;
+    }
+    assert_true(world_await(&world, &second.answered, 2 * WORLD_TIMEOUT_MS));
+    assert_int_equal(metrics_of(&a).diverged, 1);
+    world_wind_up(&world);
+}
+
+/* With a fixed name it is met by who waits for it already: that one is not told of its end. */
+static void of_a_fixed_name(uint64_t seed, void *const *state)
+{
+    uvzk_lock_driver_t driver;
+
+    uvzk_lock_driver_init(&driver);
+    driver.name = "lock";
+    driver.mode = UVZK_NODE_EPHEMERAL;
+    int follower = begin_with(seed, state, &driver);
+    hold_take(&first, &b);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 1000);
+    sim_miss_deletes(world.sim, follower, 1);
+    hold_give_back(&first);
+    assert_true(world_await(&world, &second.answered, 3 * WORLD_TIMEOUT_MS));
+    assert_int_equal(second.status, 0);
+    assert_int_equal(metrics_of(&a).diverged, 1);
+    world_wind_up(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +272,8 @@ int main(void)
         WORLD_STORY(what_is_back_for_all_is_deleted_again, 1, SEEDS),
         WORLD_STORY(who_only_lags_is_not_left, 1, SEEDS),
         WORLD_STORY(a_lease_that_was_deleted, 1, SEEDS),
+        WORLD_STORY(of_a_lock_driver, 1, SEEDS),
+        WORLD_STORY(of_a_fixed_name, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

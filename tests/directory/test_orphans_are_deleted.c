@@ -107,6 +107,23 @@ static void its_delete_is_guaranteed(uint64_t seed, void *const *state)
     world_wind_up(&world);
 }
 
+/* Somebody makes one of the same name right after it has been deleted: that is another one. */
+static void one_of_its_name_convicts_nobody(uint64_t seed, void *const *state)
+{
+    begin(seed, state);
+    struct world_path orphan = behind(&a, WORLD_PATH, UUID_A "lock-");
+    hold_begin(&first, &a, UVZK_WAIT_FOREVER);
+    while (sim_exists(world.sim, orphan.text)) {
+        world_steps(&world, 1);
+    }
+    assert_non_null(sim_create_by_hand(world.sim, orphan.text, UVZK__EPHEMERAL));
+    world_run_for(&world, 2000);
+    assert_int_equal(metrics_of(&a).orphans, 1);
+    assert_int_equal(metrics_of(&a).diverged, 0);
+    world_delete(&world, &orphan);
+    world_wind_up(&world);
+}
+
 /* Each blocks the other one's client, and is seen by that one alone as the next before it:
  * who has waited for long asks whose the first of all is. */
 static void two_that_block_each_other_go(uint64_t seed, void *const *state)
@@ -120,6 +137,36 @@ static void two_that_block_each_other_go(uint64_t seed, void *const *state)
     world_run_for(&world, 500);
     hold_begin(&third, &b, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &first.answered, 2 * WORLD_TIMEOUT_MS));
+    assert_false(sim_exists(world.sim, one.text));
+    world_let_go(&world);
+    assert_false(sim_exists(world.sim, two.text));
+    world_end(&world);
+}
+
+/* The same, where a driver says who waits for whom. */
+static void two_of_a_driver_that_block_each_other_go(uint64_t seed, void *const *state)
+{
+    uvzk_lock_driver_t driver;
+
+    uvzk_lock_driver_init(&driver);
+    driver.name = "lock-";
+    driver.mode = UVZK_NODE_EPHEMERAL_SEQUENTIAL;
+    world_begin(&world, seed, state);
+    process_make(&a, &world, "a", NULL);
+    process_make(&b, &world, "b", NULL);
+    assert_int_equal(process_drive(&a, &driver) + process_drive(&b, &driver), 0);
+    process_start(&a);
+    process_start(&b);
+    assert_true(process_await_connected(&a, 5000) && process_await_connected(&b, 5000));
+    world_make_directory(&world, &b);
+    struct world_path one = behind(&a, WORLD_PATH, UUID_A "lock-");
+    hold_begin(&first, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    struct world_path two = behind(&b, WORLD_PATH, UUID_B "lock-");
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    hold_begin(&third, &b, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &first.answered, 3 * WORLD_TIMEOUT_MS));
     assert_false(sim_exists(world.sim, one.text));
     world_let_go(&world);
     assert_false(sim_exists(world.sim, two.text));
@@ -261,7 +308,9 @@ int main(void)
         WORLD_STORY(those_of_others_stand, 1, SEEDS),
         WORLD_STORY(a_name_that_is_not_ours_stands, 1, SEEDS),
         WORLD_STORY(its_delete_is_guaranteed, 0, 39),
+        WORLD_STORY(one_of_its_name_convicts_nobody, 1, SEEDS),
         WORLD_STORY(two_that_block_each_other_go, 1, SEEDS),
+        WORLD_STORY(two_of_a_driver_that_block_each_other_go, 1, SEEDS),
         WORLD_TEST(of_another_session_of_ours),
         WORLD_STORY(a_create_that_is_not_known_yet_stands, 1, SEEDS),
         WORLD_STORY(the_uuid_of_one_that_rests_stands, 1, SEEDS),
