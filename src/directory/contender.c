@@ -211,14 +211,14 @@ static void join(struct uvzk__contender *contender)
 }
 
 /* As one whose create is answered when it is not wanted any more. */
-bool uvzk__contender_adopt(struct uvzk__queue *queue, const char *name,
-                           struct uvzk__place place, bool shared)
+struct uvzk__contender *uvzk__contender_adopt(struct uvzk__queue *queue, const char *name,
+                                              struct uvzk__place place, bool shared)
 {
     size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
     struct uvzk__contender *contender = make(queue, "", size);
 
     if (contender == NULL) {
-        return false;
+        return NULL;
     }
     (void)uvzk__path_join_into(contender->path, queue->path->text, name);
     contender->shared = shared;
@@ -228,7 +228,7 @@ bool uvzk__contender_adopt(struct uvzk__queue *queue, const char *name,
     uvzk__node_unwanted(&contender->node);
     uvzk__node_created(&contender->node, 0, place);
     uvzk__contender_follow(contender);
-    return true;
+    return contender;
 }
 
 int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
@@ -739,6 +739,21 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
         uvzk__contender_rest(contender, sleep_ms);
     }
     uvzk__contender_follow(contender);
+}
+
+/* A driver's own names may be another one's by now. */
+void uvzk__contender_not_shown(struct uvzk__contender *contender)
+{
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
+        contender->queue->kind->discipline != UVZK__DRIVEN) {
+        struct uvzk__contender *orphan =
+            uvzk__contender_adopt(contender->queue, uvzk__path_name(contender->path),
+                                  uvzk__node_place(&contender->node), contender->shared);
+        if (orphan != NULL) {
+            orphan->unshown = true;
+        }
+    }
+    uvzk__contender_missing(contender);
 }
 
 void uvzk__contender_found(struct uvzk__contender *contender, int32_t sequence)

@@ -105,6 +105,7 @@ struct uvzk__contender {
     bool suspected : 1;      /* it was in a multi of which a directory was missing */
     bool swept_alone : 1;    /* its delete may not share a multi */
     bool ended : 1;          /* freed as soon as nothing points here */
+    bool unshown : 1;        /* an orphan that its own server does not show, orphans.h */
     char path[];             /* prefix to create, then the node's full path */
 };
 
@@ -148,10 +149,10 @@ struct uvzk__contender_user {
 int uvzk__contender_new(struct uvzk__claim *, struct uvzk__queue *, const char *token,
                         struct uvzk__contender **out);
 
-/* A znode of ours that nobody wants, and none of ours had: it leaves, and is deleted. False:
+/* A znode of ours that nobody wants, and none of ours has: it leaves, and is deleted. NULL:
  * out of memory. */
-bool uvzk__contender_adopt(struct uvzk__queue *, const char *name, struct uvzk__place,
-                           bool shared);
+struct uvzk__contender *uvzk__contender_adopt(struct uvzk__queue *, const char *name,
+                                              struct uvzk__place, bool shared);
 static inline bool uvzk__contender_is_adopted(const struct uvzk__contender *contender)
 {
     return contender->claim == NULL;
@@ -374,8 +375,11 @@ void uvzk__contender_rest(struct uvzk__contender *, uint64_t ms);
 bool uvzk__contender_look_later(struct uvzk__contender *);
 void uvzk__contender_look_no_more(struct uvzk__contender *);
 
-/* Somebody deleted its node. */
+/* Somebody deleted its node. And: a reading does not show it. Most likely that is the same; but
+ * it may stand where the others are, and nobody would want it any more. So it is deleted
+ * besides: nothing is found, or this server has diverged (orphans.h). */
 void uvzk__contender_missing(struct uvzk__contender *);
+void uvzk__contender_not_shown(struct uvzk__contender *);
 
 /* After each step of its node: moves it in its queue, tells its claim,
  * and frees it when it is over. The contender may be gone afterwards. */

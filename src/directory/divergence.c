@@ -75,7 +75,7 @@ static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(question->client, rpc, reply->status, false);
     if (reply->status == 0 && reply->stat.czxid == question->czxid &&
-        !uvzk__diverged(question->client, question->path)) {
+        !uvzk__diverged(question->client, question->path, true)) {
         struct uvzk__queue *queue = directory_of(question);
         if (queue != NULL && queue->kind->in_order) {
             uvzk__predecessor_is_gone(queue, question->path);

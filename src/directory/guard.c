@@ -151,7 +151,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
             lay_down(contender); /* its memory may be wanted for a rest */
         }
         if (status == UVZK_ENONODE) {
-            uvzk__contender_missing(contender);
+            uvzk__contender_not_shown(contender);
         } else if (status == UVZK_ENOAUTH) {
             may_not_be_read(contender);
         }

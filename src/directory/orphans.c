@@ -8,6 +8,7 @@
 #include "directory/divergence.h"
 #include "directory/foreigners.h"
 #include "directory/queue.h"
+#include "engine/diverged.h"
 #include "engine/log.h"
 
 /* Of a number that is not worn out. */
@@ -115,7 +116,7 @@ static bool adopt(struct uvzk__queue *queue, const char *name, struct uvzk__plac
         leaves = uvzk__queue_of(queue->client, queue->kind->leave, queue->path);
     }
     uvzk__discipline_parse(queue->kind->discipline, name, &parsed, &shared);
-    return leaves != NULL && uvzk__contender_adopt(leaves, name, place, shared);
+    return leaves != NULL && uvzk__contender_adopt(leaves, name, place, shared) != NULL;
 }
 
 bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
@@ -143,6 +144,13 @@ void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
 {
     struct uvzk__client *client = uvzk__client_of(orphan);
 
+    if (orphan->unshown) {
+        if (uvzk__node_is_deleted(&orphan->node) &&
+            !uvzk__node_is_doubted(&orphan->node)) {
+            (void)uvzk__diverged(client, orphan->path, false);
+        }
+        return;
+    }
     if (client->observer != NULL && uvzk__node_is_deleted(&orphan->node)) {
         uvzk__count_orphan(client->observer);
     }

@@ -337,7 +337,7 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
         if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
             contender->create_stamp < uvzk__asked_at(&queue->freshness) &&
             contender->seen_stamp != uvzk__asked_at(&queue->freshness)) {
-            uvzk__contender_missing(contender);
+            uvzk__contender_not_shown(contender);
         }
     }
 }

@@ -23,7 +23,7 @@ static bool may_leave(struct uvzk__divergence *divergence, uint64_t now,
     return true;
 }
 
-bool uvzk__diverged(struct uvzk__client *client, const char *path)
+bool uvzk__diverged(struct uvzk__client *client, const char *path, bool shows)
 {
     uint64_t now = uvzk__now(client);
 
@@ -31,10 +31,11 @@ bool uvzk__diverged(struct uvzk__client *client, const char *path)
         return false;
     }
     client->divergence.found_ms = now;
-    uvzk__log(client, UVZK_LOG_WARN, "session",
-              "the server shows %s, which was deleted: it has diverged from the others, "
-              "and is left for another one",
-              path);
+    uvzk__log(
+        client, UVZK_LOG_WARN, "session",
+        "the server %s: it has diverged from the others, and is left for another one "
+        "(%s)",
+        shows ? "shows a znode that was deleted" : "does not show one that stands", path);
     if (client->observer != NULL) {
         uvzk__count_diverged(client->observer);
     }

@@ -221,6 +221,25 @@ static void a_lease_that_was_deleted(uint64_t seed, void *const *state)
     world_wind_up(&world);
 }
 
+/* The reverse: it does not show what stands. Whoever is told so gives it up, and it must not
+ * stay where the others are. */
+static void one_that_does_not_show_ours_is_left(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    hold_take(&first, &b);
+    sim_miss_creates(world.sim, follower, 1);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 3000);
+    assert_int_equal(metrics_of(&a).diverged, 1);
+    assert_true(sim_server_of(a.port) != follower);
+    hold_give_back(&first);
+    assert_true(world_await(&world, &second.answered, 2 * WORLD_TIMEOUT_MS));
+    assert_int_equal(second.status, 0);
+    assert_int_equal(world_queue_length(&world), 1);
+    world_wind_up(&world);
+}
+
 /* Who waits for a child that its driver has named, by a number or by the one name. */
 static void of_a_lock_driver(uint64_t seed, void *const *state)
 {
@@ -272,6 +291,7 @@ int main(void)
         WORLD_STORY(what_is_back_for_all_is_deleted_again, 1, SEEDS),
         WORLD_STORY(who_only_lags_is_not_left, 1, SEEDS),
         WORLD_STORY(a_lease_that_was_deleted, 1, SEEDS),
+        WORLD_STORY(one_that_does_not_show_ours_is_left, 1, SEEDS),
         WORLD_STORY(of_a_lock_driver, 1, SEEDS),
         WORLD_STORY(of_a_fixed_name, 1, SEEDS),
     };

@@ -243,6 +243,8 @@ bool sim_depose(struct sim *sim, uint32_t followers, uint64_t election_ms, uint6
  * for as long as their sessions live; once it leads they are back for all. Whether it shows
  * a znode. And all are of one mind again. */
 void sim_miss_deletes(struct sim *sim, int server, uint32_t count);
+/* Of what is made from now on it never shows the next so many ephemerals. */
+void sim_miss_creates(struct sim *sim, int server, uint32_t count);
 bool sim_shows(const struct sim *sim, int server, const char *path);
 void sim_converge(struct sim *sim);
 /* An operator deletes one that is back, if he finds that it may go: the first of those. */

@@ -35,6 +35,16 @@ bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
     return true;
 }
 
+bool sim__diverged_forgets(struct sim *sim, struct sim__member *member, int64_t owner)
+{
+    if (member->forgets == 0 || owner == 0) {
+        return false;
+    }
+    member->forgets--;
+    sim__trace(sim, "server", "%zu misses a create", member->number);
+    return true;
+}
+
 static void remove_node(struct sim *sim, struct sim__member *member,
                         struct sim__node *node)
 {
@@ -103,6 +113,11 @@ void sim__diverged_leads(struct sim *sim, struct sim__member *leader)
         }
         node->undead = false;
     }
+}
+
+void sim_miss_creates(struct sim *sim, int server, uint32_t count)
+{
+    sim->server.members[server].forgets = count;
 }
 
 void sim_miss_deletes(struct sim *sim, int server, uint32_t count)

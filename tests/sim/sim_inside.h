@@ -284,6 +284,7 @@ struct sim__member {
     struct sim__event apply;
     uint64_t lags_until; /* it applies nothing before */
     uint32_t misses;     /* so many deletes of ephemerals, from now on */
+    uint32_t forgets;    /* so many creates of ephemerals */
     bool deposed;        /* cut off with the old leader, or that itself */
     struct sim__server_watch *watches;
     struct sim__watch_point *points;
@@ -325,6 +326,8 @@ void sim__link_drop_held(struct sim__link *link);
 /* Whether the member misses this delete, and goes on showing the znode. */
 bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
                           struct sim__node *node);
+/* Whether the member misses this create, and never shows the znode. */
+bool sim__diverged_forgets(struct sim *sim, struct sim__member *member, int64_t owner);
 /* A session has ended: what the member still shows of it goes. */
 void sim__diverged_session_ended(struct sim *sim, struct sim__member *member, int64_t id);
 /* The znode, or all below it, is in the way of what the others have agreed to. */

@@ -101,7 +101,9 @@ static void apply(struct sim *sim, struct sim__member *member,
         node = NULL;
     }
     if (op->kind == UVZK__OP_CREATE) {
-        make(sim, member, effect);
+        if (!sim__diverged_forgets(sim, member, effect->owner)) {
+            make(sim, member, effect);
+        }
     } else if (op->kind == UVZK__OP_DELETE) {
         if (node != NULL && !sim__diverged_misses(sim, member, node)) {
             sim__diverged_make_way(member->tree, node);

@@ -195,7 +195,7 @@ static void count_claims(struct uvzk__client *client, size_t ending)
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
         const struct uvzk__claim *claim = contender->claim;
-        if (uvzk__claim_first(claim) == contender) {
+        if (claim != NULL && uvzk__claim_first(claim) == contender) {
             count_claim(claim, ending);
         }
     }
@@ -228,7 +228,9 @@ static void count_around(struct uvzk__client *client, size_t ending)
          link != &client->directories->contenders; link = link->next) {
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
-        met_if(uvzk__claim_is_given_up(contender->claim), ROW_CLAIM_GIVEN_UP, ending);
+        met_if(!uvzk__contender_is_adopted(contender) &&
+                   uvzk__claim_is_given_up(contender->claim),
+               ROW_CLAIM_GIVEN_UP, ending);
     }
     met_if(!uvzk__list_empty(&client->claims->unwinding), ROW_CLAIM_UNWINDING, ending);
     met_if(client->submissions.holding_back, ROW_HELD_BACK, ending);
