@@ -236,8 +236,10 @@ typedef enum {
     UVZK_STATE_SUSPENDED,   /* no connection; the session may still live */
     UVZK_STATE_RECONNECTED, /* connected again, in the same session if LOST was
                                not told since, else perhaps in a new one */
-    UVZK_STATE_LOST,        /* the session is gone, or must be taken for gone;
-                               every hold has been lost */
+    UVZK_STATE_LOST,        /* the session is gone, or must be taken for gone: no
+                               hold in it is valid any more, and each is told of its
+                               loss in the same turn. Not lost: what is held by
+                               persistent znodes, or in other sessions of the client */
     UVZK_STATE_READ_ONLY,   /* never told: read-only connections are not used,
                                the C client answers wrongly on them */
     UVZK_STATE_CLOSED       /* closing or closed */
@@ -775,7 +777,9 @@ UVZK_EXTERN const char *uvzk_hold_path(const uvzk_hold_t *hold);
 
 /* The moment (CLOCK_BOOTTIME, ms) until which nobody else can have been
  * granted this lock; it moves on with every proof. 0 if not held. With
- * UVZK_PROOF_NONE: UINT64_MAX while connected. */
+ * UVZK_PROOF_NONE: UINT64_MAX while connected. By a persistent znode: UINT64_MAX. Of a
+ * multi lock: the earliest of its members', of which each is proved in its own session;
+ * UINT64_MAX if all of them are by persistent znodes. */
 UVZK_EXTERN uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold);
 
 /* CLOCK_BOOTTIME now, ms. */
@@ -939,7 +943,7 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
  * in turn; one that has the multi lock re-enters that, not a member.
  *
  * The hold's token is the greatest of its members' (of mutexes: that of all of
- * them). queued_cb is not called. uvzk_hold_lease_path tells the members' paths, in the
+ * them). It is valid as long as all its members are. queued_cb is not called. uvzk_hold_lease_path tells the members' paths, in the
  * order of the locks' paths.
  *
  * members: 1 to 100 locks, each once; the array is copied. They are not closed with

@@ -275,7 +275,8 @@ int uvzk_lock_close(uvzk_lock_t *shell, uvzk_lock_close_cb close_cb)
 
 /* ------------------------------------------------------------------- asking */
 
-/* Its claims live in several sessions, each with its own proof; the first ones hold. */
+/* Of claims with proofs of their own: in several sessions, or of members. The first ones
+ * hold. */
 static bool any_claim_holds(const struct uvzk__lock *lock)
 {
     const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
@@ -293,7 +294,7 @@ int uvzk_lock_is_held(const uvzk_lock_t *shell)
     if (lock == NULL || lock->held_count == 0) {
         return false;
     }
-    return uvzk__has_sessions(lock->client)
+    return uvzk__has_sessions(lock->client) || lock->kind->claim_kind->member != NULL
                ? any_claim_holds(lock)
                : lock->durable ||
                      uvzk__prover_valid_until(lock->client) > uvzk__now(lock->client);

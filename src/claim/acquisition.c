@@ -251,9 +251,13 @@ static uvzk_hold_t *finish(struct uvzk__acquisition *acquisition)
 
 static void deliver_grant(struct uvzk__acquisition *acquisition)
 {
-    /* The process may have been stopped since the grant was decided. */
+    /* The process may have been stopped since the grant was decided. Whoever proves what it
+     * needs takes the grant back, or ends it; if nobody does, nobody would ever tell. */
     if (!uvzk__claim_holds(acquisition->claim)) {
         uvzk__provers_check(client_of(acquisition));
+        if (acquisition->told == GRANTING) {
+            uvzk__claim_end(acquisition->claim, UVZK_EPROOF);
+        }
         return;
     }
     stop_waiting(acquisition);

@@ -427,7 +427,8 @@ bool uvzk__claim_known(const struct uvzk__claim *claim)
     return false;
 }
 
-/* Members may live in other sessions, each with a proof of its own. */
+/* Members live in sessions that this claim may have nothing in, each with a proof of its
+ * own, or by znodes that outlive them: nothing but theirs counts. */
 static uint64_t members_valid_until(const struct uvzk__claim *claim)
 {
     uint64_t until = UINT64_MAX;
@@ -442,14 +443,10 @@ static uint64_t members_valid_until(const struct uvzk__claim *claim)
 
 uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
 {
-    uint64_t until =
-        claim->durable ? UINT64_MAX : uvzk__prover_valid_until(claim->client);
-
-    if (claim->kind->member != NULL && uvzk__has_sessions(claim->client)) {
-        uint64_t of_members = members_valid_until(claim);
-        until = of_members < until ? of_members : until;
+    if (claim->kind->member != NULL) {
+        return members_valid_until(claim);
     }
-    return until;
+    return claim->durable ? UINT64_MAX : uvzk__prover_valid_until(claim->client);
 }
 
 bool uvzk__claim_holds(const struct uvzk__claim *claim)
