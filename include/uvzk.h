@@ -950,7 +950,8 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
  * the multi lock, and must be closed after it. error_cb may be NULL; the first
  * failure is told before the request's own callback, and all before that of a release.
  * UV_EINVAL, UVZK_EDEADLOCK (two mutexes of one path), UVZK_ESTATE, UV_EBUSY, UV_ENOMEM;
- * from uvzk_lock_acquire: UVZK_ECLOSED if a member is closed. */
+ * from uvzk_lock_acquire: UVZK_ECLOSED if a member is closed, or was, and its struct is
+ * another lock now; in turn also as an acquire's status, for a member not yet asked for. */
 #define UVZK_MULTILOCK_IN_TURN 1U
 UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *lock,
                                     uvzk_lock_t *const *members, size_t count,

@@ -27,11 +27,18 @@ struct uvzk__claims {
     struct uvzk__link unwinding; /* claims whose contenders are to be withdrawn */
     char *lent;                  /* text that is lent to the user; NULL: none yet */
     size_t lent_size;
+    uint64_t locks_made;
 };
 
 /* Its memory is the client's. */
 void uvzk__claims_init(struct uvzk__claims *);
 void uvzk__claims_free(struct uvzk__claims *);
+
+/* The number of a new lock: of the session's no other one has it, ever. */
+static inline uint64_t uvzk__claims_number_lock(struct uvzk__claims *claims)
+{
+    return ++claims->locks_made;
+}
 
 /* Room for so many bytes that are lent to the user until the next call. NULL when out of
  * memory. */

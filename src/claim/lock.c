@@ -7,6 +7,8 @@
 #include "directory/directory.h"
 #include "engine/turn.h"
 
+#define UVZK__LOCK_NUMBER_MAX ((UINT64_C(1) << 56) - 1)
+
 static void leave_directories(struct uvzk__lock *lock)
 {
     struct uvzk__directory directories[UVZK__DIRECTORIES_MAX];
@@ -81,10 +83,21 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__client *client, uvzk_lock_t *shel
     lock->kind = kind;
     lock->shell = shell;
     lock->client = path[0] == '\0' ? client : uvzk__home_of(client, lock->path->text);
+    lock->number = uvzk__claims_number_lock(lock->client->claims) & UVZK__LOCK_NUMBER_MAX;
     uvzk__list_init(&lock->claims);
     uvzk__list_append(&lock->client->claims->locks, &lock->everyone);
     shell->impl = lock;
     return lock;
+}
+
+struct uvzk__lock *uvzk__lock_again(const uvzk_lock_t *shell,
+                                    struct uvzk__lock_identity known)
+{
+    struct uvzk__lock *lock = shell->impl;
+    bool same = lock != NULL && !lock->closing && lock->client == known.client &&
+                lock->number == known.number;
+
+    return same ? lock : NULL;
 }
 
 struct uvzk__client *uvzk__lock_client(const uvzk_lock_t *shell)

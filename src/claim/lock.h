@@ -54,10 +54,27 @@ struct uvzk__lock {
     void *extra;         /* the kind's own */
     uint32_t pins;       /* its close waits for them */
     uint32_t held_count; /* claims that hold */
-    bool durable : 1;    /* so are its claims */
+    uint64_t
+        number : 56;  /* of the session's locks: the next one in its shell has another */
+    bool durable : 1; /* so are its claims */
     bool closing : 1;
     bool deserted : 1; /* closing, all its claims given up */
 };
+
+/* A lock, as whoever keeps its shell knows it again: that may be used for another one. */
+struct uvzk__lock_identity {
+    const struct uvzk__client *client;
+    uint64_t number;
+};
+
+static inline struct uvzk__lock_identity
+uvzk__lock_identity(const struct uvzk__lock *lock)
+{
+    return (struct uvzk__lock_identity){lock->client, lock->number};
+}
+
+/* The one behind the shell; NULL: it is closing, or another one is. */
+struct uvzk__lock *uvzk__lock_again(const uvzk_lock_t *, struct uvzk__lock_identity);
 
 /* What an init function refuses: UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UVZK_EPATH; 0. */
 int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *path);

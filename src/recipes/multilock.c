@@ -27,7 +27,7 @@ static void tell_error(struct uvzk__telling *telling)
     struct uvzk__member_error *error =
         UVZK__CONTAINER_OF(telling, struct uvzk__member_error, telling);
     uvzk_multilock_error_cb error_cb = error->multilock->error_cb;
-    uvzk_lock_t *shell = error->multilock->shell, *member = error->member;
+    uvzk_lock_t *shell = error->multilock->shell, *member = error->member->shell;
     int status = error->status;
 
     uvzk__claim_unpin(error->claim);
@@ -35,7 +35,8 @@ static void tell_error(struct uvzk__telling *telling)
 }
 
 void uvzk__member_error_init(struct uvzk__member_error *error, struct uvzk__claim *claim,
-                             const struct uvzk__multilock *multilock, uvzk_lock_t *member)
+                             const struct uvzk__multilock *multilock,
+                             const struct uvzk__multilock_member *member)
 {
     error->telling.deliver = tell_error;
     uvzk__list_init(&error->telling.link);
@@ -59,7 +60,16 @@ void uvzk__member_error_report(struct uvzk__member_error *error, int status)
 
 static struct uvzk__lock *member_at(const struct uvzk__multilock *multilock, size_t i)
 {
-    return multilock->members[i]->impl;
+    return multilock->members[i].shell->impl;
+}
+
+int uvzk__multilock_member_check(const struct uvzk__multilock_member *member)
+{
+    return uvzk__lock_again(member->shell, member->identity) != NULL
+               ? 0
+               : uvzk__refuse(UVZK_ECLOSED,
+                              "a member of the multi lock is closed, or was, and is "
+                              "another lock now");
 }
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
@@ -73,9 +83,9 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
                            : "options.revoke_cb: a multi lock's hold cannot be revoked");
     }
     for (size_t i = 0; i < multilock->count; i++) {
-        const struct uvzk__lock *member = member_at(multilock, i);
-        if (member == NULL || member->closing) {
-            return uvzk__refuse(UVZK_ECLOSED, "a member of the multi lock is closed");
+        int status = uvzk__multilock_member_check(&multilock->members[i]);
+        if (status != 0) {
+            return status;
         }
     }
     return 0;
@@ -158,8 +168,10 @@ static const struct uvzk__lock_kind multilock_kind = {
 
 static int by_path(const void *left, const void *right)
 {
-    const struct uvzk__lock *a = (*(uvzk_lock_t *const *)left)->impl;
-    const struct uvzk__lock *b = (*(uvzk_lock_t *const *)right)->impl;
+    const struct uvzk__lock *a =
+        ((const struct uvzk__multilock_member *)left)->shell->impl;
+    const struct uvzk__lock *b =
+        ((const struct uvzk__multilock_member *)right)->shell->impl;
 
     return strcmp(a->path->text, b->path->text);
 }
@@ -213,14 +225,18 @@ static struct uvzk__multilock *new_multilock(uvzk_lock_t *shell,
     if (multilock == NULL) {
         return NULL;
     }
-    multilock->members = uvzk__memdup(members, count * sizeof(uvzk_lock_t *));
+    multilock->members = uvzk__calloc(count, sizeof(multilock->members[0]));
     if (multilock->members == NULL) {
         uvzk__free(multilock);
         return NULL;
     }
+    for (size_t i = 0; i < count; i++) {
+        multilock->members[i].shell = members[i];
+        multilock->members[i].identity = uvzk__lock_identity(members[i]->impl);
+    }
     multilock->shell = shell;
     multilock->count = count;
-    qsort(multilock->members, count, sizeof(uvzk_lock_t *), by_path);
+    qsort(multilock->members, count, sizeof(multilock->members[0]), by_path);
     return multilock;
 }
 

@@ -17,9 +17,15 @@
 #include "base/machine.h"
 #include "claim/lock.h"
 
+/* One of the locks: its shell is the user's, who may close it and make another one in it. */
+struct uvzk__multilock_member {
+    uvzk_lock_t *shell;
+    struct uvzk__lock_identity identity;
+};
+
 struct uvzk__multilock {
     uvzk_lock_t *shell;
-    uvzk_lock_t **members; /* in the order of their paths */
+    struct uvzk__multilock_member *members; /* in the order of their paths */
     size_t count;
     bool in_turn;                     /* wanted, whatever the members */
     uvzk_multilock_error_cb error_cb; /* may be NULL */
@@ -30,15 +36,19 @@ struct uvzk__member_error {
     struct uvzk__telling telling;
     struct uvzk__claim *claim; /* pinned until it is told */
     const struct uvzk__multilock *multilock;
-    uvzk_lock_t *member;
+    const struct uvzk__multilock_member *member;
     int status;
 };
 
 /* Initialised for a member of the claim. */
 void uvzk__member_error_init(struct uvzk__member_error *, struct uvzk__claim *,
-                             const struct uvzk__multilock *, uvzk_lock_t *member);
+                             const struct uvzk__multilock *,
+                             const struct uvzk__multilock_member *);
 /* Nothing for status 0, or when it has been reported. */
 void uvzk__member_error_report(struct uvzk__member_error *, int status);
+
+/* What it refuses, UVZK_ECLOSED: the member is closed, or its shell is used anew. 0. */
+int uvzk__multilock_member_check(const struct uvzk__multilock_member *);
 
 enum uvzk__member_state {
     UVZK__MEMBER_IDLE,       /* next: ASKED */

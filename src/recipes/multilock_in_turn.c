@@ -171,8 +171,11 @@ static void ask(struct member *member)
     options.node_data_length = uvzk__claim_data_length(in_turn->claim);
     uvzk__claim_pin(in_turn->claim);
     move(member, ASKED);
-    int status = uvzk_lock_acquire(member->error.member, &member->request, &options,
-                                   member_acquired, member_lost);
+    int status = uvzk__multilock_member_check(member->error.member);
+    if (status == 0) { /* the user may have closed it meanwhile */
+        status = uvzk_lock_acquire(member->error.member->shell, &member->request,
+                                   &options, member_acquired, member_lost);
+    }
     if (status == 0) {
         make_alone(member);
     } else {
@@ -291,7 +294,7 @@ int uvzk__in_turn_prepare(struct uvzk__claim *claim,
         in_turn->members[i].request.data = &in_turn->members[i];
         in_turn->members[i].in_turn = in_turn;
         uvzk__member_error_init(&in_turn->members[i].error, claim, multilock,
-                                multilock->members[i]);
+                                &multilock->members[i]);
     }
     return 0;
 }
