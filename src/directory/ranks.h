@@ -5,8 +5,9 @@
  * session by session, whatever number of them is asked for in one turn.
  *
  * A session waits for one that comes before it in the path's rank, as long as that one has a
- * connection and somebody who was asked for earlier and has no place yet: newcomers there,
- * however many, keep nobody here waiting. */
+ * connection and somebody who was asked for earlier and is being made: newcomers there,
+ * however many, keep nobody here waiting, nor does one that rests before it is made anew, or
+ * that is searched for where nothing may be listed. */
 #ifndef UVZK_RANKS_H
 #define UVZK_RANKS_H
 

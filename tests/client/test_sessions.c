@@ -559,6 +559,77 @@ static void newcomers_at_home_keep_nobody_waiting(void **state)
     wind_up();
 }
 
+/* Nor for one of theirs whose znode was deleted by hand, and that rests for an hour before it
+ * is made anew. */
+static void nobody_waits_for_one_that_rests(void **state)
+{
+    uvzk_mutex_t others = {.data = NULL};
+    uvzk_client_options_t options;
+    struct hold first;
+    (void)state;
+
+    process_options(&options);
+    options.sessions = SESSIONS;
+    options.retry.base_ms = 60 * 60 * 1000;
+    begin_with(&options);
+    uvzk_mutex_t *mutex = mutex_at(0, 0);
+    const struct uvzk__port *next = a.ports[in_rank(mutex, 1)];
+    make_small(mutex);
+    assert_int_equal(uvzk_mutex_init(&b.client, &others, lock_of(mutex)->path->text), 0);
+    hold_take_on(&first, &b, &others, 1);
+    hold_begin_on(&holds[0], &a, mutex, 1, UVZK_WAIT_FOREVER);
+    hold_begin_on(&holds[1], &a, mutex, 1, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 100);
+    world_delete_child(&world, lock_of(mutex)->path->text, 1);
+    hold_give_back(&first); /* whoever looks who comes next finds out */
+    hold_await(&holds[1], 1000);
+    assert_true(hold_pending(&holds[0]));
+    for (int i = 2; i < ROOM + 2; i++) { /* what rests has its room yet */
+        hold_begin_on(&holds[i], &a, mutex, 1, UVZK_WAIT_FOREVER);
+        assert_int_equal(session_of(&holds[i]), in_rank(mutex, i / ROOM));
+    }
+    world_run_for(&world, 100);
+    assert_int_equal(sim_ephemeral_count(world.sim, sim_session_id(next)), 2);
+    hold_cancel(&holds[0]);
+    for (int i = 1; i < ROOM + 2; i++) {
+        hold_take_turn(&holds[i], 1000);
+    }
+    wind_up();
+}
+
+/* Nor for one whose create got lost, and that cannot be found where nobody may list. */
+static void nobody_waits_for_one_that_is_searched_for(void **state)
+{
+    (void)state;
+
+    begin();
+    uvzk_mutex_t *mutex = mutex_at(0, 0);
+    const char *path = lock_of(mutex)->path->text;
+    make_small(mutex);
+    for (int i = 0; i < ROOM; i++) {
+        hold_take_on(&holds[i], &a, mutex, 1);
+        hold_give_back(&holds[i]);
+    }
+    assert_int_equal(sim_set_readable(world.sim, path, false), 0);
+    sim_lose_reply(a.ports[0]);
+    for (int i = 0; i < ROOM; i++) {
+        hold_begin_on(&holds[i], &a, mutex, 1, UVZK_WAIT_FOREVER);
+    }
+    world_run_for(&world, 2);
+    for (int i = 0; i < ROOM; i++) {
+        hold_cancel(&holds[i]);
+    }
+    world_run_for(&world, 3000);
+    assert_true(process_contenders(&a) > 0); /* still looked for */
+    hold_begin_on(&holds[ROOM], &a, mutex, 1, UVZK_WAIT_FOREVER);
+    hold_begin_on(&holds[ROOM + 1], &a, mutex, 1, UVZK_WAIT_FOREVER);
+    hold_await_status(&holds[ROOM], 1000, UVZK_ENOAUTH);
+    hold_await_status(&holds[ROOM + 1], 1000, UVZK_ENOAUTH);
+    assert_int_equal(sim_set_readable(world.sim, path, true), 0);
+    world_run_for(&world, 3000);
+    wind_up();
+}
+
 static void one_that_is_tried_once_overflows_too(void **state)
 {
     uvzk_mutex_t other = {.data = NULL};
@@ -920,6 +991,8 @@ int main(void)
         cmocka_unit_test(nobody_waits_for_a_lost_connection),
         cmocka_unit_test(nobody_waits_for_a_lost_connection_that_was_held_back),
         cmocka_unit_test(newcomers_at_home_keep_nobody_waiting),
+        cmocka_unit_test(nobody_waits_for_one_that_rests),
+        cmocka_unit_test(nobody_waits_for_one_that_is_searched_for),
         cmocka_unit_test(one_that_is_tried_once_overflows_too),
         cmocka_unit_test(watches_are_a_budget_too),
         cmocka_unit_test(others_stay_at_home),
