@@ -162,6 +162,44 @@ static void test_all_is_as_it_was(void **state)
     end_held();
 }
 
+/* Instead of the client's, for quiet_close.c alone. */
+static atomic_bool deaf;
+
+void log_message(log_callback_fn callback, ZooLogLevel level, int line,
+                 const char *function, const char *format, ...);
+
+void log_message(log_callback_fn callback, ZooLogLevel level, int line,
+                 const char *function, const char *format, ...)
+{
+    (void)line;
+    (void)function;
+    (void)format;
+    assert_int_equal(level, ZOO_LOG_LEVEL_INFO);
+    if (!atomic_load(&deaf)) {
+        callback("ZOO_INFO@here@0: leaves its servers");
+    }
+}
+
+/* The session may end with its handle: then the loss is told, and only then it is closed. */
+static void test_who_cannot_be_heard_tells_the_end_first(void **state)
+{
+    (void)state;
+    begin_held();
+    int64_t session = uvzk_client_session_id(&a.client);
+    atomic_store(&deaf, true);
+    cut(there);
+    pass(elsewhere);
+    hold_await_lost(&held, PATIENCE_MS, UVZK_EEXPIRED);
+    assert_int_equal(waits.answered, 0);
+    atomic_store(&deaf, false);
+    assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));
+    assert_true(uvzk_client_session_id(&a.client) != session);
+    hold_take_turn(&waits, PATIENCE_MS);
+    process_end(&a);
+    process_end(&b);
+    end();
+}
+
 /* ------------------------------------------------------------------------ a late loop */
 
 /* libuv runs timers before what other threads have told the loop. */
@@ -295,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_comes_back_at_the_last_moment_keeps_the_session),
         cmocka_unit_test(test_all_is_as_it_was),
+        cmocka_unit_test(test_who_cannot_be_heard_tells_the_end_first),
         cmocka_unit_test(test_a_late_loop_leaves_no_servers_that_it_has),
         cmocka_unit_test(test_a_short_absence_costs_nothing),
         cmocka_unit_test(test_a_busy_pool_keeps_nobody),
