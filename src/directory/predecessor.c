@@ -149,6 +149,22 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
     uvzk__queue_touch(queue);
 }
 
+/* Whoever has a ticket waits for leases too: one of ours may be in the way of the taker, who
+ * does not know whose it is. */
+static void ask_for_leases(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = uvzk__ring_first(&queue->members);
+    struct uvzk__queue *leases =
+        link == NULL ? NULL
+                     : uvzk__contender_beside(
+                           UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue));
+
+    if (leases != NULL) {
+        uvzk__queue_waits_long(leases, true);
+        uvzk__queue_touch(leases);
+    }
+}
+
 /* Settling arms it again; the view of leases is drawn by the listing that does so. */
 static void look_again(struct uvzk__timed *timed)
 {
@@ -161,6 +177,7 @@ static void look_again(struct uvzk__timed *timed)
         uvzk__freshness_doubted(queue);
     } else {
         uvzk__divergence_ask_first(queue);
+        ask_for_leases(queue);
     }
     uvzk__queue_touch(queue);
 }

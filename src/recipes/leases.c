@@ -386,7 +386,7 @@ static bool wants_listing(const struct uvzk__queue *queue)
                  uvzk__bid_settled(uvzk__leases(queue)->taker) &&
                  !uvzk__bid_complete(uvzk__leases(queue)->taker);
 
-    return uvzk__direct_lease_wants_listing(queue) ||
+    return uvzk__direct_lease_wants_listing(queue) || queue->waits_long ||
            (uvzk__leases(queue)->made_stamp > uvzk__listed_at(&queue->freshness) &&
             (uvzk__leases(queue)->making == NULL || pipeline)) ||
            (waits && (!counted(queue) ||

@@ -240,6 +240,24 @@ static void one_that_does_not_show_ours_is_left(uint64_t seed, void *const *stat
     world_wind_up(&world);
 }
 
+/* A leader has forgotten the create of what is held: nobody can promise that no other one is
+ * granted before the holder hears of it. The token tells which came later. */
+static void a_forgotten_hold_is_lost_and_its_token_is_less(uint64_t seed,
+                                                           void *const *state)
+{
+    (void)begin(seed, state);
+    hold_take(&first, &a);
+    int64_t token = first.token;
+    world.meddled = true;
+    sim_forget(world.sim, 1000);
+    sim_restart(world.sim, 100);
+    assert_true(world_await(&world, &first.lost, WORLD_TIMEOUT_MS));
+    assert_true(process_await_connected(&b, 5000));
+    hold_take(&second, &b);
+    assert_true(second.token > token);
+    world_wind_up(&world);
+}
+
 /* Who waits for a child that its driver has named, by a number or by the one name. */
 static void of_a_lock_driver(uint64_t seed, void *const *state)
 {
@@ -292,6 +310,7 @@ int main(void)
         WORLD_STORY(who_only_lags_is_not_left, 1, SEEDS),
         WORLD_STORY(a_lease_that_was_deleted, 1, SEEDS),
         WORLD_STORY(one_that_does_not_show_ours_is_left, 1, SEEDS),
+        WORLD_STORY(a_forgotten_hold_is_lost_and_its_token_is_less, 1, SEEDS),
         WORLD_STORY(of_a_lock_driver, 1, SEEDS),
         WORLD_STORY(of_a_fixed_name, 1, SEEDS),
     };

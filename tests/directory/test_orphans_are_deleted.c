@@ -283,6 +283,25 @@ static void a_lease_of_ours_is_deleted(uint64_t seed, void *const *state)
     world_wind_up(&world);
 }
 
+/* Its owner's client is not the one that waits for room: it stands in line behind that. */
+static void a_lease_of_who_stands_behind_is_deleted(uint64_t seed, void *const *state)
+{
+    begin(seed, state);
+    process_make_semaphore(&a, OTHER_PATH, 1);
+    process_make_semaphore(&b, OTHER_PATH, 1);
+    hold_begin_on(&first, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
+    world_let_go(&world);
+    struct world_path orphan = behind(&a, OTHER_PATH "/leases", UUID_A "lease-");
+    hold_begin_on(&first, &b, &b.semaphore, 1, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    hold_begin_on(&second, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &first.answered, 3 * WORLD_TIMEOUT_MS));
+    assert_int_equal(first.status, 0);
+    assert_false(sim_exists(world.sim, orphan.text));
+    assert_int_equal(metrics_of(&a).orphans, 1);
+    world_wind_up(&world);
+}
+
 static void a_lease_of_another_stands(uint64_t seed, void *const *state)
 {
     begin(seed, state);
@@ -316,6 +335,7 @@ int main(void)
         WORLD_STORY(the_uuid_of_one_that_rests_stands, 1, SEEDS),
         WORLD_STORY(of_a_read_write_lock, 1, SEEDS),
         WORLD_STORY(a_lease_of_ours_is_deleted, 1, SEEDS),
+        WORLD_STORY(a_lease_of_who_stands_behind_is_deleted, 1, SEEDS),
         WORLD_STORY(a_lease_of_another_stands, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

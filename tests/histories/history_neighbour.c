@@ -237,7 +237,8 @@ static void check_resident(struct history *history, struct resident *resident)
     uint32_t valid = attempt_valid(attempt);
 
     if (attempt->held && !attempt->suspended && valid < share->leases &&
-        !history->vandals && sim_session_alive(history->sim, resident->session_id)) {
+        !history->vandals && !sim_forgot(history->sim, 0) &&
+        sim_session_alive(history->sim, resident->session_id)) {
         history_fail(history, "client %d: the znode of its hold on %s was deleted",
                      resident->actor.seat->number, history_paths[share->path]);
     }

@@ -104,6 +104,7 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     if ((kinds & HISTORY_DIVERGED) != 0) {
         faults->miss_delete = 50000;
         faults->diverges = (uint32_t)(seed % 3);
+        faults->forget = scattered(seed) % 5 % 2 == 0 ? 500000 : 0;
     }
     if ((kinds & HISTORY_CLOSES) != 0) {
         faults->stall += faults->stall > 0 ? 50000 : 0;

@@ -246,6 +246,10 @@ void sim_miss_deletes(struct sim *sim, int server, uint32_t count);
 /* Of what is made from now on it never shows the next so many ephemerals. */
 void sim_miss_creates(struct sim *sim, int server, uint32_t count);
 bool sim_shows(const struct sim *sim, int server, const char *path);
+/* The next leader has lost what ephemerals were made by the last so many transactions, and
+ * gives their numbers once more. Whether one with this czxid was lost so; 0: any at all. */
+void sim_forget(struct sim *sim, uint32_t transactions);
+bool sim_forgot(const struct sim *sim, int64_t czxid);
 void sim_converge(struct sim *sim);
 /* An operator deletes one that is back, if he finds that it may go: the first of those. */
 void sim_bury(struct sim *sim, bool (*may_go)(void *, int64_t owner, const char *path),
@@ -276,6 +280,7 @@ struct sim_faults {
     uint32_t restart, lag, depose, throttle, blind; /* of a second */
     uint32_t miss_delete;  /* of an ephemeral's delete, at the follower that diverges */
     uint32_t diverges;     /* which one: its number */
+    uint32_t forget;       /* of an election: who leads has lost a few transactions */
     uint32_t delay_max_ms; /* 0 in these: session timeout / 2 */
     uint32_t down_max_ms;  /* cuts and restarts */
     uint32_t pause_max_ms; /* pauses and stalls */

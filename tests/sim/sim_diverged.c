@@ -115,6 +115,59 @@ void sim__diverged_leads(struct sim *sim, struct sim__member *leader)
     }
 }
 
+#define FORGOTTEN_MOST 12U
+#define DIGITS 10U
+
+/* The number in its name is given again. */
+static void forget(struct sim *sim, struct sim__node *node)
+{
+    struct sim__server *server = &sim->server;
+    const char *digits = node->path + node->length - DIGITS;
+    size_t size = (server->forgotten_count + 1) * sizeof(*server->forgotten);
+    int64_t *forgotten = realloc(server->forgotten, size);
+    sim__trace(sim, "server", "has lost %s", node->path);
+    forgotten[server->forgotten_count++] = node->stat.czxid;
+    server->forgotten = forgotten;
+    if (node->length > DIGITS && strspn(digits, "0123456789") == DIGITS) {
+        long number = strtol(digits, NULL, 10);
+        node->parent->counter =
+            number < node->parent->counter ? (int32_t)number : node->parent->counter;
+    }
+    sim__tree_delete(&server->tree, node);
+}
+
+void sim__diverged_forgets_all(struct sim *sim)
+{
+    struct sim__server *server = &sim->server;
+    int64_t until = server->tree.zxid - server->forgets;
+    struct sim__node *node, *next;
+    if (sim->faults.forget > 0 && sim__random_hit(sim, sim->faults.forget)) {
+        until = server->tree.zxid - 1 - (int64_t)sim_random(sim, FORGOTTEN_MOST);
+    }
+    server->forgets = 0;
+    HASH_ITER(hh, server->tree.nodes, node, next)
+    {
+        if (node->stat.ephemeral_owner != 0 && node->stat.czxid > until) {
+            forget(sim, node);
+        }
+    }
+}
+
+void sim_forget(struct sim *sim, uint32_t transactions)
+{
+    sim->server.forgets = transactions;
+}
+
+bool sim_forgot(const struct sim *sim, int64_t czxid)
+{
+    const struct sim__server *server = &sim->server;
+    size_t i = 0;
+    while (czxid != 0 && i < server->forgotten_count && server->forgotten[i] != czxid) {
+        i++;
+    }
+    return i < server->forgotten_count;
+}
+
 void sim_miss_creates(struct sim *sim, int server, uint32_t count)
 {
     sim->server.members[server].forgets = count;

@@ -51,6 +51,7 @@ static void begin_epoch(struct sim *sim, struct sim__member *leader)
         sim__session_touch(sim, session, server->up_at);
     }
     server->leader = leader;
+    sim__diverged_forgets_all(sim);
     server->tree.zxid = ((server->tree.zxid >> 32) + 1) << 32;
     sim__diverged_leads(sim, leader);
     for (size_t i = 0; i < server->member_count; i++) {
@@ -189,4 +190,5 @@ void sim__election_free(struct sim *sim)
 {
     sim__event_clear(sim, &sim->server.deposed_end);
     free(sim->server.known);
+    free(sim->server.forgotten);
 }

@@ -336,6 +336,8 @@ void sim__diverged_make_way(struct sim__tree *tree, struct sim__node *node);
  * missed. */
 void sim__diverged_copy(struct sim *sim, struct sim__member *member,
                         const struct sim__tree *from);
+/* The new leader has lost the end of what was committed. */
+void sim__diverged_forgets_all(struct sim *sim);
 /* It leads: what it has missed is what all agree to. */
 void sim__diverged_leads(struct sim *sim, struct sim__member *leader);
 
@@ -387,6 +389,9 @@ struct sim__server {
     struct sim__tree tree;
     struct sim__member *members, *leader;
     size_t member_count;
+    uint32_t forgets;   /* so many transactions, at the next election */
+    int64_t *forgotten; /* czxids of what was lost so */
+    size_t forgotten_count;
     struct sim__event deposed_end; /* set: an old leader is cut off */
     struct sim__known_session *known;
     size_t known_count;
