@@ -288,7 +288,16 @@ int uvzk__rpc_send(struct uvzk__request *request, const char *path)
     if (uvzk__path_validate_znode(path) != 0) {
         return ZBADARGUMENTS;
     }
-    struct uvzk__rpc rpc = *request->rpc;
-    rpc.path = path;
+    /* Not what the port keeps in it: the loop may be writing there. */
+    const struct uvzk__rpc *asked = request->rpc;
+    const struct uvzk__rpc rpc = {.path = path,
+                                  .data = asked->data,
+                                  .data_length = asked->data_length,
+                                  .acl = asked->acl,
+                                  .ops = asked->ops,
+                                  .op_count = asked->op_count,
+                                  .version = asked->version,
+                                  .kind = asked->kind,
+                                  .mode = asked->mode};
     return sends[request->kind](request, &rpc, zh);
 }
