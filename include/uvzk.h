@@ -570,6 +570,9 @@ typedef struct uvzk_client_metrics_s {
     uint64_t orphans;            /* znodes of this client's sessions that none of its
                                     locks knew any more, and that were deleted */
     uint64_t diverged;           /* servers that were left: UVZK_EDIVERGED */
+    /* As things stand: */
+    uint64_t undeletable; /* of the contenders, those whose delete the directory's ACL has
+                             forbidden: it is tried again, see uvzk_hold_release */
 } uvzk_client_metrics_t;
 
 #define uvzk_client_metrics_init(metrics) \
@@ -647,8 +650,10 @@ typedef void (*uvzk_hold_revoke_cb)(uvzk_hold_t *hold);
 
 /* FINAL. 0: the znode is known to be gone (or a re-entry was counted down).
  * UVZK_ELOST: the hold had been lost before its release was carried out.
- * UVZK_ENOAUTH: the directory's ACL forbids the delete; the session's end frees
- * the lock. UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the delete
+ * UVZK_ENOAUTH: the directory's ACL forbids the delete now. The znode still stands, and
+ * blocks others. The delete is repeated in the background, after pauses of 0.5 to 30 s,
+ * until the znode or its session is gone; metrics.undeletable counts such znodes.
+ * UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the delete
  * was answered; its end at the servers frees the lock.
  * UVZK_ECLOSED: the client was closed first; the session's end frees the
  * lock. */

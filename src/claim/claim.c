@@ -10,6 +10,7 @@
 #include "directory/contender.h"
 #include "directory/making.h"
 #include "directory/queue.h"
+#include "directory/undeletable.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
 
@@ -529,10 +530,10 @@ static int fate_of(const struct uvzk__node *node)
                                          : UVZK_ELOST;
 }
 
-static void retired(struct uvzk__contender *contender)
+/* It has no claim any more, which learns what has become of its znode. */
+static void dismiss(struct uvzk__contender *contender, int status)
 {
     struct uvzk__claim *claim = contender->claim;
-    int status = fate_of(&contender->node);
 
     if (uvzk__contender_is_adopted(contender)) {
         return;
@@ -546,6 +547,22 @@ static void retired(struct uvzk__contender *contender)
     uvzk__claim_detach(contender);
 }
 
+static void refused(struct uvzk__contender *contender)
+{
+    int status = uvzk__node_status(&contender->node);
+
+    dismiss(contender, status != 0 ? status : UVZK_ENOAUTH);
+}
+
+static void retired(struct uvzk__contender *contender)
+{
+    if (contender->undeletable) {
+        uvzk__undeletable_left(contender);
+    } else {
+        dismiss(contender, fate_of(&contender->node));
+    }
+}
+
 static void create(struct uvzk__contender *contender)
 {
     if (contender->claim->kind->create != NULL) {
@@ -557,6 +574,9 @@ static void create(struct uvzk__contender *contender)
 
 static bool certain(struct uvzk__contender *contender)
 {
+    if (contender->undeletable) {
+        return uvzk__undeletable_may(contender);
+    }
     return uvzk__contender_is_adopted(contender) ||
            contender->claim->kind->certain == NULL ||
            contender->claim->kind->certain(contender);
@@ -622,6 +642,7 @@ const struct uvzk__contender_user uvzk__claim_contenders = {
     .let_go = let_go_of,
     .ungranted = ungranted,
     .ended = ended,
+    .refused = refused,
     .retired = retired,
     .create = create,
     .certain = certain,

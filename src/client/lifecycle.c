@@ -113,7 +113,7 @@ static void learn_address(struct uvzk__client *client, const char *address)
  * near. */
 static void abandon(struct uvzk__contender *contender, int code)
 {
-    if (!uvzk__contender_is_adopted(contender)) {
+    if (contender->claim != NULL) {
         uvzk__claim_abandon(contender->claim, code);
     }
     uvzk__contender_session_ended(contender, code);
@@ -325,7 +325,7 @@ void uvzk__close_when_done(struct uvzk__client *client)
     bool may_wait = (asking || uvzk__may_send(client)) && client->life->close_wait_ms > 0;
 
     if (!uvzk__list_empty(&client->tellings) ||
-        (client->directories->contender_count > 0 && may_wait)) {
+        (uvzk__directories_await(client->directories) && may_wait)) {
         return;
     }
     client->port_closing_ms = uvzk__now(client);

@@ -44,6 +44,7 @@ static void count_claims(const struct uvzk__client *client,
 static void add_session(const struct uvzk__client *client, uvzk_client_metrics_t *metrics)
 {
     metrics->contenders += client->directories->contender_count;
+    metrics->undeletable += client->directories->undeletable_count;
     metrics->node_bytes += client->directories->node_bytes;
     metrics->node_bytes_most += client->directories->node_bytes_most;
     metrics->watches += uvzk__watch_count(&client->watches);
@@ -187,6 +188,8 @@ static void put_gauges(struct text *text, const uvzk_client_metrics_t *metrics)
     put_gauge(text, "waiting", "Acquires that are pending.", metrics->waiting);
     put_gauge(text, "held", "Holds.", metrics->held);
     put_gauge(text, "contenders", "Znodes in lock directories.", metrics->contenders);
+    put_gauge(text, "undeletable", "Of these, those that an ACL forbids to delete.",
+              metrics->undeletable);
     put_gauge(text, "node_bytes", "Bytes of their paths.", metrics->node_bytes);
     put_gauge(text, "node_bytes_most", "How many there may be.",
               metrics->node_bytes_most);

@@ -223,6 +223,7 @@ struct uvzk__contender *uvzk__contender_adopt(struct uvzk__queue *queue, const c
     (void)uvzk__path_join_into(contender->path, queue->path->text, name);
     contender->shared = shared;
     contender->given_up = true;
+    contender->adopted = true;
     join(contender);
     uvzk__node_sent(&contender->node);
     uvzk__node_unwanted(&contender->node);

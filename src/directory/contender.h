@@ -60,7 +60,8 @@ struct uvzk__contender {
         struct uvzk__queue *queue;
         struct uvzk__client *client; /* once it has ended, queue.h */
     };
-    struct uvzk__claim *claim;  /* NULL once it is over, and of an orphan, orphans.h */
+    struct uvzk__claim *claim;  /* NULL once it is over, of an orphan (orphans.h)
+                                 * and of one that may not be deleted */
     struct uvzk__link in_claim; /* on claim->contenders */
     struct uvzk__link everyone; /* of the client's contenders */
     struct uvzk__link in_queue; /* on one of the queue's four lists */
@@ -104,6 +105,9 @@ struct uvzk__contender {
     bool made_alone : 1;     /* its create may not share a multi */
     bool suspected : 1;      /* it was in a multi of which a directory was missing */
     bool swept_alone : 1;    /* its delete may not share a multi */
+    bool fixed_name : 1;     /* others' znodes may have its name */
+    bool undeletable : 1;    /* its delete was refused: it has no claim, undeletable.h */
+    bool adopted : 1;        /* an orphan: it has none either, orphans.h */
     bool ended : 1;          /* freed as soon as nothing points here */
     bool unshown : 1;        /* an orphan that its own server does not show, orphans.h */
     char path[];             /* prefix to create, then the node's full path */
@@ -122,12 +126,14 @@ struct uvzk__contender_user {
     void (*ungranted)(struct uvzk__contender *);
     /* It is not wanted any more, whoever decided that. */
     void (*ended)(struct uvzk__contender *, int code);
+    /* It is undeletable, and goes on without a claim. */
+    void (*refused)(struct uvzk__contender *);
     /* It is over: its node is gone for good, or will never be heard of. */
     void (*retired)(struct uvzk__contender *);
     /* It wants its znode made: now, or soon. */
     void (*create)(struct uvzk__contender *);
     /* Its znode is to be deleted: whether what stands at its path is certainly its own;
-     * if not, that is found out, and it is pumped. */
+     * and may be deleted now; if not, that is found out, and it is pumped. */
     bool (*certain)(struct uvzk__contender *);
     /* Whether anybody has been told that it holds. */
     bool (*known)(const struct uvzk__contender *);
@@ -155,7 +161,7 @@ struct uvzk__contender *uvzk__contender_adopt(struct uvzk__queue *, const char *
                                               struct uvzk__place, bool shared);
 static inline bool uvzk__contender_is_adopted(const struct uvzk__contender *contender)
 {
-    return contender->claim == NULL;
+    return contender->adopted;
 }
 
 /* Its claim wants to be told how many stand before it; or no longer, whether or not it
@@ -252,6 +258,12 @@ static inline void uvzk__contender_is_ticket(struct uvzk__contender *contender,
     contender->leases = leases;
 }
 
+static inline void uvzk__contender_has_fixed_name(struct uvzk__contender *contender,
+                                                  bool fixed)
+{
+    contender->fixed_name = fixed;
+}
+
 /* From now on; or it may be again. */
 static inline void uvzk__contender_is_never_made_anew(struct uvzk__contender *contender)
 {
@@ -336,6 +348,13 @@ static inline void uvzk__contender_swept_alone(struct uvzk__contender *contender
                                                bool alone)
 {
     contender->swept_alone = alone;
+}
+
+/* Its delete was refused for lack of DELETE, and is tried again; or not any more. */
+static inline void uvzk__contender_is_undeletable(struct uvzk__contender *contender,
+                                                  bool undeletable)
+{
+    contender->undeletable = undeletable;
 }
 
 /* It is on this list of its queue now. */

@@ -26,6 +26,7 @@ struct uvzk__directories {
     uint32_t settlings;         /* how often all touched queues have been settled */
     uint64_t node_bytes, node_bytes_most; /* UVZK__NODE_BYTES_MAX, or less in a test */
     uint64_t contender_count;
+    uint64_t undeletable_count; /* of these, undeletable.h */
     struct uvzk__recollection recollection;
 };
 
@@ -54,6 +55,12 @@ static inline void uvzk__directories_left(struct uvzk__directories *directories,
     directories->contender_count--;
 }
 
+/* Whether one of them is to be heard of: who is undeletable stands until the session ends. */
+static inline bool uvzk__directories_await(const struct uvzk__directories *directories)
+{
+    return directories->contender_count > directories->undeletable_count;
+}
+
 /* A making is under way, or no longer; a sweep. */
 static inline void uvzk__directories_making(struct uvzk__directories *directories,
                                             bool before, bool now)
@@ -64,6 +71,12 @@ static inline void uvzk__directories_swept(struct uvzk__directories *directories
                                            bool before, bool now)
 {
     directories->sweeps_under_way += (unsigned)now - (unsigned)before;
+}
+/* A contender is undeletable, or no longer. */
+static inline void uvzk__directories_undeletable(struct uvzk__directories *directories,
+                                                 bool before, bool now)
+{
+    directories->undeletable_count += (uint64_t)now - (uint64_t)before;
 }
 /* A reader is on credit, or no longer. */
 static inline void uvzk__directories_credited(struct uvzk__directories *directories,

@@ -251,9 +251,7 @@ void uvzk__node_delete_replied(struct uvzk__node *node, int status)
         node->deleted = node->delete_unknown;
         end(node, 0);
         break;
-    case UVZK_ENOAUTH:
-        end(node, status); /* only the session's end removes it */
-        break;
+    case UVZK_ENOAUTH: /* for the moment: it is tried again, undeletable.h */
     case UVZK_ENOTSENT:
     case UVZK_ETHROTTLED:
         break;

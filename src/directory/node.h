@@ -126,7 +126,8 @@ void uvzk__node_identified(struct uvzk__node *, int status, int64_t czxid, bool 
 void uvzk__node_unwanted(struct uvzk__node *);
 
 /* The delete was replied, alone or in a multi. ECONNLOSS, ENOTSENT and other
- * passing troubles leave it DOOMED. */
+ * passing troubles leave it DOOMED, and so does ENOAUTH: who may not delete it now may
+ * later. */
 void uvzk__node_delete_replied(struct uvzk__node *, int status);
 
 /* Somebody deleted it. again: rest, then make a new one. */

@@ -23,6 +23,7 @@
 #include "directory/freshness.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
+#include "directory/undeletable.h"
 #include "directory/watermark.h"
 
 /* What a directory of one contender at rest has nothing of: the memory is there with the
@@ -33,6 +34,7 @@ struct uvzk__aside {
     struct uvzk__parents parents;
     struct uvzk__foreigners foreigners;
     struct uvzk__watermark watermark;
+    struct uvzk__undeletables undeletables;
 };
 
 struct uvzk__queue {
@@ -123,7 +125,8 @@ static inline void uvzk__aside_tidied(struct uvzk__queue *queue)
     if (uvzk__predecessor_is_over(&aside->predecessor) && aside->rest == NULL &&
         !uvzk__parents_are_made(&aside->parents) &&
         !uvzk__foreigners_matter(&aside->foreigners) &&
-        uvzk__watermark_mark(&aside->watermark) == NULL) {
+        uvzk__watermark_mark(&aside->watermark) == NULL &&
+        !uvzk__undeletables_any(&aside->undeletables)) {
         uvzk__free(queue->aside);
         queue->aside = NULL;
     }

@@ -6,6 +6,7 @@
 #include "directory/orphans.h"
 #include "directory/queue.h"
 #include "directory/succession.h"
+#include "directory/undeletable.h"
 #include "directory/vouching.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -189,28 +190,48 @@ static size_t batch_size(struct uvzk__client *client)
     return count;
 }
 
+/* A server looks at the right to delete before it looks for the znode. */
 static void delete_replied(struct uvzk__contender *contender, int status)
 {
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_DOOMED) {
-        uvzk__node_delete_replied(&contender->node, status);
-        if (uvzk__contender_is_adopted(contender) &&
-            (status == 0 || status == UVZK_ENONODE)) {
-            uvzk__orphan_deleted(contender);
-        }
-        uvzk__contender_follow(contender);
+    struct uvzk__queue *queue = contender->queue;
+    bool gone = status == 0 || status == UVZK_ENONODE;
+
+    if (uvzk__node_state(&contender->node) != UVZK__NODE_DOOMED) {
+        return;
+    }
+    if (status == UVZK_ENOAUTH) {
+        uvzk__undeletable(contender);
+    }
+    uvzk__node_delete_replied(&contender->node, status);
+    if (uvzk__contender_is_adopted(contender) && gone) {
+        uvzk__orphan_deleted(contender);
+    }
+    uvzk__contender_follow(contender);
+    if (gone) {
+        uvzk__undeletable_permitted(queue);
     }
 }
 
 /* What the failing operation says about its own node. */
 static void delete_refused(struct uvzk__contender *contender, int status)
 {
-    if (status == UVZK_ENOAUTH) {
-        uvzk__watermark_lost(contender->queue); /* it stands on, and is given up */
-    } else if (status != UVZK_ENONODE) {
+    if (status != UVZK_ENOAUTH && status != UVZK_ENONODE) {
         uvzk__contender_rest(contender, REFUSED_REST_MS);
         status = UVZK_ENOTSENT;
     }
     delete_replied(contender, status);
+}
+
+/* Of a directory in which one of the deletes was refused for lack of a right, so were the
+ * others: the server would have said the same of each. */
+static bool shares_refusal(const struct sweep *sweep, size_t index, size_t failed)
+{
+    const struct uvzk__contender *one = sweep->contenders[index];
+    const struct uvzk__contender *culprit =
+        failed < sweep->op_count ? sweep->contenders[failed] : NULL;
+
+    return culprit != NULL && sweep->ops[failed].kind == UVZK__OP_DELETE &&
+           !culprit->ended && !one->ended && culprit->queue == one->queue;
 }
 
 /* An op of a request that the server refused as a whole. */
@@ -229,7 +250,7 @@ static void op_refused(struct sweep *sweep, size_t index, size_t failed, int sta
         return;
     }
     uvzk__contender_swept_alone(contender, failed >= sweep->op_count);
-    if (culprit) {
+    if (culprit || (status == UVZK_ENOAUTH && shares_refusal(sweep, index, failed))) {
         delete_refused(contender, status);
     } else {
         delete_replied(contender, UVZK_ENOTSENT);

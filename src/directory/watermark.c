@@ -277,12 +277,3 @@ void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool behind
         mark->number = last;
     }
 }
-
-void uvzk__watermark_lost(struct uvzk__queue *queue)
-{
-    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
-
-    if (mark != NULL) {
-        mark->number = NOBODY;
-    }
-}

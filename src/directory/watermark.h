@@ -83,8 +83,6 @@ void uvzk__watermark_met(struct uvzk__queue *);
 /* The view has taken over the latest listing. last: the greatest number of ours in it, or
  * -1; behind: it has shown others behind that one, whom the view does not keep. */
 void uvzk__watermark_listed(struct uvzk__queue *, int32_t last, bool behind);
-/* A znode of ours may stand there of which we know no more. */
-void uvzk__watermark_lost(struct uvzk__queue *);
 
 /* Whether it wants a watch, and has none; whether it has one, or is about to; until when it
  * is kept if nobody of ours comes. */

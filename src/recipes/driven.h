@@ -45,7 +45,7 @@ uvzk__driven_of(const struct uvzk__contender *contender)
 
 static inline bool uvzk__has_fixed_name(const struct uvzk__contender *contender)
 {
-    return uvzk__lock_driver_fixed(uvzk__driven_of(contender)->driver);
+    return contender->fixed_name;
 }
 
 /* What it looks at; NULL: nothing. */

@@ -52,6 +52,9 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                                       uvzk__lock_driver_fixed(driver) ? "" : driver->name,
                                       options, &contender);
     }
+    if (status == 0) {
+        uvzk__contender_has_fixed_name(contender, uvzk__lock_driver_fixed(driver));
+    }
     return status;
 }
 

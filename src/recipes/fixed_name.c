@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
@@ -191,8 +192,8 @@ static const char *engaged_name(struct uvzk__queue *queue, const char *name)
              link = uvzk__ring_next(rings[i], link)) {
             struct uvzk__contender *contender = contender_at(link);
             if (uvzk__has_fixed_name(contender) && engaged(contender) &&
-                strcmp(name_of(contender), name) == 0) {
-                return name_of(contender);
+                strcmp(uvzk__path_name(contender->path), name) == 0) {
+                return uvzk__path_name(contender->path);
             }
         }
     }

@@ -352,8 +352,26 @@ static void init(struct uvzk__queue *queue)
     uvzk__list_init(&uvzk__leases(queue)->followers);
 }
 
+/* Tickets that may not be deleted outlive the leases. */
+static void forget(struct uvzk__queue *queue)
+{
+    const struct uvzk__queue *locks = uvzk__queue_find(
+        queue->client, UVZK__EXCLUSIVE, uvzk__leases(queue)->locks_path->text);
+
+    for (struct uvzk__link *link = locks == NULL ? NULL
+                                                 : uvzk__ring_first(&locks->leaving);
+         link != NULL; link = uvzk__ring_next(&locks->leaving, link)) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+        if (uvzk__contender_beside(contender) == queue) {
+            uvzk__contender_is_ticket(contender, NULL);
+        }
+    }
+}
+
 static void freed(struct uvzk__queue *queue)
 {
+    forget(queue);
     uvzk__shared_path_let_go(uvzk__leases(queue)->locks_path);
 }
 

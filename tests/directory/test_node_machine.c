@@ -48,8 +48,7 @@ struct world {
     uint8_t limbo_target; /* enum slot */
     bool deleted_by_us, deleted_by_hand; /* the latest node */
     bool session_ended;
-    bool forbidden; /* a delete was answered ENOAUTH */
-    bool excused;   /* more has happened than a connection lost or a server too busy */
+    bool excused; /* more has happened than a connection lost or a server too busy */
 };
 
 static int64_t czxid_of(enum slot slot)
@@ -113,7 +112,7 @@ static struct key key_of(const struct world *w)
         w->directory,       w->connected,     w->next,           w->kind,
         w->channel,         w->target,        w->status,         w->answer,
         w->answer_ours,     w->limbo,         w->limbo_target,   w->deleted_by_us,
-        w->deleted_by_hand, w->session_ended, w->forbidden,      w->excused};
+        w->deleted_by_hand, w->session_ended, w->excused};
     struct key key;
 
     _Static_assert(sizeof(fields) <= sizeof(key.fields), "a key has room for all");
@@ -196,11 +195,11 @@ static void check_end(const struct world *w, const char *step)
 {
     const struct uvzk__node *node = &w->node;
 
-    expect(w, step, w->forbidden || (standing(w) == NO_SLOT && w->limbo != CREATE),
+    expect(w, step, standing(w) == NO_SLOT && w->limbo != CREATE,
            "GONE, and a node stands or may come");
     expect(w, step, !node->in_flight && !node->wanted && w->channel == IDLE,
            "GONE, and something is under way");
-    expect(w, step, !w->deleted_by_us || node->deleted || w->forbidden,
+    expect(w, step, !w->deleted_by_us || node->deleted,
            "our own delete is not known as such");
     expect(w, step,
            !node->deleted || w->deleted_by_us || w->session_ended || node->delete_unknown,
@@ -322,7 +321,6 @@ static void reply(struct world *w, int status)
             w->stands[STRANGE] = false; /* the driver has chosen another name */
         }
     } else {
-        w->forbidden = status == UVZK_ENOAUTH;
         uvzk__node_delete_replied(&w->node, status);
     }
 }
@@ -855,8 +853,11 @@ static void a_delete_tells_who_deleted(void **state)
 
     node = doomed_node();
     uvzk__node_delete_replied(&node, UVZK_ENOAUTH);
+    assert_int_equal(uvzk__node_needs(&node), UVZK__NEEDS_DELETE);
+    uvzk__node_sent(&node);
+    uvzk__node_delete_replied(&node, UVZK_ENONODE);
+    assert_false(node.deleted); /* it was refused, not lost */
     assert_int_equal(node.state, UVZK__NODE_GONE);
-    assert_int_equal(node.status, UVZK_ENOAUTH);
 }
 
 static void the_session_ends_with_its_reason_for_who_waits(void **state)

@@ -172,20 +172,27 @@ static void who_stands_behind_us_is_not_known(void **state)
     it_waits_until_all_go();
 }
 
-/* A's own: it may not be deleted, and is given up. The number does not cover the next one,
- * which meets it, as an orphan by now. */
-static void what_we_could_not_delete_is_not_known(void **state)
+/* A's own: it may not be deleted, and stands until it may. It keeps others out, and A knows
+ * of it: nothing is listed. */
+static void what_we_could_not_delete_is_known(void **state)
 {
     (void)state;
     begin_marked();
     hold_take(&hold, &a);
-    sim_refuse(world.sim, UVZK__RPC_DELETE, UVZK_ENOAUTH, 1);
+    assert_int_equal(sim_set_deletable(world.sim, WORLD_PATH, false), 0);
     hold_release(&hold);
     settle();
-    assert_int_equal(world_queue_length(&world), 1);
-    hold_take(&waits, &a);
-    assert_int_equal(world_queue_length(&world), 1);
-    world_wind_up(&world);
+    assert_int_equal(hold.release_status, UVZK_ENOAUTH);
+    uint64_t listings = process_stats(&a).listings;
+    hold_take(&hold, &a);
+    assert_int_equal(process_stats(&a).listings, listings);
+    hold_begin(&next, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 5000);
+    assert_int_equal(next.answered, 0);
+    assert_int_equal(sim_set_deletable(world.sim, WORLD_PATH, true), 0);
+    hold_give_back(&hold);
+    hold_take_turn(&next, WORLD_TIMEOUT_MS);
+    world_end(&world);
 }
 
 /* ---------------------------------------------------------------- the same directory */
@@ -489,7 +496,7 @@ int main(void)
         cmocka_unit_test(a_number_further_on_is_listed),
         cmocka_unit_test(one_who_has_come_and_gone_costs_a_listing),
         cmocka_unit_test(who_stands_behind_us_is_not_known),
-        cmocka_unit_test(what_we_could_not_delete_is_not_known),
+        cmocka_unit_test(what_we_could_not_delete_is_known),
         cmocka_unit_test(a_directory_made_anew_is_listed),
         cmocka_unit_test(the_news_come_before_the_number),
         cmocka_unit_test(a_directory_made_anew_in_an_outage_is_listed),

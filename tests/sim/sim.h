@@ -52,6 +52,9 @@ struct sim_options {
                                     heard of every half tick only, and what was
                                     not reported dies with the follower */
     bool exists_needs_read;      /* servers from 3.8.4 and 3.9.2 on */
+    bool eager_acl_checks;       /* each server refuses a lone create, delete or set by
+                                    itself for which rights are missing, as far as it
+                                    knows: zookeeper.enableEagerACLCheck */
     bool shuffle_rewatches;      /* a client that is back asks for its watches in any
                                     order, and hears of them in that */
     bool late_loop;              /* of what is due when a loop goes on its alarm comes
@@ -138,6 +141,10 @@ int sim_set_by_hand(struct sim *sim, const char *path, const void *data, size_t 
  * nobody; or all have: 0 or UVZK_ENONODE. Without it get, getChildren and a multi's check
  * are UVZK_ENOAUTH, and watches are used up by what happens and not told of it. */
 int sim_set_readable(struct sim *sim, const char *path, bool readable);
+bool sim_is_readable(const struct sim *sim, const char *path);
+/* Nobody but the hand has DELETE on it any more: to delete one of its children, be it there
+ * or not, is UVZK_ENOAUTH; or all have: 0 or UVZK_ENONODE. */
+int sim_set_deletable(struct sim *sim, const char *path, bool deletable);
 /* The number the next sequential child gets. At 2147483647 it stays there. */
 int sim_set_counter(struct sim *sim, const char *path, int32_t value);
 /* Removes the empty containers now. */

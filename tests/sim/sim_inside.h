@@ -61,10 +61,11 @@ struct sim__node {
     int64_t pzxid;   /* of the last create or delete of a child */
     int32_t counter; /* suffix of the next sequential child */
     bool container;
-    bool unreadable; /* nobody has READ, but the tests' own eyes */
-    bool undead;     /* its delete was missed here, sim_diverged.c */
-    bool risen;      /* ... and this is the leader's tree, where it is back */
-    void *data;      /* or NULL */
+    bool unreadable;  /* nobody has READ, but the tests' own eyes */
+    bool undeletable; /* nobody has DELETE, which its children need, but the hand */
+    bool undead;      /* its delete was missed here, sim_diverged.c */
+    bool risen;       /* ... and this is the leader's tree, where it is back */
+    void *data;       /* or NULL */
     size_t data_length;
     UT_hash_handle hh; /* by path */
 };
@@ -239,10 +240,10 @@ void sim__links_sweep(struct sim *sim);
 struct sim__effect {
     struct uvzk__link link;
     struct uvzk__op op; /* CREATE, DELETE, SET, with its path and data in this block;
-                           CHECK: the znode becomes unreadable, or is no longer */
+                           CHECK: the znode's rights become these */
     int64_t owner;
-    int64_t ended;   /* this session has, and there is no op; else 0 */
-    bool unreadable; /* CREATE, CHECK */
+    int64_t ended;                /* this session has, and there is no op; else 0 */
+    bool unreadable, undeletable; /* CREATE, CHECK */
 };
 
 /* In the log until every member has applied it. */
@@ -261,7 +262,8 @@ struct sim__node *sim__txn_create(struct sim *sim, const struct uvzk__op *op,
 void sim__txn_delete(struct sim *sim, struct sim__node *node);
 void sim__txn_set(struct sim *sim, struct sim__node *node, const void *data,
                   size_t length);
-void sim__txn_permit(struct sim *sim, struct sim__node *node, bool readable);
+void sim__txn_permit(struct sim *sim, struct sim__node *node, bool readable,
+                     bool deletable);
 void sim__txn_end_session(struct sim *sim, int64_t id);
 void sim__txn_commit(struct sim *sim);
 /* A member has applied the transaction, or will never come to it. */

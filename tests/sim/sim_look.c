@@ -148,9 +148,29 @@ int sim_set_readable(struct sim *sim, const char *path, bool readable)
     }
     sim__trace(sim, "hand", "%s %s", readable ? "gives READ on" : "takes READ on", path);
     sim__txn_begin(sim);
-    sim__txn_permit(sim, node, readable);
+    sim__txn_permit(sim, node, readable, !node->undeletable);
     sim__txn_commit(sim);
     return 0;
+}
+
+int sim_set_deletable(struct sim *sim, const char *path, bool deletable)
+{
+    struct sim__node *node = find(sim, path);
+    if (node == NULL) {
+        return UVZK_ENONODE;
+    }
+    sim__trace(sim, "hand", "%s %s", deletable ? "gives DELETE on" : "takes DELETE on",
+               path);
+    sim__txn_begin(sim);
+    sim__txn_permit(sim, node, !node->unreadable, deletable);
+    sim__txn_commit(sim);
+    return 0;
+}
+
+bool sim_is_readable(const struct sim *sim, const char *path)
+{
+    const struct sim__node *node = find(sim, path);
+    return node != NULL && !node->unreadable;
 }
 
 int sim_set_counter(struct sim *sim, const char *path, int32_t value)

@@ -268,11 +268,24 @@ static int serve_read(struct sim *sim, struct sim__link *link,
 
 /* ------------------------------------------------------------------- writes */
 
+/* Before it looks whether there is such a znode. */
+static bool may_not_delete(const struct sim__tree *tree, const char *path)
+{
+    size_t length = sim__parent_length(path);
+    const struct sim__node *parent =
+        length == 0 ? NULL : sim__tree_find(tree, path, length);
+    return parent != NULL && parent->undeletable;
+}
+
 /* What the server says to op after the changes; *path: see sim__tree_number. */
 static int check(struct sim *sim, struct uvzk__op *op, struct sim__session *session,
                  struct sim__change **changes, char **path)
 {
     *path = sim__tree_number(&sim->server.tree, op, changes != NULL ? *changes : NULL);
+    if (op->kind == UVZK__OP_DELETE && session != &sim->server.hand &&
+        may_not_delete(&sim->server.tree, op->path)) {
+        return UVZK_ENOAUTH;
+    }
     bool ephemeral = op->kind == UVZK__OP_CREATE && op->mode == UVZK__EPHEMERAL;
     return sim__tree_check(&sim->server.tree, op, ephemeral ? session->id : 0, changes);
 }
@@ -408,10 +421,20 @@ static bool is_read(const struct sim__request *request)
            request->kind == UVZK__RPC_CHILDREN;
 }
 
+/* Whether this server refuses it by itself; of a multi it does not look at the ops. */
+static bool refuses_alone(const struct sim *sim, const struct sim__link *link,
+                          const struct sim__request *request)
+{
+    return sim->options.eager_acl_checks && request->kind == UVZK__RPC_DELETE &&
+           sim__path_valid(request->path, false) &&
+           may_not_delete(tree_seen(link), request->path);
+}
+
 static void receive_rpc(struct sim *sim, struct sim__link *link,
                         const struct sim__request *request)
 {
     struct sim__client *client = link->client;
+    bool refused = refuses_alone(sim, link, request);
     if (link->session == NULL && !is_read(request) && !link->member->deposed) {
         sim__server_hang_up(sim, link); /* it has ended, says the leader */
         return;
@@ -419,7 +442,7 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
     struct sim__answer *answer = sim__answer_new(SIM__REPLY);
     answer->reply = sim__alloc(sizeof(*answer->reply));
     answer->reply->failed_op = SIZE_MAX;
-    int status = serve(sim, link, request, answer);
+    int status = refused ? UVZK_ENOAUTH : serve(sim, link, request, answer);
     answer->reply->status = status;
     answer->zxid = tree_seen(link)->zxid;
     sim__trace(sim, link->who, "server: %s %s -> %s%s%s",
@@ -441,17 +464,19 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
         sim__watch_forget(link, request->watch_id);
         answer->watch_id = 0;
     }
-    bool alone = is_read(request) || link->member->deposed;
+    bool alone = is_read(request) || refused || link->member->deposed;
     sim__member_answer(sim, link, answer, alone ? 0 : sim->server.txn_count);
 }
 
 /* Without its leader a follower answers what it can alone, and so does a leader without
  * followers, until a request of the session waits for the leader, or for a quorum: then
  * all that follow wait behind it. */
-static bool hangs(struct sim__link *link, const struct sim__request *request)
+static bool hangs(const struct sim *sim, struct sim__link *link,
+                  const struct sim__request *request)
 {
-    bool alone = is_read(request) || request->kind == SIM__PING ||
-                 request->kind == SIM__FORGET || request->kind == SIM__REWATCH;
+    bool alone = is_read(request) || refuses_alone(sim, link, request) ||
+                 request->kind == SIM__PING || request->kind == SIM__FORGET ||
+                 request->kind == SIM__REWATCH;
     bool deposed = link->member->deposed && request->kind != UVZK__RPC_SYNC;
     if ((link->follower != NULL || deposed) && !alone) {
         link->hangs = true;
@@ -502,7 +527,7 @@ static void receive(struct sim *sim, struct sim__link *link,
         sim__server_hang_up(sim, link);
         return;
     }
-    if (hangs(link, request)) {
+    if (hangs(sim, link, request)) {
         return;
     }
     if (loses_request(sim, link, request)) { /* nor is the session heard of */

@@ -128,6 +128,7 @@ void sim__tree_copy(struct sim__tree *to, const struct sim__tree *from)
         copy->stat = node->stat;
         copy->pzxid = node->pzxid;
         copy->unreadable = node->unreadable;
+        copy->undeletable = node->undeletable;
         if (node->parent == NULL) {
             to->root = copy;
         } else {

@@ -115,6 +115,7 @@ static void apply(struct sim *sim, struct sim__member *member,
         set(sim, member, node, op);
     } else {
         node->unreadable = effect->unreadable;
+        node->undeletable = effect->undeletable;
     }
 }
 
@@ -156,11 +157,14 @@ void sim__txn_set(struct sim *sim, struct sim__node *node, const void *data,
     set(sim, sim->server.leader, node, &effect.op);
 }
 
-void sim__txn_permit(struct sim *sim, struct sim__node *node, bool readable)
+void sim__txn_permit(struct sim *sim, struct sim__node *node, bool readable,
+                     bool deletable)
 {
     record(sim, &(struct sim__effect){.op = {.kind = UVZK__OP_CHECK, .path = node->path},
-                                      .unreadable = !readable});
+                                      .unreadable = !readable,
+                                      .undeletable = !deletable});
     node->unreadable = !readable;
+    node->undeletable = !deletable;
 }
 
 void sim__txn_end_session(struct sim *sim, int64_t id)
