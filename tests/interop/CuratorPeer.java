@@ -54,10 +54,6 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
  *     acquire, write down that it takes so many permits, ask the server for
  *     something, write down that it leaves, release. From a semaphore it
  *     acquires as many leases.
- * hold ID NAME MS PATIENCE_MS         held ID FROM UNTIL, released ID | timeout ID
- *     acquire, hold for so long, release. It held from when it was told so until it
- *     gave back, or until it was told that its connection was not what it should be;
- *     both by CLOCK_MONOTONIC, in ns.
  *
  * revocable NAME                      made NAME, and when somebody asks: revoked NAME
  * revoke PATH                         asked PATH
@@ -81,7 +77,6 @@ public final class CuratorPeer {
     private final Map<String, Lock> locks = new ConcurrentHashMap<>();
     private final Map<String, Count> counts = new ConcurrentHashMap<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
-    private volatile long disturbed = System.nanoTime(); // the connection, for the last time
 
     private interface Work {
         void run() throws Exception;
@@ -198,11 +193,6 @@ public final class CuratorPeer {
 
     private CuratorPeer(CuratorFramework client) {
         this.client = client;
-        client.getConnectionStateListenable().addListener((same, state) -> {
-            if (!state.isConnected()) {
-                disturbed = System.nanoTime();
-            }
-        });
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -342,27 +332,9 @@ public final class CuratorPeer {
                     say("cycled " + id);
                 });
                 return true;
-            case "hold":
-                onThread(id, () -> hold(id, lock(words[2]), number(words, 3), number(words, 4)));
-                return true;
             default:
                 return false;
         }
-    }
-
-    private void hold(String id, Lock lock, int ms, int patience) throws Exception {
-        if (!lock.acquire(1, patience)) {
-            say("timeout " + id);
-            return;
-        }
-        long from = System.nanoTime();
-        boolean connected = client.getZookeeperClient().isConnected();
-        Thread.sleep(ms);
-        long until = connected ? System.nanoTime() : from;
-        long late = disturbed;
-        say("held " + id + " " + from + " " + (late >= from && late < until ? late : until));
-        lock.release(1);
-        say("released " + id);
     }
 
     private static void sayLeases(String id, Collection<Lease> leases) throws Exception {

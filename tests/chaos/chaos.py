@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Real servers that die, fall silent, are cut off and deposed, and real clients of three makers
+that are cut off and stopped, as a seed says, while all of them take the same locks.
+
+    tests/chaos/chaos.py --minutes 10 --seed 1 --recipe mutex --recipe semaphore_mutex
+
+Exit code: 0 if nothing was wrong, 1 if something was; then what was found is in the directory
+that is named (--dumps). See CONTRIBUTING.md, "Longer runs"."""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+import bounds
+import clock
+import locks
+import table
+import world as worlds
+from faults import KINDS, MAY_BLOCK
+from watch import Watch
+
+LATE_MS = 200  # that any machine is
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--minutes", type=float, default=0)
+    add("--seconds", type=float, default=0)
+    add("--seed", type=int, default=1)
+    add("--recipe", action="append", choices=[*locks.recipes(), "all"])
+    add("--fault", action="append", choices=sorted(KINDS), help="these kinds alone")
+    add("--servers", type=int, default=3, help="that vote")
+    add("--observers", type=int, default=0)
+    add("--clients", type=int, default=3, help="of uvzk")
+    add("--sessions", type=int, default=1, help="of the first of them")
+    add("--curators", type=int, default=2)
+    add("--kazoos", type=int, default=0)
+    add("--session-ms", type=int, default=4000)
+    add("--keep", action="store_true", help="the servers' data stay")
+    add("--append", type=Path, help="a line of this run goes to this file")
+    add("--dumps", type=Path, default=Path("chaos-dumps"))
+    add("--build", type=Path, default=Path("build"), help="where the clients were built")
+    options = parser.parse_args()
+    options.recipe = options.recipe or ["all"]
+    with open(options.build / "tests/chaos/clients", encoding="ascii") as file:
+        options.programs = dict(line.rstrip("\n").split("=", 1) for line in file)
+    jars = os.environ.get("UVZK_CURATOR_JARS") or options.programs["curator"]
+    options.programs["curator"] = jars + ":" + options.programs["classes"]
+    return options
+
+
+def bound_ms(world, watch):
+    return bounds.recovery_ms(world.longest_timeout_ms(), world.tick_ms,
+                              len(world.ensemble.servers), max(LATE_MS, watch.late_ms))
+
+
+def recover(world, watch, fault):
+    """Waits for the first grant of each lock after what was done has been undone; the time that
+    it may take counts from when all servers serve."""
+    missing = {lock.name: lock for lock in world.locks}
+    end = fault.until + int(bound_ms(world, watch) * clock.MS)
+    while missing and not world.stopping.is_set() and not watch.violations:
+        time.sleep(0.05)
+        world.judged.take(world.clients)
+        for name in list(missing):
+            granted = world.judged.granted_since(name, fault.undone)
+            if granted:
+                since = max(fault.undone, last_end(world, name, fault.undone, granted))
+                fault.recovery_ms[name] = (granted - since) / clock.MS
+                del missing[name]
+        if missing and clock.now() > end:
+            too_late(world, watch, fault, missing)
+            return
+
+
+def last_end(world, name, moment, granted):
+    """Until when it was held by who had it when the fault was over."""
+    held = world.judged.holds.get(name, [])
+    return max([hold.until for hold in held if hold.since < moment < hold.until <= granted],
+               default=0)
+
+
+def too_late(world, watch, fault, missing):
+    """Unless one of ours holds it all the time, or another maker's client stands first."""
+    trees = world.eyes.look()
+    for lock in missing.values():
+        if watch.held(lock):
+            continue
+        text = "after %s of %s no grant within %.0f ms; " % (
+            fault.kind, fault.what, bound_ms(world, watch))
+        watch.tell_stall(lock, trees, (clock.now() - fault.until) / 1e9, text)
+
+
+def harm(world, watch):
+    kinds = world.options.fault or sorted(KINDS)
+    kind = world.random.choice(kinds)
+    fault = worlds.fault(kind)
+    world.faults.append(fault)
+    watch.blocked = kind in MAY_BLOCK
+    fault.what = KINDS[kind](world)
+    fault.undone = clock.now()
+    watch.blocked = False
+    if not world.ensemble.await_all():
+        watch.tell_other("after %s of %s the servers do not serve" % (kind, fault.what))
+    fault.until = watch.quiet_from = clock.now()
+    print("%s of %s: %.1f s" % (kind, fault.what, (fault.until - fault.since) / 1e9), flush=True)
+    recover(world, watch, fault)
+    world.stopping.wait(world.random.randint(0, 1000) / 1000)
+
+
+def run(world, watch):
+    """Until the time is up, or something is wrong."""
+    options = world.options
+    seconds = options.minutes * 60 + options.seconds or 60
+    began = time.monotonic()
+    while time.monotonic() - began < seconds and not watch.violations:
+        harm(world, watch)
+    return (time.monotonic() - began) / 60
+
+
+def finish(world, watch):
+    """Nobody takes anything any more: what is left then is nobody's."""
+    world.resting = True
+    for client in world.clients:
+        client.rest()
+    for client in world.clients:
+        if not client.expect("resting", 30) and client in world.ours():
+            watch.violate("%s does not come to rest" % client.name)
+    if not watch.violations:
+        watch.look()
+    world.stopping.set()
+    watch.thread.join(120)
+
+
+def main():
+    options = arguments()
+    world = worlds.World(options)
+    watch = Watch(world)
+    try:
+        world.begin()
+        watch.start()
+        minutes = run(world, watch)
+        finish(world, watch)
+    finally:
+        world.stopping.set()
+        well = world.end()
+    if not well and not watch.violations:
+        watch.violations.append("a client of ours did not end well")
+    line = table.row(world, watch, minutes, bound_ms(world, watch))
+    table.show(world, line)
+    if options.append:
+        table.append(options.append, line)
+    for text in watch.violations:
+        print("VIOLATION: " + text)
+    return 1 if watch.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+/* What the files of the uvzk client share. */
+#ifndef CHAOS_CLIENT_H
+#define CHAOS_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uvzk.h>
+
+#define LOCKS_MAX 32
+#define WORKERS_MAX 48
+#define MEMBERS_MAX 8
+#define WORD_MAX 96
+#define PATH_MAX_TEXT 512
+#define SESSIONS_MAX 32
+
+/* What the tokens of its holds are good for. */
+enum fencing {
+    FENCING_NONE,     /* holds stand side by side */
+    FENCING_GROWS,    /* each is greater than all before */
+    FENCING_OF_COHORT /* or equal, and then its number in the cohort is */
+};
+
+struct chaos_lock {
+    char name[WORD_MAX], path[PATH_MAX_TEXT];
+    uvzk_lock_t lock;
+    uvzk_lock_t *used; /* it, or a half of a read-write lock of another one */
+    uvzk_rwlock_t halves;
+    enum fencing fencing;
+};
+
+struct worker {
+    char id[WORD_MAX];
+    struct chaos_lock *lock;
+    uvzk_hold_t hold;
+    uv_timer_t timer;
+    uint32_t hold_ms, pause_ms, leases, long_ms;
+    int64_t patience_ms;
+    bool busy; /* between an acquire and its end */
+    bool holds, releases, outlasts;
+    uint64_t from_ns, valid_until_ms; /* of the hold: since when, as told last */
+    int64_t token, session_id;
+    uint32_t cohort, path_count;
+    char paths[PATH_MAX_TEXT * 4]; /* of its znodes, separated by blanks */
+};
+
+struct chaos_client {
+    uv_loop_t loop;
+    uv_pipe_t input;
+    uv_timer_t sampling;
+    uvzk_client_t client;
+    struct chaos_lock locks[LOCKS_MAX];
+    struct worker workers[WORKERS_MAX];
+    size_t lock_count, worker_count;
+    const char *fences; /* directory */
+    bool resting, ready, closing;
+    int64_t session_ids[SESSIONS_MAX]; /* of each session, 0: none */
+    bool connected[SESSIONS_MAX];
+};
+
+extern struct chaos_client chaos;
+
+uint64_t now_ns(void);
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void wrong(const char *who, int status);
+
+/* locks.c: 0, or told as an error. */
+int make_lock(const char *name, const char *kind, const char *path, uint32_t number);
+int make_multi(const char *name, unsigned flags, char *const *members, size_t count);
+struct chaos_lock *find_lock(const char *name);
+
+/* workers.c */
+void worker_begin(struct worker *worker);
+void workers_sample(void);
+void workers_go(void);
+bool workers_rest(void);
+
+/* introspection.c */
+void tell_sessions(void);
+void tell_known(const char *number);
+
+#endif

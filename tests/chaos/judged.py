@@ -1,0 +1,110 @@
+"""What has been written down so far, and what is wrong with it."""
+
+import threading
+from dataclasses import replace
+
+import clock
+import judge
+import txnlog
+from journal import OURS, Journal
+
+HORIZON_S = 60  # older holds have been judged; no client is stopped for so long
+
+
+class Judged:
+    def __init__(self, locks, servers_data):
+        self.locks = {lock.name: lock for lock in locks}
+        self.servers_data = servers_data  # directories
+        self.holds = {lock.name: [] for lock in locks if lock.path}
+        self.first, self.last = {}, {}  # by lock: the grants since a moment; the last end
+        self.journal = Journal()
+        self.overlaps, self.falls, self.seen = [], [], set()
+        self.grants = {}  # (lock, maker) to how many
+        self.lost = {}
+        self.mutex = threading.RLock()
+
+    def plain(self, name):
+        """NAME of NAME.read."""
+        return name if name in self.locks else name.rsplit(".", 1)[0]
+
+    def take(self, clients):
+        """What the clients have written down since."""
+        with self.mutex:
+            for client in clients:
+                fresh, client.fresh = client.fresh, []
+                for hold in fresh:
+                    self.add(hold)
+                refused, client.refused = client.refused, []
+                for _, status, _ in refused:
+                    key = client.maker + ":" + status
+                    self.journal.refusals[key] = self.journal.refusals.get(key, 0) + 1
+
+    def add(self, hold):
+        lock = self.locks[self.plain(hold.lock)]
+        key = (lock.name, hold.maker)
+        self.grants[key] = self.grants.get(key, 0) + 1
+        if hold.end != "released":
+            self.lost[hold.end] = self.lost.get(hold.end, 0) + 1
+        self.note(lock.name, hold)
+        if not lock.members:
+            self.holds[lock.name].append(hold)
+        for member in lock.members:
+            self.note(member, hold)
+            self.holds[member].append(replace(hold, lock=member, token=0))
+
+    def note(self, name, hold):
+        self.last[name] = max(self.last.get(name, 0), hold.until)
+        self.first.setdefault(name, []).append(hold.since)
+
+    def granted_since(self, name, moment):
+        """The first grant of a lock since then; 0: none yet."""
+        with self.mutex:
+            self.first[name] = later = [at for at in self.first.get(name, []) if at >= moment]
+            return min(later, default=0)
+
+    def judge(self, ahead_of_real, directories):
+        """New violations, in words."""
+        with self.mutex:
+            new = []
+            horizon = clock.now() - HORIZON_S * clock.S
+            for name, holds in self.holds.items():
+                lock = self.locks[name]
+                for overlap in judge.find_overlaps(lock, holds):
+                    last = overlap.holds[-1]
+                    if (name, last.worker, last.since) not in self.seen:
+                        self.seen.add((name, last.worker, last.since))
+                        new += self.weigh(overlap, lock, ahead_of_real, directories)
+                if lock.exclusive():
+                    new += self.weigh_falls(lock, holds)
+                self.holds[name] = [hold for hold in holds if hold.until > horizon]
+            return new
+
+    def weigh(self, overlap, lock, ahead_of_real, directories):
+        if all(hold.maker != OURS for hold in overlap.holds):
+            overlap.verdict = judge.THEIRS
+            self.overlaps.append(overlap)
+            return []
+        lives = txnlog.Lives(self.servers_data, ahead_of_real)
+        own = {path for path, of in directories.items() if of is lock}
+        judge.blame(overlap, lock, self.journal.deeds,
+                    lambda hold, at: lives.stood(hold, at, own))
+        self.overlaps.append(overlap)
+        text = "overlap at %s, %s, at %d: %s; %s" % (
+            lock.name, overlap.verdict, overlap.at,
+            " BESIDE ".join(hold.text() for hold in overlap.holds),
+            "; ".join(overlap.evidence))
+        return [text] if overlap.verdict == judge.VIOLATION else []
+
+    def weigh_falls(self, lock, holds):
+        new = []
+        for before, hold in judge.find_falls(lock, holds):
+            key = ("fall", lock.name, hold.worker, hold.since)
+            if key not in self.seen:
+                self.seen.add(key)
+                self.falls.append((before, hold))
+                new.append("a token of %s fell: %s AFTER %s" % (
+                    lock.name, hold.text(), before.text()))
+        return new
+
+    def overlaps_of(self, *verdicts):
+        return sum(overlap.verdict in verdicts for overlap in self.overlaps)

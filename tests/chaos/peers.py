@@ -1,0 +1,154 @@
+"""The clients, each a process spoken to in lines: uvzk's, Curator's, kazoo's."""
+
+import signal
+import subprocess
+import threading
+
+import clock
+from journal import CURATOR, KAZOO, OURS, Deed, parse_hold
+from servers import LIBC, PR_SET_PDEATHSIG
+
+
+
+def die_with_parent():
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Session:
+    def __init__(self, number):
+        self.number, self.id, self.timeout_ms, self.connected = number, 0, 0, False
+        self.since = 0  # ns, of what it is now
+
+
+class Client:
+    """One process. Its lines are read by a thread of their own; what they tell is taken by
+    the judge from `fresh`."""
+
+    def __init__(self, maker, name, command, log):
+        self.maker, self.name = maker, name
+        self.fresh, self.refused, self.errors, self.fallen = [], [], [], []
+        self.sessions, self.past = {}, {}  # past: session id to when it was left
+        self.known, self.told, self.asked = {}, {}, 0
+        self.arrived = threading.Condition()
+        self.lines, self.paused, self.ended = set(), False, False
+        self.last = {}  # by lock: until when it was held for the last time
+        self.shift = 0 if maker == OURS else clock.ahead_of_monotonic()
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=log, text=True, bufsize=1,
+                                        preexec_fn=die_with_parent)
+        self.thread = threading.Thread(target=self.listen, daemon=True)
+        self.thread.start()
+
+    # ---------------------------------------------------------------- what it tells
+
+    def listen(self):
+        for line in self.process.stdout:
+            words = line.split()
+            try:
+                self.take(words, line)
+            except (ValueError, IndexError) as failure:
+                self.errors.append("%s: %r" % (line.rstrip(), failure))
+        with self.arrived:
+            self.ended = True
+            self.arrived.notify_all()
+
+    def take(self, words, line):
+        if words[0] == "held":
+            self.fresh.append(parse_hold(self.maker, self.name, words, self.shift))
+        elif words[0] == "refused":
+            self.refused.append((words[2], words[3], int(words[4]) + self.shift))
+        elif words[0] == "session":
+            self.take_session(words)
+        elif words[0] == "known":
+            self.take_known(words)
+        elif words[0] == "fell":
+            self.fallen.append(line.rstrip())
+        elif words[0] == "error":
+            self.errors.append(line.rstrip())
+        else:
+            with self.arrived:
+                self.lines.add(" ".join(words[:2]))
+                self.arrived.notify_all()
+
+    def take_session(self, words):
+        number, id = int(words[1]), int(words[2], 16)
+        session = self.sessions.setdefault(number, Session(number))
+        if session.id not in (0, id):
+            self.past[session.id] = clock.now()
+        changed = (session.id, session.connected) != (id, words[4] == "1")
+        session.id, session.timeout_ms = id, int(words[3])
+        session.connected = words[4] == "1"
+        if changed:
+            session.since = clock.now()
+
+    def take_known(self, words):
+        rows = self.known.setdefault(words[1], [])
+        if words[2] != "end":
+            rows.append(words[2:])
+            return
+        with self.arrived:
+            self.told[words[1]] = self.known.pop(words[1])
+            self.arrived.notify_all()
+
+    # ------------------------------------------------------------------ what it is told
+
+    def say(self, line):
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            pass
+
+    def expect(self, line, seconds=40):
+        with self.arrived:
+            return self.arrived.wait_for(lambda: line in self.lines or self.ended, seconds) \
+                and line in self.lines
+
+    def ask_known(self, seconds=2):
+        """What it knows, row by row; None: it did not answer in time."""
+        if self.maker != OURS or self.paused or self.ended:
+            return None
+        self.asked += 1
+        number = str(self.asked)
+        self.say("known " + number)
+        with self.arrived:
+            self.arrived.wait_for(lambda: number in self.told or self.ended, seconds)
+            return self.told.pop(number, None)
+
+    def rest(self):
+        self.lines.discard("resting")
+        self.say("rest")
+
+    def pause(self, paused):
+        self.process.send_signal(signal.SIGSTOP if paused else signal.SIGCONT)
+        self.paused = paused
+
+    def owns(self, session):
+        return session != 0 and (session in self.past or any(
+            mine.id == session for mine in self.sessions.values()))
+
+    def longest_timeout_ms(self, default):
+        return max([s.timeout_ms for s in self.sessions.values() if s.timeout_ms] or [default])
+
+    def end(self, seconds=20):
+        """Its input ends, and so does it: whether it did by itself, and well."""
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        try:
+            return self.process.wait(seconds) == 0
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return False
+
+    def alive(self):
+        return self.process.poll() is None
+
+
+def deed(session=0, path=""):
+    return Deed(clock.now(), session, path)
+
+
+MAKERS = (OURS, CURATOR, KAZOO)

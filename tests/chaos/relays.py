@@ -1,0 +1,274 @@
+"""Relays in a process of their own, between servers, and between clients and servers: a stall
+of who orders the faults is none of the wires'. Spoken to in lines:
+
+    open NAME FROM_HOST HOST PORT   port NAME PORT    listens on a free port of FROM_HOST
+    hold NAME TO FROM               done NAME         1: bytes to the target, from it, are kept
+    delay NAME MS                   done NAME         each piece so much later
+    dribble NAME BYTES              done NAME         so many bytes every 20 ms; 0: all at once
+    cut NAME                        done NAME         all connections are reset
+    refuse NAME 0|1                 done NAME         new ones are reset, too
+
+Bytes that are held stay in order and come later; no end is told of a hold. Of ZooKeeper's
+first answer on a connection it tells: session NAME ID PASSWORD (hexadecimal)."""
+
+import heapq
+import random
+import selectors
+import socket
+import struct
+import sys
+import time
+
+DRIBBLE_S = 0.02
+ATTEMPTS, ATTEMPT_S = 100, 0.01
+PIECE = 65536
+PORT_FIRST, PORT_COUNT = 20000, 12000  # below those that the kernel gives out
+
+
+def free_port(host):
+    """A port that is free now."""
+    while True:
+        port = PORT_FIRST + random.SystemRandom().randrange(PORT_COUNT)
+        with socket.socket() as probe:
+            try:
+                probe.bind((host, port))
+                return port
+            except OSError:
+                continue
+
+
+def say(line):
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+class Lane:
+    """One direction of a connection."""
+
+    def __init__(self, link, source, target, outwards):
+        self.link, self.source, self.target, self.outwards = link, source, target, outwards
+        self.pieces = []  # [due, bytes], in order
+        self.asleep = False
+        self.first = b"" if not outwards else None
+
+    def held(self):
+        relay = self.link.relay
+        return relay.hold_to if self.outwards else relay.hold_from
+
+    def read(self):
+        try:
+            data = self.source.recv(PIECE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.link.close()
+            return
+        self.look_for_session(data)
+        self.pieces.append([time.monotonic() + self.link.relay.delay, data])
+        self.write()
+
+    def look_for_session(self, data):
+        if self.first is None or not self.link.relay.tells:
+            return
+        self.first += data
+        if len(self.first) >= 40:
+            session, = struct.unpack_from(">q", self.first, 12)
+            password = self.first[24:40]
+            self.first = None
+            say("session %s %016x %s" % (self.link.relay.name, session & (2**64 - 1),
+                                         password.hex()))
+
+    def write(self):
+        relay = self.link.relay
+        while self.pieces and not self.held() and not self.asleep:
+            due, data = self.pieces[0]
+            if due > time.monotonic():
+                return self.sleep_until(due)
+            part = data[:relay.dribble] if relay.dribble else data
+            try:
+                sent = self.target.send(part)
+            except BlockingIOError:
+                return self.sleep_until(time.monotonic() + 0.001)
+            except OSError:
+                return self.link.close()
+            if sent == len(data):
+                self.pieces.pop(0)
+            else:
+                self.pieces[0][1] = data[sent:]
+            if relay.dribble:
+                return self.sleep_until(time.monotonic() + DRIBBLE_S)
+
+    def sleep_until(self, due):
+        self.asleep = True
+        self.link.relay.relays.wake_at(due, self)
+
+    def woken(self):
+        self.asleep = False
+        if not self.link.closed:
+            self.write()
+
+
+class Link:
+    """One connection and what it was made for: another one to the target."""
+
+    def __init__(self, relay, near):
+        self.relay, self.near, self.closed = relay, near, False
+        self.far = socket.create_connection(relay.target, timeout=2)
+        for end in (self.near, self.far):
+            end.setblocking(False)
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.lanes = (Lane(self, self.near, self.far, True), Lane(self, self.far, self.near, False))
+        relay.links.append(self)
+        for lane in self.lanes:
+            relay.relays.selector.register(lane.source, selectors.EVENT_READ, lane.read)
+
+    def close(self):
+        """At an end's wish. While something is held the other one is told of nothing."""
+        if self.closed or self in self.relay.waiting_close:
+            return
+        if not self.relay.hold_to and not self.relay.hold_from:
+            return self.end()
+        for end in (self.near, self.far):
+            self.forget(end)
+        self.relay.waiting_close.append(self)
+
+    def end(self):
+        self.closed = True
+        for end in (self.near, self.far):
+            self.forget(end)
+            reset(end)
+        if self in self.relay.links:
+            self.relay.links.remove(self)
+
+    def forget(self, end):
+        try:
+            self.relay.relays.selector.unregister(end)
+        except (KeyError, ValueError):
+            pass
+
+
+class Attempt:
+    """To connect to the target. A leader does not listen yet when its followers come, and
+    they would take a connection that is accepted and closed for a leader that failed."""
+
+    def __init__(self, relay, near):
+        self.relay, self.near = relay, near
+        self.left = 1 if relay.tells else ATTEMPTS
+
+    def woken(self):
+        try:
+            Link(self.relay, self.near)
+        except OSError:
+            self.left -= 1
+            if self.left > 0:
+                self.relay.relays.wake_at(time.monotonic() + ATTEMPT_S, self)
+            else:
+                reset(self.near)
+
+
+def reset(end):
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    end.close()
+
+
+class Relay:
+    def __init__(self, relays, name, host, target, tells):
+        self.relays, self.name, self.target, self.tells = relays, name, target, tells
+        self.hold_to = self.hold_from = self.refuses = False
+        self.delay, self.dribble = 0.0, 0
+        self.links, self.waiting_close, self.waiting = [], [], []
+        self.listener = socket.socket()
+        self.listener.bind((host, free_port(host)))
+        self.listener.listen(64)
+        self.listener.setblocking(False)
+        relays.selector.register(self.listener, selectors.EVENT_READ, self.accept)
+
+    def accept(self):
+        try:
+            near, _ = self.listener.accept()
+        except OSError:
+            return
+        if self.refuses:
+            reset(near)
+        elif self.hold_to:
+            self.waiting.append(near)
+        else:
+            self.connect(near)
+
+    def connect(self, near):
+        Attempt(self, near).woken()
+
+    def hold(self, to, back):
+        self.hold_to, self.hold_from = to, back
+        if to or back:
+            return
+        for near in self.waiting:
+            self.connect(near)
+        self.waiting = []
+        for link in self.links:
+            for lane in link.lanes:
+                lane.write()
+        for link in self.waiting_close:
+            link.end()
+        self.waiting_close = []
+
+    def cut(self):
+        for link in list(self.links):
+            link.end()
+
+
+class Relays:
+    def __init__(self):
+        self.selector = selectors.DefaultSelector()
+        self.relays, self.alarms, self.count = {}, [], 0
+        self.typed = b""
+
+    def wake_at(self, due, lane):
+        self.count += 1
+        heapq.heappush(self.alarms, (due, self.count, lane))
+
+    def open(self, name, host, target_host, target_port):
+        relay = Relay(self, name, host, (target_host, int(target_port)), name.startswith("c"))
+        self.relays[name] = relay
+        say("port %s %d" % (name, relay.listener.getsockname()[1]))
+
+    def obey(self, words):
+        if words[0] == "open":
+            return self.open(*words[1:])
+        relay = self.relays[words[1]]
+        if words[0] == "hold":
+            relay.hold(words[2] == "1", words[3] == "1")
+        elif words[0] == "delay":
+            relay.delay = int(words[2]) / 1000
+        elif words[0] == "dribble":
+            relay.dribble = int(words[2])
+        elif words[0] == "refuse":
+            relay.refuses = words[2] == "1"
+        elif words[0] == "cut":
+            relay.cut()
+        say("done " + words[1])
+        return None
+
+    def read_commands(self):
+        data = sys.stdin.buffer.raw.read(PIECE)
+        if not data:
+            sys.exit(0)
+        *lines, self.typed = (self.typed + data).split(b"\n")
+        for line in lines:
+            self.obey(line.decode().split())
+
+    def run(self):
+        self.selector.register(sys.stdin, selectors.EVENT_READ, self.read_commands)
+        while True:
+            patience = max(0, self.alarms[0][0] - time.monotonic()) if self.alarms else None
+            for key, _ in self.selector.select(patience):
+                if key.fileobj is sys.stdin or key.fileobj.fileno() >= 0:
+                    key.data()
+            while self.alarms and self.alarms[0][0] <= time.monotonic():
+                heapq.heappop(self.alarms)[2].woken()
+
+
+if __name__ == "__main__":
+    Relays().run()

@@ -1,0 +1,75 @@
+"""What a run has come to: a table for people, and a line for a file that keeps all runs."""
+
+import csv
+import statistics
+from pathlib import Path
+
+from judge import BY_HAND, STALE, THEIRS, VIOLATION
+from journal import CURATOR, KAZOO, OURS
+
+COLUMNS = ("recipe", "minutes", "servers", "observers", "clients", "curators", "kazoos", "seed",
+           "faults", "by_kind", "grants_ours", "grants_others", "recovery_median_ms",
+           "recovery_worst_ms", "bound_ms", "overlaps_ours", "stale_others", "theirs", "by_hand",
+           "orphans", "diverged", "stalls_ours", "stalls_others", "tokens_fallen", "violations")
+
+
+def kinds(faults):
+    counted = {}
+    for fault in faults:
+        counted[fault.kind] = counted.get(fault.kind, 0) + 1
+    return counted
+
+
+def in_words(counted):
+    return " ".join("%s:%d" % item for item in sorted(counted.items()))
+
+
+def grants(judged, *makers):
+    return sum(count for (_, maker), count in judged.grants.items() if maker in makers)
+
+
+def recoveries(faults, lock=None):
+    return sorted(ms for fault in faults for name, ms in fault.recovery_ms.items()
+                  if lock in (None, name))
+
+
+def row(world, watch, minutes, bound_ms):
+    judged, options = world.judged, world.options
+    took = recoveries(world.faults)
+    return dict(zip(COLUMNS, (
+        " ".join(options.recipe), "%.1f" % minutes, options.servers, options.observers,
+        options.clients, options.curators, options.kazoos, options.seed, len(world.faults),
+        in_words(kinds(world.faults)), grants(judged, OURS), grants(judged, CURATOR, KAZOO),
+        "%.0f" % statistics.median(took) if took else "", "%.0f" % took[-1] if took else "",
+        "%.0f" % bound_ms, judged.overlaps_of(VIOLATION), judged.overlaps_of(STALE),
+        judged.overlaps_of(THEIRS), judged.overlaps_of(BY_HAND),
+        sum(not suspect.diverged() for suspect in watch.orphans.found), len(watch.diverged),
+        sum(blame == OURS for _, _, blame in watch.stalls),
+        sum(blame != OURS for _, _, blame in watch.stalls), len(judged.falls),
+        len(watch.violations))))
+
+
+def show(world, line):
+    """To people."""
+    judged = world.judged
+    print("\n%-20s %8s %8s %7s %9s %9s" % ("lock", "ours", "Curator", "kazoo",
+                                           "median ms", "worst ms"))
+    for lock in world.locks:
+        took = recoveries(world.faults, lock.name)
+        counts = [judged.grants.get((lock.name, maker), 0) for maker in (OURS, CURATOR, KAZOO)]
+        print("%-20s %8d %8d %7d %9s %9s" % (
+            lock.name, *counts, "%.0f" % statistics.median(took) if took else "-",
+            "%.0f" % took[-1] if took else "-"))
+    print("lost: %s" % in_words(judged.lost))
+    print("refused: %s" % in_words(judged.journal.refusals))
+    for name in COLUMNS:
+        print("%-20s %s" % (name, line[name]))
+
+
+def append(path: Path, line):
+    new = not path.exists()
+    with open(path, "a", newline="", encoding="ascii") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        if new:
+            writer.writeheader()
+        writer.writerow(line)

@@ -1,0 +1,135 @@
+"""The judge is judged: journals that keep the promise, and such that do not."""
+
+import unittest
+
+import judge
+from journal import CURATOR, OURS, Deed, Hold, parse_hold
+from locks import ALL_PERMITS, Lock
+
+MUTEX = Lock("m", "mutex", "/m", "mutex")
+SEMAPHORE = Lock("s", "semaphore", "/s", "semaphore", permits=3)
+RWLOCK = Lock("rw", "rwlock", "/rw", "rwlock", permits=ALL_PERMITS)
+
+
+def ours(since, until, token=0, name="m", **more):
+    return Hold(OURS, "u0", "u0-m", name, since, until, token, session=1, paths=("/m/a",), **more)
+
+
+def curators(since, until, name="m"):
+    return Hold(CURATOR, "c0", "c0-m", name, since, until, session=9)
+
+
+def verdict(holds, stood=True, deeds=(), lock=MUTEX):
+    """Of the only overlap; None: there is none."""
+    overlaps = judge.find_overlaps(lock, holds)
+    assert len(overlaps) < 2, overlaps
+    for overlap in overlaps:
+        return judge.blame(overlap, lock, deeds,
+                           lambda hold, at: (stood if isinstance(stood, bool)
+                                             else stood[hold.maker], "evidence"))
+    return None
+
+
+class Overlaps(unittest.TestCase):
+    def test_one_after_the_other_is_right(self):
+        self.assertIsNone(verdict([ours(0, 10), ours(10, 20), curators(20, 30)]))
+
+    def test_two_of_ours(self):
+        self.assertEqual(verdict([ours(0, 10), ours(9, 20)]), judge.VIOLATION)
+
+    def test_written_down_in_another_order(self):
+        self.assertEqual(verdict([ours(9, 20), ours(0, 10)]), judge.VIOLATION)
+
+    def test_one_within_the_other(self):
+        self.assertEqual(verdict([ours(0, 100), ours(9, 20)]), judge.VIOLATION)
+
+    def test_what_was_never_valid_overlaps_nothing(self):
+        self.assertIsNone(verdict([ours(0, 10), ours(9, 9)]))
+
+    def test_curators_stale_belief(self):
+        self.assertEqual(verdict([curators(0, 10), ours(5, 20)], stood=False), judge.STALE)
+
+    def test_ours_granted_while_curators_znode_stood(self):
+        self.assertEqual(verdict([curators(0, 10), ours(5, 20)], stood=True), judge.VIOLATION)
+
+    def test_curator_granted_while_our_znode_stood(self):
+        self.assertEqual(verdict([ours(0, 10), curators(5, 20)], stood=True), judge.THEIRS)
+
+    def test_curator_granted_when_our_znode_had_gone(self):
+        self.assertEqual(verdict([ours(0, 10), curators(5, 20)], stood=False), judge.VIOLATION)
+
+    def test_two_of_ours_beside_a_stale_one(self):
+        holds = [curators(0, 30), ours(5, 20), ours(10, 20)]
+        found = judge.find_overlaps(MUTEX, holds)
+        self.assertEqual(judge.blame(found[-1], MUTEX, (), lambda hold, at: (False, "")),
+                         judge.VIOLATION)
+
+
+class ByHand(unittest.TestCase):
+    def test_a_session_that_an_operator_ended(self):
+        self.assertEqual(verdict([ours(0, 10), ours(9, 20)], deeds=[Deed(5, session=1)]),
+                         judge.BY_HAND)
+
+    def test_a_znode_that_was_deleted(self):
+        self.assertEqual(verdict([ours(0, 10), ours(9, 20)], deeds=[Deed(5, path="/m/a")]),
+                         judge.BY_HAND)
+
+    def test_another_session(self):
+        self.assertEqual(verdict([ours(0, 10), ours(9, 20)], deeds=[Deed(5, session=2)]),
+                         judge.VIOLATION)
+
+    def test_a_deed_that_came_later(self):
+        self.assertEqual(verdict([ours(0, 10), ours(9, 20)], deeds=[Deed(9.5, session=1)]),
+                         judge.VIOLATION)
+
+
+class Permits(unittest.TestCase):
+    def test_three_leases(self):
+        self.assertIsNone(verdict([ours(0, 10, name="s") for _ in range(3)], lock=SEMAPHORE))
+
+    def test_a_fourth(self):
+        self.assertEqual(verdict([ours(0, 10, name="s") for _ in range(4)], lock=SEMAPHORE),
+                         judge.VIOLATION)
+
+    def test_leases_count(self):
+        holds = [ours(0, 10, name="s", leases=2), ours(5, 10, name="s", leases=2)]
+        self.assertEqual(verdict(holds, lock=SEMAPHORE), judge.VIOLATION)
+
+    def test_readers_together(self):
+        self.assertIsNone(verdict([ours(0, 10, name="rw.read"), ours(5, 10, name="rw.read")],
+                                  lock=RWLOCK))
+
+    def test_a_writer_beside_a_reader(self):
+        for one, other in (("rw.read", "rw.write"), ("rw.write", "rw.read"),
+                           ("rw.write", "rw.write")):
+            self.assertEqual(verdict([ours(0, 10, name=one), ours(5, 10, name=other)],
+                                     lock=RWLOCK), judge.VIOLATION)
+
+
+class Tokens(unittest.TestCase):
+    def test_they_grow(self):
+        self.assertEqual(judge.find_falls(MUTEX, [ours(0, 1, 5), ours(2, 3, 6)]), [])
+
+    def test_one_falls(self):
+        self.assertEqual(len(judge.find_falls(MUTEX, [ours(0, 1, 6), ours(2, 3, 5)])), 1)
+
+    def test_one_stays(self):
+        self.assertEqual(len(judge.find_falls(MUTEX, [ours(0, 1, 6), ours(2, 3, 6)])), 1)
+
+    def test_a_cohorts_number_grows(self):
+        holds = [ours(0, 1, 6, cohort=1), ours(2, 3, 6, cohort=2)]
+        self.assertEqual(judge.find_falls(MUTEX, holds), [])
+        holds[1].cohort = 1
+        self.assertEqual(len(judge.find_falls(MUTEX, holds)), 1)
+
+
+class Lines(unittest.TestCase):
+    def test_a_hold(self):
+        hold = parse_hold(CURATOR, "c0", "held c0-m m 5 9 7 1 ff 2 released /m/a /m/b".split(), 100)
+        self.assertEqual((hold.worker, hold.lock, hold.since, hold.until), ("c0-m", "m", 105, 109))
+        self.assertEqual((hold.token, hold.cohort, hold.session, hold.leases), (7, 1, 255, 2))
+        self.assertEqual(hold.paths, ("/m/a", "/m/b"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,69 @@
+"""A transaction log, written here, and what is read out of it."""
+
+import struct
+import tempfile
+import unittest
+from pathlib import Path
+
+from journal import CURATOR, OURS, Hold
+from txnlog import TXN_HEADER, Lives
+from zookeeper import acl, text
+
+
+def create(path, ephemeral=True):
+    return text(path) + struct.pack(">i", 0) + acl(31) + bytes([ephemeral]) + struct.pack(">i", 1)
+
+
+def record(zxid, wall_ms, kind, body, session):
+    txn = TXN_HEADER.pack(session, 1, zxid, wall_ms, kind) + body
+    return struct.pack(">qi", 0, len(txn)) + txn + b"B"
+
+
+def multi(*parts):
+    return struct.pack(">i", len(parts)) + b"".join(
+        struct.pack(">ii", kind, len(body)) + body for kind, body in parts)
+
+
+LOG = (record(1, 100, 1, create("/m/a"), 7) + record(2, 110, 15, create("/m/b"), 8)
+       + record(3, 120, 2, text("/m/a"), 7) + record(4, 130, -11, b"", 8)
+       + record(5, 140, 14, multi((1, create("/m/c")), (13, b"xxxx")), 7)
+       + record(6, 150, 1, create("/m/d"), 7)[:20])  # cut in the middle
+
+
+def lives():
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = Path(scratch) / "version-2"
+        directory.mkdir()
+        (directory / "log.1").write_bytes(bytes(16) + LOG)
+        return Lives([Path(scratch)], 0)
+
+
+def stood(maker, session, paths, at_ms):
+    hold = Hold(maker, "x", "x-m", "m", 0, 0, session=session, paths=paths)
+    return lives().stood(hold, at_ms * 1_000_000, {"/m"})[0]
+
+
+class Stood(unittest.TestCase):
+    def test_until_it_was_deleted(self):
+        self.assertTrue(stood(OURS, 7, ("/m/a",), 119))
+        self.assertFalse(stood(OURS, 7, ("/m/a",), 121))
+
+    def test_not_before_it_was_made(self):
+        self.assertFalse(stood(OURS, 7, ("/m/a",), 99))
+
+    def test_until_its_session_was_closed(self):
+        self.assertTrue(stood(CURATOR, 8, (), 129))
+        self.assertFalse(stood(CURATOR, 8, (), 131))
+
+    def test_another_session(self):
+        self.assertFalse(stood(CURATOR, 9, (), 115))
+
+    def test_made_in_a_multi(self):
+        self.assertTrue(stood(OURS, 7, ("/m/c",), 141))
+
+    def test_a_record_that_was_cut_is_none(self):
+        self.assertEqual([node.path for node in lives().all], ["/m/a", "/m/b", "/m/c"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,126 @@
+"""What the watch makes of a world: silence, and whose fault it is; recoveries in time or not."""
+
+import threading
+import time
+import unittest
+from types import SimpleNamespace
+
+import chaos
+import clock
+from journal import CURATOR, OURS
+from judged import Judged
+from locks import Lock
+from watch import QUIET_S, Watch
+
+MUTEX = Lock("m", "mutex", "/m", "mutex")
+
+
+def stat(owner, czxid=1):
+    return SimpleNamespace(owner=owner, czxid=czxid, ctime=time.time() * 1000)
+
+
+def client(maker, session, held=()):
+    return SimpleNamespace(
+        maker=maker, name=maker, fresh=[], refused=[], fallen=[], alive=lambda: True,
+        owns=lambda asked: asked == session, longest_timeout_ms=lambda default: default,
+        ask_known=lambda: [["held", "0", name, "0", "0", "0"] for name in held])
+
+
+class World:
+    def __init__(self, *clients, tree=None):
+        self.clients, self.locks, self.directories = clients, [MUTEX], {"/m": MUTEX}
+        self.patience_ms, self.timeout_ms, self.tick_ms = 100, 100, 10
+        self.judged = Judged(self.locks, [])
+        self.stopping, self.resting = threading.Event(), False
+        leader = SimpleNamespace(number=0)
+        self.ensemble = SimpleNamespace(leader=lambda: leader, servers=[leader])
+        self.trees = {0: tree or {}}
+        self.eyes = SimpleNamespace(look=lambda: self.trees)
+
+    def ours(self):
+        return [each for each in self.clients if each.maker == OURS]
+
+    def longest_timeout_ms(self):
+        return self.timeout_ms
+
+
+class SilentWatch(Watch):
+    """Writes no dump."""
+
+    def dump(self, name, text):
+        pass
+
+
+def quiet(world, seconds):
+    watch = SilentWatch(world)
+    watch.quiet_from = clock.now() - int(seconds * clock.S)
+    watch.look_for_silence(world.trees)
+    return watch
+
+
+class Silence(unittest.TestCase):
+    def test_ours_stands_first(self):
+        world = World(client(OURS, 5), tree={"/m/a": stat(5), "/m/b": stat(6, 2)})
+        watch = quiet(world, QUIET_S + 1)
+        self.assertEqual(len(watch.violations), 1)
+        self.assertIn("/m/a of ours", watch.violations[0])
+
+    def test_nobody_stands(self):
+        self.assertEqual(len(quiet(World(client(OURS, 5)), QUIET_S + 1).violations), 1)
+
+    def test_curators_stands_first(self):
+        world = World(client(OURS, 5), client(CURATOR, 6),
+                      tree={"/m/a": stat(6), "/m/b": stat(5, 2)})
+        watch = quiet(world, QUIET_S + 1)
+        self.assertEqual((len(watch.violations), len(watch.others)), (0, 1))
+
+    def test_not_for_long_enough(self):
+        self.assertEqual(quiet(World(client(OURS, 5)), QUIET_S - 1).stalls, [])
+
+    def test_one_of_ours_holds(self):
+        self.assertEqual(quiet(World(client(OURS, 5, held=["m"])), QUIET_S + 1).stalls, [])
+
+
+class Recovery(unittest.TestCase):
+    def recover(self, world, grant_after_ms):
+        watch = SilentWatch(world)
+        watch.late_ms = -chaos.LATE_MS
+        now = clock.now()
+        fault = SimpleNamespace(kind="kill", what="server 0", undone=now, until=now,
+                                recovery_ms={})
+        if grant_after_ms is not None:
+            world.judged.first["m"] = [now + grant_after_ms * clock.MS]
+        chaos.recover(world, watch, fault)
+        return watch, fault
+
+    def test_in_time(self):
+        watch, fault = self.recover(World(client(OURS, 5)), 50)
+        self.assertEqual((watch.violations, fault.recovery_ms), ([], {"m": 50}))
+
+    def test_never(self):
+        watch, fault = self.recover(World(client(OURS, 5)), None)
+        self.assertEqual((len(watch.violations), fault.recovery_ms), (1, {}))
+
+    def test_a_grant_before_the_fault_was_over_says_nothing(self):
+        watch, _ = self.recover(World(client(OURS, 5)), -50)
+        self.assertEqual(len(watch.violations), 1)
+
+
+class Fences(unittest.TestCase):
+    def test_a_refused_token(self):
+        one = client(OURS, 5)
+        one.fallen = ["fell u0-m m 5"]
+        watch = SilentWatch(World(one))
+        watch.look_at_clients()
+        self.assertEqual(len(watch.violations), 1)
+
+    def test_a_client_that_died(self):
+        one = client(OURS, 5)
+        one.alive = lambda: False
+        watch = SilentWatch(World(one))
+        watch.look_at_clients()
+        self.assertEqual(len(watch.violations), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

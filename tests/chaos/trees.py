@@ -1,0 +1,45 @@
+"""The world's znodes as each server by itself shows them."""
+
+from zookeeper import Connection, walk
+
+ROOT = "/chaos"
+
+
+class Eyes:
+    """A session at each server, of the chaos program's own, made again when it breaks."""
+
+    def __init__(self, ensemble):
+        self.ensemble = ensemble
+        self.connections = {}
+
+    def at(self, server):
+        connection = self.connections.get(server.number)
+        if connection is None:
+            connection = Connection(server.address, patience=1.0)
+            self.connections[server.number] = connection
+        return connection
+
+    def lose(self, server):
+        connection = self.connections.pop(server.number, None)
+        if connection is not None:
+            connection.hang_up()
+
+    def tree(self, server):
+        """Path to Stat; None: it does not answer."""
+        if not server.runs() or server.paused:
+            self.lose(server)
+            return None
+        try:
+            return walk(self.at(server), ROOT)
+        except (OSError, ArithmeticError):
+            self.lose(server)
+            return None
+
+    def look(self):
+        """Of each server that answers, by its number."""
+        trees = {server.number: self.tree(server) for server in self.ensemble.servers}
+        return {number: tree for number, tree in trees.items() if tree is not None}
+
+    def close(self):
+        for server in self.ensemble.servers:
+            self.lose(server)

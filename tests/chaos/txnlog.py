@@ -1,0 +1,153 @@
+"""The servers' transaction logs: which znode stood when, by ZooKeeper's own account. It is
+evidence, read when there is something to explain."""
+
+import struct
+from dataclasses import dataclass
+
+CREATE, DELETE, MULTI = 1, 2, 14
+CREATES = (1, 15, 19, 21)  # create, create2, createContainer, createTTL
+DELETES = (2, 20)
+CREATE_SESSION, CLOSE_SESSION, ERROR = -10, -11, -1
+HEADER_BYTES = 16  # of the file
+TXN_HEADER = struct.Struct(">qiqqi")
+
+
+@dataclass
+class Event:
+    zxid: int
+    wall_ms: int
+    kind: str  # "create", "delete", "close"
+    path: str = ""
+    session: int = 0
+
+
+def read_text(data, at):
+    size, = struct.unpack_from(">i", data, at)
+    at += 4
+    return data[at:at + max(size, 0)].decode(errors="replace"), at + max(size, 0)
+
+
+def read_create(data, at):
+    """path, data, ACL, then whether it is ephemeral: the path, and that."""
+    path, at = read_text(data, at)
+    size, = struct.unpack_from(">i", data, at)
+    at += 4 + max(size, 0)
+    count, = struct.unpack_from(">i", data, at)
+    at += 4
+    for _ in range(max(count, 0)):
+        at += 4
+        _, at = read_text(data, at)
+        _, at = read_text(data, at)
+    ephemeral = len(data) > at and data[at] == 1
+    return path, ephemeral
+
+
+def events_of(kind, body, header):
+    session, _, zxid, wall, _ = header
+    if kind in CREATES:
+        path, ephemeral = read_create(body, 0)
+        yield Event(zxid, wall, "create", path, session if ephemeral and kind in (1, 15) else 0)
+    elif kind in DELETES:
+        yield Event(zxid, wall, "delete", read_text(body, 0)[0])
+    elif kind == CLOSE_SESSION:
+        yield Event(zxid, wall, "close", "", session)
+    elif kind == MULTI:
+        count, = struct.unpack_from(">i", body, 0)
+        at = 4
+        for _ in range(count):
+            part, size = struct.unpack_from(">ii", body, at)
+            at += 8
+            yield from events_of(part, body[at:at + size], header)
+            at += size
+
+
+def read_log(path):
+    """The events of one file, as far as it was written."""
+    data = path.read_bytes()
+    at = HEADER_BYTES
+    while at + 12 <= len(data):
+        size, = struct.unpack_from(">i", data, at + 8)
+        if size <= 0 or at + 12 + size > len(data):
+            return
+        header = TXN_HEADER.unpack_from(data, at + 12)
+        body = data[at + 12 + TXN_HEADER.size:at + 12 + size]
+        try:
+            yield from events_of(header[4], body, header)
+        except struct.error:
+            pass
+        at += 12 + size + 1  # and the end of the record
+
+
+def history(directories):
+    """What all servers' logs say together: zxid to its events, and which servers have it."""
+    found, seen_by = {}, {}
+    for number, directory in enumerate(directories):
+        for log in sorted((directory / "version-2").glob("log.*")):
+            here = {}
+            for event in read_log(log):
+                here.setdefault(event.zxid, []).append(event)
+            for zxid, events in here.items():
+                found.setdefault(zxid, events)
+                seen_by.setdefault(zxid, set()).add(number)
+    return found, seen_by
+
+
+@dataclass
+class Node:
+    path: str
+    owner: int
+    zxid: int
+    born: int
+    died: int = 0  # 0: it stands; ns of CLOCK_BOOTTIME
+    how: str = ""
+
+
+class Lives:
+    """The lives of all znodes, by path and by owner."""
+
+    def __init__(self, directories, ahead_of_real):
+        found, self.seen_by = history(directories)
+        self.ahead = ahead_of_real
+        self.all, standing = [], {}
+        for zxid in sorted(found):
+            for event in found[zxid]:
+                self.take(event, standing)
+
+    def take(self, event, standing):
+        at = event.wall_ms * 1_000_000 + self.ahead
+        if event.kind == "create":
+            node = Node(event.path, event.session & (2**64 - 1), event.zxid, at)
+            standing[event.path] = node
+            self.all.append(node)
+        elif event.kind == "delete":
+            self.end(standing.pop(event.path, None), at, "deleted", event.zxid)
+        else:
+            session = event.session & (2**64 - 1)
+            for path in [path for path, node in standing.items() if node.owner == session]:
+                self.end(standing.pop(path), at, "session closed", event.zxid)
+
+    def end(self, node, at, how, zxid):
+        if node is not None:
+            node.died, node.how = at, "%s by 0x%x on servers %s" % (
+                how, zxid, sorted(self.seen_by[zxid]))
+
+    def of(self, hold, directories):
+        """The znodes by which it may have held: its own paths, or its session's there."""
+        for node in self.all:
+            if node.path in hold.paths or (
+                    not hold.paths and node.owner == hold.session
+                    and node.path.rsplit("/", 1)[0] in directories):
+                yield node
+
+    def stood(self, hold, at, directories):
+        """Whether one of its znodes stood at that moment, and the words for it."""
+        last = None
+        for node in self.of(hold, directories):
+            if node.born <= at and (node.died == 0 or node.died > at):
+                return True, "%s stood" % node.path
+            if node.died and node.died <= at and (last is None or node.died > last.died):
+                last = node
+        if last is None:
+            return False, "no znode of it is known"
+        return False, "%s was gone %.1f ms before: %s" % (
+            last.path, (at - last.died) / 1e6, last.how)

@@ -1,0 +1,168 @@
+"""Looks at the world all the time: overlaps, tokens, orphans, paths on which nobody is granted
+anything. The first that is wrong is dumped."""
+
+import threading
+import time
+
+import clock
+import dump
+from journal import OURS
+from orphans import Knowledge, Orphans, parent
+from world import names_by_directory
+
+QUIET_S = 8
+LOOK_S = 1.0
+DUMPS_OF_OTHERS = 3
+MASK = 2**64 - 1
+
+
+class Watch:
+    def __init__(self, world):
+        self.world = world
+        self.orphans = Orphans(world.directories, names_by_directory(world.locks),
+                               world.patience_ms, world.timeout_ms)
+        self.violations, self.stalls, self.others = [], [], []
+        self.diverged = {}  # number of the server to how many znodes it alone shows, or lacks
+        self.late_ms = 0.0  # the latest of the last looks
+        self.began = self.quiet_from = clock.now()
+        self.told_quiet = {}
+        self.blocked = False  # what is being done may keep everybody waiting
+        self.mutex = threading.Lock()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def start(self):
+        self.began = self.quiet_from = clock.now()
+        self.thread.start()
+
+    def run(self):
+        looks = 0
+        while not self.world.stopping.is_set() and not self.violations:
+            before = time.monotonic()
+            self.world.stopping.wait(LOOK_S)
+            self.note_lateness(time.monotonic() - before - LOOK_S)
+            looks += 1
+            try:
+                self.look(judging=looks % 2 == 0)
+            except Exception as failure:  # what cannot look must not go unnoticed
+                self.violate("the watch failed: %r" % failure)
+                raise
+
+    def note_lateness(self, seconds):
+        self.late_ms = max(self.late_ms * 0.9, seconds * 1000)
+
+    def look(self, judging=True):
+        self.world.judged.take(self.world.clients)
+        self.look_at_clients()
+        if judging:
+            for text in self.world.judged.judge(clock.ahead_of_real(), self.world.directories):
+                self.violate(text)
+        trees = self.world.eyes.look()
+        self.look_for_orphans(trees)
+        self.look_for_silence(trees)
+
+    def violate(self, text):
+        with self.mutex:
+            self.violations.append(text)
+            print("VIOLATION: " + text, flush=True)
+            if len(self.violations) == 1:
+                self.dump("violation", text)
+
+    def dump(self, name, text):
+        directory = self.world.options.dumps / ("%s-%d" % (name, clock.now() // clock.S))
+        print("dumped in %s" % directory, flush=True)
+        dump.write(directory, self.world, text, cores=name == "violation")
+
+    def look_at_clients(self):
+        for client in self.world.clients:
+            for line in client.fallen:
+                self.violate("the fenced store refused a valid hold: " + line)
+            client.fallen = []
+            if client.maker == OURS and not client.alive() and not self.world.stopping.is_set():
+                self.violate("%s ended by itself" % client.name)
+
+    # ------------------------------------------------------------------- orphans
+
+    def know(self, client):
+        rows = client.ask_known()
+        return None if rows is None else Knowledge(rows)
+
+    def look_for_orphans(self, trees):
+        for suspect in self.orphans.look(trees, self.world.clients, time.time() * 1000,
+                                         self.know):
+            if suspect.diverged():
+                for number in suspect.shown_by:
+                    self.diverged[number] = self.diverged.get(number, 0) + 1
+                self.tell_other("a server has diverged: " + suspect.text())
+            else:
+                self.violate("an orphan: " + suspect.text())
+
+    def tell_other(self, text):
+        print(text, flush=True)
+        self.others.append(text)
+        if len(self.others) <= DUMPS_OF_OTHERS:
+            self.dump("other", text)
+
+    # ------------------------------------------------------------------- silence
+
+    def look_for_silence(self, trees):
+        """A path on which nobody has been granted anything for so long, and nobody holds."""
+        now = clock.now()
+        if self.blocked:
+            self.quiet_from = now
+        for lock in self.world.locks:
+            since = max(self.world.judged.last.get(lock.name, 0), self.quiet_from,
+                        self.told_quiet.get(lock.name, 0))
+            if now - since > QUIET_S * clock.S and not self.world.resting and not self.held(lock):
+                self.told_quiet[lock.name] = now
+                self.tell_stall(lock, trees, (now - since) / 1e9)
+
+    def held(self, lock):
+        """By one of ours that says so, and is not stopped."""
+        names = {lock.name, lock.name + ".read", lock.name + ".write"}
+        for client in self.world.ours():
+            knowledge = self.know(client)
+            if knowledge is not None and names & set(knowledge.held):
+                return True
+        return False
+
+    def tell_stall(self, lock, trees, seconds, when=""):
+        blame, who = self.blocker(lock, trees)
+        text = "%s: %snobody was granted it for %.1f s; %s" % (lock.name, when, seconds, who)
+        self.stalls.append((lock.name, seconds, blame))
+        if blame == OURS:
+            self.violate(text)
+        else:
+            self.tell_other(text)
+
+    def blocker(self, lock, trees):
+        """Whose znode is first in line, or has the lease that is missing: the maker, and words.
+        Nobody's znode blocks: then it is ours to take it."""
+        leader = self.world.ensemble.leader()
+        tree = trees.get(leader.number) if leader else None
+        if tree is None:
+            return "servers", "no leader serves"
+        standing = sorted((stat.czxid, path, stat.owner & MASK) for path, stat in tree.items()
+                          if self.world.directories.get(parent(path)) is lock)
+        if not standing:
+            return OURS, "nobody stands in it"
+        _, path, session = standing[0]
+        owner = next((c for c in self.world.clients if c.owns(session)), None)
+        differ = self.differing(lock, trees)
+        words = "first in line is %s of %s, %d stand%s" % (
+            path, owner.name if owner else "a session that nobody has, 0x%x" % session,
+            len(standing), differ)
+        if differ:
+            return "diverged", words
+        return (owner.maker if owner else "servers"), words
+
+    def differing(self, lock, trees):
+        """Whether what two servers show of it differs in something old."""
+        wall_ms = time.time() * 1000
+        shown = {number: {path for path, stat in tree.items()
+                          if self.world.directories.get(parent(path)) is lock
+                          and wall_ms - stat.ctime > 5000}
+                 for number, tree in trees.items()}
+        paths = set().union(*shown.values()) if shown else set()
+        odd = {path: [n for n in shown if path in shown[n]] for path in paths
+               if any(path not in shown[n] for n in shown)}
+        return "; shown by some servers alone: %s" % odd if odd else ""

@@ -1,0 +1,229 @@
+/* Those who take a lock, hold it for a while, and take it again. Each hold is written down: from
+ * its grant until it was let go, or as long as anybody who asked would have been told that it is
+ * valid. Who has no connection at the end of its time holds on: that is when validity counts. */
+#include "client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fence.h"
+
+#define ONE_IN 200
+#define NS_IN_MS 1000000U
+
+static void acquire(struct worker *worker);
+
+static void on_turn(uv_timer_t *timer)
+{
+    acquire(timer->data);
+}
+
+static void pause_for(struct worker *worker, uint32_t ms)
+{
+    worker->busy = false;
+    if (chaos.closing) {
+        return;
+    }
+    if (!chaos.resting) {
+        uv_timer_start(&worker->timer, on_turn, 1 + (uint64_t)rand() % (ms + 1), 0);
+    } else if (workers_rest()) {
+        say("resting");
+    }
+}
+
+static void write_down(struct worker *worker, uint64_t until_ns, const char *end)
+{
+    say("held %s %s %llu %llu %lld %u %llx %u %s%s", worker->id, worker->lock->name,
+        (unsigned long long)worker->from_ns, (unsigned long long)until_ns,
+        (long long)worker->token, worker->cohort, (unsigned long long)worker->session_id,
+        worker->leases == 0 ? 1 : worker->leases, end, worker->paths);
+    worker->holds = false;
+}
+
+/* Until when anybody who asked was told that it is valid, at most: the last moment told, if that
+ * is before now. */
+static uint64_t end_of_validity(const struct worker *worker, uint64_t now)
+{
+    uint64_t told = worker->valid_until_ms;
+    return told > now / NS_IN_MS ? now : told * NS_IN_MS;
+}
+
+/* ------------------------------------------------------------------------------- the end */
+
+static void on_released(uvzk_hold_t *hold, int status)
+{
+    struct worker *worker = hold->data;
+    worker->releases = false;
+    if (status < 0 && status != UVZK_ELOST && status != UVZK_EEXPIRED) {
+        say("refused %s %s release:%s %llu", worker->id, worker->lock->name,
+            uvzk_err_name(status), (unsigned long long)now_ns());
+    }
+    pause_for(worker, worker->pause_ms);
+}
+
+static void on_lost(uvzk_hold_t *hold, int reason)
+{
+    struct worker *worker = hold->data;
+    uv_timer_stop(&worker->timer);
+    write_down(worker, end_of_validity(worker, now_ns()), uvzk_err_name(reason));
+    pause_for(worker, worker->pause_ms);
+}
+
+static void on_time(uv_timer_t *timer)
+{
+    struct worker *worker = timer->data;
+    uint64_t now = now_ns();
+    if (uvzk_client_state(&chaos.client) == UVZK_STATE_SUSPENDED && !chaos.closing) {
+        uv_timer_start(timer, on_time, worker->hold_ms + 1, 0);
+        return;
+    }
+    if (uvzk_hold_is_valid(&worker->hold) == 0) {
+        now = end_of_validity(worker, now);
+    }
+    worker->releases = true;
+    int status = uvzk_hold_release(&worker->hold, on_released);
+    if (status == 0) {
+        write_down(worker, now, "released");
+    } else {
+        worker->releases = false;
+    }
+}
+
+/* ----------------------------------------------------------------------------- the grant */
+
+static void note_paths(struct worker *worker)
+{
+    size_t length = 0;
+    worker->path_count = uvzk_hold_lease_count(&worker->hold);
+    worker->paths[0] = '\0';
+    for (uint32_t i = 0; i < worker->path_count; i++) {
+        const char *path = uvzk_hold_lease_path(&worker->hold, i);
+        if (path != NULL && length < sizeof(worker->paths) - 1) {
+            length += (size_t)snprintf(worker->paths + length,
+                                       sizeof(worker->paths) - length, " %s", path);
+        }
+    }
+}
+
+/* What a store does that is written to by holders alone. A hold that has become invalid
+ * meanwhile may be refused. */
+static void show_token(struct worker *worker)
+{
+    char store[PATH_MAX_TEXT + WORD_MAX];
+    int64_t token = worker->token;
+    if (worker->lock->fencing == FENCING_NONE ||
+        (worker->lock->fencing == FENCING_OF_COHORT && worker->cohort > 1)) {
+        return;
+    }
+    snprintf(store, sizeof(store), "%s/%s", chaos.fences, worker->lock->path);
+    for (char *at = store + strlen(chaos.fences) + 1; *at != '\0'; at++) {
+        *at = *at == '/' ? '_' : *at;
+    }
+    if (!fence_present(store, token) && uvzk_hold_is_valid(&worker->hold) != 0) {
+        say("fell %s %s %lld", worker->id, worker->lock->name, (long long)token);
+    }
+}
+
+struct search {
+    const uvzk_hold_t *hold;
+    uint32_t session;
+};
+
+static void on_entry(uvzk_client_t *client, const uvzk_hold_entry_t *entry, void *context)
+{
+    struct search *search = context;
+    (void)client;
+    if (entry->hold == search->hold) {
+        search->session = entry->session;
+    }
+}
+
+/* Of several: who asks for each hold's is not many. */
+static uint32_t session_of(const uvzk_hold_t *hold)
+{
+    struct search search = {hold, 0};
+    if (chaos.session_ids[1] != 0) {
+        uvzk_client_each_hold(&chaos.client, on_entry, &search);
+    }
+    return search.session;
+}
+
+static void on_acquired(uvzk_hold_t *hold, int status)
+{
+    struct worker *worker = hold->data;
+    uint64_t now = now_ns();
+    if (status < 0) {
+        say("refused %s %s %s %llu", worker->id, worker->lock->name,
+            uvzk_err_name(status), (unsigned long long)now);
+        pause_for(worker, worker->pause_ms + 20);
+        return;
+    }
+    worker->holds = true;
+    worker->from_ns = now;
+    worker->valid_until_ms = uvzk_hold_valid_until(hold);
+    worker->token = uvzk_hold_token(hold);
+    worker->cohort = uvzk_hold_cohort(hold);
+    worker->session_id = chaos.session_ids[session_of(hold)];
+    note_paths(worker);
+    show_token(worker);
+    bool is_long = worker->long_ms > 0 && rand() % ONE_IN == 0;
+    uv_timer_start(&worker->timer, on_time,
+                   is_long ? (uint64_t)rand() % worker->long_ms : worker->hold_ms, 0);
+}
+
+static void acquire(struct worker *worker)
+{
+    uvzk_acquire_options_t options;
+    uvzk_acquire_options_init(&options);
+    options.timeout_ms = worker->patience_ms;
+    options.leases = worker->leases;
+    worker->busy = true;
+    worker->hold.data = worker;
+    int status = uvzk_lock_acquire(worker->lock->used, &worker->hold, &options,
+                                   on_acquired, on_lost);
+    if (status < 0) {
+        say("refused %s %s at_once:%s %llu", worker->id, worker->lock->name,
+            uvzk_err_name(status), (unsigned long long)now_ns());
+        pause_for(worker, worker->pause_ms + 100);
+    }
+}
+
+/* --------------------------------------------------------------------------- all of them */
+
+void worker_begin(struct worker *worker)
+{
+    uv_timer_init(&chaos.loop, &worker->timer);
+    worker->timer.data = worker;
+    pause_for(worker, worker->pause_ms);
+}
+
+void workers_sample(void)
+{
+    for (size_t i = 0; i < chaos.worker_count; i++) {
+        struct worker *worker = &chaos.workers[i];
+        uint64_t until = worker->holds ? uvzk_hold_valid_until(&worker->hold) : 0;
+        if (until != 0) {
+            worker->valid_until_ms = until;
+        }
+    }
+}
+
+void workers_go(void)
+{
+    for (size_t i = 0; i < chaos.worker_count; i++) {
+        if (!chaos.workers[i].busy) {
+            pause_for(&chaos.workers[i], chaos.workers[i].pause_ms);
+        }
+    }
+}
+
+bool workers_rest(void)
+{
+    for (size_t i = 0; i < chaos.worker_count; i++) {
+        if (chaos.workers[i].busy) {
+            return false;
+        }
+    }
+    return true;
+}

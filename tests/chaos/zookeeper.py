@@ -1,0 +1,142 @@
+"""ZooKeeper's protocol, as much of it as one needs to look at a server from outside and to
+do what an operator does by hand. Every call blocks, with a limit; OSError: no answer."""
+
+import socket
+import struct
+from collections import namedtuple
+
+CREATE, DELETE, EXISTS, GET, SET_ACL = 1, 2, 3, 4, 7
+SYNC, CHILDREN, CLOSE, AUTH = 9, 8, -11, 100
+NONODE = -101
+PERSISTENT = 0
+ALL, READ, WRITE, CREATE_PERM, DELETE_PERM, ADMIN = 31, 1, 2, 4, 8, 16
+
+Stat = namedtuple("Stat", "czxid mzxid ctime mtime version cversion aversion owner length "
+                          "children pzxid")
+STAT = struct.Struct(">qqqqiiiqiiq")
+
+
+class Error(Exception):
+    """A code other than 0."""
+
+    def __init__(self, code):
+        super().__init__("ZooKeeper's code %d" % code)
+        self.code = code
+
+
+def text(string):
+    data = string.encode()
+    return struct.pack(">i", len(data)) + data
+
+
+class Connection:
+    """A session at one server, or somebody else's."""
+
+    def __init__(self, address, session=0, password=bytes(16), timeout_ms=30000, patience=3.0):
+        host, port = address.split(":")
+        self.socket = socket.create_connection((host, int(port)), timeout=patience)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.count = 0
+        unsigned = session if session < 2**63 else session - 2**64
+        self.send(struct.pack(">iqiqi", 0, 0, timeout_ms, unsigned, 16) + password + b"\0")
+        answer = self.receive()
+        _, self.timeout_ms, self.session = struct.unpack_from(">iiq", answer)
+        if self.timeout_ms == 0:
+            raise OSError("the server knows no such session")
+
+    def send(self, body):
+        self.socket.sendall(struct.pack(">i", len(body)) + body)
+
+    def receive(self):
+        length, = struct.unpack(">i", self.read(4))
+        return self.read(length)
+
+    def read(self, length):
+        data = b""
+        while len(data) < length:
+            more = self.socket.recv(length - len(data))
+            if not more:
+                raise OSError("the server hung up")
+            data += more
+        return data
+
+    def ask(self, kind, body):
+        self.count += 1
+        self.send(struct.pack(">ii", self.count, kind) + body)
+        while True:
+            answer = self.receive()
+            xid, _, code = struct.unpack_from(">iqi", answer)
+            if xid == self.count:
+                break
+        if code != 0:
+            raise Error(code)
+        return answer[16:]
+
+    def children(self, path):
+        answer = self.ask(CHILDREN, text(path) + b"\0")
+        count, = struct.unpack_from(">i", answer)
+        names, at = [], 4
+        for _ in range(count):
+            size, = struct.unpack_from(">i", answer, at)
+            names.append(answer[at + 4:at + 4 + size].decode())
+            at += 4 + size
+        return names
+
+    def stat(self, path):
+        return Stat(*STAT.unpack_from(self.ask(EXISTS, text(path) + b"\0")))
+
+    def get(self, path):
+        answer = self.ask(GET, text(path) + b"\0")
+        size, = struct.unpack_from(">i", answer)
+        return answer[4:4 + max(size, 0)]
+
+    def create(self, path, data=b"", perms=ALL):
+        body = text(path) + struct.pack(">i", len(data)) + data
+        self.ask(CREATE, body + acl(perms) + struct.pack(">i", PERSISTENT))
+
+    def delete(self, path):
+        self.ask(DELETE, text(path) + struct.pack(">i", -1))
+
+    def set_perms(self, path, perms):
+        self.ask(SET_ACL, text(path) + acl(perms) + struct.pack(">i", -1))
+
+    def sync(self, path):
+        self.ask(SYNC, text(path))
+
+    def end_session(self):
+        self.ask(CLOSE, b"")
+        self.socket.close()
+
+    def hang_up(self):
+        self.socket.close()
+
+
+def acl(perms):
+    return struct.pack(">ii", 1, perms) + text("world") + text("anyone")
+
+
+def four_letters(address, word, patience=0.5):
+    """What a server answers to a four letter word; "" if it does not."""
+    host, port = address.split(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=patience) as asked:
+            asked.sendall(word.encode())
+            answer = b""
+            while more := asked.recv(65536):
+                answer += more
+            return answer.decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def walk(connection, path):
+    """All znodes below a path and itself: path to Stat."""
+    found = {}
+    try:
+        found[path] = connection.stat(path)
+        for name in connection.children(path):
+            found.update(walk(connection, path.rstrip("/") + "/" + name))
+    except Error as error:
+        if error.code != NONODE:
+            raise
+    return found
