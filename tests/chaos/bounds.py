@@ -14,6 +14,9 @@ each lock again; in ms.
   late     by how much the machine was late for the chaos program itself, and for each of the
            processes that take part in a handover: client, its server, the leader, three times
 
+  repeat   after a delete that was refused the next try comes after a pause that doubles, up to T
+           and a quarter more at random (undeletable.h); of that fault alone:        5T/4
+
 Expiry and return go side by side."""
 
 
@@ -25,6 +28,10 @@ def return_ms(timeout_ms, servers):
     ours = 4 * timeout_ms / 3 + timeout_ms / 60
     curator = 2 * timeout_ms / 3 + timeout_ms / servers + 1000
     return max(ours, curator)
+
+
+def repeat_ms(kind, timeout_ms):
+    return 5 * timeout_ms / 4 if kind == "forbid_deletes" else 0
 
 
 def recovery_ms(timeout_ms, tick_ms, servers, late_ms):

@@ -62,7 +62,8 @@ def recover(world, watch, fault):
     """Waits for the first grant of each lock after what was done has been undone; the time that
     it may take counts from when all servers serve."""
     missing = {lock.name: lock for lock in world.locks}
-    end = fault.until + int(bound_ms(world, watch) * clock.MS)
+    repeat = bounds.repeat_ms(fault.kind, world.longest_timeout_ms())
+    end = fault.until + int((bound_ms(world, watch) + repeat) * clock.MS)
     while missing and not world.stopping.is_set() and not watch.violations:
         time.sleep(0.05)
         world.judged.take(world.clients)
@@ -90,8 +91,7 @@ def too_late(world, watch, fault, missing):
     for lock in missing.values():
         if watch.held(lock):
             continue
-        text = "after %s of %s no grant within %.0f ms; " % (
-            fault.kind, fault.what, bound_ms(world, watch))
+        text = "after %s of %s no grant within the bound; " % (fault.kind, fault.what)
         watch.tell_stall(lock, trees, (clock.now() - fault.until) / 1e9, text)
 
 

@@ -3,6 +3,9 @@ quorum is left, or lost for a moment; one fault at a time.
 
 KINDS has each one's function; it returns, in words, to whom it was done."""
 
+from orphans import parent
+from peers import deed
+from zookeeper import ALL, DELETE_PERM, Connection, Error
 
 
 def lasting(world, least_ms, most_ms):
@@ -116,6 +119,143 @@ def stop_client(world):
     return client.name
 
 
+def delay_client(world):
+    """Each piece comes later, both ways, in time or not."""
+    client = any_client(world)
+    ms = world.random.choice([20, 200, 1000])
+    for wire in world.each_wire(client):
+        world.wires.ask("delay", wire, ms)
+    lasting(world, 500, 5000)
+    for wire in world.each_wire(client):
+        world.wires.ask("delay", wire, 0)
+    return "%s by %d ms" % (client.name, ms)
+
+
+def dribble_client(world):
+    client = any_client(world)
+    for wire in world.each_wire(client):
+        world.wires.ask("dribble", wire, world.random.choice([1, 7, 50]))
+    lasting(world, 500, 4000)
+    for wire in world.each_wire(client):
+        world.wires.ask("dribble", wire, 0)
+    return client.name
+
+
+def lag(world):
+    """What the others tell a server comes late: it follows, and is behind."""
+    server = any_voter(world)
+    ms = world.random.choice([30, 150, 400])
+    for wire in world.ensemble.each_wire(server):
+        world.wires.ask("delay", wire, ms)
+    lasting(world, 1000, 5000)
+    for wire in world.ensemble.each_wire(server):
+        world.wires.ask("delay", wire, 0)
+    return "server %d by %d ms" % (server.number, ms)
+
+
+# ------------------------------------------------------------------------ what operators do
+
+
+def end_session(world):
+    """Somebody who has the id and the password closes it; what it held has gone by then."""
+    client = world.random.choice(world.ours())
+    session = next((s.id for s in client.sessions.values() if s.id in world.wires.passwords), 0)
+    if not session:
+        return "nobody"
+    world.note_deed(deed(session=session))
+    try:
+        server = any_server(world)
+        Connection(server.address, session, world.wires.passwords[session]).end_session()
+    except OSError as failure:
+        return "%s, whose session was not to be had: %s" % (client.name, failure)
+    return client.name
+
+
+def delete_znode(world):
+    """A contender's, whoever it is, first or not."""
+    for server in world.random.sample(world.ensemble.servers, len(world.ensemble.servers)):
+        tree = world.eyes_of_operator.tree(server) or {}
+        standing = [path for path in sorted(tree) if parent(path) in world.directories]
+        if standing:
+            path = world.random.choice(standing)
+            world.note_deed(deed(path=path))
+            try:
+                world.eyes_of_operator.at(server).delete(path)
+            except (OSError, Error) as failure:
+                return "%s: %s" % (path, failure)
+            return path
+    return "nobody's"
+
+
+def forbid_deletes(world):
+    """The directories' ACLs lack DELETE for a moment."""
+    changed = change_perms(world, ALL & ~DELETE_PERM)
+    lasting(world, 100, 2000)
+    change_perms(world, ALL)
+    return "%d directories" % changed
+
+
+def change_perms(world, perms):
+    changed = 0
+    for server in world.ensemble.servers:
+        for path in world.directories:
+            try:
+                world.eyes_of_operator.at(server).set_perms(path, perms)
+                changed += 1
+            except Error:
+                pass  # there is none
+            except OSError:
+                world.eyes_of_operator.lose(server)
+                break
+        else:
+            return changed
+    return changed
+
+
+def reap(world):
+    """Nobody wants anything for a while: the containers go, and are made anew."""
+    world.resting = True
+    for client in world.clients:
+        client.rest()
+    lasting(world, 500, 3000)
+    for client in world.clients:
+        client.say("go")
+    world.resting = False
+    return "all"
+
+
+def renegotiate(world):
+    """Server by server is started anew with another longest session."""
+    most = world.random.choice([world.timeout_ms // 2, world.timeout_ms, 60000])
+    for server in world.ensemble.servers:
+        server.options["maxSessionTimeout"] = most
+        server.kill()
+        world.ensemble.start(server)
+        if not world.ensemble.await_all():
+            break
+    return "to at most %d ms" % most
+
+
+# ------------------------------------------------------------------ programs that are late
+
+
+def late_loop(world):
+    client = world.random.choice(world.ours())
+    ms = world.random.randint(100, 2 * world.timeout_ms)
+    client.say("late %d" % ms)
+    lasting(world, ms, ms)
+    return client.name
+
+
+def busy_pool(world):
+    client = world.random.choice(world.ours())
+    client.say("busy 8 %d" % world.random.randint(100, world.timeout_ms))
+    for wire in world.each_wire(client):
+        world.wires.ask("cut", wire)
+    lasting(world, 100, world.timeout_ms)
+    return client.name
+
+
 KINDS = {
     "kill": kill,
     "kill_leader": kill_leader,
@@ -126,8 +266,19 @@ KINDS = {
     "cut_client": cut_client,
     "reset_client": reset_client,
     "stop_client": stop_client,
+    "delay_client": delay_client,
+    "dribble_client": dribble_client,
+    "lag": lag,
+    "end_session": end_session,
+    "delete_znode": delete_znode,
+    "forbid_deletes": forbid_deletes,
+    "reap": reap,
+    "renegotiate": renegotiate,
+    "late_loop": late_loop,
+    "busy_pool": busy_pool,
 }
 
 # While a client's requests arrive and their answers do not, its session lives, and so do its
-# znodes: nobody else can be granted what it has or is next for.
-MAY_BLOCK = ("cut_client",)
+# znodes: nobody else can be granted what it has or is next for. So with one whose loop is late,
+# as the C client's own threads go on.
+MAY_BLOCK = ("cut_client", "delay_client", "dribble_client", "late_loop")

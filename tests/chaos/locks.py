@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+IN_TURN = 1  # UVZK_MULTILOCK_IN_TURN
 ALL_PERMITS = 1000  # of a read-write lock: a writer takes them all
 
 
@@ -17,18 +18,31 @@ class Lock:
     kazoo: bool = False
     members: tuple = ()  # of a multi lock, by name
     flags: int = 0
+    taken_alone: bool = True  # a member that also has workers of its own
 
     def exclusive(self):
         return self.permits == 1
 
 
-IN_TURN = 1
-
 # What each worker of each client goes for. Halves of a read-write lock are named NAME.read and
-# NAME.write.
+# NAME.write. Curator takes members one after the other; beside it so do ours. Taken at once and
+# in turn the same locks would wait for each other in a circle, so those have members of their own.
 LOCKS = (
     Lock("mutex", "mutex", "/chaos/mutex", "mutex", kazoo=True),
+    Lock("cohort", "cohort", "/chaos/cohort", "mutex"),
+    Lock("rwlock", "rwlock", "/chaos/rwlock", "rwlock", permits=ALL_PERMITS),
+    Lock("semaphore", "semaphore", "/chaos/semaphore", "semaphore", permits=3),
+    Lock("pairs", "semaphore", "/chaos/pairs", "semaphore", permits=3, leases=2),
     Lock("semaphore_mutex", "semaphore_mutex", "/chaos/semaphore_mutex", "semaphore_mutex"),
+    Lock("turn_a", "mutex", "/chaos/turn_a", "multilock", taken_alone=False),
+    Lock("turn_b", "mutex", "/chaos/turn_b", "multilock", taken_alone=False),
+    Lock("in_turn", "multi", "", "multilock", members=("turn_a", "turn_b"), flags=IN_TURN),
+    Lock("once_a", "mutex", "/chaos/once_a", "multilock"),
+    Lock("once_b", "mutex", "/chaos/once_b", "multilock"),
+    Lock("at_once", "multi", "", "multilock", members=("once_a", "once_b"), others=False),
+    Lock("driver", "driver", "/chaos/driver", "driver", kazoo=True),
+    Lock("fixed", "fixed", "/chaos/fixed", "driver", others=False),
+    Lock("persistent", "persistent", "/chaos/persistent", "driver", others=False),
 )
 
 
@@ -42,7 +56,7 @@ def recipes():
 
 
 def need(lock, name):
-    """How many of a lock's permits a hold by this name takes."""
+    """How many of a lock's permits each lease of a hold by this name takes."""
     return lock.permits if name.endswith(".write") else 1
 
 

@@ -108,8 +108,9 @@ class Client:
         """What it knows, row by row; None: it did not answer in time."""
         if self.maker != OURS or self.paused or self.ended:
             return None
-        self.asked += 1
-        number = str(self.asked)
+        with self.arrived:
+            self.asked += 1
+            number = str(self.asked)
         self.say("known " + number)
         with self.arrived:
             self.arrived.wait_for(lambda: number in self.told or self.ended, seconds)

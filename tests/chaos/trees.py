@@ -1,5 +1,7 @@
 """The world's znodes as each server by itself shows them."""
 
+import threading
+
 from zookeeper import Connection, walk
 
 ROOT = "/chaos"
@@ -11,6 +13,7 @@ class Eyes:
     def __init__(self, ensemble):
         self.ensemble = ensemble
         self.connections = {}
+        self.mutex = threading.RLock()  # who watches and who waits for a recovery both look
 
     def at(self, server):
         connection = self.connections.get(server.number)
@@ -26,14 +29,15 @@ class Eyes:
 
     def tree(self, server):
         """Path to Stat; None: it does not answer."""
-        if not server.runs() or server.paused:
-            self.lose(server)
-            return None
-        try:
-            return walk(self.at(server), ROOT)
-        except (OSError, ArithmeticError):
-            self.lose(server)
-            return None
+        with self.mutex:
+            if not server.runs() or server.paused:
+                self.lose(server)
+                return None
+            try:
+                return walk(self.at(server), ROOT)
+            except OSError:
+                self.lose(server)
+                return None
 
     def look(self):
         """Of each server that answers, by its number."""

@@ -6,9 +6,10 @@ import time
 
 import clock
 import dump
-from journal import OURS
+from journal import CURATOR, KAZOO, OURS
 from orphans import Knowledge, Orphans, parent
 from world import names_by_directory
+from zookeeper import Error
 
 QUIET_S = 8
 LOOK_S = 1.0
@@ -19,13 +20,15 @@ MASK = 2**64 - 1
 class Watch:
     def __init__(self, world):
         self.world = world
-        self.orphans = Orphans(world.directories, names_by_directory(world.locks),
-                               world.patience_ms, world.timeout_ms)
+        self.names = names_by_directory(world.locks)
+        self.orphans = Orphans(world.directories, self.names, world.patience_ms,
+                               world.timeout_ms)
         self.violations, self.stalls, self.others = [], [], []
         self.diverged = {}  # number of the server to how many znodes it alone shows, or lacks
         self.late_ms = 0.0  # the latest of the last looks
         self.began = self.quiet_from = clock.now()
         self.told_quiet = {}
+        self.removed = 0  # znodes that others had left behind
         self.blocked = False  # what is being done may keep everybody waiting
         self.mutex = threading.Lock()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -117,13 +120,19 @@ class Watch:
                 self.tell_stall(lock, trees, (now - since) / 1e9)
 
     def held(self, lock):
-        """By one of ours that says so, and is not stopped."""
-        names = {lock.name, lock.name + ".read", lock.name + ".write"}
+        """By one of ours that says so, and is not stopped; of a multi lock, one of its members:
+        they are looked at by themselves."""
+        names = set().union(*(self.names[path] for path in self.paths_of(lock)))
         for client in self.world.ours():
             knowledge = self.know(client)
             if knowledge is not None and names & set(knowledge.held):
                 return True
         return False
+
+    def paths_of(self, lock):
+        """The directories in which its znodes stand, or its members'."""
+        names = {lock.name, *lock.members}
+        return {path for path, of in self.world.directories.items() if of.name in names}
 
     def tell_stall(self, lock, trees, seconds, when=""):
         blame, who = self.blocker(lock, trees)
@@ -133,6 +142,28 @@ class Watch:
             self.violate(text)
         else:
             self.tell_other(text)
+            if blame in (CURATOR, KAZOO):
+                self.unblock(lock, trees)
+
+    def unblock(self, lock, trees):
+        """What another maker's client has left behind, for its session's life, is taken away, as
+        an operator would: else the run says nothing more of this lock."""
+        for number, tree in trees.items():
+            server = self.world.ensemble.servers[number]
+            for path, stat in tree.items():
+                owner = next((c for c in self.world.clients if c.owns(stat.owner & MASK)), None)
+                old = time.time() * 1000 - stat.ctime > self.orphans.limit_ms
+                if parent(path) in self.paths_of(lock) and old and owner and owner.maker != OURS:
+                    self.remove(server, path)
+            return
+
+    def remove(self, server, path):
+        with self.world.eyes.mutex:
+            try:
+                self.world.eyes.at(server).delete(path)
+                self.removed += 1
+            except (OSError, Error):
+                self.world.eyes.lose(server)
 
     def blocker(self, lock, trees):
         """Whose znode is first in line, or has the lease that is missing: the maker, and words.
@@ -141,8 +172,9 @@ class Watch:
         tree = trees.get(leader.number) if leader else None
         if tree is None:
             return "servers", "no leader serves"
+        paths = self.paths_of(lock)
         standing = sorted((stat.czxid, path, stat.owner & MASK) for path, stat in tree.items()
-                          if self.world.directories.get(parent(path)) is lock)
+                          if parent(path) in paths)
         if not standing:
             return OURS, "nobody stands in it"
         _, path, session = standing[0]
@@ -158,8 +190,9 @@ class Watch:
     def differing(self, lock, trees):
         """Whether what two servers show of it differs in something old."""
         wall_ms = time.time() * 1000
+        directories = self.paths_of(lock)
         shown = {number: {path for path, stat in tree.items()
-                          if self.world.directories.get(parent(path)) is lock
+                          if parent(path) in directories
                           and wall_ms - stat.ctime > 5000}
                  for number, tree in trees.items()}
         paths = set().union(*shown.values()) if shown else set()

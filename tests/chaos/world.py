@@ -48,6 +48,7 @@ class World:
         self.ensemble = Ensemble(self.directory, self.wires, options.servers, options.observers,
                                  {"tickTime": TICK_MS})
         self.eyes = Eyes(self.ensemble)
+        self.eyes_of_operator = Eyes(self.ensemble)  # of who does harm, on another thread
         self.clients, self.faults = [], []
         self.judged = Judged(self.locks, [server.data for server in self.ensemble.servers])
         self.stopping, self.resting = threading.Event(), False
@@ -111,7 +112,7 @@ class World:
                 client.say("lock %s %s %s %d" % (lock.name, lock.kind, lock.path, lock.permits))
             if not client.expect("made " + lock.name):
                 raise RuntimeError("%s made no %s: %s" % (client.name, lock.name, client.errors))
-        for lock in mine:
+        for lock in (lock for lock in mine if lock.taken_alone):
             halves = (".read", ".write") if lock.kind == "rwlock" else ("",)
             for half in halves:
                 client.say("work %s-%s%s %s%s %d %d %d %d %d" % (
@@ -133,6 +134,7 @@ class World:
     def end(self):
         ended = [client.end() for client in self.clients]
         self.eyes.close()
+        self.eyes_of_operator.close()
         self.ensemble.stop()
         self.wires.close()
         if not self.options.keep:

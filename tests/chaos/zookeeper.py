@@ -104,7 +104,11 @@ class Connection:
         self.ask(SYNC, text(path))
 
     def end_session(self):
-        self.ask(CLOSE, b"")
+        """The server may hang up instead of answering."""
+        try:
+            self.ask(CLOSE, b"")
+        except OSError:
+            pass
         self.socket.close()
 
     def hang_up(self):
