@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "directory/foreigners.h"
 #include "directory/orphans.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
@@ -184,14 +183,5 @@ void uvzk__divergence_ask(struct uvzk__queue *queue, const char *name)
         (void)uvzk__path_join_into(question->path, queue->path->text, name);
         uvzk__rpc_prepare(&question->rpc, UVZK__RPC_EXISTS, question->path, told);
         uvzk__submit(queue->client, &question->rpc);
-    }
-}
-
-void uvzk__divergence_ask_first(struct uvzk__queue *queue)
-{
-    const struct uvzk__foreigners *foreigners = &uvzk__aside(queue)->foreigners;
-
-    if (uvzk__foreigners_any(foreigners)) {
-        uvzk__divergence_ask(queue, foreigners->list[0].name);
     }
 }

@@ -34,9 +34,7 @@ extern const struct uvzk__machine uvzk__divergence_machine;
 void uvzk__divergence_look(struct uvzk__client *, const char *path, int64_t czxid);
 
 /* A child that has been in the way for long: whether it stands, as the others see it, and
- * whether it is an orphan of ours. And, of those in order, the first of all: the others wait
- * for that one, as whoever is before us may. */
+ * whether it is an orphan of ours. */
 void uvzk__divergence_ask(struct uvzk__queue *, const char *name);
-void uvzk__divergence_ask_first(struct uvzk__queue *);
 
 #endif

@@ -129,8 +129,11 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
         strcmp(predecessor->path, path) == 0) {
         predecessor_gone(queue);
         uvzk__predecessor_unwatch(queue);
-        uvzk__queue_touch(queue);
+    } else if (queue->kind->discipline == UVZK__EXCLUSIVE) {
+        uvzk__departed(queue); /* it may be under watch again in a moment */
+        uvzk__foreigners_forget(queue, uvzk__path_name(path));
     }
+    uvzk__queue_touch(queue);
 }
 
 static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
@@ -147,6 +150,23 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
     }
     uvzk__predecessor_forget(queue); /* data changes: settling arms it again */
     uvzk__queue_touch(queue);
+}
+
+/* The predecessor; and the first of the view, if that is of this connection: when another
+ * leader came, and connections with it, what was deleted may have come back before all that
+ * the view knows. */
+static void ask_for_others(struct uvzk__queue *queue)
+{
+    const struct uvzk__foreigners *foreigners = &queue->aside->foreigners;
+    const char *name = uvzk__path_name(queue->aside->predecessor.path);
+
+    uvzk__divergence_ask(queue, name);
+    if (uvzk__listed_at(&queue->freshness) <= queue->client->connected_stamp) {
+        uvzk__freshness_doubted(queue); /* the listing asks */
+    } else if (uvzk__foreigners_any(foreigners) &&
+               strcmp(foreigners->list[0].name, name) != 0) {
+        uvzk__divergence_ask(queue, foreigners->list[0].name);
+    }
 }
 
 /* Whoever has a ticket waits for leases too: one of ours may be in the way of the taker, who
@@ -171,14 +191,14 @@ static void look_again(struct uvzk__timed *timed)
     struct uvzk__queue *queue =
         UVZK__CONTAINER_OF(timed, struct watched, second_look)->queue;
 
-    uvzk__predecessor_unwatch(queue);
     uvzk__queue_waits_long(queue, true);
     if (queue->kind->discipline == UVZK__COUNTED) {
         uvzk__freshness_doubted(queue);
-    } else {
-        uvzk__divergence_ask_first(queue);
+    } else if (!queue->aside->predecessor.children) {
+        ask_for_others(queue);
         ask_for_leases(queue);
     }
+    uvzk__predecessor_unwatch(queue);
     uvzk__queue_touch(queue);
 }
 

@@ -62,7 +62,7 @@ uvzk__predecessor_is_children(const struct uvzk__predecessor *predecessor)
  * the path, and the queue is settled again when it is answered. */
 void uvzk__predecessor_unwatch(struct uvzk__queue *);
 
-/* The quorum says that the one of this path is not there, if it is under watch. */
+/* The quorum says that the one of this path is not there. */
 void uvzk__predecessor_is_gone(struct uvzk__queue *, const char *path);
 
 /* The watch is gone already. */

@@ -64,6 +64,7 @@ static void some_faults(struct history *history, uint64_t seed)
         faults.miss_delete = 0; /* likewise: its owner's server shows it to its owner */
     }
     history_sim_more_faults(&faults);
+    faults.forget = history->remembers ? 0 : faults.forget;
     sim_set_faults(history->sim, &faults);
 }
 
@@ -146,11 +147,13 @@ static void move_seat(struct seat *seat, bool ending)
     }
 }
 
+/* Of several locks it may stand at another one. */
 static bool asks_below(const struct actor *actor, const char *path)
 {
     for (int i = 0; i < actor->history->recipe->ticket_count; i++) {
         const struct ticket *ticket = &actor->tickets[i];
-        for (int j = 0; ticket->state == ASKING && j < ticket->share_count; j++) {
+        int shares = ticket->state == ASKING && ticket->share_count == 1 ? 1 : 0;
+        for (int j = 0; j < shares; j++) {
             const char *lock = history_paths[ticket->shares[j].path];
             if (strncmp(lock, path, strlen(lock)) == 0) {
                 return true;

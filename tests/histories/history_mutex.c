@@ -98,7 +98,14 @@ const struct recipe recipe_mutex = {
     .unseen = unseen_of_mutex,
 };
 
+/* One whose create was forgotten deletes the next one of that name when it lets go. */
+static void prepare_one_name(struct history *history)
+{
+    history->remembers = true;
+}
+
 const struct recipe recipe_exclusive_driver = {
+    .prepare = prepare_one_name,
     .name = "exclusive_driver",
     .active_ms = 20000,
     .lock_count = 1,

@@ -139,6 +139,7 @@ struct history {
     uint64_t readers;               /* of a hundred wishes, where there are any */
     uint32_t max_leases[PATHS_MAX]; /* 0: a shared count says it */
     bool in_turn;                   /* all multi locks are acquired in turn */
+    bool remembers;                 /* no leader forgets anything */
     bool robberies;                 /* vandals delete the first in line, too */
     uint64_t end_ms;                /* no new acquires from here on */
     uint64_t told_within_ms;

@@ -118,38 +118,66 @@ void sim__diverged_leads(struct sim *sim, struct sim__member *leader)
 #define FORGOTTEN_MOST 12U
 #define DIGITS 10U
 
-/* The number in its name is given again. */
+/* -1: its name has none. */
+static long number_of(const struct sim__node *node)
+{
+    const char *digits = node->path + node->length - DIGITS;
+    bool numbered = node->length > DIGITS && strspn(digits, "0123456789") == DIGITS;
+    return numbered ? strtol(digits, NULL, 10) : -1;
+}
+
+/* Its number is given again; unless it is another one's, which stands behind it (downgraded
+ * readers have their writer's). */
+static void give_again(struct sim__node *parent, long number)
+{
+    for (struct uvzk__link *at = parent->children.next; at != &parent->children;
+         at = at->next) {
+        if (number_of(UVZK__CONTAINER_OF(at, struct sim__node, sibling)) >= number) {
+            return;
+        }
+    }
+    if (number >= 0 && number < parent->counter) {
+        parent->counter = (int32_t)number;
+    }
+}
+
 static void forget(struct sim *sim, struct sim__node *node)
 {
     struct sim__server *server = &sim->server;
-    const char *digits = node->path + node->length - DIGITS;
+    struct sim__node *parent = node->parent;
+    long number = number_of(node);
     size_t size = (server->forgotten_count + 1) * sizeof(*server->forgotten);
     int64_t *forgotten = realloc(server->forgotten, size);
     sim__trace(sim, "server", "has lost %s", node->path);
     forgotten[server->forgotten_count++] = node->stat.czxid;
     server->forgotten = forgotten;
-    if (node->length > DIGITS && strspn(digits, "0123456789") == DIGITS) {
-        long number = strtol(digits, NULL, 10);
-        node->parent->counter =
-            number < node->parent->counter ? (int32_t)number : node->parent->counter;
-    }
     sim__tree_delete(&server->tree, node);
+    give_again(parent, number);
+}
+
+/* The table keeps the order of creation. */
+static struct sim__node *youngest_behind(const struct sim__tree *tree, int64_t until)
+{
+    struct sim__node *youngest = NULL;
+    for (struct sim__node *node = tree->nodes; node != NULL; node = node->hh.next) {
+        if (node->stat.ephemeral_owner != 0 && node->stat.czxid > until) {
+            youngest = node;
+        }
+    }
+    return youngest;
 }
 
 void sim__diverged_forgets_all(struct sim *sim)
 {
     struct sim__server *server = &sim->server;
     int64_t until = server->tree.zxid - server->forgets;
-    struct sim__node *node, *next;
+    struct sim__node *node = NULL;
     if (sim->faults.forget > 0 && sim__random_hit(sim, sim->faults.forget)) {
         until = server->tree.zxid - 1 - (int64_t)sim_random(sim, FORGOTTEN_MOST);
     }
     server->forgets = 0;
-    HASH_ITER(hh, server->tree.nodes, node, next)
-    {
-        if (node->stat.ephemeral_owner != 0 && node->stat.czxid > until) {
-            forget(sim, node);
-        }
+    while ((node = youngest_behind(&server->tree, until)) != NULL) {
+        forget(sim, node);
     }
 }
 
