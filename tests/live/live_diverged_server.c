@@ -1,0 +1,230 @@
+/* One server of three has lost its place in history (kit/diverge.h), and a client comes to
+ * it. What it shows for good the others have deleted.
+ *
+ *     client --+-- proxy ---- the two that keep their place
+ *              +-- proxy ---- the one that does not
+ *
+ * The client leaves it with all that it has, and gets the lock while all sessions live. */
+#include "world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "diverge.h"
+#include "scratch.h"
+
+#define LOCK "/diverged"
+#define KEPT_LOCK "/kept"
+#define QUEUE "/queue"
+#define LONG_MS 40000 /* a session that outlives what is done to the server */
+#define SHORT_MS 4000 /* one that has waited for long soon */
+#define LEFT "shows a znode that was deleted: left for another server"
+
+static struct world world;
+static struct proxy proxies[ENSEMBLE_SIZE];
+static struct process a;
+static struct hold hold, kept, place;
+static uvzk_lock_t kept_lock, queue;
+static int odd, one; /* of the others */
+static int64_t session;
+static int told; /* lines of log that say that it is left */
+
+static void on_log(uvzk_client_t *client, int level, const char *line)
+{
+    (void)client;
+    (void)level;
+    told += strstr(line, LEFT) != NULL && strstr(line, proxies[odd].hosts) != NULL;
+}
+
+/* So many that were left; it is counted from the first call on. */
+static uint64_t count_left(void)
+{
+    uvzk_client_metrics_t metrics;
+    uvzk_client_metrics_init(&metrics);
+    assert_int_equal(uvzk_client_metrics(&a.client, &metrics), 0);
+    return metrics.diverged;
+}
+
+/* ------------------------------------------------------------------- scene */
+
+static void begin(uint32_t session_ms)
+{
+    static char hosts[128];
+    world_begin(&world, LOCK);
+    odd = ensemble_follower(ensemble);
+    assert_true(odd >= 0);
+    one = odd == 0 ? 1 : 0;
+    world_look_from(&world, ensemble_hosts_of(ensemble, one));
+    world_make_path(&world, LOCK);
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        const char *server = ensemble_hosts_of(ensemble, i);
+        assert_int_equal(proxy_open_to(world.loop, &proxies[i], server), 0);
+    }
+    snprintf(hosts, sizeof(hosts), "%s,%s,%s", proxies[0].hosts, proxies[1].hosts,
+             proxies[2].hosts);
+    world.options.hosts = hosts;
+    world.options.session_timeout_ms = session_ms;
+    world.options.log_cb = on_log;
+    told = 0;
+}
+
+static void begin_at_the_others(void)
+{
+    begin(LONG_MS);
+    proxy_refuse(&proxies[odd]);
+    process_begin(&a, &world, "a", NULL);
+    count_left();
+    assert_true(world_await(&world, &a.connected, PATIENCE_MS));
+    session = uvzk_client_session_id(&a.client);
+}
+
+/* What happens from now on it will have missed. */
+static void stop_following(void)
+{
+    raw_close(raw_open(ensemble_hosts_of(ensemble, odd))); /* it has followed so far */
+    ensemble_kill(ensemble, odd);
+}
+
+static long children_at_the_odd_one(void)
+{
+    zhandle_t *zh = raw_open(ensemble_hosts_of(ensemble, odd));
+    assert_non_null(zh);
+    long count = raw_children_count(zh, LOCK);
+    raw_close(zh);
+    return count;
+}
+
+static void reach_the_others(bool reach)
+{
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        if (i != odd && reach) {
+            proxy_pass(&proxies[i]);
+        } else if (i != odd) {
+            proxy_refuse(&proxies[i]);
+        }
+    }
+}
+
+static bool is_at_the_odd_one(void *context)
+{
+    (void)context;
+    return ensemble_member_of(ensemble, session) == odd;
+}
+
+static bool is_elsewhere(void *context)
+{
+    (void)context;
+    int member = ensemble_member_of(ensemble, session);
+    return member >= 0 && member != odd;
+}
+
+/* It could go elsewhere afterwards, and has no reason to. */
+static void move_to_the_odd_one(void)
+{
+    reach_the_others(false);
+    proxy_pass(&proxies[odd]);
+    assert_true(world_await_that(&world, is_at_the_odd_one, NULL));
+    reach_the_others(true);
+}
+
+static void assert_left(void)
+{
+    assert_true(world_await(&world, &told, PATIENCE_MS));
+    assert_true(world_await_that(&world, is_elsewhere, NULL));
+    assert_int_equal(count_left(), 1);
+    assert_int_equal(uvzk_client_session_id(&a.client), session);
+    assert_int_equal(a.lost, 0);
+}
+
+/* As an operator does it: it comes to have what the others have. */
+static void heal(void)
+{
+    ensemble_kill(ensemble, odd);
+    scratch_remove_tree(ensemble_data_of(ensemble, odd));
+    assert_true(ensemble_revive(ensemble, odd));
+    assert_true(ensemble_wait_serving(ensemble));
+    assert_int_equal(children_at_the_odd_one(), 0);
+}
+
+static void end(void)
+{
+    process_end(&a);
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        proxy_close(&proxies[i]);
+    }
+    heal();
+    world_end(&world);
+}
+
+/* -------------------------------------------------------------------- tests */
+
+/* A hold and a place in a line, which that server shows as they are, are kept. */
+static void test_orphan_of_our_own_session(void **state)
+{
+    (void)state;
+    begin_at_the_others();
+    hold_take(&hold, &a);
+    stop_following();
+    hold_give_back(&hold);
+    assert_true(diverge(ensemble, odd));
+    assert_int_equal(children_at_the_odd_one(), 1);
+    assert_int_equal(world_children(&world, LOCK), 0);
+    assert_int_equal(uvzk_mutex_init(&a.client, &kept_lock, KEPT_LOCK), 0);
+    assert_int_equal(uvzk_mutex_init(&a.client, &queue, QUEUE), 0);
+    hold_take_on(&kept, &a, &kept_lock, 1);
+    world_make_path(&world, QUEUE);
+    struct world_path before = world_foreigner(&world, QUEUE, "lock-");
+    hold_queue(&place, &a, &queue);
+    struct world_path ours = world_child(&world, QUEUE, 1);
+
+    move_to_the_odd_one();
+    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
+    hold_await(&hold, PATIENCE_MS);
+    assert_left();
+    assert_true(hold_holds(&kept));
+    assert_true(uvzk_hold_is_valid(&kept.request));
+    world_delete(&world, &before);
+    hold_await(&place, PATIENCE_MS);
+    assert_string_equal(place.path, ours.text);
+    hold_give_back(&place);
+    hold_give_back(&kept);
+    hold_give_back(&hold);
+    end();
+}
+
+/* Its owner's client is elsewhere, and never sees it. */
+static void test_znode_of_another_living_session(void **state)
+{
+    (void)state;
+    begin(SHORT_MS);
+    struct world_path deleted = world_foreigner(&world, LOCK, "lock-");
+    stop_following();
+    world_delete(&world, &deleted);
+    assert_true(diverge(ensemble, odd));
+    assert_int_equal(children_at_the_odd_one(), 1);
+    reach_the_others(false);
+    process_begin(&a, &world, "a", NULL);
+    count_left();
+    hold_queue(&hold, &a, NULL);
+    session = uvzk_client_session_id(&a.client);
+    assert_true(is_at_the_odd_one(NULL));
+    reach_the_others(true);
+    hold_await(&hold, PATIENCE_MS);
+    assert_left();
+    assert_int_equal(raw_exists(world.raw, LOCK, NULL), ZOK); /* its session lives */
+    hold_give_back(&hold);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_orphan_of_our_own_session),
+        cmocka_unit_test(test_znode_of_another_living_session),
+    };
+    if (!diverge_is_possible()) {
+        puts("skipped: no javac");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, servers_start_three, servers_stop);
+}
