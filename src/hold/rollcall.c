@@ -96,7 +96,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         uvzk__contender_missing(called[reply->failed_op]);
     }
     for (size_t i = 0; reply->status == 0 && i < count; i++) {
-        if (!called[i]->ended && called[i]->client == rollcall->client) {
+        if (!called[i]->ended && uvzk__client_of(called[i]) == rollcall->client) {
             uvzk__vouch(called[i], rollcall->stamp);
         }
     }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "claim/acquisition.h"
+#include "directory/contender.h"
 #include "hold/rollcall.h"
 #include "world.h"
 
@@ -64,6 +66,24 @@ static void many_znodes_are_asked_for_in_parts(void **state)
     world_end(&world);
 }
 
+/* The request has shown it. */
+static void what_stands_is_known_to_have_been_seen(void **state)
+{
+    (void)state;
+    begin();
+    static struct hold alone;
+    static uvzk_mutex_t mutex;
+    assert_int_equal(uvzk_mutex_init(&process.client, &mutex, "/alone"), 0);
+    hold_begin_on(&alone, &process, &mutex, 1, UVZK_WAIT_FOREVER);
+    hold_await(&alone, 60000);
+    const struct uvzk__contender *contender =
+        uvzk__claim_first(uvzk__hold_of(&alone.request));
+    uint64_t before = contender->vouching.stamp;
+    hold_verify(&alone, 1000, 0);
+    assert_true(contender->vouching.stamp > before);
+    world_end(&world);
+}
+
 /* Wherever it is, it is told, once. */
 static void one_that_is_missing_is_told(void **state)
 {
@@ -84,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_znodes_are_asked_for_in_parts),
+        cmocka_unit_test(what_stands_is_known_to_have_been_seen),
         cmocka_unit_test(one_that_is_missing_is_told),
     };
     return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
