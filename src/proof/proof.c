@@ -9,15 +9,123 @@ void uvzk__proof_init(struct uvzk__proof *proof, uint32_t mode, uint32_t tick_ms
     proof->tick_ms = tick_ms;
 }
 
+/* What clocks that differ by 1 % make of T. */
+static uint64_t from(const struct uvzk__proof *proof, uint64_t heard_ms)
+{
+    return heard_ms + proof->timeout_ms - (proof->timeout_ms + 99) / 100;
+}
+
+/* -------------------------------------------------------------- the records */
+
+/* The latest moment of those that known_ms tells of; 0: of none. */
+static uint64_t latest(const struct uvzk__records *records, uint64_t known_ms)
+{
+    for (uint32_t i = records->count; i > 0; i--) {
+        if (records->each[i - 1].known_ms <= known_ms) {
+            return records->each[i - 1].moment_ms;
+        }
+    }
+    return 0;
+}
+
+static uint64_t newest(const struct uvzk__records *records)
+{
+    return latest(records, UINT64_MAX);
+}
+
+/* How far apart its neighbours are is what one costs that is left out. It is measured
+ * by its age, but the young ones are alike. */
+static uint32_t least_missed(const struct uvzk__records *records, uint64_t young,
+                             uint64_t now_ms)
+{
+    uint32_t least = 1;
+    uint64_t least_gap = UINT64_MAX, least_age = 1;
+
+    for (uint32_t i = 1; i + 1 < records->count; i++) {
+        uint64_t gap = records->each[i + 1].moment_ms - records->each[i - 1].moment_ms;
+        uint64_t age = now_ms - records->each[i].moment_ms;
+        age = age < young ? young : age;
+        if (least_gap == UINT64_MAX || gap * least_age < least_gap * age) {
+            least = i;
+            least_gap = gap;
+            least_age = age;
+        }
+    }
+    return least;
+}
+
+/* One that is older than T proves nothing any more. */
+static void make_room(const struct uvzk__proof *proof, struct uvzk__records *records,
+                      uint64_t now_ms)
+{
+    uint32_t out = 0;
+
+    if (records->each[0].moment_ms + proof->timeout_ms > now_ms) {
+        out = least_missed(records, 2 * (uint64_t)proof->tick_ms, now_ms);
+    }
+    memmove(&records->each[out], &records->each[out + 1],
+            (records->count - out - 1) * sizeof(records->each[0]));
+    records->count--;
+}
+
+static void record(const struct uvzk__proof *proof, struct uvzk__records *records,
+                   uint64_t moment_ms, uint64_t now_ms)
+{
+    if (records->count > 0 && moment_ms < newest(records) + proof->tick_ms / 16) {
+        return;
+    }
+    if (records->count == UVZK__PROOF_RECORDS) {
+        make_room(proof, records, now_ms);
+    }
+    records->each[records->count].moment_ms = moment_ms;
+    records->each[records->count].known_ms = now_ms;
+    records->count++;
+}
+
+/* ------------------------------------------------------------------- events */
+
+static void forget(struct uvzk__proof *proof)
+{
+    proof->contacts.count = 0;
+    proof->reports.count = 0;
+    proof->suspended = false;
+}
+
+/* The connect was sent when all that was answered before had been. When the loss was
+ * noticed tells nothing: the loop may have been late. */
+static void came_back(struct uvzk__proof *proof)
+{
+    uint64_t contact = newest(&proof->contacts);
+
+    if (contact > proof->floor_ms) {
+        proof->floor_ms = contact;
+    }
+    forget(proof);
+}
+
+/* It ends no later than that after a connect that could have been sent at the floor. */
+static void shorten(struct uvzk__proof *proof, uint32_t timeout_ms)
+{
+    proof->timeout_ms = timeout_ms;
+    if (proof->valid_until > from(proof, proof->floor_ms)) {
+        proof->valid_until = from(proof, proof->floor_ms);
+    }
+}
+
 void uvzk__proof_connected(struct uvzk__proof *proof, uint32_t timeout_ms, bool fresh,
                            uint64_t opened_ms)
 {
-    proof->timeout_ms = timeout_ms;
     if (fresh) {
-        proof->contact_count = 0;
+        forget(proof);
         proof->proved_ms = 0;
         proof->valid_until = 0;
         proof->floor_ms = opened_ms;
+        proof->timeout_ms = timeout_ms;
+    } else if (proof->suspended) {
+        came_back(proof);
+    }
+    if (timeout_ms < proof->timeout_ms) {
+        shorten(proof, timeout_ms);
     }
     if (proof->mode == UVZK_PROOF_NONE) {
         proof->valid_until = UINT64_MAX;
@@ -26,6 +134,7 @@ void uvzk__proof_connected(struct uvzk__proof *proof, uint32_t timeout_ms, bool 
 
 void uvzk__proof_suspended(struct uvzk__proof *proof, uint64_t now_ms)
 {
+    proof->suspended = true;
     if (proof->mode == UVZK_PROOF_NONE && proof->valid_until == UINT64_MAX) {
         proof->valid_until = now_ms + proof->timeout_ms;
     }
@@ -33,68 +142,44 @@ void uvzk__proof_suspended(struct uvzk__proof *proof, uint64_t now_ms)
 
 void uvzk__proof_ended(struct uvzk__proof *proof)
 {
-    proof->contact_count = 0;
+    forget(proof);
     proof->proved_ms = 0;
     proof->valid_until = 0;
     proof->timeout_ms = 0;
 }
 
-static void remember(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t now_ms)
-{
-    uint32_t count = proof->contact_count;
-    uint32_t spacing = proof->tick_ms / 16;
-
-    if (count > 0 && sent_ms < proof->contacts[count - 1].sent_ms + spacing) {
-        return;
-    }
-    if (count == UVZK__PROOF_CONTACTS) {
-        memmove(&proof->contacts[0], &proof->contacts[1],
-                (UVZK__PROOF_CONTACTS - 1) * sizeof(proof->contacts[0]));
-        count--;
-    }
-    proof->contacts[count].sent_ms = sent_ms;
-    proof->contacts[count].answered_ms = now_ms;
-    proof->contact_count = count + 1;
-}
-
-/* What clocks that differ by 1 % make of T. */
-static uint32_t drift(const struct uvzk__proof *proof)
-{
-    return (proof->timeout_ms + 99) / 100;
-}
-
-/* The send moment of the latest request that was answered half a tick before S:
- * the A of the rule. */
+/* A of the rule. What is sent in the ms of an answer may have been sent before it. */
 static uint64_t heard_of(const struct uvzk__proof *proof)
 {
-    uint64_t heard = proof->floor_ms;
-    uint64_t half = proof->tick_ms / 2;
+    uint64_t reported = latest(&proof->reports, proof->proved_ms - 1);
 
-    for (uint32_t i = 0; i < proof->contact_count; i++) {
-        const struct uvzk__contact *contact = &proof->contacts[i];
-        if (contact->answered_ms + half <= proof->proved_ms && contact->sent_ms > heard) {
-            heard = contact->sent_ms;
-        }
-    }
-    return heard;
+    return reported > proof->floor_ms ? reported : proof->floor_ms;
 }
 
 void uvzk__proof_answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t now_ms,
-                          bool committed)
+                          enum uvzk__passage passage)
 {
+    uint64_t half = proof->tick_ms / 2;
+
     if (proof->timeout_ms == 0) {
         return;
     }
-    remember(proof, sent_ms, now_ms);
-    if (proof->mode == UVZK_PROOF_NONE || !committed) {
+    record(proof, &proof->contacts, sent_ms, now_ms);
+    if (proof->mode == UVZK_PROOF_NONE || passage == UVZK__PASSED_SERVER) {
         return;
     }
-    if (sent_ms > proof->proved_ms) {
-        proof->proved_ms = sent_ms;
+    if (passage == UVZK__PASSED_QUORUM) {
+        if (sent_ms > proof->proved_ms) {
+            proof->proved_ms = sent_ms;
+        }
+        uint64_t until = from(proof, heard_of(proof));
+        if (until > proof->valid_until) {
+            proof->valid_until = until;
+        }
     }
-    uint64_t until = heard_of(proof) + proof->timeout_ms - drift(proof);
-    if (until > proof->valid_until) {
-        proof->valid_until = until;
+    uint64_t reported = sent_ms > half ? latest(&proof->contacts, sent_ms - half) : 0;
+    if (reported != 0) {
+        record(proof, &proof->reports, reported, now_ms);
     }
 }
 
@@ -102,7 +187,7 @@ bool uvzk__proof_possible(const struct uvzk__proof *proof)
 {
     return proof->mode == UVZK_PROOF_NONE ||
            proof->timeout_ms >
-               proof->tick_ms / 2 + proof->timeout_ms / 6 + proof->timeout_ms / 100;
+               proof->tick_ms / 2 + proof->timeout_ms / 3 + proof->timeout_ms / 100;
 }
 
 bool uvzk__proof_grants(const struct uvzk__proof *proof, uint64_t now_ms)

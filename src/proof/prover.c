@@ -95,7 +95,14 @@ void uvzk__prover_connected(struct uvzk__client *client, uint32_t timeout_ms, bo
                             uint64_t opened_ms)
 {
     struct uvzk__proof *proof = &client->prover->proof;
+    uint32_t before_ms = uvzk__proof_timeout(proof);
 
+    if (!fresh && timeout_ms < before_ms) {
+        uvzk__log(client, UVZK_LOG_WARN, "proof",
+                  "this server ends the session after %" PRIu32 " ms, not %" PRIu32
+                  ": what is held is valid for less from now on",
+                  timeout_ms, before_ms);
+    }
     uvzk__proof_connected(proof, timeout_ms, fresh, opened_ms);
     if (!uvzk__proof_possible(proof)) {
         uvzk__log(client, UVZK_LOG_ERROR, "proof",
@@ -233,8 +240,8 @@ static void summon(struct inquest *inquest, struct uvzk__link *head, size_t most
     }
 }
 
-/* A proof if there is anything to prove, else a touch: a cheap read that lets
- * the next grant know how lately the leader has heard of us. */
+/* A proof if there is anything to prove, else a touch: a sync, which the leader answers by
+ * itself, so that the next grant knows how lately the leader has heard of us. */
 static void inquire(struct uvzk__client *client)
 {
     struct inquest *inquest = new_inquest(client);
@@ -255,11 +262,9 @@ static void inquire(struct uvzk__client *client)
         inquest->rpc.ops = inquest->ops;
         inquest->rpc.op_count = inquest->count;
         client->prover->proof_count++;
-    } else if (mode(client) == UVZK_PROOF_SYNC) {
-        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_SYNC, "/", inquest_replied);
-        client->prover->proof_count++;
     } else {
-        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_EXISTS, "/", inquest_replied);
+        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_SYNC, "/", inquest_replied);
+        client->prover->proof_count += mode(client) == UVZK_PROOF_SYNC;
     }
     move(client->prover, ASKING);
     uvzk__submit(client, &inquest->rpc);
@@ -343,10 +348,15 @@ void uvzk__prover_schedule(struct uvzk__client *client)
 void uvzk__prover_answered(struct uvzk__client *client, const struct uvzk__rpc *rpc,
                            bool write)
 {
-    bool sync = rpc->kind == UVZK__RPC_SYNC && mode(client) == UVZK_PROOF_SYNC;
+    enum uvzk__passage passage = UVZK__PASSED_SERVER;
 
+    if (write || (rpc->kind == UVZK__RPC_SYNC && mode(client) == UVZK_PROOF_SYNC)) {
+        passage = UVZK__PASSED_QUORUM;
+    } else if (rpc->kind == UVZK__RPC_SYNC) {
+        passage = UVZK__PASSED_LEADER;
+    }
     uvzk__proof_answered(&client->prover->proof, rpc->sent_ms, uvzk__now(client),
-                         write || sync);
+                         passage);
     uvzk__prover_schedule(client);
 }
 
