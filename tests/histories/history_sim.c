@@ -44,6 +44,7 @@ unsigned history_sim_kinds(uint64_t seed)
         kinds |= bits / 268435456 % 4 == 0 ? HISTORY_DIVERGED : 0;
     }
     kinds |= scattered(~seed) % 4 == 0 ? HISTORY_CLOSES : 0;
+    kinds |= scattered(seed ^ HISTORY_RENEGOTIATE) % 4 == 0 ? HISTORY_RENEGOTIATE : 0;
     return kinds & history_sim_allowed();
 }
 
@@ -69,6 +70,7 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     options->exists_needs_read = (kinds & HISTORY_BLIND) != 0 && scattered(seed) % 3 == 0;
     options->late_loop = (kinds & HISTORY_CLOSES) != 0;
     options->late_open_max_ms = options->late_loop ? 500 : 0;
+    options->unlike_limits = options->late_pings = (kinds & HISTORY_RENEGOTIATE) != 0;
     options->no_containers = seed % 16 == 5;
     options->trace_lines = 400;
     options->trace_cb = verbose ? sim_trace_to_stderr : NULL;
@@ -110,6 +112,10 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
         faults->stall += faults->stall > 0 ? 50000 : 0;
         faults->come_back_unheard = 100000;
         faults->close_handle = 20000;
+    }
+    if ((kinds & HISTORY_RENEGOTIATE) != 0) {
+        faults->limit = 100000;
+        faults->cut_behind_lag = 500000;
     }
     if ((kinds & HISTORY_DEPOSED) != 0) {
         faults->depose = 50000;

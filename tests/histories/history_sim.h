@@ -30,8 +30,11 @@ enum history_kind {
     HISTORY_DIVERGED =
         4096, /* several servers, which miss deletes of ephemerals: they go on
                                 showing them, and bring them back when they lead */
-    HISTORY_CLOSES = 16384, /* handles that are replaced come through unheard, or end
+    HISTORY_CLOSES = 16384,     /* handles that are replaced come through unheard, or end
                                 their session; loops are late, and handles opened late */
+    HISTORY_RENEGOTIATE = 8192, /* servers have unlike session timeouts, and other ones at
+                                   times; pings are answered late, and by a server that a
+                                   session has left */
 };
 
 /* Those that any seed may have: with UVZK_WORLD in the environment only those among its

@@ -33,7 +33,7 @@ struct sim;
 struct sim_options {
     uint64_t start_ms;           /* the first moment; 1000 */
     uint32_t tick_ms;            /* sessions end at multiples of it; 2000 */
-    uint32_t session_timeout_ms; /* of every session; 10000 */
+    uint32_t session_timeout_ms; /* asked for by every session; 10000 */
     uint32_t latency_min_ms;     /* one way, each message; 1 */
     uint32_t latency_max_ms;     /* 20 */
     uint32_t hop_max_ms;         /* from the client's I/O to its loop; 0 */
@@ -55,14 +55,18 @@ struct sim_options {
     bool eager_acl_checks;       /* each server refuses a lone create, delete or set by
                                     itself for which rights are missing, as far as it
                                     knows: zookeeper.enableEagerACLCheck */
-    bool shuffle_rewatches;      /* a client that is back asks for its watches in any
+    bool unlike_limits;          /* each server has its own longest session timeout, of
+                                    two to six ticks */
+    bool late_pings;           /* what lags behind the leader answers its pings late, too,
+                                    and what a session has left names it once more */
+    bool shuffle_rewatches;    /* a client that is back asks for its watches in any
                                     order, and hears of them in that */
-    bool late_loop;              /* of what is due when a loop goes on its alarm comes
+    bool late_loop;            /* of what is due when a loop goes on its alarm comes
                                     first, as libuv's timers do */
-    uint32_t late_open_max_ms;   /* what a new handle takes to be opened; 0 */
-    bool shuffle_ties;           /* events of one moment come in random order */
-    bool trace;                  /* keep a trace; on by default, but costly */
-    size_t trace_lines;          /* how many lines are kept; 2000 */
+    uint32_t late_open_max_ms; /* what a new handle takes to be opened; 0 */
+    bool shuffle_ties;         /* events of one moment come in random order */
+    bool trace;                /* keep a trace; on by default, but costly */
+    size_t trace_lines;        /* how many lines are kept; 2000 */
     void (*trace_cb)(void *arg, const char *line); /* told every line */
     void *trace_arg;
 };
@@ -237,6 +241,8 @@ void sim_connect_to(struct uvzk__port *port, int server);
  * is one. What was on its way by the old one may be slow, and is not executed when it
  * arrives after that: the session has moved. */
 void sim_move(struct uvzk__port *port);
+/* The server's longest session timeout, as of the next connection to it; 0: any. */
+void sim_set_limit(struct sim *sim, int server, uint32_t timeout_ms);
 /* The server applies nothing for ms, unless it leads: it goes on to answer reads from
  * what it has, and replies of writes, which are committed, wait. */
 void sim_lag(struct sim *sim, int server, uint64_t ms);
@@ -285,13 +291,15 @@ struct sim_faults {
     uint32_t replace_handle;                        /* of a client's second */
     uint32_t come_back_unheard, close_handle;       /* of a client's second */
     uint32_t restart, lag, depose, throttle, blind; /* of a second */
-    uint32_t miss_delete;  /* of an ephemeral's delete, at the follower that diverges */
-    uint32_t diverges;     /* which one: its number */
-    uint32_t forget;       /* of an election: who leads has lost a few transactions */
-    uint32_t delay_max_ms; /* 0 in these: session timeout / 2 */
-    uint32_t down_max_ms;  /* cuts and restarts */
-    uint32_t pause_max_ms; /* pauses and stalls */
-    uint32_t cut_max_ms;   /* follower cuts */
+    uint32_t miss_delete;    /* of an ephemeral's delete, at the follower that diverges */
+    uint32_t diverges;       /* which one: its number */
+    uint32_t forget;         /* of an election: who leads has lost a few transactions */
+    uint32_t limit;          /* of a second: another one's limit */
+    uint32_t cut_behind_lag; /* of a lag: cut off behind it, before a ping is answered */
+    uint32_t delay_max_ms;   /* 0 in these: session timeout / 2 */
+    uint32_t down_max_ms;    /* cuts and restarts */
+    uint32_t pause_max_ms;   /* pauses and stalls */
+    uint32_t cut_max_ms;     /* follower cuts */
     uint32_t lag_max_ms;
     uint32_t depose_max_ms;
     uint32_t jump_max_ms;

@@ -48,7 +48,7 @@ static void begin_epoch(struct sim *sim, struct sim__member *leader)
     struct sim__session *session, *next;
     HASH_ITER(hh, server->sessions, session, next)
     {
-        sim__session_touch(sim, session, server->up_at);
+        sim__session_inherited(sim, session, server->up_at);
     }
     server->leader = leader;
     sim__diverged_forgets_all(sim);
@@ -176,7 +176,7 @@ void sim__deposed_connect(struct sim *sim, struct sim__link *link,
     }
     struct sim__answer *answer = sim__answer_new(SIM__CONNECTED);
     answer->session_id = session->id;
-    answer->timeout_ms = session->timeout_ms;
+    answer->timeout_ms = sim__member_allows(link->member, session->timeout_ms);
     link->session_id = session->id;
     sim__link_send_down(sim, link, answer);
 }

@@ -294,7 +294,7 @@ void sim_restart(struct sim *sim, uint64_t ms)
     sim->server.up_at = later(sim->server.up_at, after(sim, ms));
     HASH_ITER(hh, sim->server.sessions, session, next)
     {
-        sim__session_touch(sim, session, sim->server.up_at);
+        sim__session_inherited(sim, session, sim->server.up_at);
         if (session->link != NULL) {
             sim__server_hang_up(sim, session->link);
         }
@@ -337,6 +337,24 @@ void sim_lag(struct sim *sim, int server, uint64_t ms)
     sim__trace(sim, "server", "%d applies nothing for %llu ms", server,
                (unsigned long long)ms);
     member->lags_until = later(member->lags_until, after(sim, ms));
+    for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
+        struct sim__link *link = UVZK__CONTAINER_OF(at, struct sim__link, all);
+        if (link->member == member && link->session != NULL) {
+            sim__session_delayed(sim, link->session, member->lags_until);
+        }
+    }
+}
+
+void sim_set_limit(struct sim *sim, int server, uint32_t timeout_ms)
+{
+    sim__trace(sim, "server", "%d allows sessions of %u ms", server, timeout_ms);
+    sim->server.members[server].limit_ms = timeout_ms;
+}
+
+static void change_limit(struct sim *sim)
+{
+    int server = (int)sim_random(sim, sim->server.member_count);
+    sim_set_limit(sim, server, sim_random(sim, 3) == 0 ? 0 : sim__limit(sim));
 }
 
 static bool dice(struct sim *sim, uint32_t ppm_per_second)
@@ -456,8 +474,14 @@ void sim__fault_tick(struct sim *sim, struct sim__event *event)
         sim_restart(sim, sim_random(sim, sim->faults.down_max_ms));
     }
     if (sim->faults.lag > 0 && dice(sim, sim->faults.lag)) {
-        sim_lag(sim, (int)sim_random(sim, sim->server.member_count),
-                sim_random(sim, sim->faults.lag_max_ms));
+        int server = (int)sim_random(sim, sim->server.member_count);
+        sim_lag(sim, server, sim_random(sim, sim->faults.lag_max_ms));
+        if (sim__random_hit(sim, sim->faults.cut_behind_lag)) {
+            sim->server.members[server].cut_behind_lag = true;
+        }
+    }
+    if (sim->faults.limit > 0 && dice(sim, sim->faults.limit)) {
+        change_limit(sim);
     }
     if (sim->faults.throttle > 0 && dice(sim, sim->faults.throttle)) {
         sim_throttle(sim, sim_random(sim, sim->faults.throttle_max_ms));

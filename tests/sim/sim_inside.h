@@ -287,6 +287,8 @@ struct sim__member {
     uint64_t lags_until; /* it applies nothing before */
     uint32_t misses;     /* so many deletes of ephemerals, from now on */
     uint32_t forgets;    /* so many creates of ephemerals */
+    uint32_t limit_ms;   /* longest session timeout; 0: any */
+    bool cut_behind_lag; /* from the leader, when it has applied what it lagged behind */
     bool deposed;        /* cut off with the old leader, or that itself */
     struct sim__server_watch *watches;
     struct sim__watch_point *points;
@@ -311,6 +313,9 @@ void sim__member_apply_next(struct sim *sim, struct sim__member *member);
 void sim__member_skip(struct sim *sim, struct sim__member *member);
 /* Which one a client is to try next. */
 struct sim__member *sim__member_pick(struct sim *sim, struct sim__client *client);
+/* What it makes of this session timeout. */
+uint32_t sim__limit(struct sim *sim); /* one at random */
+uint32_t sim__member_allows(const struct sim__member *member, uint32_t timeout_ms);
 bool sim__member_up(const struct sim *sim, const struct sim__member *member);
 bool sim__member_leads(const struct sim *sim, const struct sim__member *member);
 /* The answer leaves when what was committed up to now (0: when nothing that this
@@ -355,9 +360,13 @@ void sim__deposed_connect(struct sim *sim, struct sim__link *link,
 
 struct sim__session {
     int64_t id;
-    uint32_t timeout_ms;
-    uint64_t touched;   /* when it was last heard of */
-    uint64_t report_at; /* when a follower will, or did, report it once more; 0 */
+    uint32_t timeout_ms; /* as its last connect was told */
+    uint32_t created_ms; /* its timeout of the beginning: a new leader knows no other */
+    uint32_t touched_ms; /* its timeout by what was last heard of it */
+    uint64_t touched;    /* when that was */
+    uint64_t report_at;  /* when a follower will, or did, report it once more; 0 */
+    uint64_t stale_at;   /* when one that it has left will; 0: none */
+    uint32_t stale_ms;   /* with this timeout */
     uint64_t report_phase;
     struct sim__link *link;
     struct uvzk__link ephemerals;
@@ -443,8 +452,14 @@ void sim__watch_fire_parent(struct sim *sim, struct sim__member *member,
                             const struct sim__node *node);
 
 struct sim__session *sim__session_new(struct sim *sim, uint32_t timeout_ms);
+/* A connect that has come to a server: from now on it lasts so long. */
+void sim__session_connected(struct sim *sim, struct sim__session *session,
+                            uint32_t timeout_ms);
+/* A leader that has begun, or will then. */
+void sim__session_inherited(struct sim *sim, struct sim__session *session, uint64_t at);
+/* Its server hears nothing of the leader's until then. */
+void sim__session_delayed(struct sim *sim, struct sim__session *session, uint64_t until);
 void sim__session_end(struct sim *sim, struct sim__session *session);
-void sim__session_touch(struct sim *sim, struct sim__session *session, uint64_t at);
 /* It has sent something. */
 void sim__session_heard(struct sim *sim, struct sim__session *session);
 /* What its follower has not reported yet is lost. */

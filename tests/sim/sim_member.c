@@ -35,6 +35,19 @@ struct sim__member *sim__member_pick(struct sim *sim, struct sim__client *client
     return member;
 }
 
+/* Two ticks are what all servers allow. */
+uint32_t sim__limit(struct sim *sim)
+{
+    uint32_t tick = sim->options.tick_ms;
+    return 2 * tick + (uint32_t)sim_random(sim, 4 * (uint64_t)tick + 1);
+}
+
+uint32_t sim__member_allows(const struct sim__member *member, uint32_t timeout_ms)
+{
+    return member->limit_ms != 0 && member->limit_ms < timeout_ms ? member->limit_ms
+                                                                  : timeout_ms;
+}
+
 static uint64_t applied(const struct sim *sim, const struct sim__member *member)
 {
     return sim__member_leads(sim, member) ? sim->server.txn_count : member->applied;
@@ -149,6 +162,19 @@ void sim__member_apply_next(struct sim *sim, struct sim__member *member)
     let_all_go(sim, member);
 }
 
+/* All that it has applied, and answered, was said to it by the leader; but nothing of what
+ * it says to the leader comes there any more. */
+static void cut_all_off(struct sim *sim, const struct sim__member *member)
+{
+    for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
+        struct sim__link *link = UVZK__CONTAINER_OF(at, struct sim__link, all);
+        if (link->member == member && link->client != NULL) {
+            sim_follower_cut(&link->client->port,
+                             sim_random(sim, sim->faults.cut_max_ms));
+        }
+    }
+}
+
 static void apply_fires(struct sim *sim, struct sim__event *event)
 {
     struct sim__member *member = UVZK__CONTAINER_OF(event, struct sim__member, apply);
@@ -158,6 +184,10 @@ static void apply_fires(struct sim *sim, struct sim__event *event)
     }
     sim__member_apply_next(sim, member);
     apply_soon(sim, member);
+    if (member->cut_behind_lag && member->next == NULL) {
+        member->cut_behind_lag = false;
+        cut_all_off(sim, member);
+    }
 }
 
 void sim__members_committed(struct sim *sim, struct sim__txn *txn)
@@ -198,6 +228,9 @@ void sim__members_init(struct sim *sim)
         sim__tree_init(&member->own);
         member->tree = i == 0 ? &server->tree : &member->own;
         member->apply.fire = apply_fires;
+        if (sim->options.unlike_limits) {
+            member->limit_ms = sim__limit(sim);
+        }
     }
 }
 

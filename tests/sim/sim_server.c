@@ -133,7 +133,8 @@ static void receive_connect(struct sim *sim, struct sim__link *link,
         return;
     }
     if (request->session_id == 0) {
-        session = sim__session_new(sim, request->timeout_ms);
+        session =
+            sim__session_new(sim, sim__member_allows(link->member, request->timeout_ms));
     } else {
         session = sim__session_find(sim, request->session_id);
     }
@@ -149,7 +150,8 @@ static void receive_connect(struct sim *sim, struct sim__link *link,
     }
     session->link = link;
     link->session = session;
-    sim__session_touch(sim, session, sim->now);
+    sim__session_connected(sim, session,
+                           sim__member_allows(link->member, session->created_ms));
     answer_connect(sim, link, session,
                    request->session_id == 0 ? sim->server.txn_count : 0);
 }
