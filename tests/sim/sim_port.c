@@ -265,6 +265,9 @@ static void tell_session(struct sim__client *client, enum uvzk__session_event_ki
     event->watches_lost = answer->watches_lost;
     event->local_address = address;
     sim__trace(client->sim, client->name, "%s", names[kind]);
+    if (kind == UVZK__SESSION_CONNECTED) {
+        sim__session_told(client->sim, client, answer->session_id, answer->timeout_ms);
+    }
     client->port.user->session(client->port.user, event);
     sim__free(address, length);
     sim__free(event, sizeof(*event));

@@ -103,7 +103,7 @@ static void answer_connect(struct sim *sim, struct sim__link *link,
 {
     struct sim__answer *answer = sim__answer_new(SIM__CONNECTED);
     answer->session_id = session->id;
-    answer->timeout_ms = session->timeout_ms;
+    answer->timeout_ms = sim__member_allows(link->member, session->created_ms);
     link->session_id = session->id;
     sim__member_answer(sim, link, answer, until);
 }

@@ -6,7 +6,8 @@
  * By way of a follower (options.followers) a request counts from the follower's
  * next report on, which it takes with it when it dies or is cut off before. A touch and a
  * report come with the timeout of the connection, and the session lasts so long from then
- * on, be it more or less than before. */
+ * on, be it more or less than before. A timeout that is less than all before counts from when the
+ * client's loop is told of it: that no such reply is lost is what the proof rests on. */
 #include "sim_inside.h"
 
 #include <inttypes.h>
@@ -124,8 +125,25 @@ void sim__session_connected(struct sim *sim, struct sim__session *session,
 {
     settle(sim, session);
     leave_behind(sim, session, timeout_ms);
-    session->timeout_ms = timeout_ms;
-    touch(sim, session, sim->now, timeout_ms);
+    session->timeout_ms = timeout_ms < session->told_ms ? session->told_ms : timeout_ms;
+    touch(sim, session, sim->now, session->timeout_ms);
+}
+
+void sim__session_told(struct sim *sim, const struct sim__client *client, int64_t id,
+                       uint32_t timeout_ms)
+{
+    struct sim__session *session = sim__session_find(sim, id);
+    if (session == NULL || timeout_ms >= session->told_ms) {
+        return;
+    }
+    session->told_ms = timeout_ms;
+    if (session->link != NULL && session->link->client == client &&
+        session->timeout_ms > timeout_ms) {
+        session->timeout_ms = timeout_ms;
+        session->touched_ms = timeout_ms;
+        uint64_t end_at = session_end_at(sim, session);
+        sim__event_set(sim, &session->expiry, end_at > sim->now ? end_at : sim->now);
+    }
 }
 
 /* An answer to a ping takes a ms to the leader. */
@@ -169,7 +187,7 @@ struct sim__session *sim__session_new(struct sim *sim, uint32_t timeout_ms)
 {
     struct sim__session *session = sim__alloc(sizeof(*session));
     session->id = ++sim->server.next_session;
-    session->timeout_ms = session->created_ms = timeout_ms;
+    session->timeout_ms = session->created_ms = session->told_ms = timeout_ms;
     session->report_phase = sim__random_word(sim) >> 1;
     session->expiry.fire = session_expiry;
     uvzk__list_init(&session->ephemerals);
