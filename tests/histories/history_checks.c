@@ -21,7 +21,8 @@ static bool holds(const struct ticket *ticket)
            uvzk_hold_is_valid(ticket->request) && !ticket_killed(ticket);
 }
 
-/* A hold that is not valid is told to be lost, as soon as its process runs. */
+/* A hold that is not valid is told to be lost, as soon as its process runs. Its end may move
+ * into the past: it ended when it was last seen to be valid, then. */
 static void check_told(struct ticket *ticket)
 {
     struct history *history = ticket->actor->history;
@@ -29,11 +30,14 @@ static void check_told(struct ticket *ticket)
 
     if (ticket->state != HOLDING || uvzk_hold_is_valid(ticket->request)) {
         ticket->ended_ms = UINT64_MAX;
+        ticket->seen_ms = now;
         return;
     }
     if (ticket->ended_ms == UINT64_MAX) {
         uint64_t until = uvzk_hold_valid_until(ticket->request);
-        ticket->ended_ms = until == 0 ? now : until;
+        ticket->ended_ms = until == 0                ? now
+                           : until < ticket->seen_ms ? ticket->seen_ms
+                                                     : until;
     }
     if (ticket->ended_ms > now) {
         history_fail(history, "is_held and valid_until disagree");

@@ -63,6 +63,7 @@ struct ticket {
     struct share shares[PATHS_MAX];
     int share_count;
     uint64_t ended_ms; /* when it was no longer valid; UINT64_MAX: it is */
+    uint64_t seen_ms;  /* when it was last seen to be valid */
     uint64_t next_ms;  /* when to do the next thing */
     bool in_turn;      /* what it has of several locks may be lost before it has all */
     bool cancelled;
