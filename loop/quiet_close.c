@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <time.h>
 
 #include <zookeeper/zookeeper_log.h>
 
@@ -15,9 +14,6 @@
 #define INFORMATION "ZOO_INFO@"
 /* What zookeeper_close says before it asks for the session's end. */
 #define ITS_LINE INFORMATION "zookeeper_close@"
-
-#define TRIES 100
-#define PAUSE_NS 10000000L
 
 static _Thread_local zhandle_t *closing; /* NULL: this thread closes none so */
 static _Thread_local bool heard;         /* of it */
@@ -92,17 +88,12 @@ static void hear(const char *line)
 /* The first line of a thread takes memory. True: the level stays raised. */
 static bool is_heard(zhandle_t *zh)
 {
-    const struct timespec pause = {.tv_nsec = PAUSE_NS};
-
     zoo_set_log_callback(zh, hear);
     heard = false;
-    for (int i = 0; i < TRIES && !heard; i++) {
-        raise_level();
-        LOG_INFO(hear, "leaves its servers");
-        if (!heard) {
-            lower_level();
-            (void)nanosleep(&pause, NULL);
-        }
+    raise_level();
+    LOG_INFO(hear, "leaves its servers");
+    if (!heard) {
+        lower_level();
     }
     return heard;
 }
