@@ -15,8 +15,8 @@ from watch import QUIET_S, Watch
 MUTEX = Lock("m", "mutex", "/m", "mutex")
 
 
-def stat(owner, czxid=1):
-    return SimpleNamespace(owner=owner, czxid=czxid, ctime=time.time() * 1000)
+def stat(owner, czxid=1, age_ms=0):
+    return SimpleNamespace(owner=owner, czxid=czxid, ctime=time.time() * 1000 - age_ms)
 
 
 def client(maker, session, held=()):
@@ -73,6 +73,18 @@ class Silence(unittest.TestCase):
                       tree={"/m/a": stat(6), "/m/b": stat(5, 2)})
         watch = quiet(world, QUIET_S + 1)
         self.assertEqual((len(watch.violations), len(watch.others)), (0, 1))
+
+    def test_a_server_shows_another_tree(self):
+        world = World(client(OURS, 5), tree={"/m/a": stat(5, age_ms=9000)})
+        world.trees[1] = {}
+        watch = quiet(world, QUIET_S + 1)
+        self.assertEqual((watch.violations, watch.stalls[0][2]), ([], "diverged"))
+
+    def test_a_server_was_only_looked_at_later(self):
+        world = World(client(OURS, 5), tree={"/m/a": stat(5, age_ms=9000)})
+        world.eyes.look = lambda: {0: world.trees[0], 1: world.trees[0]}
+        world.trees[1] = {}
+        self.assertEqual(len(quiet(world, QUIET_S + 1).violations), 1)
 
     def test_not_for_long_enough(self):
         self.assertEqual(quiet(World(client(OURS, 5)), QUIET_S - 1).stalls, [])

@@ -12,6 +12,7 @@ from world import names_by_directory
 from zookeeper import Error
 
 QUIET_S = 8
+OLD_MS = 5000  # longer than any server lags without a fault
 LOOK_S = 1.0
 DUMPS_OF_OTHERS = 3
 MASK = 2**64 - 1
@@ -188,14 +189,19 @@ class Watch:
         return (owner.maker if owner else "servers"), words
 
     def differing(self, lock, trees):
-        """Whether what two servers show of it differs in something old."""
-        wall_ms = time.time() * 1000
-        directories = self.paths_of(lock)
+        """Whether what two servers show of it differs in something old, twice: they are looked
+        at one after the other."""
+        odd = self.odd_in(lock, trees)
+        again = self.odd_in(lock, self.world.eyes.look()) if odd else {}
+        odd = {path: shown for path, shown in odd.items() if again.get(path) == shown}
+        return "; shown by some servers alone: %s" % odd if odd else ""
+
+    def odd_in(self, lock, trees):
+        """Old znodes that not all show, each with the servers that do."""
+        wall_ms, directories = time.time() * 1000, self.paths_of(lock)
         shown = {number: {path for path, stat in tree.items()
-                          if parent(path) in directories
-                          and wall_ms - stat.ctime > 5000}
+                          if parent(path) in directories and wall_ms - stat.ctime > OLD_MS}
                  for number, tree in trees.items()}
         paths = set().union(*shown.values()) if shown else set()
-        odd = {path: [n for n in shown if path in shown[n]] for path in paths
-               if any(path not in shown[n] for n in shown)}
-        return "; shown by some servers alone: %s" % odd if odd else ""
+        return {path: [n for n in shown if path in shown[n]] for path in paths
+                if any(path not in shown[n] for n in shown)}
