@@ -345,6 +345,12 @@ void sim_lag(struct sim *sim, int server, uint64_t ms)
     }
 }
 
+void sim_lag_and_cut(struct sim *sim, int server, uint64_t ms)
+{
+    sim_lag(sim, server, ms);
+    sim->server.members[server].cut_behind_lag = true;
+}
+
 void sim_set_limit(struct sim *sim, int server, uint32_t timeout_ms)
 {
     sim__trace(sim, "server", "%d allows sessions of %u ms", server, timeout_ms);
@@ -475,9 +481,11 @@ void sim__fault_tick(struct sim *sim, struct sim__event *event)
     }
     if (sim->faults.lag > 0 && dice(sim, sim->faults.lag)) {
         int server = (int)sim_random(sim, sim->server.member_count);
-        sim_lag(sim, server, sim_random(sim, sim->faults.lag_max_ms));
+        uint64_t ms = sim_random(sim, sim->faults.lag_max_ms);
         if (sim__random_hit(sim, sim->faults.cut_behind_lag)) {
-            sim->server.members[server].cut_behind_lag = true;
+            sim_lag_and_cut(sim, server, ms);
+        } else {
+            sim_lag(sim, server, ms);
         }
     }
     if (sim->faults.limit > 0 && dice(sim, sim->faults.limit)) {

@@ -169,8 +169,8 @@ static void cut_all_off(struct sim *sim, const struct sim__member *member)
     for (struct uvzk__link *at = sim->links.next; at != &sim->links; at = at->next) {
         struct sim__link *link = UVZK__CONTAINER_OF(at, struct sim__link, all);
         if (link->member == member && link->client != NULL) {
-            sim_follower_cut(&link->client->port,
-                             sim_random(sim, sim->faults.cut_max_ms));
+            uint64_t most = 2 * (uint64_t)sim->options.session_timeout_ms;
+            sim_follower_cut(&link->client->port, sim_random(sim, most));
         }
     }
 }
