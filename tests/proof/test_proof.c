@@ -714,6 +714,7 @@ static void round_trips_of_several_ticks_lose_nothing(void **state)
     assert_true(least_validity(60000, 4000, 0) > 20000);
     assert_true(least_validity(60000, 4000, 20) > 20000);
     assert_true(least_validity(60000, 8000, 20) > 10000);
+    assert_true(least_validity(60000, 9000, 20) > 15000);
     assert_true(least_validity(60000, 4000, 1000) > 20000);
     assert_true(least_validity(30000, 4000, 20) > 5000);
     assert_true(least_validity(10000, 1500, 20) > 1000);
