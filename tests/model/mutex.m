@@ -207,7 +207,7 @@ begin
   predecessor := 0;
 end;
 
--- src/proof/proof.c: remember
+-- src/proof/proof.c: record
 procedure answered();
 begin
   if sent < heard[0] then heard[0] := sent; endif;
@@ -399,7 +399,7 @@ rule "handle hears" link = ATTACHED ==> begin link := HEARD; end;
 -- src/client/lifecycle.c: connected
 rule "loop hears" link = HEARD ==> begin link := UP; end;
 
--- loop/handle.c: uvzk__handle_end
+-- loop/handle.c: uvzk__handle_leave
 rule "handle replaced"
   link = HEARD & WITH_HANDLE_ASKED = 0 & (server = LEADER | !cut)
 ==> begin
