@@ -295,7 +295,11 @@ typedef struct uvzk_acl_s {
         UVZK_PERM_ALL, "world", "anyone" \
     }
 
-/* Whoever waits behind a contender's znode must be allowed to READ it, and so must its
+/* Assumed: nobody with ADMIN takes READ from a client of a lock at the moment in which the
+ * lock's directory is removed, or a waiter's own znode deleted by hand: the server tells
+ * nothing of either then, and its silence is believed for a session timeout.
+ *
+ * Whoever waits behind a contender's znode must be allowed to READ it, and so must its
  * own client: it is read, checked and watched, and from ZooKeeper 3.8.4 and 3.9.2 on even
  * exists needs READ. Who may not ends with UVZK_ENOAUTH, or is told of what has happened
  * there a session timeout late. */

@@ -321,6 +321,29 @@ static void a_persistent_one(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
+/* A server that checks ACLs eagerly says so by itself, also when it is cut off. */
+static void a_refusal_proves_nothing(uint64_t seed, void *const *state)
+{
+    begin(seed, state);
+    process_make_rwlock(&a, "/app/rw");
+    hold_take(&held, &a);
+    hold_take_on(&waits, &a, &a.rwlock.write, 1);
+    uint64_t until = uvzk_hold_valid_until(&held.request);
+    while (uvzk_hold_valid_until(&held.request) == until) {
+        world_run_for(&world, 1); /* until a proof has just come */
+    }
+    until = uvzk_hold_valid_until(&held.request);
+    world_run_for(&world, 1200);
+    assert_int_equal(uvzk_hold_valid_until(&held.request), until);
+    sim_refuse(world.sim, UVZK__RPC_DELETE, UVZK_ENOAUTH, 1);
+    hold_release(&waits);
+    hold_await_released(&waits, 1000, UVZK_ENOAUTH);
+    assert_int_equal(uvzk_hold_valid_until(&held.request), until);
+    hold_give_back(&held);
+    world_run_for(&world, PAUSE_MAX_MS);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +361,7 @@ int main(void)
         WORLD_STORY(a_lease, 1, SEEDS),
         WORLD_STORY(a_fixed_name, 1, SEEDS),
         WORLD_STORY(a_persistent_one, 1, SEEDS),
+        WORLD_STORY(a_refusal_proves_nothing, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
