@@ -26,6 +26,7 @@ struct member {
     bool paused;
     pid_t stalled; /* the thread of it that is; 0: none */
     uint16_t quorum_port, election_port;
+    uint32_t max_session_ms;
     struct relay *to[ENSEMBLE_SIZE]; /* by which it reaches each other one */
     char hosts[32];
     char config[160], data[160], log[160];
@@ -63,7 +64,7 @@ static bool write_config(const struct ensemble *e, int self)
 {
     const struct member *member = &e->members[self];
     const struct zk_limits limits = {e->options.tick_ms, e->options.min_session_ms,
-                                     e->options.max_session_ms};
+                                     member->max_session_ms};
     FILE *file = zk_config_open(member->config, &member->process, member->data, &limits);
     if (file == NULL) {
         return false;
@@ -124,6 +125,7 @@ static bool place_member(struct ensemble *e, int i)
     struct member *member = &e->members[i];
     struct zk_process *process = &member->process;
     process->host = addresses[i];
+    member->max_session_ms = e->options.max_session_ms;
     process->port = zk_free_port(process->host);
     member->quorum_port = zk_free_port(process->host);
     member->election_port = zk_free_port(process->host);
@@ -248,6 +250,13 @@ bool ensemble_revive(struct ensemble *e, int member)
     }
     return write_identity(e, member) &&
            zk_process_start(&m->process, &settings, m->config, m->log);
+}
+
+bool ensemble_limit_sessions(struct ensemble *e, int member, uint32_t max_session_ms)
+{
+    ensemble_kill(e, member);
+    e->members[member].max_session_ms = max_session_ms;
+    return write_config(e, member) && ensemble_revive(e, member);
 }
 
 void ensemble_wipe(struct ensemble *e)

@@ -52,6 +52,9 @@ void ensemble_kill(struct ensemble *e, int member);
 /* Starts a killed member again on its ports and its data, not waiting. Nothing
  * if it runs. false: told on stderr. */
 bool ensemble_revive(struct ensemble *e, int member);
+/* Restarts a member with this as its longest session timeout, as a rolling change of the
+ * configuration does, not waiting until it serves. false: told on stderr. */
+bool ensemble_limit_sessions(struct ensemble *e, int member, uint32_t max_session_ms);
 /* Kills every member and removes all data: once revived they are another, new
  * ensemble on the same ports. */
 void ensemble_wipe(struct ensemble *e);
