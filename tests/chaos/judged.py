@@ -95,6 +95,10 @@ class Judged:
             "; ".join(overlap.evidence))
         return [text] if overlap.verdict == judge.VIOLATION else []
 
+    def brought_back(self, path, czxid, ahead_of_real):
+        """How a znode that stands was ended, as most servers wrote: they have lost that."""
+        return txnlog.Lives(self.servers_data, ahead_of_real).ended(path, czxid)
+
     def weigh_falls(self, lock, holds):
         new = []
         for before, hold in judge.find_falls(lock, holds):

@@ -10,7 +10,7 @@ from journal import CURATOR, KAZOO, OURS
 COLUMNS = ("recipe", "minutes", "servers", "observers", "clients", "curators", "kazoos", "seed",
            "faults", "by_kind", "grants_ours", "grants_others", "recovery_median_ms",
            "recovery_worst_ms", "bound_ms", "overlaps_ours", "stale_others", "theirs", "by_hand",
-           "orphans", "diverged", "stalls_ours", "stalls_others", "tokens_fallen", "violations")
+           "orphans", "diverged", "brought_back", "stalls_ours", "stalls_others", "tokens_fallen", "violations")
 
 
 def kinds(faults):
@@ -43,7 +43,8 @@ def row(world, watch, minutes, bound_ms):
         "%.0f" % statistics.median(took) if took else "", "%.0f" % took[-1] if took else "",
         "%.0f" % bound_ms, judged.overlaps_of(VIOLATION), judged.overlaps_of(STALE),
         judged.overlaps_of(THEIRS), judged.overlaps_of(BY_HAND),
-        sum(not suspect.diverged() for suspect in watch.orphans.found), len(watch.diverged),
+        sum(not suspect.diverged() for suspect in watch.orphans.found) - watch.brought_back,
+        len(watch.diverged), watch.brought_back,
         sum(blame == OURS for _, _, blame in watch.stalls),
         sum(blame != OURS for _, _, blame in watch.stalls), len(judged.falls),
         len(watch.violations))))

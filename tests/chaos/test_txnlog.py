@@ -43,6 +43,22 @@ def stood(maker, session, paths, at_ms):
     return lives().stood(hold, at_ms * 1_000_000, {"/m"})[0]
 
 
+class Ended(unittest.TestCase):
+    def test_by_what_most_have_written(self):
+        self.assertIn("0x3", lives().ended("/m/a", 1))
+
+    def test_another_one_of_that_name(self):
+        self.assertEqual(lives().ended("/m/a", 2), "")
+
+    def test_one_that_stands(self):
+        self.assertEqual(lives().ended("/m/c", 5), "")
+
+    def test_by_what_few_have_written(self):
+        few = lives()
+        few.servers = 3
+        self.assertEqual(few.ended("/m/a", 1), "")
+
+
 class Stood(unittest.TestCase):
     def test_until_it_was_deleted(self):
         self.assertTrue(stood(OURS, 7, ("/m/a",), 119))

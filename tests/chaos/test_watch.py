@@ -10,6 +10,7 @@ import clock
 from journal import CURATOR, OURS
 from judged import Judged
 from locks import Lock
+from orphans import LOOKS
 from watch import QUIET_S, Watch
 
 MUTEX = Lock("m", "mutex", "/m", "mutex")
@@ -80,6 +81,12 @@ class Silence(unittest.TestCase):
         watch = quiet(world, QUIET_S + 1)
         self.assertEqual((watch.violations, watch.stalls[0][2]), ([], "diverged"))
 
+    def test_servers_have_brought_it_back(self):
+        world = World(client(OURS, 5), tree={"/m/a": stat(5)})
+        world.judged.brought_back = lambda path, czxid, ahead: "deleted by 0x7"
+        watch = quiet(world, QUIET_S + 1)
+        self.assertEqual((watch.violations, watch.stalls[0][2]), ([], "diverged"))
+
     def test_a_server_was_only_looked_at_later(self):
         world = World(client(OURS, 5), tree={"/m/a": stat(5, age_ms=9000)})
         world.eyes.look = lambda: {0: world.trees[0], 1: world.trees[0]}
@@ -91,6 +98,23 @@ class Silence(unittest.TestCase):
 
     def test_one_of_ours_holds(self):
         self.assertEqual(quiet(World(client(OURS, 5, held=["m"])), QUIET_S + 1).stalls, [])
+
+
+class Orphans(unittest.TestCase):
+    def look(self, ended):
+        world = World(client(OURS, 5), tree={"/m/a": stat(5, age_ms=9000)})
+        world.judged.brought_back = lambda path, czxid, ahead: ended
+        watch = SilentWatch(world)
+        for _ in range(LOOKS):
+            watch.look_for_orphans(world.trees)
+        return watch
+
+    def test_ours(self):
+        self.assertEqual(len(self.look("").violations), 1)
+
+    def test_brought_back_by_the_servers(self):
+        watch = self.look("deleted by 0x7")
+        self.assertEqual((watch.violations, watch.brought_back), ([], 1))
 
 
 class Recovery(unittest.TestCase):

@@ -100,6 +100,7 @@ class Node:
     born: int
     died: int = 0  # 0: it stands; ns of CLOCK_BOOTTIME
     how: str = ""
+    by: int = 0  # the transaction that ended it
 
 
 class Lives:
@@ -107,6 +108,7 @@ class Lives:
 
     def __init__(self, directories, ahead_of_real):
         found, self.seen_by = history(directories)
+        self.servers = len(directories)
         self.ahead = ahead_of_real
         self.all, standing = [], {}
         for zxid in sorted(found):
@@ -128,8 +130,16 @@ class Lives:
 
     def end(self, node, at, how, zxid):
         if node is not None:
+            node.by = zxid
             node.died, node.how = at, "%s by 0x%x on servers %s" % (
                 how, zxid, sorted(self.seen_by[zxid]))
+
+    def ended(self, path, czxid):
+        """How that znode ended by a transaction that most servers have written: it cannot be
+        undone. "": it did not."""
+        return next((node.how for node in self.all
+                     if (node.path, node.zxid) == (path, czxid) and node.died
+                     and 2 * len(self.seen_by[node.by]) > self.servers), "")
 
     def of(self, hold, directories):
         """The znodes by which it may have held: its own paths, or its session's there."""

@@ -26,6 +26,7 @@ class Watch:
                                world.timeout_ms)
         self.violations, self.stalls, self.others = [], [], []
         self.diverged = {}  # number of the server to how many znodes it alone shows, or lacks
+        self.brought_back = 0  # znodes whose end most servers have written down, and lost
         self.late_ms = 0.0  # the latest of the last looks
         self.began = self.quiet_from = clock.now()
         self.told_quiet = {}
@@ -97,8 +98,17 @@ class Watch:
                 for number in suspect.shown_by:
                     self.diverged[number] = self.diverged.get(number, 0) + 1
                 self.tell_other("a server has diverged: " + suspect.text())
+                continue
+            ended = self.ended(suspect.path, suspect.stat.czxid)
+            if ended:
+                self.brought_back += 1
+                self.tell_other("servers have brought it back: %s, %s" % (suspect.text(), ended))
             else:
                 self.violate("an orphan: " + suspect.text())
+
+    def ended(self, path, czxid):
+        """A znode that stands, though most servers have written down its end."""
+        return self.world.judged.brought_back(path, czxid, clock.ahead_of_real())
 
     def tell_other(self, text):
         print(text, flush=True)
@@ -178,12 +188,15 @@ class Watch:
                           if parent(path) in paths)
         if not standing:
             return OURS, "nobody stands in it"
-        _, path, session = standing[0]
+        czxid, path, session = standing[0]
         owner = next((c for c in self.world.clients if c.owns(session)), None)
         differ = self.differing(lock, trees)
         words = "first in line is %s of %s, %d stand%s" % (
             path, owner.name if owner else "a session that nobody has, 0x%x" % session,
             len(standing), differ)
+        ended = self.ended(path, czxid)
+        if ended:
+            return "diverged", "%s; it was %s" % (words, ended)
         if differ:
             return "diverged", words
         return (owner.maker if owner else "servers"), words
