@@ -10,7 +10,8 @@ from journal import CURATOR, KAZOO, OURS
 COLUMNS = ("recipe", "minutes", "servers", "observers", "clients", "curators", "kazoos", "seed",
            "faults", "by_kind", "grants_ours", "grants_others", "recovery_median_ms",
            "recovery_worst_ms", "bound_ms", "overlaps_ours", "stale_others", "theirs", "by_hand",
-           "orphans", "diverged", "brought_back", "stalls_ours", "stalls_others", "tokens_fallen", "violations")
+           "orphans", "diverged", "brought_back", "stalls_ours", "stalls_others", "tokens_fallen",
+           "violations")
 
 
 def kinds(faults):
