@@ -8,6 +8,7 @@ Exit code: 0 if nothing was wrong, 1 if something was; then what was found is in
 that is named (--dumps). See CONTRIBUTING.md, "Longer runs"."""
 
 import argparse
+import faulthandler
 import os
 import sys
 import time
@@ -22,6 +23,7 @@ from faults import KINDS, MAY_BLOCK
 from watch import Watch
 
 LATE_MS = 200  # that any machine is
+SLOW_S = 240  # what a run may take beyond its time; then it says where it is, and ends
 
 
 def arguments():
@@ -51,6 +53,10 @@ def arguments():
     jars = os.environ.get("UVZK_CURATOR_JARS") or options.programs["curator"]
     options.programs["curator"] = jars + ":" + options.programs["classes"]
     return options
+
+
+def seconds_of(options):
+    return options.minutes * 60 + options.seconds or 60
 
 
 def bound_ms(world, watch):
@@ -115,7 +121,7 @@ def harm(world, watch):
 def run(world, watch):
     """Until the time is up, or something is wrong."""
     options = world.options
-    seconds = options.minutes * 60 + options.seconds or 60
+    seconds = seconds_of(options)
     began = time.monotonic()
     while time.monotonic() - began < seconds and not watch.violations:
         harm(world, watch)
@@ -138,6 +144,7 @@ def finish(world, watch):
 
 def main():
     options = arguments()
+    faulthandler.dump_traceback_later(seconds_of(options) + SLOW_S, exit=True)
     world = worlds.World(options)
     watch = Watch(world)
     try:

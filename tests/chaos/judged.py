@@ -21,6 +21,7 @@ class Judged:
         self.overlaps, self.falls, self.seen = [], [], set()
         self.grants = {}  # (lock, maker) to how many
         self.lost = {}
+        self.lives = None  # what the servers' logs say; read once for each look at all holds
         self.mutex = threading.RLock()
 
     def plain(self, name):
@@ -65,6 +66,7 @@ class Judged:
     def judge(self, ahead_of_real, directories):
         """New violations, in words."""
         with self.mutex:
+            self.lives = None
             new = []
             horizon = clock.now() - HORIZON_S * clock.S
             for name, holds in self.holds.items():
@@ -84,7 +86,7 @@ class Judged:
             overlap.verdict = judge.THEIRS
             self.overlaps.append(overlap)
             return []
-        lives = txnlog.Lives(self.servers_data, ahead_of_real)
+        lives = self.read_lives(ahead_of_real)
         own = {path for path, of in directories.items() if of is lock}
         judge.blame(overlap, lock, self.journal.deeds,
                     lambda hold, at: lives.stood(hold, at, own))
@@ -95,9 +97,16 @@ class Judged:
             "; ".join(overlap.evidence))
         return [text] if overlap.verdict == judge.VIOLATION else []
 
+    def read_lives(self, ahead_of_real):
+        """A hold whose znode was deleted overlaps hundreds: the logs take a second to read."""
+        if self.lives is None:
+            self.lives = txnlog.Lives(self.servers_data, ahead_of_real)
+        return self.lives
+
     def brought_back(self, path, czxid, ahead_of_real):
         """How a znode that stands was ended, as most servers wrote: they have lost that."""
-        return txnlog.Lives(self.servers_data, ahead_of_real).ended(path, czxid)
+        with self.mutex:
+            return self.read_lives(ahead_of_real).ended(path, czxid)
 
     def weigh_falls(self, lock, holds):
         new = []
