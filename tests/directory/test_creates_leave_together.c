@@ -57,22 +57,12 @@ static void open_locks(size_t many, enum place place)
     world_run_for(&world, 200); /* and its barrier is answered */
 }
 
-/* Counted from the first call on. */
-static uint64_t orphans(void)
-{
-    uvzk_client_metrics_t metrics;
-
-    uvzk_client_metrics_init(&metrics);
-    assert_int_equal(uvzk_client_metrics(&a.client, &metrics), 0);
-    return metrics.orphans;
-}
-
 static void begin(uint64_t seed, size_t many, enum place place)
 {
     void *tuned = &world_tuned;
 
     world_begin_one(&world, seed, &tuned, &a);
-    assert_int_equal(orphans(), 0);
+    assert_int_equal(process_metrics(&a).orphans, 0);
     open_locks(many, place);
 }
 
@@ -478,7 +468,8 @@ static void what_is_lost_is_found(void **state)
             }
             assert_in_range(refused, 0, troubles[trouble] == process_spoil_reply);
             world_run_for(&world, 1000);
-            assert_int_equal(orphans(), 0); /* made once, not made again and healed */
+            assert_int_equal(process_metrics(&a).orphans,
+                             0); /* made once, not made again and healed */
             end();
         }
     }

@@ -12,15 +12,6 @@ static struct world world;
 static struct process a, b;
 static struct hold first, second, third;
 
-static uvzk_client_metrics_t metrics_of(struct process *process)
-{
-    uvzk_client_metrics_t metrics;
-
-    uvzk_client_metrics_init(&metrics);
-    assert_int_equal(uvzk_client_metrics(&process->client, &metrics), 0);
-    return metrics;
-}
-
 /* A follower, where A is and B is not. driver: NULL for mutexes. */
 static int begin_with(uint64_t seed, void *const *state, const uvzk_lock_driver_t *driver)
 {
@@ -37,8 +28,8 @@ static int begin_with(uint64_t seed, void *const *state, const uvzk_lock_driver_
     sim_connect_to(b.port, sim_leader(world.sim));
     assert_true(process_await_connected(&a, 5000) && process_await_connected(&b, 5000));
     world_make_directory(&world, &b);
-    (void)metrics_of(&a);
-    (void)metrics_of(&b);
+    (void)process_metrics(&a);
+    (void)process_metrics(&b);
     sim_connect_to(a.port, -1);
     return follower;
 }
@@ -88,8 +79,9 @@ static void one_that_shows_ours_is_left(uint64_t seed, void *const *state)
     assert_true(process_connected(&a));
     assert_true(sim_server_of(a.port) != follower);
     assert_true(sim_session_id(a.port) == session);
-    assert_int_equal(metrics_of(&a).diverged, 1);
-    assert_int_equal(metrics_of(&a).orphans, 0); /* there was nothing to be deleted */
+    assert_int_equal(process_metrics(&a).diverged, 1);
+    assert_int_equal(process_metrics(&a).orphans,
+                     0); /* there was nothing to be deleted */
     assert_int_equal(second.lost, 0);
     assert_true(sim_shows(world.sim, follower, path.text));
     check_last_error(&a);
@@ -109,7 +101,7 @@ static void one_that_shows_anothers_is_left(uint64_t seed, void *const *state)
     assert_int_equal(second.status, 0);
     assert_true(sim_session_id(a.port) == session);
     assert_true(sim_server_of(a.port) != follower);
-    assert_int_equal(metrics_of(&a).diverged, 1);
+    assert_int_equal(process_metrics(&a).diverged, 1);
     check_last_error(&a);
     assert_int_equal(third.answered, 0); /* its place is kept */
     world_wind_up(&world);
@@ -126,7 +118,7 @@ static void holds_stay(uint64_t seed, void *const *state)
     assert_true(world_await(&world, &third.answered, 3000));
     hold_begin(&second, &a, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &second.answered, 2 * WORLD_TIMEOUT_MS));
-    assert_int_equal(metrics_of(&a).diverged, 1);
+    assert_int_equal(process_metrics(&a).diverged, 1);
     assert_int_equal(third.lost, 0);
     assert_true(uvzk_hold_is_valid(&third.request));
     world_wind_up(&world);
@@ -148,7 +140,7 @@ static void where_there_is_no_other_nobody_is_stuck(uint64_t seed, void *const *
         hold_give_back(&second);
     }
     assert_int_equal(sim_server_of(a.port), follower);
-    assert_in_range(metrics_of(&a).diverged, 1, 8);
+    assert_in_range(process_metrics(&a).diverged, 1, 8);
     world_wind_up(&world);
 }
 
@@ -171,8 +163,8 @@ static void what_is_back_for_all_is_deleted_again(uint64_t seed, void *const *st
     assert_true(world_await(&world, &first.answered, 3 * WORLD_TIMEOUT_MS));
     assert_false(sim_exists(world.sim, path.text));
     world_run_for(&world, 500);
-    assert_int_equal(metrics_of(&a).orphans, 1);
-    assert_int_equal(metrics_of(&a).diverged + metrics_of(&b).diverged, 0);
+    assert_int_equal(process_metrics(&a).orphans, 1);
+    assert_int_equal(process_metrics(&a).diverged + process_metrics(&b).diverged, 0);
     world_wind_up(&world);
 }
 
@@ -196,8 +188,8 @@ static void who_only_lags_is_not_left(uint64_t seed, void *const *state)
         hold_finish(&first, 2000);
         hold_finish(&second, 3 * WORLD_TIMEOUT_MS);
     }
-    assert_int_equal(metrics_of(&a).diverged + metrics_of(&b).diverged, 0);
-    assert_int_equal(metrics_of(&a).orphans + metrics_of(&b).orphans, 0);
+    assert_int_equal(process_metrics(&a).diverged + process_metrics(&b).diverged, 0);
+    assert_int_equal(process_metrics(&a).orphans + process_metrics(&b).orphans, 0);
     world_wind_up(&world);
 }
 
@@ -217,7 +209,7 @@ static void a_lease_that_was_deleted(uint64_t seed, void *const *state)
     hold_begin_on(&second, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &second.answered, 4 * WORLD_TIMEOUT_MS));
     assert_int_equal(second.status, 0);
-    assert_in_range(metrics_of(&a).diverged, 1, 2);
+    assert_in_range(process_metrics(&a).diverged, 1, 2);
     world_wind_up(&world);
 }
 
@@ -231,7 +223,7 @@ static void one_that_does_not_show_ours_is_left(uint64_t seed, void *const *stat
     sim_miss_creates(world.sim, follower, 1);
     hold_begin(&second, &a, UVZK_WAIT_FOREVER);
     world_run_for(&world, 3000);
-    assert_int_equal(metrics_of(&a).diverged, 1);
+    assert_int_equal(process_metrics(&a).diverged, 1);
     assert_true(sim_server_of(a.port) != follower);
     hold_give_back(&first);
     assert_true(world_await(&world, &second.answered, 2 * WORLD_TIMEOUT_MS));
@@ -275,7 +267,7 @@ static void of_a_lock_driver(uint64_t seed, void *const *state)
         return;
     }
     assert_true(world_await(&world, &second.answered, 2 * WORLD_TIMEOUT_MS));
-    assert_int_equal(metrics_of(&a).diverged, 1);
+    assert_int_equal(process_metrics(&a).diverged, 1);
     world_wind_up(&world);
 }
 
@@ -295,7 +287,7 @@ static void of_a_fixed_name(uint64_t seed, void *const *state)
     hold_give_back(&first);
     assert_true(world_await(&world, &second.answered, 3 * WORLD_TIMEOUT_MS));
     assert_int_equal(second.status, 0);
-    assert_int_equal(metrics_of(&a).diverged, 1);
+    assert_int_equal(process_metrics(&a).diverged, 1);
     world_wind_up(&world);
 }
 

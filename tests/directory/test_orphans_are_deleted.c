@@ -15,15 +15,6 @@ static struct world world;
 static struct process a, b;
 static struct hold first, second, third;
 
-static uvzk_client_metrics_t metrics_of(struct process *process)
-{
-    uvzk_client_metrics_t metrics;
-
-    uvzk_client_metrics_init(&metrics);
-    assert_int_equal(uvzk_client_metrics(&process->client, &metrics), 0);
-    return metrics;
-}
-
 /* In the session of a process, which knows nothing of it. */
 static struct world_path behind(const struct process *process, const char *directory,
                                 const char *name)
@@ -42,8 +33,8 @@ static void begin(uint64_t seed, void *const *state)
 {
     world_begin_ready(&world, seed, state, &a, &b);
     world_make_directory(&world, &b);
-    (void)metrics_of(&a);
-    (void)metrics_of(&b);
+    (void)process_metrics(&a);
+    (void)process_metrics(&b);
 }
 
 /* ---------------------------------------------------------------------- a predecessor */
@@ -56,8 +47,8 @@ static void one_of_ours_is_deleted(uint64_t seed, void *const *state)
     assert_true(world_await(&world, &first.answered, 2000));
     assert_int_equal(first.status, 0);
     assert_false(sim_exists(world.sim, orphan.text));
-    assert_int_equal(metrics_of(&a).orphans, 1);
-    assert_int_equal(metrics_of(&a).diverged, 0);
+    assert_int_equal(process_metrics(&a).orphans, 1);
+    assert_int_equal(process_metrics(&a).diverged, 0);
     world_wind_up(&world);
 }
 
@@ -71,7 +62,7 @@ static void those_of_others_stand(uint64_t seed, void *const *state)
     world_run_for(&world, 4 * WORLD_TIMEOUT_MS);
     assert_int_equal(first.answered, 0);
     assert_true(sim_exists(world.sim, others.text));
-    assert_int_equal(metrics_of(&a).orphans + metrics_of(&b).orphans, 0);
+    assert_int_equal(process_metrics(&a).orphans + process_metrics(&b).orphans, 0);
     world_delete(&world, &others);
     world_wind_up(&world);
 }
@@ -118,8 +109,8 @@ static void one_of_its_name_convicts_nobody(uint64_t seed, void *const *state)
     }
     assert_non_null(sim_create_by_hand(world.sim, orphan.text, UVZK__EPHEMERAL));
     world_run_for(&world, 2000);
-    assert_int_equal(metrics_of(&a).orphans, 1);
-    assert_int_equal(metrics_of(&a).diverged, 0);
+    assert_int_equal(process_metrics(&a).orphans, 1);
+    assert_int_equal(process_metrics(&a).diverged, 0);
     world_delete(&world, &orphan);
     world_wind_up(&world);
 }
@@ -185,7 +176,7 @@ static void of_another_session_of_ours(void **state)
     process_begin(&a, &world, "a", &options);
     assert_true(process_await_connected(&a, 2000));
     world_make_directory(&world, &a);
-    (void)metrics_of(&a);
+    (void)process_metrics(&a);
     for (uint32_t i = 0; i < a.sessions; i++) {
         const char *made =
             sim_create_behind(world.sim, sim_session_id(a.ports[i]),
@@ -194,7 +185,7 @@ static void of_another_session_of_ours(void **state)
         hold_begin(&first, &a, UVZK_WAIT_FOREVER);
         assert_true(world_await(&world, &first.answered, 5000));
         hold_give_back(&first);
-        assert_int_equal(metrics_of(&a).orphans, i + 1);
+        assert_int_equal(process_metrics(&a).orphans, i + 1);
     }
     world_end(&world);
 }
@@ -210,7 +201,7 @@ static void a_create_that_is_not_known_yet_stands(uint64_t seed, void *const *st
     hold_begin(&second, &a, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &first.answered, 3 * WORLD_TIMEOUT_MS));
     assert_int_equal(first.status, 0);
-    assert_int_equal(metrics_of(&a).orphans, 0);
+    assert_int_equal(process_metrics(&a).orphans, 0);
     world_wind_up(&world);
 }
 
@@ -260,7 +251,7 @@ static void of_a_read_write_lock(uint64_t seed, void *const *state)
     assert_true(world_await(&world, &first.answered, 2000));
     assert_int_equal(first.status, 0);
     assert_false(sim_exists(world.sim, orphan.text));
-    assert_int_equal(metrics_of(&a).orphans, 1);
+    assert_int_equal(process_metrics(&a).orphans, 1);
     world_wind_up(&world);
 }
 
@@ -279,7 +270,7 @@ static void a_lease_of_ours_is_deleted(uint64_t seed, void *const *state)
     assert_true(world_await(&world, &first.answered, 2 * WORLD_TIMEOUT_MS));
     assert_int_equal(first.status, 0);
     assert_false(sim_exists(world.sim, orphan.text));
-    assert_int_equal(metrics_of(&a).orphans, 1);
+    assert_int_equal(process_metrics(&a).orphans, 1);
     world_wind_up(&world);
 }
 
@@ -298,7 +289,7 @@ static void a_lease_of_who_stands_behind_is_deleted(uint64_t seed, void *const *
     assert_true(world_await(&world, &first.answered, 3 * WORLD_TIMEOUT_MS));
     assert_int_equal(first.status, 0);
     assert_false(sim_exists(world.sim, orphan.text));
-    assert_int_equal(metrics_of(&a).orphans, 1);
+    assert_int_equal(process_metrics(&a).orphans, 1);
     world_wind_up(&world);
 }
 
@@ -315,7 +306,7 @@ static void a_lease_of_another_stands(uint64_t seed, void *const *state)
     world_run_for(&world, 4 * WORLD_TIMEOUT_MS);
     assert_int_equal(second.answered, 0);
     assert_true(sim_exists(world.sim, orphan.text));
-    assert_int_equal(metrics_of(&a).orphans, 0);
+    assert_int_equal(process_metrics(&a).orphans, 0);
     world_delete(&world, &orphan);
     world_wind_up(&world);
 }

@@ -26,11 +26,7 @@ static void give_right(const char *path)
 
 static uint64_t undeletable(struct process *process)
 {
-    uvzk_client_metrics_t metrics;
-
-    uvzk_client_metrics_init(&metrics);
-    assert_int_equal(uvzk_client_metrics(&process->client, &metrics), 0);
-    return metrics.undeletable;
+    return process_metrics(process).undeletable;
 }
 
 static void begin(uint64_t seed, void *const *state)

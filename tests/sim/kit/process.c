@@ -172,6 +172,15 @@ uvzk_client_stats_t process_stats(const struct process *process)
     return stats;
 }
 
+uvzk_client_metrics_t process_metrics(struct process *process)
+{
+    uvzk_client_metrics_t metrics;
+
+    uvzk_client_metrics_init(&metrics);
+    assert_int_equal(uvzk_client_metrics(&process->client, &metrics), 0);
+    return metrics;
+}
+
 uint64_t process_contenders(const struct process *process)
 {
     return process_stats(process).contenders;

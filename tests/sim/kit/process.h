@@ -69,6 +69,8 @@ bool process_was_told(const struct process *process, size_t from,
                       uvzk_client_state_t state);
 /* What its client has cost so far; contenders and watches that it has left. */
 uvzk_client_stats_t process_stats(const struct process *process);
+/* Counted from the first call on. */
+uvzk_client_metrics_t process_metrics(struct process *process);
 uint64_t process_contenders(const struct process *process);
 uint64_t process_watches(const struct process *process);
 /* Of these the ones that are kept for watermarks: for a while after the last one has gone. */
