@@ -162,6 +162,15 @@ static void name_server(zhandle_t *zh, char text[UVZK__SERVER_TEXT])
     }
 }
 
+/* Under the mutex: of the port's session, which may have another handle when this one has
+ * ended. */
+static void given(struct uvzk__handle *handle, uint32_t timeout_ms)
+{
+    if (!handle->news.ended) {
+        uvzk__port_given(&handle->port->port, timeout_ms);
+    }
+}
+
 /* On the client's thread. Only here are its id and timeout safe to read. */
 static void session_event(zhandle_t *zh, int type, int state, const char *path,
                           void *context)
@@ -193,6 +202,7 @@ static void session_event(zhandle_t *zh, int type, int state, const char *path,
         handle->news.session = *zoo_client_id(zh);
         name_server(zh, handle->news.server);
         handle->news.timeout_ms = (uint32_t)zoo_recv_timeout(zh);
+        given(handle, handle->news.timeout_ms);
     }
     push_news(handle);
     pthread_mutex_unlock(&handle->mutex);
@@ -321,9 +331,15 @@ static void leave_work(struct uvzk__blocking_call *call)
 {
     struct uvzk__handle *handle = handle_of(call);
     uvzk__giver_end(&handle->giver);
+    uint32_t timeout_ms = 0;
     uvzk__log_route_enter(&handle->log_route);
-    bool closed = uvzk__quiet_close(handle->zh);
+    bool closed = uvzk__quiet_close(handle->zh, &timeout_ms);
     uvzk__log_route_leave();
+    if (timeout_ms > 0) {
+        pthread_mutex_lock(&handle->mutex);
+        given(handle, timeout_ms);
+        pthread_mutex_unlock(&handle->mutex);
+    }
     if (closed) {
         uvzk__log_route_end(&handle->log_route);
         handle->zh = NULL;
@@ -355,6 +371,9 @@ static void leave_done(struct uvzk__blocking_call *call)
         begin_close(handle);
     } else if (handle->zh != NULL) {
         move(handle, OPEN);
+        pthread_mutex_lock(&handle->mutex);
+        end_news(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
+        pthread_mutex_unlock(&handle->mutex);
         user->ended(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
     } else {
         begin_anew(handle);

@@ -17,6 +17,7 @@
 
 static _Thread_local zhandle_t *closing; /* NULL: this thread closes none so */
 static _Thread_local bool heard;         /* of it */
+static _Thread_local uint32_t given_ms;  /* 0: not connected in the end */
 
 static void (*wait_of_tests)(zhandle_t *zh);
 
@@ -79,6 +80,7 @@ static void hear(const char *line)
     }
     heard = true;
     if (strstr(line, ITS_LINE) != NULL && zoo_state(zh) == ZOO_CONNECTED_STATE) {
+        given_ms = (uint32_t)zoo_recv_timeout(zh);
         closing = NULL; /* what is said of this is for the log */
         shut_down(zh);
         closing = zh;
@@ -98,9 +100,10 @@ static bool is_heard(zhandle_t *zh)
     return heard;
 }
 
-bool uvzk__quiet_close(zhandle_t *zh)
+bool uvzk__quiet_close(zhandle_t *zh, uint32_t *timeout_ms)
 {
     closing = zh;
+    given_ms = 0;
     bool will_be_heard = is_heard(zh);
     if (will_be_heard) {
         if (wait_of_tests != NULL) {
@@ -110,5 +113,6 @@ bool uvzk__quiet_close(zhandle_t *zh)
         lower_level();
     }
     closing = NULL;
+    *timeout_ms = given_ms > 0 ? given_ms : *timeout_ms;
     return will_be_heard;
 }

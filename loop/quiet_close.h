@@ -6,12 +6,14 @@
 #define UVZK_QUIET_CLOSE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <zookeeper/zookeeper.h>
 
 /* Blocks as zookeeper_close does. False: there is no memory for that line; nothing has
- * happened. */
-bool uvzk__quiet_close(zhandle_t *zh);
+ * happened. *timeout_ms: what the server has given the session that it was connected to in the end;
+ * untouched if there was none. */
+bool uvzk__quiet_close(zhandle_t *zh, uint32_t *timeout_ms);
 
 /* For tests: called between the last moment at which anything can be known of the handle
  * and its end. NULL: nothing is. */

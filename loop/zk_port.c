@@ -239,6 +239,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     }
     port->handle = NULL;
     memset(&port->session, 0, sizeof(port->session));
+    uvzk__port_given_nothing(&port->port);
     uvzk__reach_rest(port);
     /* First: its closing may end what is held. */
     tell(port, &event);

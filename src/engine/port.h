@@ -51,10 +51,14 @@
  *    the address of the one that was left, which is tried last from now on. Requests may be
  *    submitted meanwhile. Nothing happens if the connection is lost before.
  * 11 A turn at the alarm's moment may come before what has happened earlier, however
- *    late the loop is: what is known of the session may be as old. */
+ *    late the loop is: what is known of the session may be as old.
+ * 12 But least_timeout_ms is not: whichever thread hears first of a connection writes it down
+ *    there, before CONNECTED is told and before anything that was asked on it is replied,
+ *    also if the loop never hears of that connection. */
 #ifndef UVZK_PORT_H
 #define UVZK_PORT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -223,6 +227,7 @@ struct uvzk__port_user {
 
 struct uvzk__port {
     struct uvzk__port_user *user; /* set before open() */
+    atomic_uint least_timeout_ms; /* that a server has given the session; 0: none has */
 
     void (*open)(struct uvzk__port *);    /* one handle at a time */
     void (*abandon)(struct uvzk__port *); /* only while SUSPENDED */
@@ -240,5 +245,25 @@ struct uvzk__port {
     uint64_t (*now)(struct uvzk__port *); /* CLOCK_BOOTTIME, ms, read now */
     int (*random)(struct uvzk__port *, void *bytes, size_t length); /* 0 or < 0 */
 };
+
+/* One thread at a time: a server has given the session this timeout. */
+static inline void uvzk__port_given(struct uvzk__port *port, uint32_t timeout_ms)
+{
+    unsigned least = atomic_load_explicit(&port->least_timeout_ms, memory_order_relaxed);
+    if (least == 0 || timeout_ms < least) {
+        atomic_store_explicit(&port->least_timeout_ms, timeout_ms, memory_order_relaxed);
+    }
+}
+
+/* The session is over. */
+static inline void uvzk__port_given_nothing(struct uvzk__port *port)
+{
+    atomic_store_explicit(&port->least_timeout_ms, 0, memory_order_relaxed);
+}
+
+static inline uint32_t uvzk__port_least_timeout(const struct uvzk__port *port)
+{
+    return atomic_load_explicit(&port->least_timeout_ms, memory_order_relaxed);
+}
 
 #endif

@@ -10,9 +10,14 @@ void uvzk__proof_init(struct uvzk__proof *proof, uint32_t mode, uint32_t tick_ms
 }
 
 /* What clocks that differ by 1 % make of T. */
+static uint64_t after(uint64_t heard_ms, uint32_t timeout_ms)
+{
+    return heard_ms + timeout_ms - (timeout_ms + 99) / 100;
+}
+
 static uint64_t from(const struct uvzk__proof *proof, uint64_t heard_ms)
 {
-    return heard_ms + proof->timeout_ms - (proof->timeout_ms + 99) / 100;
+    return after(heard_ms, proof->timeout_ms);
 }
 
 /* -------------------------------------------------------------- the records */
@@ -110,6 +115,19 @@ static void shorten(struct uvzk__proof *proof, uint32_t timeout_ms)
     if (proof->valid_until > from(proof, proof->floor_ms)) {
         proof->valid_until = from(proof, proof->floor_ms);
     }
+}
+
+/* What has been answered, as far as is known here, was so on a connection before. */
+uint64_t uvzk__proof_cut(const struct uvzk__proof *proof, uint32_t timeout_ms)
+{
+    uint64_t contact = newest(&proof->contacts);
+    uint64_t until =
+        after(contact > proof->floor_ms ? contact : proof->floor_ms, timeout_ms);
+
+    if (proof->mode == UVZK_PROOF_NONE || proof->valid_until < until) {
+        return proof->valid_until;
+    }
+    return until;
 }
 
 void uvzk__proof_connected(struct uvzk__proof *proof, uint32_t timeout_ms, bool fresh,

@@ -30,7 +30,7 @@
  * more, with its own T, whenever its answer to a ping comes through; and a new leader
  * begins with the T of the session's beginning. So the T of the rule is the smallest
  * one that this session has been told of, until it ends. Were all limits alike, it would
- * be T.
+ * be T. A smaller one counts from when any thread of ours knows of it, whenever the loop is told.
  *
  * What this stands on is listed in docs/decisions/ownership.md. */
 #ifndef UVZK_PROOF_H
@@ -102,6 +102,17 @@ static inline uint64_t uvzk__proof_proved_at(const struct uvzk__proof *proof)
 static inline uint64_t uvzk__proof_valid_until(const struct uvzk__proof *proof)
 {
     return proof->valid_until;
+}
+
+/* The same, where a server may have given the session this timeout (0: none has) at a
+ * connect that uvzk__proof_connected has not been told of yet. */
+uint64_t uvzk__proof_cut(const struct uvzk__proof *, uint32_t timeout_ms);
+static inline uint64_t uvzk__proof_valid_until_given(const struct uvzk__proof *proof,
+                                                     uint32_t timeout_ms)
+{
+    return timeout_ms >= proof->timeout_ms || timeout_ms == 0
+               ? proof->valid_until
+               : uvzk__proof_cut(proof, timeout_ms);
 }
 
 void uvzk__proof_init(struct uvzk__proof *, uint32_t mode, uint32_t tick_ms);

@@ -71,9 +71,11 @@ static void touch_at(struct uvzk__client *client, uint64_t at_ms)
     uvzk__timed_set(client, &client->prover->touch, at_ms);
 }
 
+/* The port is asked, for the loop may be late. */
 uint64_t uvzk__prover_valid_until(const struct uvzk__client *client)
 {
-    return uvzk__proof_valid_until(&client->prover->proof);
+    return uvzk__proof_valid_until_given(&client->prover->proof,
+                                         uvzk__port_least_timeout(client->port));
 }
 
 bool uvzk__prover_grants(struct uvzk__client *client)
@@ -96,7 +98,11 @@ void uvzk__prover_connected(struct uvzk__client *client, uint32_t timeout_ms, bo
 {
     struct uvzk__proof *proof = &client->prover->proof;
     uint32_t before_ms = uvzk__proof_timeout(proof);
+    uint32_t least_ms = uvzk__port_least_timeout(client->port);
 
+    if (least_ms != 0 && least_ms < timeout_ms) {
+        timeout_ms = least_ms; /* on a connection that the loop has not heard of */
+    }
     if (!fresh && timeout_ms < before_ms) {
         uvzk__log(client, UVZK_LOG_WARN, "proof",
                   "this server ends the session after %" PRIu32 " ms, not %" PRIu32
@@ -329,19 +335,23 @@ static void schedule_touch(struct uvzk__client *client)
     }
 }
 
+/* By what has been told: who has not heard of a smaller T is late himself. */
+static uint64_t told_until(const struct uvzk__client *client)
+{
+    return uvzk__proof_valid_until(&client->prover->proof);
+}
+
 void uvzk__prover_schedule(struct uvzk__client *client)
 {
     if (uvzk__session_is_connected(&client->session) && mode(client) != UVZK_PROOF_NONE) {
         schedule_touch(client);
     }
-    if (uvzk__list_empty(&client->prover->held) ||
-        uvzk__prover_valid_until(client) == UINT64_MAX) {
+    if (uvzk__list_empty(&client->prover->held) || told_until(client) == UINT64_MAX) {
         uvzk__timed_clear(client, &client->prover->expiry);
     } else if (!uvzk__deadline_is_armed(&client->prover->expiry.deadline) ||
                uvzk__deadline_at(&client->prover->expiry.deadline) !=
-                   uvzk__prover_valid_until(client)) {
-        uvzk__timed_set(client, &client->prover->expiry,
-                        uvzk__prover_valid_until(client));
+                   told_until(client)) {
+        uvzk__timed_set(client, &client->prover->expiry, told_until(client));
     }
 }
 

@@ -86,6 +86,8 @@ static void assert_none_armed(const struct probe *probe)
 static void keep_session(struct probe *probe, const struct uvzk__session_event *event)
 {
     assert(event->timeout_ms > 0 && event->session_id != 0);
+    uint32_t least_ms = uvzk__port_least_timeout(probe->port);
+    assert(least_ms > 0 && least_ms <= event->timeout_ms);
     probe->session_id = event->session_id;
     probe->timeout_ms = event->timeout_ms;
     probe->watches_lost = event->watches_lost;
@@ -99,6 +101,7 @@ static void end_handle(struct probe *probe, const struct uvzk__session_event *ev
 {
     probe->open_status = event->status;
     assert(probe->submitted == probe->replies);
+    assert(uvzk__port_least_timeout(probe->port) == 0);
     assert_none_armed(probe);
     if (probe->reopens) {
         probe_open(probe);

@@ -7,8 +7,10 @@
  *     contender ----------- the former
  *
  * Then the holder is cut off from both. Its hold must have ended by the clock before the
- * contender is granted the lock. */
+ * contender is granted the lock. And the end comes nearer also while the holder's loop hears of
+ * nothing. */
 #include <stdio.h>
+#include <time.h>
 
 #include "relay.h"
 #include "world.h"
@@ -97,9 +99,52 @@ static void test_a_hold_ends_before_its_shortened_session(void **state)
     end();
 }
 
+/* ------------------------------------------------------------------------ a late loop */
+
+/* Those that the holder's client can make of it while the loop, which is this thread's, does
+ * nothing else. */
+static bool is_cut(uint64_t before)
+{
+    const struct timespec moment = {.tv_nsec = 10000000};
+    for (uint64_t since = uvzk_now(); uvzk_now() - since < PATIENCE_MS;) {
+        if (uvzk_hold_valid_until(&holding.request) < before) {
+            return true;
+        }
+        (void)nanosleep(&moment, NULL);
+    }
+    return false;
+}
+
+static void test_a_late_loop_believes_no_longer_session(void **state)
+{
+    (void)state;
+    world_begin(&world, LOCK);
+    assert_true(ensemble_wait_serving(ensemble));
+    int follower = ensemble_follower(ensemble);
+    assert_true(follower >= 0);
+    assert_true(ensemble_limit_sessions(ensemble, follower, SESSION_MS));
+    assert_true(ensemble_wait_serving(ensemble));
+    world.options.session_timeout_ms = SESSION_MS;
+    world.options.hosts = ensemble_hosts_of(ensemble, follower);
+    process_begin(&holder, &world, "holder", NULL);
+    hold_take(&holding, &holder);
+    uint64_t before = uvzk_hold_valid_until(&holding.request);
+    assert_true(ensemble_limit_sessions(ensemble, follower, SHORTER_MS));
+    assert_true(is_cut(before));
+    assert_true(uvzk_hold_valid_until(&holding.request) <= uvzk_now() + SHORTER_MS);
+    assert_int_equal(holder.suspended, 0); /* it has heard of nothing */
+    ensemble_kill(ensemble, follower);
+    hold_await_lost(&holding, PATIENCE_MS, UVZK_EPROOF);
+    assert_true(ensemble_revive(ensemble, follower));
+    assert_true(ensemble_wait_serving(ensemble));
+    process_end(&holder);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_late_loop_believes_no_longer_session),
         cmocka_unit_test(test_a_hold_ends_before_its_shortened_session),
     };
     return cmocka_run_group_tests(tests, servers_start_three, servers_stop);

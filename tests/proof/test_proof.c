@@ -148,6 +148,28 @@ static void a_shorter_session_ends_what_was_valid(void **state)
     came_back(&unused, 58000, 4000, 50000 + 3960);
 }
 
+/* Some thread knows of it, and the loop does not. What is told later changes nothing. */
+static void a_shorter_session_counts_before_it_is_told(void **state)
+{
+    struct uvzk__proof proof = proof_of(UVZK_PROOF_QUORUM, 50000);
+
+    (void)state;
+    assert_int_equal(uvzk__proof_valid_until_given(&proof, 4000), 0);
+    answered(&proof, 50100, 50110, WRITE, 59900);
+    assert_int_equal(uvzk__proof_valid_until_given(&proof, 4000), 50100 + 3960);
+    uvzk__proof_answered(&proof, 55000, 55010, READ);
+    assert_int_equal(uvzk__proof_valid_until_given(&proof, 0), 59900);
+    assert_int_equal(uvzk__proof_valid_until_given(&proof, T), 59900);
+    assert_int_equal(uvzk__proof_valid_until_given(&proof, T + 1), 59900);
+    assert_int_equal(uvzk__proof_valid_until_given(&proof, 6000), 59900);
+    assert_int_equal(uvzk__proof_valid_until_given(&proof, 4000), 55000 + 3960);
+    came_back(&proof, 58000, 4000, 55000 + 3960);
+    assert_int_equal(uvzk__proof_valid_until_given(&proof, 4000), 55000 + 3960);
+
+    struct uvzk__proof unproved = proof_of(UVZK_PROOF_NONE, 50000);
+    assert_true(uvzk__proof_valid_until_given(&unproved, 4000) == UINT64_MAX);
+}
+
 static void a_shorter_session_makes_nothing_valid(void **state)
 {
     struct uvzk__proof proof = proof_of(UVZK_PROOF_QUORUM, 50000);
@@ -733,6 +755,7 @@ int main(void)
         cmocka_unit_test(a_read_shows_nothing_of_the_leader),
         cmocka_unit_test(validity_never_goes_back),
         cmocka_unit_test(a_shorter_session_ends_what_was_valid),
+        cmocka_unit_test(a_shorter_session_counts_before_it_is_told),
         cmocka_unit_test(a_shorter_session_makes_nothing_valid),
         cmocka_unit_test(a_longer_session_is_valid_as_the_shortest),
         cmocka_unit_test(a_shorter_session_without_a_loss),

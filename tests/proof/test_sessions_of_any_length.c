@@ -79,6 +79,82 @@ static void a_shorter_session_goes_on(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
+/* Its loop hears of nothing before all is over. */
+static void a_late_loop_believes_no_longer_session(uint64_t seed, void *const *state)
+{
+    begin_apart(seed, state);
+    world_run_for(&world, 4000 + sim_random(world.sim, 4000));
+    uint64_t before = uvzk_hold_valid_until(&held.request);
+    sim_stall(a.port, UINT64_MAX);
+    sim_connect_to(a.port, 1);
+    sim_disconnect(a.port, SIM_RESET, 0);
+    while (uvzk_hold_valid_until(&held.request) == before) {
+        assert_true(world_now(&world) < before);
+        world_run_for(&world, 1);
+    }
+    assert_true(uvzk_hold_valid_until(&held.request) <= world_now(&world) + SHORT_MS);
+    assert_int_equal(held.lost, 0);
+    sim_follower_cut(a.port, 4ULL * WORLD_TIMEOUT_MS);
+    hold_await(&next, 3ULL * WORLD_TIMEOUT_MS);
+    assert_false(uvzk_hold_is_valid(&held.request));
+    sim_resume(a.port);
+    assert_true(world_await(&world, &held.lost, 100));
+    hold_give_back(&next);
+    world_end(&world);
+}
+
+static void await_server(int server)
+{
+    while (sim_server_of(a.port) != server) {
+        world_run_for(&world, 1);
+    }
+}
+
+/* It hears of the last connection alone, but the one before may touch the session once more. */
+static void a_connection_that_is_unheard_of_counts(uint64_t seed, void *const *state)
+{
+    begin_apart(seed, state);
+    sim_stall(a.port, UINT64_MAX);
+    sim_connect_to(a.port, 1);
+    sim_disconnect(a.port, SIM_RESET, 0);
+    await_server(1);
+    world_run_for(&world, 20);
+    sim_connect_to(a.port, 0);
+    sim_disconnect(a.port, SIM_RESET, 0);
+    await_server(0);
+    sim_resume(a.port);
+    world_run_for(&world, 5ULL * SHORT_MS);
+    assert_int_equal(held.lost, 0);
+    assert_true(uvzk_hold_valid_until(&held.request) <= world_now(&world) + SHORT_MS);
+    assert_true(uvzk_hold_is_valid(&held.request));
+    hold_give_back(&held);
+    hold_take_turn(&next, WORLD_TIMEOUT_MS);
+    world_end(&world);
+}
+
+/* And the next session is as long as it is given. */
+static void what_one_session_was_given_is_over_with_it(uint64_t seed, void *const *state)
+{
+    begin_apart(seed, state);
+    go_over(&a, 1);
+    hold_give_back(&held);
+    hold_take_turn(&next, WORLD_TIMEOUT_MS);
+    sim_connect_to(a.port, 0);
+    size_t told = a.state_count;
+    assert_true(sim_expire(a.port));
+    uint64_t end = world_now(&world) + WORLD_TIMEOUT_MS;
+    while (!process_was_told(&a, told, UVZK_STATE_LOST)) {
+        assert_true(world_now(&world) < end);
+        world_run_for(&world, 1);
+    }
+    assert_true(process_await_connected(&a, WORLD_TIMEOUT_MS));
+    hold_take(&held, &a);
+    world_run_for(&world, WORLD_TIMEOUT_MS);
+    assert_true(uvzk_hold_valid_until(&held.request) > world_now(&world) + SHORT_MS);
+    hold_give_back(&held);
+    world_end(&world);
+}
+
 /* -------------------------------------------------------------- round trips of ticks */
 
 static uvzk_read_t reads[READS];
@@ -194,6 +270,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_STORY(a_server_that_allows_less_ends_it_sooner, 1, SEEDS),
         WORLD_STORY(a_shorter_session_goes_on, 1, 8),
+        WORLD_STORY(a_late_loop_believes_no_longer_session, 1, SEEDS),
+        WORLD_STORY(a_connection_that_is_unheard_of_counts, 1, 8),
+        WORLD_STORY(what_one_session_was_given_is_over_with_it, 1, 8),
         WORLD_TEST(a_busy_client_far_away_loses_nothing),
         WORLD_STORY(a_server_that_answers_late_and_is_cut_off, 1, SEEDS),
         WORLD_TEST(who_has_been_idle_need_not_wait),

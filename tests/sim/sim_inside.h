@@ -362,7 +362,7 @@ struct sim__session {
     int64_t id;
     uint32_t timeout_ms; /* as its last connect was told */
     uint32_t created_ms; /* its timeout of the beginning: a new leader knows no other */
-    uint32_t told_ms;    /* the least that its client's loop has been told */
+    uint32_t told_ms;    /* the least that its client has been told */
     uint32_t touched_ms; /* its timeout by what was last heard of it */
     uint64_t touched;    /* when that was */
     uint64_t report_at;  /* when a follower will, or did, report it once more; 0 */
@@ -456,7 +456,7 @@ struct sim__session *sim__session_new(struct sim *sim, uint32_t timeout_ms);
 /* A connect that has come to a server: from now on it lasts so long. */
 void sim__session_connected(struct sim *sim, struct sim__session *session,
                             uint32_t timeout_ms);
-/* Its client's loop is: the session lasts no longer than that, from now on. */
+/* Its client has read of it: the session lasts no longer than that, from now on. */
 void sim__session_told(struct sim *sim, const struct sim__client *client, int64_t id,
                        uint32_t timeout_ms);
 /* A leader that has begun, or will then. */

@@ -289,6 +289,8 @@ static void leave_unheard(struct sim__client *client, struct sim__answer *answer
 
 static void read_connected(struct sim__client *client, struct sim__answer *answer)
 {
+    uvzk__port_given(&client->port, answer->timeout_ms);
+    sim__session_told(client->sim, client, answer->session_id, answer->timeout_ms);
     if (client->unheard && sim__client_is_lost(client)) {
         leave_unheard(client, answer);
         return;

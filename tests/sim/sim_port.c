@@ -265,9 +265,6 @@ static void tell_session(struct sim__client *client, enum uvzk__session_event_ki
     event->watches_lost = answer->watches_lost;
     event->local_address = address;
     sim__trace(client->sim, client->name, "%s", names[kind]);
-    if (kind == UVZK__SESSION_CONNECTED) {
-        sim__session_told(client->sim, client, answer->session_id, answer->timeout_ms);
-    }
     client->port.user->session(client->port.user, event);
     sim__free(address, length);
     sim__free(event, sizeof(*event));
@@ -315,6 +312,7 @@ static void deliver_down(struct sim__client *client, const struct sim__answer *a
     client->io = SIM__IO_DOWN;
     client->told_epoch = 0;
     client->session_id = client->session_seen = 0;
+    uvzk__port_given_nothing(&client->port);
     client->last_zxid = 0;
     client->watches_lost = false;
     sim__client_drop_watches(client);

@@ -7,7 +7,7 @@
  * next report on, which it takes with it when it dies or is cut off before. A touch and a
  * report come with the timeout of the connection, and the session lasts so long from then
  * on, be it more or less than before. A timeout that is less than all before counts from when the
- * client's loop is told of it: that no such reply is lost is what the proof rests on. */
+ * client has read of it, however late its loop is: that no such reply is lost is what the proof rests on. */
 #include "sim_inside.h"
 
 #include <inttypes.h>
