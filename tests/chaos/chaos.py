@@ -16,6 +16,7 @@ from pathlib import Path
 
 import bounds
 import clock
+import delays
 import locks
 import table
 import world as worlds
@@ -70,18 +71,31 @@ def recover(world, watch, fault):
     missing = {lock.name: lock for lock in world.locks}
     repeat = bounds.repeat_ms(fault.kind, world.longest_timeout_ms())
     end = fault.until + int((bound_ms(world, watch) + repeat) * clock.MS)
+    seen = delays.Delays(world, watch.names)
     while missing and not world.stopping.is_set() and not watch.violations:
         time.sleep(0.05)
         world.judged.take(world.clients)
-        for name in list(missing):
-            granted = world.judged.granted_since(name, fault.undone)
-            if granted:
-                since = max(fault.undone, last_end(world, name, fault.undone, granted))
-                fault.recovery_ms[name] = (granted - since) / clock.MS
-                del missing[name]
+        take_recovered(world, fault, missing, seen)
         if missing and clock.now() > end:
             too_late(world, watch, fault, missing)
             return
+        if missing and clock.now() > fault.until + delays.SLOW_MS * clock.MS // 2:
+            seen.look(missing.values(), time.monotonic())
+
+
+def take_recovered(world, fault, missing, seen):
+    """Off what is missing; of what took long, what it waited for is told."""
+    for name in list(missing):
+        granted = world.judged.granted_since(name, fault.undone)
+        if not granted:
+            continue
+        since = max(fault.undone, last_end(world, name, fault.undone, granted))
+        fault.recovery_ms[name] = took = (granted - since) / clock.MS
+        del missing[name]
+        if took > delays.SLOW_MS and name in seen.by_lock:
+            fault.slow[name] = seen.by_lock[name]
+            print("slow: %s after %s of %s, %.0f ms: %s" % (
+                name, fault.kind, fault.what, took, seen.by_lock[name].text()), flush=True)
 
 
 def last_end(world, name, moment, granted):

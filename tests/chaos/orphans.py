@@ -38,6 +38,7 @@ class Knowledge:
 
     def __init__(self, rows):
         self.paths, self.pending, self.held = set(), [], []
+        self.waits = []  # lock, for what
         for row in rows:
             if row[0] == "node":
                 self.paths.add(row[2])
@@ -45,6 +46,7 @@ class Knowledge:
                 self.paths.update(row[2:])
             elif row[0] == "pending":
                 self.pending.append((row[2], int(row[3])))  # lock, asked for at (ms)
+                self.waits.append((row[2], row[4]))
             elif row[0] == "held":
                 self.held.append(row[2])
 

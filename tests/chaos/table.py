@@ -34,6 +34,15 @@ def recoveries(faults, lock=None):
                   if lock in (None, name))
 
 
+def slow_by_cause(faults):
+    """Of the slow recoveries: what each waited for most of the time, how many, the worst."""
+    found = {}
+    for fault in faults:
+        for name, delay in fault.slow.items():
+            found.setdefault(delay.main_cause(), []).append(fault.recovery_ms[name])
+    return found
+
+
 def row(world, watch, minutes, bound_ms):
     judged, options = world.judged, world.options
     took = recoveries(world.faults)
@@ -62,6 +71,8 @@ def show(world, line):
         print("%-20s %8d %8d %7d %9s %9s" % (
             lock.name, *counts, "%.0f" % statistics.median(took) if took else "-",
             "%.0f" % took[-1] if took else "-"))
+    for why, took in sorted(slow_by_cause(world.faults).items(), key=lambda item: -len(item[1])):
+        print("slow, %s: %d, worst %.0f ms" % (why, len(took), max(took)))
     print("lost: %s" % in_words(judged.lost))
     print("refused: %s" % in_words(judged.journal.refusals))
     for name in COLUMNS:

@@ -36,7 +36,8 @@ class World:
         leader = SimpleNamespace(number=0)
         self.ensemble = SimpleNamespace(leader=lambda: leader, servers=[leader])
         self.trees = {0: tree or {}}
-        self.eyes = SimpleNamespace(look=lambda: self.trees)
+        self.eyes = SimpleNamespace(look=lambda: self.trees,
+                                    tree=lambda server: self.trees[server.number])
 
     def ours(self):
         return [each for each in self.clients if each.maker == OURS]
@@ -123,7 +124,7 @@ class Recovery(unittest.TestCase):
         watch.late_ms = -chaos.LATE_MS
         now = clock.now()
         fault = SimpleNamespace(kind="kill", what="server 0", undone=now, until=now,
-                                recovery_ms={})
+                                recovery_ms={}, slow={})
         if grant_after_ms is not None:
             world.judged.first["m"] = [now + grant_after_ms * clock.MS]
         chaos.recover(world, watch, fault)

@@ -28,6 +28,7 @@ class Fault:
     undone: int = 0  # what was done has been taken back; 0: not yet
     until: int = 0  # all servers serve again
     recovery_ms: dict = field(default_factory=dict)  # by lock
+    slow: dict = field(default_factory=dict)  # by lock: what it waited for
 
 
 def scratch():
