@@ -119,6 +119,32 @@ def stop_client(world):
     return client.name
 
 
+def kill_client(world):
+    """With -9, and it begins anew at once. What it leaves that belongs to no session is cleared
+    away by an operator, once its last request must have arrived."""
+    client = world.random.choice(world.ours())
+    client.kill()
+    world.revive(client)
+    for lock in world.locks:
+        if lock.kind == "persistent":
+            clear(world, lock.path)
+    return client.name
+
+
+def clear(world, directory):
+    for server in world.ensemble.servers:
+        try:
+            eyes = world.eyes_of_operator.at(server)
+            for name in eyes.children(directory):
+                world.note_deed(deed(path=directory + "/" + name))
+                eyes.delete(directory + "/" + name)
+            return
+        except Error:
+            return  # there is none, or it went by itself
+        except OSError:
+            world.eyes_of_operator.lose(server)
+
+
 def delay_client(world):
     """Each piece comes later, both ways, in time or not."""
     client = any_client(world)
@@ -266,6 +292,7 @@ KINDS = {
     "cut_client": cut_client,
     "reset_client": reset_client,
     "stop_client": stop_client,
+    "kill_client": kill_client,
     "delay_client": delay_client,
     "dribble_client": dribble_client,
     "lag": lag,

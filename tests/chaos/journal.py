@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 OURS, CURATOR, KAZOO = "ours", "Curator", "kazoo"
+KILLED = "killed"  # how a hold ended whose process was
 
 
 @dataclass

@@ -7,6 +7,7 @@ import clock
 import judge
 import txnlog
 from journal import OURS, Journal
+from killed import Killed
 
 HORIZON_S = 60  # older holds have been judged; no client is stopped for so long
 
@@ -18,6 +19,7 @@ class Judged:
         self.holds = {lock.name: [] for lock in locks if lock.path}
         self.first, self.last = {}, {}  # by lock: the grants since a moment; the last end
         self.journal = Journal()
+        self.killed = Killed()
         self.overlaps, self.falls, self.seen = [], [], set()
         self.grants = {}  # (lock, maker) to how many
         self.lost = {}
@@ -35,17 +37,24 @@ class Judged:
                 fresh, client.fresh = client.fresh, []
                 for hold in fresh:
                     self.add(hold)
+                killed, client.cut_short = client.cut_short, []
+                for hold in killed:
+                    self.count(hold)
+                self.killed.take(killed)
                 refused, client.refused = client.refused, []
                 for _, status, _ in refused:
                     key = client.maker + ":" + status
                     self.journal.refusals[key] = self.journal.refusals.get(key, 0) + 1
 
-    def add(self, hold):
-        lock = self.locks[self.plain(hold.lock)]
-        key = (lock.name, hold.maker)
+    def count(self, hold):
+        key = (self.plain(hold.lock), hold.maker)
         self.grants[key] = self.grants.get(key, 0) + 1
         if hold.end != "released":
             self.lost[hold.end] = self.lost.get(hold.end, 0) + 1
+
+    def add(self, hold):
+        self.count(hold)
+        lock = self.locks[self.plain(hold.lock)]
         self.note(lock.name, hold)
         if not lock.members:
             self.holds[lock.name].append(hold)
@@ -67,6 +76,8 @@ class Judged:
         """New violations, in words."""
         with self.mutex:
             self.lives = None
+            if self.killed.due(clock.now()):
+                self.settle_killed(ahead_of_real, directories)
             new = []
             horizon = clock.now() - HORIZON_S * clock.S
             for name, holds in self.holds.items():
@@ -80,6 +91,18 @@ class Judged:
                     new += self.weigh_falls(lock, holds)
                 self.holds[name] = [hold for hold in holds if hold.until > horizon]
             return new
+
+    def settle_killed(self, ahead_of_real, directories):
+        def directories_of(name):
+            lock = self.locks[self.plain(name)]
+            return [(part, {path for path, of in directories.items() if of.name == part})
+                    for part in lock.members or (lock.name,)]
+
+        lives = self.read_lives(ahead_of_real)
+        for name, hold in self.killed.settle(lives, directories_of, clock.now()):
+            part = hold.lock if self.plain(hold.lock) == name else name
+            token = 0 if self.locks[self.plain(hold.lock)].members else hold.token
+            self.holds[name].append(replace(hold, lock=part, token=token))
 
     def weigh(self, overlap, lock, ahead_of_real, directories):
         if all(hold.maker != OURS for hold in overlap.holds):

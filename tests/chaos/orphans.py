@@ -92,7 +92,7 @@ class Orphans:
         for (path, czxid), (stat, shown_by) in old.items():
             owner = next((c for c in clients if c.maker == OURS
                           and c.owns(stat.owner & MASK)), None)
-            if owner is None:
+            if owner is None or stat.owner & MASK in owner.died:  # goes with its session
                 continue
             if owner.name not in asked:
                 asked[owner.name] = know(owner)

@@ -3,9 +3,10 @@
 import signal
 import subprocess
 import threading
+from dataclasses import replace
 
 import clock
-from journal import CURATOR, KAZOO, OURS, Deed, parse_hold
+from journal import CURATOR, KAZOO, KILLED, OURS, Deed, parse_hold
 from servers import LIBC, PR_SET_PDEATHSIG
 
 
@@ -26,23 +27,48 @@ class Client:
 
     def __init__(self, maker, name, command, log):
         self.maker, self.name = maker, name
+        self.command, self.log = command, log
         self.fresh, self.refused, self.errors, self.fallen = [], [], [], []
+        self.begun, self.cut_short = {}, []  # holds: by worker; those of a killed process
         self.sessions, self.past = {}, {}  # past: session id to when it was left
+        self.died = set()  # sessions of killed processes
         self.known, self.told, self.asked = {}, {}, 0
         self.arrived = threading.Condition()
-        self.lines, self.paused, self.ended = set(), False, False
+        self.lines, self.paused, self.ended, self.killed = set(), False, False, False
         self.last = {}  # by lock: until when it was held for the last time
         self.shift = 0 if maker == OURS else clock.ahead_of_monotonic()
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=log, text=True, bufsize=1,
-                                        preexec_fn=die_with_parent)
+        self.begin()
+
+    def begin(self):
+        """A process, the first one or after a kill."""
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True,
+                                        bufsize=1, preexec_fn=die_with_parent)
+        self.lines.clear()
+        self.ended = self.killed = False
         self.thread = threading.Thread(target=self.listen, daemon=True)
         self.thread.start()
+
+    def kill(self):
+        """With -9: its holds end with its sessions, which it cannot end itself."""
+        self.killed = True
+        self.process.kill()
+        self.process.wait()
+        self.thread.join()
+        now = clock.now()
+        self.cut_short += [replace(hold, until=now, end=KILLED) for hold in self.begun.values()]
+        self.begun.clear()
+        for session in self.sessions.values():
+            self.past[session.id] = now
+            self.died.add(session.id)
+        self.sessions.clear()
 
     # ---------------------------------------------------------------- what it tells
 
     def listen(self):
         for line in self.process.stdout:
+            if not line.endswith("\n"):  # it was killed while it wrote that
+                break
             words = line.split()
             try:
                 self.take(words, line)
@@ -53,7 +79,10 @@ class Client:
             self.arrived.notify_all()
 
     def take(self, words, line):
-        if words[0] == "held":
+        if words[0] == "granted":
+            self.begun[words[1]] = parse_hold(self.maker, self.name, words, self.shift)
+        elif words[0] == "held":
+            self.begun.pop(words[1], None)
             self.fresh.append(parse_hold(self.maker, self.name, words, self.shift))
         elif words[0] == "refused":
             self.refused.append((words[2], words[3], int(words[4]) + self.shift))

@@ -16,7 +16,8 @@ def stat(age_ms=20000, owner=7, czxid=5):
 
 
 def client(session=7):
-    return SimpleNamespace(maker=OURS, name="u0", owns=lambda asked: asked == session)
+    return SimpleNamespace(maker=OURS, name="u0", owns=lambda asked: asked == session,
+                           died=set())
 
 
 def pending(ms_ago, name="m"):
@@ -49,6 +50,11 @@ class Unknown(unittest.TestCase):
     def test_shown_by_one(self):
         sure = look({0: {"/m/x": stat()}, 1: {}, 2: {}})
         self.assertTrue(sure[0].diverged())
+
+    def test_of_a_killed_process(self):
+        owner = client()
+        owner.died.add(7)
+        self.assertEqual(look({0: {"/m/x": stat()}}, owner=owner), [])
 
     def test_not_sure_yet(self):
         self.assertEqual(look({0: {"/m/x": stat()}}, times=LOOKS - 1), [])

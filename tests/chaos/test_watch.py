@@ -22,7 +22,8 @@ def stat(owner, czxid=1, age_ms=0):
 
 def client(maker, session, held=()):
     return SimpleNamespace(
-        maker=maker, name=maker, fresh=[], refused=[], fallen=[], alive=lambda: True,
+        maker=maker, name=maker, fresh=[], refused=[], fallen=[], cut_short=[], died=set(),
+        alive=lambda: True, killed=False,
         owns=lambda asked: asked == session, longest_timeout_ms=lambda default: default,
         ask_known=lambda: [["held", "0", name, "0", "0", "0"] for name in held])
 
@@ -157,6 +158,13 @@ class Fences(unittest.TestCase):
         watch = SilentWatch(World(one))
         watch.look_at_clients()
         self.assertEqual(len(watch.violations), 1)
+
+    def test_a_client_that_was_killed(self):
+        one = client(OURS, 5)
+        one.alive, one.killed = lambda: False, True
+        watch = SilentWatch(World(one))
+        watch.look_at_clients()
+        self.assertEqual(watch.violations, [])
 
 
 if __name__ == "__main__":

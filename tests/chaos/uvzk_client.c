@@ -15,6 +15,7 @@
  * Without being asked:
  *   ready
  *   session NUMBER ID T_MS STATE AT_NS      whenever one of these is another
+ *   granted ID NAME FROM 0 TOKEN COHORT SESSION LEASES - PATH...    its end is told by held
  *   held ID NAME FROM UNTIL TOKEN COHORT SESSION LEASES END PATH...
  *       moments in ns of CLOCK_BOOTTIME: from its grant until it was let go, or until it was not
  *       valid any more. END: released, or the code of the loss

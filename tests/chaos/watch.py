@@ -82,7 +82,8 @@ class Watch:
             for line in client.fallen:
                 self.violate("the fenced store refused a valid hold: " + line)
             client.fallen = []
-            if client.maker == OURS and not client.alive() and not self.world.stopping.is_set():
+            gone = not client.killed and not client.alive() and not client.killed
+            if client.maker == OURS and gone and not self.world.stopping.is_set():
                 self.violate("%s ended by itself" % client.name)
 
     # ------------------------------------------------------------------- orphans

@@ -32,12 +32,18 @@ static void pause_for(struct worker *worker, uint32_t ms)
     }
 }
 
-static void write_down(struct worker *worker, uint64_t until_ns, const char *end)
+static void write_down(const struct worker *worker, const char *what, uint64_t until_ns,
+                       const char *end)
 {
-    say("held %s %s %llu %llu %lld %u %llx %u %s%s", worker->id, worker->lock->name,
+    say("%s %s %s %llu %llu %lld %u %llx %u %s%s", what, worker->id, worker->lock->name,
         (unsigned long long)worker->from_ns, (unsigned long long)until_ns,
         (long long)worker->token, worker->cohort, (unsigned long long)worker->session_id,
         worker->leases == 0 ? 1 : worker->leases, end, worker->paths);
+}
+
+static void write_down_end(struct worker *worker, uint64_t until_ns, const char *end)
+{
+    write_down(worker, "held", until_ns, end);
     worker->holds = false;
 }
 
@@ -66,7 +72,7 @@ static void on_lost(uvzk_hold_t *hold, int reason)
 {
     struct worker *worker = hold->data;
     uv_timer_stop(&worker->timer);
-    write_down(worker, end_of_validity(worker, now_ns()), uvzk_err_name(reason));
+    write_down_end(worker, end_of_validity(worker, now_ns()), uvzk_err_name(reason));
     pause_for(worker, worker->pause_ms);
 }
 
@@ -84,7 +90,7 @@ static void on_time(uv_timer_t *timer)
     worker->releases = true;
     int status = uvzk_hold_release(&worker->hold, on_released);
     if (status == 0) {
-        write_down(worker, now, "released");
+        write_down_end(worker, now, "released");
     } else {
         worker->releases = false;
     }
@@ -166,6 +172,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     worker->cohort = uvzk_hold_cohort(hold);
     worker->session_id = chaos.session_ids[session_of(hold)];
     note_paths(worker);
+    write_down(worker, "granted", 0, "-");
     show_token(worker);
     bool is_long = worker->long_ms > 0 && rand() % ONE_IN == 0;
     uv_timer_start(&worker->timer, on_time,

@@ -103,6 +103,13 @@ class World:
         return client.maker == OURS or (lock.others and client.maker == CURATOR) or (
             lock.kazoo and client.maker == KAZOO)
 
+    def revive(self, client):
+        """A killed client's process begins anew."""
+        client.begin()
+        if not client.expect("ready"):
+            raise RuntimeError("%s does not get ready again: %s" % (client.name, client.errors))
+        self.employ(client)
+
     def employ(self, client):
         """Makes its locks, then its workers: two of a read-write lock, else one a lock."""
         mine = [lock for lock in self.locks if self.takes(client, lock)]
