@@ -16,6 +16,8 @@ each lock again; in ms.
 
   repeat   after a delete that was refused the next try comes after a pause that doubles, up to T
            and a quarter more at random (undeletable.h); of that fault alone:        5T/4
+           whose watch was used up while READ was missing looks again after T at most
+           (docs/promise.md, A8); of that fault alone:                                T
 
 Expiry and return go side by side."""
 
@@ -31,7 +33,7 @@ def return_ms(timeout_ms, servers):
 
 
 def repeat_ms(kind, timeout_ms):
-    return 5 * timeout_ms / 4 if kind == "forbid_deletes" else 0
+    return {"forbid_deletes": 5 * timeout_ms / 4, "forbid_reads": timeout_ms}.get(kind, 0)
 
 
 def recovery_ms(timeout_ms, tick_ms, servers, late_ms):

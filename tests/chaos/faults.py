@@ -5,7 +5,9 @@ KINDS has each one's function; it returns, in words, to whom it was done."""
 
 from orphans import parent
 from peers import deed
-from zookeeper import ALL, DELETE_PERM, Connection, Error
+from zookeeper import ALL, DELETE_PERM, READ, Connection, Error
+
+STEP_TOLERANCE_MS = 1000  # of a step as it is seen: the process may be late between two looks
 
 
 def lasting(world, least_ms, most_ms):
@@ -221,6 +223,15 @@ def forbid_deletes(world):
     return "%d directories" % changed
 
 
+def forbid_reads(world):
+    """The directories' ACLs lack READ for a moment: nobody lists them, and watches are used up
+    in silence."""
+    changed = change_perms(world, ALL & ~READ)
+    lasting(world, 100, 2000)
+    change_perms(world, ALL)
+    return "%d directories" % changed
+
+
 def change_perms(world, perms):
     changed = 0
     for server in world.ensemble.servers:
@@ -282,6 +293,22 @@ def busy_pool(world):
     return client.name
 
 
+def step_clock(world):
+    """The wall clock of one of ours, there and back; other clocks go on. What cannot be seen by
+    the libraries of the process would be no fault: it tells how far they see it."""
+    client = world.random.choice(world.ours())
+    ahead = world.random.choice([-1, 1]) * world.random.randint(100, 7200_000)
+    for ms in (ahead, 0):
+        client.wall_ms = None
+        client.say("wall %d" % ms)
+        if not client.expect_value("wall_ms", 2 * world.timeout_ms / 1000):
+            return "%s, which does not answer" % client.name
+        if abs(client.wall_ms - ms) > STEP_TOLERANCE_MS:
+            raise RuntimeError("%s sees a step of %d ms as %d" % (client.name, ms, client.wall_ms))
+        lasting(world, 0, world.timeout_ms)
+    return "%s by %d ms" % (client.name, ahead)
+
+
 KINDS = {
     "kill": kill,
     "kill_leader": kill_leader,
@@ -299,10 +326,12 @@ KINDS = {
     "end_session": end_session,
     "delete_znode": delete_znode,
     "forbid_deletes": forbid_deletes,
+    "forbid_reads": forbid_reads,
     "reap": reap,
     "renegotiate": renegotiate,
     "late_loop": late_loop,
     "busy_pool": busy_pool,
+    "step_clock": step_clock,
 }
 
 # While a client's requests arrive and their answers do not, its session lives, and so do its

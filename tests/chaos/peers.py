@@ -35,6 +35,7 @@ class Client:
         self.known, self.told, self.asked = {}, {}, 0
         self.arrived = threading.Condition()
         self.lines, self.paused, self.ended, self.killed = set(), False, False, False
+        self.wall_ms = None  # how far ahead it sees its wall clock
         self.last = {}  # by lock: until when it was held for the last time
         self.shift = 0 if maker == OURS else clock.ahead_of_monotonic()
         self.begin()
@@ -90,6 +91,10 @@ class Client:
             self.take_session(words)
         elif words[0] == "known":
             self.take_known(words)
+        elif words[0] == "wall":
+            with self.arrived:
+                self.wall_ms = int(words[1])
+                self.arrived.notify_all()
         elif words[0] == "fell":
             self.fallen.append(line.rstrip())
         elif words[0] == "error":
@@ -132,6 +137,13 @@ class Client:
         with self.arrived:
             return self.arrived.wait_for(lambda: line in self.lines or self.ended, seconds) \
                 and line in self.lines
+
+    def expect_value(self, name, seconds):
+        """Until it has told that."""
+        with self.arrived:
+            return self.arrived.wait_for(
+                lambda: getattr(self, name) is not None or self.ended, seconds) \
+                and getattr(self, name) is not None
 
     def ask_known(self, seconds=2):
         """What it knows, row by row; None: it did not answer in time."""

@@ -2,7 +2,7 @@
 
 import threading
 
-from zookeeper import Connection, walk
+from zookeeper import NOAUTH, Connection, Error, walk
 
 ROOT = "/chaos"
 
@@ -28,13 +28,17 @@ class Eyes:
             connection.hang_up()
 
     def tree(self, server):
-        """Path to Stat; None: it does not answer."""
+        """Path to Stat; None: it does not answer, or nobody may list what is there."""
         with self.mutex:
             if not server.runs() or server.paused:
                 self.lose(server)
                 return None
             try:
                 return walk(self.at(server), ROOT)
+            except Error as error:
+                if error.code != NOAUTH:
+                    raise
+                return None
             except OSError:
                 self.lose(server)
                 return None

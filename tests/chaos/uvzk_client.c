@@ -11,6 +11,8 @@
  *   known N                       known N ..., see introspection.c; known N end
  *   late MS                       the loop's thread is kept for so long
  *   busy THREADS MS               so many threads of libuv's pool
+ *   wall MS                       the process's wall clock is set so far ahead, or behind:
+ *                                 wall AHEAD, as libuv sees it, against a clock that nobody sets
  *
  * Without being asked:
  *   ready
@@ -30,6 +32,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "wall_clock.h"
 
 #define SAMPLE_MS 2
 #define WORDS_MAX 16
@@ -100,6 +104,21 @@ static void be_busy(int threads, uint64_t ms)
     say("busy %d", threads);
 }
 
+static int64_t wall_ahead_of_boot_ms(void)
+{
+    uv_timeval64_t wall;
+    uv_gettimeofday(&wall);
+    return wall.tv_sec * 1000 + wall.tv_usec / 1000 - (int64_t)(now_ns() / NS_IN_MS);
+}
+
+static void set_wall_clock(int64_t ahead_ms)
+{
+    wall_clock_set_ahead(0);
+    int64_t before = wall_ahead_of_boot_ms();
+    wall_clock_set_ahead(ahead_ms);
+    say("wall %lld", (long long)(wall_ahead_of_boot_ms() - before));
+}
+
 /* ------------------------------------------------------------------------------ commands */
 
 static uint32_t number(char *const *words, int count, int index)
@@ -160,6 +179,8 @@ static void obey(char *text)
         be_late(number(words, count, 1));
     } else if (count == 3 && strcmp(words[0], "busy") == 0) {
         be_busy((int)number(words, count, 1), number(words, count, 2));
+    } else if (count == 2 && strcmp(words[0], "wall") == 0) {
+        set_wall_clock(strtoll(words[1], NULL, 10));
     } else if (count == 1 && strcmp(words[0], "rest") == 0) {
         chaos.resting = true;
         if (workers_rest()) {
