@@ -110,7 +110,9 @@ public final class CuratorClient {
                 say("made " + words[1]);
                 break;
             case "work":
-                Thread worker = new Thread(new Worker(words), words[1]);
+                Runnable work = counts.containsKey(words[2])
+                        ? new Setter(words) : new Worker(words);
+                Thread worker = new Thread(work, words[1]);
                 worker.setDaemon(true);
                 worker.start();
                 break;
@@ -163,6 +165,11 @@ public final class CuratorClient {
                 break;
             case "semaphore":
                 locks.put(name, semaphore(new InterProcessSemaphoreV2(client, path, number)));
+                break;
+            case "count":
+                SharedCount count = new SharedCount(client, path, 0);
+                count.start();
+                counts.put(name, count);
                 break;
             case "semaphore_mutex":
                 locks.put(name, plain(new InterProcessSemaphoreMutex(client, path)));
@@ -243,6 +250,48 @@ public final class CuratorClient {
             } finally {
                 say("held " + id + " " + name + " " + from + " " + until + " 0 0 "
                         + Long.toHexString(in) + " " + leases + " released");
+            }
+        }
+    }
+
+    /** Sets a count to one more than it knows, if it still is that. Of a set that failed it is
+     * not known whether it was done: Curator tries again by itself. */
+    private final class Setter implements Runnable {
+        private final String id;
+        private final String name;
+        private final int pauseMs;
+        private final Random random = new Random();
+
+        Setter(String[] words) {
+            id = words[1];
+            name = words[2];
+            pauseMs = Integer.parseInt(words[4]);
+        }
+
+        @Override
+        public void run() {
+            SharedCount count = counts.get(name);
+            try {
+                while (true) {
+                    Thread.sleep(1 + random.nextInt(2 * pauseMs + 1));
+                    begin();
+                    int next = count.getCount() + 1;
+                    long sent = System.nanoTime();
+                    String status = "0";
+                    try {
+                        VersionedValue<Integer> known = count.getVersionedValue();
+                        next = known.getValue() + 1;
+                        status = count.trySetCount(known, next) ? "0" : "another";
+                    } catch (Exception failure) {
+                        status = failure.getClass().getSimpleName();
+                    } finally {
+                        say("set " + id + " " + name + " " + status + " " + next + " " + sent
+                                + " " + System.nanoTime());
+                        end();
+                    }
+                }
+            } catch (InterruptedException over) {
+                Thread.currentThread().interrupt();
             }
         }
     }

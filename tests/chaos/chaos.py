@@ -152,6 +152,8 @@ def finish(world, watch):
             watch.violate("%s does not come to rest" % client.name)
     if not watch.violations:
         watch.look()
+        watch.await_values(bound_ms(world, watch) / 1000)
+        watch.look_at_values(all_over=True)
     world.stopping.set()
     watch.thread.join(120)
 

@@ -63,6 +63,8 @@ extern struct chaos_client chaos;
 uint64_t now_ns(void);
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void wrong(const char *who, int status);
+/* If nobody is busy any more. */
+void tell_resting(void);
 
 /* locks.c: 0, or told as an error. */
 int make_lock(const char *name, const char *kind, const char *path, uint32_t number);
@@ -74,6 +76,13 @@ void worker_begin(struct worker *worker);
 void workers_sample(void);
 void workers_go(void);
 bool workers_rest(void);
+
+/* values.c; begin_setting: whether there is such a value. */
+int make_value(const char *name, bool counts, const char *path);
+bool begin_setting(const char *id, const char *name, uint32_t pause_ms);
+bool values_rest(void);
+void values_go(void);
+void values_close_timers(void);
 
 /* introspection.c */
 void tell_sessions(void);

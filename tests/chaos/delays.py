@@ -66,6 +66,8 @@ class Delays:
             causes[why] = causes.get(why, 0) + 1
 
     def look_at(self, lock, tree):
+        if lock.is_value():
+            return "nobody sets it"
         mine = {lock.name, *lock.members}
         directories = {path for path, of in self.world.directories.items() if of.name in mine}
         standing = sorted((stat.czxid, path, stat.owner & MASK) for path, stat in tree.items()

@@ -134,17 +134,10 @@ def kill_client(world):
 
 
 def clear(world, directory):
-    for server in world.ensemble.servers:
-        try:
-            eyes = world.eyes_of_operator.at(server)
-            for name in eyes.children(directory):
-                world.note_deed(deed(path=directory + "/" + name))
-                eyes.delete(directory + "/" + name)
-            return
-        except Error:
-            return  # there is none, or it went by itself
-        except OSError:
-            world.eyes_of_operator.lose(server)
+    names = by_operator(world, lambda eyes: eyes.children(directory)) or ()
+    for path in [directory + "/" + name for name in names]:
+        world.note_deed(deed(path=path))
+        by_operator(world, lambda eyes, path=path: eyes.delete(path))
 
 
 def delay_client(world):
@@ -213,6 +206,30 @@ def delete_znode(world):
                 return "%s: %s" % (path, failure)
             return path
     return "nobody's"
+
+
+def remake_value(world):
+    """Deleted by hand, and made again: its versions begin anew, its transactions go on."""
+    paths = [lock.path for lock in world.locks if lock.kind == "value"]
+    if not paths:
+        return "nobody's"
+    path = world.random.choice(paths)
+    by_operator(world, lambda eyes: eyes.delete(path))
+    lasting(world, 0, 500)
+    by_operator(world, lambda eyes: eyes.create(path, b"again"))
+    return path
+
+
+def by_operator(world, act):
+    """At a server that answers; again at another one, which may find it done."""
+    for server in world.ensemble.servers:
+        try:
+            return act(world.eyes_of_operator.at(server))
+        except Error:
+            return None
+        except OSError:
+            world.eyes_of_operator.lose(server)
+    return None
 
 
 def forbid_deletes(world):
@@ -325,6 +342,7 @@ KINDS = {
     "lag": lag,
     "end_session": end_session,
     "delete_znode": delete_znode,
+    "remake_value": remake_value,
     "forbid_deletes": forbid_deletes,
     "forbid_reads": forbid_reads,
     "reap": reap,

@@ -8,6 +8,7 @@ import judge
 import txnlog
 from journal import OURS, Journal
 from killed import Killed
+from values import SET, Values, servers_lost
 
 HORIZON_S = 60  # older holds have been judged; no client is stopped for so long
 
@@ -20,6 +21,8 @@ class Judged:
         self.first, self.last = {}, {}  # by lock: the grants since a moment; the last end
         self.journal = Journal()
         self.killed = Killed()
+        self.values = Values(locks)
+        self.wrong_values = []  # in words, not told yet
         self.overlaps, self.falls, self.seen = [], [], set()
         self.grants = {}  # (lock, maker) to how many
         self.lost = {}
@@ -37,14 +40,50 @@ class Judged:
                 fresh, client.fresh = client.fresh, []
                 for hold in fresh:
                     self.add(hold)
+                self.take_values(client)
                 killed, client.cut_short = client.cut_short, []
                 for hold in killed:
                     self.count(hold)
                 self.killed.take(killed)
+                self.values.killed = self.values.killed or bool(client.died)
                 refused, client.refused = client.refused, []
                 for _, status, _ in refused:
                     key = client.maker + ":" + status
                     self.journal.refusals[key] = self.journal.refusals.get(key, 0) + 1
+
+    def take_values(self, client):
+        shown, client.shown = client.shown, []
+        for one in shown:
+            self.wrong_values += self.values.take_shown(one)
+        sets, client.sets = client.sets, []
+        for one in sets:
+            self.wrong_values += self.values.take_set(one)
+            if one.status == SET:
+                key = (one.name, one.maker)
+                self.grants[key] = self.grants.get(key, 0) + 1
+                self.note(one.name, one.at, one.at)
+
+    def judge_values(self, ahead_of_real, all_over):
+        """What is wrong with them, each with whether it is the servers' fault: they have lost what
+        they had written. all_over: nobody sets anything any more."""
+        with self.mutex:
+            wrong, self.wrong_values = self.wrong_values, []
+            if not wrong and not all_over:
+                return []
+            self.lives = None
+            written = {lock.name: self.read_lives(ahead_of_real).written.get(lock.path, [])
+                       for lock in self.locks.values() if lock.is_value()}
+            if all_over:
+                wrong += self.values.judge_all({name: self.contents(name, events)
+                                                for name, events in written.items()})
+            lost = any(servers_lost([(event.zxid, event.kind, event.version) for event in events])
+                       for events in written.values())
+            return [(text, lost) for text in wrong]
+
+    def contents(self, name, events):
+        counts = self.locks[name].kind == "count"
+        return {event.zxid: str(int.from_bytes(event.data, "big", signed=True)) if counts
+                else event.data.decode(errors="replace") for event in events}
 
     def count(self, hold):
         key = (self.plain(hold.lock), hold.maker)
@@ -55,16 +94,16 @@ class Judged:
     def add(self, hold):
         self.count(hold)
         lock = self.locks[self.plain(hold.lock)]
-        self.note(lock.name, hold)
+        self.note(lock.name, hold.since, hold.until)
         if not lock.members:
             self.holds[lock.name].append(hold)
         for member in lock.members:
-            self.note(member, hold)
+            self.note(member, hold.since, hold.until)
             self.holds[member].append(replace(hold, lock=member, token=0))
 
-    def note(self, name, hold):
-        self.last[name] = max(self.last.get(name, 0), hold.until)
-        self.first.setdefault(name, []).append(hold.since)
+    def note(self, name, since, until):
+        self.last[name] = max(self.last.get(name, 0), until)
+        self.first.setdefault(name, []).append(since)
 
     def granted_since(self, name, moment):
         """The first grant of a lock since then; 0: none yet."""

@@ -23,6 +23,10 @@ class Lock:
     def exclusive(self):
         return self.permits == 1
 
+    def is_value(self):
+        """Nobody holds it; it is set."""
+        return self.kind in ("count", "value")
+
 
 # What each worker of each client goes for. Halves of a read-write lock are named NAME.read and
 # NAME.write. Curator takes members one after the other; beside it so do ours. Taken at once and
@@ -42,6 +46,8 @@ LOCKS = (
     Lock("at_once", "multi", "", "multilock", members=("once_a", "once_b"), others=False),
     Lock("driver", "driver", "/chaos/driver", "driver", kazoo=True),
     Lock("fixed", "fixed", "/chaos/fixed", "driver", others=False),
+    Lock("count", "count", "/chaos/count", "shared"),
+    Lock("value", "value", "/chaos/value", "shared", others=False),
     Lock("persistent", "persistent", "/chaos/persistent", "driver", others=False),
 )
 

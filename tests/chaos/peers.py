@@ -8,7 +8,7 @@ from dataclasses import replace
 import clock
 from journal import CURATOR, KAZOO, KILLED, OURS, Deed, parse_hold
 from servers import LIBC, PR_SET_PDEATHSIG
-
+from values import parse_set, parse_shown
 
 
 def die_with_parent():
@@ -28,6 +28,7 @@ class Client:
     def __init__(self, maker, name, command, log):
         self.maker, self.name = maker, name
         self.command, self.log = command, log
+        self.shown, self.sets, self.processes = [], [], 0
         self.fresh, self.refused, self.errors, self.fallen = [], [], [], []
         self.begun, self.cut_short = {}, []  # holds: by worker; those of a killed process
         self.sessions, self.past = {}, {}  # past: session id to when it was left
@@ -45,10 +46,15 @@ class Client:
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.log, text=True,
                                         bufsize=1, preexec_fn=die_with_parent)
+        self.processes += 1
         self.lines.clear()
         self.ended = self.killed = False
         self.thread = threading.Thread(target=self.listen, daemon=True)
         self.thread.start()
+
+    def process_name(self):
+        """What one process knows, another one of this name need not."""
+        return "%s.%d" % (self.name, self.processes)
 
     def kill(self):
         """With -9: its holds end with its sessions, which it cannot end itself."""
@@ -85,6 +91,10 @@ class Client:
         elif words[0] == "held":
             self.begun.pop(words[1], None)
             self.fresh.append(parse_hold(self.maker, self.name, words, self.shift))
+        elif words[0] == "shown":
+            self.shown.append(parse_shown(self.process_name(), words))
+        elif words[0] == "set":
+            self.sets.append(parse_set(self.maker, words, self.shift))
         elif words[0] == "refused":
             self.refused.append((words[2], words[3], int(words[4]) + self.shift))
         elif words[0] == "session":

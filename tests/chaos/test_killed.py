@@ -64,7 +64,8 @@ class Judging(unittest.TestCase):
         """What is violated once the servers' logs are read."""
         judged = Judged([A, B, BOTH], [])
         judged.read_lives = lambda ahead: lives
-        client = SimpleNamespace(fresh=list(others), cut_short=[hold], refused=[], maker=OURS)
+        client = SimpleNamespace(fresh=list(others), cut_short=[hold], refused=[], shown=[],
+                                 sets=[], died={7}, maker=OURS)
         judged.take([client])
         judged.killed.next = 0
         return judged, judged.judge(0, {"/a": A, "/b": B})

@@ -27,7 +27,9 @@ def multi(*parts):
 LOG = (record(1, 100, 1, create("/m/a"), 7) + record(2, 110, 15, create("/m/b"), 8)
        + record(3, 120, 2, text("/m/a"), 7) + record(4, 130, -11, b"", 8)
        + record(5, 140, 14, multi((1, create("/m/c")), (13, b"xxxx")), 7)
-       + record(6, 150, 1, create("/m/d"), 7)[:20])  # cut in the middle
+       + record(6, 145, 1, create("/v", False), 7)
+       + record(7, 146, 5, text("/v") + struct.pack(">i", 2) + b"xy" + struct.pack(">i", 3), 7)
+       + record(8, 150, 1, create("/m/d"), 7)[:20])  # cut in the middle
 
 
 def lives():
@@ -78,7 +80,14 @@ class Stood(unittest.TestCase):
         self.assertTrue(stood(OURS, 7, ("/m/c",), 141))
 
     def test_a_record_that_was_cut_is_none(self):
-        self.assertEqual([node.path for node in lives().all], ["/m/a", "/m/b", "/m/c"])
+        self.assertEqual([node.path for node in lives().all], ["/m/a", "/m/b", "/m/c", "/v"])
+
+
+class Written(unittest.TestCase):
+    def test_what_a_znode_was_made_and_set_to(self):
+        events = [(event.zxid, event.kind, event.data, event.version)
+                  for event in lives().written["/v"]]
+        self.assertEqual(events, [(6, "create", b"", 0), (7, "set", b"xy", 3)])
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ def stat(owner, czxid=1, age_ms=0):
 
 def client(maker, session, held=()):
     return SimpleNamespace(
-        maker=maker, name=maker, fresh=[], refused=[], fallen=[], cut_short=[], died=set(),
-        alive=lambda: True, killed=False,
+        maker=maker, name=maker, fresh=[], shown=[], sets=[], refused=[], fallen=[], cut_short=[], died=set(),
+        sessions={}, alive=lambda: True, killed=False,
         owns=lambda asked: asked == session, longest_timeout_ms=lambda default: default,
         ask_known=lambda: [["held", "0", name, "0", "0", "0"] for name in held])
 

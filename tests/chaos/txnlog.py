@@ -4,7 +4,7 @@ evidence, read when there is something to explain."""
 import struct
 from dataclasses import dataclass
 
-CREATE, DELETE, MULTI = 1, 2, 14
+CREATE, DELETE, SET_DATA, MULTI = 1, 2, 5, 14
 CREATES = (1, 15, 19, 21)  # create, create2, createContainer, createTTL
 DELETES = (2, 20)
 CREATE_SESSION, CLOSE_SESSION, ERROR = -10, -11, -1
@@ -16,9 +16,11 @@ TXN_HEADER = struct.Struct(">qiqqi")
 class Event:
     zxid: int
     wall_ms: int
-    kind: str  # "create", "delete", "close"
+    kind: str  # "create", "set", "delete", "close"
     path: str = ""
     session: int = 0
+    data: bytes = b""  # of a create and a set
+    version: int = 0  # that a set makes
 
 
 def read_text(data, at):
@@ -27,11 +29,16 @@ def read_text(data, at):
     return data[at:at + max(size, 0)].decode(errors="replace"), at + max(size, 0)
 
 
-def read_create(data, at):
-    """path, data, ACL, then whether it is ephemeral: the path, and that."""
-    path, at = read_text(data, at)
+def read_buffer(data, at):
     size, = struct.unpack_from(">i", data, at)
-    at += 4 + max(size, 0)
+    at += 4
+    return data[at:at + max(size, 0)], at + max(size, 0)
+
+
+def read_create(data, at):
+    """path, data, ACL, then whether it is ephemeral: the path, that, and the data."""
+    path, at = read_text(data, at)
+    content, at = read_buffer(data, at)
     count, = struct.unpack_from(">i", data, at)
     at += 4
     for _ in range(max(count, 0)):
@@ -39,14 +46,19 @@ def read_create(data, at):
         _, at = read_text(data, at)
         _, at = read_text(data, at)
     ephemeral = len(data) > at and data[at] == 1
-    return path, ephemeral
+    return path, ephemeral, content
 
 
 def events_of(kind, body, header):
     session, _, zxid, wall, _ = header
     if kind in CREATES:
-        path, ephemeral = read_create(body, 0)
-        yield Event(zxid, wall, "create", path, session if ephemeral and kind in (1, 15) else 0)
+        path, ephemeral, data = read_create(body, 0)
+        owner = session if ephemeral and kind in (1, 15) else 0
+        yield Event(zxid, wall, "create", path, owner, data)
+    elif kind == SET_DATA:
+        path, at = read_text(body, 0)
+        data, at = read_buffer(body, at)
+        yield Event(zxid, wall, "set", path, 0, data, struct.unpack_from(">i", body, at)[0])
     elif kind in DELETES:
         yield Event(zxid, wall, "delete", read_text(body, 0)[0])
     elif kind == CLOSE_SESSION:
@@ -111,19 +123,22 @@ class Lives:
         self.servers = len(directories)
         self.ahead = ahead_of_real
         self.all, standing = [], {}
+        self.written = {}  # by path: the creates and sets, in order
         for zxid in sorted(found):
             for event in found[zxid]:
                 self.take(event, standing)
 
     def take(self, event, standing):
         at = event.wall_ms * 1_000_000 + self.ahead
+        if event.kind in ("create", "set") and not event.session:
+            self.written.setdefault(event.path, []).append(event)
         if event.kind == "create":
             node = Node(event.path, event.session & (2**64 - 1), event.zxid, at)
             standing[event.path] = node
             self.all.append(node)
         elif event.kind == "delete":
             self.end(standing.pop(event.path, None), at, "deleted", event.zxid)
-        else:
+        elif event.kind == "close":
             session = event.session & (2**64 - 1)
             for path in [path for path, node in standing.items() if node.owner == session]:
                 self.end(standing.pop(path), at, "session closed", event.zxid)

@@ -21,6 +21,9 @@
  *   held ID NAME FROM UNTIL TOKEN COHORT SESSION LEASES END PATH...
  *       moments in ns of CLOCK_BOOTTIME: from its grant until it was let go, or until it was not
  *       valid any more. END: released, or the code of the loss
+ *   shown NAME MZXID VERSION CONTENT AT_NS  of a shared value or count (kinds value, count)
+ *   set ID NAME STATUS CONTENT SENT_NS AT_NS
+ *       what came of it; STATUS: 0, or the code
  *   refused ID NAME STATUS AT_NS
  *   fell ID NAME TOKEN            the fenced store refused a token of a valid hold
  * Whatever fails is "error ID-or-NAME TEXT". It ends with its input. */
@@ -63,6 +66,13 @@ void say(const char *format, ...)
 void wrong(const char *who, int status)
 {
     say("error %s %s %s", who, uvzk_err_name(status), uvzk_refusal(status));
+}
+
+void tell_resting(void)
+{
+    if (workers_rest() && values_rest()) {
+        say("resting");
+    }
 }
 
 /* ------------------------------------------------------------------- trouble of its own */
@@ -128,6 +138,9 @@ static uint32_t number(char *const *words, int count, int index)
 
 static void begin_work(char *const *words, int count)
 {
+    if (begin_setting(words[1], words[2], number(words, count, 4))) {
+        return;
+    }
     struct worker *worker = &chaos.workers[chaos.worker_count];
     struct chaos_lock *lock = find_lock(words[2]);
     if (count < 8 || lock == NULL || chaos.worker_count == WORKERS_MAX) {
@@ -151,6 +164,8 @@ static void make(char **words, int count)
     if (strcmp(words[0], "multi") == 0) {
         status =
             make_multi(words[1], number(words, count, 2), words + 3, (size_t)count - 3);
+    } else if (strcmp(words[2], "value") == 0 || strcmp(words[2], "count") == 0) {
+        status = make_value(words[1], words[2][0] == 'c', words[3]);
     } else {
         status = make_lock(words[1], words[2], words[3], number(words, count, 4));
     }
@@ -183,12 +198,11 @@ static void obey(char *text)
         set_wall_clock(strtoll(words[1], NULL, 10));
     } else if (count == 1 && strcmp(words[0], "rest") == 0) {
         chaos.resting = true;
-        if (workers_rest()) {
-            say("resting");
-        }
+        tell_resting();
     } else if (count == 1 && strcmp(words[0], "go") == 0) {
         chaos.resting = false;
         workers_go();
+        values_go();
     } else {
         say("error unknown %s", count > 0 ? words[0] : "");
     }
@@ -216,6 +230,7 @@ static void on_closed(uvzk_client_t *client)
     for (size_t i = 0; i < chaos.worker_count; i++) {
         close_timer((uv_handle_t *)&chaos.workers[i].timer);
     }
+    values_close_timers();
     close_timer((uv_handle_t *)&chaos.sampling);
 }
 

@@ -61,9 +61,11 @@ class Watch:
         if judging:
             for text in self.world.judged.judge(clock.ahead_of_real(), self.world.directories):
                 self.violate(text)
+            self.look_at_values()
         trees = self.world.eyes.look()
         self.look_for_orphans(trees)
         self.look_for_silence(trees)
+        self.look_for_unshown()
 
     def violate(self, text):
         with self.mutex:
@@ -85,6 +87,55 @@ class Watch:
             gone = not client.killed and not client.alive() and not client.killed
             if client.maker == OURS and gone and not self.world.stopping.is_set():
                 self.violate("%s ended by itself" % client.name)
+
+    # -------------------------------------------------------------------- values
+
+    def look_at_values(self, all_over=False):
+        for text, servers in self.world.judged.judge_values(clock.ahead_of_real(), all_over):
+            if servers:
+                self.tell_other("servers have lost what they had written: " + text)
+            else:
+                self.violate(text)
+
+    def look_for_unshown(self):
+        """A client with a connection that is shown nothing of what others set."""
+        now, values = clock.now(), self.world.judged.values
+        for client in self.world.ours():
+            since = max([self.quiet_from, *(s.since for s in client.sessions.values())])
+            connected = client.sessions and all(s.connected for s in client.sessions.values())
+            for name in values.kinds:
+                shown = values.last.get((client.process_name(), name))
+                seen = max(since, shown.at if shown else 0)
+                fresh = now - self.world.judged.last.get(name, 0) < clock.S
+                if connected and not client.paused and fresh and now - seen > QUIET_S * clock.S:
+                    self.violate("%s is shown nothing of %s for %.1f s" % (
+                        client.name, name, (now - seen) / 1e9))
+
+    def await_values(self, seconds):
+        """Nobody sets anything any more: until each of ours was shown what stands."""
+        end = time.monotonic() + seconds
+        behind = self.behind()
+        while behind and time.monotonic() < end:
+            time.sleep(0.1)
+            self.world.judged.take(self.world.clients)
+            behind = self.behind()
+        for text, servers in behind:
+            if servers:
+                self.tell_other(text)
+            else:
+                self.violate(text)
+
+    def behind(self):
+        """Each in words, and whether servers show something else."""
+        trees, values = self.world.eyes.look(), self.world.judged.values
+        found = []
+        for lock in (lock for lock in self.world.locks if lock.is_value()):
+            stood = {tree[lock.path].mzxid for tree in trees.values() if lock.path in tree}
+            for client in self.world.ours() if stood else ():
+                if values.behind(client.process_name(), lock.name, max(stood)):
+                    found.append(("%s was not shown what stands of %s, 0x%x" % (
+                        client.name, lock.name, max(stood)), len(stood) > 1))
+        return found
 
     # ------------------------------------------------------------------- orphans
 
@@ -147,7 +198,7 @@ class Watch:
         return {path for path, of in self.world.directories.items() if of.name in names}
 
     def tell_stall(self, lock, trees, seconds, when=""):
-        blame, who = self.blocker(lock, trees)
+        blame, who = (OURS, "nobody sets it") if lock.is_value() else self.blocker(lock, trees)
         text = "%s: %snobody was granted it for %.1f s; %s" % (lock.name, when, seconds, who)
         self.stalls.append((lock.name, seconds, blame))
         if blame == OURS:

@@ -27,8 +27,8 @@ static void pause_for(struct worker *worker, uint32_t ms)
     }
     if (!chaos.resting) {
         uv_timer_start(&worker->timer, on_turn, 1 + (uint64_t)rand() % (ms + 1), 0);
-    } else if (workers_rest()) {
-        say("resting");
+    } else {
+        tell_resting();
     }
 }
 

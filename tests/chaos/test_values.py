@@ -1,0 +1,165 @@
+"""What shared values may show, and what must not come of a set."""
+
+import unittest
+from types import SimpleNamespace
+
+import clock
+from journal import CURATOR, OURS
+from judged import Judged
+from locks import Lock
+from test_watch import SilentWatch, World, client
+from txnlog import Event
+from values import SET, Set, Shown, Values, servers_lost
+from watch import QUIET_S
+
+COUNT = Lock("count", "count", "/count", "shared")
+VALUE = Lock("value", "value", "/value", "shared", others=False)
+
+
+def shown(mzxid, content, client="u0.1", name="count", at=0):
+    return Shown(client, name, mzxid, 0, content, at)
+
+
+def made(content, status=SET, maker=OURS, name="count"):
+    return Set(maker, "%s-%s" % (maker, name), name, status, content, 0, 1)
+
+
+def written(mzxid_to_number, version=None):
+    """Events of a count, each its own version."""
+    return [Event(mzxid, 0, "set", "/count", 0, number.to_bytes(4, "big"),
+                  number if version is None else version)
+            for mzxid, number in mzxid_to_number.items()]
+
+
+def judge(*what, history=None):
+    """All that is wrong; history: of each name. By default what was set was written down."""
+    values = Values([COUNT, VALUE])
+    wrong = []
+    for one in what:
+        wrong += values.take_set(one) if isinstance(one, Set) else values.take_shown(one)
+    if history is None:
+        history = {name: {-i: one.content for i, one in enumerate(what)
+                          if isinstance(one, Set) and one.name == name and one.status == SET}
+                   for name in ("count", "value")}
+    return wrong + values.judge_all(history)
+
+
+class Views(unittest.TestCase):
+    def test_they_grow_and_may_skip(self):
+        self.assertEqual(judge(shown(1, "0"), shown(5, "3"), shown(5, "3"), shown(9, "4")), [])
+
+    def test_one_goes_back(self):
+        self.assertEqual(len(judge(shown(5, "3"), shown(4, "2"))), 1)
+
+    def test_each_client_has_its_own(self):
+        self.assertEqual(judge(shown(5, "3"), shown(4, "2", "u1.1"), shown(4, "2", "u0.2")), [])
+
+    def test_two_contents_of_one_transaction(self):
+        self.assertEqual(len(judge(shown(5, "a", name="value"),
+                                   shown(5, "b", "u1.1", name="value"))), 1)
+
+    def test_not_what_the_servers_have_written(self):
+        self.assertEqual(judge(shown(5, "a", name="value"), history={"value": {5: "a"}}), [])
+        self.assertEqual(len(judge(shown(5, "a", name="value"), history={"value": {5: "b"}})), 1)
+
+
+class Sets(unittest.TestCase):
+    def test_each_over_the_number_before(self):
+        self.assertEqual(judge(made("1"), made("2", maker=CURATOR), made("3")), [])
+
+    def test_two_over_the_same_number(self):
+        self.assertEqual(len(judge(made("1"), made("1", maker=CURATOR))), 1)
+
+    def test_one_of_two_was_refused(self):
+        self.assertEqual(judge(made("1"), made("1", "UVZK_EBADVERSION"), shown(5, "1")), [])
+
+    def test_a_number_that_falls(self):
+        self.assertEqual(len(judge(shown(5, "3"), shown(6, "3", "u1.1"))), 1)
+
+    def test_what_no_server_has_written(self):
+        self.assertEqual(len(judge(made("1"), history={"count": {5: "2"}})), 1)
+
+    def test_of_an_unknown_one_nothing_is_asked(self):
+        self.assertEqual(judge(made("1", "UVZK_ECONNLOSS"), history={"count": {5: "2"}}), [])
+
+    def test_one_that_was_refused_is_shown(self):
+        refused = made("x", "UVZK_EBADVERSION", name="value")
+        self.assertEqual(len(judge(refused, shown(5, "x", name="value"))), 1)
+        self.assertEqual(judge(made("1", "another", maker=CURATOR), shown(5, "1")), [])
+
+    def test_plain_sets_may_be_made_over_each_other(self):
+        self.assertEqual(judge(made("x", name="value"), made("y", name="value"),
+                               shown(5, "y", name="value"), shown(6, "x", name="value")), [])
+
+
+class Blame(unittest.TestCase):
+    def test_a_version_that_was_set_twice(self):
+        self.assertTrue(servers_lost([(1, "create", 0), (5, "set", 1), (9, "set", 1)]))
+
+    def test_made_again(self):
+        self.assertFalse(servers_lost([(1, "create", 0), (5, "set", 1), (7, "create", 0),
+                                       (9, "set", 1)]))
+
+    def judged(self, events):
+        judged = Judged([COUNT], [])
+        judged.read_lives = lambda ahead: SimpleNamespace(written={"/count": events})
+        judged.wrong_values = ["a set is lost"]
+        return judged.judge_values(0, all_over=False)
+
+    def test_the_servers_have_lost_it(self):
+        self.assertEqual(self.judged(written({5: 1, 9: 1})), [("a set is lost", True)])
+
+    def test_they_have_not(self):
+        self.assertEqual(self.judged(written({5: 1, 9: 2})), [("a set is lost", False)])
+
+
+class Watching(unittest.TestCase):
+    def watch(self, seen_s_ago, set_s_ago):
+        one = client(OURS, 5)
+        one.process_name, one.paused = lambda: "u0.1", False
+        one.sessions = {0: SimpleNamespace(id=5, connected=True, since=0)}
+        world = World(one)
+        world.locks = [COUNT]
+        world.judged = Judged([COUNT], [])
+        now = clock.now()
+        world.judged.values.take_shown(shown(5, "1", at=now - int(seen_s_ago * clock.S)))
+        world.judged.last["count"] = now - int(set_s_ago * clock.S)
+        watch = SilentWatch(world)
+        watch.quiet_from = 0
+        return watch, one
+
+    def unshown(self, seen_s_ago, set_s_ago, connected=True):
+        watch, one = self.watch(seen_s_ago, set_s_ago)
+        one.sessions[0].connected = connected
+        watch.look_for_unshown()
+        return len(watch.violations)
+
+    def test_nothing_is_shown_of_what_others_set(self):
+        self.assertEqual(self.unshown(QUIET_S + 1, 0), 1)
+
+    def test_shown_lately(self):
+        self.assertEqual(self.unshown(QUIET_S - 1, 0), 0)
+
+    def test_nobody_sets_it(self):
+        self.assertEqual(self.unshown(QUIET_S + 1, 5), 0)
+
+    def test_it_has_no_connection(self):
+        self.assertEqual(self.unshown(QUIET_S + 1, 0, connected=False), 0)
+
+    def behind(self, *mzxids):
+        watch, _ = self.watch(0, 0)
+        watch.world.trees = {number: {"/count": SimpleNamespace(mzxid=mzxid)}
+                             for number, mzxid in enumerate(mzxids)}
+        watch.await_values(0)
+        return len(watch.violations), len(watch.others)
+
+    def test_at_the_end_all_know_what_stands(self):
+        self.assertEqual(self.behind(5, 5), (0, 0))
+        self.assertEqual(self.behind(6, 6), (1, 0))
+
+    def test_servers_that_show_different_things(self):
+        self.assertEqual(self.behind(5, 6), (0, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

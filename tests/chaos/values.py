@@ -1,0 +1,143 @@
+"""What shared values and counts have shown, and what came of their sets: what was shown never goes
+back, a transaction has one content, a set that succeeded is not lost, one that was refused never
+comes to be. Values may be skipped."""
+
+from dataclasses import dataclass
+
+from journal import OURS
+
+SEED = {"count": "0", "value": "seed"}  # by kind
+SET = "0"
+# Of ours, certainly not set; of everything else, and of Curator, which tries again by itself and
+# then finds its own set in the way, it is not known.
+REFUSED = ("UVZK_EBADVERSION", "UVZK_ENOTSENT", "UVZK_EAUTH", "UVZK_ETHROTTLED", "UVZK_ENOAUTH",
+           "UVZK_ENONODE")
+
+
+@dataclass
+class Shown:
+    client: str  # and which of its processes
+    name: str
+    mzxid: int
+    version: int
+    content: str
+    at: int
+
+    def text(self):
+        return "%s of %s by 0x%x to %s" % (self.content, self.name, self.mzxid, self.client)
+
+
+@dataclass
+class Set:
+    maker: str
+    worker: str
+    name: str
+    status: str
+    content: str
+    sent: int
+    at: int
+
+    def refused(self):
+        return self.maker == OURS and self.status in REFUSED
+
+
+def parse_shown(client, words):
+    return Shown(client, words[1], int(words[2]), int(words[3]), words[4], int(words[5]))
+
+
+def parse_set(maker, words, shift):
+    return Set(maker, words[1], words[2], words[3], words[4], int(words[5]) + shift,
+               int(words[6]) + shift)
+
+
+class Values:
+    def __init__(self, locks):
+        self.kinds = {lock.name: lock.kind for lock in locks if lock.is_value()}
+        self.last = {}  # (client, name) to what it was shown last
+        self.contents = {}  # name to mzxid to content
+        self.attempts = {}  # name to content to sets
+        self.killed = False  # a process whose sets are not known
+
+    def take_shown(self, shown):
+        """What is wrong with it, in words."""
+        wrong = []
+        before = self.last.get((shown.client, shown.name))
+        if before is not None and shown.mzxid < before.mzxid:
+            wrong.append("what was shown went back: %s after %s" % (shown.text(), before.text()))
+        self.last[shown.client, shown.name] = shown
+        contents = self.contents.setdefault(shown.name, {})
+        if contents.setdefault(shown.mzxid, shown.content) != shown.content:
+            wrong.append("a transaction shows two contents: %s, and %s" % (
+                shown.text(), contents[shown.mzxid]))
+        return wrong
+
+    def take_set(self, set):
+        sets = self.attempts.setdefault(set.name, {}).setdefault(set.content, [])
+        sets.append(set)
+        done = [one for one in sets if one.status == SET]
+        if self.kinds[set.name] == "count" and set.status == SET and len(done) > 1:
+            return ["a set is lost: %s of %s was set by %s, each over the number before" % (
+                set.content, set.name, " and ".join(one.worker for one in done))]
+        return []
+
+    # --------------------------------------------------------------------- at the end
+
+    def numbers_fall(self, name):
+        """Of a count that is set over the number before alone: later ones that are not greater."""
+        shown = sorted(self.contents.get(name, {}).items())
+        for (mzxid, content), (later, next) in zip(shown, shown[1:]):
+            if int(next) <= int(content):
+                yield "a set is lost: %s of %s by 0x%x, and %s by 0x%x" % (
+                    content, name, mzxid, next, later)
+
+    def came_to_be_though_refused(self, name):
+        attempts, shown = self.attempts.get(name, {}), set(self.contents.get(name, {}).values())
+        for content, sets in attempts.items():
+            if content in shown and all(one.refused() for one in sets) and not (
+                    self.kinds[name] == "count" and self.killed):
+                yield "%s of %s was shown, though %s was told %s" % (
+                    content, name, sets[0].worker, sets[0].status)
+
+    def differ_from(self, name, history):
+        """history: zxid to content, as the servers have written it down."""
+        for mzxid, content in self.contents.get(name, {}).items():
+            if history.get(mzxid, content) != content:
+                yield "%s of %s was shown by 0x%x, which has set %s" % (
+                    content, name, mzxid, history[mzxid])
+
+    def never_written(self, name, history):
+        written = set(history.values())
+        for content, sets in self.attempts.get(name, {}).items():
+            if content not in written and any(one.status == SET for one in sets):
+                yield "a set is lost: %s of %s, which no server has written" % (content, name)
+
+    def judge_all(self, histories):
+        """histories: by name, what the servers have written down."""
+        wrong = []
+        for name, kind in self.kinds.items():
+            history = histories.get(name, {})
+            if kind == "count":
+                wrong += self.numbers_fall(name)
+            wrong += self.came_to_be_though_refused(name)
+            wrong += self.differ_from(name, history)
+            wrong += self.never_written(name, history)
+        return wrong
+
+    def behind(self, client, name, mzxid):
+        """Whether it was not shown yet what this transaction has set."""
+        shown = self.last.get((client, name))
+        return shown is None or shown.mzxid < mzxid
+
+
+def servers_lost(events):
+    """Of one znode's (zxid, kind, version), in order: whether a version was set twice in one life
+    of it. A server that goes by what it has written would have refused the second."""
+    seen = set()
+    for _, kind, version in sorted(events):
+        if kind == "create":
+            seen = set()
+        elif version in seen:
+            return True
+        else:
+            seen.add(version)
+    return False
