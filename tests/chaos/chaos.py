@@ -120,13 +120,14 @@ def harm(world, watch):
     kind = world.random.choice(kinds)
     fault = worlds.fault(kind)
     world.faults.append(fault)
-    watch.blocked = kind in MAY_BLOCK
+    watch.harming, watch.blocked = True, kind in MAY_BLOCK
     fault.what = KINDS[kind](world)
     fault.undone = clock.now()
     watch.blocked = False
     if not world.ensemble.await_all():
         watch.tell_other("after %s of %s the servers do not serve" % (kind, fault.what))
     fault.until = watch.quiet_from = clock.now()
+    watch.harming = False
     print("%s of %s: %.1f s" % (kind, fault.what, (fault.until - fault.since) / 1e9), flush=True)
     recover(world, watch, fault)
     world.stopping.wait(world.random.randint(0, 1000) / 1000)

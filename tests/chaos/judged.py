@@ -45,7 +45,7 @@ class Judged:
                 for hold in killed:
                     self.count(hold)
                 self.killed.take(killed)
-                self.values.killed = self.values.killed or bool(client.died)
+                self.values.killed = self.values.killed or bool(client.kills)
                 refused, client.refused = client.refused, []
                 for _, status, _ in refused:
                     key = client.maker + ":" + status

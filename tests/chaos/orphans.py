@@ -84,15 +84,17 @@ class Orphans:
                     entry[1].add(number)
         return found
 
-    def look(self, trees, clients, wall_ms, know):
-        """know(client): its Knowledge, or None. Returns those that are sure now."""
+    def look(self, trees, clients, wall_ms, know, ending=lambda owner, session: False):
+        """know(client): its Knowledge, or None; ending(client, session): whether the servers may
+        take their time to end a session that its client has left. Returns those that are sure
+        now."""
         old = self.old(trees, wall_ms)
         self.suspects = {key: suspect for key, suspect in self.suspects.items() if key in old}
         sure, asked = [], {}
         for (path, czxid), (stat, shown_by) in old.items():
             owner = next((c for c in clients if c.maker == OURS
                           and c.owns(stat.owner & MASK)), None)
-            if owner is None or stat.owner & MASK in owner.died:  # goes with its session
+            if owner is None or ending(owner, stat.owner & MASK):
                 continue
             if owner.name not in asked:
                 asked[owner.name] = know(owner)

@@ -32,7 +32,7 @@ class Client:
         self.fresh, self.refused, self.errors, self.fallen = [], [], [], []
         self.begun, self.cut_short = {}, []  # holds: by worker; those of a killed process
         self.sessions, self.past = {}, {}  # past: session id to when it was left
-        self.died = set()  # sessions of killed processes
+        self.kills = 0
         self.known, self.told, self.asked = {}, {}, 0
         self.arrived = threading.Condition()
         self.lines, self.paused, self.ended, self.killed = set(), False, False, False
@@ -59,6 +59,7 @@ class Client:
     def kill(self):
         """With -9: its holds end with its sessions, which it cannot end itself."""
         self.killed = True
+        self.kills += 1
         self.process.kill()
         self.process.wait()
         self.thread.join()
@@ -67,7 +68,6 @@ class Client:
         self.begun.clear()
         for session in self.sessions.values():
             self.past[session.id] = now
-            self.died.add(session.id)
         self.sessions.clear()
 
     # ---------------------------------------------------------------- what it tells

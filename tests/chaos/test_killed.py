@@ -65,7 +65,7 @@ class Judging(unittest.TestCase):
         judged = Judged([A, B, BOTH], [])
         judged.read_lives = lambda ahead: lives
         client = SimpleNamespace(fresh=list(others), cut_short=[hold], refused=[], shown=[],
-                                 sets=[], died={7}, maker=OURS)
+                                 sets=[], kills=1, maker=OURS)
         judged.take([client])
         judged.killed.next = 0
         return judged, judged.judge(0, {"/a": A, "/b": B})

@@ -16,8 +16,7 @@ def stat(age_ms=20000, owner=7, czxid=5):
 
 
 def client(session=7):
-    return SimpleNamespace(maker=OURS, name="u0", owns=lambda asked: asked == session,
-                           died=set())
+    return SimpleNamespace(maker=OURS, name="u0", owns=lambda asked: asked == session)
 
 
 def pending(ms_ago, name="m"):
@@ -50,11 +49,6 @@ class Unknown(unittest.TestCase):
     def test_shown_by_one(self):
         sure = look({0: {"/m/x": stat()}, 1: {}, 2: {}})
         self.assertTrue(sure[0].diverged())
-
-    def test_of_a_killed_process(self):
-        owner = client()
-        owner.died.add(7)
-        self.assertEqual(look({0: {"/m/x": stat()}}, owner=owner), [])
 
     def test_not_sure_yet(self):
         self.assertEqual(look({0: {"/m/x": stat()}}, times=LOOKS - 1), [])

@@ -5,13 +5,14 @@ import time
 import unittest
 from types import SimpleNamespace
 
+import bounds
 import chaos
 import clock
 from journal import CURATOR, OURS
 from judged import Judged
 from locks import Lock
 from orphans import LOOKS
-from watch import QUIET_S, Watch
+from watch import LATE_MS, QUIET_S, Watch
 
 MUTEX = Lock("m", "mutex", "/m", "mutex")
 
@@ -22,8 +23,8 @@ def stat(owner, czxid=1, age_ms=0):
 
 def client(maker, session, held=()):
     return SimpleNamespace(
-        maker=maker, name=maker, fresh=[], shown=[], sets=[], refused=[], fallen=[], cut_short=[], died=set(),
-        sessions={}, alive=lambda: True, killed=False,
+        maker=maker, name=maker, fresh=[], shown=[], sets=[], refused=[], fallen=[], cut_short=[], kills=0,
+        past={}, sessions={}, alive=lambda: True, killed=False,
         owns=lambda asked: asked == session, longest_timeout_ms=lambda default: default,
         ask_known=lambda: [["held", "0", name, "0", "0", "0"] for name in held])
 
@@ -117,6 +118,39 @@ class Orphans(unittest.TestCase):
     def test_brought_back_by_the_servers(self):
         watch = self.look("deleted by 0x7")
         self.assertEqual((watch.violations, watch.brought_back), ([], 1))
+
+
+class Endings(unittest.TestCase):
+    """Of a session that its client has left."""
+
+    def setUp(self):
+        self.one = client(OURS, 5)
+        self.watch = SilentWatch(World(self.one))
+        self.watch.quiet_from = 0
+        self.grace = (bounds.expiry_ms(100, 10) + LATE_MS) * clock.MS
+
+    def ending(self, left_ago, quiet_ago=None):
+        now = clock.now()
+        if left_ago is not None:
+            self.one.past[5] = now - int(left_ago)
+        self.watch.quiet_from = now - int(quiet_ago or 9 * self.grace)
+        return self.watch.ending(self.one, 5)
+
+    def test_one_that_it_has_not_left(self):
+        self.assertFalse(self.ending(None))
+
+    def test_lately(self):
+        self.assertTrue(self.ending(self.grace / 2))
+
+    def test_long_ago(self):
+        self.assertFalse(self.ending(2 * self.grace))
+
+    def test_a_new_leader_counts_anew(self):
+        self.assertTrue(self.ending(2 * self.grace, self.grace / 2))
+
+    def test_as_long_as_something_is_done(self):
+        self.watch.harming = True
+        self.assertTrue(self.ending(2 * self.grace))
 
 
 class Recovery(unittest.TestCase):

@@ -4,6 +4,7 @@ anything. The first that is wrong is dumped."""
 import threading
 import time
 
+import bounds
 import clock
 import dump
 from journal import CURATOR, KAZOO, OURS
@@ -12,6 +13,7 @@ from world import names_by_directory
 from zookeeper import Error
 
 QUIET_S = 8
+LATE_MS = 1000  # that servers and this program may be
 OLD_MS = 5000  # longer than any server lags without a fault
 LOOK_S = 1.0
 DUMPS_OF_OTHERS = 3
@@ -31,6 +33,7 @@ class Watch:
         self.began = self.quiet_from = clock.now()
         self.told_quiet = {}
         self.removed = 0  # znodes that others had left behind
+        self.harming = False  # something is being done, or the servers do not all serve yet
         self.blocked = False  # what is being done may keep everybody waiting
         self.mutex = threading.Lock()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -143,9 +146,19 @@ class Watch:
         rows = client.ask_known()
         return None if rows is None else Knowledge(rows)
 
+    def ending(self, owner, session):
+        """What a client has left, or a killed process, goes with its session; a new leader counts
+        from when it began to lead."""
+        left = owner.past.get(session)
+        if left is None:
+            return False
+        grace_ms = bounds.expiry_ms(self.world.timeout_ms, self.world.tick_ms) + LATE_MS
+        over = max(left, self.quiet_from) + int(grace_ms * clock.MS)
+        return self.harming or clock.now() < over
+
     def look_for_orphans(self, trees):
         for suspect in self.orphans.look(trees, self.world.clients, time.time() * 1000,
-                                         self.know):
+                                         self.know, self.ending):
             if suspect.diverged():
                 for number in suspect.shown_by:
                     self.diverged[number] = self.diverged.get(number, 0) + 1
