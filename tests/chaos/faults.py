@@ -3,6 +3,7 @@ quorum is left, or lost for a moment; one fault at a time.
 
 KINDS has each one's function; it returns, in words, to whom it was done."""
 
+import lookups
 from orphans import parent
 from peers import deed
 from zookeeper import ALL, DELETE_PERM, READ, Connection, Error
@@ -339,6 +340,7 @@ KINDS = {
     "kill_client": kill_client,
     "delay_client": delay_client,
     "dribble_client": dribble_client,
+    "change_names": lambda world: lookups.change_names(world, lasting),
     "lag": lag,
     "end_session": end_session,
     "delete_znode": delete_znode,

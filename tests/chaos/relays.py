@@ -7,6 +7,9 @@ of who orders the faults is none of the wires'. Spoken to in lines:
     dribble NAME BYTES              done NAME         so many bytes every 20 ms; 0: all at once
     cut NAME                        done NAME         all connections are reset
     refuse NAME 0|1                 done NAME         new ones are reset, too
+    move NAME HOST                  done NAME         listens there, on the same port; all
+                                                      connections are reset. taken NAME: it does
+                                                      not, somebody else does
 
 Bytes that are held stay in order and come later; no end is told of a hold. Of ZooKeeper's
 first answer on a connection it tells: session NAME ID PASSWORD (hexadecimal)."""
@@ -179,11 +182,32 @@ class Relay:
         self.hold_to = self.hold_from = self.refuses = False
         self.delay, self.dribble = 0.0, 0
         self.links, self.waiting_close, self.waiting = [], [], []
-        self.listener = socket.socket()
-        self.listener.bind((host, free_port(host)))
-        self.listener.listen(64)
-        self.listener.setblocking(False)
-        relays.selector.register(self.listener, selectors.EVENT_READ, self.accept)
+        self.listener = None
+        self.listen(host, free_port(host))
+
+    def listen(self, host, port):
+        """Instead of where it has listened; not if that is taken."""
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+            listener.listen(64)
+        except OSError:
+            listener.close()
+            return False
+        listener.setblocking(False)
+        if self.listener is not None:
+            self.relays.selector.unregister(self.listener)
+            self.listener.close()
+        self.listener = listener
+        self.relays.selector.register(listener, selectors.EVENT_READ, self.accept)
+        return True
+
+    def move(self, host):
+        moved = self.listen(host, self.listener.getsockname()[1])
+        if moved:
+            self.cut()
+        return moved
 
     def accept(self):
         try:
@@ -238,6 +262,8 @@ class Relays:
         if words[0] == "open":
             return self.open(*words[1:])
         relay = self.relays[words[1]]
+        if words[0] == "move":
+            return say("%s %s" % ("done" if relay.move(words[2]) else "taken", words[1]))
         if words[0] == "hold":
             relay.hold(words[2] == "1", words[3] == "1")
         elif words[0] == "delay":

@@ -120,6 +120,35 @@ class Orphans(unittest.TestCase):
         self.assertEqual((watch.violations, watch.brought_back), ([], 1))
 
 
+class CutOff(unittest.TestCase):
+    def cut_off(self, lost_ago_s, quiet_ago_s=99, connected=False, harming=False, paused=False):
+        now = clock.now()
+        one = client(OURS, 5)
+        one.paused = paused
+        one.sessions = {0: SimpleNamespace(connected=False, since=now - lost_ago_s * clock.S),
+                        1: SimpleNamespace(connected=connected, since=0)}
+        watch = SilentWatch(World(one))
+        watch.quiet_from, watch.harming = now - quiet_ago_s * clock.S, harming
+        watch.look_for_cut_off()
+        return bool(watch.violations)
+
+    def test_for_too_long(self):
+        self.assertTrue(self.cut_off(QUIET_S + 1))
+
+    def test_lately(self):
+        self.assertFalse(self.cut_off(QUIET_S - 1))
+
+    def test_the_servers_serve_again_since_lately(self):
+        self.assertFalse(self.cut_off(QUIET_S + 1, QUIET_S - 1))
+
+    def test_one_of_its_sessions_is_connected(self):
+        self.assertFalse(self.cut_off(QUIET_S + 1, connected=True))
+
+    def test_something_is_being_done(self):
+        self.assertFalse(self.cut_off(QUIET_S + 1, harming=True))
+        self.assertFalse(self.cut_off(QUIET_S + 1, paused=True))
+
+
 class Endings(unittest.TestCase):
     """Of a session that its client has left."""
 

@@ -1,6 +1,7 @@
 /* A client of the library in a process of its own, for the chaos program: it takes locks again
  * and again, and writes down each hold with its moments. Spoken to in lines.
- * Arguments: hosts, session timeout and the servers' tick in ms, sessions, directory of fences.
+ * Arguments: hosts, session timeout and the servers' tick in ms, sessions, directory of fences,
+ * the name server that is asked.
  *
  *   lock NAME KIND PATH [N]       made NAME      kinds: see make()
  *   multi NAME FLAGS MEMBER...    made NAME
@@ -36,6 +37,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "resolver.h"
 #include "wall_clock.h"
 
 #define SAMPLE_MS 2
@@ -281,8 +283,10 @@ static void on_sample(uv_timer_t *timer)
 int main(int argc, char **argv)
 {
     uvzk_client_options_t options;
-    if (argc != 6) {
-        fprintf(stderr, "usage: %s HOSTS SESSION_MS TICK_MS SESSIONS FENCES\n", argv[0]);
+    if (argc != 7) {
+        fprintf(stderr,
+                "usage: %s HOSTS SESSION_MS TICK_MS SESSIONS FENCES NAME_SERVER\n",
+                argv[0]);
         return 2;
     }
     uvzk_client_options_init(&options);
@@ -294,6 +298,7 @@ int main(int argc, char **argv)
     options.log_cb = on_log;
     options.metrics = 1;
     chaos.fences = argv[5];
+    uvzk__resolver_ask(argv[6]);
     srand((unsigned)getpid());
     uv_loop_init(&chaos.loop);
     uv_pipe_init(&chaos.loop, &chaos.input, 0);

@@ -61,6 +61,7 @@ class Watch:
     def look(self, judging=True):
         self.world.judged.take(self.world.clients)
         self.look_at_clients()
+        self.look_for_cut_off()
         if judging:
             for text in self.world.judged.judge(clock.ahead_of_real(), self.world.directories):
                 self.violate(text)
@@ -90,6 +91,17 @@ class Watch:
             gone = not client.killed and not client.alive() and not client.killed
             if client.maker == OURS and gone and not self.world.stopping.is_set():
                 self.violate("%s ended by itself" % client.name)
+
+    def look_for_cut_off(self):
+        """One of ours that does not find back, though all servers serve it."""
+        for client in self.world.ours():
+            sessions = client.sessions.values()
+            if self.harming or client.paused or any(s.connected for s in sessions):
+                continue
+            since = max([self.quiet_from, *(s.since for s in sessions)])
+            seconds = (clock.now() - since) / 1e9
+            if seconds > QUIET_S and not self.violations:
+                self.violate("%s has had no connection for %.1f s" % (client.name, seconds))
 
     # -------------------------------------------------------------------- values
 

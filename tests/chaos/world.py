@@ -10,6 +10,7 @@ import clock
 import locks as all_locks
 from judged import Judged
 from journal import CURATOR, KAZOO, OURS
+from names import NameServer
 from peers import Client
 from servers import Ensemble, remove
 from trees import Eyes
@@ -18,6 +19,7 @@ from wires import Wires
 TICK_MS = 200
 PAUSE_MS = 20
 HOLD_MS = 8
+MOVED_TO = "127.0.1.%d"
 
 
 @dataclass
@@ -45,7 +47,8 @@ class World:
         self.patience_ms = int(1.5 * options.session_ms)
         self.locks = all_locks.of_recipes(options.recipe)
         self.directories = all_locks.directories(self.locks)
-        self.wires = Wires()
+        self.wires, self.names = Wires(), NameServer()
+        self.by_names = set()  # clients, by name, that look their servers up
         self.ensemble = Ensemble(self.directory, self.wires, options.servers, options.observers,
                                  {"tickTime": TICK_MS})
         self.eyes = Eyes(self.ensemble)
@@ -54,12 +57,15 @@ class World:
         self.judged = Judged(self.locks, [server.data for server in self.ensemble.servers])
         self.stopping, self.resting = threading.Event(), False
         self.ports = {}  # (client, server) to the relay's port
+        self.moved = {}  # likewise, to its address, where it is not the server's own
 
     def begin(self):
         if not self.ensemble.await_all():
             raise RuntimeError("the ensemble does not serve")
         (self.directory / "fences").mkdir()
         for i in range(self.options.clients):
+            if i % 2 == 1:
+                self.by_names.add("u%d" % i)
             self.start(OURS, "u%d" % i, self.options.sessions if i == 0 else 1)
         for i in range(self.options.curators):
             self.start(CURATOR, "c%d" % i)
@@ -78,14 +84,35 @@ class World:
             if (name, server.number) not in self.ports:
                 self.ports[name, server.number] = self.wires.open(
                     self.wire(name, server), server.host, server.host, server.port)
-        return ",".join("%s:%d" % (server.host, self.ports[name, server.number])
-                        for server in self.ensemble.servers)
+        self.tell_names(name)
+        return ",".join("%s:%d" % (
+            self.name_of(name, server) if name in self.by_names else server.host,
+            self.ports[name, server.number]) for server in self.ensemble.servers)
+
+    def name_of(self, name, server):
+        return "server%d.%s.test" % (server.number, name)
+
+    def tell_names(self, name):
+        """From now on each name of this client's servers has its right address."""
+        for server in self.ensemble.servers:
+            self.names.addresses[self.name_of(name, server)] = self.moved.get(
+                (name, server.number), server.host)
+
+    def move(self, client, server):
+        """To another address, or back; its name stays what it was. One that is taken there stays
+        where it is."""
+        key = (client.name, server.number)
+        host = server.host if key in self.moved else MOVED_TO % (server.number + 1)
+        if self.wires.ask("move", self.wire(client.name, server), host)[0] == "done":
+            self.moved[key] = host
+            if host == server.host:
+                del self.moved[key]
 
     def command(self, maker, name, sessions):
         hosts, session = self.hosts(name), str(self.options.session_ms)
         if maker == OURS:
             return [self.options.programs["uvzk"], hosts, session, str(TICK_MS), str(sessions),
-                    str(self.directory / "fences")]
+                    str(self.directory / "fences"), self.names.address]
         if maker == CURATOR:
             return ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp",
                     self.options.programs["curator"], "CuratorClient", hosts, session]
@@ -145,6 +172,7 @@ class World:
         self.eyes_of_operator.close()
         self.ensemble.stop()
         self.wires.close()
+        self.names.close()
         if not self.options.keep:
             remove(self.directory)
         return all(well or client.maker != OURS
