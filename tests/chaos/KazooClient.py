@@ -1,6 +1,6 @@
 """A kazoo client of the chaos program: uvzk_client.c's lines, as far as it needs them; mutexes
-alone. Arguments: hosts, session timeout in ms, names. Its znodes are named as kazoo has them, told
-of others' patterns, or as go-zookeeper's are: _c_<32 hex digits>-lock-<number>.
+alone. Arguments: hosts, session timeout in ms. Its znodes are named as go-zookeeper's are:
+_c_<32 hex digits>-lock-<number>; those of kazoo itself are nobody's contenders but kazoo's.
 
 A hold lasts from when acquire has returned until release is called, or until the connection
 was told not to be what it should be."""

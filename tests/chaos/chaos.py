@@ -18,6 +18,7 @@ import bounds
 import clock
 import delays
 import locks
+import recoveries
 import table
 import world as worlds
 from faults import KINDS, MAY_BLOCK
@@ -45,6 +46,7 @@ def arguments():
     add("--session-ms", type=int, default=4000)
     add("--keep", action="store_true", help="the servers' data stay")
     add("--append", type=Path, help="a line of this run goes to this file")
+    add("--recoveries", type=Path, help="a line of each recovery goes to this file")
     add("--dumps", type=Path, default=Path("chaos-dumps"))
     add("--build", type=Path, default=Path("build"), help="where the clients were built")
     options = parser.parse_args()
@@ -112,7 +114,8 @@ def too_late(world, watch, fault, missing):
         if watch.held(lock):
             continue
         text = "after %s of %s no grant within the bound; " % (fault.kind, fault.what)
-        watch.tell_stall(lock, trees, (clock.now() - fault.until) / 1e9, text)
+        fault.stalled[lock.name] = watch.tell_stall(
+            lock, trees, (clock.now() - fault.until) / 1e9, text)
 
 
 def harm(world, watch):
@@ -176,6 +179,8 @@ def main():
         watch.violations.append("a client of ours did not end well")
     line = table.row(world, watch, minutes, bound_ms(world, watch))
     table.show(world, line)
+    if options.recoveries:
+        recoveries.append(options.recoveries, recoveries.rows(world, watch))
     if options.append:
         table.append(options.append, line)
     for text in watch.violations:

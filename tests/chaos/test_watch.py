@@ -188,7 +188,7 @@ class Recovery(unittest.TestCase):
         watch.late_ms = -chaos.LATE_MS
         now = clock.now()
         fault = SimpleNamespace(kind="kill", what="server 0", undone=now, until=now,
-                                recovery_ms={}, slow={})
+                                recovery_ms={}, slow={}, stalled={})
         if grant_after_ms is not None:
             world.judged.first["m"] = [now + grant_after_ms * clock.MS]
         chaos.recover(world, watch, fault)

@@ -223,6 +223,7 @@ class Watch:
         return {path for path, of in self.world.directories.items() if of.name in names}
 
     def tell_stall(self, lock, trees, seconds, when=""):
+        """Returns who is to blame."""
         blame, who = (OURS, "nobody sets it") if lock.is_value() else self.blocker(lock, trees)
         text = "%s: %snobody was granted it for %.1f s; %s" % (lock.name, when, seconds, who)
         self.stalls.append((lock.name, seconds, blame))
@@ -232,6 +233,7 @@ class Watch:
             self.tell_other(text)
             if blame in (CURATOR, KAZOO):
                 self.unblock(lock, trees)
+        return blame
 
     def unblock(self, lock, trees):
         """What another maker's client has left behind, for its session's life, is taken away, as

@@ -31,6 +31,7 @@ class Fault:
     until: int = 0  # all servers serve again
     recovery_ms: dict = field(default_factory=dict)  # by lock
     slow: dict = field(default_factory=dict)  # by lock: what it waited for
+    stalled: dict = field(default_factory=dict)  # by lock: who is to blame
 
 
 def scratch():

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Each recovery of a run as a line of a file (chaos.py --recoveries), and what many runs come to:
+
+    tests/chaos/recoveries.py recoveries.csv    tables in Markdown: by recipe, and why the slow ones
+                                                were slow"""
+
+import csv
+import statistics
+import sys
+from pathlib import Path
+
+COLUMNS = ("seed", "servers", "curators", "session_ms", "recipe", "lock", "fault", "ms", "cause",
+           "diverged")
+SLOW_MS = 1000
+
+
+def rows(world, watch):
+    """ms is missing where nobody was granted the lock within the bound; the cause is then who is
+    to blame. diverged: the servers had lost something by the end of this run."""
+    options, recipes = world.options, {lock.name: lock.recipe for lock in world.locks}
+    diverged = int(bool(watch.diverged or watch.brought_back))
+    for fault in world.faults:
+        for name in [*fault.recovery_ms, *fault.stalled]:
+            ms = fault.recovery_ms.get(name)
+            cause = fault.stalled.get(name, "")
+            if name in fault.slow:
+                cause = fault.slow[name].main_cause()
+            yield dict(zip(COLUMNS, (
+                options.seed, options.servers, options.curators, options.session_ms,
+                recipes[name], name, fault.kind, "" if ms is None else "%.1f" % ms, cause,
+                diverged)))
+
+
+def append(path: Path, lines):
+    new = not path.exists()
+    with open(path, "a", newline="", encoding="ascii") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        if new:
+            writer.writeheader()
+        writer.writerows(lines)
+
+
+def by_recipe(lines):
+    """recipe, how many, median, 99th of 100, worst, slow ones, ones beyond the bound."""
+    for recipe in sorted({line["recipe"] for line in lines}):
+        mine = [line for line in lines if line["recipe"] == recipe]
+        took = sorted(float(line["ms"]) for line in mine if line["ms"])
+        if took:
+            yield (recipe, len(mine), statistics.median(took), took[len(took) * 99 // 100],
+                   took[-1], sum(ms > SLOW_MS for ms in took),
+                   sum(not line["ms"] for line in mine))
+
+
+def slow_by_cause(lines):
+    """cause, how many, worst, after which faults, most often first."""
+    found = {}
+    for line in lines:
+        if line["ms"] and float(line["ms"]) > SLOW_MS:
+            found.setdefault(line["cause"] or "not looked at", []).append(line)
+    for cause, mine in sorted(found.items(), key=lambda item: -len(item[1])):
+        kinds = [line["fault"] for line in mine]
+        often = sorted(set(kinds), key=lambda kind: (-kinds.count(kind), kind))
+        yield (cause, len(mine), max(float(line["ms"]) for line in mine),
+               ", ".join("%s %d" % (kind, kinds.count(kind)) for kind in often[:4]))
+
+
+def show(lines):
+    print("| recipe | recoveries | median ms | 99 % ms | worst ms | over 1 s | beyond the bound |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for recipe, count, median, most, worst, slow, stalled in by_recipe(lines):
+        print("| %s | %d | %.0f | %.0f | %.0f | %d | %d |" % (
+            recipe, count, median, most, worst, slow, stalled))
+    print("\n| what stood first meanwhile | slow recoveries | worst ms | after |")
+    print("| --- | --- | --- | --- |")
+    for cause, count, worst, after in slow_by_cause(lines):
+        print("| %s | %d | %.0f | %s |" % (cause, count, worst, after))
+
+
+def main(paths):
+    lines = []
+    for path in paths:
+        with open(path, newline="", encoding="ascii") as file:
+            lines += csv.DictReader(file)
+    sound = [line for line in lines if line["diverged"] == "0"]
+    print("Servers that have lost nothing: %d runs\n" % len({line["seed"] for line in sound}))
+    show(sound)
+    others = [line for line in lines if line["diverged"] != "0"]
+    if others:
+        print("\nServers that have diverged or rolled back: %d runs\n" % len(
+            {line["seed"] for line in others}))
+        show(others)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
