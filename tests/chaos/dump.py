@@ -24,6 +24,8 @@ def write(directory: Path, world, reason, cores):
     write_known(directory, known)
     write_trees(directory, world)
     write_faults(directory, world)
+    (directory / "values.txt").write_text("".join(
+        shown.text() + "\n" for shown in world.judged.values.last.values()))
     if cores:
         write_cores(directory, world)
     write_servers(directory, world)
@@ -51,9 +53,11 @@ def write_trees(directory, world):
         for path, stat in sorted(tree.items(), key=lambda item: (item[0].rsplit("/", 1)[0],
                                                                  item[1].czxid)):
             owner = stat.owner & (2**64 - 1)
-            lines.append("%s czxid 0x%x owner 0x%x %s age %.1f s children %d\n" % (
-                path, stat.czxid, owner, owners.get(owner, "-"),
-                (wall_ms - stat.ctime) / 1000, stat.children))
+            lines.append("%s czxid 0x%x mzxid 0x%x version %d owner 0x%x %s age %.1f s "
+                         "children %d\n" % (
+                             path, stat.czxid, stat.mzxid, stat.version, owner,
+                             owners.get(owner, "-"), (wall_ms - stat.ctime) / 1000,
+                             stat.children))
         (directory / ("tree%d.txt" % number)).write_text("".join(lines))
 
 

@@ -6,7 +6,7 @@ KINDS has each one's function; it returns, in words, to whom it was done."""
 import lookups
 from orphans import parent
 from peers import deed
-from zookeeper import ALL, DELETE_PERM, READ, Connection, Error
+from zookeeper import ALL, DELETE_PERM, NODEEXISTS, NONODE, READ, Connection, Error
 
 STEP_TOLERANCE_MS = 1000  # of a step as it is seen: the process may be late between two looks
 
@@ -222,12 +222,14 @@ def remake_value(world):
 
 
 def by_operator(world, act):
-    """At a server that answers; again at another one, which may find it done."""
+    """At a server that answers; again at another one, which may find it done. None: it was."""
     for server in world.ensemble.servers:
         try:
             return act(world.eyes_of_operator.at(server))
-        except Error:
-            return None
+        except Error as error:
+            if error.code in (NONODE, NODEEXISTS):
+                return None
+            world.eyes_of_operator.lose(server)  # its session has expired, say
         except OSError:
             world.eyes_of_operator.lose(server)
     return None
@@ -251,20 +253,8 @@ def forbid_reads(world):
 
 
 def change_perms(world, perms):
-    changed = 0
-    for server in world.ensemble.servers:
-        for path in world.directories:
-            try:
-                world.eyes_of_operator.at(server).set_perms(path, perms)
-                changed += 1
-            except Error:
-                pass  # there is none
-            except OSError:
-                world.eyes_of_operator.lose(server)
-                break
-        else:
-            return changed
-    return changed
+    return sum(by_operator(world, lambda eyes, path=path: eyes.set_perms(path, perms) or True)
+               is not None for path in world.directories)
 
 
 def reap(world):

@@ -48,8 +48,11 @@ class Judged:
                 self.values.killed = self.values.killed or bool(client.kills)
                 refused, client.refused = client.refused, []
                 for _, status, _ in refused:
-                    key = client.maker + ":" + status
-                    self.journal.refusals[key] = self.journal.refusals.get(key, 0) + 1
+                    self.count_refusal(client.maker, status)
+
+    def count_refusal(self, maker, status):
+        key = maker + ":" + status
+        self.journal.refusals[key] = self.journal.refusals.get(key, 0) + 1
 
     def take_values(self, client):
         shown, client.shown = client.shown, []
@@ -62,6 +65,8 @@ class Judged:
                 key = (one.name, one.maker)
                 self.grants[key] = self.grants.get(key, 0) + 1
                 self.note(one.name, one.at, one.at)
+            else:
+                self.count_refusal(one.maker, "set:" + one.status)
 
     def judge_values(self, ahead_of_real, all_over):
         """What is wrong with them, each with whether it is the servers' fault: they have lost what

@@ -146,6 +146,20 @@ class Watching(unittest.TestCase):
     def test_it_has_no_connection(self):
         self.assertEqual(self.unshown(QUIET_S + 1, 0, connected=False), 0)
 
+    def unset(self, mzxid):
+        watch, _ = self.watch(0, 0)
+        watch.world.judged.values.take_shown(shown(9, "4"))
+        watch.world.trees = {0: {"/count": SimpleNamespace(mzxid=mzxid)}}
+        done = []
+        watch.by_operator = lambda server, act: done.append(server.number)
+        return watch.tell_stall(COUNT, watch.world.trees, 9), done
+
+    def test_nobody_sets_it_for_long(self):
+        self.assertEqual(self.unset(9), (OURS, []))
+
+    def test_nobody_can_as_the_servers_have_gone_back(self):
+        self.assertEqual(self.unset(8), ("diverged", [0]))
+
     def behind(self, *mzxids):
         watch, _ = self.watch(0, 0)
         watch.world.trees = {number: {"/count": SimpleNamespace(mzxid=mzxid)}

@@ -80,6 +80,10 @@ class Values:
                 set.content, set.name, " and ".join(one.worker for one in done))]
         return []
 
+    def newest(self, name):
+        """mzxid and content of the newest that anybody was shown; (0, ""): nothing yet."""
+        return max(self.contents.get(name, {}).items(), default=(0, ""))
+
     # --------------------------------------------------------------------- at the end
 
     def numbers_fall(self, name):

@@ -32,7 +32,6 @@ class Watch:
         self.late_ms = 0.0  # the latest of the last looks
         self.began = self.quiet_from = clock.now()
         self.told_quiet = {}
-        self.removed = 0  # znodes that others had left behind
         self.harming = False  # something is being done, or the servers do not all serve yet
         self.blocked = False  # what is being done may keep everybody waiting
         self.mutex = threading.Lock()
@@ -125,6 +124,19 @@ class Watch:
                 if connected and not client.paused and fresh and now - seen > QUIET_S * clock.S:
                     self.violate("%s is shown nothing of %s for %.1f s" % (
                         client.name, name, (now - seen) / 1e9))
+
+    def unset(self, lock, trees):
+        """Who is to blame that nobody sets it. Servers that have lost what they had answered show
+        something older than is known, which nobody takes, and refuse what was set over the newer:
+        it is set anew by an operator."""
+        leader = self.world.ensemble.leader()
+        stat = trees.get(leader.number, {}).get(lock.path) if leader else None
+        mzxid, content = self.world.judged.values.newest(lock.name)
+        if stat is None or stat.mzxid >= mzxid:
+            return OURS, "nobody sets it"
+        data = (int(content) + 1).to_bytes(4, "big") if lock.kind == "count" else b"anew"
+        self.by_operator(leader, lambda eyes: eyes.set(lock.path, data))
+        return "diverged", "0x%x was shown, and the leader shows 0x%x" % (mzxid, stat.mzxid)
 
     def await_values(self, seconds):
         """Nobody sets anything any more: until each of ours was shown what stands."""
@@ -224,7 +236,7 @@ class Watch:
 
     def tell_stall(self, lock, trees, seconds, when=""):
         """Returns who is to blame."""
-        blame, who = (OURS, "nobody sets it") if lock.is_value() else self.blocker(lock, trees)
+        blame, who = (self.unset if lock.is_value() else self.blocker)(lock, trees)
         text = "%s: %snobody was granted it for %.1f s; %s" % (lock.name, when, seconds, who)
         self.stalls.append((lock.name, seconds, blame))
         if blame == OURS:
@@ -244,14 +256,13 @@ class Watch:
                 owner = next((c for c in self.world.clients if c.owns(stat.owner & MASK)), None)
                 old = time.time() * 1000 - stat.ctime > self.orphans.limit_ms
                 if parent(path) in self.paths_of(lock) and old and owner and owner.maker != OURS:
-                    self.remove(server, path)
+                    self.by_operator(server, lambda eyes, path=path: eyes.delete(path))
             return
 
-    def remove(self, server, path):
+    def by_operator(self, server, act):
         with self.world.eyes.mutex:
             try:
-                self.world.eyes.at(server).delete(path)
-                self.removed += 1
+                act(self.world.eyes.at(server))
             except (OSError, Error):
                 self.world.eyes.lose(server)
 

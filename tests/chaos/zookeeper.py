@@ -5,9 +5,9 @@ import socket
 import struct
 from collections import namedtuple
 
-CREATE, DELETE, EXISTS, GET, SET_ACL = 1, 2, 3, 4, 7
+CREATE, DELETE, EXISTS, GET, SET, SET_ACL = 1, 2, 3, 4, 5, 7
 SYNC, CHILDREN, CLOSE, AUTH = 9, 8, -11, 100
-NONODE, NOAUTH = -101, -102
+NONODE, NOAUTH, NODEEXISTS = -101, -102, -110
 PERSISTENT = 0
 ALL, READ, WRITE, CREATE_PERM, DELETE_PERM, ADMIN = 31, 1, 2, 4, 8, 16
 
@@ -96,6 +96,9 @@ class Connection:
 
     def delete(self, path):
         self.ask(DELETE, text(path) + struct.pack(">i", -1))
+
+    def set(self, path, data):
+        self.ask(SET, text(path) + struct.pack(">i", len(data)) + data + struct.pack(">i", -1))
 
     def set_perms(self, path, perms):
         self.ask(SET_ACL, text(path) + acl(perms) + struct.pack(">i", -1))
