@@ -37,9 +37,10 @@ class World:
         self.stopping, self.resting = threading.Event(), False
         leader = SimpleNamespace(number=0)
         self.ensemble = SimpleNamespace(leader=lambda: leader, servers=[leader])
-        self.trees = {0: tree or {}}
+        self.trees, self.commits = {0: tree or {}}, True
         self.eyes = SimpleNamespace(look=lambda: self.trees,
-                                    tree=lambda server: self.trees[server.number])
+                                    tree=lambda server: self.trees[server.number],
+                                    leader_commits=lambda: self.commits)
 
     def ours(self):
         return [each for each in self.clients if each.maker == OURS]
@@ -96,6 +97,12 @@ class Silence(unittest.TestCase):
         world.trees[1] = {}
         self.assertEqual(len(quiet(world, QUIET_S + 1).violations), 1)
 
+    def test_the_servers_commit_nothing(self):
+        world = World(client(OURS, 5), tree={"/m/a": stat(5)})
+        world.commits = False
+        watch = quiet(world, QUIET_S + 1)
+        self.assertEqual((watch.violations, watch.stalls[0][2]), ([], "servers"))
+
     def test_not_for_long_enough(self):
         self.assertEqual(quiet(World(client(OURS, 5)), QUIET_S - 1).stalls, [])
 
@@ -121,19 +128,26 @@ class Orphans(unittest.TestCase):
 
 
 class CutOff(unittest.TestCase):
-    def cut_off(self, lost_ago_s, quiet_ago_s=99, connected=False, harming=False, paused=False):
+    def cut_off(self, lost_ago_s, quiet_ago_s=99, connected=False, harming=False, paused=False,
+                commits=True):
         now = clock.now()
         one = client(OURS, 5)
         one.paused = paused
         one.sessions = {0: SimpleNamespace(connected=False, since=now - lost_ago_s * clock.S),
                         1: SimpleNamespace(connected=connected, since=0)}
         watch = SilentWatch(World(one))
+        watch.world.commits = commits
         watch.quiet_from, watch.harming = now - quiet_ago_s * clock.S, harming
         watch.look_for_cut_off()
+        watch.look_for_cut_off()
+        self.assertLessEqual(len(watch.violations) + len(watch.others), 1)
         return bool(watch.violations)
 
     def test_for_too_long(self):
         self.assertTrue(self.cut_off(QUIET_S + 1))
+
+    def test_no_session_can_be_made(self):
+        self.assertFalse(self.cut_off(QUIET_S + 1, commits=False))
 
     def test_lately(self):
         self.assertFalse(self.cut_off(QUIET_S - 1))

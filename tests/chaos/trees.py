@@ -5,6 +5,7 @@ import threading
 from zookeeper import NOAUTH, Connection, Error, walk
 
 ROOT = "/chaos"
+COMMIT_S = 2.0  # many times what it takes
 
 
 class Eyes:
@@ -42,6 +43,16 @@ class Eyes:
             except OSError:
                 self.lose(server)
                 return None
+
+    def leader_commits(self):
+        """Whether anything is committed: a session must be."""
+        leader = self.ensemble.leader()
+        try:
+            if leader is not None:
+                Connection(leader.address, patience=COMMIT_S).end_session()
+            return leader is not None
+        except OSError:
+            return False
 
     def look(self):
         """Of each server that answers, by its number."""

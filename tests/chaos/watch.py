@@ -31,7 +31,7 @@ class Watch:
         self.brought_back = 0  # znodes whose end most servers have written down, and lost
         self.late_ms = 0.0  # the latest of the last looks
         self.began = self.quiet_from = clock.now()
-        self.told_quiet = {}
+        self.told_quiet, self.told_cut_off = {}, {}
         self.harming = False  # something is being done, or the servers do not all serve yet
         self.blocked = False  # what is being done may keep everybody waiting
         self.mutex = threading.Lock()
@@ -97,10 +97,18 @@ class Watch:
             sessions = client.sessions.values()
             if self.harming or client.paused or any(s.connected for s in sessions):
                 continue
-            since = max([self.quiet_from, *(s.since for s in sessions)])
+            since = max([self.quiet_from, self.told_cut_off.get(client.name, 0),
+                         *(s.since for s in sessions)])
             seconds = (clock.now() - since) / 1e9
             if seconds > QUIET_S and not self.violations:
-                self.violate("%s has had no connection for %.1f s" % (client.name, seconds))
+                self.told_cut_off[client.name] = clock.now()
+                self.tell_cut_off("%s has had no connection for %.1f s" % (client.name, seconds))
+
+    def tell_cut_off(self, text):
+        if self.world.eyes.leader_commits():
+            self.violate(text)
+        else:
+            self.tell_other(text + "; the servers serve, and commit nothing")
 
     # -------------------------------------------------------------------- values
 
@@ -237,6 +245,8 @@ class Watch:
     def tell_stall(self, lock, trees, seconds, when=""):
         """Returns who is to blame."""
         blame, who = (self.unset if lock.is_value() else self.blocker)(lock, trees)
+        if blame == OURS and not self.world.eyes.leader_commits():
+            blame, who = "servers", who + "; the servers serve, and commit nothing"
         text = "%s: %snobody was granted it for %.1f s; %s" % (lock.name, when, seconds, who)
         self.stalls.append((lock.name, seconds, blame))
         if blame == OURS:
