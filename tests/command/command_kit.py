@@ -18,8 +18,10 @@ import kazoo.exceptions
 
 PATIENCE_S = 60
 LOOK_AGAIN_S = 0.01
-# A session that ends soon; the server's tick is what with_zookeeper has.
-SHORT = ("--session-timeout", "3", "--tick", "0.2")
+# A session that ends soon; the server's tick is what with_zookeeper has. What is held in it lasts
+# where an answer takes a second. Whoever need not lose his session has the usual one.
+SHORT_S = 6
+SHORT = ("--session-timeout", str(SHORT_S), "--tick", "0.2")
 
 UVZK, HOSTS = sys.argv[1:3]
 ENVIRONMENT = {**os.environ, "ZOOKEEPER_HOSTS": HOSTS}
@@ -162,6 +164,14 @@ def waiting(path, script, *options):
     run = lock(path, script, "-v", *options)
     run.tells("before us")
     return run
+
+
+def runs_out(begin, code, seconds):
+    """What begin("-w", ...) begins ends with this exit status when its time is over: so many
+    seconds, or more where these were over before it was known who holds."""
+    while (found := begin("-w", str(seconds)).process.wait(PATIENCE_S)) != code:
+        check(seconds < PATIENCE_S / 4, f"{found} instead of {code}")
+        seconds *= 2
 
 
 def zookeeper():

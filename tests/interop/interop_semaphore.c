@@ -58,11 +58,9 @@ static void we_take(struct hold *hold, uint32_t leases)
 static void we_try_in_vain(uint32_t leases)
 {
     static struct hold vain;
-    const int64_t timeouts[] = {UVZK_TRY_ONCE, 200};
-    for (int i = 0; i < 2; i++) {
-        hold_begin_on(&vain, &us, &semaphore, leases, timeouts[i]);
-        hold_await_status(&vain, PATIENCE_MS, UV_ETIMEDOUT);
-    }
+    hold_begin_on(&vain, &us, &semaphore, leases, UVZK_TRY_ONCE);
+    hold_await_status(&vain, PATIENCE_MS, UV_ETIMEDOUT);
+    hold_try_in_vain(&vain, &us, &semaphore, leases, 200);
 }
 
 /* ------------------------------------------------------------------- room */

@@ -240,6 +240,35 @@ void hold_try(struct hold *hold, struct process *process, uvzk_lock_t *lock,
     hold_await_status(hold, WORLD_TIMEOUT_MS, status);
 }
 
+static bool came_to_its_place(struct hold *hold)
+{
+    expect(hold, world_await(hold->process->world, &hold->answered, WORLD_TIMEOUT_MS),
+           "it is not answered");
+    return hold->status != UVZK_ENOTQUEUED && hold->status != UVZK_EPROOF;
+}
+
+void hold_ask_in_vain(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                      uvzk_acquire_options_t options)
+{
+    assert_int_equal(hold_ask(hold, process, lock, &options), 0);
+    while (!came_to_its_place(hold) && options.timeout_ms < (int64_t)WORLD_TIMEOUT_MS) {
+        options.timeout_ms *= 2;
+        assert_int_equal(hold_ask(hold, process, lock, &options), 0);
+    }
+    assert_int_equal(hold->status, UV_ETIMEDOUT);
+}
+
+void hold_try_in_vain(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                      uint32_t leases, int64_t timeout_ms)
+{
+    uvzk_acquire_options_t options;
+
+    uvzk_acquire_options_init(&options);
+    options.timeout_ms = timeout_ms;
+    options.leases = leases;
+    hold_ask_in_vain(hold, process, lock, options);
+}
+
 void hold_await_status(struct hold *hold, uint64_t ms, int status)
 {
     if (!world_await(hold->process->world, &hold->answered, ms)) {

@@ -72,6 +72,12 @@ void hold_take_for(struct hold *hold, struct process *process, uvzk_lock_t *lock
 void hold_queue(struct hold *hold, struct process *process, uvzk_lock_t *lock);
 void hold_try(struct hold *hold, struct process *process, uvzk_lock_t *lock,
               int64_t timeout_ms, int status);
+/* Until its time runs out behind others, so many leases wanted: this time, or longer where
+ * it has run out before it was known who is before it. */
+void hold_ask_in_vain(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                      uvzk_acquire_options_t options);
+void hold_try_in_vain(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                      uint32_t leases, int64_t timeout_ms);
 
 /* Waits for the answer; asserts that it comes within so many ms and is this one; 0. */
 void hold_await_status(struct hold *hold, uint64_t ms, int status);
