@@ -1,6 +1,7 @@
 /* Scenarios in which the n-th allocation of the library fails, for n = 1, 2, 3,
  * ... until one runs through: that one must end as if memory had no end, and the
- * others must answer everybody exactly once, and leave nothing behind.
+ * others must answer everybody exactly once, and leave nothing behind. So many in a
+ * row fail; or all that follow, for three seconds.
  *
  *   UVZK_VERBOSE  set: one line for each scenario */
 #include "cmocka_test.h"
@@ -16,6 +17,7 @@
 /* ---------------------------------------------------------------------- a play */
 
 #define CLAIMS 5
+#define SCARCE_MS 3000U /* for good */
 
 static struct world world;
 static struct process processes[2];
@@ -86,8 +88,10 @@ static void run(uint64_t ms)
 static void check_pace(uint64_t since_ms, uint64_t retry_ms)
 {
     uint64_t taken = world_now(&world) - since_ms;
+    uint64_t most = play.fail_count == SCARCE_FOR_GOOD ? SCARCE_MS + retry_ms
+                                                       : play.fail_count * retry_ms;
 
-    if (taken > 200 + play.fail_count * retry_ms) {
+    if (taken > 200 + most) {
         world_fail(&world, "it takes %llu ms", (unsigned long long)taken);
     }
 }
@@ -568,6 +572,13 @@ static void check_status(const struct scenario *scenario, int status)
     }
 }
 
+static void each_ms(struct world *of)
+{
+    if (play.fail_count == SCARCE_FOR_GOOD) {
+        scarce_stop_after(SCARCE_MS, world_now(of));
+    }
+}
+
 /* Whether an allocation failed. */
 static bool perform(const struct scenario *scenario, unsigned tuning, uint64_t first,
                     uint64_t count)
@@ -584,6 +595,7 @@ static bool perform(const struct scenario *scenario, unsigned tuning, uint64_t f
     play.fail_count = count;
     world_begin_exact(&world, tuning, 1);
     world.what = what;
+    world.each_ms = each_ms;
     process_make(&processes[0], &world, "a", NULL);
     process_make(&processes[1], &world, "b", NULL);
     scarce_arm(first, count);
@@ -647,6 +659,13 @@ static void forty_in_a_row_fail(void **state)
 {
     (void)state;
     fail_everywhere(40);
+}
+
+/* For so long that whatever is tried again has been tried again. */
+static void all_fail_from_one_on(void **state)
+{
+    (void)state;
+    fail_everywhere(SCARCE_FOR_GOOD);
 }
 
 /* ------------------------------------------------------------------ making clients */
@@ -736,6 +755,7 @@ int main(void)
         cmocka_unit_test(one_allocation_fails),
         cmocka_unit_test(five_in_a_row_fail),
         cmocka_unit_test(forty_in_a_row_fail),
+        cmocka_unit_test(all_fail_from_one_on),
     };
 
     if (scarce_install() != 0) {

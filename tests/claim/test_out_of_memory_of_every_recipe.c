@@ -14,7 +14,7 @@
 #include "world.h"
 
 #define HOLDS 4
-#define DROUGHT_MS 3000U
+#define SCARCE_MS 3000U
 #define ROOT "/o"
 
 static struct world world;
@@ -23,31 +23,15 @@ static uvzk_lock_t locks[2], members[2]; /* the lock, as A and as B has it; A's 
 static uvzk_rwlock_t rwlock;
 static uvzk_shared_count_t count;
 static struct hold holds[HOLDS];
-static uint64_t dry_since;
-static bool failed;
 
-static bool is_done_or_dry(int status)
+static bool is_done_or_refused(int status)
 {
     return status == 0 || status == UV_ENOMEM;
 }
 
-static void rain(struct world *of)
+static void each_ms(struct world *of)
 {
-    if (scarce_failed() == 0) {
-        return;
-    }
-    failed = true;
-    if (dry_since == 0) {
-        dry_since = world_now(of);
-    } else if (world_now(of) - dry_since > DROUGHT_MS) {
-        scarce_arm(0, 0);
-    }
-}
-
-static void water(void)
-{
-    failed = failed || scarce_failed() > 0;
-    scarce_arm(0, 0);
+    scarce_stop_after(SCARCE_MS, world_now(of));
 }
 
 /* -------------------------------------------------------------------- the recipes */
@@ -210,7 +194,7 @@ static bool ask(int i, struct process *process, int64_t timeout_ms)
         return false;
     }
     int status = hold_ask(&holds[i], process, lock_of(process), &options);
-    assert_true(is_done_or_dry(status));
+    assert_true(is_done_or_refused(status));
     return status == 0;
 }
 
@@ -292,7 +276,8 @@ static void on_entry(uvzk_client_t *client, const uvzk_hold_entry_t *entry, void
 
 static int accepted(int status)
 {
-    assert_true(is_done_or_dry(status) || status == UV_ENOTSUP || status == UV_EINVAL);
+    assert_true(is_done_or_refused(status) || status == UV_ENOTSUP ||
+                status == UV_EINVAL);
     return status == 0;
 }
 
@@ -313,9 +298,9 @@ static void asked_about(void)
     world_run_for(&world, 100);
     told = 0;
     uvzk_client_metrics_init(&metrics);
-    assert_true(is_done_or_dry(uvzk_client_metrics(&a.client, &metrics)));
+    assert_true(is_done_or_refused(uvzk_client_metrics(&a.client, &metrics)));
     (void)uvzk_client_write_metrics(&a.client, "x", text, sizeof(text));
-    assert_true(is_done_or_dry(uvzk_client_each_hold(&a.client, on_entry, NULL)));
+    assert_true(is_done_or_refused(uvzk_client_each_hold(&a.client, on_entry, NULL)));
     if (hold_holds(&holds[0])) {
         calls += accepted(uvzk_hold_verify(&holds[0].request, &verify, on_verified));
         calls += accepted(uvzk_hold_write(&holds[0].request, &write, &op, 1, on_written));
@@ -404,12 +389,10 @@ static void begin(const struct recipe *recipe)
     memset(&rwlock, 0, sizeof(rwlock));
     memset(&count, 0, sizeof(count));
     memset(holds, 0, sizeof(holds));
-    dry_since = 0;
-    failed = false;
     process_options(&options);
     options.sessions = recipe->sessions;
     world_begin_exact(&world, UVZK__TUNE_ALL, 1);
-    world.each_ms = rain;
+    world.each_ms = each_ms;
     process_begin(&a, &world, "a", &options);
     process_begin(&b, &world, "b", NULL);
     a.durable = b.durable =
@@ -428,7 +411,7 @@ static void init(const struct recipe *recipe, struct process *process)
         assert_int_equal(status, UV_ENOMEM);
         assert_null(lock->impl);
         assert_null(rwlock.write.impl);
-        water();
+        scarce_stop();
         assert_int_equal(recipe->init(process, lock), 0);
     }
 }
@@ -495,7 +478,7 @@ static bool perform(const struct recipe *recipe, const struct situation *situati
     init(recipe, &a);
     init(recipe, &b);
     situation->act();
-    water();
+    scarce_stop();
     close_count();
     world_let_go(&world);
     check(recipe, situation);
@@ -507,7 +490,7 @@ static bool perform(const struct recipe *recipe, const struct situation *situati
         fail_msg("%s: %lld blocks of memory are never freed", what,
                  (long long)(scarce_live() - live));
     }
-    return failed;
+    return scarce_failed() > 0;
 }
 
 static int scenarios;
@@ -518,7 +501,8 @@ static void fail_in_turn(const struct recipe *recipe, const struct situation *si
     uint64_t last[2] = {0, 0};
 
     for (int good = 0; good < 2; good++) {
-        while (perform(recipe, situation, ++last[good], good == 0 ? 1 : UINT64_MAX)) {
+        while (
+            perform(recipe, situation, ++last[good], good == 0 ? 1 : SCARCE_FOR_GOOD)) {
         }
         plays += last[good];
     }

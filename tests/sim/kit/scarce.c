@@ -8,7 +8,7 @@
 static struct {
     uint64_t asked;
     uint64_t fail_first, fail_count;
-    uint64_t failed;
+    uint64_t failed, failing_since_ms;
     int64_t live;
 } allocator;
 
@@ -64,8 +64,23 @@ void scarce_arm(uint64_t first, uint64_t count)
 {
     allocator.asked = 0;
     allocator.failed = 0;
+    allocator.failing_since_ms = 0;
     allocator.fail_first = first;
     allocator.fail_count = count;
+}
+
+void scarce_stop(void)
+{
+    allocator.fail_first = 0;
+}
+
+void scarce_stop_after(uint64_t ms, uint64_t now_ms)
+{
+    if (allocator.failed > 0 && allocator.failing_since_ms == 0) {
+        allocator.failing_since_ms = now_ms;
+    } else if (allocator.failed > 0 && now_ms - allocator.failing_since_ms > ms) {
+        scarce_stop();
+    }
 }
 
 uint64_t scarce_asked(void)

@@ -8,7 +8,12 @@
 int scarce_install(void);
 /* From now on the allocations number first (1 is the next) and count - 1 more fail.
  * first 0: none. */
+#define SCARCE_FOR_GOOD UINT64_MAX
 void scarce_arm(uint64_t first, uint64_t count);
+/* No more of them fails, and what has failed stays counted; the same as soon as so many ms have
+ * passed since the first one failed, if this is called each ms. */
+void scarce_stop(void);
+void scarce_stop_after(uint64_t ms, uint64_t now_ms);
 /* Since armed. */
 uint64_t scarce_asked(void);
 uint64_t scarce_failed(void);
