@@ -104,7 +104,9 @@ static void count_made(struct uvzk__queue *queue)
     uint64_t out = bid == NULL ? 0 : uvzk__leases_out(queue);
 
     while (bid != NULL && withdraw_surplus(bid, &out)) {
-        uvzk__bid_counted(bid);
+        if (!uvzk__claim_is_given_up(bid->claim)) { /* it could not wait on */
+            uvzk__bid_counted(bid);
+        }
         bid = last_that(queue, to_count);
     }
 }
