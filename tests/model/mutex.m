@@ -1,27 +1,16 @@
--- A mutex: one client of ours in full, other contenders as early as they can be, a leader and a
--- follower behind it, and time in half ticks. README.md says what is modelled and what is not.
+-- A mutex: one client of ours in full, and other contenders as early as they can be, between session.m and
+-- session_rules.m. README.md says what is modelled and what is not.
 -- "-- src/...: f" above a rule is what of the library it stands for; `check` looks whether it is there.
 -- `check` sets one WITH_ to 0 in a copy for each mutation.
 
 const
-  T: 3;
-  T_LESS: 2;
   OURS: 2;
   OTHERS: 1;
   ZXIDS: 6;
-  WITH_BARRIER: 1;
-  WITH_PROOF: 1;
-  WITH_CAP: 1;
-  WITH_HALF_TICK: 1;
-  WITH_HANDLE_ASKED: 1;
 
 type
-  age_t: 0..T;
   zxid_t: 0..ZXIDS;
   node_t: 0..(OURS + OTHERS);
-  server_t: enum { LEADER, FOLLOWER };
-  link_t: enum { DOWN, ATTACHED, HEARD, UP };
-  kind_t: enum { NOTHING, BARRIER, CREATE, LIST, GET, PROOF, READ, DELETE };
   contender_t: enum { IDLE, CREATING, UNKNOWN, STANDING, DOOMED, GONE };
   told_t: enum { NONE, WAITS, HOLDS, ENDED };
   before_t: enum { NOT_KNOWN, ONE, SEVERAL, NOBODY };
@@ -29,32 +18,15 @@ type
 var
   zxid: zxid_t;
   applied: zxid_t;
-  cut: boolean;
   made: array [node_t] of zxid_t;
   gone: array [node_t] of zxid_t;
-  alive: boolean;
-  expires: age_t;
-  reported: boolean;
-  timeout: age_t;
-
-  link: link_t;
-  server: server_t;
-  barrier: boolean;
-  request: kind_t;
-  sent: age_t;
-  done: boolean;
   found: node_t;
   how: before_t;
-  stray: kind_t;
-  stray_at: server_t;
-
   contender: contender_t;
   mine: node_t;
   before: before_t;
   predecessor: node_t;
   told: told_t;
-  valid: age_t;
-  heard: array [age_t] of age_t;
   token: zxid_t;
 
 function stands(node: node_t; view: zxid_t): boolean;
@@ -129,15 +101,6 @@ begin
   return 0;
 end;
 
-procedure touch();
-begin
-  if server = LEADER then
-    if alive then expires := timeout; endif;
-  else
-    reported := true;
-  endif;
-end;
-
 function commit(kind: kind_t; at: server_t): node_t;
 var node: node_t;
 begin
@@ -179,11 +142,19 @@ end;
 
 procedure forget();
 begin
-  request := NOTHING;
-  sent := 0;
-  done := false;
+  request_over();
   found := 0;
   how := NOT_KNOWN;
+end;
+
+procedure request_lost();
+begin
+  if request = CREATE then contender := UNKNOWN; endif;
+end;
+
+function needs_session(): boolean;
+begin
+  return contender != GONE;
 end;
 
 -- src/directory/node.c: uvzk__node_unwanted
@@ -207,62 +178,12 @@ begin
   predecessor := 0;
 end;
 
--- src/proof/proof.c: record
-procedure answered();
-begin
-  if sent < heard[0] then heard[0] := sent; endif;
-end;
-
--- src/proof/proof.c: uvzk__proof_answered
-procedure committed();
-var n: 0..(T + 1);
-begin
-  n := sent + WITH_HALF_TICK;
-  if n <= T then
-    if heard[n] < timeout & timeout - heard[n] > valid then
-      valid := timeout - heard[n];
-    endif;
-  endif;
-end;
-
-procedure lost();
-begin
-  if (request = CREATE | request = DELETE) & !done then
-    stray := request;
-    stray_at := server;
-  endif;
-  if request = CREATE then contender := UNKNOWN; endif;
-  forget();
-  link := DOWN;
-  server := LEADER;
-  barrier := false;
-end;
-
--- src/engine/submission.c: uvzk__may_send
-function may_send(): boolean;
-begin
-  return link = UP & request = NOTHING & (barrier | WITH_BARRIER = 0);
-end;
-
-procedure send(kind: kind_t);
-begin
-  request := kind;
-  sent := 0;
-end;
-
 startstate begin
-  clear zxid; clear applied; clear cut; clear made; clear gone;
-  alive := true;
-  expires := T;
-  clear reported;
-  timeout := T;
-  link := UP;
-  server := LEADER;
-  clear barrier;
-  request := NOTHING; clear sent; clear done; clear found; how := NOT_KNOWN;
-  stray := NOTHING; clear stray_at;
+  session_begins();
+  clear zxid; clear applied; clear made; clear gone;
+  clear found; how := NOT_KNOWN;
   contender := IDLE; clear mine; before := NOT_KNOWN; clear predecessor;
-  told := NONE; clear valid; clear heard; clear token;
+  told := NONE; clear token;
 end;
 
 -- src/claim/acquire.c: uvzk_lock_acquire
@@ -286,8 +207,6 @@ end;
 -- src/proof/prover.c: uvzk__prover_check
 rule "lose by time" told = HOLDS & valid = 0 ==> begin unwanted(); end;
 
--- src/engine/barrier.c: uvzk__barrier_ask
-rule "send barrier" link = UP & request = NOTHING & !barrier & WITH_BARRIER = 1 ==> begin send(BARRIER); end;
 -- src/directory/contender.c: uvzk__contender_create
 rule "send create" may_send() & contender = CREATING & unmade() != 0 ==> begin send(CREATE); end;
 -- src/directory/listing.c: uvzk__listing_start
@@ -312,13 +231,12 @@ rule "serve a read"
 end;
 
 rule "serve a write"
-  link = UP & !done & (request = BARRIER | request = CREATE | request = PROOF | request = DELETE) &
-  (server = LEADER | !cut) & alive
+  link = UP & !done & is_write() & (server = LEADER | !cut) & alive
 ==> begin
   done := true;
   touch();
   found := commit(request, server);
-  if request = BARRIER then stray := NOTHING; stray_at := LEADER; endif;
+  if request = BARRIER then no_stray(); endif;
 end;
 
 rule "serve a stray"
@@ -327,8 +245,7 @@ rule "serve a stray"
 var node: node_t;
 begin
   node := commit(stray, stray_at);
-  stray := NOTHING;
-  stray_at := LEADER;
+  no_stray();
 end;
 
 -- src/engine/submission.c: uvzk__answered
@@ -337,7 +254,7 @@ var kind: kind_t; what: node_t; which: before_t;
 begin
   kind := request; what := found; which := how;
   answered();
-  if kind = BARRIER | kind = CREATE | kind = PROOF | kind = DELETE then committed(); endif;
+  if is_write() then committed(); endif;
   forget();
   switch kind
     case BARRIER: barrier := true;
@@ -366,88 +283,14 @@ begin
   endswitch;
 end;
 
--- src/client/lifecycle.c: suspended
-rule "connection lost" link != DOWN ==> begin lost(); end;
-
-ruleset at: server_t do
-rule "attach"
-  link = DOWN & contender != GONE & alive & (at = LEADER | !cut)
-==> begin
-  link := ATTACHED;
-  server := at;
-  expires := timeout;
-  if stray_at != at then stray := NOTHING; stray_at := LEADER; endif;
-end;
-
--- src/proof/proof.c: uvzk__proof_connected
-rule "attach, T shrinks"
-  link = DOWN & contender != GONE & alive & (at = LEADER | !cut) & timeout = T
-==> begin
-  link := UP;
-  server := at;
-  timeout := T_LESS;
-  expires := T_LESS;
-  for n: age_t do
-    if heard[n] >= timeout then heard[n] := T; endif;
-  endfor;
-  if WITH_CAP = 1 & valid > T_LESS then valid := T_LESS; endif;
-  if stray_at != at then stray := NOTHING; stray_at := LEADER; endif;
-end;
-endruleset;
-
-rule "handle hears" link = ATTACHED ==> begin link := HEARD; end;
--- src/client/lifecycle.c: connected
-rule "loop hears" link = HEARD ==> begin link := UP; end;
-
--- loop/handle.c: uvzk__handle_leave
-rule "handle replaced"
-  link = HEARD & WITH_HANDLE_ASKED = 0 & (server = LEADER | !cut)
-==> begin
-  end_session();
-  lost();
-end;
-
 -- src/directory/contender.c: uvzk__contender_session_ended
 rule "session's end heard" link = DOWN & !alive & told != ENDED ==> begin
-  valid := 0;
+  session_over();
   told := ENDED;
-  stray := NOTHING;
-  stray_at := LEADER;
-  for n: age_t do heard[n] := T; endfor;
-  reported := false;
-  timeout := T;
   node_gone();
 end;
 
-rule "tick" true ==> begin
-  if expires > 0 then expires := expires - 1; endif;
-  if reported & !cut then
-    if alive then expires := timeout; endif;
-    reported := false;
-  endif;
-  if valid > 0 & !(WITH_PROOF = 0 & link = UP) then valid := valid - 1; endif;
-  if request != NOTHING & sent < T then sent := sent + 1; endif;
-  for n := T to 1 by -1 do
-    if heard[n - 1] < T then heard[n] := heard[n - 1] + 1; else heard[n] := T; endif;
-  endfor;
-  if heard[0] < T then heard[0] := heard[0] + 1; endif;
-  for n: age_t do
-    if heard[n] >= timeout then heard[n] := T; endif;
-  endfor;
-end;
-
-rule "connected is owned" WITH_PROOF = 0 & link = UP & valid < timeout ==> begin valid := timeout; end;
-
 rule "follower applies" applied < zxid & !cut ==> begin applied := applied + 1; end;
-rule "follower is cut off" !cut ==> begin cut := true; end;
-rule "follower is back" cut ==> begin
-  cut := false;
-  reported := false;
-  if server = FOLLOWER & link != DOWN then lost(); endif;
-end;
-
-rule "session expires" alive & expires = 0 ==> begin end_session(); end;
-
 ruleset node: node_t do
 rule "another one comes"
   node > OURS & made[node] = 0 & (node = OURS + 1 | made[node - 1] != 0) & zxid < ZXIDS
