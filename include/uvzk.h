@@ -1051,8 +1051,9 @@ UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
 /* ------------------------------------------------------ verify */
 
 /* status 0: when the question was asked, or later, a quorum agreed that the
- * lock's znode stands and its session lives. UVZK_ELOST, UVZK_EDELETED,
- * UVZK_EEXPIRED: no. UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_ECLOSED: not known. */
+ * lock's znode stands and its session lives; of a multi lock those of all members.
+ * UVZK_ELOST, UVZK_EDELETED, UVZK_EEXPIRED: no. UVZK_ECONNLOSS, UVZK_ENOTSENT,
+ * UVZK_ECLOSED: not known. */
 typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
 
 /* Asks a quorum whether the hold stands.

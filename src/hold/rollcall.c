@@ -46,6 +46,27 @@ static void call_all(struct uvzk__rollcall *rollcall, const struct uvzk__claim *
     }
 }
 
+/* Checks may be asked for in any session: one that is connected, if one of theirs is. The
+ * claim's own may have none of them, if it has members. */
+static void choose_session(struct uvzk__rollcall *rollcall)
+{
+    bool connected = false;
+
+    for (size_t i = 0; i < rollcall->count && !connected; i++) {
+        struct uvzk__client *client = uvzk__client_of(rollcall->contenders[i]);
+        connected = uvzk__session_is_connected(&client->session);
+        if (i == 0 || connected) {
+            rollcall->client = client;
+        }
+    }
+    for (size_t i = 0; i < rollcall->count; i++) {
+        const struct uvzk__contender *contender = rollcall->contenders[i];
+        if (!contender->durable && uvzk__client_of(contender) == rollcall->client) {
+            rollcall->ends_with_session = true;
+        }
+    }
+}
+
 struct uvzk__rollcall *uvzk__rollcall_new(struct uvzk__claim *claim, size_t room)
 {
     struct uvzk__rollcall *rollcall = uvzk__calloc(1, sizeof(*rollcall));
@@ -62,6 +83,7 @@ struct uvzk__rollcall *uvzk__rollcall_new(struct uvzk__claim *claim, size_t room
         return NULL;
     }
     call_all(rollcall, claim);
+    choose_session(rollcall);
     return rollcall;
 }
 
@@ -81,6 +103,14 @@ static void send_next(struct uvzk__rollcall *rollcall);
 static size_t calling(const struct uvzk__rollcall *rollcall)
 {
     return rollcall->rpc.op_count - rollcall->behind;
+}
+
+/* The end of a session in which none of them is says nothing of them. */
+static int told(const struct uvzk__rollcall *rollcall, int status, bool absent)
+{
+    return absent                                                    ? UVZK_EDELETED
+           : status == UVZK_EEXPIRED && !rollcall->ends_with_session ? UVZK_ECONNLOSS
+                                                                     : status;
 }
 
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
@@ -105,7 +135,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         send_next(rollcall);
         return;
     }
-    rollcall->done(rollcall, reply, absent ? UVZK_EDELETED : reply->status,
+    rollcall->done(rollcall, reply, told(rollcall, reply->status, absent),
                    behind ? reply->failed_op - count : SIZE_MAX);
     uvzk__rollcall_free(rollcall);
 }

@@ -14,14 +14,15 @@
 
 struct uvzk__rollcall;
 
-/* status: the reply's. ENONODE of one of the checks is UVZK_EDELETED here. failed:
+/* status: the reply's. ENONODE of one of the checks is UVZK_EDELETED here; UVZK_EEXPIRED is
+ * of a session that one of the znodes ends with, else it is UVZK_ECONNLOSS. failed:
  * index among the operations behind the checks, SIZE_MAX when none is to blame. */
 typedef void (*uvzk__rollcall_done)(struct uvzk__rollcall *, const struct uvzk__reply *,
                                     int status, size_t failed);
 
 struct uvzk__rollcall {
     struct uvzk__rpc rpc;
-    struct uvzk__client *client;
+    struct uvzk__client *client; /* one of the sessions that the znodes are in */
     uvzk__rollcall_done done;
     void *data;                          /* the caller's */
     struct uvzk__op *ops;                /* the checks, then room for those behind */
@@ -30,6 +31,7 @@ struct uvzk__rollcall {
     size_t called;                       /* of those, answered by earlier requests */
     size_t behind;                       /* operations after the checks */
     uint64_t stamp;                      /* of the submission */
+    bool ends_with_session; /* one of them does, with that in which it is asked */
 };
 
 /* A rollcall of those of the claim's contenders that are not tickets, with room for so
