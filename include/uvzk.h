@@ -888,8 +888,9 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
  * path must name the same number, or a shared count (NULL: none), which then says how
  * many there are, whatever max_leases is: when it rises, waiters are served; when
  * it falls, nobody loses a lease, and waiters wait for longer. The count must be
- * initialised, and be closed after the semaphore. Served in the order of arrival: a
- * request for many leases is not overtaken by one for a few. A lease is made before it is
+ * initialised, and should be closed after the semaphore: if it is closed before, or with
+ * its client, who waits is told UVZK_ECLOSED, and nobody acquires any more. Served in the order
+ * of arrival: a request for many leases is not overtaken by one for a few. A lease is made before it is
  * counted, as Curator's is, so for a moment more may stand than are allowed; they are not
  * held. Never re-entered:
  * options.owner says nothing here. The hold's path is that of its first lease.

@@ -20,8 +20,9 @@
 
 struct semaphore {
     struct uvzk__lock *lock;
-    uint32_t max; /* if count is NULL */
-    uvzk_shared_count_t *count;
+    uint32_t max;               /* unless it is counted */
+    uvzk_shared_count_t *count; /* the user's; NULL once closed: then it is another's */
+    bool counted;
     struct uvzk__value_listener listener;
     struct uvzk__shared_path *locks_path, *leases_path;
 };
@@ -31,16 +32,17 @@ static struct semaphore *semaphore_of(const struct uvzk__lock *lock)
     return lock->extra;
 }
 
-/* While the count is not known there is nothing to be had. */
+/* While the count is not known, or closed, there is nothing to be had. */
 static uint64_t max_of(const struct uvzk__claim *claim)
 {
     const struct semaphore *semaphore = semaphore_of(claim->lock);
     int32_t value;
 
-    if (semaphore->count == NULL) {
+    if (!semaphore->counted) {
         return semaphore->max;
     }
-    return uvzk_shared_count_get(semaphore->count, &value, NULL) == 0 && value > 0
+    return semaphore->count != NULL &&
+                   uvzk_shared_count_get(semaphore->count, &value, NULL) == 0 && value > 0
                ? (uint64_t)value
                : 0;
 }
@@ -118,11 +120,14 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
 
+    if (semaphore->counted && semaphore->count == NULL) {
+        return uvzk__refuse(UVZK_ECLOSED, "the semaphore's count is closed");
+    }
     return uvzk__object(UV_EINVAL,
                         options->leases > LEASES_MAX ? "options.leases: more than 100"
                         : options->revoke_cb != NULL
                             ? "options.revoke_cb: a semaphore's hold cannot be revoked"
-                        : semaphore->count == NULL && options->leases > semaphore->max
+                        : !semaphore->counted && options->leases > semaphore->max
                             ? "options.leases: more than the semaphore's max_leases"
                             : NULL);
 }
@@ -157,7 +162,7 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
 /* A ticket bounds how many are under way when a count falls: one of each client. */
 static bool has_fixed_count(const struct uvzk__lock *lock)
 {
-    return semaphore_of(lock)->count == NULL;
+    return !semaphore_of(lock)->counted;
 }
 
 /* Who wants to be told how many stand before it has a ticket of its own. */
@@ -263,6 +268,29 @@ static void count_changed(struct uvzk__value_listener *listener)
     }
 }
 
+static struct uvzk__claim *first_waiting(const struct uvzk__lock *lock)
+{
+    struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
+
+    while (claim != NULL && uvzk__claim_is_held(claim)) {
+        claim = uvzk__lock_next_claim(lock, claim);
+    }
+    return claim;
+}
+
+/* Nobody would ever know how many leases there are. */
+static void count_closed(struct uvzk__value_listener *listener)
+{
+    struct semaphore *semaphore =
+        UVZK__CONTAINER_OF(listener, struct semaphore, listener);
+    struct uvzk__claim *claim;
+
+    semaphore->count = NULL;
+    while ((claim = first_waiting(semaphore->lock)) != NULL) { /* its end takes it off */
+        uvzk__claim_end(claim, UVZK_ECLOSED);
+    }
+}
+
 static int init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path, uint32_t max,
                 uvzk_shared_count_t *count)
 {
@@ -279,6 +307,7 @@ static int init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path, uin
     }
     uvzk__list_init(&semaphore->listener.link);
     semaphore->listener.changed = count_changed;
+    semaphore->listener.closed = count_closed;
     lock = uvzk__lock_new(client->impl, shell, path, &semaphore_kind);
     if (lock == NULL) {
         uvzk__free(semaphore);
@@ -288,6 +317,7 @@ static int init(uvzk_client_t *client, uvzk_lock_t *shell, const char *path, uin
     semaphore->lock = lock;
     semaphore->max = max;
     semaphore->count = count;
+    semaphore->counted = count != NULL;
     semaphore->locks_path = uvzk__shared_path_join(lock->path->text, "locks");
     semaphore->leases_path = uvzk__shared_path_join(lock->path->text, "leases");
     if (semaphore->locks_path == NULL || semaphore->leases_path == NULL) {

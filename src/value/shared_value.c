@@ -30,13 +30,25 @@ static void tell_news(struct uvzk__shared_value *value)
     }
 }
 
+static void end_listening(struct uvzk__shared_value *value)
+{
+    struct uvzk__link *link;
+
+    while ((link = uvzk__list_take(&value->listeners)) != NULL) {
+        struct uvzk__value_listener *listener =
+            UVZK__CONTAINER_OF(link, struct uvzk__value_listener, link);
+        if (listener->closed != NULL) {
+            listener->closed(listener);
+        }
+    }
+}
+
 static void free_value(struct uvzk__shared_value *value)
 {
     struct uvzk__replica *replica = value->replica;
 
     value->shell->impl = NULL;
-    while (uvzk__list_take(&value->listeners) != NULL) {
-    }
+    end_listening(value);
     uvzk__list_remove(&value->telling.link);
     uvzk__list_remove(&value->siblings);
     uvzk__free(value);
@@ -181,6 +193,7 @@ int uvzk_shared_value_close(uvzk_shared_value_t *shell,
     value->closing = true;
     value->close_cb = close_cb;
     uvzk__list_remove(&value->telling.link);
+    end_listening(value);
     uvzk__shared_value_end_sets(value, UVZK_ECLOSED);
     uvzk__shared_value_tell(value);
     return 0;

@@ -12,6 +12,9 @@
 struct uvzk__value_listener {
     struct uvzk__link link; /* initialised by listening; uvzk__list_remove() ends it */
     void (*changed)(struct uvzk__value_listener *);
+    /* The value is closed, and it listens no more; the value's struct may be used anew. May
+     * be NULL. */
+    void (*closed)(struct uvzk__value_listener *);
 };
 
 struct uvzk__shared_value {
