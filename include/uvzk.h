@@ -1135,7 +1135,8 @@ UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request)
 
 /* FINAL. 0: the message is written; whether its reader listens, and what it does, is
  * not known. UVZK_ENONODE: nobody stands there. UVZK_ENOAUTH, UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UV_ENOMEM. */
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED, UVZK_EREJECTED,
+ * UVZK_EZOOKEEPER, UV_ENOMEM. */
 typedef void (*uvzk_revoke_cb)(uvzk_revoke_t *request, int status);
 
 /* Asks whoever has this znode to give it up: writes __REVOKE__ into it, as

@@ -27,7 +27,13 @@ const char *history_recipe_name(const struct recipe *recipe)
 
 const char *history_unseen(const struct recipe *recipe, const struct history_result *sum)
 {
-    return recipe->unseen(sum);
+    bool none_is_worn = sum->aged > 0 && sum->worn == 0;
+    bool none_is_asked = recipe->revocable && sum->revoked == 0 &&
+                         (history_sim_allowed() & HISTORY_REVOKES) != 0;
+
+    return none_is_worn    ? "a number that is worn out"
+           : none_is_asked ? "a revocation"
+                           : recipe->unseen(sum);
 }
 
 /* ------------------------------------------------------------------ how it begins */
@@ -125,6 +131,7 @@ static void move_seat(struct seat *seat, bool ending)
     struct history *history = seat->history;
 
     requests_check(seat);
+    check_revocations(seat);
     for (int i = 0; i < history->actor_count; i++) {
         actor_act(&seat->actors[i]);
     }
@@ -138,6 +145,7 @@ static void move_seat(struct seat *seat, bool ending)
     if (history->recipe->seat_moves != NULL) {
         history->recipe->seat_moves(seat);
     }
+    revocation_moves(seat);
     seat_reopen_locks(seat);
     if (history->closings && chance(history, 200) == 0) {
         seat_close_a_lock(seat);
@@ -191,8 +199,10 @@ static void move_all(struct history *history)
     if (ending && (history->kinds & HISTORY_DIVERGED) != 0) {
         sim_bury(history->sim, is_idle, history);
     }
+    operator_moves(history);
     if (!ending) {
         vandal_moves(history);
+        counters_move(history);
     } else if (history->recipe->ending != NULL) {
         history->recipe->ending(history);
     }

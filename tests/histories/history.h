@@ -22,6 +22,9 @@
  *   history_checks.c  what must hold whatever the recipe
  *   history_neighbour.c  other libraries' clients beside ours
  *   history_vandal.c  somebody who deletes znodes by hand
+ *   history_operator.c  somebody who deletes what closed clients have left
+ *   history_counters.c  directories in which thousands of millions have stood
+ *   history_revocation.c  somebody who asks holders for their holds
  *   history_<recipe>.c */
 #ifndef UVZK_HISTORY_H
 #define UVZK_HISTORY_H
@@ -62,6 +65,10 @@ struct history_result {
     uint64_t several; /* of the grants: more than one lease, or lock */
     uint64_t foreign; /* grants of other libraries */
     uint64_t away;    /* of the grants: in another session than the lock's home */
+    uint64_t aged;    /* counters that were brought near their end */
+    uint64_t worn;    /* of the refusals: by a number that is worn out */
+    uint64_t durable; /* of the grants: by persistent znodes, among others or alone */
+    uint64_t revoked; /* times that a ticket was told that others want it */
     uint64_t trace_hash;
     char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };

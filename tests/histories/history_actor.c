@@ -314,6 +314,8 @@ static int acquire(struct ticket *ticket, uvzk_acquire_options_t *options)
 
     if ((history->kinds & HISTORY_FUTURES) != 0 && chance(history, 2) == 0) {
         options->queued_cb = NULL;
+        options->revoke_cb = NULL;
+        ticket->revocable = false;
         return by_future_acquire(ticket, options);
     }
     ticket->request = calloc(1, sizeof(*ticket->request));
@@ -347,6 +349,7 @@ static void ask(struct ticket *ticket)
     }
     ticket->cancelled = false;
     ticket->doomed = false;
+    revocation_wish(ticket, &options);
     int status = acquire(ticket, &options);
     note(ticket, "asks", ticket->owner == NULL ? "as nobody" : "as owner");
     if (status == 0) {

@@ -259,6 +259,22 @@ void check_token(const struct share *share)
     }
 }
 
+/* What only some histories have. */
+static bool is_of_its_kind(const struct history *history, int status)
+{
+    switch (status) {
+    case UVZK_ETHROTTLED:
+        return (history->kinds & HISTORY_THROTTLE) != 0;
+    case UVZK_ENOAUTH:
+        return (history->kinds & HISTORY_BLIND) != 0;
+    case UVZK_EEXHAUSTED:
+        history->result->worn++;
+        return (history->kinds & HISTORY_OLD) != 0;
+    default:
+        return false;
+    }
+}
+
 void check_refusal(const struct ticket *ticket, int status)
 {
     const struct history *history = ticket->actor->history;
@@ -287,16 +303,6 @@ void check_refusal(const struct ticket *ticket, int status)
             return;
         }
         break;
-    case UVZK_ETHROTTLED:
-        if ((history->kinds & HISTORY_THROTTLE) != 0) {
-            return;
-        }
-        break;
-    case UVZK_ENOAUTH:
-        if ((history->kinds & HISTORY_BLIND) != 0) {
-            return;
-        }
-        break;
     case UVZK_EDELETED:
         /* A session's end deletes its nodes, and may be heard of in that order. */
         if (history->vandals || history->killings || !session_alive(ticket) ||
@@ -311,6 +317,9 @@ void check_refusal(const struct ticket *ticket, int status)
         }
         break;
     default:
+        if (is_of_its_kind(history, status)) {
+            return;
+        }
         break;
     }
     history_fail(ticket->actor->history, "refused with %s", uvzk_err_name(status));

@@ -1,12 +1,15 @@
 /* InterProcessMultiLock: everybody takes two or three of three locks, in any order,
  * or one of them alone. In half of the histories all are mutexes, taken at once: that
  * nobody waits in a circle shows in that everybody is answered. In the other half
- * they are a mutex, a read-write lock and a semaphore, taken in turn. */
+ * they are a mutex, a read-write lock and a semaphore, taken in turn; or some of them have
+ * persistent znodes, or all are mutexes, which live in any session. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "history_parts.h"
+
+enum member { MUTEX, DRIVER, RWLOCK, SEMAPHORE };
 
 #define FIRST_MULTI 2 /* of the numbers of a place's locks; before it its own two */
 #define SEMAPHORE_LEASES 2U
@@ -22,17 +25,31 @@ static const struct combination combinations[MULTIS_MAX] = {
     {2, {2, 0}, false}, {3, {0, 1, 2}, true}, {3, {2, 1, 0}, false},
 };
 
+static enum member member_at(const struct history *history, int path)
+{
+    static const enum member members[PATHS_MAX] = {MUTEX, RWLOCK, SEMAPHORE};
+
+    return !history->in_turn || history->mutexes  ? MUTEX
+           : (history->durable >> path & 1U) != 0 ? DRIVER
+                                                  : members[path];
+}
+
 static const char *const *directories(const struct history *history, int path)
 {
-    return history->in_turn && path == 2 ? semaphore_directories
-                                         : no_directory_below(history, path);
+    return member_at(history, path) == SEMAPHORE ? semaphore_directories
+                                                 : no_directory_below(history, path);
 }
 
 static unsigned foreign_locks(const struct history *history, int path)
 {
-    return !history->in_turn || path == 0 ? BIT_OF(NEIGHBOUR_MUTEX)
-           : path == 1 ? BIT_OF(NEIGHBOUR_READ) | BIT_OF(NEIGHBOUR_WRITE)
-                       : BIT_OF(NEIGHBOUR_SEMAPHORE);
+    switch (member_at(history, path)) {
+    case RWLOCK:
+        return BIT_OF(NEIGHBOUR_READ) | BIT_OF(NEIGHBOUR_WRITE);
+    case SEMAPHORE:
+        return BIT_OF(NEIGHBOUR_SEMAPHORE);
+    default:
+        return BIT_OF(NEIGHBOUR_MUTEX);
+    }
 }
 
 static void prepare(struct history *history)
@@ -40,25 +57,46 @@ static void prepare(struct history *history)
     history->path_count = PATHS_MAX;
     history->in_turn = chance(history, 2) == 0;
     history->max_leases[2] = SEMAPHORE_LEASES;
+    if (history->in_turn && (history->kinds & HISTORY_DURABLE) != 0) {
+        static const unsigned durable[] = {0, 1, 3, 7};
+        history->durable = durable[chance(history, 4)];
+        history->mutexes = history->durable == 0;
+    }
 }
 
 static bool overflows(const struct history *history)
 {
-    return !history->in_turn;
+    return !history->in_turn || history->mutexes;
 }
 
 /* ------------------------------------------------------------------- the locks */
 
+static int open_durable(uvzk_client_t *client, uvzk_lock_t *lock, const char *path)
+{
+    uvzk_lock_driver_t driver;
+
+    uvzk_lock_driver_init(&driver);
+    driver.name = "lock-";
+    driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
+    return uvzk_driver_lock_init(client, lock, path, &driver);
+}
+
 static int open_lock(struct place *place, int path)
 {
     uvzk_client_t *client = place->seat->client;
+    const char *text = history_paths[path];
 
-    if (!place->seat->history->in_turn || path == 0) {
-        return uvzk_mutex_init(client, &place->as.mutex, history_paths[path]);
+    switch (member_at(place->seat->history, path)) {
+    case DRIVER:
+        return open_durable(client, &place->as.mutex, text);
+    case RWLOCK:
+        return uvzk_rwlock_init(client, &place->as.rwlock, text);
+    case SEMAPHORE:
+        return uvzk_semaphore_init(client, &place->as.semaphore, text, SEMAPHORE_LEASES,
+                                   NULL);
+    default:
+        return uvzk_mutex_init(client, &place->as.mutex, text);
     }
-    return path == 1 ? uvzk_rwlock_init(client, &place->as.rwlock, history_paths[path])
-                     : uvzk_semaphore_init(client, &place->as.semaphore,
-                                           history_paths[path], SEMAPHORE_LEASES, NULL);
 }
 
 /* lock: 1 is the write half, where there is one. */
@@ -92,8 +130,9 @@ static int open_multis(struct seat *seat)
         uvzk_lock_t *members[PATHS_MAX];
         for (int j = 0; j < combination->count; j++) {
             int path = combination->paths[j];
-            members[j] =
-                single(&seat->places[path], in_turn && path == 1 && combination->writes);
+            bool is_writer =
+                member_at(seat->history, path) == RWLOCK && combination->writes;
+            members[j] = single(&seat->places[path], is_writer);
         }
         seat->multis[i].data = seat;
         status = uvzk_multilock_init(seat->client, &seat->multis[i], members,
@@ -107,10 +146,14 @@ static int open_multis(struct seat *seat)
 
 static enum kind kind_of(const struct history *history, int path, bool writes)
 {
-    if (!history->in_turn || path == 0) {
+    switch (member_at(history, path)) {
+    case SEMAPHORE:
+        return LEASES;
+    case RWLOCK:
+        return writes ? EXCLUSIVE : SHARED;
+    default:
         return EXCLUSIVE;
     }
-    return path == 2 ? LEASES : writes ? EXCLUSIVE : SHARED;
 }
 
 static void want_multi(struct ticket *ticket, int which)
@@ -131,7 +174,7 @@ static void want_multi(struct ticket *ticket, int which)
 static void want_single(struct ticket *ticket, int path)
 {
     struct history *history = ticket->actor->history;
-    bool writes = history->in_turn && path == 1 && chance(history, 2) == 0;
+    bool writes = member_at(history, path) == RWLOCK && chance(history, 2) == 0;
 
     ticket_set(ticket, path, writes, kind_of(history, path, writes),
                1 + (uint32_t)chance(history, SEMAPHORE_LEASES));
@@ -231,6 +274,12 @@ static void granted(struct ticket *ticket)
         history_fail(history, "the token is not the greatest");
     }
     history->result->several++;
+    for (int i = 0; i < ticket->share_count; i++) {
+        if (member_at(history, ticket->shares[i].path) == DRIVER) {
+            history->result->durable++;
+            break;
+        }
+    }
 }
 
 static const char *unseen(const struct history_result *sum)

@@ -86,6 +86,7 @@ static const char *unseen_of_mutex(const struct history_result *sum)
 const struct recipe recipe_mutex = {
     .name = "mutex",
     .active_ms = 20000,
+    .revocable = true,
     .lock_count = 1,
     .ticket_count = 2,
     .overflows = mutexes_overflow,
@@ -107,6 +108,7 @@ static void prepare_one_name(struct history *history)
 const struct recipe recipe_exclusive_driver = {
     .prepare = prepare_one_name,
     .name = "exclusive_driver",
+    .unnumbered = true,
     .active_ms = 20000,
     .lock_count = 1,
     .ticket_count = 2,

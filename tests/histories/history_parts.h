@@ -69,6 +69,11 @@ struct ticket {
     bool cancelled;
     bool limited; /* it does not wait for ever */
     bool doomed;  /* it must end without a grant, or as lost */
+    bool revocable;
+    bool told_early;   /* it has been told that others want its znode, while it waited */
+    int64_t wanted;    /* the czxid of the znode that others want, as it was told */
+    int32_t revoked;   /* ... so often */
+    uint64_t asked_ms; /* others were first seen to want it; 0: they do not */
 };
 
 struct actor {
@@ -111,6 +116,7 @@ struct seat {
     uvzk_multilock_t multis[MULTIS_MAX];
     struct actor actors[ACTORS_MAX];
     uint64_t reopen_ms; /* when closed */
+    unsigned openings;
     struct pace paces[SESSIONS_MAX];
     bool closing;
 };
@@ -140,9 +146,11 @@ struct history {
     uint64_t readers;               /* of a hundred wishes, where there are any */
     uint32_t max_leases[PATHS_MAX]; /* 0: a shared count says it */
     bool in_turn;                   /* all multi locks are acquired in turn */
-    bool remembers;                 /* no leader forgets anything */
-    bool robberies;                 /* vandals delete the first in line, too */
-    uint64_t end_ms;                /* no new acquires from here on */
+    bool mutexes;                   /* ... and all their members are mutexes */
+    unsigned durable; /* ... and on these paths they have persistent znodes: bits */
+    bool remembers;   /* no leader forgets anything */
+    bool robberies;   /* vandals delete the first in line, too */
+    uint64_t end_ms;  /* no new acquires from here on */
     uint64_t told_within_ms;
     bool pauses;    /* processes and loops stop at times */
     uint32_t proof; /* uvzk_proof_t; without any, nobody is safe */
@@ -158,6 +166,8 @@ struct history {
 struct recipe {
     const char *name;
     uint32_t active_ms; /* how long actors begin new acquires */
+    bool unnumbered;    /* its znodes have no sequence numbers */
+    bool revocable;     /* its holds may be asked for */
     int lock_count;     /* of a place, to be closed at times */
     int ticket_count;
     /* Whether its locks have room in other sessions than their path's home. NULL: no. */
@@ -308,6 +318,28 @@ void check_refusal(const struct ticket *ticket, int status);
 
 /* At the end. */
 void check_residue(struct history *history);
+
+/* ------------------------------------------------------ history_counters.c */
+
+/* Brings a directory's counter near its end, at times. */
+void counters_move(struct history *history);
+
+/* ------------------------------------------------------ history_operator.c */
+
+/* What the client's persistent znodes say, so that the operator knows them. */
+#define TAG_SIZE 32
+void operator_tag(const struct seat *seat, char tag[TAG_SIZE]);
+/* Deletes the persistent znodes of clients that are closed. */
+void operator_moves(struct history *history);
+
+/* ---------------------------------------------------- history_revocation.c */
+
+/* The ticket is about to ask; it may be that it is to be told who wants it. */
+void revocation_wish(struct ticket *ticket, uvzk_acquire_options_t *options);
+/* Somebody asks for a znode in a lock's directory, at times. */
+void revocation_moves(struct seat *seat);
+/* Who holds and is asked for has been told. */
+void check_revocations(struct seat *seat);
 
 /* -------------------------------------------------------- history_requests.c */
 

@@ -140,6 +140,7 @@ static const char *unseen(const struct history_result *sum)
 const struct recipe recipe_rwlock = {
     .name = "rwlock",
     .active_ms = 13000,
+    .revocable = true,
     .lock_count = 2,
     .ticket_count = 3,
     .directories = no_directory_below,

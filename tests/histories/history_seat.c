@@ -27,6 +27,7 @@ static int create_client(struct seat *seat)
 {
     const struct history *history = seat->history;
     uvzk_client_options_t options;
+    char tag[TAG_SIZE];
 
     uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
@@ -35,6 +36,11 @@ static int create_client(struct seat *seat)
     options.retry.kind = UVZK_RETRY_N_TIMES;
     options.retry.base_ms = 50;
     options.retry.max_retries = 3;
+    if (history->durable != 0) {
+        operator_tag(seat, tag);
+        options.default_data = tag;
+        options.default_data_length = strlen(tag);
+    }
     return uvzk__client_create_over(seat->client, seat->ports, (uint32_t)seat->sessions,
                                     &options, history->options->tuning);
 }
@@ -129,6 +135,7 @@ void seat_open(struct seat *seat)
     seat->client = calloc(1, sizeof(*seat->client));
     seat->client->data = seat;
     seat->closing = false;
+    seat->openings++;
     if (create_client(seat) != 0) {
         history_fail(history, "client refused");
     }

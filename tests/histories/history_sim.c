@@ -45,6 +45,9 @@ unsigned history_sim_kinds(uint64_t seed)
     }
     kinds |= scattered(~seed) % 4 == 0 ? HISTORY_CLOSES : 0;
     kinds |= scattered(seed ^ HISTORY_RENEGOTIATE) % 4 == 0 ? HISTORY_RENEGOTIATE : 0;
+    kinds |= scattered(seed ^ HISTORY_DURABLE) % 4 == 0 ? HISTORY_DURABLE : 0;
+    kinds |= scattered(seed ^ HISTORY_OLD) % 8 == 0 ? HISTORY_OLD : 0;
+    kinds |= scattered(seed ^ HISTORY_REVOKES) % 4 == 0 ? HISTORY_REVOKES : 0;
     return kinds & history_sim_allowed();
 }
 
@@ -155,6 +158,10 @@ void history_sim_more_faults(struct sim_faults *faults)
         &faults->throttle,
         &faults->blind,
         &faults->lose_reply_deposed,
+        &faults->miss_delete,
+        &faults->forget,
+        &faults->limit,
+        &faults->cut_behind_lag,
     };
 
     for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {

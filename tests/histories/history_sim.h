@@ -35,6 +35,10 @@ enum history_kind {
     HISTORY_RENEGOTIATE = 8192, /* servers have unlike session timeouts, and other ones at
                                    times; pings are answered late, and by a server that a
                                    session has left */
+    HISTORY_DURABLE = 131072, /* nothing of ZooKeeper's: multi locks in turn have members
+                                   with persistent znodes, or mutexes in several sessions */
+    HISTORY_OLD = 262144,     /* directories' counters come near their end */
+    HISTORY_REVOKES = 524288, /* nothing of ZooKeeper's: holds are asked for */
 };
 
 /* Those that any seed may have: with UVZK_WORLD in the environment only those among its

@@ -69,6 +69,10 @@ static void add_up(struct history_result *sum, const struct history_result *resu
     sum->several += result->several;
     sum->foreign += result->foreign;
     sum->away += result->away;
+    sum->aged += result->aged;
+    sum->worn += result->worn;
+    sum->durable += result->durable;
+    sum->revoked += result->revoked;
 }
 
 static int run(uint64_t seed, struct history_result *sum)
@@ -132,6 +136,15 @@ static void report(uint64_t count, const struct history_result *sum)
     }
     if (sum->away > 0) {
         printf(", %" PRIu64 " in another session", sum->away);
+    }
+    if (sum->worn > 0) {
+        printf(", %" PRIu64 " numbers worn out", sum->worn);
+    }
+    if (sum->durable > 0) {
+        printf(", %" PRIu64 " grants by persistent znodes", sum->durable);
+    }
+    if (sum->revoked > 0) {
+        printf(", %" PRIu64 " revocations", sum->revoked);
     }
     if (sum->kept > 0) {
         printf(", %" PRIu64 " downgrades, %" PRIu64 " upgrades refused", sum->kept,

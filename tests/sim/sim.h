@@ -151,6 +151,8 @@ bool sim_is_readable(const struct sim *sim, const char *path);
 int sim_set_deletable(struct sim *sim, const char *path, bool deletable);
 /* The number the next sequential child gets. At 2147483647 it stays there. */
 int sim_set_counter(struct sim *sim, const char *path, int32_t value);
+/* The same; INT32_MAX if there is no such znode. */
+int32_t sim_counter(const struct sim *sim, const char *path);
 /* Removes the empty containers now. */
 void sim_check_containers(struct sim *sim);
 

@@ -173,6 +173,13 @@ bool sim_is_readable(const struct sim *sim, const char *path)
     return node != NULL && !node->unreadable;
 }
 
+int32_t sim_counter(const struct sim *sim, const char *path)
+{
+    const struct sim__node *node = find(sim, path);
+
+    return node == NULL ? INT32_MAX : node->counter;
+}
+
 int sim_set_counter(struct sim *sim, const char *path, int32_t value)
 {
     struct sim__node *node = find(sim, path);
