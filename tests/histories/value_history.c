@@ -14,6 +14,7 @@
 #define PATH "/values/deep/v"
 #define SEATS_MAX 5
 #define HANDLES 2
+#define SESSIONS_MAX 3
 #define SETS_MAX 1024
 #define STATES_MAX 4096
 #define TEXT_SIZE 24
@@ -38,7 +39,8 @@ struct handle {
 struct seat {
     struct history *history;
     int number;
-    struct uvzk__port *port;
+    struct uvzk__port *ports[SESSIONS_MAX];
+    uint32_t sessions;
     uvzk_client_t *client; /* NULL: closed */
     struct handle handles[HANDLES];
     bool closing;
@@ -46,7 +48,8 @@ struct seat {
 };
 
 struct set {
-    uvzk_set_t *request; /* NULL: told */
+    uvzk_set_t *request;   /* NULL: told */
+    uvzk_future_t *future; /* in its place; NULL likewise */
     struct handle *handle;
     int incarnation; /* of the handle */
     bool conditional;
@@ -148,12 +151,22 @@ static uint64_t soon(struct history *history, uint64_t most_ms)
     return sim_now(history->sim) + 1 + chance(history, most_ms);
 }
 
+static bool auth_failed(const struct seat *seat)
+{
+    for (uint32_t i = 0; i < seat->sessions; i++) {
+        if (sim_auth_failed(seat->ports[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What only some histories have. */
 static bool is_of_its_kind(const struct handle *handle, int status)
 {
     unsigned kinds = handle->seat->history->kinds;
 
-    return (status == UVZK_EAUTH && sim_auth_failed(handle->seat->port)) ||
+    return (status == UVZK_EAUTH && auth_failed(handle->seat)) ||
            (status == UVZK_ENOAUTH && (kinds & HISTORY_BLIND) != 0);
 }
 
@@ -223,25 +236,47 @@ static void on_value_closed(uvzk_shared_value_t *value)
     handle->next_ms = soon(handle->seat->history, 500);
 }
 
-static void on_set(uvzk_set_t *request, int status)
+static void was_set(struct set *set, int status)
 {
-    struct set *set = request->data;
     struct history *history = set->handle->seat->history;
 
     sim_note(history->sim, "client %d: set of %s says %s", set->handle->seat->number,
              set->text, uvzk_err_name(status));
-    if (set->request != request || request->impl != NULL || status > 0) {
+    if (status > 0) {
         fail(history, "the callback of a set out of order");
     }
     if (status == 0 && !set->handle->closing && !set->handle->seat->closing) {
         check_known(set->handle);
     }
-    free(request);
-    set->request = NULL;
     set->status = status;
     history->result->set += status == 0;
     history->result->outdated += status == UVZK_EBADVERSION;
     history->result->unknown += status == UVZK_ECONNLOSS;
+}
+
+static void on_set(uvzk_set_t *request, int status)
+{
+    struct set *set = request->data;
+
+    if (set->request != request || request->impl != NULL) {
+        fail(set->handle->seat->history, "the callback of a set out of order");
+    }
+    free(request);
+    set->request = NULL;
+    was_set(set, status);
+}
+
+static void on_set_done(uvzk_future_t *future, int status, void *context)
+{
+    struct set *set = context;
+
+    if (set->future != future || uvzk_future_status(future) != status) {
+        fail(set->handle->seat->history, "told of another future");
+    }
+    uvzk_future_drop(future);
+    free(future);
+    set->future = NULL;
+    was_set(set, status);
 }
 
 static void on_client_closed(uvzk_client_t *client)
@@ -258,30 +293,44 @@ static void on_client_closed(uvzk_client_t *client)
     }
     free(client);
     seat->client = NULL;
-    seat->port = NULL;
+    seat->sessions = 0;
     seat->reopen_ms = soon(seat->history, 1500);
 }
 
 /* ---------------------------------------------------------------- what they do */
 
+/* Every other client has several, where any has. */
+static void open_ports(struct seat *seat)
+{
+    struct history *history = seat->history;
+    bool several = (history->kinds & HISTORY_SESSIONS) != 0 && seat->number % 2 == 0;
+    char name[8];
+
+    (void)snprintf(name, sizeof(name), "c%d", seat->number);
+    seat->sessions = several ? 2 + (uint32_t)chance(history, SESSIONS_MAX - 1) : 1;
+    for (uint32_t i = 0; i < seat->sessions; i++) {
+        seat->ports[i] =
+            i == 0 ? sim_port_new(history->sim, name) : sim_port_beside(seat->ports[0]);
+        sim_set_timeout(seat->ports[i], history->timeout_ms);
+    }
+}
+
 static void open_seat(struct seat *seat)
 {
     struct history *history = seat->history;
     uvzk_client_options_t options;
-    char name[8];
 
-    (void)snprintf(name, sizeof(name), "c%d", seat->number);
     uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = history->timeout_ms;
     options.retry.kind = UVZK_RETRY_FOREVER;
     options.retry.base_ms = 50;
-    seat->port = sim_port_new(history->sim, name);
-    sim_set_timeout(seat->port, history->timeout_ms);
+    open_ports(seat);
     seat->client = calloc(1, sizeof(*seat->client));
     seat->client->data = seat;
     seat->closing = false;
-    if (uvzk__client_create(seat->client, seat->port, &options, UVZK__TUNE_ALL) != 0 ||
+    if (uvzk__client_create_over(seat->client, seat->ports, seat->sessions, &options,
+                                 UVZK__TUNE_ALL) != 0 ||
         uvzk_client_start(seat->client) != 0) {
         fail(history, "a client cannot be made");
     }
@@ -325,11 +374,36 @@ static void close_handle(struct handle *handle)
     }
 }
 
+static int set_by_future(struct set *set)
+{
+    uvzk_shared_value_t *value = set->handle->value;
+
+    set->future = calloc(1, sizeof(*set->future));
+    int status = set->conditional
+                     ? uvzk_shared_value_try_set_future(value, set->future, &set->over,
+                                                        set->text, strlen(set->text))
+                     : uvzk_shared_value_set_future(value, set->future, set->text,
+                                                    strlen(set->text));
+    return status != 0 ? status : uvzk_future_then(set->future, on_set_done, set);
+}
+
+static int set_by_request(struct set *set)
+{
+    uvzk_shared_value_t *value = set->handle->value;
+
+    set->request = calloc(1, sizeof(*set->request));
+    set->request->data = set;
+    return set->conditional
+               ? uvzk_shared_value_try_set(value, set->request, &set->over, set->text,
+                                           strlen(set->text), on_set)
+               : uvzk_shared_value_set(value, set->request, set->text, strlen(set->text),
+                                       on_set);
+}
+
 static void begin_set(struct handle *handle, const uvzk_value_version_t *over)
 {
     struct history *history = handle->seat->history;
     struct set *set = &history->sets[history->set_count];
-    int status;
 
     if (history->set_count == SETS_MAX) {
         return;
@@ -338,17 +412,12 @@ static void begin_set(struct handle *handle, const uvzk_value_version_t *over)
                    history->set_count++);
     set->handle = handle;
     set->incarnation = handle->incarnation;
-    set->request = calloc(1, sizeof(*set->request));
-    set->request->data = set;
-    if (over == NULL) {
-        status = uvzk_shared_value_set(handle->value, set->request, set->text,
-                                       strlen(set->text), on_set);
-    } else {
+    if (over != NULL) {
         set->conditional = true;
         set->over = *over;
-        status = uvzk_shared_value_try_set(handle->value, set->request, over, set->text,
-                                           strlen(set->text), on_set);
     }
+    bool by_future = (history->kinds & HISTORY_FUTURES) != 0 && chance(history, 2) == 0;
+    int status = by_future ? set_by_future(set) : set_by_request(set);
     if (status != 0) {
         fail(history, "a set is refused: %s", uvzk_err_name(status));
     }
@@ -395,7 +464,7 @@ static void close_refused(struct history *history)
 {
     for (int i = 0; i < history->seat_count; i++) {
         struct seat *seat = &history->seats[i];
-        if (seat->client != NULL && !seat->closing && sim_auth_failed(seat->port)) {
+        if (seat->client != NULL && !seat->closing && auth_failed(seat)) {
             close_seat(seat);
         }
     }
@@ -480,7 +549,7 @@ static void check_set(struct history *history, const struct set *set)
 {
     const char *name = uvzk_err_name(set->status);
 
-    if (set->request != NULL) {
+    if (set->request != NULL || set->future != NULL) {
         fail(history, "%s is never answered", set->text);
     } else if (set->took_effect > 1) {
         fail(history, "%s was set %zu times", set->text, set->took_effect);
@@ -543,7 +612,7 @@ static bool everyone_is_current(struct history *history)
         }
     }
     for (size_t i = 0; i < history->set_count; i++) {
-        if (history->sets[i].request != NULL) {
+        if (history->sets[i].request != NULL || history->sets[i].future != NULL) {
             return false;
         }
     }
@@ -689,8 +758,10 @@ static void close_clients(struct history *history)
             continue;
         }
         uvzk_client_stats(seat->client, &stats);
-        if (stats.watches != 0 || sim_armed(seat->port) != 0) {
-            fail(history, "client %d has watches left", seat->number);
+        for (uint32_t j = 0; j < seat->sessions; j++) {
+            if (stats.watches != 0 || sim_armed(seat->ports[j]) != 0) {
+                fail(history, "client %d has watches left", seat->number);
+            }
         }
         close_seat(seat);
     }
