@@ -18,11 +18,12 @@
 #define QUEUE "/queue"
 #define LONG_MS 40000 /* a session that outlives what is done to the server */
 #define SHORT_MS 4000 /* one that has waited for long soon */
+#define LIVES_MS 8000 /* and one that outlives that all are away for a moment */
 #define LEFT "shows a znode that was deleted: left for another server"
 
 static struct world world;
 static struct proxy proxies[ENSEMBLE_SIZE];
-static struct process a;
+static struct process a, b;
 static struct hold hold, kept, place;
 static uvzk_lock_t kept_lock, queue;
 static int odd, one; /* of the others */
@@ -36,13 +37,13 @@ static void on_log(uvzk_client_t *client, int level, const char *line)
     told += strstr(line, LEFT) != NULL && strstr(line, proxies[odd].hosts) != NULL;
 }
 
-/* So many that were left; it is counted from the first call on. */
-static uint64_t count_left(void)
+/* It is counted from the first call on. */
+static uvzk_client_metrics_t counted(void)
 {
     uvzk_client_metrics_t metrics;
     uvzk_client_metrics_init(&metrics);
     assert_int_equal(uvzk_client_metrics(&a.client, &metrics), 0);
-    return metrics.diverged;
+    return metrics;
 }
 
 /* ------------------------------------------------------------------- scene */
@@ -68,12 +69,12 @@ static void begin(uint32_t session_ms)
     told = 0;
 }
 
-static void begin_at_the_others(void)
+static void begin_at_the_others(uint32_t session_ms)
 {
-    begin(LONG_MS);
+    begin(session_ms);
     proxy_refuse(&proxies[odd]);
     process_begin(&a, &world, "a", NULL);
-    count_left();
+    (void)counted();
     assert_true(world_await(&world, &a.connected, PATIENCE_MS));
     session = uvzk_client_session_id(&a.client);
 }
@@ -127,11 +128,21 @@ static void move_to_the_odd_one(void)
     reach_the_others(true);
 }
 
+static void assert_told(void)
+{
+    uvzk_client_error_t error;
+    uvzk_client_error_init(&error);
+    assert_int_equal(uvzk_client_last_error(&a.client, &error), 0);
+    assert_int_equal(error.code, UVZK_EDIVERGED);
+    assert_string_equal(error.address, proxies[odd].hosts);
+}
+
 static void assert_left(void)
 {
     assert_true(world_await(&world, &told, PATIENCE_MS));
     assert_true(world_await_that(&world, is_elsewhere, NULL));
-    assert_int_equal(count_left(), 1);
+    assert_int_equal(counted().diverged, 1);
+    assert_told();
     assert_int_equal(uvzk_client_session_id(&a.client), session);
     assert_int_equal(a.lost, 0);
 }
@@ -162,7 +173,7 @@ static void end(void)
 static void test_orphan_of_our_own_session(void **state)
 {
     (void)state;
-    begin_at_the_others();
+    begin_at_the_others(LONG_MS);
     hold_take(&hold, &a);
     stop_following();
     hold_give_back(&hold);
@@ -204,7 +215,7 @@ static void test_znode_of_another_living_session(void **state)
     assert_int_equal(children_at_the_odd_one(), 1);
     reach_the_others(false);
     process_begin(&a, &world, "a", NULL);
-    count_left();
+    (void)counted();
     hold_queue(&hold, &a, NULL);
     session = uvzk_client_session_id(&a.client);
     assert_true(is_at_the_odd_one(NULL));
@@ -216,11 +227,89 @@ static void test_znode_of_another_living_session(void **state)
     end();
 }
 
+static bool is_back(void *context)
+{
+    (void)context;
+    return uvzk_client_state(&a.client) == UVZK_STATE_RECONNECTED;
+}
+
+/* All proofs ask the leader, which has it. */
+static void test_hold_whose_create_it_lacks_is_kept(void **state)
+{
+    (void)state;
+    begin_at_the_others(LONG_MS);
+    stop_following();
+    hold_take(&hold, &a);
+    assert_true(diverge(ensemble, odd));
+    assert_int_equal(children_at_the_odd_one(), 0);
+    assert_int_equal(world_children(&world, LOCK), 1);
+    move_to_the_odd_one();
+    assert_true(world_await_that(&world, is_back, NULL));
+    hold_verify(&hold, PATIENCE_MS, 0);
+    assert_true(is_at_the_odd_one(NULL));
+    assert_true(uvzk_hold_is_valid(&hold.request));
+    hold_release(&hold); /* which that server takes for one that was late */
+    hold_await_released(&hold, PATIENCE_MS, UVZK_ELOST);
+    assert_int_equal(hold.lost, 0);
+    assert_true(world_await_children(&world, LOCK, 0));
+    end();
+}
+
+/* ------------------------------------------------------------------ once it leads */
+
+/* The others have nothing of their own, so that what it has is what all have. */
+static void let_it_lead(void)
+{
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        if (i != odd) {
+            ensemble_kill(ensemble, i);
+            scratch_remove_tree(ensemble_data_of(ensemble, i));
+        }
+    }
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        assert_true(ensemble_revive(ensemble, i)); /* nothing if it runs */
+    }
+    assert_true(world_await_that(&world, ensemble_all_serve, ensemble));
+    assert_int_equal(ensemble_leader(ensemble), odd);
+}
+
+/* What was deleted is back for everybody, and only its owner's client can know that. */
+static void test_leader_brings_an_orphan_back(void **state)
+{
+    static struct hold other;
+    (void)state;
+    begin_at_the_others(LIVES_MS);
+    hold_take(&hold, &a);
+    stop_following();
+    hold_give_back(&hold);
+    assert_true(diverge(ensemble, odd));
+    assert_int_equal(world_children(&world, LOCK), 0);
+    let_it_lead();
+    proxy_pass(&proxies[odd]);
+    assert_true(world_await_that(&world, is_back, NULL));
+    assert_int_equal(uvzk_client_session_id(&a.client), session);
+    assert_int_equal(world_children(&world, LOCK), 1);
+
+    process_begin(&b, &world, "b", NULL);
+    hold_queue(&other, &b, NULL);
+    hold_queue(&hold, &a, NULL); /* behind b's, which hides it */
+    hold_await(&other, PATIENCE_MS);
+    assert_int_equal(counted().orphans, 1);
+    assert_int_equal(counted().diverged, 0);
+    hold_give_back(&other);
+    hold_take_turn(&hold, PATIENCE_MS);
+    assert_int_equal(world_children(&world, LOCK), 0);
+    process_end(&b);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_orphan_of_our_own_session),
         cmocka_unit_test(test_znode_of_another_living_session),
+        cmocka_unit_test(test_hold_whose_create_it_lacks_is_kept),
+        cmocka_unit_test(test_leader_brings_an_orphan_back),
     };
     if (!diverge_is_possible()) {
         puts("skipped: no javac");

@@ -1,9 +1,12 @@
 /* The servers of an ensemble are restarted one after the other, as for an update, while
  * a mutex and a semaphore are contended for and a lock is held: nobody holds beside
  * another, nobody is left out, no hold is lost, nothing stays behind. */
+#include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "contest.h"
+#include "quiet_close.h"
 
 #define HELD "/rolling/held"
 #define MUTEX "/rolling/mutex"
@@ -98,10 +101,98 @@ static void test_nobody_notices(void **state)
     end();
 }
 
+/* ------------------------------------------------------- one server of three is known */
+
+static struct proxy proxies[ENSEMBLE_SIZE];
+static struct hold waiter;
+static atomic_int leaving, left;
+
+/* That server is back, and the client with it, when it is left for the others. */
+static void come_back(zhandle_t *zh)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    atomic_fetch_add(&leaving, 1);
+    while (zoo_state(zh) != ZOO_CONNECTED_STATE) {
+        (void)nanosleep(&moment, NULL);
+    }
+    atomic_fetch_add(&left, 1);
+}
+
+static bool has_begun_to_leave(void *context)
+{
+    (void)context;
+    return atomic_load(&leaving) > 0;
+}
+
+static void let_others_answer(int member, bool answer)
+{
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        if (i != member && answer) {
+            proxy_pass(&proxies[i]);
+        } else if (i != member) {
+            proxy_refuse(&proxies[i]);
+        }
+    }
+}
+
+/* Only this member answers a client that comes, and is all that its handle knows. */
+static void begin_at(int member)
+{
+    static char hosts[128];
+    world_begin(&world, HELD);
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        const char *server = ensemble_hosts_of(ensemble, i);
+        assert_int_equal(proxy_open_to(world.loop, &proxies[i], server), 0);
+    }
+    (void)snprintf(hosts, sizeof(hosts), "%s,%s,%s", proxies[0].hosts, proxies[1].hosts,
+                   proxies[2].hosts);
+    let_others_answer(member, false);
+    world.options.session_timeout_ms = SESSION_MS;
+    world.options.hosts = hosts;
+    process_begin(&processes[0], &world, "holder", NULL);
+    hold_take(&holder, &processes[0]);
+    let_others_answer(member, true);
+    world.options.hosts = ensemble_hosts_of(ensemble, (member + 1) % ENSEMBLE_SIZE);
+    process_begin(&processes[1], &world, "waiter", NULL);
+    hold_queue(&waiter, &processes[1], NULL);
+}
+
+/* Its restart is what leaves it for those that it has not known. */
+static void test_who_knows_one_server_alone(void **state)
+{
+    (void)state;
+    int member = ensemble_follower(ensemble);
+    begin_at(member);
+    int64_t session = uvzk_client_session_id(&processes[0].client);
+    atomic_store(&leaving, 0);
+    atomic_store(&left, 0);
+    uvzk__quiet_close_waits(come_back);
+    ensemble_kill(ensemble, member);
+    assert_true(world_await_that(&world, has_begun_to_leave, NULL));
+    assert_true(ensemble_revive(ensemble, member));
+    assert_true(world_await(&world, &processes[0].reconnected, PATIENCE_MS));
+    uvzk__quiet_close_waits(NULL);
+    assert_int_equal(atomic_load(&left), 1);
+    hold_verify(&holder, PATIENCE_MS, 0);
+    assert_true(uvzk_hold_is_valid(&holder.request));
+    assert_int_equal(holder.lost + waiter.answered, 0);
+    assert_int_equal(uvzk_client_session_id(&processes[0].client), session);
+    hold_give_back(&holder);
+    hold_take_turn(&waiter, PATIENCE_MS);
+    process_end(&processes[0]);
+    process_end(&processes[1]);
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        proxy_close(&proxies[i]);
+    }
+    assert_true(world_await_that(&world, ensemble_all_serve, ensemble));
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nobody_notices),
+        cmocka_unit_test(test_who_knows_one_server_alone),
     };
     return cmocka_run_group_tests(tests, servers_start_three, servers_stop);
 }
