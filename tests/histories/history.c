@@ -97,6 +97,8 @@ static void begin(struct history *history, uint64_t seed)
     history->proof = seed % 16 == 9    ? UVZK_PROOF_SYNC
                      : seed % 16 == 13 ? UVZK_PROOF_NONE
                                        : UVZK_PROOF_QUORUM;
+    history->tick_ms = history_sim_tick(seed);
+    history->slow_wires = history_sim_has_slow_wires(seed);
     history->timeout_ms = (uint32_t)(4000 + chance(history, 8000));
     bool late = history->pauses || (history->kinds & HISTORY_CLOCKS) != 0;
     history->told_within_ms = late ? 8 * history->timeout_ms : 100;

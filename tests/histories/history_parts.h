@@ -141,7 +141,8 @@ struct history {
     int64_t last_leases[PATHS_MAX][LEASES_MOST + 1]; /* to who asked for so many */
     int64_t last_exclusive[PATHS_MAX]; /* of those that nobody holds beside */
     uint32_t last_cohort[PATHS_MAX];   /* of the one with the greatest token */
-    uint32_t timeout_ms;
+    uint32_t timeout_ms, tick_ms;
+    bool slow_wires;
     uint64_t strike_ms[PATHS_MAX];  /* when the vandal strikes next */
     uint64_t readers;               /* of a hundred wishes, where there are any */
     uint32_t max_leases[PATHS_MAX]; /* 0: a shared count says it */

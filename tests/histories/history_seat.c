@@ -32,6 +32,7 @@ static int create_client(struct seat *seat)
     uvzk_client_options_init(&options);
     options.hosts = "simulated:1";
     options.session_timeout_ms = history->timeout_ms;
+    options.tick_ms = history->tick_ms;
     options.proof = history->proof;
     options.retry.kind = UVZK_RETRY_N_TIMES;
     options.retry.base_ms = 50;
@@ -58,6 +59,9 @@ static void open_ports(struct seat *seat, const char *name)
         sim_set_timeout(seat->ports[i], history->timeout_ms);
         if (history->swift) {
             sim_set_latency(seat->ports[i], 1, 2);
+        } else if (history->slow_wires) {
+            sim_set_latency(seat->ports[i], history->timeout_ms / 24,
+                            history->timeout_ms / 16);
         }
     }
     seat->port = seat->ports[0];

@@ -37,9 +37,7 @@ unsigned history_sim_kinds(uint64_t seed)
     kinds |= bits / 32768 % 8 == 0 ? HISTORY_BLIND : 0;
     kinds |= bits / 262144 % 4 == 0 ? HISTORY_FUTURES : 0;
     kinds |= bits / 2097152 % 4 == 0 ? HISTORY_LONELY : 0;
-    if ((kinds & HISTORY_CLOCKS) == 0) {
-        kinds |= bits / 8388608 % 4 == 0 ? HISTORY_SESSIONS : 0;
-    }
+    kinds |= bits / 8388608 % 4 == 0 ? HISTORY_SESSIONS : 0;
     if ((kinds & HISTORY_SERVERS) != 0) {
         kinds |= bits / 268435456 % 4 == 0 ? HISTORY_DIVERGED : 0;
     }
@@ -48,7 +46,32 @@ unsigned history_sim_kinds(uint64_t seed)
     kinds |= scattered(seed ^ HISTORY_DURABLE) % 4 == 0 ? HISTORY_DURABLE : 0;
     kinds |= scattered(seed ^ HISTORY_OLD) % 8 == 0 ? HISTORY_OLD : 0;
     kinds |= scattered(seed ^ HISTORY_REVOKES) % 4 == 0 ? HISTORY_REVOKES : 0;
+    if ((kinds & HISTORY_RENEGOTIATE) == 0) {
+        kinds |= scattered(seed ^ HISTORY_FAR) % 3 == 0 ? HISTORY_FAR : 0;
+    }
     return kinds & history_sim_allowed();
+}
+
+static bool has_two_hops(uint64_t seed)
+{
+    return (history_sim_kinds(seed) & HISTORY_FAR) != 0 && scattered(seed) % 11 % 2 == 0;
+}
+
+bool history_sim_has_slow_wires(uint64_t seed)
+{
+    return (history_sim_kinds(seed) & HISTORY_FAR) != 0 && !has_two_hops(seed);
+}
+
+#define FAR_TICK_MS 200
+
+uint32_t history_sim_tick(uint64_t seed)
+{
+    struct sim_options usual;
+
+    sim_options_init(&usual);
+    return has_two_hops(seed)                 ? 2 * usual.tick_ms
+           : history_sim_has_slow_wires(seed) ? FAR_TICK_MS
+                                              : usual.tick_ms;
 }
 
 void history_sim_options(struct sim_options *options, uint64_t seed, bool verbose)
@@ -74,6 +97,12 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     options->late_loop = (kinds & HISTORY_CLOSES) != 0;
     options->late_open_max_ms = options->late_loop ? 500 : 0;
     options->unlike_limits = options->late_pings = (kinds & HISTORY_RENEGOTIATE) != 0;
+    options->two_hops = has_two_hops(seed);
+    if (options->two_hops) {
+        options->followers = true;
+    } else if (history_sim_has_slow_wires(seed)) {
+        options->tick_ms = FAR_TICK_MS;
+    }
     options->no_containers = seed % 16 == 5;
     options->trace_lines = 400;
     options->trace_cb = verbose ? sim_trace_to_stderr : NULL;

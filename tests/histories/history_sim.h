@@ -25,8 +25,7 @@ enum history_kind {
     HISTORY_BLIND = 256,     /* a znode may not be read for a time; and newer servers */
     HISTORY_FUTURES = 512,   /* nothing of ZooKeeper's: some acquire by futures */
     HISTORY_LONELY = 1024,   /* few come, and empty containers go at once */
-    HISTORY_SESSIONS = 2048, /* nor this: some clients have several sessions; no seed has
-                                them whose clocks drift, for they share one */
+    HISTORY_SESSIONS = 2048, /* nor this: some clients have several sessions */
     HISTORY_DIVERGED =
         4096, /* several servers, which miss deletes of ephemerals: they go on
                                 showing them, and bring them back when they lead */
@@ -39,6 +38,11 @@ enum history_kind {
                                    with persistent znodes, or mutexes in several sessions */
     HISTORY_OLD = 262144,     /* directories' counters come near their end */
     HISTORY_REVOKES = 524288, /* nothing of ZooKeeper's: holds are asked for */
+    HISTORY_FAR =
+        4194304, /* round trips of several ticks; or what servers hear of sessions
+                             comes to the leader in two hops, by way of an ObserverMaster. Not with
+                             RENEGOTIATE, which has sessions of few ticks, and late pings
+                             (docs/promise.md, A6) */
 };
 
 /* Those that any seed may have: with UVZK_WORLD in the environment only those among its
@@ -47,6 +51,11 @@ enum history_kind {
 unsigned history_sim_allowed(void);
 /* Of this seed. */
 unsigned history_sim_kinds(uint64_t seed);
+
+/* Whether round trips take several ticks, an eighth of a session at most. */
+bool history_sim_has_slow_wires(uint64_t seed);
+/* For the clients' tick_ms. */
+uint32_t history_sim_tick(uint64_t seed);
 
 /* verbose: every line of the trace to stderr, as it happens. */
 void history_sim_options(struct sim_options *options, uint64_t seed, bool verbose);

@@ -144,7 +144,9 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
 static void assert_makes_no_session(enum impostor_kind kind)
 {
     bool met = false;
-    for (int run = 0; run < RUNS && !met; run++) {
+    uint64_t since = uvzk_now();
+    while (!met &&
+           uvzk_now() - since < PATIENCE_MS) { /* a busy one is not tried at all */
         struct impostor impostor;
         begin();
         assert_int_equal(impostor_open(world.loop, &impostor, kind), 0);

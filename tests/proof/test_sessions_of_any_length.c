@@ -249,6 +249,56 @@ static void a_server_that_answers_late_and_is_cut_off(uint64_t seed, void *const
     world_wind_up(&world);
 }
 
+/* ------------------------------------------------------- observers fed by followers */
+
+static void take_another(void)
+{
+    static struct hold other;
+
+    memset(&other, 0, sizeof(other));
+    hold_take_on(&other, &a, &a.semaphore, 1);
+    hold_give_back(&other);
+}
+
+/* What was answered half a tick before the last but one write, and little before that: by the
+ * last one, as much is proved as can be. */
+static void prove_the_most(void)
+{
+    world_run_for(&world, 4000 + sim_random(world.sim, 8000));
+    take_another();
+    world_run_for(&world, 1000 + sim_random(world.sim, 20));
+    take_another();
+}
+
+/* What an observer has heard comes to the leader up to two half ticks later. */
+static void twice_the_tick_covers_two_hops(uint64_t seed, void *const *state)
+{
+    struct sim_options options;
+    uvzk_client_options_t client;
+
+    sim_options_init(&options);
+    options.followers = options.two_hops = true;
+    options.latency_max_ms = 3;
+    options.trace = false;
+    world_begin_with(&world, seed, *(const unsigned *)*state, &options);
+    memset(&held, 0, sizeof(held));
+    memset(&next, 0, sizeof(next));
+    process_options(&client);
+    client.tick_ms = 2 * options.tick_ms;
+    process_begin(&a, &world, "a", &client);
+    process_begin(&b, &world, "b", &client);
+    hold_take(&held, &a);
+    hold_begin(&next, &b, UVZK_WAIT_FOREVER);
+    process_make_semaphore(&a, "/locks/other", 4);
+    prove_the_most();
+    sim_pause(a.port, UINT64_MAX);
+    sim_follower_cut(a.port, WORLD_TIMEOUT_MS / 2);
+    hold_await(&next, 3ULL * WORLD_TIMEOUT_MS);
+    assert_false(uvzk_hold_is_valid(&held.request));
+    sim_resume(a.port);
+    world_wind_up(&world);
+}
+
 /* --------------------------------------------------------------------- idle clients */
 
 static void who_has_been_idle_need_not_wait(void **state)
@@ -275,6 +325,7 @@ int main(void)
         WORLD_STORY(what_one_session_was_given_is_over_with_it, 1, 8),
         WORLD_TEST(a_busy_client_far_away_loses_nothing),
         WORLD_STORY(a_server_that_answers_late_and_is_cut_off, 1, SEEDS),
+        WORLD_STORY(twice_the_tick_covers_two_hops, 1, 400),
         WORLD_TEST(who_has_been_idle_need_not_wait),
     };
     return cmocka_run_group_tests_name("sessions_of_any_length", tests, NULL, NULL);

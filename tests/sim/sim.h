@@ -51,6 +51,8 @@ struct sim_options {
     bool followers;              /* between clients and leader: sessions count as
                                     heard of every half tick only, and what was
                                     not reported dies with the follower */
+    bool two_hops;               /* all of these are observers, each fed by a follower's
+                                    ObserverMaster; not with late_pings */
     bool exists_needs_read;      /* servers from 3.8.4 and 3.9.2 on */
     bool eager_acl_checks;       /* each server refuses a lone create, delete or set by
                                     itself for which rights are missing, as far as it

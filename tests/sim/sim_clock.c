@@ -38,17 +38,30 @@ void sim__client_set_clock(struct sim__client *client, uint64_t clock_ms, int64_
     }
 }
 
+/* Of all ports of its process, which have one clock. */
+static void set_clocks(const struct sim__client *client, uint64_t clock_ms, int64_t rate)
+{
+    const struct uvzk__link *all = &client->sim->clients;
+
+    for (struct uvzk__link *at = all->next; at != all; at = at->next) {
+        struct sim__client *one = UVZK__CONTAINER_OF(at, struct sim__client, all);
+        if (one->process == client->process) {
+            sim__client_set_clock(one, clock_ms, rate);
+        }
+    }
+}
+
 void sim_set_clock_drift(struct uvzk__port *port, int32_t ppm)
 {
-    struct sim__client *client = sim__client_of(port);
+    const struct sim__client *client = sim__client_of(port);
     sim__trace(client->sim, client->name, "its clock drifts by %d ppm", (int)ppm);
-    sim__client_set_clock(client, sim_clock(port), MILLION + ppm);
+    set_clocks(client, sim_clock(port), MILLION + ppm);
 }
 
 void sim_jump_clock(struct uvzk__port *port, uint64_t ms)
 {
-    struct sim__client *client = sim__client_of(port);
+    const struct sim__client *client = sim__client_of(port);
     sim__trace(client->sim, client->name, "its clock jumps by %llu ms",
                (unsigned long long)ms);
-    sim__client_set_clock(client, sim_clock(port) + ms, client->clock_rate);
+    set_clocks(client, sim_clock(port) + ms, client->clock_rate);
 }

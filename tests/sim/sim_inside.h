@@ -366,8 +366,9 @@ struct sim__session {
     uint32_t touched_ms; /* its timeout by what was last heard of it */
     uint64_t touched;    /* when that was */
     uint64_t report_at;  /* when a follower will, or did, report it once more; 0 */
-    uint64_t stale_at;   /* when one that it has left will; 0: none */
-    uint32_t stale_ms;   /* with this timeout */
+    uint64_t next_report_at; /* two hops: and when again; 0 */
+    uint64_t stale_at;       /* when one that it has left will; 0: none */
+    uint32_t stale_ms;       /* with this timeout */
     uint64_t report_phase;
     struct sim__link *link;
     struct uvzk__link ephemerals;

@@ -703,6 +703,7 @@ struct uvzk__port *sim_port_beside(const struct uvzk__port *port)
         sim__client_of((struct uvzk__port *)(uintptr_t)port);
     struct uvzk__port *other = sim_port_new(client->sim, client->name);
     sim__client_of(other)->process = client->process;
+    sim__client_set_clock(sim__client_of(other), sim_clock(port), client->clock_rate);
     return other;
 }
 

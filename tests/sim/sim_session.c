@@ -2,6 +2,7 @@
  * them.
  *
  *   request ─► follower ── every half tick ──► leader: touched
+ *   request ─► observer ── every half tick ──► follower ── likewise ──► leader (two_hops)
  *
  * By way of a follower (options.followers) a request counts from the follower's
  * next report on, which it takes with it when it dies or is cut off before. A touch and a
@@ -58,6 +59,12 @@ static void settle(struct sim *sim, struct sim__session *session)
     if (session->report_at <= sim->now && session->report_at > session->touched) {
         session->touched = session->report_at;
         session->touched_ms = session->timeout_ms;
+    }
+    if (session->report_at <= sim->now && session->next_report_at != 0) {
+        session->report_at = session->next_report_at;
+        session->next_report_at = 0;
+        settle(sim, session);
+        return;
     }
     if (stale && session->stale_at > session->touched) {
         session->touched = session->stale_at;
@@ -116,7 +123,7 @@ static void leave_behind(struct sim *sim, struct sim__session *session,
         }
     }
     if (waits && (sim->options.late_pings || timeout_ms != session->timeout_ms)) {
-        session->report_at = 0;
+        session->report_at = session->next_report_at = 0;
     }
 }
 
@@ -152,6 +159,27 @@ static uint64_t not_before(const struct sim *sim, uint64_t report_at, uint64_t u
     return sim->options.late_pings && report_at <= until ? until + 1 : report_at;
 }
 
+/* Every half tick, each in its phase. */
+static uint64_t next_ping(uint64_t moment, uint64_t phase, uint64_t half)
+{
+    return (moment + phase) / half * half + half - phase;
+}
+
+/* What an observer has heard it tells the follower that feeds it, and that one the leader; the
+ * one before may still be on its way. */
+static void heard_far_away(struct sim *sim, struct sim__session *session, uint64_t half)
+{
+    uint64_t at = next_ping(sim->now, session->report_phase / half % half, half);
+
+    settle(sim, session);
+    at = next_ping(at, session->report_phase % half, half);
+    if (session->report_at <= sim->now) {
+        session->report_at = at;
+    } else if (at > session->report_at) {
+        session->next_report_at = at;
+    }
+}
+
 void sim__session_heard(struct sim *sim, struct sim__session *session)
 {
     uint64_t half = sim->options.tick_ms / 2;
@@ -159,11 +187,14 @@ void sim__session_heard(struct sim *sim, struct sim__session *session)
         touch(sim, session, sim->now, session->timeout_ms);
         return;
     }
+    if (sim->options.two_hops) {
+        heard_far_away(sim, session, half);
+        return;
+    }
     if (session->report_at <= sim->now) { /* it got through */
         touch(sim, session, session->report_at, session->timeout_ms);
     }
-    uint64_t phase = session->report_phase % half;
-    session->report_at = (sim->now + phase) / half * half + half - phase;
+    session->report_at = next_ping(sim->now, session->report_phase % half, half);
     session->report_at =
         not_before(sim, session->report_at, session->link->member->lags_until);
 }
@@ -177,8 +208,11 @@ void sim__session_delayed(struct sim *sim, struct sim__session *session, uint64_
 
 void sim__session_unreported(struct sim *sim, struct sim__session *session)
 {
+    if (sim->options.two_hops) {
+        settle(sim, session);
+    }
     if (session->report_at > sim->now) {
-        session->report_at = 0;
+        session->report_at = session->next_report_at = 0;
         sim__event_set(sim, &session->expiry, session_end_at(sim, session));
     }
 }
