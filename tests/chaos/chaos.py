@@ -118,9 +118,21 @@ def too_late(world, watch, fault, missing):
             lock, trees, (clock.now() - fault.until) / 1e9, text)
 
 
+def kinds_for(world):
+    """Those that can do something to what there is."""
+    shared = [lock for lock in world.locks if lock.is_value()]
+    idle = set()
+    if not any(lock.kind == "value" for lock in shared):
+        idle.add("remake_value")
+    if len(shared) == len(world.locks):
+        idle |= {"delete_znode", "forbid_deletes", "reap"}
+    if not world.by_names:
+        idle.add("change_names")
+    return world.options.fault or sorted(set(KINDS) - idle)
+
+
 def harm(world, watch):
-    kinds = world.options.fault or sorted(KINDS)
-    kind = world.random.choice(kinds)
+    kind = world.random.choice(kinds_for(world))
     fault = worlds.fault(kind)
     world.faults.append(fault)
     watch.harming, watch.blocked = True, kind in MAY_BLOCK

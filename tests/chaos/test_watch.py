@@ -196,6 +196,23 @@ class Endings(unittest.TestCase):
         self.assertTrue(self.ending(2 * self.grace))
 
 
+class Kinds(unittest.TestCase):
+    def kinds(self, *locks, names=("u1",), asked=None):
+        return chaos.kinds_for(SimpleNamespace(
+            locks=locks, by_names=set(names), options=SimpleNamespace(fault=asked)))
+
+    def test_that_can_do_something(self):
+        value = Lock("value", "value", "/v", "shared")
+        self.assertIn("remake_value", self.kinds(MUTEX, value))
+        self.assertIn("delete_znode", self.kinds(MUTEX, value))
+        self.assertNotIn("remake_value", self.kinds(MUTEX))
+        self.assertNotIn("delete_znode", self.kinds(value))
+        self.assertNotIn("change_names", self.kinds(MUTEX, names=()))
+
+    def test_that_were_asked_for(self):
+        self.assertEqual(self.kinds(MUTEX, asked=["kill"]), ["kill"])
+
+
 class Recovery(unittest.TestCase):
     def recover(self, world, grant_after_ms):
         watch = SilentWatch(world)
