@@ -91,7 +91,9 @@ def take_recovered(world, fault, missing, seen):
         granted = world.judged.granted_since(name, fault.undone)
         if not granted:
             continue
-        since = max(fault.undone, last_end(world, name, fault.undone, granted))
+        since = max(last_end(world, part, fault.undone, granted)
+                    for part in (name, *missing[name].members))
+        since = max(fault.undone, since)
         fault.recovery_ms[name] = took = (granted - since) / clock.MS
         del missing[name]
         if took > delays.SLOW_MS and name in seen.by_lock:

@@ -9,6 +9,8 @@ import statistics
 import sys
 from pathlib import Path
 
+import clock
+
 COLUMNS = ("seed", "servers", "curators", "session_ms", "recipe", "lock", "fault", "ms", "cause",
            "diverged")
 SLOW_MS = 1000
@@ -25,6 +27,8 @@ def rows(world, watch):
             cause = fault.stalled.get(name, "")
             if name in fault.slow:
                 cause = fault.slow[name].main_cause()
+            elif ms and ms > SLOW_MS and 2 * (fault.until - fault.undone) / clock.MS > ms:
+                cause = "servers: do not all serve yet"
             yield dict(zip(COLUMNS, (
                 options.seed, options.servers, options.curators, options.session_ms,
                 recipes[name], name, fault.kind, "" if ms is None else "%.1f" % ms, cause,

@@ -5,6 +5,7 @@ import unittest
 from pathlib import Path
 from types import SimpleNamespace
 
+import clock
 import recoveries
 from delays import Delay
 from locks import Lock
@@ -46,6 +47,14 @@ class Rows(unittest.TestCase):
                          ("1234.6", "ours: waits for proof", 1))
         self.assertEqual((second["recipe"], second["ms"], second["cause"]),
                          ("rwlock", "", "Curator"))
+
+    def test_servers_that_did_not_serve_yet(self):
+        world = self.world()
+        fault = world.faults[0]
+        fault.slow, fault.undone, fault.until = {}, 1, 1 + 1100 * clock.MS
+        watch = SimpleNamespace(diverged={}, brought_back=0)
+        first = next(recoveries.rows(world, watch))
+        self.assertEqual(first["cause"], "servers: do not all serve yet")
 
     def test_a_file_has_one_head(self):
         watch = SimpleNamespace(diverged={}, brought_back=0)

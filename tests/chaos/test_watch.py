@@ -97,6 +97,17 @@ class Silence(unittest.TestCase):
         world.trees[1] = {}
         self.assertEqual(len(quiet(world, QUIET_S + 1).violations), 1)
 
+    def test_a_member_whose_turn_has_not_come(self):
+        first = Lock("a", "mutex", "/a", "multilock", taken_alone=False)
+        second = Lock("b", "mutex", "/b", "multilock", taken_alone=False)
+        both = Lock("both", "multi", "", "multilock", members=("a", "b"))
+        world = World(client(OURS, 5), client(CURATOR, 6), tree={"/a/x": stat(6)})
+        world.locks, world.directories = [first, second, both], {"/a": first, "/b": second}
+        watch = SilentWatch(world)
+        self.assertEqual(watch.blocker(second, world.trees)[0], CURATOR)
+        second = Lock("b", "mutex", "/b", "multilock")
+        self.assertEqual(watch.blocker(second, world.trees)[0], OURS)
+
     def test_the_servers_commit_nothing(self):
         world = World(client(OURS, 5), tree={"/m/a": stat(5)})
         world.commits = False

@@ -244,9 +244,10 @@ class Watch:
 
     def tell_stall(self, lock, trees, seconds, when=""):
         """Returns who is to blame."""
-        blame, who = (self.unset if lock.is_value() else self.blocker)(lock, trees)
-        if blame == OURS and not self.world.eyes.leader_commits():
-            blame, who = "servers", who + "; the servers serve, and commit nothing"
+        if self.world.eyes.leader_commits():
+            blame, who = (self.unset if lock.is_value() else self.blocker)(lock, trees)
+        else:
+            blame, who = "servers", "no leader serves, or it commits nothing"
         text = "%s: %snobody was granted it for %.1f s; %s" % (lock.name, when, seconds, who)
         self.stalls.append((lock.name, seconds, blame))
         if blame == OURS:
@@ -286,6 +287,9 @@ class Watch:
         paths = self.paths_of(lock)
         standing = sorted((stat.czxid, path, stat.owner & MASK) for path, stat in tree.items()
                           if parent(path) in paths)
+        turn = next((multi for multi in self.world.locks if lock.name in multi.members), None)
+        if not standing and turn is not None and not lock.taken_alone:
+            return self.blocker(turn, trees)  # its turn has not come
         if not standing:
             return OURS, "nobody stands in it"
         czxid, path, session = standing[0]
