@@ -752,6 +752,8 @@ void uvzk__contender_not_shown(struct uvzk__contender *contender)
                                   uvzk__node_place(&contender->node), contender->shared);
         if (orphan != NULL) {
             orphan->unshown = true;
+            uvzk__contender_made_at(orphan,
+                                    uvzk__stamp(&uvzk__client_of(orphan)->submissions));
         }
     }
     uvzk__contender_missing(contender);

@@ -394,9 +394,10 @@ void uvzk__contender_rest(struct uvzk__contender *, uint64_t ms);
 bool uvzk__contender_look_later(struct uvzk__contender *);
 void uvzk__contender_look_no_more(struct uvzk__contender *);
 
-/* Somebody deleted its node. And: a reading does not show it. Most likely that is the same; but
- * it may stand where the others are, and nobody would want it any more. So it is deleted
- * besides: nothing is found, or this server has diverged (orphans.h). */
+/* Somebody deleted its node, as the quorum knows. And: a reading does not show it, or its
+ * server tells a watch of that. Most likely that is the same; but it may stand where the others
+ * are, and nobody would want it any more. So it is deleted besides: nothing is found, or this
+ * server has diverged (orphans.h). */
 void uvzk__contender_missing(struct uvzk__contender *);
 void uvzk__contender_not_shown(struct uvzk__contender *);
 

@@ -100,7 +100,7 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 
     disarm(contender);
     if (event == UVZK__WATCH_DELETED) {
-        uvzk__contender_missing(contender); /* nothing if the delete is ours */
+        uvzk__contender_not_shown(contender); /* nothing if the delete is ours */
     } else {
         uvzk__queue_touch(contender->queue);
         uvzk__contender_pump(contender); /* what is revocable is read again */

@@ -146,7 +146,9 @@ void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
 
     if (orphan->unshown) {
         if (uvzk__node_is_deleted(&orphan->node) &&
-            !uvzk__node_is_doubted(&orphan->node)) {
+            !uvzk__node_is_doubted(&orphan->node) &&
+            orphan->create_stamp >
+                client->connected_stamp) { /* it is this server's word */
             (void)uvzk__diverged(client, orphan->path, false);
         }
         return;

@@ -302,7 +302,7 @@ static bool send_one(struct uvzk__client *client)
          i < count && has_room(sweep, doomed_at(client->directories->doomed.next)); i++) {
         add_delete(sweep, doomed_at(client->directories->doomed.next));
     }
-    if (sweep->op_count == 1) {
+    if (sweep->op_count == 1 && !sweep->contenders[0]->unshown) {
         uvzk__rpc_prepare(&sweep->rpc, UVZK__RPC_DELETE, sweep->ops[0].path, swept);
     } else {
         uvzk__rpc_prepare(&sweep->rpc, UVZK__RPC_MULTI, NULL, swept);

@@ -232,6 +232,82 @@ static void one_that_does_not_show_ours_is_left(uint64_t seed, void *const *stat
     world_wind_up(&world);
 }
 
+/* A hold that this server lacks: the leader has it, and is asked by each proof. */
+static void a_hold_that_a_server_lacks_is_kept(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    sim_connect_to(a.port, follower);
+    hold_take(&first, &a);
+    hold_begin(&second, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 1000);
+    sim_lose_node(world.sim, follower, first.path);
+    world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
+    assert_int_equal(first.lost + second.answered, 0);
+    assert_true(uvzk_hold_is_valid(&first.request));
+    hold_verify(&first, 1000, 0);
+    assert_int_equal(sim_server_of(a.port), follower);
+    hold_release(&first);
+    assert_true(world_await(&world, &second.answered, 3000));
+    assert_int_equal(second.status, 0);
+    world_wind_up(&world);
+}
+
+/* A holds, has a watch on its znode, and B waits behind it. */
+static void begin_watched(int follower)
+{
+    hold_take(&second, &b);
+    hold_begin(&first, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 1000);
+    hold_give_back(&second);
+    assert_true(world_await(&world, &first.answered, 3000));
+    hold_begin(&third, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 1000);
+    sim_connect_to(a.port, follower);
+    sim_disconnect(a.port, SIM_RESET, 100);
+    sim_lose_node(world.sim, follower, first.path);
+}
+
+/* It has shown it, and watched it, before it was restarted, and tells the watch of a deletion:
+ * that is believed; but the others, where it stands, are told that nobody wants it. */
+static void a_server_that_tells_of_a_deletion_wrongly(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    begin_watched(follower);
+    assert_true(world_await(&world, &first.lost, WORLD_TIMEOUT_MS));
+    sim_connect_to(a.port, -1);
+    assert_int_equal(first.reason, UVZK_EDELETED);
+    assert_true(world_await(&world, &third.answered, 1000)); /* the session lives */
+    assert_int_equal(third.status, 0);
+    world_run_for(&world, 3000);
+    assert_int_equal(process_metrics(&a).diverged, 1);
+    assert_true(sim_server_of(a.port) != follower);
+    check_last_error(&a);
+    world_wind_up(&world);
+}
+
+static void go_elsewhere(struct hold *hold)
+{
+    sim_connect_to(hold->process->port, sim_leader(world.sim));
+    sim_disconnect(hold->process->port, SIM_RESET, 10);
+}
+
+/* The one that says whether it stood is another one, and innocent. */
+static void who_did_not_say_it_is_not_left(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    begin_watched(follower);
+    first.hook = go_elsewhere;
+    assert_true(world_await(&world, &first.lost, WORLD_TIMEOUT_MS));
+    assert_true(world_await(&world, &third.answered, 1000));
+    world_run_for(&world, 3000);
+    assert_int_equal(sim_server_of(a.port), sim_leader(world.sim));
+    assert_int_equal(process_metrics(&a).diverged, 0);
+    world_wind_up(&world);
+}
+
 /* A leader has forgotten the create of what is held: nobody can promise that no other one is
  * granted before the holder hears of it. The token tells which came later. */
 static void a_forgotten_hold_is_lost_and_its_token_is_less(uint64_t seed,
@@ -302,6 +378,9 @@ int main(void)
         WORLD_STORY(who_only_lags_is_not_left, 1, SEEDS),
         WORLD_STORY(a_lease_that_was_deleted, 1, SEEDS),
         WORLD_STORY(one_that_does_not_show_ours_is_left, 1, SEEDS),
+        WORLD_STORY(a_hold_that_a_server_lacks_is_kept, 1, SEEDS),
+        WORLD_STORY(a_server_that_tells_of_a_deletion_wrongly, 1, SEEDS),
+        WORLD_STORY(who_did_not_say_it_is_not_left, 1, SEEDS),
         WORLD_STORY(a_forgotten_hold_is_lost_and_its_token_is_less, 1, SEEDS),
         WORLD_STORY(of_a_lock_driver, 1, SEEDS),
         WORLD_STORY(of_a_fixed_name, 1, SEEDS),

@@ -265,6 +265,8 @@ bool sim_depose(struct sim *sim, uint32_t followers, uint64_t election_ms, uint6
 void sim_miss_deletes(struct sim *sim, int server, uint32_t count);
 /* Of what is made from now on it never shows the next so many ephemerals. */
 void sim_miss_creates(struct sim *sim, int server, uint32_t count);
+/* What it has shown until now, as a server that comes back without it. */
+void sim_lose_node(struct sim *sim, int server, const char *path);
 bool sim_shows(const struct sim *sim, int server, const char *path);
 /* The next leader has lost what ephemerals were made by the last so many transactions, and
  * gives their numbers once more. Whether one with this czxid was lost so; 0: any at all. */

@@ -35,14 +35,41 @@ bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
     return true;
 }
 
-bool sim__diverged_forgets(struct sim *sim, struct sim__member *member, int64_t owner)
+static void lack(struct sim__member *member, const char *path)
+{
+    size_t size = (member->lacking_count + 1) * sizeof(*member->lacking);
+    member->lacking = realloc(member->lacking, size);
+    member->lacking[member->lacking_count++] = sim__copy(path, strlen(path) + 1);
+}
+
+bool sim__diverged_forgets(struct sim *sim, struct sim__member *member, int64_t owner,
+                           const char *path)
 {
     if (member->forgets == 0 || owner == 0) {
         return false;
     }
     member->forgets--;
+    lack(member, path);
     sim__trace(sim, "server", "%zu misses a create", member->number);
     return true;
+}
+
+bool sim__diverged_lacks(const struct sim__member *member, const char *path)
+{
+    size_t i = 0;
+    while (i < member->lacking_count && strcmp(member->lacking[i], path) != 0) {
+        i++;
+    }
+    return i < member->lacking_count;
+}
+
+void sim__diverged_lacks_nothing(struct sim__member *member)
+{
+    while (member->lacking_count > 0) {
+        free(member->lacking[--member->lacking_count]);
+    }
+    free(member->lacking);
+    member->lacking = NULL;
 }
 
 static void remove_node(struct sim *sim, struct sim__member *member,
@@ -85,6 +112,7 @@ void sim__diverged_copy(struct sim *sim, struct sim__member *member,
                         const struct sim__tree *from)
 {
     struct sim__tree before = member->own;
+    sim__diverged_lacks_nothing(member);
     sim__tree_copy(&member->own, from);
     member->tree = &member->own;
     for (const struct sim__node *node = before.nodes; node != NULL;
@@ -101,6 +129,7 @@ void sim__diverged_copy(struct sim *sim, struct sim__member *member,
 void sim__diverged_leads(struct sim *sim, struct sim__member *leader)
 {
     struct sim__tree *tree = &sim->server.tree;
+    sim__diverged_lacks_nothing(leader);
     for (struct sim__node *node = leader->own.nodes; node != NULL; node = node->hh.next) {
         if (node->undead && lives(sim, node) && has_place(tree, node)) {
             struct sim__node *back = sim__tree_put(tree, node);
@@ -199,6 +228,15 @@ bool sim_forgot(const struct sim *sim, int64_t czxid)
 void sim_miss_creates(struct sim *sim, int server, uint32_t count)
 {
     sim->server.members[server].forgets = count;
+}
+
+void sim_lose_node(struct sim *sim, int server, const char *path)
+{
+    struct sim__member *member = &sim->server.members[server];
+    struct sim__node *node = sim__tree_find(member->tree, path, strlen(path));
+    lack(member, path);
+    sim__trace(sim, "server", "%zu has lost %s", member->number, path);
+    sim__tree_delete(member->tree, node);
 }
 
 void sim_miss_deletes(struct sim *sim, int server, uint32_t count)

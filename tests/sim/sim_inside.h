@@ -287,6 +287,8 @@ struct sim__member {
     uint64_t lags_until; /* it applies nothing before */
     uint32_t misses;     /* so many deletes of ephemerals, from now on */
     uint32_t forgets;    /* so many creates of ephemerals */
+    char **lacking;      /* what it should show, and does not: paths */
+    size_t lacking_count;
     uint32_t limit_ms;   /* longest session timeout; 0: any */
     bool cut_behind_lag; /* from the leader, when it has applied what it lagged behind */
     bool deposed;        /* cut off with the old leader, or that itself */
@@ -334,7 +336,13 @@ void sim__link_drop_held(struct sim__link *link);
 bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
                           struct sim__node *node);
 /* Whether the member misses this create, and never shows the znode. */
-bool sim__diverged_forgets(struct sim *sim, struct sim__member *member, int64_t owner);
+bool sim__diverged_forgets(struct sim *sim, struct sim__member *member, int64_t owner,
+                           const char *path);
+/* Whether it should show it, and does not: it answers a delete of its own as if there had been
+ * nothing to be deleted, whatever the leader has done. */
+bool sim__diverged_lacks(const struct sim__member *member, const char *path);
+/* It lacks nothing any more, as far as is known. */
+void sim__diverged_lacks_nothing(struct sim__member *member);
 /* A session has ended: what the member still shows of it goes. */
 void sim__diverged_session_ended(struct sim *sim, struct sim__member *member, int64_t id);
 /* The znode, or all below it, is in the way of what the others have agreed to. */

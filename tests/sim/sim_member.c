@@ -241,6 +241,7 @@ void sim__members_free(struct sim *sim)
         struct sim__member *member = &server->members[i];
         sim__member_skip(sim, member);
         sim__tree_free(&member->own);
+        sim__diverged_lacks_nothing(member);
     }
     free(server->members);
 }

@@ -445,6 +445,10 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
     answer->reply = sim__alloc(sizeof(*answer->reply));
     answer->reply->failed_op = SIZE_MAX;
     int status = refused ? UVZK_ENOAUTH : serve(sim, link, request, answer);
+    if (status == 0 && request->kind == UVZK__RPC_DELETE &&
+        sim__diverged_lacks(link->member, request->path)) {
+        status = UVZK_ENONODE; /* it says what it has found itself */
+    }
     answer->reply->status = status;
     answer->zxid = tree_seen(link)->zxid;
     sim__trace(sim, link->who, "server: %s %s -> %s%s%s",

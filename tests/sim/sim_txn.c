@@ -101,7 +101,7 @@ static void apply(struct sim *sim, struct sim__member *member,
         node = NULL;
     }
     if (op->kind == UVZK__OP_CREATE) {
-        if (!sim__diverged_forgets(sim, member, effect->owner)) {
+        if (!sim__diverged_forgets(sim, member, effect->owner, op->path)) {
             make(sim, member, effect);
         }
     } else if (op->kind == UVZK__OP_DELETE) {
