@@ -255,6 +255,32 @@ static void test_hold_whose_create_it_lacks_is_kept(void **state)
     end();
 }
 
+static void never_asked(uvzk_hold_t *request)
+{
+    (void)request;
+}
+
+/* It reads its own znode, which that server does not show: the hold is lost, and whoever is
+ * next, at the others, does not wait for the end of its session. */
+static void test_hold_that_looks_for_its_own_znode(void **state)
+{
+    uvzk_acquire_options_t options;
+    (void)state;
+    begin_at_the_others(LONG_MS);
+    stop_following();
+    uvzk_acquire_options_init(&options);
+    options.revoke_cb = never_asked;
+    assert_int_equal(hold_ask(&hold, &a, NULL, &options), 0);
+    hold_await(&hold, PATIENCE_MS);
+    assert_true(diverge(ensemble, odd));
+    assert_int_equal(world_children(&world, LOCK), 1);
+    move_to_the_odd_one();
+    hold_await_lost(&hold, PATIENCE_MS, UVZK_EDELETED);
+    assert_true(world_await_children(&world, LOCK, 0));
+    assert_left();
+    end();
+}
+
 /* ------------------------------------------------------------------ once it leads */
 
 /* The others have nothing of their own, so that what it has is what all have. */
@@ -309,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_orphan_of_our_own_session),
         cmocka_unit_test(test_znode_of_another_living_session),
         cmocka_unit_test(test_hold_whose_create_it_lacks_is_kept),
+        cmocka_unit_test(test_hold_that_looks_for_its_own_znode),
         cmocka_unit_test(test_leader_brings_an_orphan_back),
     };
     if (!diverge_is_possible()) {
