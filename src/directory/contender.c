@@ -54,6 +54,8 @@ int uvzk__contender_rename(struct uvzk__contender *contender)
     }
     uvzk__uuid_from_random(uuid);
     (void)uvzk__node_name_prefix(prefix, uuid, contender->token);
+    uvzk__directories_mark(uvzk__client_of(contender)->directories,
+                           prefix + UVZK__UUID_AT);
     (void)snprintf(contender->path, path_room(queue, contender->token), "%s/%s",
                    queue->path->text, prefix);
     return 0;

@@ -2,6 +2,8 @@
 #ifndef UVZK_DIRECTORIES_H
 #define UVZK_DIRECTORIES_H
 
+#include <string.h>
+
 #include "directory/catalogue.h"
 #include "directory/recollection.h"
 #include "engine/client.h"
@@ -9,6 +11,10 @@
 /* closeSession carries the paths of all ephemerals in one transaction, and a
  * server cannot read back one of more than 2 MB (ZOOKEEPER-4306). */
 #define UVZK__NODE_BYTES_MAX 1500000U
+
+/* So many characters of a UUID's text are the same in all names of a session's: 48 bits of
+ * 122, so that it knows its own wherever a listing shows them (view.c). */
+#define UVZK__TAG_TEXT 13U
 
 struct uvzk__directories {
     const struct uvzk__contender_user *contender_user; /* contender.h */
@@ -28,6 +34,7 @@ struct uvzk__directories {
     uint64_t contender_count;
     uint64_t undeletable_count; /* of these, undeletable.h */
     struct uvzk__recollection recollection;
+    char tag[UVZK__TAG_TEXT]; /* the first name has drawn it; "": none has yet */
 };
 
 /* Its memory is the client's. */
@@ -39,6 +46,27 @@ static inline void uvzk__directories_scout(struct uvzk__directories *directories
                                            struct uvzk__queue *scout)
 {
     directories->scout = scout;
+}
+
+/* The text of a new UUID, of 36 characters, becomes this session's. Its own znodes go with the
+ * session; what is left of another one is not taken for this one's. */
+static inline void uvzk__directories_mark(struct uvzk__directories *directories,
+                                          char *uuid)
+{
+    if (directories->tag[0] == '\0') {
+        memcpy(directories->tag, uuid, UVZK__TAG_TEXT);
+    } else {
+        memcpy(uuid, directories->tag, UVZK__TAG_TEXT);
+    }
+}
+static inline bool uvzk__directories_marked(const struct uvzk__directories *directories,
+                                            const char *uuid)
+{
+    return memcmp(directories->tag, uuid, UVZK__TAG_TEXT) == 0;
+}
+static inline void uvzk__directories_mark_anew(struct uvzk__directories *directories)
+{
+    directories->tag[0] = '\0';
 }
 
 /* A contender has come, or gone, whose path has room for so many bytes. */

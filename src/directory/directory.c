@@ -78,6 +78,7 @@ void uvzk__directories_session_ended(struct uvzk__client *client)
 {
     const struct uvzk__catalogue *catalogue = &client->directories->catalogue;
 
+    uvzk__directories_mark_anew(client->directories);
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
         session_ended(queue);

@@ -70,7 +70,7 @@ static bool is_known_to(struct uvzk__client *session, const char *directory,
 }
 
 /* Whichever session it was made in. */
-static bool is_known(const struct uvzk__queue *queue, const char *name)
+bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
 {
     const struct uvzk__sessions *sessions = queue->client->sessions;
 
@@ -125,7 +125,7 @@ bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
     struct uvzk__place place = {0, stat->czxid};
 
     if (owner_of(queue->client, stat) == NULL ||
-        !is_of_our_making(name, &place.sequence) || is_known(queue, name) ||
+        !is_of_our_making(name, &place.sequence) || uvzk__orphan_is_known(queue, name) ||
         !adopt(queue, name, place)) {
         return false;
     }

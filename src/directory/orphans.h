@@ -24,6 +24,9 @@ struct uvzk__queue;
 bool uvzk__orphan_found(struct uvzk__queue *, const char *name,
                         const struct uvzk__stat *);
 
+/* Whether one of the client's contenders means a child of this name, in whatever session. */
+bool uvzk__orphan_is_known(const struct uvzk__queue *, const char *name);
+
 /* Its number, of a name as a contender writes it, whatever the token; NULL: it is none. */
 const char *uvzk__orphan_number(const char *name);
 

@@ -7,11 +7,13 @@
 #include "directory/contender.h"
 #include "directory/divergence.h"
 #include "directory/foreigners.h"
+#include "directory/orphans.h"
 #include "directory/queue.h"
 #include "directory/vouching.h"
 
 /* So many leases of others at most, each time. */
 #define ASKED_FOR 128U
+#define STRAYS_ASKED_FOR 8U
 
 /* A listing's name that is a contender's. */
 struct sighting {
@@ -31,8 +33,9 @@ struct scan {
     size_t placed_count, unknown_count;
     struct uvzk__foreigner *foreigners;
     size_t foreigner_count;
-    int32_t last; /* the greatest number of ours; -1: there is none */
-    bool behind;  /* others stand behind that one */
+    size_t strays; /* names of our session's that are not those of our contenders here */
+    int32_t last;  /* the greatest number of ours; -1: there is none */
+    bool behind;   /* others stand behind that one */
 };
 
 static int by_sequence(const void *left, const void *right)
@@ -177,6 +180,14 @@ static bool contends(const struct uvzk__queue *queue,
                                     !uvzk__sequence_worn_out(parsed->sequence));
 }
 
+/* By its name one of this session's, and by its contenders none. */
+static bool is_stray(const struct uvzk__queue *queue, const struct sighting *sighting)
+{
+    return sighting->contender == NULL && sighting->parsed.has_uuid &&
+           uvzk__directories_marked(queue->client->directories,
+                                    sighting->name + UVZK__UUID_AT);
+}
+
 static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const *names,
                  size_t count)
 {
@@ -194,7 +205,9 @@ static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const
             scan->sighting_count++;
         } else {
             scan->foreign_children++;
+            continue;
         }
+        scan->strays += is_stray(queue, sighting);
     }
     qsort(scan->sightings, scan->sighting_count, sizeof(struct sighting), by_sequence);
     return 0;
@@ -300,6 +313,21 @@ static void ask_for_those_in_the_way(struct uvzk__queue *queue, const struct sca
     uvzk__queue_waits_long(queue, false);
 }
 
+/* Those that stand anywhere, be it behind others. */
+static void ask_for_strays(struct uvzk__queue *queue, const struct scan *scan)
+{
+    size_t most = scan->strays < STRAYS_ASKED_FOR ? scan->strays : STRAYS_ASKED_FOR;
+
+    for (size_t i = 0; most > 0 && i < scan->sighting_count; i++) {
+        if (is_stray(queue, &scan->sightings[i])) {
+            most--;
+            if (!uvzk__orphan_is_known(queue, scan->sightings[i].name)) {
+                uvzk__divergence_ask(queue, scan->sightings[i].name);
+            }
+        }
+    }
+}
+
 /* It vouches for all that it shows, whoever it shows to have gone. */
 static void vouch(struct uvzk__queue *queue, const struct scan *scan)
 {
@@ -396,6 +424,7 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
     if (status == 0) {
         take_over(queue, &scan);
         ask_for_those_in_the_way(queue, &scan);
+        ask_for_strays(queue, &scan);
         resolve_missing(queue, &scan);
         vouch(queue, &scan);
         resolve_unknown(queue, &scan);

@@ -168,6 +168,36 @@ static void what_is_back_for_all_is_deleted_again(uint64_t seed, void *const *st
     world_wind_up(&world);
 }
 
+/* Behind others, where it is neither the first of all nor anybody's predecessor of ours: any
+ * listing shows it, and its name whose it is. */
+static void what_is_back_behind_others_is_deleted(uint64_t seed, void *const *state)
+{
+    int follower = begin(seed, state);
+
+    hold_take(&first, &b);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    struct world_path path = world_child(&world, WORLD_PATH, 1);
+    sim_miss_deletes(world.sim, follower, 1);
+    hold_cancel(&second);
+    world_run_for(&world, 500);
+    assert_true(sim_shows(world.sim, follower, path.text));
+    for (unsigned i = 0; i < 100 && sim_leader(world.sim) != follower; i++) {
+        sim_restart(world.sim, 100);
+        world_run_for(&world, 500);
+    }
+    assert_true(sim_exists(world.sim, path.text));
+    assert_true(process_await_connected(&a, 5000) && process_await_connected(&b, 5000));
+    hold_begin(&third, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 1000);
+    assert_false(sim_exists(world.sim, path.text));
+    assert_int_equal(process_metrics(&a).orphans, 1);
+    assert_int_equal(first.lost + second.answered + third.answered, 0);
+    world_wind_up(&world);
+}
+
 /* A server that lags, or is cut off, has not diverged, and no znode that stands is doubted for
  * long waiting. */
 static void who_only_lags_is_not_left(uint64_t seed, void *const *state)
@@ -375,6 +405,7 @@ int main(void)
         WORLD_STORY(holds_stay, 1, SEEDS),
         WORLD_STORY(where_there_is_no_other_nobody_is_stuck, 1, SEEDS),
         WORLD_STORY(what_is_back_for_all_is_deleted_again, 1, SEEDS),
+        WORLD_STORY(what_is_back_behind_others_is_deleted, 1, SEEDS),
         WORLD_STORY(who_only_lags_is_not_left, 1, SEEDS),
         WORLD_STORY(a_lease_that_was_deleted, 1, SEEDS),
         WORLD_STORY(one_that_does_not_show_ours_is_left, 1, SEEDS),
