@@ -42,7 +42,9 @@ enum history_kind {
         4194304, /* round trips of several ticks; or what servers hear of sessions
                              comes to the leader in two hops, by way of an ObserverMaster. Not with
                              RENEGOTIATE, which has sessions of few ticks, and late pings
-                             (docs/promise.md, A6) */
+                             (docs/promise.md, A6). A lease of a semaphore takes six round trips
+                             or so, one after the other: those who wait at the end are answered
+                             in turn, and need minutes */
 };
 
 /* Those that any seed may have: with UVZK_WORLD in the environment only those among its
