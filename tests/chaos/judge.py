@@ -65,6 +65,11 @@ def blame(overlap, lock, deeds, stood):
         else:
             remain.append((hold, standing))
     last = overlap.holds[-1]
+    if last.maker == OURS and by_hand(last, overlap.at, deeds) is not None:
+        # Granted after it had been ended, before the connection could tell.
+        overlap.evidence.append("%s: ended by hand before it was granted" % last.worker)
+        overlap.verdict = BY_HAND
+        return overlap.verdict
     taken = sum(need(lock, hold.lock) * hold.leases for hold, _ in remain)
     if taken + need(lock, last.lock) * last.leases <= lock.permits:
         return overlap.verdict

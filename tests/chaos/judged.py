@@ -179,6 +179,8 @@ class Judged:
         new = []
         for before, hold in judge.find_falls(lock, holds):
             key = ("fall", lock.name, hold.worker, hold.since)
+            if judge.by_hand(hold, hold.since, self.journal.deeds) is not None:
+                continue  # granted before the connection could tell that it had been ended
             if key not in self.seen:
                 self.seen.add(key)
                 self.falls.append((before, hold))

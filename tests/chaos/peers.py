@@ -106,7 +106,8 @@ class Client:
                 self.wall_ms = int(words[1])
                 self.arrived.notify_all()
         elif words[0] == "fell":
-            self.fallen.append(line.rstrip())
+            hold = self.begun.get(words[1])  # it is valid still
+            self.fallen.append((line.rstrip(), hold and replace(hold, until=clock.now())))
         elif words[0] == "error":
             self.errors.append(line.rstrip())
         else:

@@ -78,6 +78,14 @@ class ByHand(unittest.TestCase):
         self.assertEqual(verdict([ours(0, 10), ours(9, 20)], deeds=[Deed(5, session=2)]),
                          judge.VIOLATION)
 
+    def test_one_that_was_granted_behind_its_end(self):
+        later = ours(9, 20)
+        later.session = 3
+        self.assertEqual(verdict([ours(0, 10), later], deeds=[Deed(5, session=3)]),
+                         judge.BY_HAND)
+        self.assertEqual(verdict([ours(0, 10), later], deeds=[Deed(9.5, session=3)]),
+                         judge.VIOLATION)
+
     def test_a_deed_that_came_later(self):
         self.assertEqual(verdict([ours(0, 10), ours(9, 20)], deeds=[Deed(9.5, session=1)]),
                          judge.VIOLATION)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import bounds
 import chaos
 import clock
-from journal import CURATOR, OURS
+from journal import CURATOR, OURS, Deed, Hold
 from judged import Judged
 from locks import Lock
 from orphans import LOOKS
@@ -252,8 +252,14 @@ class Recovery(unittest.TestCase):
 class Fences(unittest.TestCase):
     def test_a_refused_token(self):
         one = client(OURS, 5)
-        one.fallen = ["fell u0-m m 5"]
-        watch = SilentWatch(World(one))
+        hold = Hold(OURS, "u0", "u0-m", "m", 100, 120, token=5, session=5)
+        for deeds, wrong in (([], 1), ([Deed(101, session=5)], 1), ([Deed(99, session=5)], 0)):
+            one.fallen = [("fell u0-m m 5", hold)]
+            watch = SilentWatch(World(one))
+            watch.world.judged.journal.deeds = deeds
+            watch.look_at_clients()
+            self.assertEqual(len(watch.violations), wrong)
+        one.fallen = [("fell u0-m m 5", None)]
         watch.look_at_clients()
         self.assertEqual(len(watch.violations), 1)
 

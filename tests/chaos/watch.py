@@ -7,6 +7,7 @@ import time
 import bounds
 import clock
 import dump
+import judge
 from journal import CURATOR, KAZOO, OURS
 from orphans import Knowledge, Orphans, parent
 from world import names_by_directory
@@ -84,9 +85,11 @@ class Watch:
 
     def look_at_clients(self):
         for client in self.world.clients:
-            for line in client.fallen:
-                self.violate("the fenced store refused a valid hold: " + line)
-            client.fallen = []
+            fallen, client.fallen = client.fallen, []
+            for line, hold in fallen:
+                deeds = self.world.judged.journal.deeds
+                if hold is None or judge.by_hand(hold, hold.since, deeds) is None:
+                    self.violate("the fenced store refused a valid hold: " + line)
             gone = not client.killed and not client.alive() and not client.killed
             if client.maker == OURS and gone and not self.world.stopping.is_set():
                 self.violate("%s ended by itself" % client.name)
