@@ -39,6 +39,7 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         if (queue->kind->refused != NULL) {
             queue->kind->refused(queue, status);
         }
+        uvzk__queue_waits_long(queue, false); /* who is in the way is not shown */
         uvzk__queue_rest(queue); /* what may stand still has to be searched for */
     }
     uvzk__queue_touch(queue);

@@ -296,10 +296,12 @@ static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
         status = judge_members(queue, reply);
     }
     if (status == UVZK_ENONODE) {
+        uvzk__queue_waits_long(queue, false); /* nobody is in the way */
         end_asking(queue, UVZK_EDELETED);
     } else if (status != 0 && !uvzk__queue_passing(queue, status)) {
         end_asking(queue, status);
         uvzk__end_strangers(queue, UVZK__NODE_UNKNOWN, status);
+        uvzk__queue_waits_long(queue, false);
         uvzk__queue_rest(queue); /* what may stand still has to be searched for */
     }
 }

@@ -68,11 +68,13 @@ static void fail_beside(const struct share *one, const struct share *other)
                  other->token, one->ticket->actor->seat->number, one->token);
 }
 
-/* Of one owner, and on one znode or on the writer's and its reader's. */
+/* Of one owner, and on one znode or on the writer's and its reader's. Its token is not known if
+ * somebody has deleted it by hand before a multi lock was granted. */
 static bool one_hold(const struct share *one, const struct share *other)
 {
     return one->ticket->actor == other->ticket->actor && one->ticket->owner != NULL &&
-           one->ticket->owner == other->ticket->owner && one->token == other->token;
+           one->ticket->owner == other->ticket->owner &&
+           (one->token == other->token || one->token == 0 || other->token == 0);
 }
 
 /* Two of those that hold together are enough: no exclusive one is one with both. */
