@@ -305,6 +305,11 @@ void check_refusal(const struct ticket *ticket, int status)
             return;
         }
         break;
+    case UVZK_ELIMIT: /* of a member: its home is full, the other sessions' credentials refused */
+        if (ticket->in_turn && seat_auth_failed(ticket->actor->seat)) {
+            return;
+        }
+        break;
     case UVZK_EDELETED:
         /* A session's end deletes its nodes, and may be heard of in that order. */
         if (history->vandals || history->killings || !session_alive(ticket) ||
