@@ -24,6 +24,7 @@
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/undeletable.h"
+#include "directory/unsearchable.h"
 #include "directory/watermark.h"
 
 /* What a directory of one contender at rest has nothing of: the memory is there with the
@@ -35,6 +36,7 @@ struct uvzk__aside {
     struct uvzk__foreigners foreigners;
     struct uvzk__watermark watermark;
     struct uvzk__undeletables undeletables;
+    struct uvzk__unsearchables unsearchables;
 };
 
 struct uvzk__queue {
@@ -126,7 +128,8 @@ static inline void uvzk__aside_tidied(struct uvzk__queue *queue)
         !uvzk__parents_are_made(&aside->parents) &&
         !uvzk__foreigners_matter(&aside->foreigners) &&
         uvzk__watermark_mark(&aside->watermark) == NULL &&
-        !uvzk__undeletables_any(&aside->undeletables)) {
+        !uvzk__undeletables_any(&aside->undeletables) &&
+        !uvzk__unsearchables_any(&aside->unsearchables)) {
         uvzk__free(queue->aside);
         queue->aside = NULL;
     }
@@ -224,6 +227,12 @@ static inline bool uvzk__queue_has_stranger(const struct uvzk__queue *queue,
 {
     return uvzk__strangers_asking(&queue->tallies) > 0 &&
            uvzk__queue_finds_stranger(queue, state); /* mostly there are none */
+}
+/* Whether it is to be listed now for the sake of those whose create got lost. */
+static inline bool uvzk__queue_wants_search(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) &&
+           uvzk__unsearchable_may(queue);
 }
 
 /* We have just made the directory, nobody is in it; or nobody knows. */

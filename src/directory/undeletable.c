@@ -5,13 +5,11 @@
 #include "directory/contender.h"
 #include "directory/guard.h"
 #include "directory/queue.h"
+#include "directory/slow_retry.h"
 #include "engine/flight.h"
 #include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
-
-#define FIRST_PAUSE_MS 500U
-#define LONGEST_PAUSE_MS 30000U
 
 /* Before a delete is repeated that found no memory to be kept in mind. */
 #define NO_MEMORY_REST_MS 1000U
@@ -43,17 +41,7 @@ static struct uvzk__contender *leaving_at(struct uvzk__link *link)
 
 static void rest(struct uvzk__undeletable *those)
 {
-    struct uvzk__client *client = those->queue->client;
-    uint64_t most = uvzk__session_timeout(&client->session), random = 0;
-
-    if (most > LONGEST_PAUSE_MS || most < FIRST_PAUSE_MS) {
-        most = LONGEST_PAUSE_MS;
-    }
-    uint64_t pause = those->pause_ms < most ? those->pause_ms : most;
-    (void)client->port->random(client->port, &random, sizeof(random));
-    uvzk__timed_set(client, &those->retry,
-                    uvzk__now(client) + pause - pause / 4 + random % (pause / 2 + 1));
-    those->pause_ms = 2 * pause;
+    uvzk__slow_retry(those->queue->client, &those->retry, &those->pause_ms);
 }
 
 /* They have turns by their numbers, over and over. */
@@ -190,7 +178,7 @@ static struct uvzk__undeletable *begin(struct uvzk__contender *contender)
         return NULL;
     }
     those->queue = queue;
-    those->pause_ms = FIRST_PAUSE_MS;
+    those->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
     those->retry.due = take_turns;
     queue->aside->undeletables.those = those;
     uvzk__log(queue->client, UVZK_LOG_WARN, "directory",
@@ -237,7 +225,7 @@ void uvzk__undeletable(struct uvzk__contender *contender)
 /* The next one has its turn at once. */
 static void hurry(struct uvzk__undeletable *those)
 {
-    those->pause_ms = FIRST_PAUSE_MS;
+    those->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
     uvzk__timed_set(those->queue->client, &those->retry, uvzk__now(those->queue->client));
 }
 
