@@ -376,6 +376,44 @@ static void a_minority_goes_with_its_leader(void **state)
     sim_free(sim);
 }
 
+/* An answer to a ping that is late tells of all that the follower had heard by then, also
+ * of what came when the next ping was due. */
+static void late_answer_tells_of_all(uint64_t seed)
+{
+    struct sim_options options;
+    sim_options_init(&options);
+    options.latency_min_ms = options.latency_max_ms = 1;
+    options.servers = 3;
+    options.lag_max_ms = 0;
+    options.followers = options.late_pings = true;
+    struct sim *sim = sim_new(seed, &options);
+    struct probe *a = probe_new(sim, "a");
+    sim_set_timeout(a->port, 4000);
+    sim_connect_to(a->port, FOLLOWER);
+    probe_open(a);
+    probe_hear(a, "CONNECTED");
+    sim_run_for(sim, 2000);
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
+    uint64_t from = sim_now(sim);
+    sim_lag(sim, FOLLOWER, 1500);
+    sim_run_for(sim, 1000);
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
+    sim_run_until(sim, from + 1505);
+    sim_follower_cut(a->port, 60000);
+    sim_run_until(sim, from + 1500 + 4000);
+    assert_true(sim_session_alive(sim, a->session_id));
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_late_answer_tells_of_all(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        late_answer_tells_of_all(seed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +434,7 @@ int main(void)
                    begin_deposed),
         PROBE_CASE(sessions_end_behind_a_replaced_leader, begin),
         cmocka_unit_test(a_minority_goes_with_its_leader),
+        cmocka_unit_test(a_late_answer_tells_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
