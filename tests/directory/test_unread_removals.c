@@ -155,6 +155,43 @@ static void who_waits_for_it_is_late(void **state)
     world_end(&world);
 }
 
+/* READ has been missing for a moment from one of A's znodes, so that a check of it was
+ * refused. The next one is checked all the same: its znode has been deleted by hand, and
+ * whoever is behind it does not hold beside it. */
+static void one_that_may_not_be_checked_hides_no_other(void **state)
+{
+    struct hold behind;
+
+    (void)state;
+    begin();
+    hold_take(&hold, &a);
+    hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
+    settle();
+    struct world_path node = world_child(&world, WORLD_PATH, 1);
+    assert_int_equal(sim_set_readable(world.sim, node.text, false), 0);
+    hold_give_back(&hold);
+    hold_await(&waits, 1000);
+    settle();
+    assert_int_equal(sim_set_readable(world.sim, node.text, true), 0);
+    hold_begin(&behind, &a, UVZK_WAIT_FOREVER);
+    settle();
+    hold_begin(&others, &b, UVZK_WAIT_FOREVER);
+    settle();
+    world_delete_child(&world, WORLD_PATH, 1);
+    world_run_for(&world, 5000);
+    hold_release(&waits);
+    for (unsigned ms = 0; ms < 5000; ms++) {
+        world_run_for(&world, 1);
+        assert_false(hold_holds(&behind) && hold_holds(&others) &&
+                     uvzk_hold_is_valid(&behind.request) &&
+                     uvzk_hold_is_valid(&others.request));
+    }
+    assert_true(hold_over(&waits) && hold_holds(&others));
+    hold_give_back(&others);
+    hold_finish(&behind, 5000);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +200,7 @@ int main(void)
         cmocka_unit_test(and_only_with_that_very_number),
         cmocka_unit_test(a_waiter_that_is_not_told_holds_until_its_proof),
         cmocka_unit_test(who_waits_for_it_is_late),
+        cmocka_unit_test(one_that_may_not_be_checked_hides_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
