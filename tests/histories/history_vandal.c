@@ -83,8 +83,8 @@ static const char *choose(struct history *history, const char *const *names, siz
     return victim;
 }
 
-/* Where READ is missing from a lock's znodes too it is outside the promise: whose check has
- * been refused once is handed on without it (uvzk__queue_unreadable), and left out of proofs. */
+/* Who does both to one znode is outside the promise: one that could not be checked is handed
+ * on to without it, and left out of proofs. */
 static void strike(struct history *history, int path)
 {
     const char *names[CHILDREN_MAX];
@@ -92,16 +92,13 @@ static void strike(struct history *history, int path)
 
     (void)snprintf(directory, sizeof(directory), "%s%s", history_paths[path],
                    history->recipe->directories(history, path)[0]);
-    if (sim_was_unreadable(history->sim, history_paths[path])) {
-        return;
-    }
     size_t count = sim_children(history->sim, directory, names, CHILDREN_MAX);
     const char *name = choose(history, names, count < CHILDREN_MAX ? count : 0);
     if (name == NULL) {
         return;
     }
     (void)snprintf(victim, sizeof(victim), "%s/%s", directory, name);
-    if (!is_held(history, victim)) {
+    if (!is_held(history, victim) && !sim_was_unreadable(history->sim, victim)) {
         history->result->vandalised++;
         (void)sim_delete_by_hand(history->sim, victim);
     }
