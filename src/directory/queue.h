@@ -63,7 +63,7 @@ struct uvzk__queue {
                             others' leases to go, or keeps its ticket for as long as nobody
                             comes */
     bool just_made : 1;  /* we have just made the directory: nobody is in it */
-    bool unreadable : 1; /* its nodes' ACL forbids to check that they stand */
+    bool unreadable : 1; /* a check that one of its nodes stands was refused */
     bool gathering : 1;  /* some of its contenders may wait to be made, making.h */
     bool in_a_row : 1;   /* these are readers */
     bool behind : 1;     /* some wait until those before them are made, making.h */
@@ -239,7 +239,7 @@ static inline bool uvzk__queue_wants_search(const struct uvzk__queue *queue)
 void uvzk__queue_set_just_made(struct uvzk__queue *, bool just_made);
 /* Its children are wanted under watch. */
 void uvzk__queue_set_crowded(struct uvzk__queue *, bool crowded);
-/* Its nodes' ACL forbids to check that they stand. */
+/* A check that one of its nodes stands was refused. Of leases none is tried again. */
 void uvzk__queue_unreadable(struct uvzk__queue *);
 /* It came to be ours at this stamp. */
 void uvzk__queue_reigns(struct uvzk__queue *, uint64_t stamp);

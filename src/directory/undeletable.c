@@ -120,6 +120,7 @@ static void seen(struct uvzk__contender *contender, const struct uvzk__reply *re
     }
 }
 
+/* When the right has come back meanwhile its delete has left already, and will tell more. */
 static void look_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__flight_asker(rpc);
@@ -127,7 +128,9 @@ static void look_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__flight_landed(uvzk__client_of(contender), rpc, reply->status, false);
     if (!contender->ended && those_of(contender->queue)->asking == contender) {
         those_of(contender->queue)->looking = false;
-        seen(contender, reply);
+        if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_DELETE) {
+            seen(contender, reply);
+        }
     }
     uvzk__contender_unpin(contender);
 }
@@ -222,10 +225,8 @@ void uvzk__undeletable(struct uvzk__contender *contender)
     }
 }
 
-/* The next one has its turn at once. */
-static void hurry(struct uvzk__undeletable *those)
+static void next_at_once(struct uvzk__undeletable *those)
 {
-    those->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
     uvzk__timed_set(those->queue->client, &those->retry, uvzk__now(those->queue->client));
 }
 
@@ -242,7 +243,8 @@ void uvzk__undeletable_permitted(struct uvzk__queue *queue)
                   queue->path->text, those->count);
         those->permitted = true;
     }
-    hurry(those);
+    those->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
+    next_at_once(those);
     for (struct uvzk__link *link = uvzk__ring_first(&queue->leaving), *next; link != NULL;
          link = next) {
         next = uvzk__ring_next(&queue->leaving, link);
@@ -266,8 +268,6 @@ void uvzk__undeletable_left(struct uvzk__contender *contender)
         uvzk__free(those);
     } else if (those->asking == contender) {
         turn_over(those);
-        if (!uvzk__deadline_is_armed(&those->retry.deadline)) {
-            rest(those);
-        }
+        next_at_once(those); /* who has gone says nothing of the others */
     }
 }

@@ -7,7 +7,7 @@
  * directory's. When one delete succeeds there, of whomever, all others leave at once. First its znode is
  * looked at: a server looks at the right before the znode, so that of one that somebody
  * else has deleted it says UVZK_ENOAUTH for ever; and at a fixed name another one's may
- * stand by now. */
+ * stand by now. Who has gone so gives his turn on at once. */
 #ifndef UVZK_UNDELETABLE_H
 #define UVZK_UNDELETABLE_H
 
