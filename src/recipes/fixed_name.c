@@ -28,13 +28,10 @@ static int64_t session_of(const struct uvzk__contender *contender)
     return uvzk__session_id(&uvzk__client_of(contender)->session);
 }
 
-/* They are made one at a time, so each is greater than those before. */
 static void remember(const struct uvzk__contender *contender, int64_t czxid)
 {
-    struct uvzk__lock_driver *driver = uvzk__driven_of(contender)->driver;
-
-    driver->last_czxid = czxid;
-    driver->last_session = session_of(contender);
+    uvzk__lock_driver_had(uvzk__driven_of(contender)->driver, session_of(contender),
+                          czxid);
 }
 
 static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
@@ -111,11 +108,11 @@ static void inspected(struct uvzk__contender *contender, bool ours, int64_t czxi
  * been told. */
 static bool has_its_czxid(const struct uvzk__contender *contender, int64_t czxid)
 {
-    const struct uvzk__lock_driver *driver = uvzk__driven_of(contender)->driver;
     int64_t own = uvzk__node_place(&contender->node).czxid;
-    bool is_first = driver->last_session != session_of(contender);
 
-    return own != 0 ? czxid == own : is_first || czxid > driver->last_czxid;
+    return own != 0 ? czxid == own
+                    : uvzk__lock_driver_may_be_later(uvzk__driven_of(contender)->driver,
+                                                     session_of(contender), czxid);
 }
 
 /* The server will not tell. A look is taken again after a rest, for as long as a znode

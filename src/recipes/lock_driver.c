@@ -39,6 +39,19 @@ void uvzk__lock_driver_drop(struct uvzk__lock_driver *driver)
     }
 }
 
+void uvzk__lock_driver_had(struct uvzk__lock_driver *driver, int64_t session,
+                           int64_t czxid)
+{
+    driver->last_session = session;
+    driver->last_czxid = czxid; /* they are made one at a time: each is greater */
+}
+
+bool uvzk__lock_driver_may_be_later(const struct uvzk__lock_driver *driver,
+                                    int64_t session, int64_t czxid)
+{
+    return driver->last_session != session || czxid > driver->last_czxid;
+}
+
 void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size)
 {
     if (driver != NULL) {

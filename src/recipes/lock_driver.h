@@ -27,6 +27,12 @@ struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *);
 struct uvzk__lock_driver *uvzk__lock_driver_share(struct uvzk__lock_driver *);
 void uvzk__lock_driver_drop(struct uvzk__lock_driver *);
 
+/* The znode with this czxid is the session's, by this driver's fixed name. And whether one of that
+ * name and session can be a later one than all that are known to have been. */
+void uvzk__lock_driver_had(struct uvzk__lock_driver *, int64_t session, int64_t czxid);
+bool uvzk__lock_driver_may_be_later(const struct uvzk__lock_driver *, int64_t session,
+                                    int64_t czxid);
+
 /* Whether its znode has a name of its own making: no number, no protection. */
 static inline bool uvzk__lock_driver_fixed(const struct uvzk__lock_driver *driver)
 {

@@ -172,7 +172,8 @@ static bool asks_below(const struct actor *actor, const char *path)
     return false;
 }
 
-/* Who asks for nothing there does not meet what is back of his. */
+/* Who asks for nothing there does not meet what is back of his; and whoever does knows nothing of
+ * a name that a driver has chosen (docs/decisions/diverged-servers.md). */
 static bool is_idle(void *context, int64_t owner, const char *path)
 {
     const struct history *history = context;
@@ -181,7 +182,8 @@ static bool is_idle(void *context, int64_t owner, const char *path)
         const struct seat *seat = &history->seats[i];
         for (int j = 0; seat->client != NULL && j < seat->sessions; j++) {
             for (int k = 0; k < history->actor_count; k++) {
-                if (seat->ports[j] != NULL && sim_session_id(seat->ports[j]) == owner &&
+                if (!history->recipe->unnumbered && seat->ports[j] != NULL &&
+                    sim_session_id(seat->ports[j]) == owner &&
                     asks_below(&seat->actors[k], path)) {
                     return false;
                 }
