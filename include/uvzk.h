@@ -1,29 +1,33 @@
 /* uvzk: Apache Curator's lock recipes for C programs on a libuv loop.
  *
- * Threads    Every function here is called on the loop's thread, and every
- *            callback runs on it. uvzk never blocks that thread.
- * Outcome    A call that returns < 0 has done nothing and calls nothing back.
- *            A call that returns 0 calls back exactly once, later, never from
- *            inside the call.
- * Re-entry   Any callback may start, cancel, release or close anything,
- *            its own object included.
- * Memory     The caller allocates clients, locks, holds and requests, fills
- *            them with zeros before their first use, and neither moves nor
- *            frees them before their last callback has begun (marked FINAL
- *            below), a future before it is dropped.
- *            Strings and bytes handed in are copied before the call returns;
- *            what a callback is handed is valid until that callback returns.
- * Errors     0 or a negative code: libuv's own (UV_ECANCELED, UV_ETIMEDOUT,
- *            UV_EINVAL, UV_ENOMEM, UV_EBUSY), else one of UVZK_E*.
- * Time       Milliseconds. Moments are on CLOCK_BOOTTIME, which also runs
- *            while the machine is suspended.
- * Names      uvzk_<noun>_<verb>, the noun's object first, as in uvzk_lock_acquire;
- *            an init has its parent first, as libuv's. Then what takes the
- *            answer (a hold, a request, a future), then what is asked, then the
- *            callbacks. uvzk_<noun>_<event>_cb is called with that noun; a
- *            request's only callback is uvzk_<request>_cb.
+ * Threads    Call every function on the loop's thread; every callback runs there. uvzk
+ *            never waits for a server or a name server on that thread.
+ * Outcome    A call that returns < 0 has done nothing and calls nothing back. An
+ *            asynchronous call that returns 0 calls back exactly once, later, never
+ *            from inside the call.
+ * Re-entry   A callback may start, cancel, release or close anything, its own object
+ *            included, unless its comment forbids it.
+ * Memory     The caller allocates clients, locks, holds and requests and fills them
+ *            with zeros before their first use. It must not move or free them before
+ *            their last callback begins (marked FINAL below), or a future before it is
+ *            dropped. uvzk copies strings and bytes before a call returns. Pointers
+ *            passed to a callback are valid until it returns.
+ * Errors     A result is 0 or a negative code: one of libuv's, or one of UVZK_E*. Of
+ *            codes without a cause below, UV_EINVAL means that an argument is NULL or
+ *            out of range, UV_ENOMEM that an allocation failed, UV_EBUSY that the struct
+ *            is in use or was not zeroed, UVZK_ECLOSED that the client or the lock is
+ *            closing, closed or not initialised. docs/errors.md explains every code.
+ * Units      Times are in milliseconds, sizes in bytes. Points in time are on
+ *            CLOCK_BOOTTIME, which also runs while the machine is suspended.
+ * Promise    docs/promise.md lists the assumptions (A1 to A10) behind what is said here,
+ *            and what uvzk does not promise.
+ * Names      A function is uvzk_<noun>_<verb>, its first parameter the noun, as in
+ *            uvzk_lock_acquire; an init takes its parent first, as in libuv. Then come
+ *            the struct that receives the answer (hold, request, future), the
+ *            arguments, the callbacks. A uvzk_<noun>_<event>_cb receives that noun; the
+ *            only callback of a request is uvzk_<request>_cb.
  *
- * Each group below begins with an example; all of them together are one program. */
+ * Each group below begins with an example; together the examples are one program. */
 #ifndef UVZK_H
 #define UVZK_H
 
@@ -46,7 +50,7 @@ extern "C" {
 #define UVZK_VERSION_MINOR 2
 #define UVZK_VERSION_PATCH 0
 
-/* The version of the library that runs, "major.minor.patch"; static text. */
+/* Returns the version of the loaded library, "major.minor.patch". Static text. */
 UVZK_EXTERN const char *uvzk_version(void);
 
 /* -------------------------------------------------------------------- errors
@@ -56,8 +60,8 @@ UVZK_EXTERN const char *uvzk_version(void);
  *         printf("%s: %s\n", what, status == 0 ? "done" : uvzk_strerror(status));
  *     } */
 
-/* Codes of uvzk's own, clear of libuv's and of the ZooKeeper client's. Their
- * values never change; new ones are appended. */
+/* uvzk's own error codes. They differ from libuv's and from the ZooKeeper client's.
+ * Their values never change; new codes are appended. */
 #define UVZK_ERRNO_MAP(XX)                                                    \
     XX(ECONNLOSS, -7001, "connection lost, the outcome is not known")         \
     XX(ENOTSENT, -7002, "not connected, the request was not sent")            \
@@ -96,15 +100,15 @@ enum uvzk_errno {
         UVZK_ERRNO_END = -7999
 };
 
-/* A sentence for a code of ours or of libuv's, and its name ("UVZK_ELOST").
- * Static text for every int, known or not; never allocates. */
+/* Describe an error code of uvzk or libuv: a sentence, and its name ("UVZK_ELOST").
+ * Return static text for every int, known or not; never allocate. */
 UVZK_EXTERN const char *uvzk_strerror(int code);
 UVZK_EXTERN const char *uvzk_err_name(int code);
 
-/* Why the last call on this thread that returned this code was refused: a sentence that
- * names the argument or field ("options.tick_ms: ..."). Static text; that of uvzk_strerror
- * if no call was refused so for an argument's sake. Meant to be asked right after the
- * call. */
+/* Explains why a call was refused: a sentence that names the argument or field
+ * ("options.tick_ms: ..."). uvzk keeps one for each thread, with its code; for any other
+ * code the result is uvzk_strerror's. Ask right after the call: not every failure
+ * replaces the sentence, UV_ENOMEM for example. Static text. */
 UVZK_EXTERN const char *uvzk_refusal(int code);
 
 /* ------------------------------------------------------------------ memory */
@@ -114,17 +118,16 @@ typedef void *(*uvzk_realloc_fn)(void *memory, size_t size);
 typedef void *(*uvzk_calloc_fn)(size_t count, size_t size);
 typedef void (*uvzk_free_fn)(void *memory);
 
-/* Replaces the allocator, as uv_replace_allocator does. Call it before
- * anything else of uvzk; all four are needed, else UV_EINVAL. They are called
- * on other threads than the loops', too, several at a time: answers are copied
- * on the ZooKeeper client's threads. */
+/* Replaces the allocator, as uv_replace_allocator does. Call it before any other function
+ * of uvzk. UV_EINVAL: one of the four is NULL. The functions must be thread-safe: the
+ * ZooKeeper client's threads call them too. */
 UVZK_EXTERN int uvzk_replace_allocator(uvzk_malloc_fn malloc_fn,
                                        uvzk_realloc_fn realloc_fn,
                                        uvzk_calloc_fn calloc_fn, uvzk_free_fn free_fn);
 
 /* -------------------------------------------------------------------- types */
 
-/* Shells that the caller allocates: small, frozen, their state behind impl. */
+/* Structs that the caller allocates. Their sizes never change; impl has their state. */
 typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
 typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
 typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
@@ -132,17 +135,17 @@ typedef uvzk_lock_t uvzk_semaphore_t;                   /* InterProcessSemaphore
 typedef uvzk_lock_t uvzk_semaphore_mutex_t;             /* InterProcessSemaphoreMutex */
 typedef uvzk_lock_t uvzk_multilock_t;                   /* InterProcessMultiLock */
 typedef struct uvzk_rwlock_s uvzk_rwlock_t;             /* InterProcessReadWriteLock */
-typedef struct uvzk_hold_s uvzk_hold_t;                 /* attempt, then hold */
+typedef struct uvzk_hold_s uvzk_hold_t;                 /* an acquire, then its hold */
 typedef struct uvzk_locker_s uvzk_locker_t;             /* Locker */
-typedef struct uvzk_verify_s uvzk_verify_t;             /* one question */
-typedef struct uvzk_write_s uvzk_write_t;               /* one guarded write */
-typedef struct uvzk_participants_s uvzk_participants_t; /* one listing */
-typedef struct uvzk_revoke_s uvzk_revoke_t;             /* one plea */
-typedef struct uvzk_read_s uvzk_read_t;                 /* one look at a znode */
+typedef struct uvzk_verify_s uvzk_verify_t;             /* of uvzk_hold_verify */
+typedef struct uvzk_write_s uvzk_write_t;               /* of uvzk_hold_write */
+typedef struct uvzk_participants_s uvzk_participants_t; /* of uvzk_lock_participants */
+typedef struct uvzk_revoke_s uvzk_revoke_t;             /* of uvzk_client_revoke */
+typedef struct uvzk_read_s uvzk_read_t;                 /* of uvzk_client_read, _look */
 typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
 typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
-typedef struct uvzk_set_s uvzk_set_t;                   /* one set of either */
-typedef struct uvzk_future_s uvzk_future_t;             /* what becomes of one call */
+typedef struct uvzk_set_s uvzk_set_t;                   /* sets a shared value or count */
+typedef struct uvzk_future_s uvzk_future_t;             /* the outcome of one call */
 
 #define UVZK_SHELL_FIELDS                                                        \
     void *data;       /* yours; uvzk neither reads nor writes it */              \
@@ -192,8 +195,8 @@ struct uvzk_future_s {
 };
 struct uvzk_locker_s {
     UVZK_SHELL_FIELDS;
-    uvzk_hold_t hold; /* for its token, its path, to cancel it, ...; it is released
-                            by uvzk_locker_done alone */
+    uvzk_hold_t hold; /* to read its token or path, to cancel it, ...; only
+                         uvzk_locker_done releases it */
 };
 
 /* -------------------------------------------------------------------- client
@@ -210,51 +213,51 @@ struct uvzk_locker_s {
  *         return status < 0 ? status : uvzk_client_start(&client);
  *     } */
 
-/* Curator's retry policies (org.apache.curator.retry). */
+/* Curator's retry policies (org.apache.curator.retry). The k-th retry, from 0, waits: */
 typedef enum {
     UVZK_RETRY_EXPONENTIAL = 0, /* ExponentialBackoffRetry: base_ms *
                                    max(1, random in [0, 2^(k+1) - 1]), at most
-                                   max_sleep_ms, at most max_retries (<= 29) */
-    UVZK_RETRY_N_TIMES,         /* RetryNTimes: base_ms, max_retries times */
-    UVZK_RETRY_UNTIL_ELAPSED,   /* RetryUntilElapsed: base_ms, until
+                                   max_sleep_ms; at most max_retries (<= 29) times */
+    UVZK_RETRY_N_TIMES,         /* RetryNTimes: base_ms; max_retries times */
+    UVZK_RETRY_UNTIL_ELAPSED,   /* RetryUntilElapsed: base_ms; until
                                    max_elapsed_ms have passed */
-    UVZK_RETRY_FOREVER          /* RetryForever: base_ms, without end */
+    UVZK_RETRY_FOREVER          /* RetryForever: base_ms; without a limit */
 } uvzk_retry_kind_t;
 
 typedef struct uvzk_retry_policy_s {
     uint32_t kind;           /* uvzk_retry_kind_t */
-    uint32_t base_ms;        /* 0 only in UVZK_RETRY_N_TIMES */
+    uint32_t base_ms;        /* may be 0 only with UVZK_RETRY_N_TIMES */
     uint32_t max_sleep_ms;   /* 0 = 2147483647, Curator's default */
     uint32_t max_retries;    /* RetryOneTime is N_TIMES with 1 */
     uint64_t max_elapsed_ms; /* UVZK_RETRY_UNTIL_ELAPSED only */
 } uvzk_retry_policy_t;
 
-/* What a client tells of its connection (Curator's ConnectionState). */
+/* The state of a client's connection (Curator's ConnectionState). */
 typedef enum {
-    UVZK_STATE_LATENT = 0,  /* not started, or never connected yet */
+    UVZK_STATE_LATENT = 0,  /* not started, or not connected yet */
     UVZK_STATE_CONNECTED,   /* the first connection of the client */
     UVZK_STATE_SUSPENDED,   /* no connection; the session may still live */
-    UVZK_STATE_RECONNECTED, /* connected again, in the same session if LOST was
-                               not told since, else perhaps in a new one */
-    UVZK_STATE_LOST,        /* the session is gone, or must be taken for gone: no
-                               hold in it is valid any more, and each is told of its
-                               loss in the same turn. Not lost: what is held by
-                               persistent znodes, or in other sessions of the client */
-    UVZK_STATE_READ_ONLY,   /* never told: read-only connections are not used,
-                               the C client answers wrongly on them */
+    UVZK_STATE_RECONNECTED, /* connected again: in the same session, or, after LOST,
+                               perhaps in a new one */
+    UVZK_STATE_LOST,        /* the session has ended, or must be assumed to have ended. No
+                               hold of that session is valid; lost_cb is called for each
+                               in the same turn. Holds by persistent znodes and holds of
+                               the client's other sessions are not affected */
+    UVZK_STATE_READ_ONLY,   /* never reported: uvzk does not use read-only connections,
+                               on which the C client answers wrongly */
     UVZK_STATE_CLOSED       /* closing or closed */
 } uvzk_client_state_t;
 
-/* How ownership is proved while something is held. */
+/* How uvzk proves ownership while something is held. */
 typedef enum {
-    UVZK_PROOF_QUORUM = 0, /* a request that a quorum commits; the default */
-    UVZK_PROOF_SYNC,       /* sync(): cheaper, but a leader cut off with a
-                              minority may still answer it */
-    UVZK_PROOF_NONE        /* Curator's way: connected means owned. A follower
-                              cut off from its leader makes two holders. */
+    UVZK_PROOF_QUORUM = 0, /* by a request that a quorum commits; the default */
+    UVZK_PROOF_SYNC,       /* by sync(): cheaper, but a leader that is cut off with a
+                              minority may still answer it: two holds may be valid */
+    UVZK_PROOF_NONE        /* none, as Curator: connected means owned. If a follower is
+                              cut off from its leader, two holds may be valid */
 } uvzk_proof_t;
 
-/* Who may do what with a znode; an ACL is an array of them. */
+/* Permissions of a znode. An ACL is an array of uvzk_acl_t. */
 #define UVZK_PERM_READ 1U
 #define UVZK_PERM_WRITE 2U
 #define UVZK_PERM_CREATE 4U
@@ -263,21 +266,22 @@ typedef enum {
 #define UVZK_PERM_ALL 31U
 
 typedef struct uvzk_acl_s {
-    uint32_t perms;     /* UVZK_PERM_*, or-ed */
+    uint32_t perms;     /* UVZK_PERM_*, combined with | */
     const char *scheme; /* "world", "digest", "auth", "ip", ... */
     const char *id;     /* "anyone", ... */
 } uvzk_acl_t;
 
-/* Entries of an ACL, for common arrangements.
+/* Entries of an ACL, for common cases.
  *
- *     OURS             whoever has this client's credentials (auth_scheme), and nobody else
- *     MEMBER(...)      one more identity: of "digest" the id is "name:" and the base64 of the
- *                      SHA-1 of "name:password", so that no password is needed for it
- *     ANYONE_LOOKS     everybody may see who holds and who waits, and disturb nobody
- *     ANYONE           the default
+ *     OURS             all permissions for this client's credentials (auth_scheme)
+ *     MEMBER(...)      all permissions for one more identity. With "digest" the id is
+ *                      "name:" and the base64 of the SHA-1 of "name:password", so that
+ *                      the password itself is not needed
+ *     ANYONE_LOOKS     everybody may read who holds and who waits, but change nothing
+ *     ANYONE           all permissions for everybody; the default
  *
- * A znode is deleted by right of its *directory's* ACL: as long as that is made with OURS and
- * MEMBERs, nobody else takes a lock away. */
+ * The ACL of the *directory* decides who may delete a lock's znodes. If it has only OURS
+ * and MEMBER entries, nobody but these identities and ZooKeeper's super user can. */
 #define UVZK_ACL_OURS             \
     {                             \
         UVZK_PERM_ALL, "auth", "" \
@@ -295,25 +299,26 @@ typedef struct uvzk_acl_s {
         UVZK_PERM_ALL, "world", "anyone" \
     }
 
-/* Assumed: nobody with ADMIN takes READ from a client of a lock at the moment in which the
- * lock's directory is removed, or a waiter's own znode deleted by hand: the server tells
- * nothing of either then, and its silence is believed for a session timeout.
+/* uvzk assumes (docs/promise.md, A8) that a client keeps its READ permission at the
+ * moment in which a lock's directory is removed or a waiter's znode is deleted by hand.
+ * Without it the server uses up the watch without an event, and uvzk trusts that watch
+ * for up to a session timeout: waiters are late, and in a rare case two holds are valid.
  *
- * Whoever waits behind a contender's znode must be allowed to READ it, and so must its
- * own client: it is read, checked and watched, and from ZooKeeper 3.8.4 and 3.9.2 on even
- * exists needs READ. Who may not ends with UVZK_ENOAUTH, or is told of what has happened
- * there a session timeout late. */
+ * A client needs READ on its own contenders' znodes and on those that it waits behind:
+ * uvzk reads, checks and watches them, and from ZooKeeper 3.8.4 and 3.9.2 on even exists
+ * needs READ. Without it an acquire ends with UVZK_ENOAUTH, or an event arrives up to a
+ * session timeout late. */
 
-/* What ACL the znode at this path is to be made with (Curator's ACLProvider), or NULL for
- * that in the options. Asked whenever a znode is to be made, for parents with their own
- * paths; the path has the namespace, and of a contender's znode, a lease included, it
- * ends before the number. What is returned must stay as it is until the client is
- * closed. It may be called from inside any function of uvzk and must call none. If it
- * is no ACL, whoever needs the znode ends with UVZK_EINVALIDACL. */
+/* Returns the ACL for a new znode at this path (Curator's ACLProvider), or NULL for
+ * options.acl. uvzk calls it for each znode that it creates, missing parents included.
+ * The path includes the namespace; a contender's or a lease's ends before the sequence
+ * number. The result must stay unchanged until the client is closed. uvzk may call it
+ * from inside any of its functions; it must call none. If the result is not a valid ACL,
+ * the call that needs the znode ends with UVZK_EINVALIDACL. */
 typedef const uvzk_acl_t *(*uvzk_client_acl_cb)(uvzk_client_t *client, const char *path,
                                                 size_t *count);
 
-/* How urgent a line of log is. */
+/* The severity of a log line. */
 typedef enum {
     UVZK_LOG_ERROR = 1,
     UVZK_LOG_WARN,
@@ -321,94 +326,95 @@ typedef enum {
     UVZK_LOG_DEBUG
 } uvzk_log_level_t;
 
-/* Called after every change of state; and with UVZK_STATE_LATENT again when the client
- * has not got its first connection for 5 s, 10 s more, 20 s, and so on, every 5 minutes in
- * the end. The log then has a line with the last reason, as uvzk_client_last_error; so it
- * has, as often, when a connection was lost and does not come back. */
+/* Called after every change of state. While the client waits for its first connection, it
+ * is called again with UVZK_STATE_LATENT after 5 s, 10 s more, 20 s more, and so on, in
+ * the end every 5 minutes. Each time uvzk logs the last reason, as uvzk_client_last_error
+ * returns it. A lost connection that does not come back is logged at the same
+ * intervals. */
 typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t state);
 
-/* One line without a newline, bytes below 0x20 and 0x7f escaped. Lines are told soon,
- * in order, none after the client's close; 256 lines and 65536 bytes wait at most, and
- * when some were dropped a line says how many. */
+/* Receives one log line, without a newline; bytes below 0x20 and 0x7f are escaped. Lines
+ * arrive soon, in order, and none after the client is closed. At most 256 lines and 65536
+ * bytes are queued; if some were dropped, a line says how many. */
 typedef void (*uvzk_client_log_cb)(uvzk_client_t *client, int level, const char *line);
 
-/* The same, and which part of the client has something to say: "session", "search" (for
- * servers), "directory" (of a lock), "proof" (of ownership), "driver" (of a lock), "log", or
- * "zookeeper", the ZooKeeper client in which it came up; more may come. Static text. */
+/* Receives a log line and the part of the client that wrote it: "session", "search" (for
+ * servers), "directory" (of a lock), "proof" (of ownership), "driver" (of a lock), "log",
+ * or "zookeeper" (the ZooKeeper client). Later versions may add others. Static text. */
 typedef void (*uvzk_client_log_line_cb)(uvzk_client_t *client, int level,
                                         const char *module, const char *text);
 
-/* The steps of a client, for uvzk_client_trace_cb; more may come. */
+/* The steps that uvzk_client_trace_cb receives. Later versions may add others. */
 typedef enum uvzk_trace_step {
     UVZK_TRACE_ACQUIRE = 1, /* an acquire has begun */
-    UVZK_TRACE_GRANTED,     /* its callback is about to be called; took_ms: since then */
-    UVZK_TRACE_REFUSED,     /* likewise, with this status */
-    UVZK_TRACE_RELEASE,     /* a release has begun; took_ms: it was held for so long */
-    UVZK_TRACE_RELEASED,    /* the znode is known to be gone; took_ms: since then */
+    UVZK_TRACE_GRANTED,     /* its callback is about to run; took_ms: since ACQUIRE */
+    UVZK_TRACE_REFUSED,     /* the same, with a status < 0 */
+    UVZK_TRACE_RELEASE,     /* a release has begun; took_ms: how long it was held */
+    UVZK_TRACE_RELEASED,    /* the release is done; took_ms: since RELEASE */
     UVZK_TRACE_LOST,        /* a hold is lost, with this status; took_ms: as RELEASE */
-    UVZK_TRACE_REQUEST,     /* a request leaves */
-    UVZK_TRACE_REPLY,       /* it is answered, with this status; took_ms: since then */
+    UVZK_TRACE_REQUEST,     /* a request is sent */
+    UVZK_TRACE_REPLY,       /* its reply, with status; took_ms: since REQUEST */
     UVZK_TRACE_STATE        /* status is the client's new uvzk_client_state_t */
 } uvzk_trace_step_t;
 
 typedef struct uvzk_trace_s {
-    size_t size;   /* of what the library knows; it may grow, at its end */
+    size_t size;   /* of the library's struct, which may grow at its end */
     uint32_t step; /* uvzk_trace_step_t */
     int status;
     uint64_t at; /* CLOCK_BOOTTIME, ms */
     uint64_t took_ms;
     const uvzk_hold_t *hold; /* ACQUIRE to LOST; else NULL */
-    const char *path;        /* of the lock, with the namespace; of the request: NULL if
-                                it has several */
+    const char *path;        /* of the lock, with the namespace, or of the request;
+                                NULL if the request has several */
     const char *request;     /* REQUEST, REPLY: "create", "multi", ...; else NULL */
 } uvzk_trace_t;
 
-/* Called at each step, in the midst of it: it may write down what it is told, and must
- * call no function of uvzk. All is lent until it returns. */
+/* Called at each step, in the middle of it. It may record the event but must not call any
+ * function of uvzk. The pointers are valid until it returns. */
 typedef void (*uvzk_client_trace_cb)(uvzk_client_t *client, const uvzk_trace_t *event);
 
 /* FINAL for the client. */
 typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
 
-/* What a client is made with. It may grow, at its end. Begin with
- * uvzk_client_options_init(&options); zero in any field means the default. */
+/* The options of a client. The struct may grow at its end. Begin with
+ * uvzk_client_options_init(&options); a field that is zero means the default. */
 typedef struct uvzk_client_options_s {
     size_t size;                 /* set by uvzk_client_options_init */
     const char *hosts;           /* "host:port,host:port/chroot"; required */
-    uint32_t session_timeout_ms; /* asked of the server, which may clamp it;
-                                    500 to 86400000; 60000, Curator's default */
-    uint32_t tick_ms;            /* an upper bound of the servers' tickTime,
-                                    for the proof of ownership;
-                                    10 to 86400000; 2000 */
+    uint32_t session_timeout_ms; /* requested from the server, which may change it;
+                                    500 to 86400000; default 60000, as Curator */
+    uint32_t tick_ms;            /* an upper bound of the servers' tickTime, which the
+                                    proof of ownership relies on;
+                                    10 to 86400000; default 2000 */
     const char *ns;              /* namespace: "app" puts every path below
                                     "/app"; none by default */
     const char *auth_scheme;     /* "digest", ...; none by default */
     const void *auth;            /* credential, auth_length <= 1000000 bytes */
     size_t auth_length;
-    const uvzk_acl_t *acl;      /* of every znode made, parents included;
-                                   world:anyone:all by default */
-    size_t acl_count;           /* at most 40000 bytes of schemes, ids and 12 each */
-    uvzk_retry_policy_t retry;  /* when a waiter's znode was deleted under it,
-                                   and for a host name that does not resolve;
+    const uvzk_acl_t *acl;      /* of every znode that uvzk creates, parents included;
+                                   default world:anyone:all */
+    size_t acl_count;           /* schemes, ids and 12 bytes an entry: at most 40000 */
+    uvzk_retry_policy_t retry;  /* after somebody has deleted a waiter's znode, and for
+                                   host names that do not resolve;
                                    all zeros: exponential, 1000 ms, 3 times */
-    const void *default_data;   /* bytes of lock znodes; NULL: the local
-                                   address towards the servers as text */
+    const void *default_data;   /* data of lock znodes; NULL: the local address of the
+                                   connection, as text */
     size_t default_data_length; /* <= 1000000 */
     uint32_t proof;             /* uvzk_proof_t */
-    uint32_t close_wait_ms;     /* how long close waits for releases under way
-                                   before it ends the session; 1000 */
+    uint32_t close_wait_ms;     /* how long close waits for pending releases before it
+                                   ends the session; default 1000 */
     uvzk_client_state_cb state_cb;
-    uvzk_client_log_cb log_cb;           /* silent by default */
-    uvzk_client_acl_cb acl_cb;           /* `acl` for all by default */
-    uvzk_client_log_line_cb log_line_cb; /* if it is set log_cb is not called */
+    uvzk_client_log_cb log_cb;           /* none by default */
+    uvzk_client_acl_cb acl_cb;           /* default: `acl` for every znode */
+    uvzk_client_log_line_cb log_line_cb; /* if it is set, log_cb is not called */
     uvzk_client_trace_cb trace_cb;       /* none by default */
-    uint32_t metrics;  /* 1: uvzk_client_metrics counts from the beginning
-                                            on, else since it is first called */
-    const char *tls;   /* "CA.pem,CERTIFICATE.pem,KEY.pem": a place for TLS,
-                         which the ZooKeeper client of Debian is built without:
-                         refused so far with UV_ENOTSUP, SECURITY.md has another
-                         way; NULL: plain text */
-    uint32_t sessions; /* ZooKeeper sessions, at most 32; 0 is 1. See below */
+    uint32_t metrics;                    /* 1: uvzk_client_metrics counts from the start;
+                                            0: from its first call on */
+    const char *tls;   /* "CA.pem,CERTIFICATE.pem,KEY.pem", reserved: Debian's
+                         ZooKeeper client is built without TLS, so a value is refused
+                         with UV_ENOTSUP. SECURITY.md shows another way.
+                         NULL: plain text */
+    uint32_t sessions; /* ZooKeeper sessions, 1 to 32; 0 means 1. See below */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
@@ -416,76 +422,77 @@ typedef struct uvzk_client_options_s {
 UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
                                                size_t size);
 
-/* Several sessions (options.sessions): a session can have about 13,000 znodes, since its end
- * must name them all in one transaction, and so many times that has a client with more of
- * them. Each is a connection of its own. Every path has its home in one session, the same in
- * each process that has as many. When a session's budget is spent, new acquires of mutexes,
- * and of multi locks of mutexes, are made in the next one that has room; they stand in line
- * behind the others, as another process's would. Other recipes, and mutexes with a cohort,
- * stay in their path's home, and so does a shared value; a multi lock of mutexes lives in the
- * home of its first path.
+/* Several sessions (options.sessions): a session can own about 13,000 znodes, because the
+ * server lists all of them in one transaction when it ends the session. With n sessions a
+ * client can own n times as many. Each session has its own connection. Every path has a
+ * home session, which depends only on the path and the number of sessions. When the home
+ * has no room for another znode or watch, a new acquire of a mutex, or of a multi lock of
+ * mutexes, goes to another session; it queues behind the others, like another process.
+ * All other recipes, mutexes with a cohort and shared values stay in their path's home. A
+ * multi lock of mutexes belongs to the home of its first path.
  *
- * The client's state is the worst of its sessions', in the order LOST, SUSPENDED, LATENT,
- * connected: it is CONNECTED once all of them are. When one of them is lost, so is what was
- * held or queued in that one, and nothing else: each hold is told by its own callbacks, and
- * valid by its own session's proof. uvzk_client_session_id and uvzk_client_session_timeout
- * are of the first, uvzk_client_last_error is the latest of all. */
+ * The client's state is that of its worst session, in the order LOST, SUSPENDED, LATENT,
+ * connected: it is CONNECTED once all of them are. When a session is lost, only the holds
+ * and waiters in it are lost: each hold gets its own callbacks, and its validity depends
+ * on its own session's proof. uvzk_client_session_id and uvzk_client_session_timeout
+ * describe the first session; uvzk_client_last_error returns the latest error of all
+ * sessions. */
 
-/* Makes a client.
- * Copies the options; sends nothing. Once it returns 0, a close is owed.
- * UV_EINVAL: NULL, no hosts, unknown values, times out of bounds. UVZK_EPATH: malformed
- * chroot or namespace. UV_ENOTSUP: tls. UV_ENOMEM. UV_EBUSY: the client is in use. */
+/* Initialises a client.
+ * Copies the options and sends nothing. After it has returned 0, uvzk_client_close must
+ * be called. UV_EINVAL: no hosts, an unknown or out-of-range value. UVZK_EPATH: malformed
+ * chroot or namespace. UV_ENOTSUP: tls. UV_ENOMEM. UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);
 
-/* Begins to connect. Names are looked up in /etc/hosts and at the name servers of
- * /etc/resolv.conf, not by the plugins of /etc/nsswitch.conf, and again while there
- * is no connection; addresses that are no ZooKeeper server are told to log_cb and
- * passed over. None of this waits on the loop's thread or in libuv's thread pool:
- * threads of the library's own open and close sessions. Acquires may be started at
- * once: they wait for the connection. UVZK_ESTATE: started before, or closing. */
+/* Starts to connect. uvzk looks names up in /etc/hosts and at the name servers of
+ * /etc/resolv.conf, not through the plugins of /etc/nsswitch.conf, and repeats that while
+ * there is no connection. It logs addresses that are not ZooKeeper servers and skips
+ * them. None of this blocks the loop's thread or libuv's thread pool: the library's own
+ * threads open and close sessions. Acquires may begin at once; they wait for the
+ * connection. UVZK_ESTATE: started before, closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
 
-/* Ends everything, in any state: pending acquires end with UVZK_ECLOSED, holds
- * are lost with UVZK_ECLOSED, releases under way are given close_wait_ms, then
- * the session is closed off the loop's thread, and cb (may be NULL) comes
- * last. Mutexes of the client that are still open are closed with it, without
- * a callback of their own. UVZK_ESTATE: closing, or not initialised.
+/* Closes a client, in any state. Pending acquires end with UVZK_ECLOSED, holds are lost
+ * with UVZK_ECLOSED, pending releases get close_wait_ms. Then another thread ends the
+ * session, and cb (may be NULL) is called last. Locks of the client that are still open
+ * are closed too, without a callback of their own. UVZK_ESTATE: closing, or not
+ * initialised. UV_EINVAL.
  *
- * A client has handles of its own on the loop. A program may close them with
- * all others that uv_walk shows, if uv_is_closing does not say that they are
- * closing already: until uvzk_client_close nothing of the client is called
- * back then. The close is owed all the same, before that or after it, and the
- * loop must be run until its callback. */
+ * A client has handles of its own on the loop. A program may close them together with all
+ * others that uv_walk shows (ask uv_is_closing first); then the client calls nothing back
+ * until uvzk_client_close. The program must still call uvzk_client_close, before or after
+ * that, and run the loop until its callback. */
 UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb);
 
-/* Whether the client keeps its loop alive, as uv_ref and uv_unref do for a
- * handle; both may be called again. At first it does, while it closes it does
- * in any case. Nothing happens if the client is not initialised, or closing. */
+/* Set whether the client keeps its loop alive, as uv_ref and uv_unref do for a handle.
+ * Both may be repeated. At first it does; while it closes it always does. They have no
+ * effect if the client is closing or not initialised. */
 UVZK_EXTERN void uvzk_client_ref(uvzk_client_t *client);
 UVZK_EXTERN void uvzk_client_unref(uvzk_client_t *client);
 
-/* What state_cb has been told last. */
+/* Returns the state that state_cb received last. */
 UVZK_EXTERN uvzk_client_state_t uvzk_client_state(const uvzk_client_t *client);
 
-/* The session's id as ZooKeeper's ephemeralOwner shows it; 0 without one. */
+/* Returns the session's id, ZooKeeper's ephemeralOwner; 0 if there is no session. */
 UVZK_EXTERN int64_t uvzk_client_session_id(const uvzk_client_t *client);
 
-/* The session timeout the server granted, ms; 0 before the first connection. */
+/* Returns the session timeout that the server granted, ms; 0 before the first
+ * connection. */
 UVZK_EXTERN uint32_t uvzk_client_session_timeout(const uvzk_client_t *client);
 
-/* The last reason why there was no connection. It may grow, at its end. Begin with
+/* The last reason why there was no connection. The struct may grow at its end. Begin with
  * uvzk_client_error_init(&error). */
 typedef struct uvzk_client_error_s {
     size_t size;         /* set by uvzk_client_error_init */
-    int code;            /* 0: there was none yet. UV_ECONNREFUSED and others of sockets;
-                            UV_ETIMEDOUT: no answer; UV_EAI_NONAME and others of names;
-                            UV_ECONNRESET: it hung up, without a quorum or no ZooKeeper;
-                            UV_EPROTO: no ZooKeeper server; UV_EAGAIN: there is no session
-                            yet; UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH; UVZK_EDIVERGED:
-                            it shows what was deleted, and was left for another */
-    const char *address; /* whose: "10.0.0.1:2181", or a host's name; "": nobody's */
-    const char *text;    /* in words */
+    int code;            /* 0: none yet. UV_ECONNREFUSED and other socket errors;
+                            UV_ETIMEDOUT: no answer; UV_EAI_NONAME and other name errors;
+                            UV_ECONNRESET: the server hung up: no quorum, or no ZooKeeper;
+                            UV_EPROTO: not a ZooKeeper server; UV_EAGAIN: no session yet;
+                            UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH; UVZK_EDIVERGED: the
+                            server shows a deleted znode, and uvzk left it for another */
+    const char *address; /* "10.0.0.1:2181", or a host name; "": no particular address */
+    const char *text;    /* the reason as text */
     uint64_t at;         /* when, CLOCK_BOOTTIME, ms */
 } uvzk_client_error_t;
 
@@ -493,90 +500,91 @@ typedef struct uvzk_client_error_s {
     uvzk_client_error_init_size((error), sizeof(*(error)))
 UVZK_EXTERN void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size);
 
-/* The last reason why there was no connection.
- * It stays known once there is a connection again. The texts are lent until you return to
- * the loop. UV_EINVAL, UVZK_ESTATE (not initialised). */
+/* Returns the last reason why there was no connection.
+ * It stays available after the client has connected again. The texts are valid until you
+ * return to the loop. UV_EINVAL. UVZK_ESTATE: not initialised. */
 UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
                                        uvzk_client_error_t *error);
 
-/* One session of a client, as uvzk_client_each_session shows them. */
+/* One session of a client, for uvzk_client_each_session. */
 typedef struct uvzk_session_entry_s {
-    size_t size;                 /* of what the library knows; it may grow, at its end */
+    size_t size;                 /* of the library's struct, which may grow at its end */
     uint32_t number;             /* from 0 on */
     uint32_t state;              /* uvzk_client_state_t */
     int64_t session_id;          /* 0: none */
     uint32_t session_timeout_ms; /* 0 before the first connection */
-    uint64_t contenders;         /* znodes: pending, held or being withdrawn */
-    uint64_t node_bytes, node_bytes_most;   /* of their paths, of how much there may be */
-    uint64_t watches;                       /* armed */
-    uint64_t watch_bytes, watch_bytes_most; /* likewise */
+    uint64_t contenders;         /* znodes: pending, held or being deleted */
+    uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
+    uint64_t watches;                       /* set now */
+    uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
     uvzk_client_error_t error; /* as uvzk_client_last_error, of this session */
 } uvzk_session_entry_t;
 
-/* All is lent until it returns. It may ask, but must change nothing. */
+/* Receives one session. The pointers are valid until it returns. It may query uvzk but
+ * must not change anything. */
 typedef void (*uvzk_session_entry_cb)(uvzk_client_t *client,
                                       const uvzk_session_entry_t *entry, void *context);
 
-/* Shows each session of the client, one if options.sessions is not set. UV_EINVAL,
- * UVZK_ESTATE (not initialised). */
+/* Calls cb for each session of the client, of which there is at least one. UV_EINVAL.
+ * UVZK_ESTATE: not initialised. */
 UVZK_EXTERN int uvzk_client_each_session(const uvzk_client_t *client,
                                          uvzk_session_entry_cb cb, void *context);
 
-/* What the client has cost so far, for benchmarks and for leak checks. */
+/* What the client has cost so far, for benchmarks and leak checks. */
 typedef struct uvzk_client_stats_s {
     uint64_t requests;   /* sent to the server, proofs included */
     uint64_t listings;   /* of those, getChildren */
     uint64_t proofs;     /* of those, proofs of ownership */
-    uint64_t contenders; /* alive now: pending, held or being withdrawn */
-    uint64_t watches;    /* armed now */
-    uint64_t foreign;    /* children seen under lock paths that are no
-                            contender's, in the last listing of each path */
+    uint64_t contenders; /* znodes now: pending, held or being deleted */
+    uint64_t watches;    /* set now */
+    uint64_t foreign;    /* children of lock paths that are not contenders' znodes, in
+                            the last listing of each path */
 } uvzk_client_stats_t;
 UVZK_EXTERN void uvzk_client_stats(const uvzk_client_t *client,
                                    uvzk_client_stats_t *stats);
 
-/* How long something took. The first bucket counts what took 0 ms, the i-th after it
- * 2^(i-1) to 2^i - 1 ms, the last one all that took longer. */
+/* A histogram of durations. Bucket 0 counts those of 0 ms, bucket i those of 2^(i-1) to
+ * 2^i - 1 ms, the last bucket also all longer ones. */
 #define UVZK_HISTOGRAM_BUCKETS 24
 typedef struct uvzk_histogram_s {
     uint64_t count, sum_ms;
     uint64_t buckets[UVZK_HISTOGRAM_BUCKETS];
 } uvzk_histogram_t;
 
-/* What a client is and has done. It may grow, at its end. Begin with
+/* State and counters of a client. The struct may grow at its end. Begin with
  * uvzk_client_metrics_init(&metrics). */
 typedef struct uvzk_client_metrics_s {
     size_t size; /* set by uvzk_client_metrics_init */
-    /* As things stand: */
+    /* The current state: */
     uint32_t state;                         /* uvzk_client_state_t */
     uint32_t session_timeout_ms;            /* 0 before the first connection */
     int64_t session_id;                     /* 0: none */
     uint64_t locks;                         /* open */
-    uint64_t waiting, held;                 /* acquires pending; holds */
-    uint64_t contenders;                    /* znodes: pending, held or being withdrawn */
-    uint64_t node_bytes, node_bytes_most;   /* of their paths, of how much there may be */
-    uint64_t watches;                       /* armed */
-    uint64_t watch_bytes, watch_bytes_most; /* likewise */
-    /* Since it is counted: */
+    uint64_t waiting, held;                 /* pending acquires; holds */
+    uint64_t contenders;                    /* znodes: pending, held or being deleted */
+    uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
+    uint64_t watches;                       /* set now */
+    uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
+    /* Since counting began: */
     uint64_t creates, deletes, multis, listings, looks, others; /* requests; looks are
                                                                    get and exists */
     uint64_t grants, releases;
     uint64_t refused_behind_others, refused_unreachable, refused_not_queued,
         refused_cancelled, refused_otherwise;
     uint64_t lost_expired, lost_unproved, lost_deleted, lost_otherwise;
-    uvzk_histogram_t acquire;    /* from the call to the grant's callback */
-    uvzk_histogram_t hold;       /* from there to the release, or the loss */
+    uvzk_histogram_t acquire;    /* from the call to the callback of the grant */
+    uvzk_histogram_t hold;       /* from the grant to the release or the loss */
     uvzk_histogram_t release;    /* from the call until the znode is known to be gone */
     uvzk_histogram_t round_trip; /* of requests */
     uvzk_histogram_t proof;      /* of proofs of ownership */
-    uvzk_histogram_t handover;   /* from when somebody was seen to let go, of this client
-                                    or another, until the grant of who waited for it */
+    uvzk_histogram_t handover;   /* from when a holder, of any client, was seen to let go,
+                                    to the grant of the acquire that waited for it */
     uint64_t orphans;            /* znodes of this client's sessions that none of its
-                                    locks knew any more, and that were deleted */
-    uint64_t diverged;           /* servers that were left: UVZK_EDIVERGED */
-    /* As things stand: */
-    uint64_t undeletable; /* of the contenders, those whose delete the directory's ACL has
-                             forbidden: it is tried again, see uvzk_hold_release */
+                                    locks knew any more, and that it has deleted */
+    uint64_t diverged;           /* servers that the client left: UVZK_EDIVERGED */
+    /* The current state: */
+    uint64_t undeletable; /* contenders whose delete the directory's ACL has refused; uvzk
+                             repeats it, see uvzk_hold_release */
 } uvzk_client_metrics_t;
 
 #define uvzk_client_metrics_init(metrics) \
@@ -584,16 +592,16 @@ typedef struct uvzk_client_metrics_s {
 UVZK_EXTERN void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics,
                                                size_t size);
 
-/* What the client is and has done.
- * UV_EINVAL, UVZK_ESTATE (not initialised), UV_ENOMEM: it was to be counted from now on. */
+/* Fills in the client's state and counters. UV_EINVAL. UVZK_ESTATE: not initialised.
+ * UV_ENOMEM: counting could not be started. */
 UVZK_EXTERN int uvzk_client_metrics(uvzk_client_t *client,
                                     uvzk_client_metrics_t *metrics);
 
-/* The metrics as text for Prometheus (text format 0.0.4), each sample with the label
- * client="name", of which '"', '\\' and newlines are escaped. As snprintf: at most size
- * bytes are written, the NUL included; returns how many there are without it, however
- * large the buffer is, which may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE,
- * UV_ENOMEM. */
+/* Writes the metrics for Prometheus (text format 0.0.4). Each sample has the label
+ * client="name", in which '"', '\\' and newlines are escaped. As snprintf does, it writes
+ * at most size bytes, the NUL included, and returns the length of the whole text without
+ * the NUL. buffer may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE, UV_ENOMEM: as
+ * uvzk_client_metrics. */
 UVZK_EXTERN int uvzk_client_write_metrics(uvzk_client_t *client, const char *name,
                                           char *buffer, size_t size);
 
@@ -692,13 +700,12 @@ typedef struct uvzk_acquire_options_s {
 UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
                                                 size_t size);
 
-/* Begins to acquire. options may be NULL for the defaults; acquire_cb and
- * lost_cb are required. Grants come strictly in the order in which ZooKeeper
- * created the contenders' znodes, whoever they belong to; but for uvzk_mutex_init_cohort.
- * UV_EINVAL, UVZK_ECLOSED (mutex or client closing), UV_ENOMEM,
- * UVZK_ELIMIT (a session would hold too many znodes: options.sessions; uvzk_refusal says so),
- * UVZK_EDEADLOCK (the owner would wait for itself),
- * UV_EBUSY (the request is pending or held), UV_EIO (no random bytes). */
+/* Begins to acquire. options may be NULL for the defaults; acquire_cb and lost_cb are
+ * required. Grants come strictly in the order in which ZooKeeper created the contenders'
+ * znodes, whoever they belong to; but for uvzk_mutex_init_cohort. UV_EINVAL, UVZK_ECLOSED
+ * (mutex or client closing), UV_ENOMEM, UVZK_ELIMIT (a session would hold too many
+ * znodes: options.sessions; uvzk_refusal says so), UVZK_EDEADLOCK (the owner would wait
+ * for itself), UV_EBUSY (the request is pending or held), UV_EIO (no random bytes). */
 UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
                                   const uvzk_acquire_options_t *options,
                                   uvzk_hold_acquire_cb acquire_cb,
@@ -757,9 +764,9 @@ typedef struct uvzk_wait_s {
 #define uvzk_wait_init(wait) uvzk_wait_init_size((wait), sizeof(*(wait)))
 UVZK_EXTERN void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size);
 
-/* What a pending acquire waits for, as far as this client has been told: nothing is asked.
- * In the acquire callback of one whose time ran out, or that was tried once in vain
- * (UV_ETIMEDOUT), what it waited for then. UV_EINVAL, UV_ENOMEM, UVZK_ESTATE: it is
+/* What a pending acquire waits for, as far as this client has been told: nothing is
+ * asked. In the acquire callback of one whose time ran out, or that was tried once in
+ * vain (UV_ETIMEDOUT), what it waited for then. UV_EINVAL, UV_ENOMEM, UVZK_ESTATE: it is
  * neither. */
 UVZK_EXTERN int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait);
 
@@ -849,14 +856,14 @@ UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                 const char *path);
 
 /* Makes a mutex with a cohort.
- * A release hands the znode itself to the next acquire of this
- * mutex, past other clients' znodes that stand between, up to `handovers` times (1 to 1000)
- * and for `ms` (1 to 60000) from the moment when the znode was granted first; then whoever
- * stands behind it has it. Others wait longer so, by that bound and the last hold.
- * The holds of one znode have one fencing token: uvzk_hold_cohort tells them apart.
- * Acquires of this mutex are granted in their order. What is revocable, or whose node_data
- * are not the holder's, waits for its own znode. No multi lock takes it as a member.
- * Errors as uvzk_mutex_init. */
+ * A release hands the znode itself to the next acquire of this mutex, past other clients'
+ * znodes that stand between, up to `handovers` times (1 to 1000) and for `ms` (1 to
+ * 60000) from the moment when the znode was granted first; then whoever stands behind it
+ * has it. Others wait longer so, by that bound and the last hold. The holds of one znode
+ * have one fencing token: uvzk_hold_cohort tells them apart. Acquires of this mutex are
+ * granted in their order. What is revocable, or whose node_data are not the holder's,
+ * waits for its own znode. No multi lock takes it as a member. Errors as
+ * uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                        const char *path, uint32_t handovers, uint32_t ms);
 
@@ -884,15 +891,15 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
 
 /* Makes a semaphore.
  * As many leases as max_leases, for everybody together; who asks for several
- * (options.leases, at most 100) gets all of them at once or none. All clients of a
- * path must name the same number, or a shared count (NULL: none), which then says how
- * many there are, whatever max_leases is: when it rises, waiters are served; when
- * it falls, nobody loses a lease, and waiters wait for longer. The count must be
- * initialised, and should be closed after the semaphore: if it is closed before, or with
- * its client, who waits is told UVZK_ECLOSED, and nobody acquires any more. Served in the order
- * of arrival: a request for many leases is not overtaken by one for a few. A lease is made before it is
- * counted, as Curator's is, so for a moment more may stand than are allowed; they are not
- * held. Never re-entered:
+ * (options.leases, at most 100) gets all of them at once or none. All clients of a path
+ * must name the same number, or a shared count (NULL: none), which then says how many
+ * there are, whatever max_leases is: when it rises, waiters are served; when it falls,
+ * nobody loses a lease, and waiters wait for longer. The count must be initialised, and
+ * should be closed after the semaphore: if it is closed before, or with its client, who
+ * waits is told UVZK_ECLOSED, and nobody acquires any more. Served in the order of
+ * arrival: a request for many leases is not overtaken by one for a few. A lease is made
+ * before it is counted, as Curator's is, so for a moment more may stand than are allowed;
+ * they are not held. Never re-entered:
  * options.owner says nothing here. The hold's path is that of its first lease.
  *
  * Several requests of one client may stand in the queue with one znode, and a lease that
@@ -906,8 +913,8 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
  * hold granted before it was asked for. Holds that could stand side by side may share a
  * token, and if both were waiting, that with the greater one may have been granted first.
  *
- * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more than a fixed max_leases.
- * Other errors as uvzk_mutex_init. */
+ * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more than a fixed max_leases. Other
+ * errors as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *lock,
                                     const char *path, uint32_t max_leases,
                                     uvzk_shared_count_t *count);
@@ -935,33 +942,33 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
 
 /* Makes a multi lock.
  * Several locks of one client as one (InterProcessMultiLock): all are held or none is,
- * options.timeout_ms is for all of them together, and the first failure ends the
- * attempt, or the hold: its status is the request's, and what was held is given back.
+ * options.timeout_ms is for all of them together, and the first failure ends the attempt,
+ * or the hold: its status is the request's, and what was held is given back.
  *
  * If all members are mutexes, their znodes are made in one transaction, so that all
  * queues agree on the order of any two such multi locks: they can never wait for each
  * other in a circle, whatever their members. Members of other kinds are acquired one
  * after the other in the order of their paths, and so are all with
- * UVZK_MULTILOCK_IN_TURN; the hold on one of them may then be lost while another is
- * still waited for. The two ways do not go together: whoever takes several of the same
- * locks one after the other, as Curator's InterProcessMultiLock does in the order of
- * its list, and whoever takes them at once may wait for each other for ever. Beside
- * such others use UVZK_MULTILOCK_IN_TURN, and let them list their locks in the order of
- * the paths.
+ * UVZK_MULTILOCK_IN_TURN; the hold on one of them may then be lost while another is still
+ * waited for. The two ways do not go together: whoever takes several of the same locks
+ * one after the other, as Curator's InterProcessMultiLock does in the order of its list,
+ * and whoever takes them at once may wait for each other for ever. Beside such others use
+ * UVZK_MULTILOCK_IN_TURN, and let them list their locks in the order of the paths.
  *
- * An owner that has a member by itself already re-enters it, and acquires the members
- * in turn; one that has the multi lock re-enters that, not a member.
+ * An owner that has a member by itself already re-enters it, and acquires the members in
+ * turn; one that has the multi lock re-enters that, not a member.
  *
- * The hold's token is the greatest of its members' (of mutexes: that of all of
- * them). It is valid as long as all its members are. queued_cb is not called. uvzk_hold_lease_path tells the members' paths, in the
- * order of the locks' paths.
+ * The hold's token is the greatest of its members' (of mutexes: that of all of them). It
+ * is valid as long as all its members are. queued_cb is not called. uvzk_hold_lease_path
+ * tells the members' paths, in the order of the locks' paths.
  *
- * members: 1 to 100 locks, each once; the array is copied. They are not closed with
- * the multi lock, and must be closed after it. error_cb may be NULL; the first
- * failure is told before the request's own callback, and all before that of a release.
- * UV_EINVAL, UVZK_EDEADLOCK (two mutexes of one path), UVZK_ESTATE, UV_EBUSY, UV_ENOMEM;
- * from uvzk_lock_acquire: UVZK_ECLOSED if a member is closed, or was, and its struct is
- * another lock now; in turn also as an acquire's status, for a member not yet asked for. */
+ * members: 1 to 100 locks, each once; the array is copied. They are not closed with the
+ * multi lock, and must be closed after it. error_cb may be NULL; the first failure is
+ * told before the request's own callback, and all before that of a release. UV_EINVAL,
+ * UVZK_EDEADLOCK (two mutexes of one path), UVZK_ESTATE, UV_EBUSY, UV_ENOMEM; from
+ * uvzk_lock_acquire: UVZK_ECLOSED if a member is closed, or was, and its struct is
+ * another lock now; in turn also as an acquire's status, for a member not yet asked
+ * for. */
 #define UVZK_MULTILOCK_IN_TURN 1U
 UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *lock,
                                     uvzk_lock_t *const *members, size_t count,
@@ -1116,8 +1123,8 @@ typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
 
 /* Who holds the lock or waits for it, in any process. A half of a read-write lock tells
  * its own contenders alone. A semaphore tells the znodes of all leases, by number, then
- * those that stand in line for some, one for several requests of a client perhaps: whoever
- * is granted some at that very moment may be told twice, once as each.
+ * those that stand in line for some, one for several requests of a client perhaps:
+ * whoever is granted some at that very moment may be told twice, once as each.
  * UV_ENOTSUP: a multi lock (ask its members). UV_EINVAL, UVZK_ECLOSED (lock or client
  * closing), UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
@@ -1133,9 +1140,9 @@ UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request)
 
 /* -------------------------------------------------- revocation */
 
-/* FINAL. 0: the message is written; whether its reader listens, and what it does, is
- * not known. UVZK_ENONODE: nobody stands there. UVZK_ENOAUTH, UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED, UVZK_EREJECTED,
+/* FINAL. 0: the message is written; whether its reader listens, and what it does, is not
+ * known. UVZK_ENONODE: nobody stands there. UVZK_ENOAUTH, UVZK_ECONNLOSS, UVZK_ENOTSENT,
+ * UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED, UVZK_EREJECTED,
  * UVZK_EZOOKEEPER, UV_ENOMEM. */
 typedef void (*uvzk_revoke_cb)(uvzk_revoke_t *request, int status);
 
@@ -1390,11 +1397,11 @@ UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
 /* ------------------------------------------------- of several */
 
 /* A future of several: of all parts, any one of them, n of them.
- * Done with 0 as soon as so many parts are done
- * with 0: the other parts are given up then, their locks not acquired. Done with the
- * status of the first part that failed as soon as too many have failed: then all parts
- * are given up, and what they have acquired is released. The same happens if it is
- * cancelled, runs out of time, or is dropped while it is pending.
+ * Done with 0 as soon as so many parts are done with 0: the other parts are given up
+ * then, their locks not acquired. Done with the status of the first part that failed as
+ * soon as too many have failed: then all parts are given up, and what they have acquired
+ * is released. The same happens if it is cancelled, runs out of time, or is dropped while
+ * it is pending.
  *
  * The parts are futures of one client, pending or done, combinations among them, each in
  * one pending combination at most. The array is copied. Parts are dropped by their owner,
@@ -1404,7 +1411,8 @@ UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
  * UV_EINVAL (also: no parts, n is 0 or more than count, parts of several clients or of
  * uvzk_client_close_future, more than 64 combinations inside one another), UVZK_ESTATE (a
  * part is not in use), UV_EBUSY (the future is in use, a part belongs to another
- * combination, or is named twice), UVZK_ECLOSED (the parts' client has gone), UV_ENOMEM. */
+ * combination, or is named twice), UVZK_ECLOSED (the parts' client has gone),
+ * UV_ENOMEM. */
 UVZK_EXTERN int uvzk_future_all_of(uvzk_future_t *future, uvzk_future_t *const *parts,
                                    size_t count);
 UVZK_EXTERN int uvzk_future_any_of(uvzk_future_t *future, uvzk_future_t *const *parts,
