@@ -623,207 +623,211 @@ UVZK_EXTERN int uvzk_client_write_metrics(uvzk_client_t *client, const char *nam
  *         return uvzk_lock_acquire(lock, &hold, NULL, acquired, lost);
  *     } */
 
-/* FINAL for the mutex. */
+/* FINAL for the lock. */
 typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
 
-/* status 0: granted; the request is now the hold and lives until it is
- * released or lost. status < 0: FINAL. UV_ETIMEDOUT: the time ran out behind
- * others, or it was not free when tried once. When the time ran out for another reason:
- * UVZK_EUNREACHABLE, there was no connection (uvzk_client_last_error);
- * UVZK_ENOTQUEUED, its place was not known yet, its directory or its znode were still
- * being made; UVZK_EPROOF, nobody was before it, but its session was not proved. What
- * exactly it waited for uvzk_hold_wait tells, in the callback too.
- * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED.
- * UVZK_EEXPIRED: the session in which it was queued is gone, or was given up
- * after three session timeouts without a connection.
- * UVZK_ECONNLOSS: tried once, without a connection. UVZK_EDELETED: the znode
- * was deleted while it waited and the retry policy is used up.
- * UVZK_ENONODE: the chroot does not exist.
- * UVZK_EPROOF: also, at once: the session is too short for tick_ms to prove anything.
- * UVZK_EUNIMPLEMENTED: the server is too old.
- * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
- * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. After each of
- * them no znode is left: what cannot be deleted now is deleted as soon as the
- * connection is back, or dies with the session. */
+/* status 0: the lock is granted; the request is now the hold until it is released or
+ * lost. status < 0: FINAL. UV_ETIMEDOUT: timeout_ms passed while others were ahead, or
+ * UVZK_TRY_ONCE found the lock taken. UVZK_EUNREACHABLE: timeout_ms passed, and there was
+ * no connection (uvzk_client_last_error). UVZK_ENOTQUEUED: timeout_ms passed while its
+ * directory or znode was being created, or before its place was known. UVZK_EPROOF:
+ * timeout_ms passed with nobody ahead, before the session was proved; or, at once, the
+ * session timeout is too short for tick_ms to prove anything. In the callback of an
+ * acquire whose time ran out uvzk_hold_wait tells what it waited for.
+ * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED. UVZK_EEXPIRED: the session in which it
+ * was queued has ended, or was given up after three session timeouts without a
+ * connection. UVZK_ECONNLOSS: UVZK_TRY_ONCE without a connection. UVZK_EDELETED: somebody
+ * deleted the znode while it waited, and the retry policy is used up. UVZK_ENONODE: the
+ * chroot does not exist. UVZK_EUNIMPLEMENTED: the server is too old. UVZK_EEXHAUSTED,
+ * UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md.
+ * A znode that is left is deleted in the background: uvzk repeats that until the znode or
+ * its session is known to be gone. */
 typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
 
-/* FINAL. The hold ended without a release: UVZK_EEXPIRED, UVZK_EPROOF,
- * UVZK_EDELETED, UVZK_EAUTH or UVZK_ECLOSED. */
+/* FINAL. The hold ended without a release: UVZK_EEXPIRED, UVZK_EPROOF, UVZK_EDELETED,
+ * UVZK_EAUTH or UVZK_ECLOSED. It comes late if the loop is late; uvzk_hold_is_valid does
+ * not depend on the loop. */
 typedef void (*uvzk_hold_lost_cb)(uvzk_hold_t *hold, int reason);
 
-/* A place in the queue is taken and kept: `ahead` contenders stand before this
- * one, at least 1. At most once for each znode made. */
+/* The znode has a place in the queue: `ahead` contenders, at least 1, are ahead of it.
+ * Called at most once for each znode that is created. */
 typedef void (*uvzk_hold_queued_cb)(uvzk_hold_t *hold, uint64_t ahead);
 
-/* Somebody asks for this hold, or pending attempt, to be given up: __REVOKE__ was written
- * into its znode (Curator's Revoker, uvzk_client_revoke). Once for each such write that
- * is seen; whether to release is yours to decide. */
+/* Somebody asks you to give up this hold or pending acquire: __REVOKE__ was written into
+ * its znode (Curator's Revoker, uvzk_client_revoke). Called once for each such write that
+ * uvzk sees. Whether to release is your decision. */
 typedef void (*uvzk_hold_revoke_cb)(uvzk_hold_t *hold);
 
-/* FINAL. 0: the znode is known to be gone (or a re-entry was counted down).
- * UVZK_ELOST: the hold had been lost before its release was carried out.
- * UVZK_ENOAUTH: the directory's ACL forbids the delete now. The znode still stands, and
- * blocks others. The delete is repeated in the background, after pauses of 0.5 to 30 s,
- * until the znode or its session is gone; metrics.undeletable counts such znodes.
- * UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the delete
- * was answered; its end at the servers frees the lock.
- * UVZK_ECLOSED: the client was closed first; the session's end frees the
- * lock. */
+/* FINAL. 0: the release is done: the znode is known to be gone, or another acquire of
+ * this client has taken it over, or a re-entry was counted down.
+ * UVZK_ELOST: the hold was lost before the release was carried out.
+ * UVZK_ENOAUTH: the directory's ACL forbids the delete. The znode still exists and blocks
+ * others. uvzk repeats the delete in the background, with pauses of 0.5 to 30 s, until
+ * the znode or its session is gone; metrics.undeletable counts such znodes.
+ * UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the reply to the delete.
+ * UVZK_ECLOSED: the client was closed first. In these three cases the servers free the
+ * lock when they end the session; a persistent znode stays. */
 typedef void (*uvzk_hold_release_cb)(uvzk_hold_t *hold, int status);
 
-/* How to acquire. It may grow, at its end. Begin with
+/* Options of an acquire. The struct may grow at its end. Begin with
  * uvzk_acquire_options_init(&options). */
 #define UVZK_WAIT_FOREVER (-1)
 #define UVZK_TRY_ONCE 0
 
 typedef struct uvzk_acquire_options_s {
     size_t size;                   /* set by uvzk_acquire_options_init */
-    void *owner;                   /* who acquires: any pointer but NULL, compared and
-                                      never followed. The same owner acquiring again on
-                                      the same lock counts up without I/O, as a thread
-                                      does in Java. NULL is never reentrant. */
-    int64_t timeout_ms;            /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE or ms from now;
-                                      it covers everything, I/O included */
-    const void *node_data;         /* bytes of the lock znode; NULL: the client's */
+    void *owner;                   /* the owner, for re-entry: any pointer; uvzk compares
+                                      it and never dereferences it. If the owner acquires
+                                      the same lock again, uvzk only counts, without I/O,
+                                      as Curator does for a thread. NULL: no re-entry */
+    int64_t timeout_ms;            /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE or ms from now, all
+                                      I/O included */
+    const void *node_data;         /* data of the lock znode; NULL: the client's */
     size_t node_data_length;       /* <= 1000000 */
     uvzk_hold_queued_cb queued_cb; /* may be NULL; not called for a re-entry */
-    uint32_t leases;               /* of a semaphore: how many, taken as one unit; 0 is 1.
-                                      More than 1 of any other lock: UV_EINVAL */
+    uint32_t leases;               /* of a semaphore: how many, as one unit; 0 means 1.
+                                      More than 1 of another lock: UV_EINVAL */
     uvzk_hold_revoke_cb revoke_cb; /* may be NULL; mutexes and read-write locks only, else
-                                      UV_EINVAL. With it the znode has no data, as Curator
-                                      makes revocable ones */
+                                      UV_EINVAL. The znode then has no data, as Curator's
+                                      revocable ones */
 } uvzk_acquire_options_t;
 
-/* Sets size, no owner, UVZK_WAIT_FOREVER, default data, no queued_cb. */
+/* Sets size, timeout_ms to UVZK_WAIT_FOREVER, and every other field to zero. */
 #define uvzk_acquire_options_init(options) \
     uvzk_acquire_options_init_size((options), sizeof(*(options)))
 UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
                                                 size_t size);
 
-/* Begins to acquire. options may be NULL for the defaults; acquire_cb and lost_cb are
- * required. Grants come strictly in the order in which ZooKeeper created the contenders'
- * znodes, whoever they belong to; but for uvzk_mutex_init_cohort. UV_EINVAL, UVZK_ECLOSED
- * (mutex or client closing), UV_ENOMEM, UVZK_ELIMIT (a session would hold too many
- * znodes: options.sessions; uvzk_refusal says so), UVZK_EDEADLOCK (the owner would wait
- * for itself), UV_EBUSY (the request is pending or held), UV_EIO (no random bytes). */
+/* Starts to acquire a lock. options may be NULL for the defaults; acquire_cb and lost_cb
+ * are required. Grants come in the order in which ZooKeeper created the contenders'
+ * znodes, whichever client they belong to; semaphores, cohorts and drivers have rules of
+ * their own. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY (the request is pending or
+ * held). UVZK_ELIMIT: the client has no room for another znode (uvzk_refusal;
+ * options.sessions). UVZK_EDEADLOCK: the owner would wait for itself. UV_EIO: no random
+ * bytes. */
 UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
                                   const uvzk_acquire_options_t *options,
                                   uvzk_hold_acquire_cb acquire_cb,
                                   uvzk_hold_lost_cb lost_cb);
 
-/* Whether anyone holds the lock through this mutex now, or this owner does.
- * Both read the clock: false as soon as the hold can no longer be proved. */
+/* Tell whether anybody holds the lock through this struct now, or whether this owner
+ * does. Both read the clock: they return 0 as soon as the hold can no longer be
+ * proved. */
 UVZK_EXTERN int uvzk_lock_is_held(const uvzk_lock_t *lock);
 UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner);
 
 /* Closes a lock.
- * Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED,
- * their znodes are withdrawn in the background, participants asked for are told; cb (may
- * be NULL) comes last. UVZK_ESTATE: closing, or not initialised. */
+ * Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED, and their
+ * znodes are deleted in the background. Pending participants requests are answered. cb
+ * (may be NULL) is called last. UVZK_ESTATE: closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 
-/* Gives the hold back. While a release is under way it cannot be lost: its
- * outcome is release_cb's, which is required.
- * UVZK_ENOTHELD: not granted, released, or lost already. UV_EINVAL. */
+/* Releases a hold. A hold cannot be lost while it is being released: release_cb, which is
+ * required, receives the outcome. UVZK_ENOTHELD: not granted, or already released or
+ * lost. UV_EINVAL. */
 UVZK_EXTERN int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb);
 
-/* Gives a pending acquire up, at any moment before it is granted: its callback
- * comes with UV_ECANCELED on the loop's next turn, the znode is withdrawn in
- * the background. UVZK_ESTATE: not pending; if granted, release it. */
+/* Cancels a pending acquire, at any moment before it is granted. Its callback is called
+ * with UV_ECANCELED on the loop's next turn; its znode is deleted in the background.
+ * UVZK_ESTATE: not pending; if it is granted, release it. */
 UVZK_EXTERN int uvzk_hold_cancel(uvzk_hold_t *hold);
 
-/* What an acquire waits for. */
+/* What a pending acquire waits for. */
 typedef enum {
-    UVZK_WAITS_FOR_NOTHING = 0, /* it is granted, and about to be told */
+    UVZK_WAITS_FOR_NOTHING = 0, /* it is granted; its callback will be called soon */
     UVZK_WAITS_FOR_CONNECTION,  /* there is none */
-    UVZK_WAITS_FOR_DIRECTORY,   /* the path it is to stand in is being made */
-    UVZK_WAITS_FOR_ZNODE,       /* its own is being made, or looked for */
-    UVZK_WAITS_FOR_PLACE,       /* it stands; who is before it is not known yet */
-    UVZK_WAITS_FOR_OURS,        /* others of this client are before it, and nobody else */
-    UVZK_WAITS_FOR_OTHERS,      /* another client's znode is before it */
-    UVZK_WAITS_FOR_LEASES,      /* of a semaphore: it is its turn, all leases are out */
-    UVZK_WAITS_FOR_PROOF        /* nobody is before it; its session is being proved */
+    UVZK_WAITS_FOR_DIRECTORY,   /* the lock's directory is being created */
+    UVZK_WAITS_FOR_ZNODE,       /* its znode is being created, or searched for */
+    UVZK_WAITS_FOR_PLACE,       /* its znode exists; who is ahead is not known yet */
+    UVZK_WAITS_FOR_OURS,        /* only others of this client are ahead */
+    UVZK_WAITS_FOR_OTHERS,      /* another client's znode is ahead */
+    UVZK_WAITS_FOR_LEASES,      /* of a semaphore: it is next, but all leases are taken */
+    UVZK_WAITS_FOR_PROOF        /* nobody is ahead; its session is being proved */
 } uvzk_wait_kind_t;
 
-/* What an acquire waits for, and since when. It may grow, at its end. Begin with
- * uvzk_wait_init(&wait). */
+/* What a pending acquire waits for, and since when. The struct may grow at its end. Begin
+ * with uvzk_wait_init(&wait). */
 typedef struct uvzk_wait_s {
     size_t size;    /* set by uvzk_wait_init */
     uint32_t kind;  /* uvzk_wait_kind_t */
-    uint64_t ahead; /* how many stand before it, as far as they are known, as in queued_cb
-                       (at most 1000 of this client once the time has run out; of a
-                       lock with a driver 1); LEASES: how many are out */
-    const char *predecessor; /* OTHERS: the nearest znode of others that it waits for,
-                                full path; else NULL. Lent until the next call of
+    uint64_t ahead; /* how many contenders are known to be ahead, as in queued_cb. After a
+                       timeout it counts at most 1000 of this client; for a lock with a
+                       driver it is 1. LEASES: how many leases are taken */
+    const char *predecessor; /* OTHERS: full path of the nearest znode of another client
+                                that it waits for; else NULL. Valid until the next
                                 uvzk_hold_wait, at most until you return to the loop */
-    uint64_t since; /* the moment since which it waits: of the acquire; CONNECTION: of
-                       the loss of the connection, if that came later; 0: not known, of
-                       a semaphore's claim that stands in line by another one's ticket */
+    uint64_t since; /* since when (CLOCK_BOOTTIME): when the acquire began, or, with
+                       CONNECTION, when the connection was lost if that was later. 0: not
+                       known (a semaphore request that shares another one's znode) */
 } uvzk_wait_t;
 
 #define uvzk_wait_init(wait) uvzk_wait_init_size((wait), sizeof(*(wait)))
 UVZK_EXTERN void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size);
 
-/* What a pending acquire waits for, as far as this client has been told: nothing is
- * asked. In the acquire callback of one whose time ran out, or that was tried once in
- * vain (UV_ETIMEDOUT), what it waited for then. UV_EINVAL, UV_ENOMEM, UVZK_ESTATE: it is
- * neither. */
+/* Tells what a pending acquire waits for, as far as this client knows; sends nothing. In
+ * the callback of an acquire that failed by timeout_ms or UVZK_TRY_ONCE it tells what
+ * that one waited for. UV_EINVAL. UV_ENOMEM. UVZK_ESTATE: neither. */
 UVZK_EXTERN int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait);
 
-/* Whether the hold is valid at this moment, by the clock. */
+/* Tells whether the hold is valid now: compares the clock with uvzk_hold_valid_until, and
+ * has the same limits. Others may hold the lock between this call and what you do next;
+ * use the fencing token or uvzk_hold_write. */
 UVZK_EXTERN int uvzk_hold_is_valid(const uvzk_hold_t *hold);
 
-/* The fencing token: the czxid of the lock's znode. It grows on a path from each grant
- * to the next that excludes it, for as long as the ensemble lives, also when the
- * directory is removed and made again. Holds that do not exclude one another may have
- * the same one: readers that hold together, holds of a semaphore of two or more leases,
- * holds of different paths; and holds of one cohort (uvzk_hold_cohort), though they do
- * exclude one another. 0 if not held. */
+/* Returns the fencing token, the czxid of the lock's znode; 0 if not held. On one path it
+ * grows from each grant to the next one that excludes it, also when the directory is
+ * deleted and created again, as long as the ensemble forgets no transaction (A9, A10).
+ * Holds that do not exclude one another may share it: readers that hold together, holds
+ * of a semaphore of two or more leases, holds of different paths. The holds of one cohort
+ * exclude one another and share it too (uvzk_hold_cohort). With a driver see
+ * uvzk_driver_lock_init. */
 UVZK_EXTERN int64_t uvzk_hold_token(const uvzk_hold_t *hold);
 
-/* Whether the hold shares its token: 0 if not held, and of every lock without a cohort:
- * no. Else which of those it is that have this token, one after the other: 1 is the
- * first, whose token is greater than any before; each one later, while the token
- * stays. The token and then this number grow from grant to grant. */
+/* Returns the hold's position in its cohort: 1, 2, ... among the holds that share its
+ * token; 0 if it is not held, or its lock has no cohort. The token of the first is
+ * greater than any before. The pair of token and position grows from grant to grant. */
 UVZK_EXTERN uint32_t uvzk_hold_cohort(const uvzk_hold_t *hold);
 
-/* Full path of the lock's znode, namespace included and chroot not; NULL if not
- * held. Valid until the hold is released or lost. */
+/* Returns the full path of the lock's znode, with the namespace, without the chroot; NULL
+ * if not held. Valid until the hold is released or lost. */
 UVZK_EXTERN const char *uvzk_hold_path(const uvzk_hold_t *hold);
 
-/* The moment (CLOCK_BOOTTIME, ms) until which nobody else can have been
- * granted this lock; it moves on with every proof. 0 if not held. With
- * UVZK_PROOF_NONE: UINT64_MAX while connected. By a persistent znode: UINT64_MAX. Of a
- * multi lock: the earliest of its members', of which each is proved in its own session;
- * UINT64_MAX if all of them are by persistent znodes. */
+/* Returns until when the hold is valid (CLOCK_BOOTTIME, ms); 0 if not held. Every proof
+ * moves it on. Until then the servers cannot grant the lock to others, under the
+ * assumptions of docs/promise.md. Not covered: somebody deletes the znode, or an operator
+ * ends the session. Others may then get the lock at once; this hold is lost when a later
+ * proof or the connection shows it. UINT64_MAX: UVZK_PROOF_NONE while connected, or a
+ * persistent znode. Of a multi lock: the earliest of its members', each proved in its own
+ * session; UINT64_MAX if all of them are persistent. */
 UVZK_EXTERN uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold);
 
-/* CLOCK_BOOTTIME now, ms. */
+/* Returns CLOCK_BOOTTIME, ms. */
 UVZK_EXTERN uint64_t uvzk_now(void);
 
-/* One acquire that is pending, or hold, as uvzk_client_each_hold shows them. */
+/* One pending acquire or hold, for uvzk_client_each_hold. */
 typedef struct uvzk_hold_entry_s {
-    size_t size; /* of what the library knows; it may grow, at its end */
+    size_t size; /* of the library's struct, which may grow at its end */
     uvzk_lock_t *lock;
     const char *lock_path; /* with the namespace */
     uvzk_hold_t *hold;
     const void *owner; /* NULL: none */
-    int is_held;       /* granted, as far as its user has been told */
+    int is_held;       /* 1: granted, and acquire_cb was called */
     int64_t token;     /* 0 if it is not held */
     const char *path;  /* of its znode; NULL if it is not held */
-    uvzk_wait_t wait;  /* not held: what it waits for; since: also of a hold, when it was
-                          asked for */
-    uint32_t session;  /* in which it lives, from 0 on */
+    uvzk_wait_t wait;  /* of a pending acquire; of a hold only since: when it
+                          was requested */
+    uint32_t session;  /* the number of its session, from 0 on */
 } uvzk_hold_entry_t;
 
-/* All is lent until it returns. It may ask, but must change nothing: no acquire, no
- * release, no cancel, no close. */
+/* Receives one pending acquire or hold. The pointers are valid until it returns. It may
+ * query uvzk but must not change anything: no acquire, release, cancel or close. */
 typedef void (*uvzk_hold_entry_cb)(uvzk_client_t *client, const uvzk_hold_entry_t *entry,
                                    void *context);
 
-/* Shows all that is pending or held through this client's locks, those of one lock in the
- * order in which they were asked for; nothing is asked of the server. UV_EINVAL,
- * UVZK_ESTATE (not initialised), UV_ENOMEM (some may have been shown). */
+/* Calls cb for every pending acquire and hold of this client's locks; those of one lock
+ * come in the order in which they were requested. Sends nothing. UV_EINVAL. UVZK_ESTATE:
+ * not initialised. UV_ENOMEM: cb may have been called for some. */
 UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb cb,
                                       void *context);
 
@@ -847,41 +851,41 @@ UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb 
 
 /* ------------------------------------------------------- mutex */
 
-/* Makes a mutex.
- * Copies the path, which must follow ZooKeeper's rules (PathUtils of the Java
- * client, and at most 1024 bytes, and not "/"); sends nothing. Two mutexes on
- * one path are two locks in this process too, as in Curator.
- * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE (client closing), UV_ENOMEM, UV_EBUSY. */
+/* Initialises a mutex.
+ * Copies the path, which must follow ZooKeeper's rules (the Java client's PathUtils),
+ * must not be "/" and has at most 1024 bytes. Sends nothing. Two mutexes on one path are
+ * separate locks even in one process, as in Curator.
+ * UV_EINVAL, UVZK_EPATH. UVZK_ESTATE: the client is closing. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                 const char *path);
 
-/* Makes a mutex with a cohort.
- * A release hands the znode itself to the next acquire of this mutex, past other clients'
- * znodes that stand between, up to `handovers` times (1 to 1000) and for `ms` (1 to
- * 60000) from the moment when the znode was granted first; then whoever stands behind it
- * has it. Others wait longer so, by that bound and the last hold. The holds of one znode
- * have one fencing token: uvzk_hold_cohort tells them apart. Acquires of this mutex are
- * granted in their order. What is revocable, or whose node_data are not the holder's,
- * waits for its own znode. No multi lock takes it as a member. Errors as
- * uvzk_mutex_init. */
+/* Initialises a mutex with a cohort.
+ * When a hold is released, its znode passes to the next acquire of this mutex, ahead of
+ * znodes of other clients that are in between. That ends after `handovers` times (1 to
+ * 1000) or `ms` (1 to 60000) after the znode was first granted; then the next znode in
+ * the queue is granted. So others wait longer, by that bound plus the last hold. All
+ * holds by one znode have the same fencing token: uvzk_hold_cohort tells them apart.
+ * Acquires of this mutex are granted in their order. An acquire that is revocable, or
+ * whose node_data differ from the holder's, waits for its own znode. A multi lock refuses
+ * such a mutex as a member. Errors as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                        const char *path, uint32_t handovers, uint32_t ms);
 
 /* --------------------------------------------- read-write lock */
 
-/* Makes a read-write lock.
- * Two locks on one path, one for readers and one for writers; each is acquired and
- * closed by itself (uvzk_lock_acquire(&lock->read, ...)). Readers hold together,
- * a writer alone; all of them queue in one order, so that a waiting writer stops
- * later readers. Each half is re-entered by its owner.
+/* Initialises a read-write lock.
+ * It is two locks on one path, for readers and for writers; acquire and close each by
+ * itself (uvzk_lock_acquire(&lock->read, ...)). Readers hold together, a writer holds
+ * alone. All share one queue, so a waiting writer stops later readers. Each lock is
+ * re-entered by its owner.
  *
- * An owner (not NULL) that holds the write lock takes the read lock at once, and may
- * then release the write lock: no writer comes in between (downgrade). The read
- * lock then has the write lock's token. An owner that holds the read lock, or waits for
- * it, and asks for the write lock would wait for itself: UVZK_EDEADLOCK, from
- * uvzk_lock_acquire, and nothing else happens.
+ * An owner (not NULL) that holds the write lock gets the read lock at once and may then
+ * release the write lock; no writer comes in between (downgrade). The read lock then has
+ * the write lock's token. An owner that holds the read lock, or waits for it, and
+ * acquires the write lock would wait for itself: uvzk_lock_acquire returns
+ * UVZK_EDEADLOCK.
  *
- * Curator before 5.5 puts a downgraded reader behind the writers that wait already:
+ * Curator before 5.5 queues a downgraded reader behind the writers that already wait:
  * beside such clients a writer may be granted while a reader of theirs holds. Errors as
  * uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
@@ -889,86 +893,87 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
 
 /* -------------------------------------------------- semaphores */
 
-/* Makes a semaphore.
- * As many leases as max_leases, for everybody together; who asks for several
- * (options.leases, at most 100) gets all of them at once or none. All clients of a path
- * must name the same number, or a shared count (NULL: none), which then says how many
- * there are, whatever max_leases is: when it rises, waiters are served; when it falls,
- * nobody loses a lease, and waiters wait for longer. The count must be initialised, and
- * should be closed after the semaphore: if it is closed before, or with its client, who
- * waits is told UVZK_ECLOSED, and nobody acquires any more. Served in the order of
- * arrival: a request for many leases is not overtaken by one for a few. A lease is made
- * before it is counted, as Curator's is, so for a moment more may stand than are allowed;
- * they are not held. Never re-entered:
- * options.owner says nothing here. The hold's path is that of its first lease.
+/* Initialises a semaphore.
+ * All clients together share max_leases leases. An acquire of several (options.leases, at
+ * most 100) gets all of them or none. All clients of a path must use the same number, or
+ * a shared count (NULL: none), which then replaces max_leases: when it rises, waiters are
+ * served; when it falls, nobody loses a lease, and waiters wait longer. The count must be
+ * initialised. Close it after the semaphore: if it or its client is closed first, waiters
+ * get UVZK_ECLOSED, and so does every later acquire. Requests are served in the order of
+ * arrival; one for few leases does not overtake one for many. As in Curator, a lease is
+ * created before it is counted, so there may briefly be more znodes than leases; the
+ * surplus is not held. There is no re-entry: options.owner is ignored. The hold's path is
+ * that of its first lease.
  *
- * Several requests of one client may stand in the queue with one znode, and a lease that
- * one of them lets go may become the next one's as it stands. A client that does so lets
- * others have their turn as soon as it sees them there, or 256 grants or half a second
- * later. Who has a queued_cb has a znode of its own.
+ * Several requests of one client may share one znode in the queue, and a lease that one
+ * of them releases may pass to the next without a request. The client lets others have
+ * their turn as soon as it sees them in the queue, at the latest after 256 grants or 500
+ * ms. A request with a queued_cb has its own znode.
  *
- * The hold's token is the czxid of the znode that stood in the queue or, where nobody was
- * in the queue, of the lease. It grows between holds that exclude one another, because
- * there are not so many leases as both have together; and it is not less than that of any
- * hold granted before it was asked for. Holds that could stand side by side may share a
- * token, and if both were waiting, that with the greater one may have been granted first.
+ * The hold's token is the czxid of the znode in the queue or, if the queue was empty, of
+ * the lease. Two holds exclude one another if together they have more leases than there
+ * are: between such holds the token grows. It is never less than that of a hold granted
+ * before this one was requested. Other holds may share a token; of two that waited at the
+ * same time, the one with the greater token may be granted first.
  *
- * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more than a fixed max_leases. Other
- * errors as uvzk_mutex_init. */
+ * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more leases than a fixed
+ * max_leases. Other errors as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *lock,
                                     const char *path, uint32_t max_leases,
                                     uvzk_shared_count_t *count);
 
-/* Makes a semaphore with a single lease: a lock that is not re-entered, and that whoever
- * has the hold may release. */
+/* Initialises a semaphore with one lease: a lock without re-entry. Whoever has the hold
+ * may release it. */
 UVZK_EXTERN int uvzk_semaphore_mutex_init(uvzk_client_t *client,
                                           uvzk_semaphore_mutex_t *lock, const char *path);
 
-/* How many znodes a hold has: leases of a semaphore's, members of a multi lock's, 1 of
- * any other; 0 if not held. And the full path of one of them, as uvzk_hold_path, which
- * tells the first; NULL beyond the last. */
+/* Return how many znodes a hold has, and the full path of one of them. A semaphore's hold
+ * has one for each lease, a multi lock's one for each member, others 1; 0 if not held.
+ * Paths are as in uvzk_hold_path, which returns the first; NULL beyond the last. */
 UVZK_EXTERN uint32_t uvzk_hold_lease_count(const uvzk_hold_t *hold);
 UVZK_EXTERN const char *uvzk_hold_lease_path(const uvzk_hold_t *hold, uint32_t index);
 
-/* Gives some leases of a semaphore's hold back, in the background, and goes on holding
- * the others: fewer than it has, else UV_EINVAL. UVZK_ENOTHELD, UV_ENOMEM. */
+/* Returns some leases of a semaphore's hold, in the background, and keeps the others.
+ * UV_EINVAL: also if it would keep none. UVZK_ENOTHELD, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases);
 
 /* -------------------------------------------------- multi lock */
 
-/* One of the members failed: to be acquired, to be kept, to be released. */
+/* Reports that one member could not be acquired, was lost, or could not be released. */
 typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *member,
                                         int status);
 
-/* Makes a multi lock.
- * Several locks of one client as one (InterProcessMultiLock): all are held or none is,
- * options.timeout_ms is for all of them together, and the first failure ends the attempt,
- * or the hold: its status is the request's, and what was held is given back.
+/* Initialises a multi lock.
+ * It combines several locks of one client (InterProcessMultiLock): all are held or none
+ * is. options.timeout_ms covers all of them together. The first failure of a member ends
+ * the acquire, or the hold, with its status; the members that are held are released.
  *
- * If all members are mutexes, their znodes are made in one transaction, so that all
- * queues agree on the order of any two such multi locks: they can never wait for each
- * other in a circle, whatever their members. Members of other kinds are acquired one
- * after the other in the order of their paths, and so are all with
- * UVZK_MULTILOCK_IN_TURN; the hold on one of them may then be lost while another is still
- * waited for. The two ways do not go together: whoever takes several of the same locks
- * one after the other, as Curator's InterProcessMultiLock does in the order of its list,
- * and whoever takes them at once may wait for each other for ever. Beside such others use
- * UVZK_MULTILOCK_IN_TURN, and let them list their locks in the order of the paths.
+ * If all members are mutexes, one transaction creates their znodes, so all queues have
+ * any two such multi locks in the same order: they never wait for each other in a circle,
+ * whatever their members. Other members are acquired one after the other, in the order of
+ * their paths; with UVZK_MULTILOCK_IN_TURN all are. One of them may then be lost while
+ * the next is still waited for. Do not mix the two ways: a program that acquires several
+ * of the same locks one after the other, as Curator's InterProcessMultiLock does in the
+ * order of its list, and one that acquires them in one transaction may wait for each
+ * other for ever. Beside such programs use UVZK_MULTILOCK_IN_TURN, and let them list
+ * their locks in the order of the paths.
  *
- * An owner that has a member by itself already re-enters it, and acquires the members in
- * turn; one that has the multi lock re-enters that, not a member.
+ * If the owner already holds a member on its own, it re-enters that member, and the
+ * members are acquired one after the other. Re-enter a multi lock through itself, not
+ * through its members.
  *
- * The hold's token is the greatest of its members' (of mutexes: that of all of them). It
- * is valid as long as all its members are. queued_cb is not called. uvzk_hold_lease_path
- * tells the members' paths, in the order of the locks' paths.
+ * The hold's token is the greatest of its members' tokens (of mutexes acquired in one
+ * transaction they are equal). It is valid as long as all its members are. queued_cb is
+ * not called. uvzk_hold_lease_path returns the members' paths, in the order of the locks'
+ * paths.
  *
- * members: 1 to 100 locks, each once; the array is copied. They are not closed with the
- * multi lock, and must be closed after it. error_cb may be NULL; the first failure is
- * told before the request's own callback, and all before that of a release. UV_EINVAL,
- * UVZK_EDEADLOCK (two mutexes of one path), UVZK_ESTATE, UV_EBUSY, UV_ENOMEM; from
- * uvzk_lock_acquire: UVZK_ECLOSED if a member is closed, or was, and its struct is
- * another lock now; in turn also as an acquire's status, for a member not yet asked
- * for. */
+ * members: 1 to 100 locks, each once; the array is copied. Closing the multi lock does
+ * not close them; close them after it. error_cb may be NULL. It is called for the first
+ * failure of an acquire, before the acquire's callback, and for every failure of a
+ * release, before the release's callback. UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UV_ENOMEM.
+ * UVZK_EDEADLOCK: two members are mutexes of one path. UVZK_ECLOSED, from
+ * uvzk_lock_acquire: a member is closed, or its struct is another lock now; with members
+ * acquired in turn, acquire_cb may receive it too. */
 #define UVZK_MULTILOCK_IN_TURN 1U
 UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *lock,
                                     uvzk_lock_t *const *members, size_t count,
@@ -976,42 +981,44 @@ UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *loc
 
 /* ------------------------------------------------- lock driver */
 
-/* What znodes a lock with a driver makes. */
+/* The znodes that a lock with a driver creates. */
 typedef enum {
-    UVZK_NODE_EPHEMERAL_SEQUENTIAL = 0, /* _c_<uuid>-<name><number>, as the other locks */
-    UVZK_NODE_EPHEMERAL,                /* <name> alone, one for everybody: whoever
-                                           creates it holds it, the others watch it,
-                                           and any of them may be the next */
+    UVZK_NODE_EPHEMERAL_SEQUENTIAL = 0, /* _c_<uuid>-<name><number>, as in other locks */
+    UVZK_NODE_EPHEMERAL,                /* <name> alone, one for all clients: whoever
+                                           creates it holds the lock, the others watch
+                                           it, and any of them may be next */
     UVZK_NODE_PERSISTENT_SEQUENTIAL     /* as the first, but it outlives its session */
 } uvzk_node_mode_t;
 
-/* Your own lock (LockInternalsDriver). Begin with uvzk_lock_driver_init(&driver), then
- * set the name; without more it is InterProcessMutex as Curator's own driver has it.
+/* The driver of your own kind of lock (LockInternalsDriver). Begin with
+ * uvzk_lock_driver_init(&driver) and set the name; by default it is InterProcessMutex
+ * with Curator's own driver.
  *
- * Every acquire makes a znode, lists the directory and asks the driver: either it gets
- * the lock, or it watches the child that the driver names, and asks again when that one
- * has gone or changed. Who may hold beside whom is the driver's business; that a hold is
- * proved, told when it is lost, re-entered, withdrawn for certain is ours.
+ * Each acquire creates a znode, lists the directory and asks the driver: either the
+ * acquire gets the lock, or it watches the child that the driver names, and asks again
+ * when that child is gone or changed. The driver decides who may hold together. uvzk
+ * proves holds, reports their loss, counts re-entries and deletes znodes.
  *
- * The two functions are called when a listing has arrived, with this struct as it was
- * when the lock was made. They must not call uvzk, and must judge by nothing but what
- * they are given. */
+ * uvzk calls the two functions when a listing has arrived. They receive the struct as it
+ * was when the lock was initialised. They must not call uvzk, and their result must
+ * depend only on their arguments. */
 typedef struct uvzk_lock_driver_s {
     size_t size;         /* set by uvzk_lock_driver_init */
-    const char *name;    /* "lock-"; copied; without '/', at most 16 bytes, of
+    const char *name;    /* "lock-"; copied; no '/'; at most 16 bytes, with
                             UVZK_NODE_EPHEMERAL 64 */
     uint32_t mode;       /* uvzk_node_mode_t (createsTheLock) */
-    uint32_t max_leases; /* for gets_the_lock; 0 is 1 */
-    /* getsTheLock: whether children[own] gets the lock. 0: no, and *watch becomes the
-     * index of the one to wait for; if it is nobody's, or its own, the acquire ends with
-     * UV_EINVAL. The children are sorted. NULL: it does if own < max_leases, else it
-     * waits for children[own - max_leases]. */
+    uint32_t max_leases; /* for gets_the_lock; 0 means 1 */
+    /* getsTheLock: whether children[own] gets the lock. If not, it returns 0 and sets
+     * *watch to the index of the child to wait for; with no such index, or its own, the
+     * acquire ends with UV_EINVAL. The children are sorted. NULL: it gets the lock if own
+     * < max_leases, else it waits for children[own - max_leases]. */
     int (*gets_the_lock)(const struct uvzk_lock_driver_s *driver,
                          const char *const *children, size_t count, size_t own,
                          size_t *watch);
-    /* fixForSorting: the text by which the child is sorted, to stay as long as `child`
-     * does, of which it mostly is a part. If it is NULL, the child takes no part, and
-     * gets_the_lock does not see it. NULL: what follows the last `name` in it. */
+    /* fixForSorting: returns the text by which to sort the child. It must stay valid as
+     * long as `child`, and usually is a part of it. If the function returns NULL, the
+     * child is ignored, and gets_the_lock does not receive it. NULL: sorts by what
+     * follows the last `name` in the child. */
     const char *(*sort_key)(const struct uvzk_lock_driver_s *driver, const char *child);
     void *context; /* yours */
 } uvzk_lock_driver_t;
@@ -1020,24 +1027,28 @@ typedef struct uvzk_lock_driver_s {
     uvzk_lock_driver_init_size((driver), sizeof(*(driver)))
 UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size);
 
-/* Makes a lock with a driver.
- * The driver is copied; its context must stay until the lock is closed. A directory is
- * of one kind of lock: this client must have no other recipe on the path of a
- * driver's lock. The token is the czxid of the znode: it grows from grant to grant if
- * the driver grants one after the other. queued_cb tells how many children are sorted
- * before this one; of UVZK_NODE_EPHEMERAL 1.
+/* Initialises a lock with a driver.
+ * The driver is copied; its context must stay valid until the lock is closed. A directory
+ * has one kind of lock: this client must not use another recipe on the same path. The
+ * token is the czxid of the znode; it grows from grant to grant if the driver grants one
+ * after the other. queued_cb receives how many children are sorted before this one; with
+ * UVZK_NODE_EPHEMERAL 1.
  *
- * A hold by a persistent znode lasts for as long as the znode stands: it is not lost
- * with the session, is_held needs no connection, valid_until is UINT64_MAX. It ends by
- * a release, or is lost: UVZK_EDELETED, UVZK_ECLOSED, UVZK_EAUTH. Those who wait keep
- * their places across sessions, too. The znode of a process that dies stays, and so
- * does one that could not be deleted before the client was closed: it blocks the others
+ * A hold by a persistent znode lasts as long as the znode exists: it outlives the
+ * session, uvzk_lock_is_held needs no connection, and uvzk_hold_valid_until is
+ * UINT64_MAX. It ends by a release, or is lost with UVZK_EDELETED, UVZK_ECLOSED or
+ * UVZK_EAUTH. Waiters keep their places across sessions too. If the process dies, or the
+ * client is closed before uvzk could delete the znode, the znode stays and blocks others
  * until somebody deletes it by hand.
  *
- * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions with
- * UVZK_NODE_EPHEMERAL, which lists nobody. Other errors as uvzk_mutex_init. From
- * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. When the whole directory was
- * deleted, an acquire ends with UVZK_EDELETED without another attempt. */
+ * With UVZK_NODE_EPHEMERAL, if a leader has forgotten a holder's znode (A9), that
+ * holder's release may delete the next holder's znode; sequential names avoid that.
+ *
+ * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
+ * together with UVZK_NODE_EPHEMERAL, which lists nothing. Other errors as
+ * uvzk_mutex_init. From uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If
+ * somebody deletes the whole directory, an acquire ends with UVZK_EDELETED without a
+ * retry. */
 UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
                                       const char *path, const uvzk_lock_driver_t *driver);
 
