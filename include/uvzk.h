@@ -1069,26 +1069,24 @@ UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
 
 /* ------------------------------------------------------ verify */
 
-/* status 0: when the question was asked, or later, a quorum agreed that the
- * lock's znode stands and its session lives; of a multi lock those of all members.
- * UVZK_ELOST, UVZK_EDELETED, UVZK_EEXPIRED: no. UVZK_ECONNLOSS, UVZK_ENOTSENT,
- * UVZK_ECLOSED: not known. */
+/* status 0: after the call a quorum agreed that the lock's znode exists and its session
+ * lives; of a multi lock, those of all members. UVZK_ELOST, UVZK_EDELETED, UVZK_EEXPIRED:
+ * the hold does not stand. UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_ECLOSED: not known. */
 typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
 
-/* Asks a quorum whether the hold stands.
- * One round trip; of a hold with many znodes one for every 256.
- * UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
+/* Asks a quorum whether the hold stands. That takes one round trip for every 256 znodes
+ * of the hold. UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *request,
                                  uvzk_verify_cb cb);
 
 /* ----------------------------------------------- guarded write */
 
-/* One operation of a guarded write. */
+/* An operation of uvzk_hold_write, and its kind. */
 typedef enum {
-    UVZK_WRITE_CREATE = 0, /* a persistent znode with the client's ACL */
+    UVZK_WRITE_CREATE = 0, /* creates a persistent znode, with the client's ACL */
     UVZK_WRITE_SET,
     UVZK_WRITE_DELETE,
-    UVZK_WRITE_CHECK /* the znode exists, in this version */
+    UVZK_WRITE_CHECK /* the znode exists and has this version */
 } uvzk_write_kind_t;
 
 typedef struct uvzk_write_op_s {
@@ -1096,130 +1094,131 @@ typedef struct uvzk_write_op_s {
     int32_t version;    /* SET, DELETE, CHECK; -1: any */
     const char *path;   /* below the namespace, as in uvzk_mutex_init */
     const void *data;   /* CREATE, SET; NULL: no data */
-    size_t data_length; /* of data */
+    size_t data_length; /* of data, bytes */
 } uvzk_write_op_t;
 
-/* FINAL. 0: all is done, and every znode of the hold stood at that moment, so that nobody
- * else had been granted it.
- * Nothing is done: UVZK_EDELETED, the hold does not stand, somebody deleted its znode.
- * UVZK_ENONODE, UVZK_ENODEEXISTS, UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH,
- * UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: one was refused,
- * and `failed` is its index, SIZE_MAX if it is none of yours (the hold's own znode may
- * not be read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED,
- * UVZK_ETHROTTLED. All is done or nothing, it is not known which: UVZK_ECONNLOSS (the
- * connection was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED, UV_ENOMEM. */
+/* FINAL. 0: everything was carried out, and every znode of the hold existed at that
+ * moment. Nothing was carried out: UVZK_EDELETED: somebody deleted a znode of the hold,
+ * which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS, UVZK_ENOTEMPTY,
+ * UVZK_EBADVERSION, UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED,
+ * UVZK_EZOOKEEPER: an operation was refused. `failed` is its index, or SIZE_MAX if it is
+ * none of yours (the hold's own znode may not be read) or not known. UVZK_ENOTSENT: no
+ * connection. UVZK_EUNIMPLEMENTED: the server is too old. UVZK_ETHROTTLED: it is
+ * overloaded. Not known whether everything or nothing was carried out: UVZK_ECONNLOSS
+ * (the connection was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED,
+ * UV_ENOMEM. */
 typedef void (*uvzk_write_cb)(uvzk_write_t *request, int status, size_t failed);
 
-/* Writes to ZooKeeper only if the hold stands: one transaction, in which checks of all
- * znodes of the hold come before the operations, all or none of which are done. A
- * holder that was stopped for too long, or cut off, then cannot overwrite what its
- * successor wrote. It is not repeated: after UVZK_ECONNLOSS have a look. Parents are not
- * made. Paths and data are copied.
- * UV_ENOTSUP: a hold by a znode of a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
- * tell it from its successor's. UV_EINVAL (also: no operations, more than 1000000 bytes
- * of paths, data and ACLs), UVZK_EPATH, UVZK_ENOTHELD, UV_ENOMEM, UV_EBUSY. */
+/* Writes to ZooKeeper only if the hold stands: one transaction checks all znodes of the
+ * hold and then carries out all operations or none. So a holder that was stopped or cut
+ * off for too long cannot overwrite what its successor wrote. uvzk does not retry; after
+ * UVZK_ECONNLOSS read the znodes to find out. It does not create parents. Paths and data
+ * are copied.
+ * UV_ENOTSUP: the hold's znode has a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
+ * tell it from its successor's. UV_EINVAL: also no operations, or more than 1000000 bytes
+ * of paths, data and ACLs. UVZK_EPATH, UVZK_ENOTHELD, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *request,
                                 const uvzk_write_op_t *ops, size_t count,
                                 uvzk_write_cb cb);
 
 /* ------------------------------------------------ participants */
 
-/* FINAL. status < 0: UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH,
- * UVZK_ECLOSED, UVZK_ENOAUTH, UV_ENOMEM. Else the full paths of the contenders' znodes,
- * in queue order, without those of other children; none if the lock path does not
- * exist. Of a lock with a driver: those that get the lock, then the others, both in the
- * order of the driver, which is asked; with a fixed name the holder's alone. */
+/* FINAL. status 0: the full paths of the contenders' znodes in queue order, without other
+ * children; none if the lock's path does not exist. Of a lock with a driver: first those
+ * that get the lock, then the others, both in the driver's order; uvzk calls the driver
+ * for that. With a fixed name: the holder's only. UVZK_ECONNLOSS, UVZK_ENOTSENT,
+ * UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ENOAUTH, UV_ENOMEM. */
 typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
                                      const char *const *paths, size_t count);
 
-/* Who holds the lock or waits for it, in any process. A half of a read-write lock tells
- * its own contenders alone. A semaphore tells the znodes of all leases, by number, then
- * those that stand in line for some, one for several requests of a client perhaps:
- * whoever is granted some at that very moment may be told twice, once as each.
- * UV_ENOTSUP: a multi lock (ask its members). UV_EINVAL, UVZK_ECLOSED (lock or client
- * closing), UV_ENOMEM, UV_EBUSY. */
+/* Lists who holds the lock or waits for it, in any process. For one half of a read-write
+ * lock it lists the contenders of that half. For a semaphore it lists the znodes of all
+ * leases, by number, then those in the queue; one of these may stand for several requests
+ * of a client. A request that is being granted at that moment may appear as both.
+ * UV_ENOTSUP: a multi lock; ask its members. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM,
+ * UV_EBUSY. */
 UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
                                        uvzk_participants_cb cb);
 
-/* How many of the paths, always the first ones, are holders': asked in the callback or
- * later, until the request is used again. Goes by the order alone: who is first counts
- * as a holder although its client may not have seen it yet. A waiting Curator semaphore
- * has a lease's znode already, and a reader that Curator before 5.5 has made under its
- * own write lock stands behind waiting writers: these two are taken for what they look
- * like. */
+/* Returns how many of the paths, from the first on, are holders'. Call it in the callback
+ * or later, until the request is used again. It goes by the order of the znodes alone:
+ * the first counts as a holder even if its client does not know that yet. It misjudges
+ * two kinds of Curator's contenders: a waiting semaphore already has a lease's znode and
+ * counts as a holder; a reader that Curator before 5.5 creates under its own write lock
+ * counts as waiting behind writers. */
 UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request);
 
 /* -------------------------------------------------- revocation */
 
-/* FINAL. 0: the message is written; whether its reader listens, and what it does, is not
- * known. UVZK_ENONODE: nobody stands there. UVZK_ENOAUTH, UVZK_ECONNLOSS, UVZK_ENOTSENT,
- * UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED, UVZK_EREJECTED,
- * UVZK_EZOOKEEPER, UV_ENOMEM. */
+/* FINAL. 0: the message was written; whether anybody reads it and acts on it is not
+ * known. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
 typedef void (*uvzk_revoke_cb)(uvzk_revoke_t *request, int status);
 
-/* Asks whoever has this znode to give it up: writes __REVOKE__ into it, as
- * Curator's Revoker does. node_path: in full, as uvzk_hold_path and the
- * participants have it, at most 2048 bytes. The path is copied. Whoever took a lock with
- * options.revoke_cb, or a Curator lock that was made revocable, hears of it.
- * UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_EBUSY, UV_ENOMEM. */
+/* Asks the owner of a znode to give it up: writes __REVOKE__ into it, as Curator's
+ * Revoker does. node_path is a full path as returned by uvzk_hold_path or a participants
+ * request, at most 2048 bytes; it is copied. Acquires with options.revoke_cb and
+ * Curator's revocable locks notice it. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_EBUSY,
+ * UV_ENOMEM. */
 UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_revoke_t *request,
                                    const char *node_path, uvzk_revoke_cb cb);
 
 /* ---------------------------------------------- a znode's data */
 
-/* FINAL. 0: the data, which may be none (length 0). UVZK_ENONODE: there is no such znode.
+/* FINAL. 0: the data; length may be 0. UVZK_ENONODE: there is no such znode.
  * UVZK_ENOAUTH, UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED,
  * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
 typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const void *data,
                              size_t length);
 
-/* Reads a znode once: of a hold, of a lease (Lease.getData), of a participant.
- * node_path is a full path as uvzk_hold_path, uvzk_hold_lease_path and participants tell
- * it, namespace included, at most 2048 bytes. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
+/* Reads a znode once: of a hold, a lease (Lease.getData) or a participant. node_path is a
+ * full path as returned by uvzk_hold_path, uvzk_hold_lease_path or a participants
+ * request, with the namespace, at most 2048 bytes. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
  * UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
                                  const char *node_path, uvzk_read_cb cb);
 
-/* What ZooKeeper keeps about a znode. */
+/* What ZooKeeper stores about a znode. */
 typedef struct uvzk_stat_s {
-    int64_t czxid;      /* of the transaction that made it: of a mutex or a half of a
+    int64_t czxid;      /* of the transaction that created it; of a mutex or a half of a
                            read-write lock the fencing token */
-    int64_t session_id; /* whose it is; 0: it outlives its session */
+    int64_t session_id; /* of the owner of an ephemeral znode; 0: not ephemeral */
     int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
     int64_t reserved[3];
 } uvzk_stat_t;
 
-/* FINAL. As uvzk_read_cb, and what is known about the znode; NULL if status < 0. */
+/* FINAL. As uvzk_read_cb, with the znode's stat, which is NULL if status < 0. */
 typedef void (*uvzk_look_cb)(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
                              const void *data, size_t length);
 
-/* Reads a znode, and what ZooKeeper keeps about it. As uvzk_client_read. */
+/* Reads a znode and its stat. Otherwise as uvzk_client_read. */
 UVZK_EXTERN int uvzk_client_look(uvzk_client_t *client, uvzk_read_t *request,
                                  const char *node_path, uvzk_look_cb cb);
 
 /* ------------------------------------------------------ locker */
 
-/* The lock is held: work, now or later, then call uvzk_locker_done. */
+/* The lock is held. Do the work, now or later, then call uvzk_locker_done. */
 typedef void (*uvzk_locker_locked_cb)(uvzk_locker_t *locker);
 
-/* FINAL. 0: locked_cb was called, and the lock was released after uvzk_locker_done. Else,
- * if locked_cb was not called, why it was not granted, as in uvzk_hold_acquire_cb; if it
- * was, how the hold ended before uvzk_locker_done, as in uvzk_hold_lost_cb, or what
- * became of the release, as in uvzk_hold_release_cb. */
+/* FINAL. 0: locked_cb was called, and the lock was released after uvzk_locker_done. If
+ * locked_cb was not called, status is as in uvzk_hold_acquire_cb. If it was, status tells
+ * how the hold was lost before uvzk_locker_done, as in uvzk_hold_lost_cb, or how the
+ * release failed, as in uvzk_hold_release_cb. */
 typedef void (*uvzk_locker_unlocked_cb)(uvzk_locker_t *locker, int status);
 
-/* Acquires the lock, whatever recipe it is, calls locked_cb, and releases it when the
- * work is done (Locker). The options' callbacks are handed &locker->hold, whose `data`
- * is yours too; uvzk_hold_cancel(&locker->hold) gives up waiting. Errors as
+/* Acquires a lock, calls locked_cb, and releases the lock when the work is done (Locker).
+ * It works with every recipe. The options' callbacks receive &locker->hold, whose `data`
+ * is yours too; uvzk_hold_cancel(&locker->hold) stops waiting. Errors as
  * uvzk_lock_acquire. */
 UVZK_EXTERN int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
                               const uvzk_acquire_options_t *options,
                               uvzk_locker_locked_cb locked_cb,
                               uvzk_locker_unlocked_cb unlocked_cb);
 
-/* Releases, as the work is done.
- * UVZK_ENOTHELD: not granted yet, lost, or done before; then
- * unlocked_cb has come or will come without it. UV_EINVAL. */
+/* Releases the lock of a locker because the work is done.
+ * UVZK_ENOTHELD: not granted yet, lost, or done before; unlocked_cb was called, or
+ * will be, without this call. UV_EINVAL. */
 UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
 
 /* --------------------------------------------- shared value and shared count
@@ -1235,98 +1234,95 @@ UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
  *         return uvzk_shared_count_init(&client, &workers, "/workers", 4, changed);
  *     } */
 
-/* The data of one znode, known to all who share it: each change is told to each of
- * them, across reconnections, new sessions, and the deletion and new making of the
- * znode. Everybody may set it. A shared count is such a value that is a number: four
- * bytes, the high byte first. Values are ordered by mzxid, the number of the
- * transaction that set them; it never goes back, not even when the znode is made
- * again. */
+/* A shared value is the data of one znode. Every client that shares it is notified of new
+ * values, across reconnections, new sessions, and the deletion and re-creation of the
+ * znode. Everybody may set it. A shared count is a shared value that is a number of four
+ * bytes, most significant byte first. Values are ordered by mzxid, the number of the
+ * transaction that set them, which does not go back when the znode is created again. */
 
-/* A value as it was read: the transaction that has set it, and how often the znode
- * had been set by then. */
+/* The version of a value: the transaction that set it, and how often the znode had been
+ * set by then. */
 typedef struct uvzk_value_version_s {
     int64_t mzxid;
     int32_t version;
 } uvzk_value_version_t;
 
-/* status 0: a new value is known, the first one included, or the last one can be read
- * again. Values may be skipped, they never go back. status < 0: it cannot be read now,
- * the last one stays known, and the first change is told as soon as it can be read.
- * UVZK_ENONODE: the znode was deleted. UVZK_ENOAUTH: its ACL forbids to read it; it is
- * tried again about once a session timeout, at first more often.
- * UVZK_ELIMIT: no room for another watch. UVZK_EAUTH: the client's credentials were
- * refused, this is the last call. UVZK_ENOTSENT: the host names do not resolve.
- * UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: the
- * znode is missing and could not be made. That there is no connection is told by
- * state_cb alone. */
+/* status 0: a new value is known, which may be the first, or the last value can be read
+ * again. Values may be skipped but never go back. status < 0: the value cannot be read
+ * now. The last one stays known, and the next change is reported when it can be read
+ * again. UVZK_ENONODE: the znode was deleted. UVZK_ENOAUTH: its ACL forbids reading it;
+ * uvzk retries about once in a session timeout, at first more often. UVZK_ELIMIT: no room
+ * for another watch. UVZK_EAUTH: the client's credentials were refused; this is the last
+ * call. UVZK_ENOTSENT: the host names do not resolve. UVZK_ENOAUTH, UVZK_EINVALIDACL,
+ * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: the znode is missing and could not
+ * be created. A missing connection is reported to state_cb only. */
 typedef void (*uvzk_shared_value_change_cb)(uvzk_shared_value_t *value, int status);
 
 /* FINAL for the value. */
 typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
 
-/* FINAL. 0: it is set, and is the known value unless a newer one is.
- * UVZK_EBADVERSION: try_set only, the value was another one by then; it has been read
- * again, unless the connection was lost meanwhile. UVZK_ENONODE: there is no such znode.
- * UVZK_ECONNLOSS, UV_ENOMEM: it is not known whether it is set. UVZK_ECLOSED: the value
- * or the client was closed; it is not known either. UVZK_EAUTH, UVZK_ENOTSENT: it is
- * not set. UVZK_ETHROTTLED: nor is it; the server was overloaded, and another set was on
- * its way behind it already; else it is sent again. UVZK_ENOAUTH, UVZK_EREJECTED,
- * UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: refused. */
+/* FINAL. 0: the value is set, and known, unless a newer one is. UVZK_EBADVERSION, of
+ * try_set only: the value had changed; uvzk has read it again, unless the connection was
+ * lost. UVZK_ENONODE: there is no such znode. UVZK_ECONNLOSS, UV_ENOMEM: not known
+ * whether it is set. UVZK_ECLOSED: the value or the client was closed; not known either.
+ * UVZK_EAUTH, UVZK_ENOTSENT: not set. UVZK_ETHROTTLED: not set; the overloaded server
+ * refused it when a later set had already been sent, otherwise uvzk would have sent it
+ * again. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: refused. */
 typedef void (*uvzk_set_cb)(uvzk_set_t *request, int status);
 
-/* Begins to read the znode and to watch it. If it is missing it is made with the seed,
- * which is copied, its parents as containers (as persistent znodes where the server has
- * none); who comes later finds it, whatever his seed. cb may be NULL. The path is as
- * in uvzk_mutex_init.
- * UV_EINVAL (also: seed_length over 1000000), UVZK_EPATH, UVZK_ESTATE (client closing),
- * UV_ENOMEM, UV_EBUSY. */
+/* Initialises a shared value: starts to read the znode and to watch it. If the znode is
+ * missing, uvzk creates it with the seed, which is copied, and its parents as containers
+ * (as persistent znodes if the server has no containers). A client that comes later finds
+ * that value, whatever its seed. cb may be NULL. The path is as in uvzk_mutex_init.
+ * UV_EINVAL: also seed_length over 1000000. UVZK_EPATH. UVZK_ESTATE: the client is
+ * closing. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_shared_value_init(uvzk_client_t *client, uvzk_shared_value_t *value,
                                        const char *path, const void *seed,
                                        size_t seed_length,
                                        uvzk_shared_value_change_cb cb);
 
-/* The last value known, and its version; each pointer may be NULL. The data are lent
- * until you return to the loop. UVZK_ENONODE: none is known yet.
- * UVZK_ECLOSED: not initialised, or closing. UV_EINVAL. */
+/* Gets the last known value and its version. Each pointer may be NULL. The data are valid
+ * until you return to the loop. UVZK_ENONODE: none is known yet. UVZK_ECLOSED: closing,
+ * or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_shared_value_get(const uvzk_shared_value_t *value, const void **data,
                                       size_t *length, uvzk_value_version_t *version);
 
-/* Sets the value, whatever it is now. The data are copied. Sets are sent in the order
- * of the calls, and wait for the connection if there is none.
- * UV_EINVAL (also: length over 1000000), UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+/* Sets the value, whatever it is now. The data are copied. Sets are sent in the order of
+ * the calls; without a connection they wait for it.
+ * UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_shared_value_set(uvzk_shared_value_t *value, uvzk_set_t *request,
                                       const void *data, size_t length, uvzk_set_cb cb);
 
-/* Sets it only if it still is what uvzk_shared_value_get told with this version. Refused
- * without a request if a newer value is known. ZooKeeper itself compares the version
- * number alone: a znode that was made again just now and has come to the same number
- * cannot be told from the old one.
- * UV_EINVAL also if the version's number is -1, which means "any" to ZooKeeper (a znode
- * gets there after four thousand million sets). */
+/* Sets the value only if it is still the one that uvzk_shared_value_get returned with
+ * this version. If a newer value is known, it fails without a request. ZooKeeper itself
+ * compares only the version number: if the znode was deleted and created again and has
+ * reached the same number, it cannot tell the difference.
+ * UV_EINVAL: also version number -1, which ZooKeeper takes for "any" (a znode reaches it
+ * after about 4 billion sets). Other errors as uvzk_shared_value_set. */
 UVZK_EXTERN int uvzk_shared_value_try_set(uvzk_shared_value_t *value, uvzk_set_t *request,
                                           const uvzk_value_version_t *version,
                                           const void *data, size_t length,
                                           uvzk_set_cb cb);
 
-/* Closes a value.
- * Sets that are not told yet end with UVZK_ECLOSED; cb (may be NULL) comes last. A
- * client closes its values with itself, without a callback of their own.
- * UVZK_ESTATE: closing, or not initialised. */
+/* Closes a shared value.
+ * Pending sets end with UVZK_ECLOSED; cb (may be NULL) is called last. A client closes
+ * its values when it is closed, without a callback of their own.
+ * UVZK_ESTATE: closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_shared_value_close(uvzk_shared_value_t *value,
                                         uvzk_shared_value_close_cb cb);
 
-/* As uvzk_shared_value_change_cb; value: the last count known, 0 before the first.
- * UVZK_EDATA: the data are fewer than four bytes; the count stays what it was. Of more
- * than four the first four count. */
+/* As uvzk_shared_value_change_cb. value is the last known count, 0 before the first.
+ * UVZK_EDATA: there are fewer than four bytes of data; the count keeps its value. Of more
+ * than four bytes the first four count. */
 typedef void (*uvzk_shared_count_change_cb)(uvzk_shared_count_t *count, int status,
                                             int32_t value);
 
 /* FINAL for the count. */
 typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
 
-/* A count that all clients share: all as their namesakes of the shared value.
- * uvzk_shared_count_get: UVZK_EDATA if what is known never was a count; its version is
- * that of the count it tells. */
+/* A shared count. Each function works as its counterpart of the shared value.
+ * uvzk_shared_count_get returns UVZK_EDATA if no known value was a count; version is that
+ * of the count that it returns. */
 UVZK_EXTERN int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *count,
                                        const char *path, int32_t seed,
                                        uvzk_shared_count_change_cb cb);
@@ -1364,66 +1360,66 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
  *         return status < 0 ? status : uvzk_future_then(&three, have_three, NULL);
  *     } */
 
-/* What becomes of one asynchronous call, instead of its callback: something to be looked
- * at whenever one likes, waited for by several, given up, combined with others.
+/* A future is the outcome of one asynchronous call, in place of a callback. You can query
+ * it at any time, wait for it several times, cancel it and combine it with others.
  *
- *     pending ---> done, with the status that the callback would have been told
+ *     pending ---> done, with the status that the callback would have received
  *
- * Each uvzk_..._future does what its namesake does, with a future in the place of request
- * and callback, and returns what that returns; UV_EBUSY also if the future is in use. A
- * future that was made must be dropped, once: pending or done, before or after its client
- * is closed, in any callback, and in any order with others. */
+ * Each uvzk_..._future does what the function without that suffix does, and takes a
+ * future in place of the request and the callback. It returns the same errors, and
+ * UV_EBUSY if the future is in use. Drop each future once if its call returned 0: pending
+ * or done, before or after its client is closed, in any callback, in any order. */
 
-/* The future is done. Several may wait; they are called once each, in the order in which
- * they came, never from inside a call. The future may be dropped here. */
+/* The future is done. Several callbacks may wait for it; each is called once, in the
+ * order in which they were added, never from inside a call. The future may be dropped
+ * here. */
 typedef void (*uvzk_future_cb)(uvzk_future_t *future, int status, void *context);
 
-/* Calls back when the future is done; soon, if it is. UV_EINVAL, UVZK_ESTATE (not in
- * use), UV_ENOMEM, UVZK_ECLOSED: it is done and its client has gone, nobody is left who
- * could call. */
+/* Calls cb when the future is done; if it is done already, soon, from the loop.
+ * UV_EINVAL. UVZK_ESTATE: not in use. UV_ENOMEM. UVZK_ECLOSED: it is done and its client
+ * is closed, so that cb could not be called. */
 UVZK_EXTERN int uvzk_future_then(uvzk_future_t *future, uvzk_future_cb cb, void *context);
 
-/* What has become of it.
- * UV_EAGAIN: it is pending. Else its status: 0, or how it failed. UV_EINVAL, UVZK_ESTATE
- * (not in use). */
+/* Returns the status of a future.
+ * UV_EAGAIN: it is pending. Otherwise the status of its call: 0 or an error. UV_EINVAL.
+ * UVZK_ESTATE: not in use. */
 UVZK_EXTERN int uvzk_future_status(const uvzk_future_t *future);
 
-/* Gives a future up.
- * It is done, with UV_ECANCELED, and its callbacks are called. A pending
- * acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be taken back, their
- * outcome is only not waited for any more. UV_EINVAL, UVZK_ESTATE (done, or not in
- * use). */
+/* Cancels a future.
+ * It is done at once, with UV_ECANCELED, and its callbacks are called soon. A pending
+ * acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be undone; only their
+ * outcome is ignored. UV_EINVAL. UVZK_ESTATE: done, or not in use. */
 UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
 
-/* Gives a future up with UV_ETIMEDOUT if it is still pending so many ms from now;
- * replaces an earlier deadline. UV_EINVAL, UVZK_ESTATE (done, or not in use). */
+/* Sets a deadline: a future that is still pending timeout_ms from now ends with
+ * UV_ETIMEDOUT, as if cancelled. Replaces an earlier deadline. UV_EINVAL. UVZK_ESTATE:
+ * done, or not in use. UVZK_ECLOSED: its client is closed. */
 UVZK_EXTERN int uvzk_future_deadline(uvzk_future_t *future, uint64_t timeout_ms);
 
-/* Takes leave of a future.
- * None of its callbacks is called any more. If it is pending it is
- * given up; if it has a hold, that is released in the background and lost_cb not called
- * any more. Its memory is the caller's at once. Nothing happens if it is not in use. */
+/* Drops a future.
+ * Its callbacks are not called any more. If it is pending it is cancelled; if it has a
+ * hold, the hold is released in the background and lost_cb is not called any more. The
+ * caller may reuse or free the struct at once. Has no effect if the future is not in
+ * use. */
 UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
 
 /* ------------------------------------------------- of several */
 
-/* A future of several: of all parts, any one of them, n of them.
- * Done with 0 as soon as so many parts are done with 0: the other parts are given up
- * then, their locks not acquired. Done with the status of the first part that failed as
- * soon as too many have failed: then all parts are given up, and what they have acquired
- * is released. The same happens if it is cancelled, runs out of time, or is dropped while
- * it is pending.
+/* Combine futures: all of the parts, any one of them, or n of them.
+ * The combination is done with 0 as soon as enough parts are done with 0; the other parts
+ * are then cancelled. As soon as too many parts have failed, it is done with the status
+ * of the first that failed; then all parts are cancelled, and what they have acquired is
+ * released. The same happens if it is cancelled, times out, or is dropped while pending.
  *
- * The parts are futures of one client, pending or done, combinations among them, each in
- * one pending combination at most. The array is copied. Parts are dropped by their owner,
- * as ever; one that is dropped before the combination is done counts as failed, with
+ * The parts are futures of one client, pending or done, combinations included. Each may
+ * be in one pending combination only. The array is copied. The caller still drops the
+ * parts; a part that is dropped before the combination is done counts as failed with
  * UV_ECANCELED.
  *
- * UV_EINVAL (also: no parts, n is 0 or more than count, parts of several clients or of
- * uvzk_client_close_future, more than 64 combinations inside one another), UVZK_ESTATE (a
- * part is not in use), UV_EBUSY (the future is in use, a part belongs to another
- * combination, or is named twice), UVZK_ECLOSED (the parts' client has gone),
- * UV_ENOMEM. */
+ * UV_EINVAL: also no parts, n is 0 or more than count, parts of several clients or of
+ * uvzk_client_close_future, more than 64 nested combinations. UVZK_ESTATE: a part is not
+ * in use. UV_EBUSY: the future is in use, or a part belongs to another combination or is
+ * named twice. UVZK_ECLOSED: the parts' client is closed. UV_ENOMEM. */
 UVZK_EXTERN int uvzk_future_all_of(uvzk_future_t *future, uvzk_future_t *const *parts,
                                    size_t count);
 UVZK_EXTERN int uvzk_future_any_of(uvzk_future_t *future, uvzk_future_t *const *parts,
@@ -1431,74 +1427,74 @@ UVZK_EXTERN int uvzk_future_any_of(uvzk_future_t *future, uvzk_future_t *const *
 UVZK_EXTERN int uvzk_future_n_of(uvzk_future_t *future, uvzk_future_t *const *parts,
                                  size_t count, size_t n);
 
-/* Of a combination that is done with 0: the index of the part that was done as the
- * place-th, from 0 on. SIZE_MAX beyond the last, and of any other future. */
+/* Returns which part of a successful combination was done first, second, ...: the index
+ * of the part for place 0, 1, ...; SIZE_MAX beyond the last, and for any other future. */
 UVZK_EXTERN size_t uvzk_future_winner(const uvzk_future_t *future, size_t place);
 
 /* -------------------------------------------- of locks and holds */
 
-/* Acquires.
- * The hold is the future's; its data is the future. lost_cb (required) is called if it is
- * lost, and is not FINAL for the future. */
+/* Starts to acquire a lock, with a future.
+ * The future owns the hold, whose `data` is the future. lost_cb (required) is called if
+ * the hold is lost; it is not FINAL for the future. */
 UVZK_EXTERN int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                          const uvzk_acquire_options_t *options,
                                          uvzk_hold_lost_cb lost_cb);
 
-/* The hold of such a future, for all that can be done with a hold; it must not be used
- * once the future has been dropped. NULL: not granted, released, lost, given up. */
+/* Returns the hold of such a future, for every function that takes a hold. Do not use it
+ * after the future is dropped. NULL: not granted, released, lost or cancelled. */
 UVZK_EXTERN uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *future);
 
-/* What is done with a hold.
- * Of a hold of the caller's own the future must not be dropped before it is done: until
- * then the hold's memory is needed. */
+/* Release a hold, verify it, or write with it, with a future.
+ * If the hold is the caller's own, do not drop the future before it is done: until then
+ * the hold's memory is in use. */
 UVZK_EXTERN int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_hold_write_future(uvzk_hold_t *hold, uvzk_future_t *future,
                                        const uvzk_write_op_t *ops, size_t count);
 
-/* Of a write that is done: the index of the operation that was refused, as in
- * uvzk_write_cb; SIZE_MAX of any other future. */
+/* Returns the index of the operation for which a write failed, as in uvzk_write_cb;
+ * SIZE_MAX for any other future. */
 UVZK_EXTERN size_t uvzk_future_refused(const uvzk_future_t *future);
 
-/* Acquires, works, releases.
- * locked_cb is handed a locker of the future's, whose data is the future; it is over when
- * the work is done, uvzk_locker_done. Given up while the work goes on, the lock is held
- * until then all the same. */
+/* Acquires a lock, calls locked_cb, and releases the lock, with a future. locked_cb
+ * receives a locker that the future owns, whose `data` is the future. Call
+ * uvzk_locker_done when the work is done. If the future is cancelled or dropped while the
+ * work goes on, the lock is held until uvzk_locker_done all the same. */
 UVZK_EXTERN int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                      const uvzk_acquire_options_t *options,
                                      uvzk_locker_locked_cb locked_cb);
 
-/* Who takes part.
- * The paths, and how many of them are holders'. They are lent until the future is
- * dropped; each pointer may be NULL. UVZK_ESTATE: no future of participants that is done
- * with 0. */
+/* Lists who holds the lock or waits for it, with a future.
+ * uvzk_future_participants returns the paths, and how many of them are holders'. They are
+ * valid until the future is dropped; each pointer may be NULL. UVZK_ESTATE: not a future
+ * of participants that is done with 0. */
 UVZK_EXTERN int uvzk_lock_participants_future(uvzk_lock_t *lock, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_future_participants(const uvzk_future_t *future,
                                          const char *const **paths, size_t *count,
                                          size_t *holding);
 
-/* Closes.
- * What is closed is needed until the future is done: it must not be dropped before. */
+/* Closes a lock, with a future.
+ * Do not drop the future before it is done: until then the lock's memory is in use. */
 UVZK_EXTERN int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *future);
 
 /* ----------------------------------------- of clients and values */
 
-/* Reads a znode.
- * The data are lent until the future is dropped; each pointer may be NULL. UVZK_ESTATE:
- * no future of a read that is done with 0. */
+/* Reads a znode, with a future.
+ * uvzk_future_data returns the data, which are valid until the future is dropped; each
+ * pointer may be NULL. UVZK_ESTATE: not a future of a read that is done with 0. */
 UVZK_EXTERN int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *future,
                                         const char *node_path);
 UVZK_EXTERN int uvzk_future_data(const uvzk_future_t *future, const void **data,
                                  size_t *length);
 
-/* Reads a znode, and what ZooKeeper keeps about it.
- * The data are those of uvzk_future_data. UVZK_ESTATE: no future of a look that is done
+/* Reads a znode and its stat, with a future.
+ * uvzk_future_data returns the data. UVZK_ESTATE: not a future of a look that is done
  * with 0. */
 UVZK_EXTERN int uvzk_client_look_future(uvzk_client_t *client, uvzk_future_t *future,
                                         const char *node_path);
 UVZK_EXTERN int uvzk_future_stat(const uvzk_future_t *future, uvzk_stat_t *stat);
 
-/* Asks for a release, sets values: as their namesakes. */
+/* Revoke, and set values, with a future; otherwise as the functions without _future. */
 UVZK_EXTERN int uvzk_client_revoke_future(uvzk_client_t *client, uvzk_future_t *future,
                                           const char *node_path);
 UVZK_EXTERN int uvzk_shared_value_set_future(uvzk_shared_value_t *value,
@@ -1515,7 +1511,7 @@ UVZK_EXTERN int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count,
                                                  const uvzk_value_version_t *version,
                                                  int32_t value);
 
-/* They close, as uvzk_lock_close_future. */
+/* Close a value, a count or a client, with a future, as uvzk_lock_close_future does. */
 UVZK_EXTERN int uvzk_shared_value_close_future(uvzk_shared_value_t *value,
                                                uvzk_future_t *future);
 UVZK_EXTERN int uvzk_shared_count_close_future(uvzk_shared_count_t *count,
