@@ -79,16 +79,16 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(ETHROTTLED, -7014, "the server is overloaded and refused the request") \
     XX(EREJECTED, -7015, "the server refused the arguments")                  \
     XX(EZOOKEEPER, -7016, "another ZooKeeper error, see the log")             \
-    XX(ELOST, -7017, "the hold was lost before")                              \
+    XX(ELOST, -7017, "the hold was already lost")                             \
     XX(ENOTHELD, -7018, "the request does not hold the lock")                 \
     XX(EPATH, -7019, "malformed znode path")                                  \
     XX(ESTATE, -7020, "not allowed in this state")                            \
-    XX(EEXHAUSTED, -7021, "the path's sequence counter is worn out")          \
+    XX(EEXHAUSTED, -7021, "the path's sequence numbers are used up")          \
     XX(ELIMIT, -7022, "a session's budget of znodes or watches is spent")     \
     XX(EPROOF, -7023, "ownership could not be proved in time")                \
     XX(EDELETED, -7024, "somebody else deleted the lock's znode")             \
     XX(EDEADLOCK, -7025, "the wait could never end")                          \
-    XX(EDATA, -7026, "the znode's data are no such value")                    \
+    XX(EDATA, -7026, "the znode's data are not a count")                      \
     XX(EUNREACHABLE, -7027, "no connection when the wait ran out")            \
     XX(ENOTQUEUED, -7028, "no place in the queue when the wait ran out")      \
     XX(EDIVERGED, -7029, "the server shows a znode that was deleted")
