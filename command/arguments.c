@@ -9,7 +9,7 @@
 
 _Noreturn void argument_wrong(const char *option, const char *text, const char *wanted)
 {
-    fprintf(stderr, "uvzk: %s %s: %s is wanted\n", option, text, wanted);
+    fprintf(stderr, "uvzk: %s %s: expected %s\n", option, text, wanted);
     exit(EX_USAGE);
 }
 
@@ -19,7 +19,7 @@ uint64_t argument_milliseconds(const char *option, const char *text)
     double seconds = strtod(text, &end);
 
     if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= DAY_S)) {
-        argument_wrong(option, text, "a time in seconds, at most a day,");
+        argument_wrong(option, text, "a time in seconds, at most a day");
     }
     uint64_t milliseconds = (uint64_t)(seconds * 1000);
     return milliseconds + ((double)milliseconds < seconds * 1000);

@@ -11,16 +11,16 @@
 
 const char connection_help[] =
     "  -H, --hosts LIST          host:port,host:port/chroot; else $ZOOKEEPER_HOSTS\n"
-    "      --session-timeout S   asked of the servers (15): so long after its death a\n"
-    "                            holder is taken for one\n"
-    "      --connect-timeout S   how long to wait for a first connection (10; 0: "
-    "without\n"
-    "                            end)\n"
+    "      --session-timeout S   requested from the servers (15); they free a dead "
+    "holder's\n"
+    "                            lock after this time\n"
+    "      --connect-timeout S   how long to wait for the first connection (10; 0: for "
+    "ever)\n"
     "      --tick S              the servers' tickTime, or more (2)\n"
     "      --namespace NAME      all paths are below /NAME\n"
-    "      --auth-file FILE      its first line is SCHEME:CREDENTIAL, as "
+    "      --auth-file FILE      its first line is SCHEME:CREDENTIAL, such as "
     "digest:ann:secret\n"
-    "  -v, --verbose             tell what happens, on standard error\n";
+    "  -v, --verbose             report what happens on standard error\n";
 
 void connection_options_init(struct connection_options *options)
 {

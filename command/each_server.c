@@ -65,7 +65,7 @@ static void keep(struct look *look)
 /* Of one server that is out of reach; all others are the same at each. */
 static void complain(const struct look *look, int status)
 {
-    fprintf(stderr, "uvzk: %s: it is not known who is there: %s\n", look->hosts,
+    fprintf(stderr, "uvzk: %s: the lock cannot be listed: %s\n", look->hosts,
             uvzk_strerror(status));
     if (exit_code_of(status) != EX_UNAVAILABLE) {
         look->survey->failed = exit_code_of(status);
@@ -290,7 +290,7 @@ int each_server_run(const struct query_options *options)
     int exit_code =
         server_list_make(&survey->servers, &survey->loop, options->connection.hosts);
     if (exit_code == EX_OK && survey->servers.count < 2) {
-        fputs("uvzk: a single server has none to be compared with\n", stderr);
+        fputs("uvzk: there is only one server, nothing to compare\n", stderr);
         exit_code = EX_USAGE;
     }
     if (exit_code == EX_OK) {

@@ -173,7 +173,7 @@ static void holder_gone(struct watch *watch)
     watch->channel = -1;
     carry_out(watch,
               supervision_holder_gone(&watch->supervision, uvzk_now(), validity(watch)),
-              "whoever held the lock has gone");
+              "the process that held the lock is gone");
 }
 
 static void obey(struct watch *watch, const struct message *message)

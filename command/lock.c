@@ -43,23 +43,22 @@ static const char help[] =
     "       uvzk lock [OPTION...] PATH -c 'SHELL COMMAND'\n"
     "\n"
     "Runs CMD while it holds a lock in ZooKeeper. The exit status is CMD's, 128 + N if\n"
-    "signal N ended it, 75 if the lock was lost and CMD ended for it.\n"
+    "signal N ended it, or 75 if CMD was ended because the lock was lost.\n"
     "\n"
     "  -x, --exclusive           the write half of a read-write lock (the default)\n"
     "  -s, --shared              its read half\n"
-    "  -m, --mutex               an InterProcessMutex, as uvzk_mutex_t is one\n"
+    "  -m, --mutex               a mutex, as uvzk_mutex_t (InterProcessMutex)\n"
     "      --leases N/OF         N of a semaphore's OF leases\n"
     "  -n, --nonblock            do not wait\n"
-    "  -w, --wait SECONDS        wait for so long at most\n"
+    "  -w, --wait SECONDS        wait this long at most\n"
     "  -E, --conflict-exit-code CODE\n"
-    "                            when it is held by others all that time (1)\n"
-    "      --on-lost ACTION      what becomes of CMD: term (the default), kill, ignore\n"
+    "                            if others held the lock all that time (1)\n"
+    "      --on-lost ACTION      what to do with CMD: term (the default), kill, ignore\n"
     "      --grace SECONDS       between SIGTERM and SIGKILL (5)\n"
-    "  -a, --all                 hold it until all that CMD has started has ended\n"
-    "      --revocable           SIGTERM for CMD when somebody asks for the lock\n"
-    "      --data TEXT           in the lock's znode, for those who look (user, host, "
-    "CMD)\n"
-    "  -c, --command STRING      for /bin/sh\n";
+    "  -a, --all                 hold it until all processes of CMD have ended\n"
+    "      --revocable           send CMD SIGTERM when somebody asks for the lock\n"
+    "      --data TEXT           what status shows of us (user, host, pid, CMD)\n"
+    "  -c, --command STRING      run STRING with /bin/sh, instead of CMD\n";
 
 static void read_leases(struct lock_request *request, const char *text)
 {
@@ -68,7 +67,7 @@ static void read_leases(struct lock_request *request, const char *text)
 
     if (sscanf(text, "%u/%u%n", &leases, &of, &length) != 2 || text[length] != '\0' ||
         leases == 0 || leases > LEASES_MAX || leases > of || strpbrk(text, "-+ ")) {
-        argument_wrong("--leases", text, "N/OF with N up to OF, and up to 100,");
+        argument_wrong("--leases", text, "N/OF, with N at most OF and at most 100");
     }
     request->recipe = RECIPE_LEASES;
     request->leases = leases;

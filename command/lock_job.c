@@ -59,7 +59,7 @@ static void on_released(uvzk_hold_t *hold, int status)
     struct lock_job *job = hold->data;
 
     if (status < 0) {
-        chat(job, "not given back by us; the end of the session does it");
+        chat(job, "not released; the servers free it when the session ends");
     }
 }
 
@@ -276,8 +276,8 @@ static void on_census(struct census *census, int status)
         fail(job, "cannot be listed", status);
     } else if (rival(job) != NULL) {
         fprintf(stderr,
-                "uvzk: %s is used as another kind of lock, which would not keep this one "
-                "out: %s\n",
+                "uvzk: %s is used as another kind of lock; the two would not exclude "
+                "each other: %s\n",
                 job->request->path, rival(job));
         leave(job, EX_DATAERR);
     } else {
@@ -359,7 +359,7 @@ static void on_revoked(uvzk_hold_t *hold)
 {
     struct lock_job *job = hold->data;
 
-    chat(job, "somebody asks for it");
+    chat(job, "somebody asks for the lock");
     if (job->state == RUNNING) {
         tell_guardian(job, MESSAGE_ASK, 0);
     }

@@ -14,11 +14,11 @@ static const struct {
     int (*run)(int argc, char **argv);
 } subcommands[] = {
     {"lock", "run a command while holding a lock", subcommand_lock},
-    {"status", "who holds a lock, who waits for it", subcommand_status},
-    {"holders", "who holds it", subcommand_holders},
+    {"status", "show who holds a lock and who waits for it", subcommand_status},
+    {"holders", "show who holds it", subcommand_holders},
     {"wait", "wait until nobody holds it", subcommand_wait},
-    {"revoke", "ask those that hold it to give it back", subcommand_revoke},
-    {"verify", "whether a fencing token is that of a holder", subcommand_verify},
+    {"revoke", "ask its holders to release it", subcommand_revoke},
+    {"verify", "check whether a fencing token is a holder's", subcommand_verify},
 };
 
 enum { SUBCOMMANDS = sizeof(subcommands) / sizeof(subcommands[0]) };
@@ -29,7 +29,7 @@ static void print_usage(FILE *out)
     for (size_t i = 0; i < SUBCOMMANDS; i++) {
         fprintf(out, "  %-9s %s\n", subcommands[i].name, subcommands[i].does);
     }
-    fputs("\nuvzk SUBCOMMAND --help tells more, and so does uvzk(1).\n", out);
+    fputs("\nSee uvzk SUBCOMMAND --help and uvzk(1).\n", out);
 }
 
 /* A standard stream that is closed would become the first socket that is opened, and be

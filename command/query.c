@@ -87,7 +87,7 @@ static void on_census(struct census *census, int status)
     if (status < 0 && query->options->watch && passes(status)) {
         look_again_later(query);
     } else if (status < 0) {
-        query_fail(query, "it is not known who is there", status);
+        query_fail(query, "cannot be listed", status);
     } else {
         enum query_next next = query->seen_cb(query);
         if (next == QUERY_AGAIN) {
@@ -103,7 +103,7 @@ static void look(struct query *query)
     int status = census_take(&query->census, true, on_census);
 
     if (status < 0) {
-        query_fail(query, "it is not known who is there", status);
+        query_fail(query, "cannot be listed", status);
     }
 }
 
@@ -117,7 +117,7 @@ static void on_connected(struct connection *connection, int status)
     }
     status = census_init(&query->census, &connection->client, query->options->path);
     if (status < 0) {
-        query_fail(query, "no path of a lock", status);
+        query_fail(query, "not a lock path", status);
     } else {
         look(query);
     }

@@ -9,14 +9,12 @@
 static const char help[] =
     "usage: uvzk revoke [OPTION...] PATH\n"
     "\n"
-    "Asks those that hold the lock to give it back: writes __REVOKE__ into their "
-    "znodes.\n"
-    "Whoever took it with --revocable, or in a program with a revoke callback, hears of "
-    "it.\n"
+    "Asks the holders of the lock to release it: writes __REVOKE__ into their znodes.\n"
+    "Only holders with --revocable, or programs with a revoke callback, notice it.\n"
     "The exit status is 1 if nobody holds it.\n"
     "\n"
-    "  -a, --all                 those that wait for it, too\n"
-    "  -j, --json                tell how many were asked as one line of JSON\n";
+    "  -a, --all                 the waiters too\n"
+    "  -j, --json                print how many were asked as one line of JSON\n";
 
 struct pleas {
     struct query query;

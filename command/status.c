@@ -16,21 +16,21 @@
 static const char status_help[] =
     "usage: uvzk status [OPTION...] PATH\n"
     "\n"
-    "Tells who holds the lock and who waits for it, in their order.\n"
+    "Shows who holds the lock and who waits for it, in order.\n"
     "\n"
     "  -j, --json                as one line of JSON\n"
-    "  -W, --watch               again whenever something has changed\n"
+    "  -W, --watch               show it again whenever something has changed\n"
     "      --interval S          how often to look (1)\n"
-    "      --each-server         whether all servers show the same: exit status 1 if "
-    "not\n";
+    "      --each-server         compare what the servers show: exit status 1 if they "
+    "differ\n";
 
 static const char holders_help[] =
     "usage: uvzk holders [OPTION...] PATH\n"
     "\n"
-    "Tells who holds the lock. The exit status is 1 if nobody does.\n"
+    "Shows who holds the lock. The exit status is 1 if nobody does.\n"
     "\n"
     "  -j, --json                as one line of JSON\n"
-    "  -W, --watch               again whenever something has changed\n"
+    "  -W, --watch               show it again whenever something has changed\n"
     "      --interval S          how often to look (1)\n";
 
 struct view {

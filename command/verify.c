@@ -13,10 +13,10 @@
 
 static const char help[] = "usage: uvzk verify [OPTION...] PATH TOKEN\n"
                            "\n"
-                           "Whether TOKEN is the fencing token of one that holds the "
+                           "Checks whether TOKEN is the fencing token of a holder of the "
                            "lock: exit status 0, else 1.\n"
                            "\n"
-                           "  -j, --json                tell it as one line of JSON\n";
+                           "  -j, --json                print one line of JSON\n";
 
 struct claim {
     struct query query;
@@ -35,7 +35,7 @@ static enum query_next on_seen(struct query *query)
                           resident->token == claim->token);
     }
     if (!holds && leases) { /* the token's znode stood in the line, and has gone */
-        fprintf(stderr, "uvzk: %s is a semaphore, whose znodes do not tell tokens\n",
+        fprintf(stderr, "uvzk: %s is a semaphore, whose znodes do not show tokens\n",
                 query->options->path);
         query->exit_code = EX_DATAERR;
         return QUERY_END;

@@ -11,14 +11,14 @@
 static const char help[] =
     "usage: uvzk wait [OPTION...] PATH\n"
     "\n"
-    "Waits until nobody holds the lock, without standing in line for it.\n"
+    "Waits until nobody holds the lock, without queueing for it.\n"
     "\n"
     "  -n, --nonblock            look once\n"
-    "  -w, --wait SECONDS        for so long at most\n"
+    "  -w, --wait SECONDS        this long at most\n"
     "  -E, --conflict-exit-code CODE\n"
-    "                            when it is held all that time (1)\n"
+    "                            if it was held all that time (1)\n"
     "      --interval S          how often to look (1)\n"
-    "  -j, --json                tell it as one line of JSON\n";
+    "  -j, --json                print one line of JSON\n";
 
 /* A lock that changes hands while it is looked at is not free. */
 static bool is_held(const struct census *census)

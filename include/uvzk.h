@@ -1,29 +1,33 @@
 /* uvzk: Apache Curator's lock recipes for C programs on a libuv loop.
  *
- * Threads    Every function here is called on the loop's thread, and every
- *            callback runs on it. uvzk makes it wait for no server.
- * Outcome    A call that returns < 0 has done nothing and calls nothing back.
- *            A call that returns 0 calls back exactly once, later, never from
- *            inside the call.
- * Re-entry   Any callback may start, cancel, release or close anything,
- *            its own object included.
- * Memory     The caller allocates clients, locks, holds and requests, fills
- *            them with zeros before their first use, and neither moves nor
- *            frees them before their last callback has begun (marked FINAL
- *            below), a future before it is dropped.
- *            Strings and bytes handed in are copied before the call returns;
- *            what a callback is handed is valid until that callback returns.
- * Errors     0 or a negative code: libuv's own (UV_ECANCELED, UV_ETIMEDOUT,
- *            UV_EINVAL, UV_ENOMEM, UV_EBUSY), else one of UVZK_E*.
- * Time       Milliseconds. Moments are on CLOCK_BOOTTIME, which also runs
- *            while the machine is suspended.
- * Names      uvzk_<noun>_<verb>, the noun's object first, as in uvzk_lock_acquire;
- *            an init has its parent first, as libuv's. Then what takes the
- *            answer (a hold, a request, a future), then what is asked, then the
- *            callbacks. uvzk_<noun>_<event>_cb is called with that noun; a
- *            request's only callback is uvzk_<request>_cb.
+ * Threads    Call every function on the loop's thread; every callback runs there. uvzk
+ *            never waits for a server or a name server on that thread.
+ * Outcome    A call that returns < 0 has done nothing and calls nothing back. An
+ *            asynchronous call that returns 0 calls back exactly once, later, never
+ *            from inside the call.
+ * Re-entry   A callback may start, cancel, release or close anything, its own object
+ *            included, unless its comment forbids it.
+ * Memory     The caller allocates clients, locks, holds and requests and fills them
+ *            with zeros before their first use. It must not move or free them before
+ *            their last callback begins (marked FINAL below), or a future before it is
+ *            dropped. uvzk copies strings and bytes before a call returns. Pointers
+ *            passed to a callback are valid until it returns.
+ * Errors     A result is 0 or a negative code: one of libuv's, or one of UVZK_E*. Of
+ *            codes without a cause below, UV_EINVAL means that an argument is NULL or
+ *            out of range, UV_ENOMEM that an allocation failed, UV_EBUSY that the struct
+ *            is in use or was not zeroed, UVZK_ECLOSED that the client or the lock is
+ *            closing, closed or not initialised. docs/errors.md explains every code.
+ * Units      Times are in milliseconds, sizes in bytes. Points in time are on
+ *            CLOCK_BOOTTIME, which also runs while the machine is suspended.
+ * Promise    docs/promise.md lists the assumptions (A1 to A10) behind what is said here,
+ *            and what uvzk does not promise.
+ * Names      A function is uvzk_<noun>_<verb>, its first parameter the noun, as in
+ *            uvzk_lock_acquire; an init takes its parent first, as in libuv. Then come
+ *            the struct that receives the answer (hold, request, future), the
+ *            arguments, the callbacks. A uvzk_<noun>_<event>_cb receives that noun; the
+ *            only callback of a request is uvzk_<request>_cb.
  *
- * Each group below begins with an example; all of them together are one program. */
+ * Each group below begins with an example; together the examples are one program. */
 #ifndef UVZK_H
 #define UVZK_H
 
@@ -46,7 +50,7 @@ extern "C" {
 #define UVZK_VERSION_MINOR 2
 #define UVZK_VERSION_PATCH 0
 
-/* The version of the library that runs, "major.minor.patch"; static text. */
+/* Returns the version of the loaded library, "major.minor.patch". Static text. */
 UVZK_EXTERN const char *uvzk_version(void);
 
 /* -------------------------------------------------------------------- errors
@@ -56,8 +60,8 @@ UVZK_EXTERN const char *uvzk_version(void);
  *         printf("%s: %s\n", what, status == 0 ? "done" : uvzk_strerror(status));
  *     } */
 
-/* Codes of uvzk's own, clear of libuv's and of the ZooKeeper client's. Their
- * values never change; new ones are appended. */
+/* uvzk's own error codes. They differ from libuv's and from the ZooKeeper client's.
+ * Their values never change; new codes are appended. */
 #define UVZK_ERRNO_MAP(XX)                                                    \
     XX(ECONNLOSS, -7001, "connection lost, the outcome is not known")         \
     XX(ENOTSENT, -7002, "not connected, the request was not sent")            \
@@ -75,16 +79,16 @@ UVZK_EXTERN const char *uvzk_version(void);
     XX(ETHROTTLED, -7014, "the server is overloaded and refused the request") \
     XX(EREJECTED, -7015, "the server refused the arguments")                  \
     XX(EZOOKEEPER, -7016, "another ZooKeeper error, see the log")             \
-    XX(ELOST, -7017, "the hold was lost before")                              \
+    XX(ELOST, -7017, "the hold was already lost")                             \
     XX(ENOTHELD, -7018, "the request does not hold the lock")                 \
     XX(EPATH, -7019, "malformed znode path")                                  \
     XX(ESTATE, -7020, "not allowed in this state")                            \
-    XX(EEXHAUSTED, -7021, "the path's sequence counter is worn out")          \
+    XX(EEXHAUSTED, -7021, "the path's sequence numbers are used up")          \
     XX(ELIMIT, -7022, "a session's budget of znodes or watches is spent")     \
     XX(EPROOF, -7023, "ownership could not be proved in time")                \
     XX(EDELETED, -7024, "somebody else deleted the lock's znode")             \
     XX(EDEADLOCK, -7025, "the wait could never end")                          \
-    XX(EDATA, -7026, "the znode's data are no such value")                    \
+    XX(EDATA, -7026, "the znode's data are not a count")                      \
     XX(EUNREACHABLE, -7027, "no connection when the wait ran out")            \
     XX(ENOTQUEUED, -7028, "no place in the queue when the wait ran out")      \
     XX(EDIVERGED, -7029, "the server shows a znode that was deleted")
@@ -96,15 +100,15 @@ enum uvzk_errno {
         UVZK_ERRNO_END = -7999
 };
 
-/* A sentence for a code of ours or of libuv's, and its name ("UVZK_ELOST").
- * Static text for every int, known or not; never allocates. */
+/* Describe an error code of uvzk or libuv: a sentence, and its name ("UVZK_ELOST").
+ * Return static text for every int, known or not; never allocate. */
 UVZK_EXTERN const char *uvzk_strerror(int code);
 UVZK_EXTERN const char *uvzk_err_name(int code);
 
-/* Why the last call on this thread that returned this code was refused: a sentence that
- * names the argument or field ("options.tick_ms: ..."). Static text; that of uvzk_strerror
- * if no call was refused so for an argument's sake. Meant to be asked right after the
- * call. */
+/* Explains why a call was refused: a sentence that names the argument or field
+ * ("options.tick_ms: ..."). uvzk keeps one for each thread, with its code; for any other
+ * code the result is uvzk_strerror's. Ask right after the call: not every failure
+ * replaces the sentence, UV_ENOMEM for example. Static text. */
 UVZK_EXTERN const char *uvzk_refusal(int code);
 
 /* ------------------------------------------------------------------ memory */
@@ -114,17 +118,16 @@ typedef void *(*uvzk_realloc_fn)(void *memory, size_t size);
 typedef void *(*uvzk_calloc_fn)(size_t count, size_t size);
 typedef void (*uvzk_free_fn)(void *memory);
 
-/* Replaces the allocator, as uv_replace_allocator does. Call it before
- * anything else of uvzk; all four are needed, else UV_EINVAL. They are called
- * on other threads than the loops', too, several at a time: answers are copied
- * on the ZooKeeper client's threads. */
+/* Replaces the allocator, as uv_replace_allocator does. Call it before any other function
+ * of uvzk. UV_EINVAL: one of the four is NULL. The functions must be thread-safe: the
+ * ZooKeeper client's threads call them too. */
 UVZK_EXTERN int uvzk_replace_allocator(uvzk_malloc_fn malloc_fn,
                                        uvzk_realloc_fn realloc_fn,
                                        uvzk_calloc_fn calloc_fn, uvzk_free_fn free_fn);
 
 /* -------------------------------------------------------------------- types */
 
-/* Shells that the caller allocates: small, frozen, their state behind impl. */
+/* Structs that the caller allocates. Their sizes never change; impl has their state. */
 typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
 typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
 typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
@@ -132,17 +135,17 @@ typedef uvzk_lock_t uvzk_semaphore_t;                   /* InterProcessSemaphore
 typedef uvzk_lock_t uvzk_semaphore_mutex_t;             /* InterProcessSemaphoreMutex */
 typedef uvzk_lock_t uvzk_multilock_t;                   /* InterProcessMultiLock */
 typedef struct uvzk_rwlock_s uvzk_rwlock_t;             /* InterProcessReadWriteLock */
-typedef struct uvzk_hold_s uvzk_hold_t;                 /* attempt, then hold */
+typedef struct uvzk_hold_s uvzk_hold_t;                 /* an acquire, then its hold */
 typedef struct uvzk_locker_s uvzk_locker_t;             /* Locker */
-typedef struct uvzk_verify_s uvzk_verify_t;             /* one question */
-typedef struct uvzk_write_s uvzk_write_t;               /* one guarded write */
-typedef struct uvzk_participants_s uvzk_participants_t; /* one listing */
-typedef struct uvzk_revoke_s uvzk_revoke_t;             /* one plea */
-typedef struct uvzk_read_s uvzk_read_t;                 /* one look at a znode */
+typedef struct uvzk_verify_s uvzk_verify_t;             /* of uvzk_hold_verify */
+typedef struct uvzk_write_s uvzk_write_t;               /* of uvzk_hold_write */
+typedef struct uvzk_participants_s uvzk_participants_t; /* of uvzk_lock_participants */
+typedef struct uvzk_revoke_s uvzk_revoke_t;             /* of uvzk_client_revoke */
+typedef struct uvzk_read_s uvzk_read_t;                 /* of uvzk_client_read, _look */
 typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
 typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
-typedef struct uvzk_set_s uvzk_set_t;                   /* one set of either */
-typedef struct uvzk_future_s uvzk_future_t;             /* what becomes of one call */
+typedef struct uvzk_set_s uvzk_set_t;                   /* sets a shared value or count */
+typedef struct uvzk_future_s uvzk_future_t;             /* the outcome of one call */
 
 #define UVZK_SHELL_FIELDS                                                        \
     void *data;       /* yours; uvzk neither reads nor writes it */              \
@@ -192,8 +195,8 @@ struct uvzk_future_s {
 };
 struct uvzk_locker_s {
     UVZK_SHELL_FIELDS;
-    uvzk_hold_t hold; /* for its token, its path, to cancel it, ...; it is released
-                            by uvzk_locker_done alone */
+    uvzk_hold_t hold; /* to read its token or path, to cancel it, ...; only
+                         uvzk_locker_done releases it */
 };
 
 /* -------------------------------------------------------------------- client
@@ -210,51 +213,51 @@ struct uvzk_locker_s {
  *         return status < 0 ? status : uvzk_client_start(&client);
  *     } */
 
-/* Curator's retry policies (org.apache.curator.retry). */
+/* Curator's retry policies (org.apache.curator.retry). The k-th retry, from 0, waits: */
 typedef enum {
     UVZK_RETRY_EXPONENTIAL = 0, /* ExponentialBackoffRetry: base_ms *
                                    max(1, random in [0, 2^(k+1) - 1]), at most
-                                   max_sleep_ms, at most max_retries (<= 29) */
-    UVZK_RETRY_N_TIMES,         /* RetryNTimes: base_ms, max_retries times */
-    UVZK_RETRY_UNTIL_ELAPSED,   /* RetryUntilElapsed: base_ms, until
+                                   max_sleep_ms; at most max_retries (<= 29) times */
+    UVZK_RETRY_N_TIMES,         /* RetryNTimes: base_ms; max_retries times */
+    UVZK_RETRY_UNTIL_ELAPSED,   /* RetryUntilElapsed: base_ms; until
                                    max_elapsed_ms have passed */
-    UVZK_RETRY_FOREVER          /* RetryForever: base_ms, without end */
+    UVZK_RETRY_FOREVER          /* RetryForever: base_ms; without a limit */
 } uvzk_retry_kind_t;
 
 typedef struct uvzk_retry_policy_s {
     uint32_t kind;           /* uvzk_retry_kind_t */
-    uint32_t base_ms;        /* 0 only in UVZK_RETRY_N_TIMES */
+    uint32_t base_ms;        /* may be 0 only with UVZK_RETRY_N_TIMES */
     uint32_t max_sleep_ms;   /* 0 = 2147483647, Curator's default */
     uint32_t max_retries;    /* RetryOneTime is N_TIMES with 1 */
     uint64_t max_elapsed_ms; /* UVZK_RETRY_UNTIL_ELAPSED only */
 } uvzk_retry_policy_t;
 
-/* What a client tells of its connection (Curator's ConnectionState). */
+/* The state of a client's connection (Curator's ConnectionState). */
 typedef enum {
-    UVZK_STATE_LATENT = 0,  /* not started, or never connected yet */
+    UVZK_STATE_LATENT = 0,  /* not started, or not connected yet */
     UVZK_STATE_CONNECTED,   /* the first connection of the client */
     UVZK_STATE_SUSPENDED,   /* no connection; the session may still live */
-    UVZK_STATE_RECONNECTED, /* connected again, in the same session if LOST was
-                               not told since, else perhaps in a new one */
-    UVZK_STATE_LOST,        /* the session is gone, or must be taken for gone: no
-                               hold in it is valid any more, and each is told of its
-                               loss in the same turn. Not lost: what is held by
-                               persistent znodes, or in other sessions of the client */
-    UVZK_STATE_READ_ONLY,   /* never told: read-only connections are not used,
-                               the C client answers wrongly on them */
+    UVZK_STATE_RECONNECTED, /* connected again: in the same session, or, after LOST,
+                               perhaps in a new one */
+    UVZK_STATE_LOST,        /* the session has ended, or must be assumed to have ended. No
+                               hold of that session is valid; lost_cb is called for each
+                               in the same turn. Holds by persistent znodes and holds of
+                               the client's other sessions are not affected */
+    UVZK_STATE_READ_ONLY,   /* never reported: uvzk does not use read-only connections,
+                               on which the C client answers wrongly */
     UVZK_STATE_CLOSED       /* closing or closed */
 } uvzk_client_state_t;
 
-/* How ownership is proved while something is held. */
+/* How uvzk proves ownership while something is held. */
 typedef enum {
-    UVZK_PROOF_QUORUM = 0, /* a request that a quorum commits; the default */
-    UVZK_PROOF_SYNC,       /* sync(): cheaper, but a leader cut off with a
-                              minority may still answer it */
-    UVZK_PROOF_NONE        /* Curator's way: connected means owned. A follower
-                              cut off from its leader makes two holders. */
+    UVZK_PROOF_QUORUM = 0, /* by a request that a quorum commits; the default */
+    UVZK_PROOF_SYNC,       /* by sync(): cheaper, but a leader that is cut off with a
+                              minority may still answer it: two holds may be valid */
+    UVZK_PROOF_NONE        /* none, as Curator: connected means owned. If a follower is
+                              cut off from its leader, two holds may be valid */
 } uvzk_proof_t;
 
-/* Who may do what with a znode; an ACL is an array of them. */
+/* Permissions of a znode. An ACL is an array of uvzk_acl_t. */
 #define UVZK_PERM_READ 1U
 #define UVZK_PERM_WRITE 2U
 #define UVZK_PERM_CREATE 4U
@@ -263,21 +266,22 @@ typedef enum {
 #define UVZK_PERM_ALL 31U
 
 typedef struct uvzk_acl_s {
-    uint32_t perms;     /* UVZK_PERM_*, or-ed */
+    uint32_t perms;     /* UVZK_PERM_*, combined with | */
     const char *scheme; /* "world", "digest", "auth", "ip", ... */
     const char *id;     /* "anyone", ... */
 } uvzk_acl_t;
 
-/* Entries of an ACL, for common arrangements.
+/* Entries of an ACL, for common cases.
  *
- *     OURS             whoever has this client's credentials (auth_scheme), and nobody else
- *     MEMBER(...)      one more identity: of "digest" the id is "name:" and the base64 of the
- *                      SHA-1 of "name:password", so that no password is needed for it
- *     ANYONE_LOOKS     everybody may see who holds and who waits, and disturb nobody
- *     ANYONE           the default
+ *     OURS             all permissions for this client's credentials (auth_scheme)
+ *     MEMBER(...)      all permissions for one more identity. With "digest" the id is
+ *                      "name:" and the base64 of the SHA-1 of "name:password", so that
+ *                      the password itself is not needed
+ *     ANYONE_LOOKS     everybody may read who holds and who waits, but change nothing
+ *     ANYONE           all permissions for everybody; the default
  *
- * A znode is deleted by right of its *directory's* ACL: as long as that is made with OURS and
- * MEMBERs, nobody else takes a lock away. */
+ * The ACL of the *directory* decides who may delete a lock's znodes. If it has only OURS
+ * and MEMBER entries, nobody but these identities and ZooKeeper's super user can. */
 #define UVZK_ACL_OURS             \
     {                             \
         UVZK_PERM_ALL, "auth", "" \
@@ -295,25 +299,26 @@ typedef struct uvzk_acl_s {
         UVZK_PERM_ALL, "world", "anyone" \
     }
 
-/* Assumed: nobody with ADMIN takes READ from a client of a lock at the moment in which the
- * lock's directory is removed, or a waiter's own znode deleted by hand: the server tells
- * nothing of either then, and its silence is believed for a session timeout.
+/* uvzk assumes (docs/promise.md, A8) that a client keeps its READ permission at the
+ * moment in which a lock's directory is removed or a waiter's znode is deleted by hand.
+ * Without it the server uses up the watch without an event, and uvzk trusts that watch
+ * for up to a session timeout: waiters are late, and in a rare case two holds are valid.
  *
- * Whoever waits behind a contender's znode must be allowed to READ it, and so must its
- * own client: it is read, checked and watched, and from ZooKeeper 3.8.4 and 3.9.2 on even
- * exists needs READ. Who may not ends with UVZK_ENOAUTH, or is told of what has happened
- * there a session timeout late. */
+ * A client needs READ on its own contenders' znodes and on those that it waits behind:
+ * uvzk reads, checks and watches them, and from ZooKeeper 3.8.4 and 3.9.2 on even exists
+ * needs READ. Without it an acquire ends with UVZK_ENOAUTH, or an event arrives up to a
+ * session timeout late. */
 
-/* What ACL the znode at this path is to be made with (Curator's ACLProvider), or NULL for
- * that in the options. Asked whenever a znode is to be made, for parents with their own
- * paths; the path has the namespace, and of a contender's znode, a lease included, it
- * ends before the number. What is returned must stay as it is until the client is
- * closed. It may be called from inside any function of uvzk and must call none. If it
- * is no ACL, whoever needs the znode ends with UVZK_EINVALIDACL. */
+/* Returns the ACL for a new znode at this path (Curator's ACLProvider), or NULL for
+ * options.acl. uvzk calls it for each znode that it creates, missing parents included.
+ * The path includes the namespace; a contender's or a lease's ends before the sequence
+ * number. The result must stay unchanged until the client is closed. uvzk may call it
+ * from inside any of its functions; it must call none. If the result is not a valid ACL,
+ * the call that needs the znode ends with UVZK_EINVALIDACL. */
 typedef const uvzk_acl_t *(*uvzk_client_acl_cb)(uvzk_client_t *client, const char *path,
                                                 size_t *count);
 
-/* How urgent a line of log is. */
+/* The severity of a log line. */
 typedef enum {
     UVZK_LOG_ERROR = 1,
     UVZK_LOG_WARN,
@@ -321,94 +326,95 @@ typedef enum {
     UVZK_LOG_DEBUG
 } uvzk_log_level_t;
 
-/* Called after every change of state; and with UVZK_STATE_LATENT again when the client
- * has not got its first connection for 5 s, 10 s more, 20 s, and so on, every 5 minutes in
- * the end. The log then has a line with the last reason, as uvzk_client_last_error; so it
- * has, as often, when a connection was lost and does not come back. */
+/* Called after every change of state. While the client waits for its first connection, it
+ * is called again with UVZK_STATE_LATENT after 5 s, 10 s more, 20 s more, and so on, in
+ * the end every 5 minutes. Each time uvzk logs the last reason, as uvzk_client_last_error
+ * returns it. A lost connection that does not come back is logged at the same
+ * intervals. */
 typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t state);
 
-/* One line without a newline, bytes below 0x20 and 0x7f escaped. Lines are told soon,
- * in order, none after the client's close; 256 lines and 65536 bytes wait at most, and
- * when some were dropped a line says how many. */
+/* Receives one log line, without a newline; bytes below 0x20 and 0x7f are escaped. Lines
+ * arrive soon, in order, and none after the client is closed. At most 256 lines and 65536
+ * bytes are queued; if some were dropped, a line says how many. */
 typedef void (*uvzk_client_log_cb)(uvzk_client_t *client, int level, const char *line);
 
-/* The same, and which part of the client has something to say: "session", "search" (for
- * servers), "directory" (of a lock), "proof" (of ownership), "driver" (of a lock), "log", or
- * "zookeeper", the ZooKeeper client in which it came up; more may come. Static text. */
+/* Receives a log line and the part of the client that wrote it: "session", "search" (for
+ * servers), "directory" (of a lock), "proof" (of ownership), "driver" (of a lock), "log",
+ * or "zookeeper" (the ZooKeeper client). Later versions may add others. Static text. */
 typedef void (*uvzk_client_log_line_cb)(uvzk_client_t *client, int level,
                                         const char *module, const char *text);
 
-/* The steps of a client, for uvzk_client_trace_cb; more may come. */
+/* The steps that uvzk_client_trace_cb receives. Later versions may add others. */
 typedef enum uvzk_trace_step {
     UVZK_TRACE_ACQUIRE = 1, /* an acquire has begun */
-    UVZK_TRACE_GRANTED,     /* its callback is about to be called; took_ms: since then */
-    UVZK_TRACE_REFUSED,     /* likewise, with this status */
-    UVZK_TRACE_RELEASE,     /* a release has begun; took_ms: it was held for so long */
-    UVZK_TRACE_RELEASED,    /* the znode is known to be gone; took_ms: since then */
+    UVZK_TRACE_GRANTED,     /* its callback is about to run; took_ms: since ACQUIRE */
+    UVZK_TRACE_REFUSED,     /* the same, with a status < 0 */
+    UVZK_TRACE_RELEASE,     /* a release has begun; took_ms: how long it was held */
+    UVZK_TRACE_RELEASED,    /* the release is done; took_ms: since RELEASE */
     UVZK_TRACE_LOST,        /* a hold is lost, with this status; took_ms: as RELEASE */
-    UVZK_TRACE_REQUEST,     /* a request leaves */
-    UVZK_TRACE_REPLY,       /* it is answered, with this status; took_ms: since then */
+    UVZK_TRACE_REQUEST,     /* a request is sent */
+    UVZK_TRACE_REPLY,       /* its reply, with status; took_ms: since REQUEST */
     UVZK_TRACE_STATE        /* status is the client's new uvzk_client_state_t */
 } uvzk_trace_step_t;
 
 typedef struct uvzk_trace_s {
-    size_t size;   /* of what the library knows; it may grow, at its end */
+    size_t size;   /* of the library's struct, which may grow at its end */
     uint32_t step; /* uvzk_trace_step_t */
     int status;
     uint64_t at; /* CLOCK_BOOTTIME, ms */
     uint64_t took_ms;
     const uvzk_hold_t *hold; /* ACQUIRE to LOST; else NULL */
-    const char *path;        /* of the lock, with the namespace; of the request: NULL if
-                                it has several */
+    const char *path;        /* of the lock, with the namespace, or of the request;
+                                NULL if the request has several */
     const char *request;     /* REQUEST, REPLY: "create", "multi", ...; else NULL */
 } uvzk_trace_t;
 
-/* Called at each step, in the midst of it: it may write down what it is told, and must
- * call no function of uvzk. All is lent until it returns. */
+/* Called at each step, in the middle of it. It may record the event but must not call any
+ * function of uvzk. The pointers are valid until it returns. */
 typedef void (*uvzk_client_trace_cb)(uvzk_client_t *client, const uvzk_trace_t *event);
 
 /* FINAL for the client. */
 typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
 
-/* What a client is made with. It may grow, at its end. Begin with
- * uvzk_client_options_init(&options); zero in any field means the default. */
+/* The options of a client. The struct may grow at its end. Begin with
+ * uvzk_client_options_init(&options); a field that is zero means the default. */
 typedef struct uvzk_client_options_s {
     size_t size;                 /* set by uvzk_client_options_init */
     const char *hosts;           /* "host:port,host:port/chroot"; required */
-    uint32_t session_timeout_ms; /* asked of the server, which may clamp it;
-                                    500 to 86400000; 60000, Curator's default */
-    uint32_t tick_ms;            /* an upper bound of the servers' tickTime,
-                                    for the proof of ownership;
-                                    10 to 86400000; 2000 */
+    uint32_t session_timeout_ms; /* requested from the server, which may change it;
+                                    500 to 86400000; default 60000, as Curator */
+    uint32_t tick_ms;            /* an upper bound of the servers' tickTime, which the
+                                    proof of ownership relies on;
+                                    10 to 86400000; default 2000 */
     const char *ns;              /* namespace: "app" puts every path below
                                     "/app"; none by default */
     const char *auth_scheme;     /* "digest", ...; none by default */
     const void *auth;            /* credential, auth_length <= 1000000 bytes */
     size_t auth_length;
-    const uvzk_acl_t *acl;      /* of every znode made, parents included;
-                                   world:anyone:all by default */
-    size_t acl_count;           /* at most 40000 bytes of schemes, ids and 12 each */
-    uvzk_retry_policy_t retry;  /* when a waiter's znode was deleted under it,
-                                   and for a host name that does not resolve;
+    const uvzk_acl_t *acl;      /* of every znode that uvzk creates, parents included;
+                                   default world:anyone:all */
+    size_t acl_count;           /* schemes, ids and 12 bytes an entry: at most 40000 */
+    uvzk_retry_policy_t retry;  /* after somebody has deleted a waiter's znode, and for
+                                   host names that do not resolve;
                                    all zeros: exponential, 1000 ms, 3 times */
-    const void *default_data;   /* bytes of lock znodes; NULL: the local
-                                   address towards the servers as text */
+    const void *default_data;   /* data of lock znodes; NULL: the local address of the
+                                   connection, as text */
     size_t default_data_length; /* <= 1000000 */
     uint32_t proof;             /* uvzk_proof_t */
-    uint32_t close_wait_ms;     /* how long close waits for releases under way
-                                   before it ends the session; 1000 */
+    uint32_t close_wait_ms;     /* how long close waits for pending releases before it
+                                   ends the session; default 1000 */
     uvzk_client_state_cb state_cb;
-    uvzk_client_log_cb log_cb;           /* silent by default */
-    uvzk_client_acl_cb acl_cb;           /* `acl` for all by default */
-    uvzk_client_log_line_cb log_line_cb; /* if it is set log_cb is not called */
+    uvzk_client_log_cb log_cb;           /* none by default */
+    uvzk_client_acl_cb acl_cb;           /* default: `acl` for every znode */
+    uvzk_client_log_line_cb log_line_cb; /* if it is set, log_cb is not called */
     uvzk_client_trace_cb trace_cb;       /* none by default */
-    uint32_t metrics;  /* 1: uvzk_client_metrics counts from the beginning
-                                            on, else since it is first called */
-    const char *tls;   /* "CA.pem,CERTIFICATE.pem,KEY.pem": a place for TLS,
-                         which the ZooKeeper client of Debian is built without:
-                         refused so far with UV_ENOTSUP, SECURITY.md has another
-                         way; NULL: plain text */
-    uint32_t sessions; /* ZooKeeper sessions, at most 32; 0 is 1. See below */
+    uint32_t metrics;                    /* 1: uvzk_client_metrics counts from the start;
+                                            0: from its first call on */
+    const char *tls;   /* "CA.pem,CERTIFICATE.pem,KEY.pem", reserved: Debian's
+                         ZooKeeper client is built without TLS, so a value is refused
+                         with UV_ENOTSUP. SECURITY.md shows another way.
+                         NULL: plain text */
+    uint32_t sessions; /* ZooKeeper sessions, 1 to 32; 0 means 1. See below */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
@@ -416,76 +422,77 @@ typedef struct uvzk_client_options_s {
 UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
                                                size_t size);
 
-/* Several sessions (options.sessions): a session can have about 13,000 znodes, since its end
- * must name them all in one transaction, and so many times that has a client with more of
- * them. Each is a connection of its own. Every path has its home in one session, the same in
- * each process that has as many. When a session's budget is spent, new acquires of mutexes,
- * and of multi locks of mutexes, are made in the next one that has room; they stand in line
- * behind the others, as another process's would. Other recipes, and mutexes with a cohort,
- * stay in their path's home, and so does a shared value; a multi lock of mutexes lives in the
- * home of its first path.
+/* Several sessions (options.sessions): a session can own about 13,000 znodes, because the
+ * server lists all of them in one transaction when it ends the session. With n sessions a
+ * client can own n times as many. Each session has its own connection. Every path has a
+ * home session, which depends only on the path and the number of sessions. When the home
+ * has no room for another znode or watch, a new acquire of a mutex, or of a multi lock of
+ * mutexes, goes to another session; it queues behind the others, like another process.
+ * All other recipes, mutexes with a cohort and shared values stay in their path's home. A
+ * multi lock of mutexes belongs to the home of its first path.
  *
- * The client's state is the worst of its sessions', in the order LOST, SUSPENDED, LATENT,
- * connected: it is CONNECTED once all of them are. When one of them is lost, so is what was
- * held or queued in that one, and nothing else: each hold is told by its own callbacks, and
- * valid by its own session's proof. uvzk_client_session_id and uvzk_client_session_timeout
- * are of the first, uvzk_client_last_error is the latest of all. */
+ * The client's state is that of its worst session, in the order LOST, SUSPENDED, LATENT,
+ * connected: it is CONNECTED once all of them are. When a session is lost, only the holds
+ * and waiters in it are lost: each hold gets its own callbacks, and its validity depends
+ * on its own session's proof. uvzk_client_session_id and uvzk_client_session_timeout
+ * describe the first session; uvzk_client_last_error returns the latest error of all
+ * sessions. */
 
-/* Makes a client.
- * Copies the options; sends nothing. Once it returns 0, a close is owed.
- * UV_EINVAL: NULL, no hosts, unknown values, times out of bounds. UVZK_EPATH: malformed
- * chroot or namespace. UV_ENOTSUP: tls. UV_ENOMEM. UV_EBUSY: the client is in use. */
+/* Initialises a client.
+ * Copies the options and sends nothing. After it has returned 0, uvzk_client_close must
+ * be called. UV_EINVAL: no hosts, an unknown or out-of-range value. UVZK_EPATH: malformed
+ * chroot or namespace. UV_ENOTSUP: tls. UV_ENOMEM. UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);
 
-/* Begins to connect. Names are looked up in /etc/hosts and at the name servers of
- * /etc/resolv.conf, not by the plugins of /etc/nsswitch.conf, and again while there
- * is no connection; addresses that are no ZooKeeper server are told to log_cb and
- * passed over. None of this waits on the loop's thread or in libuv's thread pool:
- * threads of the library's own open and close sessions. Acquires may be started at
- * once: they wait for the connection. UVZK_ESTATE: started before, or closing. */
+/* Starts to connect. uvzk looks names up in /etc/hosts and at the name servers of
+ * /etc/resolv.conf, not through the plugins of /etc/nsswitch.conf, and repeats that while
+ * there is no connection. It logs addresses that are not ZooKeeper servers and skips
+ * them. None of this blocks the loop's thread or libuv's thread pool: the library's own
+ * threads open and close sessions. Acquires may begin at once; they wait for the
+ * connection. UVZK_ESTATE: started before, closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
 
-/* Ends everything, in any state: pending acquires end with UVZK_ECLOSED, holds
- * are lost with UVZK_ECLOSED, releases under way are given close_wait_ms, then
- * the session is closed off the loop's thread, and cb (may be NULL) comes
- * last. Mutexes of the client that are still open are closed with it, without
- * a callback of their own. UVZK_ESTATE: closing, or not initialised.
+/* Closes a client, in any state. Pending acquires end with UVZK_ECLOSED, holds are lost
+ * with UVZK_ECLOSED, pending releases get close_wait_ms. Then another thread ends the
+ * session, and cb (may be NULL) is called last. Locks of the client that are still open
+ * are closed too, without a callback of their own. UVZK_ESTATE: closing, or not
+ * initialised. UV_EINVAL.
  *
- * A client has handles of its own on the loop. A program may close them with
- * all others that uv_walk shows, if uv_is_closing does not say that they are
- * closing already: until uvzk_client_close nothing of the client is called
- * back then. The close is owed all the same, before that or after it, and the
- * loop must be run until its callback. */
+ * A client has handles of its own on the loop. A program may close them together with all
+ * others that uv_walk shows (ask uv_is_closing first); then the client calls nothing back
+ * until uvzk_client_close. The program must still call uvzk_client_close, before or after
+ * that, and run the loop until its callback. */
 UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb);
 
-/* Whether the client keeps its loop alive, as uv_ref and uv_unref do for a
- * handle; both may be called again. At first it does, while it closes it does
- * in any case. Nothing happens if the client is not initialised, or closing. */
+/* Set whether the client keeps its loop alive, as uv_ref and uv_unref do for a handle.
+ * Both may be repeated. At first it does; while it closes it always does. They have no
+ * effect if the client is closing or not initialised. */
 UVZK_EXTERN void uvzk_client_ref(uvzk_client_t *client);
 UVZK_EXTERN void uvzk_client_unref(uvzk_client_t *client);
 
-/* What state_cb has been told last. */
+/* Returns the state that state_cb received last. */
 UVZK_EXTERN uvzk_client_state_t uvzk_client_state(const uvzk_client_t *client);
 
-/* The session's id as ZooKeeper's ephemeralOwner shows it; 0 without one. */
+/* Returns the session's id, ZooKeeper's ephemeralOwner; 0 if there is no session. */
 UVZK_EXTERN int64_t uvzk_client_session_id(const uvzk_client_t *client);
 
-/* The session timeout the server granted, ms; 0 before the first connection. */
+/* Returns the session timeout that the server granted, ms; 0 before the first
+ * connection. */
 UVZK_EXTERN uint32_t uvzk_client_session_timeout(const uvzk_client_t *client);
 
-/* The last reason why there was no connection. It may grow, at its end. Begin with
+/* The last reason why there was no connection. The struct may grow at its end. Begin with
  * uvzk_client_error_init(&error). */
 typedef struct uvzk_client_error_s {
     size_t size;         /* set by uvzk_client_error_init */
-    int code;            /* 0: there was none yet. UV_ECONNREFUSED and others of sockets;
-                            UV_ETIMEDOUT: no answer; UV_EAI_NONAME and others of names;
-                            UV_ECONNRESET: it hung up, without a quorum or no ZooKeeper;
-                            UV_EPROTO: no ZooKeeper server; UV_EAGAIN: there is no session
-                            yet; UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH; UVZK_EDIVERGED:
-                            it shows what was deleted, and was left for another */
-    const char *address; /* whose: "10.0.0.1:2181", or a host's name; "": nobody's */
-    const char *text;    /* in words */
+    int code;            /* 0: none yet. UV_ECONNREFUSED and other socket errors;
+                            UV_ETIMEDOUT: no answer; UV_EAI_NONAME and other name errors;
+                            UV_ECONNRESET: the server hung up: no quorum, or no ZooKeeper;
+                            UV_EPROTO: not a ZooKeeper server; UV_EAGAIN: no session yet;
+                            UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH; UVZK_EDIVERGED: the
+                            server shows a deleted znode, and uvzk left it for another */
+    const char *address; /* "10.0.0.1:2181", or a host name; "": no particular address */
+    const char *text;    /* the reason as text */
     uint64_t at;         /* when, CLOCK_BOOTTIME, ms */
 } uvzk_client_error_t;
 
@@ -493,90 +500,91 @@ typedef struct uvzk_client_error_s {
     uvzk_client_error_init_size((error), sizeof(*(error)))
 UVZK_EXTERN void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size);
 
-/* The last reason why there was no connection.
- * It stays known once there is a connection again. The texts are lent until you return to
- * the loop. UV_EINVAL, UVZK_ESTATE (not initialised). */
+/* Returns the last reason why there was no connection.
+ * It stays available after the client has connected again. The texts are valid until you
+ * return to the loop. UV_EINVAL. UVZK_ESTATE: not initialised. */
 UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
                                        uvzk_client_error_t *error);
 
-/* One session of a client, as uvzk_client_each_session shows them. */
+/* One session of a client, for uvzk_client_each_session. */
 typedef struct uvzk_session_entry_s {
-    size_t size;                 /* of what the library knows; it may grow, at its end */
+    size_t size;                 /* of the library's struct, which may grow at its end */
     uint32_t number;             /* from 0 on */
     uint32_t state;              /* uvzk_client_state_t */
     int64_t session_id;          /* 0: none */
     uint32_t session_timeout_ms; /* 0 before the first connection */
-    uint64_t contenders;         /* znodes: pending, held or being withdrawn */
-    uint64_t node_bytes, node_bytes_most;   /* of their paths, of how much there may be */
-    uint64_t watches;                       /* armed */
-    uint64_t watch_bytes, watch_bytes_most; /* likewise */
+    uint64_t contenders;         /* znodes: pending, held or being deleted */
+    uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
+    uint64_t watches;                       /* set now */
+    uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
     uvzk_client_error_t error; /* as uvzk_client_last_error, of this session */
 } uvzk_session_entry_t;
 
-/* All is lent until it returns. It may ask, but must change nothing. */
+/* Receives one session. The pointers are valid until it returns. It may query uvzk but
+ * must not change anything. */
 typedef void (*uvzk_session_entry_cb)(uvzk_client_t *client,
                                       const uvzk_session_entry_t *entry, void *context);
 
-/* Shows each session of the client, one if options.sessions is not set. UV_EINVAL,
- * UVZK_ESTATE (not initialised). */
+/* Calls cb for each session of the client, of which there is at least one. UV_EINVAL.
+ * UVZK_ESTATE: not initialised. */
 UVZK_EXTERN int uvzk_client_each_session(const uvzk_client_t *client,
                                          uvzk_session_entry_cb cb, void *context);
 
-/* What the client has cost so far, for benchmarks and for leak checks. */
+/* What the client has cost so far, for benchmarks and leak checks. */
 typedef struct uvzk_client_stats_s {
     uint64_t requests;   /* sent to the server, proofs included */
     uint64_t listings;   /* of those, getChildren */
     uint64_t proofs;     /* of those, proofs of ownership */
-    uint64_t contenders; /* alive now: pending, held or being withdrawn */
-    uint64_t watches;    /* armed now */
-    uint64_t foreign;    /* children seen under lock paths that are no
-                            contender's, in the last listing of each path */
+    uint64_t contenders; /* znodes now: pending, held or being deleted */
+    uint64_t watches;    /* set now */
+    uint64_t foreign;    /* children of lock paths that are not contenders' znodes, in
+                            the last listing of each path */
 } uvzk_client_stats_t;
 UVZK_EXTERN void uvzk_client_stats(const uvzk_client_t *client,
                                    uvzk_client_stats_t *stats);
 
-/* How long something took. The first bucket counts what took 0 ms, the i-th after it
- * 2^(i-1) to 2^i - 1 ms, the last one all that took longer. */
+/* A histogram of durations. Bucket 0 counts those of 0 ms, bucket i those of 2^(i-1) to
+ * 2^i - 1 ms, the last bucket also all longer ones. */
 #define UVZK_HISTOGRAM_BUCKETS 24
 typedef struct uvzk_histogram_s {
     uint64_t count, sum_ms;
     uint64_t buckets[UVZK_HISTOGRAM_BUCKETS];
 } uvzk_histogram_t;
 
-/* What a client is and has done. It may grow, at its end. Begin with
+/* State and counters of a client. The struct may grow at its end. Begin with
  * uvzk_client_metrics_init(&metrics). */
 typedef struct uvzk_client_metrics_s {
     size_t size; /* set by uvzk_client_metrics_init */
-    /* As things stand: */
+    /* The current state: */
     uint32_t state;                         /* uvzk_client_state_t */
     uint32_t session_timeout_ms;            /* 0 before the first connection */
     int64_t session_id;                     /* 0: none */
     uint64_t locks;                         /* open */
-    uint64_t waiting, held;                 /* acquires pending; holds */
-    uint64_t contenders;                    /* znodes: pending, held or being withdrawn */
-    uint64_t node_bytes, node_bytes_most;   /* of their paths, of how much there may be */
-    uint64_t watches;                       /* armed */
-    uint64_t watch_bytes, watch_bytes_most; /* likewise */
-    /* Since it is counted: */
+    uint64_t waiting, held;                 /* pending acquires; holds */
+    uint64_t contenders;                    /* znodes: pending, held or being deleted */
+    uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
+    uint64_t watches;                       /* set now */
+    uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
+    /* Since counting began: */
     uint64_t creates, deletes, multis, listings, looks, others; /* requests; looks are
                                                                    get and exists */
     uint64_t grants, releases;
     uint64_t refused_behind_others, refused_unreachable, refused_not_queued,
         refused_cancelled, refused_otherwise;
     uint64_t lost_expired, lost_unproved, lost_deleted, lost_otherwise;
-    uvzk_histogram_t acquire;    /* from the call to the grant's callback */
-    uvzk_histogram_t hold;       /* from there to the release, or the loss */
+    uvzk_histogram_t acquire;    /* from the call to the callback of the grant */
+    uvzk_histogram_t hold;       /* from the grant to the release or the loss */
     uvzk_histogram_t release;    /* from the call until the znode is known to be gone */
     uvzk_histogram_t round_trip; /* of requests */
     uvzk_histogram_t proof;      /* of proofs of ownership */
-    uvzk_histogram_t handover;   /* from when somebody was seen to let go, of this client
-                                    or another, until the grant of who waited for it */
+    uvzk_histogram_t handover;   /* from when a holder, of any client, was seen to let go,
+                                    to the grant of the acquire that waited for it */
     uint64_t orphans;            /* znodes of this client's sessions that none of its
-                                    locks knew any more, and that were deleted */
-    uint64_t diverged;           /* servers that were left: UVZK_EDIVERGED */
-    /* As things stand: */
-    uint64_t undeletable; /* of the contenders, those whose delete the directory's ACL has
-                             forbidden: it is tried again, see uvzk_hold_release */
+                                    locks knew any more, and that it has deleted */
+    uint64_t diverged;           /* servers that the client left: UVZK_EDIVERGED */
+    /* The current state: */
+    uint64_t undeletable; /* contenders whose delete the directory's ACL has refused; uvzk
+                             repeats it, see uvzk_hold_release */
 } uvzk_client_metrics_t;
 
 #define uvzk_client_metrics_init(metrics) \
@@ -584,16 +592,16 @@ typedef struct uvzk_client_metrics_s {
 UVZK_EXTERN void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics,
                                                size_t size);
 
-/* What the client is and has done.
- * UV_EINVAL, UVZK_ESTATE (not initialised), UV_ENOMEM: it was to be counted from now on. */
+/* Fills in the client's state and counters. UV_EINVAL. UVZK_ESTATE: not initialised.
+ * UV_ENOMEM: counting could not be started. */
 UVZK_EXTERN int uvzk_client_metrics(uvzk_client_t *client,
                                     uvzk_client_metrics_t *metrics);
 
-/* The metrics as text for Prometheus (text format 0.0.4), each sample with the label
- * client="name", of which '"', '\\' and newlines are escaped. As snprintf: at most size
- * bytes are written, the NUL included; returns how many there are without it, however
- * large the buffer is, which may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE,
- * UV_ENOMEM. */
+/* Writes the metrics for Prometheus (text format 0.0.4). Each sample has the label
+ * client="name", in which '"', '\\' and newlines are escaped. As snprintf does, it writes
+ * at most size bytes, the NUL included, and returns the length of the whole text without
+ * the NUL. buffer may be NULL if size is 0. UV_EINVAL, UVZK_ESTATE, UV_ENOMEM: as
+ * uvzk_client_metrics. */
 UVZK_EXTERN int uvzk_client_write_metrics(uvzk_client_t *client, const char *name,
                                           char *buffer, size_t size);
 
@@ -615,209 +623,211 @@ UVZK_EXTERN int uvzk_client_write_metrics(uvzk_client_t *client, const char *nam
  *         return uvzk_lock_acquire(lock, &hold, NULL, acquired, lost);
  *     } */
 
-/* FINAL for the mutex. */
+/* FINAL for the lock. */
 typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
 
-/* status 0: granted; the request is now the hold and lives until it is
- * released or lost. status < 0: FINAL. UV_ETIMEDOUT: the time ran out behind
- * others, or it was not free when tried once. When the time ran out for another reason:
- * UVZK_EUNREACHABLE, there was no connection (uvzk_client_last_error);
- * UVZK_ENOTQUEUED, its place was not known yet, its directory or its znode were still
- * being made; UVZK_EPROOF, nobody was before it, but its session was not proved. What
- * exactly it waited for uvzk_hold_wait tells, in the callback too.
- * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED.
- * UVZK_EEXPIRED: the session in which it was queued is gone, or was given up
- * after three session timeouts without a connection.
- * UVZK_ECONNLOSS: tried once, without a connection. UVZK_EDELETED: the znode
- * was deleted while it waited and the retry policy is used up.
- * UVZK_ENONODE: the chroot does not exist.
- * UVZK_EPROOF: also, at once: the session is too short for tick_ms to prove anything.
- * UVZK_EUNIMPLEMENTED: the server is too old.
- * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
- * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. After each of
- * them no znode is left: what cannot be deleted now is deleted as soon as the
- * connection is back, or dies with the session. */
+/* status 0: the lock is granted; the request is now the hold until it is released or
+ * lost. status < 0: FINAL. UV_ETIMEDOUT: timeout_ms passed while others were ahead, or
+ * UVZK_TRY_ONCE found the lock taken. UVZK_EUNREACHABLE: timeout_ms passed, and there was
+ * no connection (uvzk_client_last_error). UVZK_ENOTQUEUED: timeout_ms passed while its
+ * directory or znode was being created, or before its place was known. UVZK_EPROOF:
+ * timeout_ms passed with nobody ahead, before the session was proved; or, at once, the
+ * session timeout is too short for tick_ms to prove anything. In the callback of an
+ * acquire whose time ran out uvzk_hold_wait tells what it waited for.
+ * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED. UVZK_EEXPIRED: the session in which it
+ * was queued has ended, or was given up after three session timeouts without a
+ * connection. UVZK_ECONNLOSS: UVZK_TRY_ONCE without a connection. UVZK_EDELETED: somebody
+ * deleted the znode while it waited, and the retry policy is used up. UVZK_ENONODE: the
+ * chroot does not exist. UVZK_EUNIMPLEMENTED: the server is too old. UVZK_EEXHAUSTED,
+ * UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see docs/errors.md.
+ * A znode that is left is deleted in the background: uvzk repeats that until the znode or
+ * its session is known to be gone. */
 typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
 
-/* FINAL. The hold ended without a release: UVZK_EEXPIRED, UVZK_EPROOF,
- * UVZK_EDELETED, UVZK_EAUTH or UVZK_ECLOSED. */
+/* FINAL. The hold ended without a release: UVZK_EEXPIRED, UVZK_EPROOF, UVZK_EDELETED,
+ * UVZK_EAUTH or UVZK_ECLOSED. It comes late if the loop is late; uvzk_hold_is_valid does
+ * not depend on the loop. */
 typedef void (*uvzk_hold_lost_cb)(uvzk_hold_t *hold, int reason);
 
-/* A place in the queue is taken and kept: `ahead` contenders stand before this
- * one, at least 1. At most once for each znode made. */
+/* The znode has a place in the queue: `ahead` contenders, at least 1, are ahead of it.
+ * Called at most once for each znode that is created. */
 typedef void (*uvzk_hold_queued_cb)(uvzk_hold_t *hold, uint64_t ahead);
 
-/* Somebody asks for this hold, or pending attempt, to be given up: __REVOKE__ was written
- * into its znode (Curator's Revoker, uvzk_client_revoke). Once for each such write that
- * is seen; whether to release is yours to decide. */
+/* Somebody asks you to give up this hold or pending acquire: __REVOKE__ was written into
+ * its znode (Curator's Revoker, uvzk_client_revoke). Called once for each such write that
+ * uvzk sees. Whether to release is your decision. */
 typedef void (*uvzk_hold_revoke_cb)(uvzk_hold_t *hold);
 
-/* FINAL. 0: the znode is known to be gone (or a re-entry was counted down).
- * UVZK_ELOST: the hold had been lost before its release was carried out.
- * UVZK_ENOAUTH: the directory's ACL forbids the delete now. The znode still stands, and
- * blocks others. The delete is repeated in the background, after pauses of 0.5 to 30 s,
- * until the znode or its session is gone; metrics.undeletable counts such znodes.
- * UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the delete
- * was answered; its end at the servers frees the lock.
- * UVZK_ECLOSED: the client was closed first; the session's end frees the
- * lock. */
+/* FINAL. 0: the release is done: the znode is known to be gone, or another acquire of
+ * this client has taken it over, or a re-entry was counted down.
+ * UVZK_ELOST: the hold was lost before the release was carried out.
+ * UVZK_ENOAUTH: the directory's ACL forbids the delete. The znode still exists and blocks
+ * others. uvzk repeats the delete in the background, with pauses of 0.5 to 30 s, until
+ * the znode or its session is gone; metrics.undeletable counts such znodes.
+ * UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the reply to the delete.
+ * UVZK_ECLOSED: the client was closed first. In these three cases the servers free the
+ * lock when they end the session; a persistent znode stays. */
 typedef void (*uvzk_hold_release_cb)(uvzk_hold_t *hold, int status);
 
-/* How to acquire. It may grow, at its end. Begin with
+/* Options of an acquire. The struct may grow at its end. Begin with
  * uvzk_acquire_options_init(&options). */
 #define UVZK_WAIT_FOREVER (-1)
 #define UVZK_TRY_ONCE 0
 
 typedef struct uvzk_acquire_options_s {
     size_t size;                   /* set by uvzk_acquire_options_init */
-    void *owner;                   /* who acquires: any pointer but NULL, compared and
-                                      never followed. The same owner acquiring again on
-                                      the same lock counts up without I/O, as a thread
-                                      does in Java. NULL is never reentrant. */
-    int64_t timeout_ms;            /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE or ms from now;
-                                      it covers everything, I/O included */
-    const void *node_data;         /* bytes of the lock znode; NULL: the client's */
+    void *owner;                   /* the owner, for re-entry: any pointer; uvzk compares
+                                      it and never dereferences it. If the owner acquires
+                                      the same lock again, uvzk only counts, without I/O,
+                                      as Curator does for a thread. NULL: no re-entry */
+    int64_t timeout_ms;            /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE or ms from now, all
+                                      I/O included */
+    const void *node_data;         /* data of the lock znode; NULL: the client's */
     size_t node_data_length;       /* <= 1000000 */
     uvzk_hold_queued_cb queued_cb; /* may be NULL; not called for a re-entry */
-    uint32_t leases;               /* of a semaphore: how many, taken as one unit; 0 is 1.
-                                      More than 1 of any other lock: UV_EINVAL */
+    uint32_t leases;               /* of a semaphore: how many, as one unit; 0 means 1.
+                                      More than 1 of another lock: UV_EINVAL */
     uvzk_hold_revoke_cb revoke_cb; /* may be NULL; mutexes and read-write locks only, else
-                                      UV_EINVAL. With it the znode has no data, as Curator
-                                      makes revocable ones */
+                                      UV_EINVAL. The znode then has no data, as Curator's
+                                      revocable ones */
 } uvzk_acquire_options_t;
 
-/* Sets size, no owner, UVZK_WAIT_FOREVER, default data, no queued_cb. */
+/* Sets size, timeout_ms to UVZK_WAIT_FOREVER, and every other field to zero. */
 #define uvzk_acquire_options_init(options) \
     uvzk_acquire_options_init_size((options), sizeof(*(options)))
 UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
                                                 size_t size);
 
-/* Begins to acquire. options may be NULL for the defaults; acquire_cb and
- * lost_cb are required. Grants come strictly in the order in which ZooKeeper
- * created the contenders' znodes, whoever they belong to; but for uvzk_mutex_init_cohort.
- * UV_EINVAL, UVZK_ECLOSED (mutex or client closing), UV_ENOMEM,
- * UVZK_ELIMIT (a session would hold too many znodes: options.sessions; uvzk_refusal says so),
- * UVZK_EDEADLOCK (the owner would wait for itself),
- * UV_EBUSY (the request is pending or held), UV_EIO (no random bytes). */
+/* Starts to acquire a lock. options may be NULL for the defaults; acquire_cb and lost_cb
+ * are required. Grants come in the order in which ZooKeeper created the contenders'
+ * znodes, whichever client they belong to; semaphores, cohorts and drivers have rules of
+ * their own. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY (the request is pending or
+ * held). UVZK_ELIMIT: the client has no room for another znode (uvzk_refusal;
+ * options.sessions). UVZK_EDEADLOCK: the owner would wait for itself. UV_EIO: no random
+ * bytes. */
 UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
                                   const uvzk_acquire_options_t *options,
                                   uvzk_hold_acquire_cb acquire_cb,
                                   uvzk_hold_lost_cb lost_cb);
 
-/* Whether anyone holds the lock through this mutex now, or this owner does.
- * Both read the clock: false as soon as the hold can no longer be proved. */
+/* Tell whether anybody holds the lock through this struct now, or whether this owner
+ * does. Both read the clock: they return 0 as soon as the hold can no longer be
+ * proved. */
 UVZK_EXTERN int uvzk_lock_is_held(const uvzk_lock_t *lock);
 UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner);
 
 /* Closes a lock.
- * Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED,
- * their znodes are withdrawn in the background, participants asked for are told; cb (may
- * be NULL) comes last. UVZK_ESTATE: closing, or not initialised. */
+ * Pending acquires end with UVZK_ECLOSED, holds are lost with UVZK_ECLOSED, and their
+ * znodes are deleted in the background. Pending participants requests are answered. cb
+ * (may be NULL) is called last. UVZK_ESTATE: closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 
-/* Gives the hold back. While a release is under way it cannot be lost: its
- * outcome is release_cb's, which is required.
- * UVZK_ENOTHELD: not granted, released, or lost already. UV_EINVAL. */
+/* Releases a hold. A hold cannot be lost while it is being released: release_cb, which is
+ * required, receives the outcome. UVZK_ENOTHELD: not granted, or already released or
+ * lost. UV_EINVAL. */
 UVZK_EXTERN int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb);
 
-/* Gives a pending acquire up, at any moment before it is granted: its callback
- * comes with UV_ECANCELED on the loop's next turn, the znode is withdrawn in
- * the background. UVZK_ESTATE: not pending; if granted, release it. */
+/* Cancels a pending acquire, at any moment before it is granted. Its callback is called
+ * with UV_ECANCELED on the loop's next turn; its znode is deleted in the background.
+ * UVZK_ESTATE: not pending; if it is granted, release it. */
 UVZK_EXTERN int uvzk_hold_cancel(uvzk_hold_t *hold);
 
-/* What an acquire waits for. */
+/* What a pending acquire waits for. */
 typedef enum {
-    UVZK_WAITS_FOR_NOTHING = 0, /* it is granted, and about to be told */
+    UVZK_WAITS_FOR_NOTHING = 0, /* it is granted; its callback will be called soon */
     UVZK_WAITS_FOR_CONNECTION,  /* there is none */
-    UVZK_WAITS_FOR_DIRECTORY,   /* the path it is to stand in is being made */
-    UVZK_WAITS_FOR_ZNODE,       /* its own is being made, or looked for */
-    UVZK_WAITS_FOR_PLACE,       /* it stands; who is before it is not known yet */
-    UVZK_WAITS_FOR_OURS,        /* others of this client are before it, and nobody else */
-    UVZK_WAITS_FOR_OTHERS,      /* another client's znode is before it */
-    UVZK_WAITS_FOR_LEASES,      /* of a semaphore: it is its turn, all leases are out */
-    UVZK_WAITS_FOR_PROOF        /* nobody is before it; its session is being proved */
+    UVZK_WAITS_FOR_DIRECTORY,   /* the lock's directory is being created */
+    UVZK_WAITS_FOR_ZNODE,       /* its znode is being created, or searched for */
+    UVZK_WAITS_FOR_PLACE,       /* its znode exists; who is ahead is not known yet */
+    UVZK_WAITS_FOR_OURS,        /* only others of this client are ahead */
+    UVZK_WAITS_FOR_OTHERS,      /* another client's znode is ahead */
+    UVZK_WAITS_FOR_LEASES,      /* of a semaphore: it is next, but all leases are taken */
+    UVZK_WAITS_FOR_PROOF        /* nobody is ahead; its session is being proved */
 } uvzk_wait_kind_t;
 
-/* What an acquire waits for, and since when. It may grow, at its end. Begin with
- * uvzk_wait_init(&wait). */
+/* What a pending acquire waits for, and since when. The struct may grow at its end. Begin
+ * with uvzk_wait_init(&wait). */
 typedef struct uvzk_wait_s {
     size_t size;    /* set by uvzk_wait_init */
     uint32_t kind;  /* uvzk_wait_kind_t */
-    uint64_t ahead; /* how many stand before it, as far as they are known, as in queued_cb
-                       (at most 1000 of this client once the time has run out; of a
-                       lock with a driver 1); LEASES: how many are out */
-    const char *predecessor; /* OTHERS: the nearest znode of others that it waits for,
-                                full path; else NULL. Lent until the next call of
+    uint64_t ahead; /* how many contenders are known to be ahead, as in queued_cb. After a
+                       timeout it counts at most 1000 of this client; for a lock with a
+                       driver it is 1. LEASES: how many leases are taken */
+    const char *predecessor; /* OTHERS: full path of the nearest znode of another client
+                                that it waits for; else NULL. Valid until the next
                                 uvzk_hold_wait, at most until you return to the loop */
-    uint64_t since; /* the moment since which it waits: of the acquire; CONNECTION: of
-                       the loss of the connection, if that came later; 0: not known, of
-                       a semaphore's claim that stands in line by another one's ticket */
+    uint64_t since; /* since when (CLOCK_BOOTTIME): when the acquire began, or, with
+                       CONNECTION, when the connection was lost if that was later. 0: not
+                       known (a semaphore request that shares another one's znode) */
 } uvzk_wait_t;
 
 #define uvzk_wait_init(wait) uvzk_wait_init_size((wait), sizeof(*(wait)))
 UVZK_EXTERN void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size);
 
-/* What a pending acquire waits for, as far as this client has been told: nothing is asked.
- * In the acquire callback of one whose time ran out, or that was tried once in vain
- * (UV_ETIMEDOUT), what it waited for then. UV_EINVAL, UV_ENOMEM, UVZK_ESTATE: it is
- * neither. */
+/* Tells what a pending acquire waits for, as far as this client knows; sends nothing. In
+ * the callback of an acquire that failed by timeout_ms or UVZK_TRY_ONCE it tells what
+ * that one waited for. UV_EINVAL. UV_ENOMEM. UVZK_ESTATE: neither. */
 UVZK_EXTERN int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait);
 
-/* Whether the hold is valid at this moment, by the clock. */
+/* Tells whether the hold is valid now: compares the clock with uvzk_hold_valid_until, and
+ * has the same limits. Others may hold the lock between this call and what you do next;
+ * use the fencing token or uvzk_hold_write. */
 UVZK_EXTERN int uvzk_hold_is_valid(const uvzk_hold_t *hold);
 
-/* The fencing token: the czxid of the lock's znode. It grows on a path from each grant
- * to the next that excludes it, for as long as the ensemble lives, also when the
- * directory is removed and made again. Holds that do not exclude one another may have
- * the same one: readers that hold together, holds of a semaphore of two or more leases,
- * holds of different paths; and holds of one cohort (uvzk_hold_cohort), though they do
- * exclude one another. 0 if not held. */
+/* Returns the fencing token, the czxid of the lock's znode; 0 if not held. On one path it
+ * grows from each grant to the next one that excludes it, also when the directory is
+ * deleted and created again, as long as the ensemble forgets no transaction (A9, A10).
+ * Holds that do not exclude one another may share it: readers that hold together, holds
+ * of a semaphore of two or more leases, holds of different paths. The holds of one cohort
+ * exclude one another and share it too (uvzk_hold_cohort). With a driver see
+ * uvzk_driver_lock_init. */
 UVZK_EXTERN int64_t uvzk_hold_token(const uvzk_hold_t *hold);
 
-/* Whether the hold shares its token: 0 if not held, and of every lock without a cohort:
- * no. Else which of those it is that have this token, one after the other: 1 is the
- * first, whose token is greater than any before; each one later, while the token
- * stays. The token and then this number grow from grant to grant. */
+/* Returns the hold's position in its cohort: 1, 2, ... among the holds that share its
+ * token; 0 if it is not held, or its lock has no cohort. The token of the first is
+ * greater than any before. The pair of token and position grows from grant to grant. */
 UVZK_EXTERN uint32_t uvzk_hold_cohort(const uvzk_hold_t *hold);
 
-/* Full path of the lock's znode, namespace included and chroot not; NULL if not
- * held. Valid until the hold is released or lost. */
+/* Returns the full path of the lock's znode, with the namespace, without the chroot; NULL
+ * if not held. Valid until the hold is released or lost. */
 UVZK_EXTERN const char *uvzk_hold_path(const uvzk_hold_t *hold);
 
-/* The moment (CLOCK_BOOTTIME, ms) until which nobody else can have been
- * granted this lock, unless somebody deletes its znode or ends its session
- * before its time; it moves on with every proof. 0 if not held. With
- * UVZK_PROOF_NONE: UINT64_MAX while connected. By a persistent znode: UINT64_MAX. Of a
- * multi lock: the earliest of its members', of which each is proved in its own session;
- * UINT64_MAX if all of them are by persistent znodes. */
+/* Returns until when the hold is valid (CLOCK_BOOTTIME, ms); 0 if not held. Every proof
+ * moves it on. Until then the servers cannot grant the lock to others, under the
+ * assumptions of docs/promise.md. Not covered: somebody deletes the znode, or an operator
+ * ends the session. Others may then get the lock at once; this hold is lost when a later
+ * proof or the connection shows it. UINT64_MAX: UVZK_PROOF_NONE while connected, or a
+ * persistent znode. Of a multi lock: the earliest of its members', each proved in its own
+ * session; UINT64_MAX if all of them are persistent. */
 UVZK_EXTERN uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold);
 
-/* CLOCK_BOOTTIME now, ms. */
+/* Returns CLOCK_BOOTTIME, ms. */
 UVZK_EXTERN uint64_t uvzk_now(void);
 
-/* One acquire that is pending, or hold, as uvzk_client_each_hold shows them. */
+/* One pending acquire or hold, for uvzk_client_each_hold. */
 typedef struct uvzk_hold_entry_s {
-    size_t size; /* of what the library knows; it may grow, at its end */
+    size_t size; /* of the library's struct, which may grow at its end */
     uvzk_lock_t *lock;
     const char *lock_path; /* with the namespace */
     uvzk_hold_t *hold;
     const void *owner; /* NULL: none */
-    int is_held;       /* granted, as far as its user has been told */
+    int is_held;       /* 1: granted, and acquire_cb was called */
     int64_t token;     /* 0 if it is not held */
     const char *path;  /* of its znode; NULL if it is not held */
-    uvzk_wait_t wait;  /* not held: what it waits for; since: also of a hold, when it was
-                          asked for */
-    uint32_t session;  /* in which it lives, from 0 on */
+    uvzk_wait_t wait;  /* of a pending acquire; of a hold only since: when it
+                          was requested */
+    uint32_t session;  /* the number of its session, from 0 on */
 } uvzk_hold_entry_t;
 
-/* All is lent until it returns. It may ask, but must change nothing: no acquire, no
- * release, no cancel, no close. */
+/* Receives one pending acquire or hold. The pointers are valid until it returns. It may
+ * query uvzk but must not change anything: no acquire, release, cancel or close. */
 typedef void (*uvzk_hold_entry_cb)(uvzk_client_t *client, const uvzk_hold_entry_t *entry,
                                    void *context);
 
-/* Shows all that is pending or held through this client's locks, those of one lock in the
- * order in which they were asked for; nothing is asked of the server. UV_EINVAL,
- * UVZK_ESTATE (not initialised), UV_ENOMEM (some may have been shown). */
+/* Calls cb for every pending acquire and hold of this client's locks; those of one lock
+ * come in the order in which they were requested. Sends nothing. UV_EINVAL. UVZK_ESTATE:
+ * not initialised. UV_ENOMEM: cb may have been called for some. */
 UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb cb,
                                       void *context);
 
@@ -841,41 +851,41 @@ UVZK_EXTERN int uvzk_client_each_hold(uvzk_client_t *client, uvzk_hold_entry_cb 
 
 /* ------------------------------------------------------- mutex */
 
-/* Makes a mutex.
- * Copies the path, which must follow ZooKeeper's rules (PathUtils of the Java
- * client, and at most 1024 bytes, and not "/"); sends nothing. Two mutexes on
- * one path are two locks in this process too, as in Curator.
- * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE (client closing), UV_ENOMEM, UV_EBUSY. */
+/* Initialises a mutex.
+ * Copies the path, which must follow ZooKeeper's rules (the Java client's PathUtils),
+ * must not be "/" and has at most 1024 bytes. Sends nothing. Two mutexes on one path are
+ * separate locks even in one process, as in Curator.
+ * UV_EINVAL, UVZK_EPATH. UVZK_ESTATE: the client is closing. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                 const char *path);
 
-/* Makes a mutex with a cohort.
- * A release hands the znode itself to the next acquire of this
- * mutex, past other clients' znodes that stand between, up to `handovers` times (1 to 1000)
- * and for `ms` (1 to 60000) from the moment when the znode was granted first; then whoever
- * stands behind it has it. Others wait longer so, by that bound and the last hold.
- * The holds of one znode have one fencing token: uvzk_hold_cohort tells them apart.
- * Acquires of this mutex are granted in their order. What is revocable, or whose node_data
- * are not the holder's, waits for its own znode. No multi lock takes it as a member.
- * Errors as uvzk_mutex_init. */
+/* Initialises a mutex with a cohort.
+ * When a hold is released, its znode passes to the next acquire of this mutex, ahead of
+ * znodes of other clients that are in between. That ends after `handovers` times (1 to
+ * 1000) or `ms` (1 to 60000) after the znode was first granted; then the next znode in
+ * the queue is granted. So others wait longer, by that bound plus the last hold. All
+ * holds by one znode have the same fencing token: uvzk_hold_cohort tells them apart.
+ * Acquires of this mutex are granted in their order. An acquire that is revocable, or
+ * whose node_data differ from the holder's, waits for its own znode. A multi lock refuses
+ * such a mutex as a member. Errors as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                        const char *path, uint32_t handovers, uint32_t ms);
 
 /* --------------------------------------------- read-write lock */
 
-/* Makes a read-write lock.
- * Two locks on one path, one for readers and one for writers; each is acquired and
- * closed by itself (uvzk_lock_acquire(&lock->read, ...)). Readers hold together,
- * a writer alone; all of them queue in one order, so that a waiting writer stops
- * later readers. Each half is re-entered by its owner.
+/* Initialises a read-write lock.
+ * It is two locks on one path, for readers and for writers; acquire and close each by
+ * itself (uvzk_lock_acquire(&lock->read, ...)). Readers hold together, a writer holds
+ * alone. All share one queue, so a waiting writer stops later readers. Each lock is
+ * re-entered by its owner.
  *
- * An owner (not NULL) that holds the write lock takes the read lock at once, and may
- * then release the write lock: no writer comes in between (downgrade). The read
- * lock then has the write lock's token. An owner that holds the read lock, or waits for
- * it, and asks for the write lock would wait for itself: UVZK_EDEADLOCK, from
- * uvzk_lock_acquire, and nothing else happens.
+ * An owner (not NULL) that holds the write lock gets the read lock at once and may then
+ * release the write lock; no writer comes in between (downgrade). The read lock then has
+ * the write lock's token. An owner that holds the read lock, or waits for it, and
+ * acquires the write lock would wait for itself: uvzk_lock_acquire returns
+ * UVZK_EDEADLOCK.
  *
- * Curator before 5.5 puts a downgraded reader behind the writers that wait already:
+ * Curator before 5.5 queues a downgraded reader behind the writers that already wait:
  * beside such clients a writer may be granted while a reader of theirs holds. Errors as
  * uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
@@ -883,86 +893,87 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
 
 /* -------------------------------------------------- semaphores */
 
-/* Makes a semaphore.
- * As many leases as max_leases, for everybody together; who asks for several
- * (options.leases, at most 100) gets all of them at once or none. All clients of a
- * path must name the same number, or a shared count (NULL: none), which then says how
- * many there are, whatever max_leases is: when it rises, waiters are served; when
- * it falls, nobody loses a lease, and waiters wait for longer. The count must be
- * initialised, and should be closed after the semaphore: if it is closed before, or with
- * its client, who waits is told UVZK_ECLOSED, and nobody acquires any more. Served in the order
- * of arrival: a request for many leases is not overtaken by one for a few. A lease is made before it is
- * counted, as Curator's is, so for a moment more may stand than are allowed; they are not
- * held. Never re-entered:
- * options.owner says nothing here. The hold's path is that of its first lease.
+/* Initialises a semaphore.
+ * All clients together share max_leases leases. An acquire of several (options.leases, at
+ * most 100) gets all of them or none. All clients of a path must use the same number, or
+ * a shared count (NULL: none), which then replaces max_leases: when it rises, waiters are
+ * served; when it falls, nobody loses a lease, and waiters wait longer. The count must be
+ * initialised. Close it after the semaphore: if it or its client is closed first, waiters
+ * get UVZK_ECLOSED, and so does every later acquire. Requests are served in the order of
+ * arrival; one for few leases does not overtake one for many. As in Curator, a lease is
+ * created before it is counted, so there may briefly be more znodes than leases; the
+ * surplus is not held. There is no re-entry: options.owner is ignored. The hold's path is
+ * that of its first lease.
  *
- * Several requests of one client may stand in the queue with one znode, and a lease that
- * one of them lets go may become the next one's as it stands. A client that does so lets
- * others have their turn as soon as it sees them there, or 256 grants or half a second
- * later. Who has a queued_cb has a znode of its own.
+ * Several requests of one client may share one znode in the queue, and a lease that one
+ * of them releases may pass to the next without a request. The client lets others have
+ * their turn as soon as it sees them in the queue, at the latest after 256 grants or 500
+ * ms. A request with a queued_cb has its own znode.
  *
- * The hold's token is the czxid of the znode that stood in the queue or, where nobody was
- * in the queue, of the lease. It grows between holds that exclude one another, because
- * there are not so many leases as both have together; and it is not less than that of any
- * hold granted before it was asked for. Holds that could stand side by side may share a
- * token, and if both were waiting, that with the greater one may have been granted first.
+ * The hold's token is the czxid of the znode in the queue or, if the queue was empty, of
+ * the lease. Two holds exclude one another if together they have more leases than there
+ * are: between such holds the token grows. It is never less than that of a hold granted
+ * before this one was requested. Other holds may share a token; of two that waited at the
+ * same time, the one with the greater token may be granted first.
  *
- * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more than a fixed max_leases.
- * Other errors as uvzk_mutex_init. */
+ * UV_EINVAL: max_leases is 0; from uvzk_lock_acquire: more leases than a fixed
+ * max_leases. Other errors as uvzk_mutex_init. */
 UVZK_EXTERN int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *lock,
                                     const char *path, uint32_t max_leases,
                                     uvzk_shared_count_t *count);
 
-/* Makes a semaphore with a single lease: a lock that is not re-entered, and that whoever
- * has the hold may release. */
+/* Initialises a semaphore with one lease: a lock without re-entry. Whoever has the hold
+ * may release it. */
 UVZK_EXTERN int uvzk_semaphore_mutex_init(uvzk_client_t *client,
                                           uvzk_semaphore_mutex_t *lock, const char *path);
 
-/* How many znodes a hold has: leases of a semaphore's, members of a multi lock's, 1 of
- * any other; 0 if not held. And the full path of one of them, as uvzk_hold_path, which
- * tells the first; NULL beyond the last. */
+/* Return how many znodes a hold has, and the full path of one of them. A semaphore's hold
+ * has one for each lease, a multi lock's one for each member, others 1; 0 if not held.
+ * Paths are as in uvzk_hold_path, which returns the first; NULL beyond the last. */
 UVZK_EXTERN uint32_t uvzk_hold_lease_count(const uvzk_hold_t *hold);
 UVZK_EXTERN const char *uvzk_hold_lease_path(const uvzk_hold_t *hold, uint32_t index);
 
-/* Gives some leases of a semaphore's hold back, in the background, and goes on holding
- * the others: fewer than it has, else UV_EINVAL. UVZK_ENOTHELD, UV_ENOMEM. */
+/* Returns some leases of a semaphore's hold, in the background, and keeps the others.
+ * UV_EINVAL: also if it would keep none. UVZK_ENOTHELD, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases);
 
 /* -------------------------------------------------- multi lock */
 
-/* One of the members failed: to be acquired, to be kept, to be released. */
+/* Reports that one member could not be acquired, was lost, or could not be released. */
 typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *member,
                                         int status);
 
-/* Makes a multi lock.
- * Several locks of one client as one (InterProcessMultiLock): all are held or none is,
- * options.timeout_ms is for all of them together, and the first failure ends the
- * attempt, or the hold: its status is the request's, and what was held is given back.
+/* Initialises a multi lock.
+ * It combines several locks of one client (InterProcessMultiLock): all are held or none
+ * is. options.timeout_ms covers all of them together. The first failure of a member ends
+ * the acquire, or the hold, with its status; the members that are held are released.
  *
- * If all members are mutexes, their znodes are made in one transaction, so that all
- * queues agree on the order of any two such multi locks: they can never wait for each
- * other in a circle, whatever their members. Members of other kinds are acquired one
- * after the other in the order of their paths, and so are all with
- * UVZK_MULTILOCK_IN_TURN; the hold on one of them may then be lost while another is
- * still waited for. The two ways do not go together: whoever takes several of the same
- * locks one after the other, as Curator's InterProcessMultiLock does in the order of
- * its list, and whoever takes them at once may wait for each other for ever. Beside
- * such others use UVZK_MULTILOCK_IN_TURN, and let them list their locks in the order of
- * the paths.
+ * If all members are mutexes, one transaction creates their znodes, so all queues have
+ * any two such multi locks in the same order: they never wait for each other in a circle,
+ * whatever their members. Other members are acquired one after the other, in the order of
+ * their paths; with UVZK_MULTILOCK_IN_TURN all are. One of them may then be lost while
+ * the next is still waited for. Do not mix the two ways: a program that acquires several
+ * of the same locks one after the other, as Curator's InterProcessMultiLock does in the
+ * order of its list, and one that acquires them in one transaction may wait for each
+ * other for ever. Beside such programs use UVZK_MULTILOCK_IN_TURN, and let them list
+ * their locks in the order of the paths.
  *
- * An owner that has a member by itself already re-enters it, and acquires the members
- * in turn; one that has the multi lock re-enters that, not a member.
+ * If the owner already holds a member on its own, it re-enters that member, and the
+ * members are acquired one after the other. Re-enter a multi lock through itself, not
+ * through its members.
  *
- * The hold's token is the greatest of its members' (of mutexes: that of all of
- * them). It is valid as long as all its members are. queued_cb is not called. uvzk_hold_lease_path tells the members' paths, in the
- * order of the locks' paths.
+ * The hold's token is the greatest of its members' tokens (of mutexes acquired in one
+ * transaction they are equal). It is valid as long as all its members are. queued_cb is
+ * not called. uvzk_hold_lease_path returns the members' paths, in the order of the locks'
+ * paths.
  *
- * members: 1 to 100 locks, each once; the array is copied. They are not closed with
- * the multi lock, and must be closed after it. error_cb may be NULL; the first
- * failure is told before the request's own callback, and all before that of a release.
- * UV_EINVAL, UVZK_EDEADLOCK (two mutexes of one path), UVZK_ESTATE, UV_EBUSY, UV_ENOMEM;
- * from uvzk_lock_acquire: UVZK_ECLOSED if a member is closed, or was, and its struct is
- * another lock now; in turn also as an acquire's status, for a member not yet asked for. */
+ * members: 1 to 100 locks, each once; the array is copied. Closing the multi lock does
+ * not close them; close them after it. error_cb may be NULL. It is called for the first
+ * failure of an acquire, before the acquire's callback, and for every failure of a
+ * release, before the release's callback. UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UV_ENOMEM.
+ * UVZK_EDEADLOCK: two members are mutexes of one path. UVZK_ECLOSED, from
+ * uvzk_lock_acquire: a member is closed, or its struct is another lock now; with members
+ * acquired in turn, acquire_cb may receive it too. */
 #define UVZK_MULTILOCK_IN_TURN 1U
 UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *lock,
                                     uvzk_lock_t *const *members, size_t count,
@@ -970,42 +981,44 @@ UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *loc
 
 /* ------------------------------------------------- lock driver */
 
-/* What znodes a lock with a driver makes. */
+/* The znodes that a lock with a driver creates. */
 typedef enum {
-    UVZK_NODE_EPHEMERAL_SEQUENTIAL = 0, /* _c_<uuid>-<name><number>, as the other locks */
-    UVZK_NODE_EPHEMERAL,                /* <name> alone, one for everybody: whoever
-                                           creates it holds it, the others watch it,
-                                           and any of them may be the next */
+    UVZK_NODE_EPHEMERAL_SEQUENTIAL = 0, /* _c_<uuid>-<name><number>, as in other locks */
+    UVZK_NODE_EPHEMERAL,                /* <name> alone, one for all clients: whoever
+                                           creates it holds the lock, the others watch
+                                           it, and any of them may be next */
     UVZK_NODE_PERSISTENT_SEQUENTIAL     /* as the first, but it outlives its session */
 } uvzk_node_mode_t;
 
-/* Your own lock (LockInternalsDriver). Begin with uvzk_lock_driver_init(&driver), then
- * set the name; without more it is InterProcessMutex as Curator's own driver has it.
+/* The driver of your own kind of lock (LockInternalsDriver). Begin with
+ * uvzk_lock_driver_init(&driver) and set the name; by default it is InterProcessMutex
+ * with Curator's own driver.
  *
- * Every acquire makes a znode, lists the directory and asks the driver: either it gets
- * the lock, or it watches the child that the driver names, and asks again when that one
- * has gone or changed. Who may hold beside whom is the driver's business; that a hold is
- * proved, told when it is lost, re-entered, withdrawn for certain is ours.
+ * Each acquire creates a znode, lists the directory and asks the driver: either the
+ * acquire gets the lock, or it watches the child that the driver names, and asks again
+ * when that child is gone or changed. The driver decides who may hold together. uvzk
+ * proves holds, reports their loss, counts re-entries and deletes znodes.
  *
- * The two functions are called when a listing has arrived, with this struct as it was
- * when the lock was made. They must not call uvzk, and must judge by nothing but what
- * they are given. */
+ * uvzk calls the two functions when a listing has arrived. They receive the struct as it
+ * was when the lock was initialised. They must not call uvzk, and their result must
+ * depend only on their arguments. */
 typedef struct uvzk_lock_driver_s {
     size_t size;         /* set by uvzk_lock_driver_init */
-    const char *name;    /* "lock-"; copied; without '/', at most 16 bytes, of
+    const char *name;    /* "lock-"; copied; no '/'; at most 16 bytes, with
                             UVZK_NODE_EPHEMERAL 64 */
     uint32_t mode;       /* uvzk_node_mode_t (createsTheLock) */
-    uint32_t max_leases; /* for gets_the_lock; 0 is 1 */
-    /* getsTheLock: whether children[own] gets the lock. 0: no, and *watch becomes the
-     * index of the one to wait for; if it is nobody's, or its own, the acquire ends with
-     * UV_EINVAL. The children are sorted. NULL: it does if own < max_leases, else it
-     * waits for children[own - max_leases]. */
+    uint32_t max_leases; /* for gets_the_lock; 0 means 1 */
+    /* getsTheLock: whether children[own] gets the lock. If not, it returns 0 and sets
+     * *watch to the index of the child to wait for; with no such index, or its own, the
+     * acquire ends with UV_EINVAL. The children are sorted. NULL: it gets the lock if own
+     * < max_leases, else it waits for children[own - max_leases]. */
     int (*gets_the_lock)(const struct uvzk_lock_driver_s *driver,
                          const char *const *children, size_t count, size_t own,
                          size_t *watch);
-    /* fixForSorting: the text by which the child is sorted, to stay as long as `child`
-     * does, of which it mostly is a part. If it is NULL, the child takes no part, and
-     * gets_the_lock does not see it. NULL: what follows the last `name` in it. */
+    /* fixForSorting: returns the text by which to sort the child. It must stay valid as
+     * long as `child`, and usually is a part of it. If the function returns NULL, the
+     * child is ignored, and gets_the_lock does not receive it. NULL: sorts by what
+     * follows the last `name` in the child. */
     const char *(*sort_key)(const struct uvzk_lock_driver_s *driver, const char *child);
     void *context; /* yours */
 } uvzk_lock_driver_t;
@@ -1014,24 +1027,28 @@ typedef struct uvzk_lock_driver_s {
     uvzk_lock_driver_init_size((driver), sizeof(*(driver)))
 UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size);
 
-/* Makes a lock with a driver.
- * The driver is copied; its context must stay until the lock is closed. A directory is
- * of one kind of lock: this client must have no other recipe on the path of a
- * driver's lock. The token is the czxid of the znode: it grows from grant to grant if
- * the driver grants one after the other. queued_cb tells how many children are sorted
- * before this one; of UVZK_NODE_EPHEMERAL 1.
+/* Initialises a lock with a driver.
+ * The driver is copied; its context must stay valid until the lock is closed. A directory
+ * has one kind of lock: this client must not use another recipe on the same path. The
+ * token is the czxid of the znode; it grows from grant to grant if the driver grants one
+ * after the other. queued_cb receives how many children are sorted before this one; with
+ * UVZK_NODE_EPHEMERAL 1.
  *
- * A hold by a persistent znode lasts for as long as the znode stands: it is not lost
- * with the session, is_held needs no connection, valid_until is UINT64_MAX. It ends by
- * a release, or is lost: UVZK_EDELETED, UVZK_ECLOSED, UVZK_EAUTH. Those who wait keep
- * their places across sessions, too. The znode of a process that dies stays, and so
- * does one that could not be deleted before the client was closed: it blocks the others
+ * A hold by a persistent znode lasts as long as the znode exists: it outlives the
+ * session, uvzk_lock_is_held needs no connection, and uvzk_hold_valid_until is
+ * UINT64_MAX. It ends by a release, or is lost with UVZK_EDELETED, UVZK_ECLOSED or
+ * UVZK_EAUTH. Waiters keep their places across sessions too. If the process dies, or the
+ * client is closed before uvzk could delete the znode, the znode stays and blocks others
  * until somebody deletes it by hand.
  *
- * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions with
- * UVZK_NODE_EPHEMERAL, which lists nobody. Other errors as uvzk_mutex_init. From
- * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. When the whole directory was
- * deleted, an acquire ends with UVZK_EDELETED without another attempt. */
+ * With UVZK_NODE_EPHEMERAL, if a leader has forgotten a holder's znode (A9), that
+ * holder's release may delete the next holder's znode; sequential names avoid that.
+ *
+ * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
+ * together with UVZK_NODE_EPHEMERAL, which lists nothing. Other errors as
+ * uvzk_mutex_init. From uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If
+ * somebody deletes the whole directory, an acquire ends with UVZK_EDELETED without a
+ * retry. */
 UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
                                       const char *path, const uvzk_lock_driver_t *driver);
 
@@ -1052,26 +1069,24 @@ UVZK_EXTERN int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *lock,
 
 /* ------------------------------------------------------ verify */
 
-/* status 0: when the question was asked, or later, a quorum agreed that the
- * lock's znode stands and its session lives; of a multi lock those of all members.
- * UVZK_ELOST, UVZK_EDELETED, UVZK_EEXPIRED: no. UVZK_ECONNLOSS, UVZK_ENOTSENT,
- * UVZK_ECLOSED: not known. */
+/* status 0: after the call a quorum agreed that the lock's znode exists and its session
+ * lives; of a multi lock, those of all members. UVZK_ELOST, UVZK_EDELETED, UVZK_EEXPIRED:
+ * the hold does not stand. UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_ECLOSED: not known. */
 typedef void (*uvzk_verify_cb)(uvzk_verify_t *request, int status);
 
-/* Asks a quorum whether the hold stands.
- * One round trip; of a hold with many znodes one for every 256.
- * UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
+/* Asks a quorum whether the hold stands. That takes one round trip for every 256 znodes
+ * of the hold. UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *request,
                                  uvzk_verify_cb cb);
 
 /* ----------------------------------------------- guarded write */
 
-/* One operation of a guarded write. */
+/* An operation of uvzk_hold_write, and its kind. */
 typedef enum {
-    UVZK_WRITE_CREATE = 0, /* a persistent znode with the client's ACL */
+    UVZK_WRITE_CREATE = 0, /* creates a persistent znode, with the client's ACL */
     UVZK_WRITE_SET,
     UVZK_WRITE_DELETE,
-    UVZK_WRITE_CHECK /* the znode exists, in this version */
+    UVZK_WRITE_CHECK /* the znode exists and has this version */
 } uvzk_write_kind_t;
 
 typedef struct uvzk_write_op_s {
@@ -1079,130 +1094,131 @@ typedef struct uvzk_write_op_s {
     int32_t version;    /* SET, DELETE, CHECK; -1: any */
     const char *path;   /* below the namespace, as in uvzk_mutex_init */
     const void *data;   /* CREATE, SET; NULL: no data */
-    size_t data_length; /* of data */
+    size_t data_length; /* of data, bytes */
 } uvzk_write_op_t;
 
-/* FINAL. 0: all is done, and every znode of the hold stood at that moment, so that nobody
- * else had been granted it.
- * Nothing is done: UVZK_EDELETED, the hold does not stand, somebody deleted its znode.
- * UVZK_ENONODE, UVZK_ENODEEXISTS, UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH,
- * UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: one was refused,
- * and `failed` is its index, SIZE_MAX if it is none of yours (the hold's own znode may
- * not be read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED,
- * UVZK_ETHROTTLED. All is done or nothing, it is not known which: UVZK_ECONNLOSS (the
- * connection was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED, UV_ENOMEM. */
+/* FINAL. 0: everything was carried out, and every znode of the hold existed at that
+ * moment. Nothing was carried out: UVZK_EDELETED: somebody deleted a znode of the hold,
+ * which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS, UVZK_ENOTEMPTY,
+ * UVZK_EBADVERSION, UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED,
+ * UVZK_EZOOKEEPER: an operation was refused. `failed` is its index, or SIZE_MAX if it is
+ * none of yours (the hold's own znode may not be read) or not known. UVZK_ENOTSENT: no
+ * connection. UVZK_EUNIMPLEMENTED: the server is too old. UVZK_ETHROTTLED: it is
+ * overloaded. Not known whether everything or nothing was carried out: UVZK_ECONNLOSS
+ * (the connection was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED,
+ * UV_ENOMEM. */
 typedef void (*uvzk_write_cb)(uvzk_write_t *request, int status, size_t failed);
 
-/* Writes to ZooKeeper only if the hold stands: one transaction, in which checks of all
- * znodes of the hold come before the operations, all or none of which are done. A
- * holder that was stopped for too long, or cut off, then cannot overwrite what its
- * successor wrote. It is not repeated: after UVZK_ECONNLOSS have a look. Parents are not
- * made. Paths and data are copied.
- * UV_ENOTSUP: a hold by a znode of a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
- * tell it from its successor's. UV_EINVAL (also: no operations, more than 1000000 bytes
- * of paths, data and ACLs), UVZK_EPATH, UVZK_ENOTHELD, UV_ENOMEM, UV_EBUSY. */
+/* Writes to ZooKeeper only if the hold stands: one transaction checks all znodes of the
+ * hold and then carries out all operations or none. So a holder that was stopped or cut
+ * off for too long cannot overwrite what its successor wrote. uvzk does not retry; after
+ * UVZK_ECONNLOSS read the znodes to find out. It does not create parents. Paths and data
+ * are copied.
+ * UV_ENOTSUP: the hold's znode has a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
+ * tell it from its successor's. UV_EINVAL: also no operations, or more than 1000000 bytes
+ * of paths, data and ACLs. UVZK_EPATH, UVZK_ENOTHELD, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *request,
                                 const uvzk_write_op_t *ops, size_t count,
                                 uvzk_write_cb cb);
 
 /* ------------------------------------------------ participants */
 
-/* FINAL. status < 0: UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH,
- * UVZK_ECLOSED, UVZK_ENOAUTH, UV_ENOMEM. Else the full paths of the contenders' znodes,
- * in queue order, without those of other children; none if the lock path does not
- * exist. Of a lock with a driver: those that get the lock, then the others, both in the
- * order of the driver, which is asked; with a fixed name the holder's alone. */
+/* FINAL. status 0: the full paths of the contenders' znodes in queue order, without other
+ * children; none if the lock's path does not exist. Of a lock with a driver: first those
+ * that get the lock, then the others, both in the driver's order; uvzk calls the driver
+ * for that. With a fixed name: the holder's only. UVZK_ECONNLOSS, UVZK_ENOTSENT,
+ * UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ENOAUTH, UV_ENOMEM. */
 typedef void (*uvzk_participants_cb)(uvzk_participants_t *request, int status,
                                      const char *const *paths, size_t count);
 
-/* Who holds the lock or waits for it, in any process. A half of a read-write lock tells
- * its own contenders alone. A semaphore tells the znodes of all leases, by number, then
- * those that stand in line for some, one for several requests of a client perhaps: whoever
- * is granted some at that very moment may be told twice, once as each.
- * UV_ENOTSUP: a multi lock (ask its members). UV_EINVAL, UVZK_ECLOSED (lock or client
- * closing), UV_ENOMEM, UV_EBUSY. */
+/* Lists who holds the lock or waits for it, in any process. For one half of a read-write
+ * lock it lists the contenders of that half. For a semaphore it lists the znodes of all
+ * leases, by number, then those in the queue; one of these may stand for several requests
+ * of a client. A request that is being granted at that moment may appear as both.
+ * UV_ENOTSUP: a multi lock; ask its members. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM,
+ * UV_EBUSY. */
 UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_participants_t *request,
                                        uvzk_participants_cb cb);
 
-/* How many of the paths, always the first ones, are holders': asked in the callback or
- * later, until the request is used again. Goes by the order alone: who is first counts
- * as a holder although its client may not have seen it yet. A waiting Curator semaphore
- * has a lease's znode already, and a reader that Curator before 5.5 has made under its
- * own write lock stands behind waiting writers: these two are taken for what they look
- * like. */
+/* Returns how many of the paths, from the first on, are holders'. Call it in the callback
+ * or later, until the request is used again. It goes by the order of the znodes alone:
+ * the first counts as a holder even if its client does not know that yet. It misjudges
+ * two kinds of Curator's contenders: a waiting semaphore already has a lease's znode and
+ * counts as a holder; a reader that Curator before 5.5 creates under its own write lock
+ * counts as waiting behind writers. */
 UVZK_EXTERN size_t uvzk_participants_holding(const uvzk_participants_t *request);
 
 /* -------------------------------------------------- revocation */
 
-/* FINAL. 0: the message is written; whether its reader listens, and what it does, is
- * not known. UVZK_ENONODE: nobody stands there. UVZK_ENOAUTH, UVZK_ECONNLOSS,
- * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED, UVZK_EREJECTED,
- * UVZK_EZOOKEEPER, UV_ENOMEM. */
+/* FINAL. 0: the message was written; whether anybody reads it and acts on it is not
+ * known. UVZK_ENONODE: there is no such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS,
+ * UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED, UVZK_ETHROTTLED,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
 typedef void (*uvzk_revoke_cb)(uvzk_revoke_t *request, int status);
 
-/* Asks whoever has this znode to give it up: writes __REVOKE__ into it, as
- * Curator's Revoker does. node_path: in full, as uvzk_hold_path and the
- * participants have it, at most 2048 bytes. The path is copied. Whoever took a lock with
- * options.revoke_cb, or a Curator lock that was made revocable, hears of it.
- * UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_EBUSY, UV_ENOMEM. */
+/* Asks the owner of a znode to give it up: writes __REVOKE__ into it, as Curator's
+ * Revoker does. node_path is a full path as returned by uvzk_hold_path or a participants
+ * request, at most 2048 bytes; it is copied. Acquires with options.revoke_cb and
+ * Curator's revocable locks notice it. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_EBUSY,
+ * UV_ENOMEM. */
 UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_revoke_t *request,
                                    const char *node_path, uvzk_revoke_cb cb);
 
 /* ---------------------------------------------- a znode's data */
 
-/* FINAL. 0: the data, which may be none (length 0). UVZK_ENONODE: there is no such znode.
+/* FINAL. 0: the data; length may be 0. UVZK_ENONODE: there is no such znode.
  * UVZK_ENOAUTH, UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED,
  * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
 typedef void (*uvzk_read_cb)(uvzk_read_t *request, int status, const void *data,
                              size_t length);
 
-/* Reads a znode once: of a hold, of a lease (Lease.getData), of a participant.
- * node_path is a full path as uvzk_hold_path, uvzk_hold_lease_path and participants tell
- * it, namespace included, at most 2048 bytes. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
+/* Reads a znode once: of a hold, a lease (Lease.getData) or a participant. node_path is a
+ * full path as returned by uvzk_hold_path, uvzk_hold_lease_path or a participants
+ * request, with the namespace, at most 2048 bytes. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
  * UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request,
                                  const char *node_path, uvzk_read_cb cb);
 
-/* What ZooKeeper keeps about a znode. */
+/* What ZooKeeper stores about a znode. */
 typedef struct uvzk_stat_s {
-    int64_t czxid;      /* of the transaction that made it: of a mutex or a half of a
+    int64_t czxid;      /* of the transaction that created it; of a mutex or a half of a
                            read-write lock the fencing token */
-    int64_t session_id; /* whose it is; 0: it outlives its session */
+    int64_t session_id; /* of the owner of an ephemeral znode; 0: not ephemeral */
     int64_t created_ms; /* by the server's clock, ms since 1970; 0: not known */
     int64_t reserved[3];
 } uvzk_stat_t;
 
-/* FINAL. As uvzk_read_cb, and what is known about the znode; NULL if status < 0. */
+/* FINAL. As uvzk_read_cb, with the znode's stat, which is NULL if status < 0. */
 typedef void (*uvzk_look_cb)(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
                              const void *data, size_t length);
 
-/* Reads a znode, and what ZooKeeper keeps about it. As uvzk_client_read. */
+/* Reads a znode and its stat. Otherwise as uvzk_client_read. */
 UVZK_EXTERN int uvzk_client_look(uvzk_client_t *client, uvzk_read_t *request,
                                  const char *node_path, uvzk_look_cb cb);
 
 /* ------------------------------------------------------ locker */
 
-/* The lock is held: work, now or later, then call uvzk_locker_done. */
+/* The lock is held. Do the work, now or later, then call uvzk_locker_done. */
 typedef void (*uvzk_locker_locked_cb)(uvzk_locker_t *locker);
 
-/* FINAL. 0: locked_cb was called, and the lock was released after uvzk_locker_done. Else,
- * if locked_cb was not called, why it was not granted, as in uvzk_hold_acquire_cb; if it
- * was, how the hold ended before uvzk_locker_done, as in uvzk_hold_lost_cb, or what
- * became of the release, as in uvzk_hold_release_cb. */
+/* FINAL. 0: locked_cb was called, and the lock was released after uvzk_locker_done. If
+ * locked_cb was not called, status is as in uvzk_hold_acquire_cb. If it was, status tells
+ * how the hold was lost before uvzk_locker_done, as in uvzk_hold_lost_cb, or how the
+ * release failed, as in uvzk_hold_release_cb. */
 typedef void (*uvzk_locker_unlocked_cb)(uvzk_locker_t *locker, int status);
 
-/* Acquires the lock, whatever recipe it is, calls locked_cb, and releases it when the
- * work is done (Locker). The options' callbacks are handed &locker->hold, whose `data`
- * is yours too; uvzk_hold_cancel(&locker->hold) gives up waiting. Errors as
+/* Acquires a lock, calls locked_cb, and releases the lock when the work is done (Locker).
+ * It works with every recipe. The options' callbacks receive &locker->hold, whose `data`
+ * is yours too; uvzk_hold_cancel(&locker->hold) stops waiting. Errors as
  * uvzk_lock_acquire. */
 UVZK_EXTERN int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
                               const uvzk_acquire_options_t *options,
                               uvzk_locker_locked_cb locked_cb,
                               uvzk_locker_unlocked_cb unlocked_cb);
 
-/* Releases, as the work is done.
- * UVZK_ENOTHELD: not granted yet, lost, or done before; then
- * unlocked_cb has come or will come without it. UV_EINVAL. */
+/* Releases the lock of a locker because the work is done.
+ * UVZK_ENOTHELD: not granted yet, lost, or done before; unlocked_cb was called, or
+ * will be, without this call. UV_EINVAL. */
 UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
 
 /* --------------------------------------------- shared value and shared count
@@ -1218,98 +1234,95 @@ UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
  *         return uvzk_shared_count_init(&client, &workers, "/workers", 4, changed);
  *     } */
 
-/* The data of one znode, known to all who share it: each change is told to each of
- * them, across reconnections, new sessions, and the deletion and new making of the
- * znode. Everybody may set it. A shared count is such a value that is a number: four
- * bytes, the high byte first. Values are ordered by mzxid, the number of the
- * transaction that set them; it never goes back, not even when the znode is made
- * again. */
+/* A shared value is the data of one znode. Every client that shares it is notified of new
+ * values, across reconnections, new sessions, and the deletion and re-creation of the
+ * znode. Everybody may set it. A shared count is a shared value that is a number of four
+ * bytes, most significant byte first. Values are ordered by mzxid, the number of the
+ * transaction that set them, which does not go back when the znode is created again. */
 
-/* A value as it was read: the transaction that has set it, and how often the znode
- * had been set by then. */
+/* The version of a value: the transaction that set it, and how often the znode had been
+ * set by then. */
 typedef struct uvzk_value_version_s {
     int64_t mzxid;
     int32_t version;
 } uvzk_value_version_t;
 
-/* status 0: a new value is known, the first one included, or the last one can be read
- * again. Values may be skipped, they never go back. status < 0: it cannot be read now,
- * the last one stays known, and the first change is told as soon as it can be read.
- * UVZK_ENONODE: the znode was deleted. UVZK_ENOAUTH: its ACL forbids to read it; it is
- * tried again about once a session timeout, at first more often.
- * UVZK_ELIMIT: no room for another watch. UVZK_EAUTH: the client's credentials were
- * refused, this is the last call. UVZK_ENOTSENT: the host names do not resolve.
- * UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: the
- * znode is missing and could not be made. That there is no connection is told by
- * state_cb alone. */
+/* status 0: a new value is known, which may be the first, or the last value can be read
+ * again. Values may be skipped but never go back. status < 0: the value cannot be read
+ * now. The last one stays known, and the next change is reported when it can be read
+ * again. UVZK_ENONODE: the znode was deleted. UVZK_ENOAUTH: its ACL forbids reading it;
+ * uvzk retries about once in a session timeout, at first more often. UVZK_ELIMIT: no room
+ * for another watch. UVZK_EAUTH: the client's credentials were refused; this is the last
+ * call. UVZK_ENOTSENT: the host names do not resolve. UVZK_ENOAUTH, UVZK_EINVALIDACL,
+ * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: the znode is missing and could not
+ * be created. A missing connection is reported to state_cb only. */
 typedef void (*uvzk_shared_value_change_cb)(uvzk_shared_value_t *value, int status);
 
 /* FINAL for the value. */
 typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
 
-/* FINAL. 0: it is set, and is the known value unless a newer one is.
- * UVZK_EBADVERSION: try_set only, the value was another one by then; it has been read
- * again, unless the connection was lost meanwhile. UVZK_ENONODE: there is no such znode.
- * UVZK_ECONNLOSS, UV_ENOMEM: it is not known whether it is set. UVZK_ECLOSED: the value
- * or the client was closed; it is not known either. UVZK_EAUTH, UVZK_ENOTSENT: it is
- * not set. UVZK_ETHROTTLED: nor is it; the server was overloaded, and another set was on
- * its way behind it already; else it is sent again. UVZK_ENOAUTH, UVZK_EREJECTED,
- * UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: refused. */
+/* FINAL. 0: the value is set, and known, unless a newer one is. UVZK_EBADVERSION, of
+ * try_set only: the value had changed; uvzk has read it again, unless the connection was
+ * lost. UVZK_ENONODE: there is no such znode. UVZK_ECONNLOSS, UV_ENOMEM: not known
+ * whether it is set. UVZK_ECLOSED: the value or the client was closed; not known either.
+ * UVZK_EAUTH, UVZK_ENOTSENT: not set. UVZK_ETHROTTLED: not set; the overloaded server
+ * refused it when a later set had already been sent, otherwise uvzk would have sent it
+ * again. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: refused. */
 typedef void (*uvzk_set_cb)(uvzk_set_t *request, int status);
 
-/* Begins to read the znode and to watch it. If it is missing it is made with the seed,
- * which is copied, its parents as containers (as persistent znodes where the server has
- * none); who comes later finds it, whatever his seed. cb may be NULL. The path is as
- * in uvzk_mutex_init.
- * UV_EINVAL (also: seed_length over 1000000), UVZK_EPATH, UVZK_ESTATE (client closing),
- * UV_ENOMEM, UV_EBUSY. */
+/* Initialises a shared value: starts to read the znode and to watch it. If the znode is
+ * missing, uvzk creates it with the seed, which is copied, and its parents as containers
+ * (as persistent znodes if the server has no containers). A client that comes later finds
+ * that value, whatever its seed. cb may be NULL. The path is as in uvzk_mutex_init.
+ * UV_EINVAL: also seed_length over 1000000. UVZK_EPATH. UVZK_ESTATE: the client is
+ * closing. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_shared_value_init(uvzk_client_t *client, uvzk_shared_value_t *value,
                                        const char *path, const void *seed,
                                        size_t seed_length,
                                        uvzk_shared_value_change_cb cb);
 
-/* The last value known, and its version; each pointer may be NULL. The data are lent
- * until you return to the loop. UVZK_ENONODE: none is known yet.
- * UVZK_ECLOSED: not initialised, or closing. UV_EINVAL. */
+/* Gets the last known value and its version. Each pointer may be NULL. The data are valid
+ * until you return to the loop. UVZK_ENONODE: none is known yet. UVZK_ECLOSED: closing,
+ * or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_shared_value_get(const uvzk_shared_value_t *value, const void **data,
                                       size_t *length, uvzk_value_version_t *version);
 
-/* Sets the value, whatever it is now. The data are copied. Sets are sent in the order
- * of the calls, and wait for the connection if there is none.
- * UV_EINVAL (also: length over 1000000), UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
+/* Sets the value, whatever it is now. The data are copied. Sets are sent in the order of
+ * the calls; without a connection they wait for it.
+ * UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_shared_value_set(uvzk_shared_value_t *value, uvzk_set_t *request,
                                       const void *data, size_t length, uvzk_set_cb cb);
 
-/* Sets it only if it still is what uvzk_shared_value_get told with this version. Refused
- * without a request if a newer value is known. ZooKeeper itself compares the version
- * number alone: a znode that was made again just now and has come to the same number
- * cannot be told from the old one.
- * UV_EINVAL also if the version's number is -1, which means "any" to ZooKeeper (a znode
- * gets there after four thousand million sets). */
+/* Sets the value only if it is still the one that uvzk_shared_value_get returned with
+ * this version. If a newer value is known, it fails without a request. ZooKeeper itself
+ * compares only the version number: if the znode was deleted and created again and has
+ * reached the same number, it cannot tell the difference.
+ * UV_EINVAL: also version number -1, which ZooKeeper takes for "any" (a znode reaches it
+ * after about 4 billion sets). Other errors as uvzk_shared_value_set. */
 UVZK_EXTERN int uvzk_shared_value_try_set(uvzk_shared_value_t *value, uvzk_set_t *request,
                                           const uvzk_value_version_t *version,
                                           const void *data, size_t length,
                                           uvzk_set_cb cb);
 
-/* Closes a value.
- * Sets that are not told yet end with UVZK_ECLOSED; cb (may be NULL) comes last. A
- * client closes its values with itself, without a callback of their own.
- * UVZK_ESTATE: closing, or not initialised. */
+/* Closes a shared value.
+ * Pending sets end with UVZK_ECLOSED; cb (may be NULL) is called last. A client closes
+ * its values when it is closed, without a callback of their own.
+ * UVZK_ESTATE: closing, or not initialised. UV_EINVAL. */
 UVZK_EXTERN int uvzk_shared_value_close(uvzk_shared_value_t *value,
                                         uvzk_shared_value_close_cb cb);
 
-/* As uvzk_shared_value_change_cb; value: the last count known, 0 before the first.
- * UVZK_EDATA: the data are fewer than four bytes; the count stays what it was. Of more
- * than four the first four count. */
+/* As uvzk_shared_value_change_cb. value is the last known count, 0 before the first.
+ * UVZK_EDATA: there are fewer than four bytes of data; the count keeps its value. Of more
+ * than four bytes the first four count. */
 typedef void (*uvzk_shared_count_change_cb)(uvzk_shared_count_t *count, int status,
                                             int32_t value);
 
 /* FINAL for the count. */
 typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
 
-/* A count that all clients share: all as their namesakes of the shared value.
- * uvzk_shared_count_get: UVZK_EDATA if what is known never was a count; its version is
- * that of the count it tells. */
+/* A shared count. Each function works as its counterpart of the shared value.
+ * uvzk_shared_count_get returns UVZK_EDATA if no known value was a count; version is that
+ * of the count that it returns. */
 UVZK_EXTERN int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *count,
                                        const char *path, int32_t seed,
                                        uvzk_shared_count_change_cb cb);
@@ -1347,65 +1360,66 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
  *         return status < 0 ? status : uvzk_future_then(&three, have_three, NULL);
  *     } */
 
-/* What becomes of one asynchronous call, instead of its callback: something to be looked
- * at whenever one likes, waited for by several, given up, combined with others.
+/* A future is the outcome of one asynchronous call, in place of a callback. You can query
+ * it at any time, wait for it several times, cancel it and combine it with others.
  *
- *     pending ---> done, with the status that the callback would have been told
+ *     pending ---> done, with the status that the callback would have received
  *
- * Each uvzk_..._future does what its namesake does, with a future in the place of request
- * and callback, and returns what that returns; UV_EBUSY also if the future is in use. A
- * future that was made must be dropped, once: pending or done, before or after its client
- * is closed, in any callback, and in any order with others. */
+ * Each uvzk_..._future does what the function without that suffix does, and takes a
+ * future in place of the request and the callback. It returns the same errors, and
+ * UV_EBUSY if the future is in use. Drop each future once if its call returned 0: pending
+ * or done, before or after its client is closed, in any callback, in any order. */
 
-/* The future is done. Several may wait; they are called once each, in the order in which
- * they came, never from inside a call. The future may be dropped here. */
+/* The future is done. Several callbacks may wait for it; each is called once, in the
+ * order in which they were added, never from inside a call. The future may be dropped
+ * here. */
 typedef void (*uvzk_future_cb)(uvzk_future_t *future, int status, void *context);
 
-/* Calls back when the future is done; soon, if it is. UV_EINVAL, UVZK_ESTATE (not in
- * use), UV_ENOMEM, UVZK_ECLOSED: it is done and its client has gone, nobody is left who
- * could call. */
+/* Calls cb when the future is done; if it is done already, soon, from the loop.
+ * UV_EINVAL. UVZK_ESTATE: not in use. UV_ENOMEM. UVZK_ECLOSED: it is done and its client
+ * is closed, so that cb could not be called. */
 UVZK_EXTERN int uvzk_future_then(uvzk_future_t *future, uvzk_future_cb cb, void *context);
 
-/* What has become of it.
- * UV_EAGAIN: it is pending. Else its status: 0, or how it failed. UV_EINVAL, UVZK_ESTATE
- * (not in use). */
+/* Returns the status of a future.
+ * UV_EAGAIN: it is pending. Otherwise the status of its call: 0 or an error. UV_EINVAL.
+ * UVZK_ESTATE: not in use. */
 UVZK_EXTERN int uvzk_future_status(const uvzk_future_t *future);
 
-/* Gives a future up.
- * It is done, with UV_ECANCELED, and its callbacks are called. A pending
- * acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be taken back, their
- * outcome is only not waited for any more. UV_EINVAL, UVZK_ESTATE (done, or not in
- * use). */
+/* Cancels a future.
+ * It is done at once, with UV_ECANCELED, and its callbacks are called soon. A pending
+ * acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be undone; only their
+ * outcome is ignored. UV_EINVAL. UVZK_ESTATE: done, or not in use. */
 UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
 
-/* Gives a future up with UV_ETIMEDOUT if it is still pending so many ms from now;
- * replaces an earlier deadline. UV_EINVAL, UVZK_ESTATE (done, or not in use). */
+/* Sets a deadline: a future that is still pending timeout_ms from now ends with
+ * UV_ETIMEDOUT, as if cancelled. Replaces an earlier deadline. UV_EINVAL. UVZK_ESTATE:
+ * done, or not in use. UVZK_ECLOSED: its client is closed. */
 UVZK_EXTERN int uvzk_future_deadline(uvzk_future_t *future, uint64_t timeout_ms);
 
-/* Takes leave of a future.
- * None of its callbacks is called any more. If it is pending it is
- * given up; if it has a hold, that is released in the background and lost_cb not called
- * any more. Its memory is the caller's at once. Nothing happens if it is not in use. */
+/* Drops a future.
+ * Its callbacks are not called any more. If it is pending it is cancelled; if it has a
+ * hold, the hold is released in the background and lost_cb is not called any more. The
+ * caller may reuse or free the struct at once. Has no effect if the future is not in
+ * use. */
 UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
 
 /* ------------------------------------------------- of several */
 
-/* A future of several: of all parts, any one of them, n of them.
- * Done with 0 as soon as so many parts are done
- * with 0: the other parts are given up then, their locks not acquired. Done with the
- * status of the first part that failed as soon as too many have failed: then all parts
- * are given up, and what they have acquired is released. The same happens if it is
- * cancelled, runs out of time, or is dropped while it is pending.
+/* Combine futures: all of the parts, any one of them, or n of them.
+ * The combination is done with 0 as soon as enough parts are done with 0; the other parts
+ * are then cancelled. As soon as too many parts have failed, it is done with the status
+ * of the first that failed; then all parts are cancelled, and what they have acquired is
+ * released. The same happens if it is cancelled, times out, or is dropped while pending.
  *
- * The parts are futures of one client, pending or done, combinations among them, each in
- * one pending combination at most. The array is copied. Parts are dropped by their owner,
- * as ever; one that is dropped before the combination is done counts as failed, with
+ * The parts are futures of one client, pending or done, combinations included. Each may
+ * be in one pending combination only. The array is copied. The caller still drops the
+ * parts; a part that is dropped before the combination is done counts as failed with
  * UV_ECANCELED.
  *
- * UV_EINVAL (also: no parts, n is 0 or more than count, parts of several clients or of
- * uvzk_client_close_future, more than 64 combinations inside one another), UVZK_ESTATE (a
- * part is not in use), UV_EBUSY (the future is in use, a part belongs to another
- * combination, or is named twice), UVZK_ECLOSED (the parts' client has gone), UV_ENOMEM. */
+ * UV_EINVAL: also no parts, n is 0 or more than count, parts of several clients or of
+ * uvzk_client_close_future, more than 64 nested combinations. UVZK_ESTATE: a part is not
+ * in use. UV_EBUSY: the future is in use, or a part belongs to another combination or is
+ * named twice. UVZK_ECLOSED: the parts' client is closed. UV_ENOMEM. */
 UVZK_EXTERN int uvzk_future_all_of(uvzk_future_t *future, uvzk_future_t *const *parts,
                                    size_t count);
 UVZK_EXTERN int uvzk_future_any_of(uvzk_future_t *future, uvzk_future_t *const *parts,
@@ -1413,74 +1427,74 @@ UVZK_EXTERN int uvzk_future_any_of(uvzk_future_t *future, uvzk_future_t *const *
 UVZK_EXTERN int uvzk_future_n_of(uvzk_future_t *future, uvzk_future_t *const *parts,
                                  size_t count, size_t n);
 
-/* Of a combination that is done with 0: the index of the part that was done as the
- * place-th, from 0 on. SIZE_MAX beyond the last, and of any other future. */
+/* Returns which part of a successful combination was done first, second, ...: the index
+ * of the part for place 0, 1, ...; SIZE_MAX beyond the last, and for any other future. */
 UVZK_EXTERN size_t uvzk_future_winner(const uvzk_future_t *future, size_t place);
 
 /* -------------------------------------------- of locks and holds */
 
-/* Acquires.
- * The hold is the future's; its data is the future. lost_cb (required) is called if it is
- * lost, and is not FINAL for the future. */
+/* Starts to acquire a lock, with a future.
+ * The future owns the hold, whose `data` is the future. lost_cb (required) is called if
+ * the hold is lost; it is not FINAL for the future. */
 UVZK_EXTERN int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                          const uvzk_acquire_options_t *options,
                                          uvzk_hold_lost_cb lost_cb);
 
-/* The hold of such a future, for all that can be done with a hold; it must not be used
- * once the future has been dropped. NULL: not granted, released, lost, given up. */
+/* Returns the hold of such a future, for every function that takes a hold. Do not use it
+ * after the future is dropped. NULL: not granted, released, lost or cancelled. */
 UVZK_EXTERN uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *future);
 
-/* What is done with a hold.
- * Of a hold of the caller's own the future must not be dropped before it is done: until
- * then the hold's memory is needed. */
+/* Release a hold, verify it, or write with it, with a future.
+ * If the hold is the caller's own, do not drop the future before it is done: until then
+ * the hold's memory is in use. */
 UVZK_EXTERN int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_hold_write_future(uvzk_hold_t *hold, uvzk_future_t *future,
                                        const uvzk_write_op_t *ops, size_t count);
 
-/* Of a write that is done: the index of the operation that was refused, as in
- * uvzk_write_cb; SIZE_MAX of any other future. */
+/* Returns the index of the operation for which a write failed, as in uvzk_write_cb;
+ * SIZE_MAX for any other future. */
 UVZK_EXTERN size_t uvzk_future_refused(const uvzk_future_t *future);
 
-/* Acquires, works, releases.
- * locked_cb is handed a locker of the future's, whose data is the future; it is over when
- * the work is done, uvzk_locker_done. Given up while the work goes on, the lock is held
- * until then all the same. */
+/* Acquires a lock, calls locked_cb, and releases the lock, with a future. locked_cb
+ * receives a locker that the future owns, whose `data` is the future. Call
+ * uvzk_locker_done when the work is done. If the future is cancelled or dropped while the
+ * work goes on, the lock is held until uvzk_locker_done all the same. */
 UVZK_EXTERN int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                      const uvzk_acquire_options_t *options,
                                      uvzk_locker_locked_cb locked_cb);
 
-/* Who takes part.
- * The paths, and how many of them are holders'. They are lent until the future is
- * dropped; each pointer may be NULL. UVZK_ESTATE: no future of participants that is done
- * with 0. */
+/* Lists who holds the lock or waits for it, with a future.
+ * uvzk_future_participants returns the paths, and how many of them are holders'. They are
+ * valid until the future is dropped; each pointer may be NULL. UVZK_ESTATE: not a future
+ * of participants that is done with 0. */
 UVZK_EXTERN int uvzk_lock_participants_future(uvzk_lock_t *lock, uvzk_future_t *future);
 UVZK_EXTERN int uvzk_future_participants(const uvzk_future_t *future,
                                          const char *const **paths, size_t *count,
                                          size_t *holding);
 
-/* Closes.
- * What is closed is needed until the future is done: it must not be dropped before. */
+/* Closes a lock, with a future.
+ * Do not drop the future before it is done: until then the lock's memory is in use. */
 UVZK_EXTERN int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *future);
 
 /* ----------------------------------------- of clients and values */
 
-/* Reads a znode.
- * The data are lent until the future is dropped; each pointer may be NULL. UVZK_ESTATE:
- * no future of a read that is done with 0. */
+/* Reads a znode, with a future.
+ * uvzk_future_data returns the data, which are valid until the future is dropped; each
+ * pointer may be NULL. UVZK_ESTATE: not a future of a read that is done with 0. */
 UVZK_EXTERN int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *future,
                                         const char *node_path);
 UVZK_EXTERN int uvzk_future_data(const uvzk_future_t *future, const void **data,
                                  size_t *length);
 
-/* Reads a znode, and what ZooKeeper keeps about it.
- * The data are those of uvzk_future_data. UVZK_ESTATE: no future of a look that is done
+/* Reads a znode and its stat, with a future.
+ * uvzk_future_data returns the data. UVZK_ESTATE: not a future of a look that is done
  * with 0. */
 UVZK_EXTERN int uvzk_client_look_future(uvzk_client_t *client, uvzk_future_t *future,
                                         const char *node_path);
 UVZK_EXTERN int uvzk_future_stat(const uvzk_future_t *future, uvzk_stat_t *stat);
 
-/* Asks for a release, sets values: as their namesakes. */
+/* Revoke, and set values, with a future; otherwise as the functions without _future. */
 UVZK_EXTERN int uvzk_client_revoke_future(uvzk_client_t *client, uvzk_future_t *future,
                                           const char *node_path);
 UVZK_EXTERN int uvzk_shared_value_set_future(uvzk_shared_value_t *value,
@@ -1497,7 +1511,7 @@ UVZK_EXTERN int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count,
                                                  const uvzk_value_version_t *version,
                                                  int32_t value);
 
-/* They close, as uvzk_lock_close_future. */
+/* Close a value, a count or a client, with a future, as uvzk_lock_close_future does. */
 UVZK_EXTERN int uvzk_shared_value_close_future(uvzk_shared_value_t *value,
                                                uvzk_future_t *future);
 UVZK_EXTERN int uvzk_shared_count_close_future(uvzk_shared_count_t *count,

@@ -1,4 +1,4 @@
-/* uvzk for C++17: the calls of uvzk.h, with objects that give back what they have.
+/* uvzk for C++17: the functions of uvzk.h as objects that release what they own.
  *
  *     uvzk::result<uvzk::client> client = uvzk::client::open(loop, "10.0.0.1:2181");
  *     uvzk::result<uvzk::lock> stock = client->mutex("/product17");
@@ -10,36 +10,36 @@
  *
  *     uvzk::result<uvzk::hold> got = co_await stock->acquire(10s);  // C++20
  *
- * What uvzk.h says of threads, outcomes and times holds here as well: one thread, that of
- * the loop; every callback comes later, never from inside a call, once; a call that is
- * refused calls nothing back. This header adds no thread, no lock and no global state.
+ * The rules of uvzk.h about threads, outcomes and times apply here too: use only the
+ * loop's thread; every callback comes once, later, never from inside a call; a call that
+ * is refused calls nothing back. This header adds no thread, no lock and no global state.
  *
- * Exceptions   None is thrown, and none is needed: -fno-exceptions and -fno-rtti will do.
- *              Memory that is not to be had is UV_ENOMEM. What a callable throws must not
- *              leave it.
- * Moving       All objects are moved, none is copied. Each is a pointer to a state of its
- *              own, which stays where it is; so an object may be moved at any time, also
- *              while its call is pending. One that was moved from is empty, and may be
- *              assigned to or destroyed.
- * Ends         What an object's end does never waits, and never fails:
+ * Exceptions   uvzk throws none and needs none: -fno-exceptions and -fno-rtti work. A
+ *              failed allocation is UV_ENOMEM. A callable must not let an exception
+ *              escape.
+ * Moving       All objects can be moved, none can be copied. Each points to a state that
+ *              stays where it is, so you may move an object at any time, even while its
+ *              call is pending. A moved-from object is empty; assign to it or destroy it.
+ * Ends         A destructor never waits and never fails:
  *
- *                future   pending: the call is given up; an acquire is withdrawn, its
- *                         znode in the background. Done: what it has and nobody has
- *                         taken is given back. Its callback is not called any more,
- *                         unless it was given away with it (then, below).
- *                hold     is released in the background; on_lost is not called any more.
- *                lock     is closed: what waits for it ends with UVZK_ECLOSED, what holds
- *                         it is lost with UVZK_ECLOSED.
- *                client   is closed, and all of the above with it; its own callbacks are
+ *                future   pending: cancels the call; an acquire is withdrawn, its znode
+ *                         in the background. Done: gives back a result that nobody has
+ *                         taken. Its callback is not called any more, unless then() was
+ *                         called on an rvalue (see then).
+ *                hold     releases the lock in the background; on_lost is not called any
+ *                         more.
+ *                lock     closes the lock: its pending acquires end with UVZK_ECLOSED,
+ *                         its holds are lost with UVZK_ECLOSED.
+ *                client   closes the client and all of the above; its own callbacks are
  *                         not called any more.
  *
- *              Closing takes time, and memory: the states of clients and locks live on
- *              until the library has called back, and free themselves then. So let the
- *              loop run until it ends by itself. Client, locks, holds and futures may
- *              end in any order, in any callback, their own included.
+ *              Closing takes time and memory: the states of clients and locks live until
+ *              the library has called back, and then free themselves. So run the loop
+ *              until it ends by itself. Client, locks, holds and futures may end in any
+ *              order, in any callback, including their own.
  *
- * For what is not here, native() is the C object; and &lock.native() may be handed to any
- * function of uvzk.h but a close. */
+ * native() returns the C object, for functions that are missing here. You may pass
+ * &lock.native() to any function of uvzk.h except a close. */
 #ifndef UVZK_HPP
 #define UVZK_HPP
 
@@ -71,7 +71,7 @@ using client_state = uvzk_client_state_t;
 
 /* ---------------------------------------------------------------------- results */
 
-/* 0, or a negative code of uvzk's or libuv's. True: 0. */
+/* 0, or a negative code of uvzk or libuv. Converts to true if it is 0. */
 class status {
   public:
     constexpr status(int code = 0) noexcept : code_(code)
@@ -106,8 +106,8 @@ class status {
     int code_;
 };
 
-/* A T, or why there is none. Asking for a T that is not there is undefined, as with
- * std::optional. */
+/* A T, or the reason why there is none. Accessing a T that does not exist is undefined
+ * behaviour, as with std::optional. */
 template <class T> class [[nodiscard]] result : public status {
   public:
     result(status why) noexcept : status(why.code() == 0 ? UVZK_ESTATE : why.code())
@@ -140,7 +140,7 @@ template <class T> class [[nodiscard]] result : public status {
     std::optional<T> value_;
 };
 
-/* CLOCK_BOOTTIME, on which holds are valid. */
+/* CLOCK_BOOTTIME, the clock of uvzk::hold::valid_until. */
 struct clock {
     using duration = milliseconds;
     using rep = duration::rep;
@@ -161,7 +161,7 @@ struct clock {
 
 /* -------------------------------------------------------------------- callables */
 
-/* A std::function that need not be copied: a lambda may have captured a hold. */
+/* Like std::function, but move-only, so that a lambda may capture a hold. */
 template <class Signature> class function;
 template <class R, class... Arguments> class function<R(Arguments...)> {
   public:
@@ -178,7 +178,8 @@ template <class R, class... Arguments> class function<R(Arguments...)> {
     {
         return target_ != nullptr;
     }
-    /* It is empty because there was no memory. The call that it is handed to says so. */
+    /* True if it is empty because an allocation failed. The call that receives it then
+     * returns UV_ENOMEM. */
     bool no_memory() const noexcept
     {
         return no_memory_;
@@ -211,7 +212,7 @@ template <class R, class... Arguments> class function<R(Arguments...)> {
 
 namespace detail {
 
-/* A copy of a text, for C. */
+/* A NUL-terminated copy of a text. */
 class text {
   public:
     explicit text(std::string_view from) noexcept
@@ -246,10 +247,10 @@ class text {
 
 struct call;
 
-/* Who waits for a call. */
+/* What waits for a call: a callable or a coroutine. */
 struct waiter {
-    virtual void wake(call &) noexcept = 0; /* once; the call has forgotten it */
-    virtual void forgotten() noexcept       /* instead: the call is given up */
+    virtual void wake(call &) noexcept = 0; /* once; the call no longer refers to it */
+    virtual void forgotten() noexcept       /* instead, if the call is destroyed */
     {
     }
 
@@ -257,12 +258,12 @@ struct waiter {
     ~waiter() = default;
 };
 
-/* What a future, and later its hold, have in common. */
+/* The state of a future, and later of its hold. */
 struct call {
     uvzk_future_t c{};
     unsigned owners = 1;
     int status = UV_EAGAIN;
-    int lost = 0; /* of a hold: why */
+    int lost = 0; /* of a hold: the reason of its loss */
     bool taken = false;
     waiter *waiting = nullptr;
     function<void(uvzk::status)> on_lost;
@@ -283,7 +284,7 @@ struct call {
     {
         status = how;
         if (waiting != nullptr) {
-            owners++; /* whoever is woken may let go of it */
+            owners++; /* what is woken may drop its reference */
             std::exchange(waiting, nullptr)->wake(*this);
             let_go();
         }
@@ -321,7 +322,7 @@ struct call {
     }
 
   private:
-    /* Out of line: else gcc 12 warns of owners that it cannot count. */
+    /* Not inline: otherwise gcc 12 warns about owners that it cannot count. */
 #if defined(__GNUC__)
     __attribute__((noinline))
 #endif
@@ -330,7 +331,7 @@ struct call {
     {
         delete this;
     }
-    /* A callable may replace itself, and end what it belongs to. */
+    /* A callable may replace itself and destroy the object that it belongs to. */
     template <class F, class... Arguments>
     void run(F &callable, Arguments... arguments) noexcept
     {
@@ -346,7 +347,7 @@ struct call {
     }
 };
 
-/* One of its owners. */
+/* A counted reference to a call. */
 class call_ref {
   public:
     call_ref() noexcept = default;
@@ -391,7 +392,7 @@ class call_ref {
     call *call_ = nullptr;
 };
 
-/* A call that begin(future) begins; it says 0, or why it refuses. */
+/* Makes a call that begin(future) starts; begin returns 0 or an error. */
 template <class Begin> int begin_call(call_ref &into, Begin begin) noexcept
 {
     call_ref made(new (std::nothrow) call);
@@ -409,7 +410,7 @@ template <class Begin> int begin_call(call_ref &into, Begin begin) noexcept
     return refused;
 }
 
-/* How a future's T is made of a call that is done well; of nothing: the status alone. */
+/* Makes a future's T from a call that succeeded; for void the status alone. */
 template <class T> struct outcome {
     using type = result<T>;
     static type of(const call_ref &from) noexcept
@@ -433,8 +434,8 @@ template <class T> using outcome = typename detail::outcome<T>::type;
 
 /* ---------------------------------------------------------------------- futures */
 
-/* What becomes of a call: an outcome<T>, which is result<T>, or of a call that brings
- * nothing a status. A call that was refused at once is done, too, with that status. */
+/* The outcome of a call: outcome<T>, which is result<T>, or status if the call has no
+ * result. If the call was refused at once, the future is done with that status. */
 template <class T> class future {
   public:
     future() noexcept = default; /* empty: done with UVZK_ESTATE */
@@ -448,8 +449,9 @@ template <class T> class future {
     {
         return call_ ? call_->status : refused_;
     }
-    /* What it has brought, once; later, and while it is pending, why there is nothing. A
-     * hold that was lost before it was taken is told as lost. */
+    /* Takes the result, once. Otherwise returns the status of the call, UV_EAGAIN while
+     * it is pending, UVZK_ESTATE if the result was taken before, or, if a hold was lost
+     * before it was taken, the reason of the loss. */
     outcome<T> take() noexcept
     {
         uvzk::status now = state();
@@ -465,8 +467,8 @@ template <class T> class future {
         return detail::outcome<T>::of(call_);
     }
 
-    /* Gives it up: it is done with UV_ECANCELED, soon. And if it is pending so much later,
-     * with UV_ETIMEDOUT. UVZK_ESTATE: it is done, or was begun by a close. */
+    /* Cancel the future: with UV_ECANCELED now, or with UV_ETIMEDOUT if it is still
+     * pending after the timeout. UVZK_ESTATE: it is done, or is that of a close. */
     uvzk::status cancel() noexcept
     {
         return call_ ? uvzk_future_cancel(&call_->c) : UVZK_ESTATE;
@@ -483,18 +485,19 @@ template <class T> class future {
                                     static_cast<std::uint64_t>(timeout.count()));
     }
 
-    /* callable(outcome<T>) is called when it is done. If the future is kept, for as long
-     * as it is there:
+    /* Calls callable(outcome<T>) when the future is done. On an lvalue: only as long as
+     * the future exists:
      *
      *     waiting = lock.acquire(10s);
      *     waiting.then(f);               // waiting = {}; gives it up, f is not called
      *
-     * if it is given away, in any case, at the latest when the client is closed:
+     * On an rvalue: always, at the latest when the client is closed:
      *
      *     lock.acquire(10s).then(f);     // std::move(waiting).then(f);
      *
-     * Refused, callable is never called: the status of a call that was refused itself;
-     * UV_ENOMEM; UV_EBUSY, somebody waits for it already. UVZK_ESTATE: it is done. */
+     * After an error callable is never called: the status with which the call was
+     * refused; UV_ENOMEM; UV_EBUSY, something waits for it already. UVZK_ESTATE: it is
+     * done. */
     template <class F> uvzk::status then(F &&callable) &noexcept
     {
         return wait(std::forward<F>(callable), nullptr);
@@ -504,21 +507,22 @@ template <class T> class future {
         return wait(std::forward<F>(callable), this);
     }
 
-    /* Of any_of, n_of: which part was done as the place-th, from 0 on; else SIZE_MAX. */
+    /* Of any_of, n_of: the index of the part that was done first (place 0), second (1),
+     * ...; otherwise SIZE_MAX. */
     std::size_t winner(std::size_t place = 0) const noexcept
     {
         return call_ ? uvzk_future_winner(&call_->c, place) : SIZE_MAX;
     }
-    /* Of a write that failed: the operation that was refused; else SIZE_MAX. */
+    /* Of a write that failed: the index of the refused operation; otherwise SIZE_MAX. */
     std::size_t refused_operation() const noexcept
     {
         return call_ ? uvzk_future_refused(&call_->c) : SIZE_MAX;
     }
 
 #ifdef UVZK_COROUTINES
-    /* co_await lock.acquire(10s); or of a future that is kept, to which it then belongs as
-     * well. The coroutine goes on in the callback. If it is destroyed instead, it waits no
-     * more, as if the future had ended. */
+    /* co_await lock.acquire(10s); or an lvalue future, which then shares the call with
+     * the coroutine. The coroutine resumes in the callback. If it is destroyed instead,
+     * it stops waiting, as if the future had been destroyed. */
     auto operator co_await() &&noexcept
     {
         return awaiter(std::move(*this));
@@ -542,7 +546,7 @@ template <class T> class future {
             std::unique_ptr<node> end(this);
             by.owners++;
             future of{detail::call_ref(&by)};
-            own = future(); /* the last owner may be `of` from here on */
+            own = future(); /* from here on `of` may be the last owner */
             f(of.take());
         }
         void forgotten() noexcept override
@@ -550,7 +554,7 @@ template <class T> class future {
             delete this;
         }
         F f;
-        future own; /* if it was given away */
+        future own; /* of then() on an rvalue */
     };
 
     explicit future(int refused) noexcept : refused_(refused)
@@ -669,9 +673,9 @@ future<void> combined(future<T> *parts, std::size_t count, Combine combine) noex
 
 } // namespace detail
 
-/* All of them, any of them, n of them: as uvzk_future_n_of. The parts are still the
- * caller's, who takes from the winners what they have brought. If one of them was refused,
- * so is this. */
+/* Combine futures: all, any, or n of the parts, as uvzk_future_n_of. The caller keeps the
+ * parts and takes the results from the winners. If the call of a part was refused, so is
+ * this one. */
 template <class T> future<void> all_of(future<T> *parts, std::size_t count) noexcept
 {
     return detail::combined(parts, count, uvzk_future_all_of);
@@ -692,7 +696,7 @@ future<void> n_of(future<T> *parts, std::size_t count, std::size_t n) noexcept
 
 /* ------------------------------------------------------------------------ holds */
 
-/* A lock that is held, until it is released, lost, or this object ends. */
+/* A lock that is held until it is released or lost, or this object is destroyed. */
 class hold {
   public:
     hold() noexcept = default; /* empty */
@@ -713,12 +717,12 @@ class hold {
         }
     }
 
-    /* Granted, neither released nor lost. */
+    /* True if it is granted, and neither released nor lost. */
     explicit operator bool() const noexcept
     {
         return native() != nullptr;
     }
-    /* Nobody else can have the lock, by the clock, at this moment. */
+    /* True if it is valid now, as uvzk_hold_is_valid, with the same limits. */
     bool is_valid() const noexcept
     {
         return uvzk_hold_is_valid(native()) != 0;
@@ -731,7 +735,7 @@ class hold {
     {
         return uvzk_hold_token(native());
     }
-    std::uint32_t cohort() const noexcept /* which of those with its token; 0: it alone */
+    std::uint32_t cohort() const noexcept /* as uvzk_hold_cohort */
     {
         return uvzk_hold_cohort(native());
     }
@@ -749,13 +753,14 @@ class hold {
         return uvzk_hold_return_leases(native(), leases);
     }
 
-    /* Why it was lost; 0: it was not. */
+    /* The reason of its loss; 0: it was not lost. */
     status lost() const noexcept
     {
         return call_ ? call_->lost : 0;
     }
-    /* callable(status) is called if it is lost, in the place of the options' `lost`. Not
-     * 0: it is lost, or empty, or UV_ENOMEM, and callable is never called. */
+    /* Calls callable(status) if the hold is lost, instead of the options' `lost`. After
+     * an error callable is never called: the reason if it is lost already, UVZK_ENOTHELD
+     * if it is empty, UV_ENOMEM. */
     status on_lost(function<void(status)> callable) noexcept
     {
         if (callable.no_memory()) {
@@ -768,8 +773,8 @@ class hold {
         return 0;
     }
 
-    /* Gives the lock back, in any case; the hold is empty then. The future tells whether
-     * the znode is known to be gone, and may be ignored. */
+    /* Releases the lock, in any case; the hold is then empty. The future has the outcome,
+     * as in uvzk_hold_release_cb; you may ignore it. */
     future<void> release() noexcept
     {
         hold ends(std::move(*this)); /* on_lost is not called from here on */
@@ -777,14 +782,14 @@ class hold {
             return uvzk_hold_release_future(of, c);
         });
     }
-    /* Whether a quorum agrees that it stands: as uvzk_hold_verify. */
+    /* Asks a quorum whether the hold stands, as uvzk_hold_verify. */
     future<void> verify() noexcept
     {
         return asked([](uvzk_hold_t *of, uvzk_future_t *c) {
             return uvzk_hold_verify_future(of, c);
         });
     }
-    /* A transaction that is carried out only if it stands: as uvzk_hold_write. */
+    /* Writes in one transaction, only if the hold stands, as uvzk_hold_write. */
     future<void> write(const uvzk_write_op_t *ops, std::size_t count) noexcept
     {
         return asked([=](uvzk_hold_t *of, uvzk_future_t *c) {
@@ -798,7 +803,7 @@ class hold {
     }
 
   private:
-    /* What can be begun only while it is held. */
+    /* Begins a call that needs the hold. */
     template <class Ask> future<void> asked(Ask ask) const noexcept
     {
         uvzk_hold_t *of = native();
@@ -813,7 +818,7 @@ class hold {
 
 /* ------------------------------------------------------------------- what is read */
 
-/* The contenders' znodes in the order of the queue, as uvzk_lock_participants. */
+/* The contenders' znodes in queue order, as uvzk_lock_participants. */
 class participants {
   public:
     explicit participants(detail::call_ref call) noexcept : call_(std::move(call))
@@ -824,7 +829,7 @@ class participants {
     {
         return size_;
     }
-    std::size_t holding() const noexcept /* the first so many are holders */
+    std::size_t holding() const noexcept /* how many, from the first on, hold */
     {
         return holding_;
     }
@@ -859,7 +864,7 @@ class bytes {
     detail::call_ref call_;
 };
 
-/* The same, and what ZooKeeper keeps about the znode. */
+/* The data of a znode, and its stat. */
 class znode {
   public:
     explicit znode(detail::call_ref call) noexcept
@@ -888,20 +893,20 @@ class znode {
 
 /* ------------------------------------------------------------------------ locks */
 
-/* Of an acquire; each field as its namesake in uvzk_acquire_options_t. */
+/* The options of an acquire; each field as in uvzk_acquire_options_t. */
 struct acquire_options {
     milliseconds timeout = forever; /* or once */
     void *owner = nullptr;
     std::uint32_t leases = 1;
-    std::string_view data = {};                /* default: the client's */
-    function<void(std::uint64_t)> queued = {}; /* how many stand before it */
+    std::string_view data = {};                /* of the znode; default: the client's */
+    function<void(std::uint64_t)> queued = {}; /* how many are ahead */
     function<void(status)> lost = {};          /* or later, hold::on_lost */
-    function<void()> revoke = {};              /* somebody asks for the lock */
+    function<void()> revoke = {};              /* somebody asks for a release */
 };
 
 namespace detail {
 
-/* One lock, or the two of a read-write lock. A multi lock's keeps those of its members. */
+/* One lock, or the two of a read-write lock. A multi lock's state keeps its members'. */
 struct lock_state {
     uvzk_rwlock_t both{};
     unsigned open = 1; /* locks, and multi locks that have them as members */
@@ -1016,7 +1021,8 @@ class lock {
         return detail::future_of<uvzk::participants>(
             [this](uvzk_future_t *c) { return uvzk_lock_participants_future(c_, c); });
     }
-    /* As its end, and tells when all is over. It is empty then. */
+    /* Closes the lock, as its destructor does. The future is done when the close is. The
+     * lock is then empty. */
     future<void> close() noexcept
     {
         if (c_ == nullptr) {
@@ -1029,7 +1035,7 @@ class lock {
         detail::call_ref &place = state_->closing[c_ == &state_->both.write];
         place = told.share();
         if (!end()) {
-            told->done(0); /* with its client, before */
+            told->done(0); /* it was closed with its client */
         }
         return detail::access::pending<void>(std::move(told));
     }
@@ -1044,7 +1050,7 @@ class lock {
     {
         c->data = state;
     }
-    /* Whether the library will say that it is closed. */
+    /* True if the library will call back when it is closed. */
     bool end() noexcept
     {
         detail::lock_state *state = std::exchange(state_, nullptr);
@@ -1077,8 +1083,8 @@ struct client_options {
     std::string_view auth;
     function<void(client_state)> state;
     function<void(int level, std::string_view line)> log;
-    uvzk_client_options_t c; /* all else, with what it points to, as uvzk.h has it; what
-                                is named above is not looked at */
+    uvzk_client_options_t c; /* all other options, as in uvzk.h; the fields that are
+                                named above are ignored */
 };
 
 namespace detail {
@@ -1088,7 +1094,7 @@ struct client_state {
     function<void(uvzk_client_state_t)> state;
     function<void(int, std::string_view)> log;
     call_ref closing;
-    bool silent = false; /* its object has ended */
+    bool silent = false; /* its client object was destroyed */
 
     static client_state &of(uvzk_client_t *client) noexcept
     {
@@ -1141,7 +1147,7 @@ class client {
         return state_ != nullptr;
     }
 
-    /* As uvzk_client_init and uvzk_client_start. */
+    /* Initialises and starts a client, as uvzk_client_init and uvzk_client_start. */
     static result<client> open(uv_loop_t *loop, client_options options) noexcept
     {
         if (options.state.no_memory() || options.log.no_memory()) {
@@ -1194,7 +1200,7 @@ class client {
         return open(loop, std::move(options));
     }
 
-    /* The recipes; errors as of their inits in uvzk.h. */
+    /* The recipes; errors as in the init functions of uvzk.h. */
     result<lock> mutex(std::string_view path) noexcept
     {
         return made(path, [this](uvzk_lock_t *c, const char *text) {
@@ -1221,7 +1227,7 @@ class client {
             return uvzk_semaphore_mutex_init(native_if(), c, text);
         });
     }
-    /* A member that ends ends what the multi lock has, and what it is asked for. */
+    /* If a member is destroyed, the multi lock's holds are lost and its acquires fail. */
     result<lock> multilock(lock *const *members, std::size_t count,
                            unsigned flags = 0) noexcept
     {
@@ -1268,7 +1274,7 @@ class client {
         return uvzk::rwlock{lock(made, &made->both.read), lock(made, &made->both.write)};
     }
 
-    /* Asks whoever has this znode to give it up: as uvzk_client_revoke. */
+    /* Asks the owner of this znode to give it up, as uvzk_client_revoke. */
     future<void> revoke(std::string_view node_path) noexcept
     {
         return asked<void>(node_path, uvzk_client_revoke_future);
@@ -1290,8 +1296,8 @@ class client {
     {
         return uvzk_client_session_id(native_if());
     }
-    /* As its end, but its callbacks are called on, and the future is done when nothing is
-     * left of it. The client is empty then. */
+    /* Closes the client, as its destructor does, but its callbacks are still called. The
+     * future is done when the client is closed. The client object is then empty. */
     future<void> close() noexcept
     {
         if (state_ == nullptr) {
@@ -1311,7 +1317,7 @@ class client {
     }
 
   private:
-    /* Its state frees itself, when the library has called back. */
+    /* The state frees itself when the library has called back. */
     struct owed {
         void operator()(detail::client_state *) const noexcept
         {
@@ -1364,8 +1370,8 @@ class client {
 /* -------------------------------------------------------------------- coroutines */
 
 #ifdef UVZK_COROUTINES
-/* A coroutine that nobody waits for: it begins when it is called and frees itself at its
- * end. False: there was no memory for it, and nothing of it has run. */
+/* A coroutine that nobody waits for. It starts when it is called and frees itself at its
+ * end. It converts to false if there was no memory for it; then nothing of it has run. */
 class task {
   public:
     struct promise_type {

@@ -1,16 +1,17 @@
-/* uvzk_sim: a ZooKeeper in memory, with virtual time, to test programs that lock.
+/* uvzk_sim: a ZooKeeper in memory, with virtual time, to test programs that use locks.
  *
- * Link a test with libuvzk-sim.a in the place of libuvzk. Every function of uvzk.h is in
- * it, and works as it does there; but uvzk_client_init makes a client of the simulation,
- * whatever loop it is handed (NULL, too) and whatever its hosts are, and nothing happens
- * until a function below lets time pass. An hour passes in milliseconds; the same seed and
- * the same calls give the same history, to the last message; no server, no thread, no
- * socket, no clock is there.
+ * Link a test with libuvzk-sim.a instead of libuvzk. It has every function of uvzk.h,
+ * with the same behaviour, except that uvzk_client_init makes a client of the simulation:
+ * it ignores the loop, which may be NULL, and the hosts. Nothing happens until a function
+ * below lets time pass. An hour passes in milliseconds. The same seed and the same calls
+ * give the same history, to the last message. There is no server, thread, socket or real
+ * clock.
  *
- * uvzk_now() is virtual, too. What is not uvzk's is not: a uv_timer_t of the program under
- * test goes by the machine's clock.
+ * uvzk_now() returns virtual time. Other clocks do not: a uv_timer_t of the program under
+ * test uses the machine's clock.
  *
- * One simulation at a time, and one thread. The guide is docs/guide/simulator.md. */
+ * There is one simulation at a time, on one thread. The guide is
+ * docs/guide/simulator.md. */
 #ifndef UVZK_UVZK_SIM_H
 #define UVZK_UVZK_SIM_H
 
@@ -21,105 +22,110 @@
 extern "C" {
 #endif
 
-/* What a simulation is like. It may grow, at its end. Begin with
- * uvzk_sim_options_init(&options); zero in any field means the default. */
+/* The options of a simulation. The struct may grow at its end. Begin with
+ * uvzk_sim_options_init(&options); a field that is zero means the default. */
 typedef struct uvzk_sim_options_s {
     size_t size;      /* set by uvzk_sim_options_init */
-    uint64_t seed;    /* of all that is left to chance: how long messages take, ... */
-    uint32_t servers; /* 1; of several each lags a little behind the leader, and a
-                                client connects to any of them */
-    uint32_t tick_ms; /* the servers' tickTime; 2000 */
-    uint32_t latency_max_ms; /* a message takes 1 ms to so many, one way; 20 */
+    uint64_t seed;    /* decides everything random, such as the delay of messages */
+    uint32_t servers; /* default 1; with several, followers lag a little behind the
+                                leader, and a client connects to any of them */
+    uint32_t tick_ms; /* the servers' tickTime; default 2000 */
+    uint32_t latency_max_ms; /* a message takes 1 ms to this long, one way; default 20 */
 } uvzk_sim_options_t;
 
 #define uvzk_sim_options_init(options) \
     uvzk_sim_options_init_size((options), sizeof(*(options)))
 UVZK_EXTERN void uvzk_sim_options_init_size(uvzk_sim_options_t *options, size_t size);
 
-/* Begins a simulation. options may be NULL. UV_EBUSY: one goes on already. UV_EINVAL. */
+/* Begins a simulation. options may be NULL. UV_EBUSY: there is one already. UV_EINVAL. */
 UVZK_EXTERN int uvzk_sim_begin(const uvzk_sim_options_t *options);
 
-/* Ends it.
- * UV_EBUSY: a client has not been closed, or time has not passed since then: nothing is
- * done. UVZK_ESTATE: none goes on. */
+/* Ends a simulation.
+ * UV_EBUSY: a client is not closed, or no time has passed since its close; nothing is
+ * done. UVZK_ESTATE: there is none. */
 UVZK_EXTERN int uvzk_sim_end(void);
 
 /* --------------------------------------------------------------- time passes
  *
- * Callbacks of the program under test are called in here. None of these three may be
- * called by one of them. */
+ * These functions call the callbacks of the program under test. A callback must not call
+ * any of the three. */
 
-/* For so long. */
+/* Lets ms of virtual time pass. */
 UVZK_EXTERN void uvzk_sim_run_for(uint64_t ms);
 
-/* Until the condition is true, which is asked at each millisecond, so many of them at most:
- * 0, or UV_ETIMEDOUT. The first is the condition "this is not 0". */
+/* Let time pass until a condition is true, for ms at most. They check it at each
+ * millisecond and return 0, or UV_ETIMEDOUT. The condition of uvzk_sim_await is that
+ * *flag is not 0. */
 UVZK_EXTERN int uvzk_sim_await(const int *flag, uint64_t ms);
 UVZK_EXTERN int uvzk_sim_await_that(int (*condition)(void *context), void *context,
                                     uint64_t ms);
 
 /* ------------------------------------------------------------------- troubles
  *
- * Of a client, and all of its sessions: 0, or UVZK_ESTATE if it is not initialised or has
- * ended. */
+ * Those of a client strike all of its sessions. They return 0, or UVZK_ESTATE if the
+ * client is not initialised or is closed. */
 
 /* How a connection ends. */
 typedef enum {
     UVZK_SIM_RESET = 0, /* the client learns at once that it has no connection */
-    UVZK_SIM_SILENT     /* it has to find out */
+    UVZK_SIM_SILENT     /* the client has to find out */
 } uvzk_sim_cut_t;
 
-/* No connection for ms, which is more or less than a session. */
+/* Cuts a client off from the servers for ms, which may be longer than its session. */
 UVZK_EXTERN int uvzk_sim_disconnect(uvzk_client_t *client, uvzk_sim_cut_t cut,
                                     uint64_t ms);
-/* The servers end its session before its time, as an operator may: until the client is
- * told, its holds protect nothing, which no client can help. What ends a session in its
- * time is a cut or a pause that is long enough. UVZK_ESTATE also: it has none. */
+/* Makes the servers end a client's session early, as an operator may. Until the client
+ * learns of it, its holds protect nothing, and uvzk cannot help that. To end a session by
+ * its timeout, use a cut or a pause that is long enough. UVZK_ESTATE also: it has no
+ * session. */
 UVZK_EXTERN int uvzk_sim_expire(uvzk_client_t *client);
-/* Its process is stopped, as by SIGSTOP, a debugger or the hypervisor. */
+/* Stops a client's process, as SIGSTOP, a debugger or a hypervisor does. */
 UVZK_EXTERN int uvzk_sim_pause(uvzk_client_t *client, uint64_t ms);
-/* Its loop is busy with something else; its session is kept alive meanwhile. */
+/* Keeps a client's loop busy with something else, while its session is kept alive. */
 UVZK_EXTERN int uvzk_sim_stall(uvzk_client_t *client, uint64_t ms);
-/* Its next request is carried out, but the reply is lost, and the connection with it. */
+/* Loses the reply to a client's next request, and the connection; the request is carried
+ * out. */
 UVZK_EXTERN int uvzk_sim_lose_reply(uvzk_client_t *client);
-/* It is moved to another server, if there are several. */
+/* Moves a client to another server, if there are several. */
 UVZK_EXTERN int uvzk_sim_move(uvzk_client_t *client);
-/* Its next connections go to this server, the first being 0; -1: to any. UV_EINVAL. And
- * where it is connected; -1 if it is not. */
+/* Choose the server of a client's next connections: 0 is the first, -1 any. UV_EINVAL: no
+ * such server. uvzk_sim_server_of returns where it is connected; -1: nowhere. */
 UVZK_EXTERN int uvzk_sim_connect_to(uvzk_client_t *client, int server);
 UVZK_EXTERN int uvzk_sim_server_of(const uvzk_client_t *client);
 
-/* Of the servers, while a simulation goes on; else UVZK_ESTATE. */
+/* Troubles of the servers. They return UVZK_ESTATE if there is no simulation. */
 
-/* They are all away for ms. Sessions survive. */
+/* Makes all servers unavailable for ms. Sessions survive. */
 UVZK_EXTERN int uvzk_sim_restart(uint64_t ms);
-/* One of them, which does not lead, hears nothing of the others for ms, and answers from
- * what it has. UV_EINVAL: there is no such server. */
+/* Cuts a follower off from the other servers for ms; it answers from the data that it
+ * has. UV_EINVAL: there is no such server. */
 UVZK_EXTERN int uvzk_sim_lag(int server, uint64_t ms);
-/* The leader is replaced: it is cut off with so many followers for ms, does not know it,
- * and answers as if nobody wrote any more, while the others elect another one. UV_EINVAL:
- * so few are left that they are no majority. */
+/* Replaces the leader: it is cut off with this many followers for ms. It does not know
+ * that and answers as if nobody wrote any more, while the others elect a new leader.
+ * UV_EINVAL: the others are no majority, or a replaced leader is still cut off.
+ * uvzk_sim_leader returns the number of the leader. */
 UVZK_EXTERN int uvzk_sim_depose(uint32_t followers, uint64_t ms);
 UVZK_EXTERN int uvzk_sim_leader(void);
-/* From now on cuts, pauses, stalls, moves, restarts, lags and (of three servers or more)
- * depositions come by chance, for up to 30 s, each to each client or to the servers in so
- * many of a million virtual seconds; 0: no more. All of them are such that two holds of
- * one lock must never be valid at once. */
+/* Injects faults at random from now on: cuts, pauses, stalls, moves, restarts, lags and
+ * (with three servers or more) depositions, of up to 30 s each. In each virtual second
+ * each kind strikes each client, or the servers, with a probability of ppm in a million;
+ * 0: no more. None of them may ever lead to two valid holds of one lock. */
 UVZK_EXTERN int uvzk_sim_trouble(uint32_t ppm);
 
 /* -------------------------------------------------------------- the servers' view
  *
- * Paths are whole: with namespace, without chroot. */
+ * Paths are full: with the namespace, without the chroot. */
 
-/* What is there. */
+/* Show what the servers have. */
 UVZK_EXTERN int uvzk_sim_exists(const char *path);      /* 1 or 0 */
 UVZK_EXTERN size_t uvzk_sim_children(const char *path); /* how many */
-UVZK_EXTERN size_t uvzk_sim_sessions(void);             /* that live */
-/* Somebody deletes a znode, perhaps a holder's. UVZK_ENONODE, UVZK_ENOTEMPTY. */
+UVZK_EXTERN size_t uvzk_sim_sessions(void);             /* how many live */
+/* Deletes a znode by hand, perhaps a holder's. UVZK_ENONODE: there is no such znode.
+ * UVZK_ENOTEMPTY: it has children. UVZK_ESTATE: there is no simulation. */
 UVZK_EXTERN int uvzk_sim_delete(const char *path);
 
-/* What has happened of late, a line an event, every line with its millisecond and whom it
- * is about: "client 1" is the first that was initialised. For a test that fails. */
+/* Prints the latest events, one a line, each with its millisecond and whom it concerns;
+ * "client 1" is the first that was initialised. For a test that fails. */
 UVZK_EXTERN void uvzk_sim_print(FILE *file);
 
 #ifdef __cplusplus

@@ -140,8 +140,8 @@ void uvzk__foreign_children(struct uvzk__queue *queue, uint64_t count)
 {
     if (count != uvzk__aside(queue)->foreigners.children && count > 0) {
         uvzk__log(queue->client, UVZK_LOG_WARN, "directory",
-                  "%s has %" PRIu64 " children that are no contenders", queue->path->text,
-                  count);
+                  "%s has %" PRIu64 " children that are not contenders",
+                  queue->path->text, count);
     }
     if (queue->aside != NULL || (count > 0 && uvzk__aside_needed(queue))) {
         queue->aside->foreigners.children = (uint32_t)count;

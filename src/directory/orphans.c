@@ -130,8 +130,8 @@ bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
         return false;
     }
     uvzk__log(queue->client, UVZK_LOG_WARN, "directory",
-              "%s/%s is of our own session %" PRIx64
-              ", and none of ours: an orphan, it is deleted",
+              "%s/%s belongs to our session %" PRIx64
+              " but to none of its locks: an orphan, which is deleted",
               queue->path->text, name, (uint64_t)stat->ephemeral_owner);
     uvzk__foreigners_forget(queue, name);
     if (queue->kind->discipline == UVZK__COUNTED) {

@@ -184,10 +184,11 @@ static struct uvzk__undeletable *begin(struct uvzk__contender *contender)
     those->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
     those->retry.due = take_turns;
     queue->aside->undeletables.those = those;
-    uvzk__log(queue->client, UVZK_LOG_WARN, "directory",
-              "%s may not be deleted: the ACL of its directory has no DELETE for us; it "
-              "blocks others, and is tried again until it or the session has gone",
-              contender->path);
+    uvzk__log(
+        queue->client, UVZK_LOG_WARN, "directory",
+        "%s cannot be deleted: the ACL of its directory denies us DELETE. It blocks "
+        "others; uvzk tries again until it or its session is gone",
+        contender->path);
     return those;
 }
 
@@ -239,7 +240,7 @@ void uvzk__undeletable_permitted(struct uvzk__queue *queue)
     }
     if (!those->permitted) {
         uvzk__log(queue->client, UVZK_LOG_INFO, "directory",
-                  "%s: znodes of ours may be deleted there again, %" PRIu32 " are left",
+                  "%s: its ACL lets us delete znodes again, %" PRIu32 " are left",
                   queue->path->text, those->count);
         those->permitted = true;
     }

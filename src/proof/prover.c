@@ -106,7 +106,7 @@ void uvzk__prover_connected(struct uvzk__client *client, uint32_t timeout_ms, bo
     if (!fresh && timeout_ms < before_ms) {
         uvzk__log(client, UVZK_LOG_WARN, "proof",
                   "this server ends the session after %" PRIu32 " ms, not %" PRIu32
-                  ": what is held is valid for less from now on",
+                  ": holds are valid for less time from now on",
                   timeout_ms, before_ms);
     }
     uvzk__proof_connected(proof, timeout_ms, fresh, opened_ms);

@@ -153,7 +153,7 @@ static void judge(struct uvzk__contender *contender, const struct uvzk__ranking 
         break;
     case UVZK__ASKS:
         uvzk__log(uvzk__client_of(contender), UVZK_LOG_ERROR, "driver",
-                  "the driver names nobody that %s could wait for", contender->path);
+                  "the driver names no child for %s to wait for", contender->path);
         uvzk__contender_end(contender, UV_EINVAL);
         break;
     }
