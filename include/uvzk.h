@@ -1,7 +1,7 @@
 /* uvzk: Apache Curator's lock recipes for C programs on a libuv loop.
  *
  * Threads    Every function here is called on the loop's thread, and every
- *            callback runs on it. uvzk never blocks that thread.
+ *            callback runs on it. uvzk makes it wait for no server.
  * Outcome    A call that returns < 0 has done nothing and calls nothing back.
  *            A call that returns 0 calls back exactly once, later, never from
  *            inside the call.
@@ -785,7 +785,8 @@ UVZK_EXTERN uint32_t uvzk_hold_cohort(const uvzk_hold_t *hold);
 UVZK_EXTERN const char *uvzk_hold_path(const uvzk_hold_t *hold);
 
 /* The moment (CLOCK_BOOTTIME, ms) until which nobody else can have been
- * granted this lock; it moves on with every proof. 0 if not held. With
+ * granted this lock, unless somebody deletes its znode or ends its session
+ * before its time; it moves on with every proof. 0 if not held. With
  * UVZK_PROOF_NONE: UINT64_MAX while connected. By a persistent znode: UINT64_MAX. Of a
  * multi lock: the earliest of its members', of which each is proved in its own session;
  * UINT64_MAX if all of them are by persistent znodes. */

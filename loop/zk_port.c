@@ -262,8 +262,10 @@ static void unopened(struct uvzk__handle *handle)
     uvzk__reach_again(handle->port);
 }
 
+/* It may have been connected by then, to a server that has shortened the session. */
 static void left(struct uvzk__handle *handle)
 {
+    wake(&handle->port->port);
     uvzk__reach_left(handle->port);
 }
 

@@ -41,6 +41,16 @@ static bool has_work(const struct uvzk__client *client)
            uvzk__sweep_is_due(client);
 }
 
+/* The session may have been shortened on a connection that nobody is told of (port.h, 12): what
+ * is held ends sooner. */
+static void turned(struct uvzk__client *client)
+{
+    if (!uvzk__session_is_connected(&client->session)) {
+        uvzk__prover_schedule(client);
+    }
+    uvzk__close_when_done(client);
+}
+
 const struct uvzk__above uvzk__round = {
     .answered = uvzk__prover_answered,
     .reached = reached,
@@ -48,5 +58,5 @@ const struct uvzk__above uvzk__round = {
     .work = work,
     .has_work = has_work,
     .give_way = uvzk__watermarks_give_way,
-    .turned = uvzk__close_when_done,
+    .turned = turned,
 };

@@ -105,6 +105,7 @@ struct uvzk__contender {
     bool made_alone : 1;     /* its create may not share a multi */
     bool suspected : 1;      /* it was in a multi of which a directory was missing */
     bool swept_alone : 1;    /* its delete may not share a multi */
+    bool unchecked : 1;      /* its ACL forbids to check that it stands */
     bool fixed_name : 1;     /* others' znodes may have its name */
     bool undeletable : 1;    /* its delete was refused: it has no claim, undeletable.h */
     bool adopted : 1;        /* an orphan: it has none either, orphans.h */
@@ -348,6 +349,12 @@ static inline void uvzk__contender_swept_alone(struct uvzk__contender *contender
                                                bool alone)
 {
     contender->swept_alone = alone;
+}
+
+/* A check that it stands was refused for lack of READ. */
+static inline void uvzk__contender_is_unchecked(struct uvzk__contender *contender)
+{
+    contender->unchecked = true;
 }
 
 /* Its delete was refused for lack of DELETE, and is tried again; or not any more. */

@@ -32,6 +32,7 @@ static void free_directory(struct uvzk__queue *queue)
     uvzk__watermark_end(queue);
     uvzk__foreigners_clear(queue);
     uvzk__queue_rest_no_more(queue);
+    uvzk__unsearchable_no_more(queue);
     uvzk__list_remove(&queue->dirty);
     uvzk__catalogue_remove(&client->directories->catalogue, queue);
     if (queue->kind->freed != NULL) {

@@ -43,9 +43,9 @@ static bool wants_listing(struct uvzk__queue *queue)
         uvzk__blocker(queue, next) != NULL) {
         return true;
     }
-    return news && (next == NULL || uvzk__positions_wanted(&queue->tallies) > 0) &&
-           !(uvzk__ring_empty(&queue->strangers) &&
-             uvzk__positions_wanted(&queue->tallies) == 0);
+    return news && (uvzk__positions_wanted(&queue->tallies) > 0 ||
+                    (next == NULL && !uvzk__ring_empty(&queue->strangers) &&
+                     uvzk__unsearchable_may(queue)));
 }
 
 static void request(struct uvzk__queue *queue)
@@ -66,8 +66,7 @@ static void request(struct uvzk__queue *queue)
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) ||
-               wants_listing(queue)) {
+    } else if (uvzk__queue_wants_search(queue) || wants_listing(queue)) {
         uvzk__listing_start(queue);
     } else if (predecessor != NULL &&
                uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) == NULL) {

@@ -8,6 +8,18 @@
 #include "engine/flight.h"
 #include "engine/submission.h"
 
+/* Somebody's lease may go, or somebody may come for whom a ticket is let go: who cannot
+ * see that takes it for granted. */
+static void not_seen(struct uvzk__queue *queue, int status)
+{
+    if (queue->kind->refused != NULL) {
+        queue->kind->refused(queue, status);
+    } else if (queue->crowded && uvzk__aside_needed(queue)) {
+        uvzk__foreigners_behind(queue, true);
+        uvzk__queue_set_crowded(queue, false);
+    }
+}
+
 static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *queue = uvzk__flight_asker(rpc);
@@ -24,6 +36,9 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status == UVZK_ENONODE || status == UVZK_ENOAUTH) {
         uvzk__watermark_end(queue); /* its watch has told nothing of that */
     }
+    if (status == 0 || status == UVZK_ENONODE) {
+        uvzk__unsearchable_no_more(queue);
+    }
     if (queue->kind->listed != NULL) {
         queue->kind->listed(queue, reply);
         return;
@@ -36,28 +51,23 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status != 0 && !uvzk__queue_passing(queue, status)) {
         uvzk__end_members(queue, status);
         uvzk__end_strangers(queue, UVZK__NODE_UNKNOWN, status);
-        if (queue->kind->refused != NULL) {
-            queue->kind->refused(queue, status);
-        }
+        not_seen(queue, status);
         uvzk__queue_waits_long(queue, false); /* who is in the way is not shown */
-        uvzk__queue_rest(queue); /* what may stand still has to be searched for */
+        uvzk__queue_rest(queue);
+        uvzk__unsearchable(queue); /* what may stand still has to be searched for */
     }
     uvzk__queue_touch(queue);
 }
 
-/* Somebody's lease may go, or somebody may come for whom a ticket is let go: who cannot
- * see that takes it for granted. Out of memory: there is a next time, after a rest. */
+/* Out of memory: there is a next time, after a rest. */
 static void watch_children(struct uvzk__queue *queue, struct uvzk__rpc *rpc)
 {
     int status = uvzk__predecessor_watch_children(queue, rpc);
 
     if (status == UV_ENOMEM) {
         uvzk__queue_rest(queue);
-    } else if (status != 0 && queue->kind->refused != NULL) {
-        queue->kind->refused(queue, status);
     } else if (status != 0) {
-        uvzk__foreigners_behind(queue, true);
-        uvzk__queue_set_crowded(queue, false);
+        not_seen(queue, status);
     }
 }
 

@@ -24,6 +24,7 @@
 #include "directory/parents.h"
 #include "directory/predecessor.h"
 #include "directory/undeletable.h"
+#include "directory/unsearchable.h"
 #include "directory/watermark.h"
 
 /* What a directory of one contender at rest has nothing of: the memory is there with the
@@ -35,6 +36,7 @@ struct uvzk__aside {
     struct uvzk__foreigners foreigners;
     struct uvzk__watermark watermark;
     struct uvzk__undeletables undeletables;
+    struct uvzk__unsearchables unsearchables;
 };
 
 struct uvzk__queue {
@@ -61,7 +63,7 @@ struct uvzk__queue {
                             others' leases to go, or keeps its ticket for as long as nobody
                             comes */
     bool just_made : 1;  /* we have just made the directory: nobody is in it */
-    bool unreadable : 1; /* its nodes' ACL forbids to check that they stand */
+    bool unreadable : 1; /* a check that one of its nodes stands was refused */
     bool gathering : 1;  /* some of its contenders may wait to be made, making.h */
     bool in_a_row : 1;   /* these are readers */
     bool behind : 1;     /* some wait until those before them are made, making.h */
@@ -126,7 +128,8 @@ static inline void uvzk__aside_tidied(struct uvzk__queue *queue)
         !uvzk__parents_are_made(&aside->parents) &&
         !uvzk__foreigners_matter(&aside->foreigners) &&
         uvzk__watermark_mark(&aside->watermark) == NULL &&
-        !uvzk__undeletables_any(&aside->undeletables)) {
+        !uvzk__undeletables_any(&aside->undeletables) &&
+        !uvzk__unsearchables_any(&aside->unsearchables)) {
         uvzk__free(queue->aside);
         queue->aside = NULL;
     }
@@ -225,12 +228,18 @@ static inline bool uvzk__queue_has_stranger(const struct uvzk__queue *queue,
     return uvzk__strangers_asking(&queue->tallies) > 0 &&
            uvzk__queue_finds_stranger(queue, state); /* mostly there are none */
 }
+/* Whether it is to be listed now for the sake of those whose create got lost. */
+static inline bool uvzk__queue_wants_search(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) &&
+           uvzk__unsearchable_may(queue);
+}
 
 /* We have just made the directory, nobody is in it; or nobody knows. */
 void uvzk__queue_set_just_made(struct uvzk__queue *, bool just_made);
 /* Its children are wanted under watch. */
 void uvzk__queue_set_crowded(struct uvzk__queue *, bool crowded);
-/* Its nodes' ACL forbids to check that they stand. */
+/* A check that one of its nodes stands was refused. Of leases none is tried again. */
 void uvzk__queue_unreadable(struct uvzk__queue *);
 /* It came to be ours at this stamp. */
 void uvzk__queue_reigns(struct uvzk__queue *, uint64_t stamp);

@@ -132,12 +132,12 @@ static void add_checks(struct sweep *sweep, struct uvzk__queue *queue)
          link = uvzk__ring_next(&queue->holders, link)) {
         struct uvzk__contender *holder =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (holder->on_credit) {
+        if (holder->on_credit && !holder->unchecked) {
             add(sweep, holder, UVZK__OP_CHECK);
-            credits--;
         }
+        credits -= holder->on_credit;
     }
-    if (heir != NULL) {
+    if (heir != NULL && !heir->unchecked) {
         add(sweep, heir, UVZK__OP_CHECK);
     }
 }
@@ -150,7 +150,7 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
 
     uvzk__list_remove(&contender->errand);
     if ((uvzk__client_of(contender)->tuning & UVZK__TUNE_LOCAL_HANDOVER) &&
-        !queue->unreadable && !is_guarded(sweep, queue)) {
+        !is_guarded(sweep, queue)) {
         add_checks(sweep, queue);
     }
     if (uvzk__contender_beside(contender) != NULL &&
@@ -245,6 +245,7 @@ static void op_refused(struct sweep *sweep, size_t index, size_t failed, int sta
             uvzk__contender_missing(contender);
         } else if (status == UVZK_ENOAUTH && (culprit || failed >= sweep->op_count) &&
                    !contender->ended) {
+            uvzk__contender_is_unchecked(contender);
             uvzk__queue_unreadable(contender->queue);
         }
         return;

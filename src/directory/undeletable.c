@@ -5,13 +5,11 @@
 #include "directory/contender.h"
 #include "directory/guard.h"
 #include "directory/queue.h"
+#include "directory/slow_retry.h"
 #include "engine/flight.h"
 #include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
-
-#define FIRST_PAUSE_MS 500U
-#define LONGEST_PAUSE_MS 30000U
 
 /* Before a delete is repeated that found no memory to be kept in mind. */
 #define NO_MEMORY_REST_MS 1000U
@@ -43,17 +41,7 @@ static struct uvzk__contender *leaving_at(struct uvzk__link *link)
 
 static void rest(struct uvzk__undeletable *those)
 {
-    struct uvzk__client *client = those->queue->client;
-    uint64_t most = uvzk__session_timeout(&client->session), random = 0;
-
-    if (most > LONGEST_PAUSE_MS || most < FIRST_PAUSE_MS) {
-        most = LONGEST_PAUSE_MS;
-    }
-    uint64_t pause = those->pause_ms < most ? those->pause_ms : most;
-    (void)client->port->random(client->port, &random, sizeof(random));
-    uvzk__timed_set(client, &those->retry,
-                    uvzk__now(client) + pause - pause / 4 + random % (pause / 2 + 1));
-    those->pause_ms = 2 * pause;
+    uvzk__slow_retry(those->queue->client, &those->retry, &those->pause_ms);
 }
 
 /* They have turns by their numbers, over and over. */
@@ -132,6 +120,7 @@ static void seen(struct uvzk__contender *contender, const struct uvzk__reply *re
     }
 }
 
+/* When the right has come back meanwhile its delete has left already, and will tell more. */
 static void look_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__flight_asker(rpc);
@@ -139,7 +128,9 @@ static void look_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__flight_landed(uvzk__client_of(contender), rpc, reply->status, false);
     if (!contender->ended && those_of(contender->queue)->asking == contender) {
         those_of(contender->queue)->looking = false;
-        seen(contender, reply);
+        if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_DELETE) {
+            seen(contender, reply);
+        }
     }
     uvzk__contender_unpin(contender);
 }
@@ -190,7 +181,7 @@ static struct uvzk__undeletable *begin(struct uvzk__contender *contender)
         return NULL;
     }
     those->queue = queue;
-    those->pause_ms = FIRST_PAUSE_MS;
+    those->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
     those->retry.due = take_turns;
     queue->aside->undeletables.those = those;
     uvzk__log(queue->client, UVZK_LOG_WARN, "directory",
@@ -234,10 +225,8 @@ void uvzk__undeletable(struct uvzk__contender *contender)
     }
 }
 
-/* The next one has its turn at once. */
-static void hurry(struct uvzk__undeletable *those)
+static void next_at_once(struct uvzk__undeletable *those)
 {
-    those->pause_ms = FIRST_PAUSE_MS;
     uvzk__timed_set(those->queue->client, &those->retry, uvzk__now(those->queue->client));
 }
 
@@ -254,7 +243,8 @@ void uvzk__undeletable_permitted(struct uvzk__queue *queue)
                   queue->path->text, those->count);
         those->permitted = true;
     }
-    hurry(those);
+    those->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
+    next_at_once(those);
     for (struct uvzk__link *link = uvzk__ring_first(&queue->leaving), *next; link != NULL;
          link = next) {
         next = uvzk__ring_next(&queue->leaving, link);
@@ -278,8 +268,6 @@ void uvzk__undeletable_left(struct uvzk__contender *contender)
         uvzk__free(those);
     } else if (those->asking == contender) {
         turn_over(those);
-        if (!uvzk__deadline_is_armed(&those->retry.deadline)) {
-            rest(those);
-        }
+        next_at_once(those); /* who has gone says nothing of the others */
     }
 }

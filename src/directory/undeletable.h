@@ -3,12 +3,11 @@
  * the znode blocks others for as long as it stands, so its delete is tried again until it
  * has gone, or its session has.
  *
- * One of a directory's at a time, after pauses that grow, up to 30 s or a session timeout,
- * whichever is less, a quarter more or less at random: the right is the directory's. When
- * one delete succeeds there, of whomever, all others leave at once. First its znode is
+ * One of a directory's at a time, after pauses that grow (slow_retry.h): the right is the
+ * directory's. When one delete succeeds there, of whomever, all others leave at once. First its znode is
  * looked at: a server looks at the right before the znode, so that of one that somebody
  * else has deleted it says UVZK_ENOAUTH for ever; and at a fixed name another one's may
- * stand by now. */
+ * stand by now. Who has gone so gives his turn on at once. */
 #ifndef UVZK_UNDELETABLE_H
 #define UVZK_UNDELETABLE_H
 

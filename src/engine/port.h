@@ -54,7 +54,7 @@
  *    late the loop is: what is known of the session may be as old.
  * 12 But least_timeout_ms is not: whichever thread hears first of a connection writes it down
  *    there, before CONNECTED is told and before anything that was asked on it is replied,
- *    also if the loop never hears of that connection. */
+ *    also if the loop never hears of that connection; then turn() comes all the same. */
 #ifndef UVZK_PORT_H
 #define UVZK_PORT_H
 

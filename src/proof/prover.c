@@ -335,23 +335,18 @@ static void schedule_touch(struct uvzk__client *client)
     }
 }
 
-/* By what has been told: who has not heard of a smaller T is late himself. */
-static uint64_t told_until(const struct uvzk__client *client)
-{
-    return uvzk__proof_valid_until(&client->prover->proof);
-}
-
 void uvzk__prover_schedule(struct uvzk__client *client)
 {
     if (uvzk__session_is_connected(&client->session) && mode(client) != UVZK_PROOF_NONE) {
         schedule_touch(client);
     }
-    if (uvzk__list_empty(&client->prover->held) || told_until(client) == UINT64_MAX) {
+    uint64_t until = uvzk__prover_valid_until(client);
+
+    if (uvzk__list_empty(&client->prover->held) || until == UINT64_MAX) {
         uvzk__timed_clear(client, &client->prover->expiry);
     } else if (!uvzk__deadline_is_armed(&client->prover->expiry.deadline) ||
-               uvzk__deadline_at(&client->prover->expiry.deadline) !=
-                   told_until(client)) {
-        uvzk__timed_set(client, &client->prover->expiry, told_until(client));
+               uvzk__deadline_at(&client->prover->expiry.deadline) != until) {
+        uvzk__timed_set(client, &client->prover->expiry, until);
     }
 }
 

@@ -302,7 +302,8 @@ static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
         end_asking(queue, status);
         uvzk__end_strangers(queue, UVZK__NODE_UNKNOWN, status);
         uvzk__queue_waits_long(queue, false);
-        uvzk__queue_rest(queue); /* what may stand still has to be searched for */
+        uvzk__queue_rest(queue);
+        uvzk__unsearchable(queue); /* what may stand still has to be searched for */
     }
 }
 
@@ -324,8 +325,8 @@ static void request(struct uvzk__queue *queue)
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if (any(&queue->strangers, searched_for) || any(&queue->members, asking) ||
-               queue->waits_long) {
+    } else if ((any(&queue->strangers, searched_for) && uvzk__unsearchable_may(queue)) ||
+               any(&queue->members, asking) || queue->waits_long) {
         uvzk__listing_start(queue);
     }
 }

@@ -23,6 +23,20 @@ static const char *name_of(const struct uvzk__contender *contender)
 
 /* ------------------------------------------------------------------------- creating */
 
+static int64_t session_of(const struct uvzk__contender *contender)
+{
+    return uvzk__session_id(&uvzk__client_of(contender)->session);
+}
+
+/* They are made one at a time, so each is greater than those before. */
+static void remember(const struct uvzk__contender *contender, int64_t czxid)
+{
+    struct uvzk__lock_driver *driver = uvzk__driven_of(contender)->driver;
+
+    driver->last_czxid = czxid;
+    driver->last_session = session_of(contender);
+}
+
 static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__flight_asker(rpc);
@@ -33,6 +47,7 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__contender_pin(contender);
     if (reply->status == 0) {
         uvzk__queue_set_just_made(contender->queue, false);
+        remember(contender, place.czxid);
         uvzk__driven_gets(contender);
     }
     uvzk__node_created(&contender->node, taken ? UVZK_ENOTSENT : reply->status, place);
@@ -78,6 +93,7 @@ static void inspected(struct uvzk__contender *contender, bool ours, int64_t czxi
         if (uvzk__node_state(node) == UVZK__NODE_IDENTIFYING) {
             uvzk__node_sent(node);
             uvzk__node_identified(node, 0, czxid, true);
+            remember(contender, czxid);
             uvzk__driven_gets(contender);
         }
     } else if (uvzk__node_state(node) == UVZK__NODE_UNKNOWN) {
@@ -89,6 +105,17 @@ static void inspected(struct uvzk__contender *contender, bool ours, int64_t czxi
         uvzk__node_delete_replied(node, UVZK_ENONODE);
     }
     uvzk__contender_follow(contender);
+}
+
+/* Whether a znode of our session can be the contender's, whose own czxid is 0 if it has not
+ * been told. */
+static bool has_its_czxid(const struct uvzk__contender *contender, int64_t czxid)
+{
+    const struct uvzk__lock_driver *driver = uvzk__driven_of(contender)->driver;
+    int64_t own = uvzk__node_place(&contender->node).czxid;
+    bool is_first = driver->last_session != session_of(contender);
+
+    return own != 0 ? czxid == own : is_first || czxid > driver->last_czxid;
 }
 
 /* The server will not tell. A look is taken again after a rest, for as long as a znode
@@ -109,17 +136,13 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__flight_asker(rpc);
     int status = reply->status;
-    int64_t czxid =
-        uvzk__node_place(&contender->node).czxid; /* 0: it has not been told */
-    bool ours = status == 0 &&
-                reply->stat.ephemeral_owner ==
-                    uvzk__session_id(&uvzk__client_of(contender)->session) &&
-                (czxid == 0 || czxid == reply->stat.czxid);
+    bool ours = status == 0 && reply->stat.ephemeral_owner == session_of(contender);
 
     uvzk__flight_landed(uvzk__client_of(contender), rpc, status, false);
     if (!contender->ended) {
         uvzk__driven_inspects(uvzk__driven_of(contender), false);
         if (status == 0 || status == UVZK_ENONODE) {
+            ours = ours && has_its_czxid(contender, reply->stat.czxid);
             inspected(contender, ours, reply->stat.czxid);
         } else {
             inspection_failed(contender, status);

@@ -7,7 +7,11 @@
  *
  * There is nothing to list. Such a name does not tell whose znode it is: after a create or
  * a delete whose outcome is not known its stat is asked for, behind the barrier of a new
- * connection (barrier.h): what the one before had under way is over by then. */
+ * connection (barrier.h): what the one before had under way is over by then.
+ *
+ * A server that has missed a delete may show a znode of the same session that was deleted
+ * before the lost create was sent. Its czxid is not greater than that of the last znode which
+ * the lock is known to have had, and the lost create's is: so it is not taken for that one. */
 #ifndef UVZK_FIXED_NAME_H
 #define UVZK_FIXED_NAME_H
 

@@ -406,9 +406,12 @@ static bool wants_listing(const struct uvzk__queue *queue)
                  uvzk__bid_settled(uvzk__leases(queue)->taker) &&
                  !uvzk__bid_complete(uvzk__leases(queue)->taker);
 
-    return uvzk__direct_lease_wants_listing(queue) || queue->waits_long ||
-           (uvzk__leases(queue)->made_stamp > uvzk__listed_at(&queue->freshness) &&
-            (uvzk__leases(queue)->making == NULL || pipeline)) ||
+    bool made = uvzk__leases(queue)->made_stamp > uvzk__listed_at(&queue->freshness) &&
+                (uvzk__leases(queue)->making == NULL || pipeline);
+
+    return ((made || uvzk__direct_lease_wants_listing(queue)) &&
+            (uvzk__unsearchable_may(queue) || !uvzk__ring_empty(&queue->members))) ||
+           queue->waits_long ||
            (waits && (!counted(queue) ||
                       (queue->crowded && uvzk__predecessor_watched(
                                              &uvzk__aside(queue)->predecessor) == NULL)));
@@ -424,8 +427,7 @@ static void request(struct uvzk__queue *queue)
     }
     if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if (uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) ||
-               wants_listing(queue)) {
+    } else if (uvzk__queue_wants_search(queue) || wants_listing(queue)) {
         uvzk__listing_start(queue);
     }
 }

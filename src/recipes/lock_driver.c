@@ -21,6 +21,7 @@ struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settin
         driver->settings.max_leases = 1;
     }
     driver->users = 1;
+    driver->last_czxid = driver->last_session = 0;
     memcpy(driver->name, settings->name, size);
     return driver;
 }

@@ -16,6 +16,9 @@ _Static_assert(UVZK__FIXED_NAME_MAX <= UVZK__NAME_PREFIX_SIZE + 10, "room in the
 struct uvzk__lock_driver {
     uvzk_lock_driver_t settings;
     uint32_t users;
+    /* Of a fixed name: the last znode that is known to have been ours, and its session; 0: none
+     * (fixed_name.h). */
+    int64_t last_czxid, last_session;
     char name[];
 };
 

@@ -49,8 +49,15 @@ def by_hand(hold, at, deeds):
     return None
 
 
+def permits_of(lock, hold, standing):
+    """How many it has. Curator goes on to believe in a lease that was deleted while it waited for
+    the next one: only those that stand count."""
+    leases = hold.leases if hold.maker == OURS else min(hold.leases, standing)
+    return need(lock, hold.lock) * leases
+
+
 def blame(overlap, lock, deeds, stood):
-    """Sets the verdict. stood(hold, at): whether znodes of it stood then, and the evidence."""
+    """Sets the verdict. stood(hold, at): how many znodes of it stood then, and the evidence."""
     remain = []
     for hold in overlap.holds[:-1]:
         deed = by_hand(hold, overlap.at, deeds) if hold.maker == OURS else None
@@ -70,8 +77,10 @@ def blame(overlap, lock, deeds, stood):
         overlap.evidence.append("%s: ended by hand before it was granted" % last.worker)
         overlap.verdict = BY_HAND
         return overlap.verdict
-    taken = sum(need(lock, hold.lock) * hold.leases for hold, _ in remain)
+    taken = sum(permits_of(lock, hold, standing) for hold, standing in remain)
     if taken + need(lock, last.lock) * last.leases <= lock.permits:
+        if overlap.verdict == VIOLATION:
+            overlap.verdict = STALE
         return overlap.verdict
     standing, evidence = stood(last, overlap.at)
     overlap.evidence.append("%s: %s" % (last.worker, evidence))

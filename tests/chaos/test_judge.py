@@ -25,7 +25,7 @@ def verdict(holds, stood=True, deeds=(), lock=MUTEX):
     assert len(overlaps) < 2, overlaps
     for overlap in overlaps:
         return judge.blame(overlap, lock, deeds,
-                           lambda hold, at: (stood if isinstance(stood, bool)
+                           lambda hold, at: (hold.leases * stood if isinstance(stood, bool)
                                              else stood[hold.maker], "evidence"))
     return None
 
@@ -102,6 +102,13 @@ class Permits(unittest.TestCase):
     def test_leases_count(self):
         holds = [ours(0, 10, name="s", leases=2), ours(5, 10, name="s", leases=2)]
         self.assertEqual(verdict(holds, lock=SEMAPHORE), judge.VIOLATION)
+
+    def test_a_lease_of_curators_that_was_deleted(self):
+        holds = [Hold(CURATOR, "c0", "c0-s", "s", 0, 10, session=9, leases=2),
+                 ours(5, 20, name="s", leases=2)]
+        self.assertEqual(verdict(holds, stood={CURATOR: 1, OURS: 2}, lock=SEMAPHORE), judge.STALE)
+        self.assertEqual(verdict(holds, stood={CURATOR: 2, OURS: 2}, lock=SEMAPHORE),
+                         judge.VIOLATION)
 
     def test_readers_together(self):
         self.assertIsNone(verdict([ours(0, 10, name="rw.read"), ours(5, 10, name="rw.read")],

@@ -97,6 +97,16 @@ class Silence(unittest.TestCase):
         world.trees[1] = {}
         self.assertEqual(len(quiet(world, QUIET_S + 1).violations), 1)
 
+    def test_leases_that_are_taken_one_by_one(self):
+        pairs = Lock("p", "semaphore", "/p", "semaphore", permits=3, leases=2)
+        world = World(client(OURS, 5), client(CURATOR, 6), client(CURATOR, 7), tree={
+            "/p/locks/a": stat(5), "/p/leases/b": stat(6, 2), "/p/leases/c": stat(7, 3)})
+        world.locks, world.directories = [pairs], {"/p/locks": pairs, "/p/leases": pairs}
+        watch = SilentWatch(world)
+        self.assertEqual(watch.blocker(pairs, world.trees)[0], CURATOR)
+        del world.trees[0]["/p/leases/c"]  # there is room for two
+        self.assertEqual(watch.blocker(pairs, world.trees)[0], OURS)
+
     def test_a_member_whose_turn_has_not_come(self):
         first = Lock("a", "mutex", "/a", "multilock", taken_alone=False)
         second = Lock("b", "mutex", "/b", "multilock", taken_alone=False)

@@ -165,14 +165,19 @@ class Lives:
                 yield node
 
     def stood(self, hold, at, directories):
-        """Whether one of its znodes stood at that moment, and the words for it."""
-        last = None
+        """How many of its znodes stood at that moment, and the words for it. Of a semaphore only
+        leases count: nobody holds by a ticket."""
+        last, standing = None, []
         for node in self.of(hold, directories):
             if node.born <= at and (node.died == 0 or node.died > at):
-                return True, "%s stood" % node.path
-            if node.died and node.died <= at and (last is None or node.died > last.died):
+                standing.append(node.path)
+            elif node.died and node.died <= at and (last is None or node.died > last.died):
                 last = node
+        if any(directory.endswith("/leases") for directory in directories):
+            standing = [path for path in standing if "/leases/" in path]
+        if standing:
+            return len(standing), " and ".join(standing) + " stood"
         if last is None:
-            return False, "no znode of it is known"
-        return False, "%s was gone %.1f ms before: %s" % (
+            return 0, "no znode of it is known"
+        return 0, "%s was gone %.1f ms before: %s" % (
             last.path, (at - last.died) / 1e6, last.how)

@@ -306,7 +306,20 @@ class Watch:
             return "diverged", "%s; it was %s" % (words, ended)
         if differ:
             return "diverged", words
+        kept = self.kept_leases(lock, standing)
+        if owner and owner.maker == OURS and len(kept) > lock.permits - lock.leases:
+            return kept[0], "%s; %d leases are kept by clients that wait for more" % (
+                words, len(kept))
         return (owner.maker if owner else "servers"), words
+
+    def kept_leases(self, lock, standing):
+        """The makers of other clients' leases. Where an acquire needs several, Curator takes one
+        after the other and keeps those it has until its time runs out."""
+        if lock.leases == 1:
+            return []
+        owners = [next((c for c in self.world.clients if c.owns(session)), None)
+                  for _, path, session in standing if "/leases/" in path]
+        return [owner.maker for owner in owners if owner and owner.maker != OURS]
 
     def differing(self, lock, trees):
         """Whether what two servers show of it differs in something old, twice: they are looked

@@ -206,8 +206,10 @@ void who_comes_back_late_keeps_the_session(void **state)
     struct probe *probe = connected(state);
     int64_t session = probe->session_id;
     assert_int_equal(create(probe, "/e", UVZK__EPHEMERAL), 0);
+    unsigned turns = probe->turns;
     world_move_late(probe->world);
     probe_await_session(probe, UVZK__SESSION_CONNECTED, 2);
+    assert_true(probe->turns > turns); /* for whom least_timeout_ms has changed */
     assert_true(probe->session_id == session);
     assert_true(probe->watches_lost);
     assert_int_equal(probe->sessions[UVZK__SESSION_SUSPENDED], 1);

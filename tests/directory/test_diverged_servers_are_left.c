@@ -377,15 +377,21 @@ static void of_a_lock_driver(uint64_t seed, void *const *state)
     world_wind_up(&world);
 }
 
-/* With a fixed name it is met by who waits for it already: that one is not told of its end. */
-static void of_a_fixed_name(uint64_t seed, void *const *state)
+static int begin_with_a_fixed_name(uint64_t seed, void *const *state)
 {
     uvzk_lock_driver_t driver;
 
     uvzk_lock_driver_init(&driver);
     driver.name = "lock";
     driver.mode = UVZK_NODE_EPHEMERAL;
-    int follower = begin_with(seed, state, &driver);
+    return begin_with(seed, state, &driver);
+}
+
+/* With a fixed name it is met by who waits for it already: that one is not told of its end. */
+static void of_a_fixed_name(uint64_t seed, void *const *state)
+{
+    int follower = begin_with_a_fixed_name(seed, state);
+
     hold_take(&first, &b);
     hold_begin(&second, &a, UVZK_WAIT_FOREVER);
     world_run_for(&world, 1000);
@@ -394,6 +400,24 @@ static void of_a_fixed_name(uint64_t seed, void *const *state)
     assert_true(world_await(&world, &second.answered, 3 * WORLD_TIMEOUT_MS));
     assert_int_equal(second.status, 0);
     assert_int_equal(process_metrics(&a).diverged, 1);
+    world_wind_up(&world);
+}
+
+/* A create is lost, and its client comes to a server that still shows the znode of its last
+ * hold, with its own session as the owner. That is not the lost one: its czxid is known. */
+static void a_deleted_znode_is_not_the_lost_create(uint64_t seed, void *const *state)
+{
+    int follower = begin_with_a_fixed_name(seed, state);
+    struct world_path path = missed_by(follower, &a);
+    int64_t before = first.token;
+
+    process_lose_request(&a);
+    sim_connect_to(a.port, follower);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    assert_true(world_await(&world, &second.answered, 5000));
+    assert_int_equal(second.status, 0);
+    assert_true(second.token > before);
+    assert_true(sim_exists(world.sim, path.text)); /* as the leader has it */
     world_wind_up(&world);
 }
 
@@ -415,6 +439,7 @@ int main(void)
         WORLD_STORY(a_forgotten_hold_is_lost_and_its_token_is_less, 1, SEEDS),
         WORLD_STORY(of_a_lock_driver, 1, SEEDS),
         WORLD_STORY(of_a_fixed_name, 1, SEEDS),
+        WORLD_STORY(a_deleted_znode_is_not_the_lost_create, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

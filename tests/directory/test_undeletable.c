@@ -148,7 +148,59 @@ static void what_is_refused_later_goes_with_what_was_before(uint64_t seed,
     world_end(&world);
 }
 
+/* A's znode has gone by other ways, and the look at it is under way when another one's
+ * delete shows that the right is back: its own delete leaves, and the look comes to nothing.
+ * When the look leaves is a matter of chance. */
+static void a_delete_leaves_behind_the_look(uint64_t seed, void *const *state)
+{
+    for (uint64_t after = 0; after < 2000; after += 100) {
+        struct hold next;
+        begin_refused(seed, state);
+        sim_set_latency(a.port, 100, 100);
+        hold_begin(&next, &a, UVZK_WAIT_FOREVER);
+        world_run_for(&world, 400 + after);
+        give_right(WORLD_PATH);
+        world_delete_child(&world, WORLD_PATH, 0);
+        hold_let_go(&next);
+        hold_await(&waits, PAUSE_MAX_MS + 1000);
+        hold_finish(&next, 2000);
+        world_run_for(&world, PAUSE_MAX_MS + 1000);
+        assert_int_equal(undeletable(&a), 0);
+        hold_give_back(&waits);
+        world_end(&world);
+    }
+}
+
 /* --------------------------------------------------------- it has gone by other ways */
+
+/* Those that have gone need no pauses: A's turn is behind all of theirs. */
+static void many_have_gone(uint64_t seed, void *const *state)
+{
+    static struct hold many[40];
+
+    begin(seed, state);
+    hold_take(&held, &a);
+    for (size_t i = 0; i < 40; i++) {
+        hold_begin(&many[i], &a, 2000);
+    }
+    world_run_for(&world, 1000);
+    take_right(WORLD_PATH);
+    world_run_for(&world, 2000);
+    hold_release(&held);
+    hold_await_released(&held, 1000, UVZK_ENOAUTH);
+    hold_begin(&waits, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 30000);
+    assert_int_equal(undeletable(&a), 41);
+    for (size_t i = 0; i < 40; i++) {
+        world_delete_child(&world, WORLD_PATH, 1);
+    }
+    give_right(WORLD_PATH);
+    hold_await(&waits, PAUSE_MAX_MS + 5000);
+    world_run_for(&world, 1000);
+    assert_int_equal(undeletable(&a), 0);
+    hold_give_back(&waits);
+    world_end(&world);
+}
 
 /* An operator helps himself: the server would say ENOAUTH of what is not there, too. */
 static void deleted_by_hand(uint64_t seed, void *const *state)
@@ -348,6 +400,8 @@ int main(void)
         WORLD_STORY(the_next_one_of_ours_goes_on, 1, SEEDS),
         WORLD_STORY(many_at_once, 1, SEEDS),
         WORLD_STORY(what_is_refused_later_goes_with_what_was_before, 1, SEEDS),
+        WORLD_STORY(a_delete_leaves_behind_the_look, 1, 2),
+        WORLD_STORY(many_have_gone, 1, SEEDS),
         WORLD_STORY(deleted_by_hand, 1, SEEDS),
         WORLD_STORY(the_session_ends, 1, SEEDS),
         WORLD_STORY(the_client_is_closed, 1, SEEDS),

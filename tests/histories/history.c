@@ -65,7 +65,6 @@ static void some_faults(struct history *history, uint64_t seed)
     faults.cut_max_ms = 2 * history->timeout_ms;
     history_sim_faults(&faults, seed, history->timeout_ms);
     if (history->vandals) {
-        faults.blind = 0; /* who does both to one znode is outside the promise */
         faults.forget = 0;
         faults.miss_delete = 0; /* likewise: its owner's server shows it to its owner */
     }

@@ -52,8 +52,10 @@ struct history_options {
 
 struct history_result {
     uint64_t steps, requests;
-    uint64_t forgotten; /* moments at which two held, one of them forgotten by a leader */
-    uint64_t faults;    /* that happened at random (sim_fault_count) */
+    uint64_t
+        forgotten;   /* moments at which two held, one of them forgotten by a leader, or
+                           not known to the other: nobody told of a removal */
+    uint64_t faults; /* that happened at random (sim_fault_count) */
     uint64_t grants, refusals, losses, releases;
     uint64_t again;     /* of the grants: re-entries, and reads under a write */
     uint64_t beside;    /* of the grants: while somebody else held validly */

@@ -227,8 +227,10 @@ static void on_lost(uvzk_hold_t *hold, int reason)
 void ticket_released(struct ticket *ticket, int status)
 {
     told(ticket, RELEASING, "release", status);
+    bool forbidden =
+        status == UVZK_ENOAUTH && (ticket->actor->history->kinds & HISTORY_FORBID) != 0;
     if (status != 0 && status != UVZK_ELOST && status != UVZK_ECLOSED &&
-        status != UVZK_EEXPIRED &&
+        status != UVZK_EEXPIRED && !forbidden &&
         !(status == UVZK_EAUTH && seat_auth_failed(ticket->actor->seat))) {
         history_fail(ticket->actor->history, "release says %s", uvzk_err_name(status));
     }

@@ -125,7 +125,7 @@ struct seat {
 struct tally {
     const struct share *exclusive;
     const struct share *shared[2]; /* one, and one that is another hold */
-    uint64_t leases;
+    uint64_t leases, untold;       /* of these, by who may not know of others */
 };
 
 struct history {

@@ -44,6 +44,10 @@ unsigned history_sim_kinds(uint64_t seed)
     kinds |= scattered(~seed) % 4 == 0 ? HISTORY_CLOSES : 0;
     kinds |= scattered(seed ^ HISTORY_RENEGOTIATE) % 4 == 0 ? HISTORY_RENEGOTIATE : 0;
     kinds |= scattered(seed ^ HISTORY_DURABLE) % 4 == 0 ? HISTORY_DURABLE : 0;
+    kinds |= scattered(seed ^ HISTORY_FORBID) % 4 == 0 ? HISTORY_FORBID : 0;
+    if ((kinds & HISTORY_BLIND) != 0) {
+        kinds |= scattered(seed ^ HISTORY_UNREAD) % 2 == 0 ? HISTORY_UNREAD : 0;
+    }
     kinds |= scattered(seed ^ HISTORY_OLD) % 8 == 0 ? HISTORY_OLD : 0;
     kinds |= scattered(seed ^ HISTORY_REVOKES) % 4 == 0 ? HISTORY_REVOKES : 0;
     if ((kinds & HISTORY_RENEGOTIATE) == 0) {
@@ -94,6 +98,8 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     options->shuffle_rewatches = (kinds & HISTORY_ORDER) != 0;
     options->clock_drift_ppm = (kinds & HISTORY_CLOCKS) != 0 ? 10000 : 0;
     options->exists_needs_read = (kinds & HISTORY_BLIND) != 0 && scattered(seed) % 3 == 0;
+    options->eager_acl_checks =
+        (kinds & HISTORY_FORBID) != 0 && scattered(seed ^ HISTORY_FORBID) / 4 % 2 == 0;
     options->late_loop = (kinds & HISTORY_CLOSES) != 0;
     options->late_open_max_ms = options->late_loop ? 500 : 0;
     options->unlike_limits = options->late_pings = (kinds & HISTORY_RENEGOTIATE) != 0;
@@ -134,6 +140,13 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     if ((kinds & HISTORY_BLIND) != 0) {
         faults->blind = 300000;
         faults->blind_max_ms = timeout_ms / 2;
+    }
+    if ((kinds & HISTORY_FORBID) != 0) {
+        faults->forbid = 300000;
+        faults->forbid_max_ms = timeout_ms;
+    }
+    if ((kinds & HISTORY_UNREAD) != 0) {
+        faults->blind_removal = 200000;
     }
     if ((kinds & HISTORY_DIVERGED) != 0) {
         faults->miss_delete = 50000;
@@ -186,6 +199,7 @@ void history_sim_more_faults(struct sim_faults *faults)
         &faults->depose,
         &faults->throttle,
         &faults->blind,
+        &faults->forbid,
         &faults->lose_reply_deposed,
         &faults->miss_delete,
         &faults->forget,

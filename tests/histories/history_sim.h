@@ -34,6 +34,12 @@ enum history_kind {
     HISTORY_RENEGOTIATE = 8192, /* servers have unlike session timeouts, and other ones at
                                    times; pings are answered late, and by a server that a
                                    session has left */
+    HISTORY_FORBID =
+        32768, /* a directory's znodes may not be deleted for a time; and each
+                               server may refuse that by itself */
+    HISTORY_UNREAD = 65536, /* with BLIND: READ is missing at the instant in which a znode
+                               goes, so that watches are used up in silence; what comes of
+                               that is outside the promise (A8), and known */
     HISTORY_DURABLE = 131072, /* nothing of ZooKeeper's: multi locks in turn have members
                                    with persistent znodes, or mutexes in several sessions */
     HISTORY_OLD = 262144,     /* directories' counters come near their end */

@@ -54,6 +54,7 @@ static void add_up(struct history_result *sum, const struct history_result *resu
 {
     sum->steps += result->steps;
     sum->requests += result->requests;
+    sum->forgotten += result->forgotten;
     sum->faults += result->faults;
     sum->grants += result->grants;
     sum->refusals += result->refusals;
@@ -145,6 +146,10 @@ static void report(uint64_t count, const struct history_result *sum)
     }
     if (sum->revoked > 0) {
         printf(", %" PRIu64 " revocations", sum->revoked);
+    }
+    if (sum->forgotten > 0) {
+        printf(", %" PRIu64 " moments beside what was forgotten or untold",
+               sum->forgotten);
     }
     if (sum->kept > 0) {
         printf(", %" PRIu64 " downgrades, %" PRIu64 " upgrades refused", sum->kept,

@@ -769,8 +769,10 @@ static void close_clients(struct history *history)
          anyone_open(history) && sim_now(history->sim) < until &&
          sim_step(history->sim);) {
     }
-    for (uint64_t until = sim_now(history->sim) + HEAL_MS; /* the servers may be down */
-         sim_session_count(history->sim) > 0 && sim_now(history->sim) < until;) {
+    /* The servers may be down, or a deposed one may keep a connection that has gone. */
+    for (uint64_t until = sim_now(history->sim) + HEAL_MS;
+         sim_session_count(history->sim) + sim_watch_count(history->sim) > 0 &&
+         sim_now(history->sim) < until;) {
         sim_run_for(history->sim, 1000);
     }
     if (anyone_open(history) || sim_watch_count(history->sim) != 0 ||

@@ -132,6 +132,28 @@ static void a_connection_that_is_unheard_of_counts(uint64_t seed, void *const *s
     world_end(&world);
 }
 
+/* It comes to nothing further: the loss is told at the moment that follows from what it never
+ * heard of, and not at the one before. */
+static void and_the_end_is_told_by_it(uint64_t seed, void *const *state)
+{
+    begin_apart(seed, state);
+    sim_come_back_unheard(a.port);
+    sim_connect_to(a.port, 1);
+    sim_disconnect(a.port, SIM_RESET, 0);
+    uint64_t until = world_now(&world) + 5000;
+    while (uvzk__port_least_timeout(a.port) != SHORT_MS) {
+        assert_true(world_now(&world) < until);
+        world_run_for(&world, 1);
+    }
+    sim_disconnect(a.port, SIM_RESET, 4ULL * WORLD_TIMEOUT_MS);
+    until = uvzk_hold_valid_until(&held.request);
+    assert_true(until <= world_now(&world) + SHORT_MS);
+    hold_await_lost(&held, SHORT_MS + 100, UVZK_EPROOF);
+    assert_true(held.lost_ms >= until && held.lost_ms <= until + 100);
+    hold_take_turn(&next, 3ULL * WORLD_TIMEOUT_MS);
+    world_end(&world);
+}
+
 /* And the next session is as long as it is given. */
 static void what_one_session_was_given_is_over_with_it(uint64_t seed, void *const *state)
 {
@@ -322,6 +344,7 @@ int main(void)
         WORLD_STORY(a_shorter_session_goes_on, 1, 8),
         WORLD_STORY(a_late_loop_believes_no_longer_session, 1, SEEDS),
         WORLD_STORY(a_connection_that_is_unheard_of_counts, 1, 8),
+        WORLD_STORY(and_the_end_is_told_by_it, 1, 8),
         WORLD_STORY(what_one_session_was_given_is_over_with_it, 1, 8),
         WORLD_TEST(a_busy_client_far_away_loses_nothing),
         WORLD_STORY(a_server_that_answers_late_and_is_cut_off, 1, SEEDS),

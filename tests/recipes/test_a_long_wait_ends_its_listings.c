@@ -90,12 +90,34 @@ static void leases_that_may_not_be_listed(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
+/* Who cannot see whether somebody comes for whom it is to be let go takes it for granted. */
+static void a_ticket_where_nobody_may_list(uint64_t seed, void *const *state)
+{
+    static struct hold holds[9];
+
+    world_begin_ready(&world, seed, state, &a, &b);
+    process_make_semaphore(&b, PATH, 3);
+    for (int i = 0; i < 9; i++) {
+        hold_begin_on(&holds[i], &b, &b.semaphore, 1, UVZK_WAIT_FOREVER);
+    }
+    world_run_for(&world, 2000);
+    assert_int_equal(sim_set_readable(world.sim, PATH "/locks", false), 0);
+    world_run_for(&world, 2ULL * WORLD_TIMEOUT_MS);
+    is_quiet();
+    assert_int_equal(sim_set_readable(world.sim, PATH "/locks", true), 0);
+    for (int i = 0; i < 9; i++) {
+        hold_take_turn(&holds[i], 3000);
+    }
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_STORY(a_drivers_directory_that_has_gone, 1, 20),
         WORLD_STORY(a_drivers_directory_that_may_not_be_listed, 1, 20),
         WORLD_STORY(leases_that_may_not_be_listed, 1, 20),
+        WORLD_STORY(a_ticket_where_nobody_may_list, 1, 20),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

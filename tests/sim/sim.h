@@ -56,7 +56,8 @@ struct sim_options {
     bool exists_needs_read;      /* servers from 3.8.4 and 3.9.2 on */
     bool eager_acl_checks;       /* each server refuses a lone create, delete or set by
                                     itself for which rights are missing, as far as it
-                                    knows: zookeeper.enableEagerACLCheck */
+                                    knows, before what it was asked for before is done:
+                                    zookeeper.enableEagerACLCheck */
     bool unlike_limits;          /* each server has its own longest session timeout, of
                                     two to six ticks */
     bool late_pings;           /* what lags behind the leader answers its pings late, too,
@@ -148,9 +149,19 @@ int sim_set_by_hand(struct sim *sim, const char *path, const void *data, size_t 
  * are UVZK_ENOAUTH, and watches are used up by what happens and not told of it. */
 int sim_set_readable(struct sim *sim, const char *path, bool readable);
 bool sim_is_readable(const struct sim *sim, const char *path);
+/* At this path, or below it, there has been one that nobody could READ for a time. */
+bool sim_was_unreadable(const struct sim *sim, const char *path);
 /* Nobody but the hand has DELETE on it any more: to delete one of its children, be it there
  * or not, is UVZK_ENOAUTH; or all have: 0 or UVZK_ENONODE. */
 int sim_set_deletable(struct sim *sim, const char *path, bool deletable);
+/* Of what nobody could READ as it went, so that watches on it were used up in silence (A8
+ * of docs/promise.md). Whether a znode with this czxid went so, ms ago at most, as the last
+ * server has it. */
+bool sim_went_unread(const struct sim *sim, int64_t czxid, uint64_t ms);
+/* Whether a directory at this path, or below it, went so before the first of two
+ * transactions, and ms before the second at most: its maker may not have known of that. */
+bool sim_made_behind_unread(const struct sim *sim, const char *path, int64_t first,
+                            int64_t second, uint64_t ms);
 /* The number the next sequential child gets. At 2147483647 it stays there. */
 int sim_set_counter(struct sim *sim, const char *path, int32_t value);
 /* The same; INT32_MAX if there is no such znode. */
@@ -294,12 +305,14 @@ struct sim_faults {
                                     heard of for up to a second */
     uint32_t delay;              /* of a message */
     uint32_t random_fails;       /* of a call of random() */
-    uint32_t reset, silence, expire, pause, stall;  /* of a client's second */
-    uint32_t follower_cut, repeat_connected;        /* of a client's second */
-    uint32_t move, clock_jump, fail_auth;           /* of a client's second */
-    uint32_t replace_handle;                        /* of a client's second */
-    uint32_t come_back_unheard, close_handle;       /* of a client's second */
-    uint32_t restart, lag, depose, throttle, blind; /* of a second */
+    uint32_t reset, silence, expire, pause, stall; /* of a client's second */
+    uint32_t follower_cut, repeat_connected;       /* of a client's second */
+    uint32_t move, clock_jump, fail_auth;          /* of a client's second */
+    uint32_t replace_handle;                       /* of a client's second */
+    uint32_t come_back_unheard, close_handle;      /* of a client's second */
+    uint32_t restart, lag, depose, throttle;       /* of a second */
+    uint32_t blind, forbid;                        /* of a second */
+    uint32_t blind_removal;  /* of a znode's removal: READ is missing at that instant */
     uint32_t miss_delete;    /* of an ephemeral's delete, at the follower that diverges */
     uint32_t diverges;       /* which one: its number */
     uint32_t forget;         /* of an election: who leads has lost a few transactions */
@@ -313,7 +326,8 @@ struct sim_faults {
     uint32_t depose_max_ms;
     uint32_t jump_max_ms;
     uint32_t throttle_max_ms;
-    uint32_t blind_max_ms; /* one znode at a time has no READ */
+    uint32_t blind_max_ms;  /* one znode at a time has no READ */
+    uint32_t forbid_max_ms; /* one directory at a time has no DELETE */
 };
 /* Copied. NULL: no random faults from now on. */
 void sim_set_faults(struct sim *sim, const struct sim_faults *faults);

@@ -426,35 +426,7 @@ static void client_faults(struct sim *sim, struct sim__client *client)
     }
 }
 
-/* -------------------------------------------------- a znode that nobody may read */
-
-static void unblind(struct sim *sim, struct sim__event *event)
-{
-    sim__event_clear(sim, event);
-    if (sim->server.blind != NULL) {
-        (void)sim_set_readable(sim, sim->server.blind, true);
-        free(sim->server.blind);
-        sim->server.blind = NULL;
-    }
-}
-
-/* One at random, but the root and those that must be read to come to any. */
-static void blind_one(struct sim *sim, uint64_t ms)
-{
-    const struct sim__tree *tree = &sim->server.tree;
-    uint64_t chosen = sim_random(sim, tree->count);
-    const struct sim__node *node = tree->nodes;
-    while (chosen-- > 0) {
-        node = node->hh.next;
-    }
-    if (sim->server.blind != NULL || node == tree->root || node->unreadable) {
-        return;
-    }
-    sim->server.blind = sim__copy(node->path, node->length + 1);
-    (void)sim_set_readable(sim, node->path, false);
-    sim->server.blind_end.fire = unblind;
-    sim__event_set(sim, &sim->server.blind_end, sim->now + ms);
-}
+/* --------------------------------------------------------------- the servers' */
 
 void sim_throttle(struct sim *sim, uint64_t ms)
 {
@@ -495,7 +467,10 @@ void sim__fault_tick(struct sim *sim, struct sim__event *event)
         sim_throttle(sim, sim_random(sim, sim->faults.throttle_max_ms));
     }
     if (sim->faults.blind > 0 && dice(sim, sim->faults.blind)) {
-        blind_one(sim, sim_random(sim, sim->faults.blind_max_ms));
+        sim__blind_one(sim, sim_random(sim, sim->faults.blind_max_ms));
+    }
+    if (sim->faults.forbid > 0 && dice(sim, sim->faults.forbid)) {
+        sim__forbid_one(sim, sim_random(sim, sim->faults.forbid_max_ms));
     }
     if (sim->faults.depose > 0 && dice(sim, sim->faults.depose)) {
         depose(sim);
@@ -508,7 +483,7 @@ void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
     sim__event_clear(sim, &sim->fault_clock);
     sim->faults = (struct sim_faults){0};
     if (faults == NULL) {
-        unblind(sim, &sim->server.blind_end);
+        sim__rights_are_back(sim);
         return;
     }
     sim->faults = *faults;
@@ -516,7 +491,7 @@ void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
                           &sim->faults.pause_max_ms, &sim->faults.cut_max_ms,
                           &sim->faults.lag_max_ms,   &sim->faults.depose_max_ms,
                           &sim->faults.jump_max_ms,  &sim->faults.throttle_max_ms,
-                          &sim->faults.blind_max_ms};
+                          &sim->faults.blind_max_ms, &sim->faults.forbid_max_ms};
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         if (*limits[i] == 0) {
             *limits[i] = half;

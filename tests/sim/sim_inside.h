@@ -14,6 +14,7 @@
  *   sim_port.c     the client's loop: port.h      (knows its I/O)
  *   sim_clock.c    the client's clock
  *   sim_faults.c   what goes wrong, by hand or at random
+ *   sim_rights.c   rights that are missing for a time
  *
  * A request is copied when it is submitted: the server may apply it after the
  * caller has taken its memory back. An answer is one block of memory from the
@@ -405,6 +406,26 @@ struct sim__known_session {
     uint32_t timeout_ms;
 };
 
+/* A znode on which a right is missing for a time. */
+struct sim__missing {
+    char *path; /* NULL: none */
+    struct sim__event end;
+};
+
+/* One that nobody could READ as it went: of its end no watch has told. */
+struct sim__unread {
+    char *path;
+    bool counted;     /* it has had children */
+    int64_t czxid;    /* its own */
+    int64_t zxid;     /* of the transaction by which it went */
+    uint64_t last_ms; /* when the last server carried that out, of those that have */
+};
+
+struct sim__moment {
+    int64_t zxid;
+    uint64_t ms;
+};
+
 /* All of them: what has been committed. */
 struct sim__server {
     struct sim__tree tree;
@@ -424,8 +445,13 @@ struct sim__server {
     int64_t next_session;
     uint64_t up_at; /* no connection before */
     uint64_t throttles_until;
-    char *blind; /* the znode that may not be read for a time; NULL: none */
-    struct sim__event blind_end;
+    struct sim__missing blind, forbidden; /* READ on it; DELETE in it */
+    char **blinded;                       /* which have been */
+    size_t blinded_count;
+    struct sim__unread *unread;
+    size_t unread_count;
+    struct sim__moment *moments; /* of all transactions behind the first of these */
+    size_t moment_count, moment_room;
     struct sim__event container_check;
     struct {
         int status;
@@ -633,5 +659,22 @@ const char *sim__request_name(uint32_t kind);
 _Noreturn void sim__misuse(struct sim *sim, const char *who, const char *what);
 
 void sim__fault_tick(struct sim *sim, struct sim__event *event);
+
+/* ------------------------------------------------------------------- rights */
+
+/* One at random; unless one is without the right already. */
+void sim__blind_one(struct sim *sim, uint64_t ms);
+void sim__forbid_one(struct sim *sim, uint64_t ms);
+void sim__rights_are_back(struct sim *sim);
+/* Nobody may read it from now on. */
+void sim__blinded(struct sim *sim, const struct sim__node *node);
+/* Whether READ is missing at the instant in which a znode goes. */
+bool sim__goes_unread(struct sim *sim);
+/* It was, and this member has carried that out. */
+void sim__went_unread(struct sim *sim, const struct sim__member *member,
+                      const struct sim__node *node);
+/* A transaction begins. */
+void sim__moment_passes(struct sim *sim);
+void sim__rights_free(struct sim *sim);
 
 #endif

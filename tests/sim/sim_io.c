@@ -283,6 +283,7 @@ static void leave_unheard(struct sim__client *client, struct sim__answer *answer
     sim__answer_free(answer);
     client->unheard = false;
     client->replace_handle = true;
+    client->port.wake(&client->port); /* the session may be shorter now */
     sim__io_close_link(client, 0);
     retry_within(client, 1, FIRST_RETRY_MS);
 }

@@ -147,6 +147,9 @@ int sim_set_readable(struct sim *sim, const char *path, bool readable)
         return UVZK_ENONODE;
     }
     sim__trace(sim, "hand", "%s %s", readable ? "gives READ on" : "takes READ on", path);
+    if (!readable) {
+        sim__blinded(sim, node);
+    }
     sim__txn_begin(sim);
     sim__txn_permit(sim, node, readable, !node->undeletable);
     sim__txn_commit(sim);

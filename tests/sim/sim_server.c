@@ -423,7 +423,9 @@ static bool is_read(const struct sim__request *request)
            request->kind == UVZK__RPC_CHILDREN;
 }
 
-/* Whether this server refuses it by itself; of a multi it does not look at the ops. */
+/* Whether this server refuses it by itself, as far as it knows; of a multi it does not look
+ * at the ops. ZooKeeper does so with creates and sets, too: here everybody has CREATE and
+ * WRITE everywhere. */
 static bool refuses_alone(const struct sim *sim, const struct sim__link *link,
                           const struct sim__request *request)
 {
@@ -432,13 +434,26 @@ static bool refuses_alone(const struct sim *sim, const struct sim__link *link,
            may_not_delete(tree_seen(link), request->path);
 }
 
+/* A refusal by itself does not wait for what the connection waits for; and its client gives
+ * up a connection on which replies come out of order. */
+static bool overtakes(const struct sim__link *link)
+{
+    return link->hangs || !uvzk__list_empty(&link->held);
+}
+
 static void receive_rpc(struct sim *sim, struct sim__link *link,
                         const struct sim__request *request)
 {
     struct sim__client *client = link->client;
     bool refused = refuses_alone(sim, link, request);
-    if (link->session == NULL && !is_read(request) && !link->member->deposed) {
+    if (link->session == NULL && !is_read(request) && !refused &&
+        !link->member->deposed) {
         sim__server_hang_up(sim, link); /* it has ended, says the leader */
+        return;
+    }
+    if (refused && overtakes(link)) {
+        sim__trace(sim, link->who, "server: a refusal overtakes what was asked before");
+        sim__server_hang_up(sim, link);
         return;
     }
     struct sim__answer *answer = sim__answer_new(SIM__REPLY);
@@ -487,7 +502,7 @@ static bool hangs(const struct sim *sim, struct sim__link *link,
     if ((link->follower != NULL || deposed) && !alone) {
         link->hangs = true;
     }
-    return link->hangs;
+    return link->hangs && !refuses_alone(sim, link, request);
 }
 
 /* Pings and watches' messages are lost with the connection only. */
@@ -596,8 +611,7 @@ void sim__server_free(struct sim *sim)
         sim__session_end(sim, session);
     }
     sim__event_clear(sim, &server->container_check);
-    sim__event_clear(sim, &server->blind_end);
-    free(server->blind);
+    sim__rights_free(sim);
     sim__election_free(sim);
     sim__members_free(sim);
     sim__tree_free(&server->tree);

@@ -194,9 +194,12 @@ void sim__session_heard(struct sim *sim, struct sim__session *session)
     if (session->report_at <= sim->now) { /* it got through */
         touch(sim, session, session->report_at, session->timeout_ms);
     }
-    session->report_at = next_ping(sim->now, session->report_phase % half, half);
-    session->report_at =
-        not_before(sim, session->report_at, session->link->member->lags_until);
+    uint64_t at = next_ping(sim->now, session->report_phase % half, half);
+    at = not_before(sim, at, session->link->member->lags_until);
+    if (session->report_at <= sim->now || at < session->report_at) {
+        session->report_at =
+            at; /* else a late answer, still to come, tells of this, too */
+    }
 }
 
 void sim__session_delayed(struct sim *sim, struct sim__session *session, uint64_t until)

@@ -14,6 +14,7 @@ void sim__txn_begin(struct sim *sim)
     struct sim__server *server = &sim->server;
     server->tree.zxid++;
     server->txn_count++;
+    sim__moment_passes(sim);
     if (server->member_count == 1) {
         return;
     }
@@ -63,6 +64,9 @@ static struct sim__node *make(struct sim *sim, struct sim__member *member,
 static void delete_node(struct sim *sim, struct sim__member *member,
                         struct sim__node *node)
 {
+    if (node->unreadable) {
+        sim__went_unread(sim, member, node);
+    }
     sim__watch_fire_node(sim, member, node, UVZK__WATCH_DELETED);
     sim__watch_fire_parent(sim, member, node);
     sim__tree_delete(member->tree, node);
@@ -141,6 +145,10 @@ struct sim__node *sim__txn_create(struct sim *sim, const struct uvzk__op *op,
 
 void sim__txn_delete(struct sim *sim, struct sim__node *node)
 {
+    if (sim__goes_unread(sim)) {
+        sim__trace(sim, "server", "READ is missing as %s goes", node->path);
+        sim__txn_permit(sim, node, false, !node->undeletable);
+    }
     record(sim,
            &(struct sim__effect){.op = {.kind = UVZK__OP_DELETE, .path = node->path}});
     delete_node(sim, sim->server.leader, node);

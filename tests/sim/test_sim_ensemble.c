@@ -376,6 +376,79 @@ static void a_minority_goes_with_its_leader(void **state)
     sim_free(sim);
 }
 
+/* A follower that checks ACLs by itself goes by what it has applied; its refusal waits for
+ * nothing, and costs the connection if something else was to be answered before. */
+static void a_follower_refuses_by_itself(void **state)
+{
+    struct sim_options options;
+    (void)state;
+    sim_options_init(&options);
+    options.latency_min_ms = options.latency_max_ms = 1;
+    options.servers = 3;
+    options.lag_max_ms = 0;
+    options.eager_acl_checks = true;
+    struct sim *sim = sim_new(1, &options);
+    struct probe *a = probe_at(sim, "a", LEADER), *b = probe_at(sim, "b", FOLLOWER);
+    create(a, "/d", UVZK__PERSISTENT);
+    create(a, "/d/n", UVZK__PERSISTENT);
+    sim_set_deletable(sim, "/d", false);
+    sim_run_for(sim, 10);
+    sim_lag(sim, FOLLOWER, LAG_MS);
+    sim_set_deletable(sim, "/d", true);
+    assert_int_equal(ask_wait(ask_delete(b, "/d/n", -1)), UVZK_ENOAUTH);
+    assert_true(sim_exists(sim, "/d/n"));
+    assert_int_equal(ask_wait(ask_delete(a, "/d/n", -1)), 0);
+    struct ask *made = ask_create(b, "/made", UVZK__PERSISTENT);
+    struct ask *refused = ask_delete(b, "/d/n", -1);
+    assert_int_equal(ask_wait(made), UVZK_ECONNLOSS);
+    assert_int_equal(ask_wait(refused), UVZK_ECONNLOSS);
+    assert_true(sim_exists(sim, "/made"));
+    probe_hear(b, "CONNECTED");
+    sim_run_for(sim, LAG_MS);
+    assert_int_equal(ask_wait(ask_delete(b, "/d/n", -1)), UVZK_ENONODE);
+    probe_end(a);
+    probe_end(b);
+    sim_free(sim);
+}
+
+/* An answer to a ping that is late tells of all that the follower had heard by then, also
+ * of what came when the next ping was due. */
+static void late_answer_tells_of_all(uint64_t seed)
+{
+    struct sim_options options;
+    sim_options_init(&options);
+    options.latency_min_ms = options.latency_max_ms = 1;
+    options.servers = 3;
+    options.lag_max_ms = 0;
+    options.followers = options.late_pings = true;
+    struct sim *sim = sim_new(seed, &options);
+    struct probe *a = probe_new(sim, "a");
+    sim_set_timeout(a->port, 4000);
+    sim_connect_to(a->port, FOLLOWER);
+    probe_open(a);
+    probe_hear(a, "CONNECTED");
+    sim_run_for(sim, 2000);
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
+    uint64_t from = sim_now(sim);
+    sim_lag(sim, FOLLOWER, 1500);
+    sim_run_for(sim, 1000);
+    assert_int_equal(read_once(a, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
+    sim_run_until(sim, from + 1505);
+    sim_follower_cut(a->port, 60000);
+    sim_run_until(sim, from + 1500 + 4000);
+    assert_true(sim_session_alive(sim, a->session_id));
+    probe_end(a);
+    sim_free(sim);
+}
+
+static void a_late_answer_tells_of_all(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        late_answer_tells_of_all(seed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +469,8 @@ int main(void)
                    begin_deposed),
         PROBE_CASE(sessions_end_behind_a_replaced_leader, begin),
         cmocka_unit_test(a_minority_goes_with_its_leader),
+        cmocka_unit_test(a_follower_refuses_by_itself),
+        cmocka_unit_test(a_late_answer_tells_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -376,6 +376,60 @@ static void an_unreadable_end_is_not_told(void **state)
     assert_int_equal(sim_watch_count(sim), 0);
 }
 
+/* READ is missing at that instant alone: what is made at its place may be read. */
+static void a_removal_at_which_it_may_not_be_read_is_not_told(void **state)
+{
+    const struct sim_faults unread = {.blind_removal = 1000000};
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
+    create(a, "/d", UVZK__PERSISTENT);
+    create(a, "/d/n", UVZK__PERSISTENT);
+    struct ask *end = watch_on(a, UVZK__RPC_GET, "/d/n");
+    struct ask *listing = watch_on(a, UVZK__RPC_CHILDREN, "/d");
+    struct uvzk__stat stat;
+    assert_true(sim_stat(sim, "/d/n", &stat));
+    assert_false(sim_went_unread(sim, stat.czxid, 0));
+    sim_set_faults(sim, &unread);
+    assert_int_equal(ask_wait(ask_delete(a, "/d/n", -1)), 0);
+    assert_int_equal(sim_fault_count(sim), 1);
+    sim_set_faults(sim, NULL);
+    sim_run_for(sim, 100);
+    assert_int_equal(end->fired, 0);
+    assert_int_equal(listing->fired, 1);
+    assert_int_equal(sim_watch_count(sim), 0);
+    assert_true(sim_went_unread(sim, stat.czxid, 1000));
+    assert_false(sim_went_unread(sim, stat.czxid, 10));
+    assert_int_equal(create(a, "/d/n", UVZK__PERSISTENT), 0);
+    assert_int_equal(read_once(a, UVZK__RPC_GET, "/d/n"), 0);
+    assert_false(sim_was_unreadable(sim, "/d"));
+    sim_set_readable(sim, "/d/n", false);
+    assert_true(sim_was_unreadable(sim, "/d") && !sim_was_unreadable(sim, "/d/n/m"));
+}
+
+/* One directory at a time, for a time, or until there are no more faults. */
+static void a_directory_may_be_without_delete_for_a_time(void **state)
+{
+    const struct sim_faults forbidden = {.forbid = 10000000, .forbid_max_ms = 200};
+    struct probe *a = *state;
+    struct sim *sim = a->sim;
+    unsigned refused = 0, deleted = 0;
+    create(a, "/d", UVZK__PERSISTENT);
+    sim_set_faults(sim, &forbidden);
+    while (refused < 20 || deleted < 20) {
+        assert_int_equal(create(a, "/d/e", UVZK__EPHEMERAL), 0);
+        while (ask_wait(ask_delete(a, "/d/e", -1)) == UVZK_ENOAUTH) {
+            refused++;
+        }
+        deleted++;
+    }
+    create(a, "/d/e", UVZK__EPHEMERAL);
+    while (ask_wait(ask_delete(a, "/d/none", -1)) != UVZK_ENOAUTH) {
+        sim_run_for(sim, 10);
+    }
+    sim_set_faults(sim, NULL);
+    assert_int_equal(ask_wait(ask_delete(a, "/d/e", -1)), 0);
+}
+
 static void exists_needs_read_on_newer_servers(void **state)
 {
     struct sim_options options;
@@ -726,6 +780,8 @@ int main(void)
         PROBE_CASE(each_kind_of_watch_hears_its_own, one_plain),
         PROBE_CASE(what_may_not_be_read_is_neither_read_nor_heard_of, one_plain),
         PROBE_CASE(an_unreadable_end_is_not_told, one_plain),
+        PROBE_CASE(a_removal_at_which_it_may_not_be_read_is_not_told, one_plain),
+        PROBE_CASE(a_directory_may_be_without_delete_for_a_time, one_plain),
         cmocka_unit_test(exists_needs_read_on_newer_servers),
         PROBE_CASE(an_event_comes_before_what_shows_the_change, two_plain),
         PROBE_CASE(an_unwatched_watch_is_silent_and_forgotten, one_plain),
