@@ -227,6 +227,28 @@ static void end_probe(struct uvzk__search *search, struct target *target)
     }
 }
 
+static bool is_trusted(const struct target *target)
+{
+    return !target->distrusted && target->avoided_until <= uvzk_now();
+}
+
+/* The others are waited for as long again as the first one took; or for half a probe's time, if
+ * that one is taken for want of others only, which they may still show to be wrong. */
+static void take_note(struct uvzk__search *search, const struct target *target,
+                      uint64_t now)
+{
+    bool trusted = is_trusted(target);
+    uint64_t grace_at = now + GRACE_MS + (now - search->began_at) +
+                        (trusted ? 0 : search->patience_ms / 2);
+
+    if (search->state == SEARCHING) {
+        search->grace_at = grace_at;
+        move(search, ANSWERED);
+    } else if (search->state == ANSWERED && trusted && grace_at < search->grace_at) {
+        search->grace_at = grace_at;
+    }
+}
+
 static void settle(struct uvzk__search *search, struct target *target,
                    enum uvzk__verdict verdict)
 {
@@ -236,10 +258,7 @@ static void settle(struct uvzk__search *search, struct target *target,
     if (verdict == UVZK__SERVER) {
         target->moment = UINT64_MAX;
         target->pause_ms = PAUSE_MIN_MS;
-        if (search->state == SEARCHING) {
-            search->grace_at = now + GRACE_MS + (now - search->began_at);
-            move(search, ANSWERED);
-        }
+        take_note(search, target, now);
     } else {
         target->moment = now + jittered(target->pause_ms);
         target->pause_ms = doubled(target->pause_ms, PAUSE_MAX_MS);
@@ -662,11 +681,6 @@ void uvzk__search_avoid(struct uvzk__search *search, const char *server)
             target->avoided_until = uvzk_now() + target->avoid_ms;
         }
     }
-}
-
-static bool is_trusted(const struct target *target)
-{
-    return !target->distrusted && target->avoided_until <= uvzk_now();
 }
 
 /* Those that have answered, trusted or not, are the ones in use. How many. */

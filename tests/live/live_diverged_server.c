@@ -18,6 +18,7 @@
 #define QUEUE "/queue"
 #define LONG_MS 40000 /* a session that outlives what is done to the servers */
 #define SHORT_MS 4000 /* one that has waited for long soon */
+#define LATE_MS 1000  /* far more than the 20 ms within which others may be second */
 #define LEFT "shows a znode that was deleted: left for another server"
 
 static struct world world;
@@ -27,13 +28,22 @@ static struct hold hold, kept, place;
 static uvzk_lock_t kept_lock, queue;
 static int odd, one; /* of the others */
 static int64_t session;
-static int told; /* lines of log that say that it is left */
+static int told;         /* lines of log that say that it is left */
+static bool others_late; /* they are stopped then, before they are asked anything */
 
 static void on_log(uvzk_client_t *client, int level, const char *line)
 {
     (void)client;
     (void)level;
-    told += strstr(line, LEFT) != NULL && strstr(line, proxies[odd].hosts) != NULL;
+    if (strstr(line, LEFT) == NULL || strstr(line, proxies[odd].hosts) == NULL) {
+        return;
+    }
+    told++;
+    for (int i = 0; others_late && i < ENSEMBLE_SIZE; i++) {
+        if (i != odd) {
+            ensemble_pause(ensemble, i);
+        }
+    }
 }
 
 /* It is counted from the first call on. */
@@ -66,6 +76,7 @@ static void begin(uint32_t session_ms)
     world.options.session_timeout_ms = session_ms;
     world.options.log_cb = on_log;
     told = 0;
+    others_late = false;
 }
 
 static void begin_at_the_others(uint32_t session_ms)
@@ -127,23 +138,34 @@ static void move_to_the_odd_one(void)
     reach_the_others(true);
 }
 
-static void assert_told(void)
+/* Until something else is the reason why there is no connection. */
+static bool says_why(void *context)
 {
     uvzk_client_error_t error;
+    (void)context;
     uvzk_client_error_init(&error);
     assert_int_equal(uvzk_client_last_error(&a.client, &error), 0);
-    assert_int_equal(error.code, UVZK_EDIVERGED);
-    assert_string_equal(error.address, proxies[odd].hosts);
+    return error.code == UVZK_EDIVERGED && strcmp(error.address, proxies[odd].hosts) == 0;
+}
+
+static void await_told(void)
+{
+    assert_true(world_await(&world, &told, PATIENCE_MS));
+    assert_true(world_await_that(&world, says_why, NULL));
+}
+
+static void assert_gone_elsewhere(void)
+{
+    assert_true(world_await_that(&world, is_elsewhere, NULL));
+    assert_int_equal(uvzk_client_session_id(&a.client), session);
+    assert_int_equal(counted().diverged, 1);
+    assert_int_equal(a.lost, 0);
 }
 
 static void assert_left(void)
 {
-    assert_true(world_await(&world, &told, PATIENCE_MS));
-    assert_true(world_await_that(&world, is_elsewhere, NULL));
-    assert_int_equal(counted().diverged, 1);
-    assert_told();
-    assert_int_equal(uvzk_client_session_id(&a.client), session);
-    assert_int_equal(a.lost, 0);
+    await_told();
+    assert_gone_elsewhere();
 }
 
 /* As an operator does it: it comes to have what the others have. */
@@ -199,6 +221,29 @@ static void test_orphan_of_our_own_session(void **state)
     assert_string_equal(place.path, ours.text);
     hold_give_back(&place);
     hold_give_back(&kept);
+    hold_give_back(&hold);
+    end();
+}
+
+/* It is left for one that is slow to answer, and not taken again because it is quicker. */
+static void test_the_others_answer_late(void **state)
+{
+    (void)state;
+    begin_at_the_others(LONG_MS);
+    hold_take(&hold, &a);
+    stop_following();
+    hold_give_back(&hold);
+    assert_true(diverge(ensemble, odd));
+    move_to_the_odd_one();
+    others_late = true;
+    hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
+    await_told();
+    world_run_for(&world, LATE_MS);
+    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
+        ensemble_resume(ensemble, i);
+    }
+    hold_await(&hold, PATIENCE_MS);
+    assert_gone_elsewhere();
     hold_give_back(&hold);
     end();
 }
@@ -351,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_orphan_of_our_own_session),
+        cmocka_unit_test(test_the_others_answer_late),
         cmocka_unit_test(test_znode_of_another_living_session),
         cmocka_unit_test(test_hold_whose_create_it_lacks_is_kept),
         cmocka_unit_test(test_hold_that_looks_for_its_own_znode),

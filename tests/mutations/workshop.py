@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 
 COPIED = ("CMakeLists.txt", "tools", "packaging", "include", "src", "loop", "sim", "examples", "tests")
-LIVE_OF_LOOP = ("conformance_real", "live_addresses", "live_left_servers",
+LIVE_OF_LOOP = ("conformance_real", "live_addresses", "live_diverged_server", "live_left_servers",
                 "live_secret_credentials", "test_zk_port")  # those look into loop/
 ABOUT_OTHERS = ("test_sim", "test_sim_client", "test_sim_server")
 PASSES, SKIPPED = "passes", "skipped"
