@@ -157,6 +157,10 @@ class Watching(unittest.TestCase):
     def test_nobody_sets_it_for_long(self):
         self.assertEqual(self.unset(9), (OURS, []))
 
+    def test_nobody_can_where_no_leader_serves(self):
+        watch, _ = self.watch(0, 0)
+        self.assertEqual(watch.tell_stall(COUNT, {}, 9), "servers")
+
     def test_nobody_can_as_the_servers_have_gone_back(self):
         self.assertEqual(self.unset(8), ("diverged", [0]))
 

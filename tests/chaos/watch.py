@@ -141,7 +141,10 @@ class Watch:
         something older than is known, which nobody takes, and refuse what was set over the newer:
         it is set anew by an operator."""
         leader = self.world.ensemble.leader()
-        stat = trees.get(leader.number, {}).get(lock.path) if leader else None
+        tree = trees.get(leader.number) if leader else None
+        if tree is None:
+            return "servers", "no leader serves"
+        stat = tree.get(lock.path)
         mzxid, content = self.world.judged.values.newest(lock.name)
         if stat is None or stat.mzxid >= mzxid:
             return OURS, "nobody sets it"
