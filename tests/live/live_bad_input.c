@@ -26,7 +26,7 @@ static char warning[1024];
 static void note_warning(uvzk_client_t *client, int level, const char *line)
 {
     (void)client;
-    if (level == UVZK_LOG_WARN && strstr(line, "no contenders") != NULL) {
+    if (level == UVZK_LOG_WARN && strstr(line, "not contenders") != NULL) {
         warnings++;
         snprintf(warning, sizeof(warning), "%s", line);
     }
