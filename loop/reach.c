@@ -186,9 +186,13 @@ void uvzk__reach_diverged(struct uvzk__zk_port *port)
                  &(struct uvzk__trouble){UVZK_EDIVERGED, server, text});
 }
 
+/* If others are still being asked, done() goes on: whoever has answered until now is the quickest,
+ * and may be the one that was left. */
 void uvzk__reach_left(struct uvzk__zk_port *port)
 {
-    go(port);
+    if (!uvzk__search_goes_on(port->reach.search)) {
+        go(port);
+    }
 }
 
 void uvzk__reach_close(struct uvzk__zk_port *port)

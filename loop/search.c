@@ -640,6 +640,11 @@ void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms)
     plan(search);
 }
 
+bool uvzk__search_goes_on(const struct uvzk__search *search)
+{
+    return search->state == PLANNED || is_searching(search);
+}
+
 void uvzk__search_rest(struct uvzk__search *search)
 {
     move(search, RESTING);

@@ -60,6 +60,9 @@ void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms);
 /* Nobody wants to know any more. */
 void uvzk__search_rest(struct uvzk__search *search);
 
+/* done() is to come. */
+bool uvzk__search_goes_on(const struct uvzk__search *search);
+
 /* Those that have answered since the search began, as zookeeper_init wants them,
  * to be freed with uvzk__free, and this machine's address as they see it. From
  * now on they are the ones in use. NULL: none, or out of memory. */

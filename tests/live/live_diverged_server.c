@@ -9,8 +9,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "diverge.h"
+#include "quiet_close.h"
 #include "scratch.h"
 
 #define LOCK "/diverged"
@@ -225,6 +227,14 @@ static void test_orphan_of_our_own_session(void **state)
     end();
 }
 
+/* The server that is left has answered before the old connection is closed. */
+static void close_late(zhandle_t *zh)
+{
+    const struct timespec moment = {.tv_nsec = LATE_MS / 4 * 1000000L};
+    (void)zh;
+    (void)nanosleep(&moment, NULL);
+}
+
 /* It is left for one that is slow to answer, and not taken again because it is quicker. */
 static void test_the_others_answer_late(void **state)
 {
@@ -236,9 +246,11 @@ static void test_the_others_answer_late(void **state)
     assert_true(diverge(ensemble, odd));
     move_to_the_odd_one();
     others_late = true;
+    uvzk__quiet_close_waits(close_late);
     hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
     await_told();
     world_run_for(&world, LATE_MS);
+    uvzk__quiet_close_waits(NULL);
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
         ensemble_resume(ensemble, i);
     }
