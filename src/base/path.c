@@ -45,6 +45,12 @@ static bool is_forbidden(uint32_t character)
            (character >= 0xd800 && character <= 0xf8ff) || character >= 0xfff0;
 }
 
+/* Almost every byte of a path is one of these, and every request's path is looked at. */
+static bool is_printable_ascii(unsigned char byte)
+{
+    return byte >= 0x20 && byte <= 0x7e;
+}
+
 /* An empty element is a '/' at the end, or two in a row. */
 static bool is_element_valid(const char *element, size_t length)
 {
@@ -54,6 +60,10 @@ static bool is_element_valid(const char *element, size_t length)
     }
     const unsigned char *bytes = (const unsigned char *)element;
     for (size_t at = 0; at < length;) {
+        if (is_printable_ascii(bytes[at])) {
+            at++;
+            continue;
+        }
         uint32_t character;
         size_t size = decode_utf8(bytes + at, &character);
         if (size == 0 || is_forbidden(character)) {
