@@ -154,7 +154,6 @@ static void add_delete(struct sweep *sweep, struct uvzk__contender *contender)
         add_checks(sweep, queue);
     }
     if (uvzk__contender_beside(contender) != NULL &&
-        !uvzk__contender_beside(contender)->unreadable &&
         !is_guarded(sweep, uvzk__contender_beside(contender))) {
         add_checks(sweep, uvzk__contender_beside(contender));
     }

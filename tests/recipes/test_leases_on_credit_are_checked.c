@@ -112,6 +112,51 @@ static void who_has_no_credit_is_checked_too(void **state)
     world_end(&world);
 }
 
+/* Two are handed on, and B waits. READ has been taken away from one of them, so that its
+ * check is refused; the other one has been deleted by hand, and no event has told it. */
+static void hand_on_beside_an_unreadable_one(unsigned unreadable, void *const *state)
+{
+    struct world world;
+    struct process a, b;
+    uvzk_semaphore_t of_a = {0}, of_b = {0};
+    struct hold before[2], after[2], next;
+
+    world_begin_two(&world, 1, state, &a, &b);
+    assert_int_equal(uvzk_semaphore_init(&a.client, &of_a, PATH, 2, NULL), 0);
+    assert_int_equal(uvzk_semaphore_init(&b.client, &of_b, PATH, 2, NULL), 0);
+    for (size_t i = 0; i < 2; i++) {
+        hold_take_on(&before[i], &a, &of_a, 1);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        hold_begin_on(&after[i], &a, &of_a, 1, UVZK_WAIT_FOREVER);
+    }
+    world_run_for(&world, 300);
+    hold_begin_on(&next, &b, &of_b, 1, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 2000);
+    sim_lose_events(a.port, 16);
+    assert_int_equal(sim_set_readable(world.sim, before[unreadable].path, false), 0);
+    assert_int_equal(sim_delete_by_hand(world.sim, before[1 - unreadable].path), 0);
+    a.killed = true; /* it holds on until it has looked */
+    for (size_t i = 0; i < 2; i++) {
+        hold_release(&before[i]);
+    }
+    for (unsigned ms = 0; ms < 3000; ms++) {
+        world_run_for(&world, 1);
+        assert_false(hold_holds(&after[0]) && hold_holds(&after[1]) && hold_holds(&next));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        hold_finish(&after[i], 1000);
+    }
+    hold_finish(&next, 1000);
+    world_end(&world);
+}
+
+static void one_that_may_not_be_checked_hides_no_other(void **state)
+{
+    hand_on_beside_an_unreadable_one(0, state);
+    hand_on_beside_an_unreadable_one(1, state);
+}
+
 /* Beside the plain algorithm, which hands nothing on. */
 static unsigned world_handing_on = UVZK__TUNE_LEASE_HANDOVER;
 #define BOTH(test) WORLD_CASE(test, handing_on), WORLD_CASE(test, tuned)
@@ -121,7 +166,8 @@ int main(void)
     const struct CMUnitTest tests[] = {BOTH(who_lets_the_next_one_in_has_a_lease),
                                        BOTH(nothing_is_handed_on_without_a_proof),
                                        BOTH(a_proof_of_before_is_not_enough),
-                                       BOTH(who_has_no_credit_is_checked_too)};
+                                       BOTH(who_has_no_credit_is_checked_too),
+                                       BOTH(one_that_may_not_be_checked_hides_no_other)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
