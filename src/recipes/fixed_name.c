@@ -55,6 +55,13 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__contender_unpin(contender);
 }
 
+static void write_path(struct uvzk__contender *contender)
+{
+    (void)snprintf(contender->path,
+                   strlen(contender->queue->path->text) + 1 + UVZK__FIXED_NAME_MAX + 1,
+                   "%s/%s", contender->queue->path->text, name_of(contender));
+}
+
 /* Whether it is under way. */
 static bool create(struct uvzk__contender *contender)
 {
@@ -64,9 +71,7 @@ static bool create(struct uvzk__contender *contender)
     if (rpc == NULL) {
         return false;
     }
-    (void)snprintf(contender->path,
-                   strlen(contender->queue->path->text) + 1 + UVZK__FIXED_NAME_MAX + 1,
-                   "%s/%s", contender->queue->path->text, name_of(contender));
+    write_path(contender);
     rpc->mode = UVZK__EPHEMERAL;
     rpc->acl =
         uvzk__acl_of(uvzk__client_of(contender), contender->path, uvzk__flight_acl(rpc));
@@ -223,6 +228,27 @@ static const char *engaged_name(struct uvzk__queue *queue, const char *name)
 bool uvzk__fixed_name_taken(struct uvzk__queue *queue, const char *name)
 {
     return engaged_name(queue, name) != NULL || uvzk__lookout_exists(queue, name);
+}
+
+bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
+                                  const struct uvzk__stat *stat)
+{
+    struct uvzk__node *node = &contender->node;
+    const struct uvzk__place unknown = {0, 0};
+
+    if (!uvzk__has_fixed_name(contender) ||
+        stat->ephemeral_owner != session_of(contender) ||
+        uvzk__node_state(node) != UVZK__NODE_CREATING || uvzk__node_is_in_flight(node) ||
+        engaged_name(contender->queue, name_of(contender)) != NULL ||
+        !has_its_czxid(contender, stat->czxid)) {
+        return false;
+    }
+    write_path(contender);
+    uvzk__node_sent(node);
+    uvzk__node_created(node, UVZK_ECONNLOSS, unknown);
+    uvzk__contender_follow(contender);
+    uvzk__driven_asks(contender);
+    return true;
 }
 
 /* taken: a name that is known to be engaged. */

@@ -15,6 +15,7 @@
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
 #include "recipes/driven.h"
+#include "recipes/fixed_name.h"
 
 enum doing { IDLE, ARMING, ARMED };
 
@@ -217,6 +218,23 @@ static void tell_owners(struct uvzk__lookout *lookout, int64_t czxid)
     }
 }
 
+/* It is of our own session, which goes on: who comes first of those that wait for it sees
+ * whether it is its own. */
+static void tell_who_may_have_made_it(struct uvzk__lookout *lookout,
+                                      const struct uvzk__stat *stat)
+{
+    struct uvzk__link *link = lookout->watchers.next;
+
+    if (link == &lookout->watchers) {
+        return;
+    }
+    struct uvzk__driven *driven = watcher_at(link);
+    if (uvzk__fixed_name_may_be_ours(uvzk__claim_first(driven->claim), stat)) {
+        uvzk__driven_looks(driven, NULL);
+        uvzk__list_remove(&driven->in_lookout);
+    }
+}
+
 /* A watch on the child stands, which has the stat. */
 static void stands(struct uvzk__lookout *lookout, const struct uvzk__stat *stat)
 {
@@ -226,6 +244,7 @@ static void stands(struct uvzk__lookout *lookout, const struct uvzk__stat *stat)
     does(lookout, ARMED);
     lookout->mzxid = stat->mzxid;
     tell_owners(lookout, stat->czxid);
+    tell_who_may_have_made_it(lookout, stat);
     if (changed || uvzk__list_empty(&lookout->watchers)) {
         uvzk__unwatch(client, &lookout->watch);
         dissolve(lookout, 0);

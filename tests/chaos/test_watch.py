@@ -29,13 +29,17 @@ def client(maker, session, held=()):
         ask_known=lambda: [["held", "0", name, "0", "0", "0"] for name in held])
 
 
+def server(number):
+    return SimpleNamespace(number=number, paused=False, runs=lambda: True)
+
+
 class World:
     def __init__(self, *clients, tree=None):
         self.clients, self.locks, self.directories = clients, [MUTEX], {"/m": MUTEX}
         self.patience_ms, self.timeout_ms, self.tick_ms = 100, 100, 10
         self.judged = Judged(self.locks, [])
         self.stopping, self.resting = threading.Event(), False
-        leader = SimpleNamespace(number=0)
+        leader = server(0)
         self.ensemble = SimpleNamespace(leader=lambda: leader, servers=[leader])
         self.trees, self.commits = {0: tree or {}}, True
         self.eyes = SimpleNamespace(look=lambda: self.trees,
@@ -82,6 +86,14 @@ class Silence(unittest.TestCase):
     def test_a_server_shows_another_tree(self):
         world = World(client(OURS, 5), tree={"/m/a": stat(5, age_ms=9000)})
         world.trees[1] = {}
+        watch = quiet(world, QUIET_S + 1)
+        self.assertEqual((watch.violations, watch.stalls[0][2]), ([], "diverged"))
+
+    def test_who_shows_another_tree_answers_late(self):
+        world = World(client(OURS, 5), tree={"/m/a": stat(5, age_ms=9000)})
+        world.ensemble.servers.append(server(1))
+        looks = iter([{}, {1: {}}, {0: world.trees[0]}, {0: world.trees[0]}, {1: {}}])
+        world.eyes.look = lambda: next(looks)
         watch = quiet(world, QUIET_S + 1)
         self.assertEqual((watch.violations, watch.stalls[0][2]), ([], "diverged"))
 

@@ -55,6 +55,17 @@ static struct world_path missed_by(int follower, struct process *process)
     return path;
 }
 
+/* What it has missed is back for all. */
+static void let_it_lead(int follower, const struct world_path *path)
+{
+    for (unsigned i = 0; i < 100 && sim_leader(world.sim) != follower; i++) {
+        sim_restart(world.sim, 100);
+        world_run_for(&world, 500);
+    }
+    assert_true(sim_exists(world.sim, path->text));
+    assert_true(process_await_connected(&a, 5000) && process_await_connected(&b, 5000));
+}
+
 static void check_last_error(struct process *process)
 {
     uvzk_client_error_t error;
@@ -151,12 +162,7 @@ static void what_is_back_for_all_is_deleted_again(uint64_t seed, void *const *st
     int follower = begin(seed, state);
     struct world_path path = missed_by(follower, &a);
 
-    for (unsigned i = 0; i < 100 && sim_leader(world.sim) != follower; i++) {
-        sim_restart(world.sim, 100);
-        world_run_for(&world, 500);
-    }
-    assert_true(sim_exists(world.sim, path.text));
-    assert_true(process_await_connected(&a, 5000) && process_await_connected(&b, 5000));
+    let_it_lead(follower, &path);
     hold_begin(&first, &b, UVZK_WAIT_FOREVER);
     world_run_for(&world, 500);
     hold_begin(&second, &a, UVZK_WAIT_FOREVER);
@@ -421,6 +427,23 @@ static void a_deleted_znode_is_not_the_lost_create(uint64_t seed, void *const *s
     world_wind_up(&world);
 }
 
+/* Nor is it a new one when it is back for all. It is waited for, without haste. */
+static void what_is_back_of_a_fixed_name_is_waited_for(uint64_t seed, void *const *state)
+{
+    int follower = begin_with_a_fixed_name(seed, state);
+    struct world_path path = missed_by(follower, &a);
+
+    let_it_lead(follower, &path);
+    hold_begin(&second, &a, UVZK_WAIT_FOREVER);
+    uint64_t before = sim_submitted(a.port);
+    world_run_for(&world, 5000);
+    assert_true(hold_pending(&second));
+    assert_true(sim_submitted(a.port) - before < 20);
+    assert_int_equal(sim_delete_by_hand(world.sim, path.text), 0);
+    hold_await(&second, 5000);
+    world_wind_up(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +463,7 @@ int main(void)
         WORLD_STORY(of_a_lock_driver, 1, SEEDS),
         WORLD_STORY(of_a_fixed_name, 1, SEEDS),
         WORLD_STORY(a_deleted_znode_is_not_the_lost_create, 1, SEEDS),
+        WORLD_STORY(what_is_back_of_a_fixed_name_is_waited_for, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,6 +131,26 @@ static void before_the_first_look(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
+/* A server that has lost its place in history has answered a create with an error, and the
+ * quorum has carried it out: its own znode is in the way, for as long as the session lives.
+ * It is known by its owner, and by a czxid that is greater than what the lock had before. */
+static void what_was_made_in_spite_of_an_error_is_its_own(uint64_t seed,
+                                                          void *const *state)
+{
+    begin(seed, state);
+    hold_take(&held, &a);
+    hold_give_back(&held);
+    assert_non_null(
+        sim_create_behind(world.sim, sim_session_id(a.port), NODE, UVZK__EPHEMERAL));
+    hold_begin(&next, &b, UVZK_WAIT_FOREVER);
+    world_run_for(&world, 500);
+    hold_take(&held, &a);
+    assert_int_equal(next.answered, 0);
+    hold_give_back(&held);
+    hold_take_turn(&next, 3000);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +158,7 @@ int main(void)
         WORLD_STORY(after_a_lost_delete, 1, SEEDS),
         WORLD_STORY(after_a_lost_delete_that_may_not_be_read, 1, SEEDS),
         WORLD_STORY(before_the_first_look, 1, SEEDS),
+        WORLD_STORY(what_was_made_in_spite_of_an_error_is_its_own, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
