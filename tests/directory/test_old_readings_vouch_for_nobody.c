@@ -6,6 +6,7 @@
 
 #define PATH "/rw"
 #define STALL_MS 300U
+#define STEP_MS 8U /* shorter than most round trips */
 
 /* Of these A wants to know positions, and lists for that; simultaneous events come in any
  * order, some of the readings just before the news. */
@@ -50,8 +51,8 @@ static void a_reader_behind_a_foreign_writer(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
-/* A holds, B waits, with one of A before it, and another one of A comes. */
-static void a_waiter_behind_a_holder_of_ours(uint64_t seed, void *const *state)
+/* A holds, and B waits, with one of A before it. */
+static void begin_behind_a_holder_of_ours(uint64_t seed, void *const *state)
 {
     world_begin_two(&world, seed, state, &a, &b);
     hold_take(&before, &b);
@@ -63,14 +64,11 @@ static void a_waiter_behind_a_holder_of_ours(uint64_t seed, void *const *state)
     world_run_for(&world, 500);
     hold_begin(&other, &b, UVZK_WAIT_FOREVER);
     world_run_for(&world, 500);
-    size_t from = world.line_count;
-    hold_begin(&last, &a, UVZK_WAIT_FOREVER);
-    stall_with_a_listing(from);
-    world_delete_child(&world, WORLD_PATH, 1);
-    world_delete_child(&world, WORLD_PATH, 0);
-    a.killed = true; /* it holds on until it has heard of that */
-    hold_await(&other, 1000);
-    assert_true(world_await(&world, &held.lost, STALL_MS + 100));
+}
+
+/* B has got what A has lost by two deletes. */
+static void end_behind_a_holder_of_ours(void)
+{
     a.killed = false;
     world_run_for(&world, 500);
     assert_int_equal(waits.answered, 0);
@@ -79,6 +77,54 @@ static void a_waiter_behind_a_holder_of_ours(uint64_t seed, void *const *state)
     hold_take_turn(&last, 1000);
     hold_take_turn(&waits, 1000);
     world_end(&world);
+}
+
+/* Another one of A comes. */
+static void a_waiter_behind_a_holder_of_ours(uint64_t seed, void *const *state)
+{
+    begin_behind_a_holder_of_ours(seed, state);
+    size_t from = world.line_count;
+    hold_begin(&last, &a, UVZK_WAIT_FOREVER);
+    stall_with_a_listing(from);
+    world_delete_child(&world, WORLD_PATH, 1);
+    world_delete_child(&world, WORLD_PATH, 0);
+    a.killed = true; /* it holds on until it has heard of that */
+    hold_await(&other, 1000);
+    assert_true(world_await(&world, &held.lost, STALL_MS + 100));
+    end_behind_a_holder_of_ours();
+}
+
+/* No event tells A of what it holds: its proof does, which is executed behind the listing and
+ * the deletes. Whether a listing and a proof were under way together when another one of A
+ * came so late. */
+static bool a_waiter_and_a_proof(uint64_t seed, void *const *state, uint64_t ms)
+{
+    begin_behind_a_holder_of_ours(seed, state);
+    world_run_for(&world, ms);
+    size_t from = world.line_count;
+    hold_begin(&last, &a, UVZK_WAIT_FOREVER);
+    process_await_line(&a, from, "server: children", 500);
+    bool together = world_count(&world, from, "a", "multi") >
+                    world_count(&world, from, "a", "multi ->") +
+                        world_count(&world, from, "a", "server: multi");
+    if (together) {
+        sim_stall(a.port, STALL_MS);
+        sim_lose_events(a.port, 16);
+        world_delete_child(&world, WORLD_PATH, 1);
+        world_delete_child(&world, WORLD_PATH, 0);
+        a.killed = true; /* it holds on until it has heard of that */
+        hold_await(&other, 1000);
+        assert_true(world_await(&world, &held.lost, STALL_MS + 100));
+        sim_lose_events(a.port, 0);
+        end_behind_a_holder_of_ours();
+    } else {
+        hold_give_back(&held);
+        hold_take_turn(&waits, 1000);
+        hold_take_turn(&other, 1000);
+        hold_take_turn(&last, 1000);
+        world_end(&world);
+    }
+    return together;
 }
 
 /* A has asked for a listing, then for the delete of what it held. The listing has been
@@ -156,6 +202,18 @@ static void of_a_waiter_behind_a_holder_of_ours(void **state)
     with_all_seeds(state, a_waiter_behind_a_holder_of_ours);
 }
 
+static void of_a_waiter_and_a_proof(void **state)
+{
+    unsigned together = 0;
+
+    for (uint64_t ms = 0; ms < WORLD_TIMEOUT_MS / 6; ms += STEP_MS) {
+        for (uint64_t i = 0; i < SEEDS / 5; i++) {
+            together += a_waiter_and_a_proof(SEED_FIRST + i * SEED_STEP, state, ms);
+        }
+    }
+    assert_true(together > 0);
+}
+
 static void of_a_waiter_behind_a_delete_of_ours(void **state)
 {
     with_all_seeds(state, a_waiter_behind_a_delete_of_ours);
@@ -171,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(of_a_reader_behind_a_foreign_writer),
         WORLD_TEST(of_a_waiter_behind_a_holder_of_ours),
+        WORLD_TEST(of_a_waiter_and_a_proof),
         WORLD_TEST(of_a_waiter_behind_a_delete_of_ours),
         WORLD_CASE(of_a_reader_behind_one_that_gave_up, plain), /* else it has credit */
     };
