@@ -140,6 +140,12 @@ class Watching(unittest.TestCase):
     def test_shown_lately(self):
         self.assertEqual(self.unshown(QUIET_S - 1, 0), 0)
 
+    def test_shown_while_the_trees_were_looked_at(self):
+        watch, one = self.watch(QUIET_S + 1, 0)
+        one.shown = [shown(9, "2", at=clock.now())]
+        watch.look_for_unshown()
+        self.assertEqual(watch.violations, [])
+
     def test_nobody_sets_it(self):
         self.assertEqual(self.unshown(QUIET_S + 1, 5), 0)
 

@@ -124,18 +124,25 @@ class Watch:
                 self.violate(text)
 
     def look_for_unshown(self):
-        """A client with a connection that is shown nothing of what others set."""
+        """A client with a connection that is shown nothing of what others set. All that they have
+        written down is taken first, and nobody takes more meanwhile: a look takes its time."""
+        with self.world.judged.mutex:
+            self.world.judged.take(self.world.clients)
+            unshown = [text for client in self.world.ours() for text in self.unshown(client)]
+        for text in unshown:
+            self.violate(text)
+
+    def unshown(self, client):
         now, values = clock.now(), self.world.judged.values
-        for client in self.world.ours():
-            since = max([self.quiet_from, *(s.since for s in client.sessions.values())])
-            connected = client.sessions and all(s.connected for s in client.sessions.values())
-            for name in values.kinds:
-                shown = values.last.get((client.process_name(), name))
-                seen = max(since, shown.at if shown else 0)
-                fresh = now - self.world.judged.last.get(name, 0) < clock.S
-                if connected and not client.paused and fresh and now - seen > QUIET_S * clock.S:
-                    self.violate("%s is shown nothing of %s for %.1f s" % (
-                        client.name, name, (now - seen) / 1e9))
+        since = max([self.quiet_from, *(s.since for s in client.sessions.values())])
+        connected = client.sessions and all(s.connected for s in client.sessions.values())
+        for name in values.kinds:
+            shown = values.last.get((client.process_name(), name))
+            seen = max(since, shown.at if shown else 0)
+            fresh = now - self.world.judged.last.get(name, 0) < clock.S
+            if connected and not client.paused and fresh and now - seen > QUIET_S * clock.S:
+                yield "%s is shown nothing of %s for %.1f s" % (
+                    client.name, name, (now - seen) / 1e9)
 
     def unset(self, lock, trees):
         """Who is to blame that nobody sets it. Servers that have lost what they had answered show
@@ -224,6 +231,7 @@ class Watch:
 
     def look_for_silence(self, trees):
         """A path on which nobody has been granted anything for so long, and nobody holds."""
+        self.world.judged.take(self.world.clients)  # the trees took their time
         now = clock.now()
         if self.blocked:
             self.quiet_from = now
