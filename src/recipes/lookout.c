@@ -223,12 +223,10 @@ static void tell_owners(struct uvzk__lookout *lookout, int64_t czxid)
 static void tell_who_may_have_made_it(struct uvzk__lookout *lookout,
                                       const struct uvzk__stat *stat)
 {
-    struct uvzk__link *link = lookout->watchers.next;
-
-    if (link == &lookout->watchers) {
+    if (uvzk__list_empty(&lookout->watchers)) {
         return;
     }
-    struct uvzk__driven *driven = watcher_at(link);
+    struct uvzk__driven *driven = watcher_at(lookout->watchers.next);
     if (uvzk__fixed_name_may_be_ours(uvzk__claim_first(driven->claim), stat)) {
         uvzk__driven_looks(driven, NULL);
         uvzk__list_remove(&driven->in_lookout);

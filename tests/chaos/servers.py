@@ -43,6 +43,9 @@ class Server:
     def runs(self):
         return self.process is not None and self.process.poll() is None
 
+    def may_answer(self):
+        return self.runs() and not self.paused
+
     def signal(self, number):
         if self.runs():
             self.process.send_signal(number)
@@ -59,7 +62,7 @@ class Server:
 
     def mode(self):
         """leader, follower, observer, or "" when it does not serve."""
-        if not self.runs() or self.paused:
+        if not self.may_answer():
             return ""
         found = re.search(r"Mode: (\w+)", four_letters(self.address, "srvr"))
         return found.group(1) if found else ""

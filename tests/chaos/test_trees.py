@@ -29,7 +29,7 @@ class Connection:
 
 
 def look(connection, runs=True, paused=False):
-    server = SimpleNamespace(number=0, runs=lambda: runs, paused=paused)
+    server = SimpleNamespace(number=0, may_answer=lambda: runs and not paused)
     eyes = Eyes(SimpleNamespace(servers=[server]))
     eyes.connections, eyes.mutex = {0: connection}, threading.RLock()
     return eyes.look(), eyes

@@ -30,7 +30,7 @@ def client(maker, session, held=()):
 
 
 def server(number):
-    return SimpleNamespace(number=number, paused=False, runs=lambda: True)
+    return SimpleNamespace(number=number, may_answer=lambda: True)
 
 
 class World:

@@ -31,7 +31,7 @@ class Eyes:
     def tree(self, server):
         """Path to Stat; None: it does not answer, or nobody may list what is there."""
         with self.mutex:
-            if not server.runs() or server.paused:
+            if not server.may_answer():
                 self.lose(server)
                 return None
             try:

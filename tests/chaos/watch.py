@@ -345,14 +345,11 @@ class Watch:
         """With those of servers that did not answer in time: on a machine that has too much to
         do they may be late, and one of them may be who shows what the others do not."""
         for _ in range(LOOKS_AT_ALL):
-            if self.running() <= set(trees):
+            if all(server.number in trees for server in self.world.ensemble.servers
+                   if server.may_answer()):
                 break
             trees = {**self.world.eyes.look(), **trees}
         return trees
-
-    def running(self):
-        return {server.number for server in self.world.ensemble.servers
-                if server.runs() and not server.paused}
 
     def odd_in(self, lock, trees):
         """Old znodes that not all show, each with the servers that do."""

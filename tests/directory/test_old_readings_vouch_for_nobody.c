@@ -66,6 +66,16 @@ static void begin_behind_a_holder_of_ours(uint64_t seed, void *const *state)
     world_run_for(&world, 500);
 }
 
+/* What A holds and what waits behind it; B is let in. */
+static void delete_what_a_has(void)
+{
+    world_delete_child(&world, WORLD_PATH, 1);
+    world_delete_child(&world, WORLD_PATH, 0);
+    a.killed = true; /* it holds on until it has heard of that */
+    hold_await(&other, 1000);
+    assert_true(world_await(&world, &held.lost, STALL_MS + 100));
+}
+
 /* B has got what A has lost by two deletes. */
 static void end_behind_a_holder_of_ours(void)
 {
@@ -86,11 +96,7 @@ static void a_waiter_behind_a_holder_of_ours(uint64_t seed, void *const *state)
     size_t from = world.line_count;
     hold_begin(&last, &a, UVZK_WAIT_FOREVER);
     stall_with_a_listing(from);
-    world_delete_child(&world, WORLD_PATH, 1);
-    world_delete_child(&world, WORLD_PATH, 0);
-    a.killed = true; /* it holds on until it has heard of that */
-    hold_await(&other, 1000);
-    assert_true(world_await(&world, &held.lost, STALL_MS + 100));
+    delete_what_a_has();
     end_behind_a_holder_of_ours();
 }
 
@@ -110,11 +116,7 @@ static bool a_waiter_and_a_proof(uint64_t seed, void *const *state, uint64_t ms)
     if (together) {
         sim_stall(a.port, STALL_MS);
         sim_lose_events(a.port, 16);
-        world_delete_child(&world, WORLD_PATH, 1);
-        world_delete_child(&world, WORLD_PATH, 0);
-        a.killed = true; /* it holds on until it has heard of that */
-        hold_await(&other, 1000);
-        assert_true(world_await(&world, &held.lost, STALL_MS + 100));
+        delete_what_a_has();
         sim_lose_events(a.port, 0);
         end_behind_a_holder_of_ours();
     } else {
