@@ -32,11 +32,11 @@ LOG = (record(1, 100, 1, create("/m/a"), 7) + record(2, 110, 15, create("/m/b"),
        + record(8, 150, 1, create("/m/d"), 7)[:20])  # cut in the middle
 
 
-def lives():
+def lives(log=LOG):
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch) / "version-2"
         directory.mkdir()
-        (directory / "log.1").write_bytes(bytes(16) + LOG)
+        (directory / "log.1").write_bytes(bytes(16) + log)
         return Lives([Path(scratch)], 0)
 
 
@@ -81,6 +81,21 @@ class Stood(unittest.TestCase):
 
     def test_a_record_that_was_cut_is_none(self):
         self.assertEqual([node.path for node in lives().all], ["/m/a", "/m/b", "/m/c", "/v"])
+
+
+class WrittenAgain(unittest.TestCase):
+    """A follower that synchronises has written again what it had."""
+
+    def test_is_one_transaction(self):
+        twice = lives(LOG[:-20] + LOG)
+        self.assertEqual([node.path for node in twice.all], [node.path for node in lives().all])
+        self.assertEqual(len(twice.written["/v"]), 2)
+
+    def test_one_made_again_stood_no_longer(self):
+        """Its end is in no log that is left."""
+        again = lives(record(1, 100, 1, create("/m/a"), 7) + record(9, 190, 1, create("/m/a"), 7)
+                      + record(10, 195, 2, text("/m/a"), 7))
+        self.assertEqual([node.died for node in again.all], [190_000_000, 195_000_000])
 
 
 class Written(unittest.TestCase):

@@ -74,7 +74,8 @@ def events_of(kind, body, header):
 
 
 def read_log(path):
-    """The events of one file, as far as it was written."""
+    """Each transaction of one file and its events, as far as it was written. A follower that
+    synchronises may write one again that it has."""
     data = path.read_bytes()
     at = HEADER_BYTES
     while at + 12 <= len(data):
@@ -84,7 +85,7 @@ def read_log(path):
         header = TXN_HEADER.unpack_from(data, at + 12)
         body = data[at + 12 + TXN_HEADER.size:at + 12 + size]
         try:
-            yield from events_of(header[4], body, header)
+            yield header[2], list(events_of(header[4], body, header))
         except struct.error:
             pass
         at += 12 + size + 1  # and the end of the record
@@ -95,10 +96,7 @@ def history(directories):
     found, seen_by = {}, {}
     for number, directory in enumerate(directories):
         for log in sorted((directory / "version-2").glob("log.*")):
-            here = {}
-            for event in read_log(log):
-                here.setdefault(event.zxid, []).append(event)
-            for zxid, events in here.items():
+            for zxid, events in read_log(log):
                 found.setdefault(zxid, events)
                 seen_by.setdefault(zxid, set()).add(number)
     return found, seen_by
@@ -133,6 +131,7 @@ class Lives:
         if event.kind in ("create", "set") and not event.session:
             self.written.setdefault(event.path, []).append(event)
         if event.kind == "create":
+            self.end(standing.pop(event.path, None), at, "created again", event.zxid)
             node = Node(event.path, event.session & (2**64 - 1), event.zxid, at)
             standing[event.path] = node
             self.all.append(node)
