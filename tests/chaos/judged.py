@@ -8,7 +8,7 @@ import judge
 import txnlog
 from journal import OURS, Journal
 from killed import Killed
-from values import SET, Values, servers_lost
+from values import SET, Values, lost_sets
 
 HORIZON_S = 60  # older holds have been judged; no client is stopped for so long
 
@@ -22,7 +22,7 @@ class Judged:
         self.journal = Journal()
         self.killed = Killed()
         self.values = Values(locks)
-        self.wrong_values = []  # in words, not told yet
+        self.wrong_values = []  # not told yet
         self.overlaps, self.falls, self.seen = [], [], set()
         self.grants = {}  # (lock, maker) to how many
         self.lost = {}
@@ -69,21 +69,26 @@ class Judged:
                 self.count_refusal(one.maker, "set:" + one.status)
 
     def judge_values(self, ahead_of_real, all_over):
-        """What is wrong with them, each with whether it is the servers' fault: they have lost what
-        they had written. all_over: nobody sets anything any more."""
+        """What is wrong with them, in words, each with whether it is the servers' fault: they have
+        lost what they had written. all_over: nobody sets anything any more."""
         with self.mutex:
             wrong, self.wrong_values = self.wrong_values, []
             if not wrong and not all_over:
                 return []
             self.lives = None
-            written = {lock.name: self.read_lives(ahead_of_real).written.get(lock.path, [])
+            lives = self.read_lives(ahead_of_real)
+            written = {lock.name: lives.written.get(lock.path, [])
                        for lock in self.locks.values() if lock.is_value()}
             if all_over:
                 wrong += self.values.judge_all({name: self.contents(name, events)
                                                 for name, events in written.items()})
-            lost = any(servers_lost([(event.zxid, event.kind, event.version) for event in events])
-                       for events in written.values())
-            return [(text, lost) for text in wrong]
+            lost = {name: set(self.contents(name, lost_sets(events, lives.by_most)).values())
+                    for name, events in written.items()}
+            return [(one.text, self.explained(one, lost)) for one in wrong]
+
+    def explained(self, wrong, lost):
+        """Whether what the servers have lost, by name, explains it."""
+        return wrong.content in lost[wrong.name] if wrong.content else any(lost.values())
 
     def contents(self, name, events):
         counts = self.locks[name].kind == "count"

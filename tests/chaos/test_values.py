@@ -9,7 +9,7 @@ from judged import Judged
 from locks import Lock
 from test_watch import SilentWatch, World, client
 from txnlog import Event
-from values import SET, Set, Shown, Values, servers_lost
+from values import SET, Set, Shown, Values, Wrong, lost_sets
 from watch import QUIET_S
 
 COUNT = Lock("count", "count", "/count", "shared")
@@ -93,17 +93,33 @@ class Sets(unittest.TestCase):
 
 
 class Blame(unittest.TestCase):
+    """Whether the servers have lost what they had written: 5, where not told otherwise."""
+
+    def lost(self, *events, by_most=lambda zxid: True):
+        return [event.zxid for event in lost_sets(
+            [Event(zxid, 0, kind, "/count", 0, b"", version) for zxid, kind, version in events],
+            by_most)]
+
     def test_a_version_that_was_set_twice(self):
-        self.assertTrue(servers_lost([(1, "create", 0), (5, "set", 1), (9, "set", 1)]))
+        self.assertEqual(self.lost((1, "create", 0), (5, "set", 1), (9, "set", 1)), [5])
+
+    def test_what_was_set_on_top_of_it(self):
+        self.assertEqual(self.lost((1, "create", 0), (5, "set", 1), (6, "set", 2), (9, "set", 1),
+                                   (10, "set", 2)), [5, 6])
 
     def test_made_again(self):
-        self.assertFalse(servers_lost([(1, "create", 0), (5, "set", 1), (7, "create", 0),
-                                       (9, "set", 1)]))
+        self.assertEqual(self.lost((1, "create", 0), (5, "set", 1), (7, "create", 0),
+                                   (9, "set", 1)), [])
 
-    def judged(self, events):
+    def test_what_a_leader_alone_has_written(self):
+        self.assertEqual(self.lost((1, "create", 0), (5, "set", 1), (9, "set", 1),
+                                   by_most=lambda zxid: zxid != 5), [])
+
+    def judged(self, events, content="1"):
         judged = Judged([COUNT], [])
-        judged.read_lives = lambda ahead: SimpleNamespace(written={"/count": events})
-        judged.wrong_values = ["a set is lost"]
+        judged.read_lives = lambda ahead: SimpleNamespace(written={"/count": events},
+                                                          by_most=lambda zxid: True)
+        judged.wrong_values = [Wrong("a set is lost", "count", content)]
         return judged.judge_values(0, all_over=False)
 
     def test_the_servers_have_lost_it(self):
@@ -111,6 +127,12 @@ class Blame(unittest.TestCase):
 
     def test_they_have_not(self):
         self.assertEqual(self.judged(written({5: 1, 9: 2})), [("a set is lost", False)])
+
+    def test_they_have_lost_another(self):
+        self.assertEqual(self.judged(written({5: 1, 9: 1}), "7"), [("a set is lost", False)])
+
+    def test_what_any_loss_may_explain(self):
+        self.assertEqual(self.judged(written({5: 1, 9: 1}), ""), [("a set is lost", True)])
 
 
 class Watching(unittest.TestCase):

@@ -153,7 +153,11 @@ class Lives:
         undone. "": it did not."""
         return next((node.how for node in self.all
                      if (node.path, node.zxid) == (path, czxid) and node.died
-                     and 2 * len(self.seen_by[node.by]) > self.servers), "")
+                     and self.by_most(node.by)), "")
+
+    def by_most(self, zxid):
+        """Whether most servers have written that transaction."""
+        return 2 * len(self.seen_by[zxid]) > self.servers
 
     def of(self, hold, directories):
         """The znodes by which it may have held: its own paths, or its session's there."""

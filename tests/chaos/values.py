@@ -50,6 +50,13 @@ def parse_set(maker, words, shift):
                int(words[6]) + shift)
 
 
+@dataclass
+class Wrong:
+    text: str
+    name: str
+    content: str = ""  # of the set that must have been lost, if it is the servers' fault
+
+
 class Values:
     def __init__(self, locks):
         self.kinds = {lock.name: lock.kind for lock in locks if lock.is_value()}
@@ -59,16 +66,17 @@ class Values:
         self.killed = False  # a process whose sets are not known
 
     def take_shown(self, shown):
-        """What is wrong with it, in words."""
+        """What is wrong with it."""
         wrong = []
         before = self.last.get((shown.client, shown.name))
         if before is not None and shown.mzxid < before.mzxid:
-            wrong.append("what was shown went back: %s after %s" % (shown.text(), before.text()))
+            wrong.append(Wrong("what was shown went back: %s after %s" % (
+                shown.text(), before.text()), shown.name, before.content))
         self.last[shown.client, shown.name] = shown
         contents = self.contents.setdefault(shown.name, {})
         if contents.setdefault(shown.mzxid, shown.content) != shown.content:
-            wrong.append("a transaction shows two contents: %s, and %s" % (
-                shown.text(), contents[shown.mzxid]))
+            wrong.append(Wrong("a transaction shows two contents: %s, and %s" % (
+                shown.text(), contents[shown.mzxid]), shown.name))
         return wrong
 
     def take_set(self, set):
@@ -76,8 +84,9 @@ class Values:
         sets.append(set)
         done = [one for one in sets if one.status == SET]
         if self.kinds[set.name] == "count" and set.status == SET and len(done) > 1:
-            return ["a set is lost: %s of %s was set by %s, each over the number before" % (
-                set.content, set.name, " and ".join(one.worker for one in done))]
+            return [Wrong("a set is lost: %s of %s was set by %s, each over the number before" % (
+                set.content, set.name, " and ".join(one.worker for one in done)),
+                set.name, set.content)]
         return []
 
     def newest(self, name):
@@ -91,29 +100,30 @@ class Values:
         shown = sorted(self.contents.get(name, {}).items())
         for (mzxid, content), (later, next) in zip(shown, shown[1:]):
             if int(next) <= int(content):
-                yield "a set is lost: %s of %s by 0x%x, and %s by 0x%x" % (
-                    content, name, mzxid, next, later)
+                yield Wrong("a set is lost: %s of %s by 0x%x, and %s by 0x%x" % (
+                    content, name, mzxid, next, later), name, content)
 
     def came_to_be_though_refused(self, name):
         attempts, shown = self.attempts.get(name, {}), set(self.contents.get(name, {}).values())
         for content, sets in attempts.items():
             if content in shown and all(one.refused() for one in sets) and not (
                     self.kinds[name] == "count" and self.killed):
-                yield "%s of %s was shown, though %s was told %s" % (
-                    content, name, sets[0].worker, sets[0].status)
+                yield Wrong("%s of %s was shown, though %s was told %s" % (
+                    content, name, sets[0].worker, sets[0].status), name)
 
     def differ_from(self, name, history):
         """history: zxid to content, as the servers have written it down."""
         for mzxid, content in self.contents.get(name, {}).items():
             if history.get(mzxid, content) != content:
-                yield "%s of %s was shown by 0x%x, which has set %s" % (
-                    content, name, mzxid, history[mzxid])
+                yield Wrong("%s of %s was shown by 0x%x, which has set %s" % (
+                    content, name, mzxid, history[mzxid]), name)
 
     def never_written(self, name, history):
         written = set(history.values())
         for content, sets in self.attempts.get(name, {}).items():
             if content not in written and any(one.status == SET for one in sets):
-                yield "a set is lost: %s of %s, which no server has written" % (content, name)
+                yield Wrong("a set is lost: %s of %s, which no server has written" % (
+                    content, name), name)
 
     def judge_all(self, histories):
         """histories: by name, what the servers have written down."""
@@ -133,15 +143,15 @@ class Values:
         return shown is None or shown.mzxid < mzxid
 
 
-def servers_lost(events):
-    """Of one znode's (zxid, kind, version), in order: whether a version was set twice in one life
-    of it. A server that goes by what it has written would have refused the second."""
-    seen = set()
-    for _, kind, version in sorted(events):
-        if kind == "create":
-            seen = set()
-        elif version in seen:
-            return True
-        else:
-            seen.add(version)
-    return False
+def lost_sets(events, by_most):
+    """Of one znode's creates and sets, those that most servers have written and all have lost: a
+    later set has made the same version again, or an earlier one. What a leader alone had written
+    is dropped by right: it was answered to nobody."""
+    lost, kept = [], []
+    for event in sorted(events, key=lambda event: event.zxid):
+        if event.kind == "create":
+            kept = []
+            continue
+        lost += [one for one in kept if one.version >= event.version and by_most(one.zxid)]
+        kept = [one for one in kept if one.version < event.version] + [event]
+    return lost
