@@ -7,6 +7,7 @@
  * The client leaves it with all that it has, and gets the lock while all sessions live. */
 #include "world.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -31,7 +32,10 @@ static uvzk_lock_t kept_lock, queue;
 static int odd, one; /* of the others */
 static int64_t session;
 static int told;         /* lines of log that say that it is left */
-static bool others_late; /* they are stopped then, before they are asked anything */
+static bool others_late; /* from then on what they are asked is kept back */
+static int accepted;     /* connections to the odd one, until then */
+static int resumptions;  /* and how often the session has come to it */
+static atomic_bool closing_late;
 
 static void on_log(uvzk_client_t *client, int level, const char *line)
 {
@@ -41,9 +45,11 @@ static void on_log(uvzk_client_t *client, int level, const char *line)
         return;
     }
     told++;
+    accepted = proxies[odd].accepted;
+    resumptions = proxies[odd].resumptions;
     for (int i = 0; others_late && i < ENSEMBLE_SIZE; i++) {
         if (i != odd) {
-            ensemble_pause(ensemble, i);
+            proxy_hold_requests(&proxies[i]);
         }
     }
 }
@@ -239,6 +245,13 @@ static void close_late(zhandle_t *zh)
     const struct timespec moment = {.tv_nsec = LATE_MS / 4 * 1000000L};
     (void)zh;
     (void)nanosleep(&moment, NULL);
+    atomic_store(&closing_late, true);
+}
+
+static bool is_probed_and_closing(void *context)
+{
+    (void)context;
+    return proxies[odd].accepted > accepted && atomic_load(&closing_late);
 }
 
 /* It is left for one that is slow to answer, and not taken again because it is quicker. */
@@ -251,11 +264,11 @@ static void test_the_others_answer_late(void **state)
     uvzk__quiet_close_waits(close_late);
     hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
     await_told();
+    assert_true(world_await_that(&world, is_probed_and_closing, NULL));
     world_run_for(&world, LATE_MS);
+    assert_int_equal(proxies[odd].resumptions, resumptions); /* probes alone came */
     uvzk__quiet_close_waits(NULL);
-    for (int i = 0; i < ENSEMBLE_SIZE; i++) {
-        ensemble_resume(ensemble, i);
-    }
+    reach_the_others(true);
     hold_await(&hold, PATIENCE_MS);
     assert_gone_elsewhere();
     hold_give_back(&hold);

@@ -141,11 +141,22 @@ static void count_request(struct proxy *proxy, const char *frame, size_t length)
     }
 }
 
+/* The connect request: length, protocol version, last zxid seen, timeout, session id,
+ * password with its length. */
+static void count_resumption(struct proxy *proxy, const char *frame, size_t length)
+{
+    if (length >= 28 && proxy->session_id != 0 &&
+        read_int64(frame + 20) == proxy->session_id) {
+        proxy->resumptions++;
+    }
+}
+
 static void pass_request(struct proxy_link *link, const char *frame, size_t length)
 {
     struct proxy *proxy = link->proxy;
     if (!link->requests.greeted) {
         link->requests.greeted = true;
+        count_resumption(proxy, frame, length);
         send_frame(&link->replies, frame, length);
         return;
     }

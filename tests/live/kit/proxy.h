@@ -41,6 +41,7 @@ struct proxy {
     /* Of the last session a server has granted through it. */
     int64_t session_id;
     char session_password[16];
+    int resumptions; /* connect requests that have named it since */
 };
 
 /* Listens on a free port. 0 or libuv's code. */
