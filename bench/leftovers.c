@@ -114,8 +114,8 @@ long leftovers_watches_settled(const char *hosts, long expected)
 
 /* -------------------------------------------------------------------- nodes */
 
-struct census {
-    struct census *self; /* completions are handed pointers to const */
+struct leftovers_query {
+    struct leftovers_query *self; /* completions are handed pointers to const */
     sem_t connected;
     sem_t window; /* counts listings that may still be sent */
     atomic_long children;
@@ -130,23 +130,23 @@ static void ignore_log(const char *line)
 static void on_session(zhandle_t *zh, int type, int state, const char *path,
                        void *context)
 {
-    struct census *census = context;
+    struct leftovers_query *query = context;
     (void)zh;
     (void)path;
     if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE) {
-        sem_post(&census->connected);
+        sem_post(&query->connected);
     }
 }
 
 static void on_children(int rc, const struct String_vector *names, const void *data)
 {
-    struct census *census = ((const struct census *)data)->self;
+    struct leftovers_query *query = ((const struct leftovers_query *)data)->self;
     if (rc == ZOK) {
-        atomic_fetch_add(&census->children, (long)names->count);
+        atomic_fetch_add(&query->children, (long)names->count);
     } else if (rc != ZNONODE) {
-        atomic_store(&census->failed, rc);
+        atomic_store(&query->failed, rc);
     }
-    sem_post(&census->window);
+    sem_post(&query->window);
 }
 
 static int wait_for(sem_t *semaphore)
@@ -158,41 +158,42 @@ static int wait_for(sem_t *semaphore)
 }
 
 /* The count, or LEFTOVERS_UNKNOWN. */
-static long list_all(zhandle_t *zh, struct census *census, const char *base, size_t count)
+static long list_all(zhandle_t *zh, struct leftovers_query *query, const char *base,
+                     size_t count)
 {
     char path[512];
 
     for (size_t n = 0; n < count; n++) {
         leftovers_lock_path(path, sizeof(path), base, n);
-        if (wait_for(&census->window) != 0 ||
-            zoo_awget_children(zh, path, NULL, NULL, on_children, census) != ZOK) {
+        if (wait_for(&query->window) != 0 ||
+            zoo_awget_children(zh, path, NULL, NULL, on_children, query) != ZOK) {
             return LEFTOVERS_UNKNOWN;
         }
     }
     for (int slot = 0; slot < WINDOW; slot++) {
-        if (wait_for(&census->window) != 0) {
+        if (wait_for(&query->window) != 0) {
             return LEFTOVERS_UNKNOWN;
         }
     }
-    return atomic_load(&census->failed) == 0 ? atomic_load(&census->children)
-                                             : LEFTOVERS_UNKNOWN;
+    return atomic_load(&query->failed) == 0 ? atomic_load(&query->children)
+                                            : LEFTOVERS_UNKNOWN;
 }
 
 long leftovers_nodes(const char *hosts, const char *base, size_t count,
                      const char **error)
 {
-    struct census census = {.self = &census};
+    struct leftovers_query query = {.self = &query};
     long children = LEFTOVERS_UNKNOWN;
 
     *error = NULL;
-    sem_init(&census.connected, 0, 0);
-    sem_init(&census.window, 0, WINDOW);
-    zhandle_t *zh = zookeeper_init2(hosts, on_session, 30000, NULL, &census,
+    sem_init(&query.connected, 0, 0);
+    sem_init(&query.window, 0, WINDOW);
+    zhandle_t *zh = zookeeper_init2(hosts, on_session, 30000, NULL, &query,
                                     ZOO_NO_LOG_CLIENTENV, ignore_log);
-    if (zh == NULL || wait_for(&census.connected) != 0) {
+    if (zh == NULL || wait_for(&query.connected) != 0) {
         *error = "the checking client could not connect";
     } else {
-        children = list_all(zh, &census, base, count);
+        children = list_all(zh, &query, base, count);
         if (children == LEFTOVERS_UNKNOWN) {
             *error = "the lock directories could not be listed";
         }
@@ -200,7 +201,7 @@ long leftovers_nodes(const char *hosts, const char *base, size_t count,
     if (zh != NULL) {
         zookeeper_close(zh);
     }
-    sem_destroy(&census.connected);
-    sem_destroy(&census.window);
+    sem_destroy(&query.connected);
+    sem_destroy(&query.window);
     return children;
 }

@@ -91,7 +91,7 @@ static void on_event(zhandle_t *zh, int type, int state, const char *path, void 
         latencies_add(&run->latencies, window_now() - handoff->deleted_ns);
     }
     act(place);
-    if (place == &handoff->row[run->shape.tasks - 1]) {
+    if (place == &handoff->row[run->workload.tasks - 1]) {
         sem_post(&handoff->last_acted);
     }
 }
@@ -109,14 +109,14 @@ static int answers(struct handoff *handoff, size_t count)
 /* The znodes stand in the order of the row, each with the next one's watch on it. */
 static int make_row(struct handoff *handoff)
 {
-    size_t count = handoff->run->shape.tasks;
+    size_t count = handoff->run->workload.tasks;
     int rc = ZOK;
 
     for (size_t i = 0; i < count && rc == ZOK; i++) {
         struct place *place = &handoff->row[i];
         place->self = place;
         place->handoff = handoff;
-        place->zh = handoff->sessions[i % handoff->run->shape.sessions].zh;
+        place->zh = handoff->sessions[i % handoff->run->workload.sessions].zh;
         rc = zoo_acreate(place->zh, handoff->contender, "127.0.0.1", 9,
                          &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL, on_created,
                          place);
@@ -148,7 +148,7 @@ static int drain_rows(struct handoff *handoff, uint64_t ms)
             note(handoff, ZOPERATIONTIMEOUT);
         }
         handoff->run->active_ns += window_now() - began;
-        rc = answers(handoff, handoff->run->shape.tasks);
+        rc = answers(handoff, handoff->run->workload.tasks);
     }
     return rc;
 }
@@ -160,11 +160,11 @@ static int measure(struct handoff *handoff)
 
     raw_directory(directory, 0);
     raw_contender(handoff->contender, directory);
-    int rc = drain_rows(handoff, run->shape.warm_ms);
+    int rc = drain_rows(handoff, run->workload.warm_ms);
     if (rc == ZOK) {
         run->active_ns = 0;
         window_begin(&run->window);
-        rc = drain_rows(handoff, run->shape.window_ms);
+        rc = drain_rows(handoff, run->workload.window_ms);
         window_end(&run->window);
     }
     return rc;
@@ -177,13 +177,13 @@ void raw_handoff(struct raw_tasks *run)
 
     sem_init(&handoff.answered, 0, 0);
     sem_init(&handoff.last_acted, 0, 0);
-    handoff.sessions = calloc(run->shape.sessions, sizeof(*handoff.sessions));
-    handoff.row = calloc(run->shape.tasks, sizeof(*handoff.row));
+    handoff.sessions = calloc(run->workload.sessions, sizeof(*handoff.sessions));
+    handoff.row = calloc(run->workload.tasks, sizeof(*handoff.row));
     if (handoff.sessions != NULL && handoff.row != NULL) {
         rc = ZOK;
     }
-    for (size_t s = 0; s < run->shape.sessions && rc == ZOK; s++) {
-        rc = raw_session_open(&handoff.sessions[s], run->shape.hosts);
+    for (size_t s = 0; s < run->workload.sessions && rc == ZOK; s++) {
+        rc = raw_session_open(&handoff.sessions[s], run->workload.hosts);
     }
     if (rc == ZOK) {
         rc = raw_directories_make(&handoff.sessions[0], 1);
@@ -192,7 +192,7 @@ void raw_handoff(struct raw_tasks *run)
         rc = measure(&handoff);
         raw_directories_remove(&handoff.sessions[0], 1);
     }
-    for (size_t s = 0; handoff.sessions != NULL && s < run->shape.sessions; s++) {
+    for (size_t s = 0; handoff.sessions != NULL && s < run->workload.sessions; s++) {
         raw_session_close(&handoff.sessions[s]);
     }
     run->error = rc;

@@ -1,11 +1,11 @@
 /* Creates by the batch in one multi, and their deletes in another. */
 #include <stdlib.h>
 
-#include "raw_crowd.h"
+#include "raw_workers.h"
 
 struct batch {
     struct batch *self; /* completions are handed pointers to const */
-    struct raw_crowd *crowd;
+    struct raw_workers *workers;
     size_t size;
     zoo_op_t *operations;
     zoo_op_result_t *results;
@@ -15,7 +15,7 @@ struct batch {
 };
 
 struct multis {
-    struct raw_crowd crowd; /* first */
+    struct raw_workers crowd; /* first */
     struct batch *batches;
 };
 
@@ -24,14 +24,14 @@ static void begin(struct batch *batch);
 static void on_deleted(int rc, const void *data)
 {
     struct batch *batch = ((const struct batch *)data)->self;
-    struct raw_tasks *run = batch->crowd->run;
+    struct raw_tasks *run = batch->workers->run;
 
     if (rc == ZOK && run->window.open) {
         run->cycles += batch->size;
         latencies_add(&run->latencies, window_now() - batch->began_ns);
     }
-    if (rc != ZOK || batch->crowd->ending) {
-        raw_crowd_left(batch->crowd, rc);
+    if (rc != ZOK || batch->workers->ending) {
+        raw_worker_ended(batch->workers, rc);
     } else {
         begin(batch);
     }
@@ -45,11 +45,11 @@ static void on_created(int rc, const void *data)
         for (size_t i = 0; i < batch->size; i++) {
             zoo_delete_op_init(&batch->operations[i], batch->nodes[i], -1);
         }
-        rc = zoo_amulti(batch->crowd->session.zh, (int)batch->size, batch->operations,
+        rc = zoo_amulti(batch->workers->session.zh, (int)batch->size, batch->operations,
                         batch->results, on_deleted, batch);
     }
     if (rc != ZOK) {
-        raw_crowd_left(batch->crowd, rc);
+        raw_worker_ended(batch->workers, rc);
     }
 }
 
@@ -61,16 +61,16 @@ static void begin(struct batch *batch)
                            &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL,
                            batch->nodes[i], RAW_NODE);
     }
-    int rc = zoo_amulti(batch->crowd->session.zh, (int)batch->size, batch->operations,
+    int rc = zoo_amulti(batch->workers->session.zh, (int)batch->size, batch->operations,
                         batch->results, on_created, batch);
     if (rc != ZOK) {
-        raw_crowd_left(batch->crowd, rc);
+        raw_worker_ended(batch->workers, rc);
     }
 }
 
-static void begin_member(struct raw_crowd *crowd, size_t member)
+static void begin_member(struct raw_workers *workers, size_t member)
 {
-    begin(&((struct multis *)(void *)crowd)->batches[member]);
+    begin(&((struct multis *)(void *)workers)->batches[member]);
 }
 
 static int prepare(struct batch *batch, const struct raw_tasks *run, size_t first)
@@ -87,7 +87,7 @@ static int prepare(struct batch *batch, const struct raw_tasks *run, size_t firs
         return ZSYSTEMERROR;
     }
     for (size_t i = 0; i < batch->size; i++) {
-        raw_directory(directory, (first + i) % run->shape.paths);
+        raw_directory(directory, (first + i) % run->workload.paths);
         raw_contender(batch->contenders[i], directory);
     }
     return ZOK;
@@ -95,13 +95,13 @@ static int prepare(struct batch *batch, const struct raw_tasks *run, size_t firs
 
 static int prepare_all(struct multis *all, const struct raw_tasks *run)
 {
-    all->batches = calloc(all->crowd.members, sizeof(*all->batches));
+    all->batches = calloc(all->crowd.worker_count, sizeof(*all->batches));
     if (all->batches == NULL) {
         return ZSYSTEMERROR;
     }
-    for (size_t b = 0; b < all->crowd.members; b++) {
-        size_t left = run->shape.tasks - b * run->batch;
-        all->batches[b].crowd = &all->crowd;
+    for (size_t b = 0; b < all->crowd.worker_count; b++) {
+        size_t left = run->workload.tasks - b * run->batch;
+        all->batches[b].workers = &all->crowd;
         all->batches[b].size = left < run->batch ? left : run->batch;
         if (prepare(&all->batches[b], run, b * run->batch) != ZOK) {
             return ZSYSTEMERROR;
@@ -112,7 +112,7 @@ static int prepare_all(struct multis *all, const struct raw_tasks *run)
 
 static void free_all(struct multis *all)
 {
-    for (size_t b = 0; all->batches != NULL && b < all->crowd.members; b++) {
+    for (size_t b = 0; all->batches != NULL && b < all->crowd.worker_count; b++) {
         free(all->batches[b].operations);
         free(all->batches[b].results);
         free(all->batches[b].contenders);
@@ -125,12 +125,12 @@ void raw_multis(struct raw_tasks *run)
 {
     struct multis all = {
         .crowd = {.run = run,
-                  .members = (run->shape.tasks + run->batch - 1) / run->batch,
+                  .worker_count = (run->workload.tasks + run->batch - 1) / run->batch,
                   .begin = begin_member}};
 
     run->error = prepare_all(&all, run);
     if (run->error == ZOK) {
-        run->error = raw_crowd_run(&all.crowd);
+        run->error = raw_workers_run(&all.crowd);
     }
     free_all(&all);
 }

@@ -1,17 +1,17 @@
 /* Create, delete, one by one. */
 #include <stdlib.h>
 
-#include "raw_crowd.h"
+#include "raw_workers.h"
 
 struct single {
     struct single *self; /* completions are handed pointers to const */
-    struct raw_crowd *crowd;
+    struct raw_workers *workers;
     char contender[RAW_NODE];
     uint64_t began_ns;
 };
 
 struct singles {
-    struct raw_crowd crowd; /* first */
+    struct raw_workers crowd; /* first */
     struct single *tasks;
 };
 
@@ -20,14 +20,14 @@ static void begin(struct single *task);
 static void on_deleted(int rc, const void *data)
 {
     struct single *task = ((const struct single *)data)->self;
-    struct raw_tasks *run = task->crowd->run;
+    struct raw_tasks *run = task->workers->run;
 
     if (rc == ZOK && run->window.open) {
         run->cycles++;
         latencies_add(&run->latencies, window_now() - task->began_ns);
     }
-    if (rc != ZOK || task->crowd->ending) {
-        raw_crowd_left(task->crowd, rc);
+    if (rc != ZOK || task->workers->ending) {
+        raw_worker_ended(task->workers, rc);
     } else {
         begin(task);
     }
@@ -38,10 +38,10 @@ static void on_created(int rc, const char *name, const void *data)
     struct single *task = ((const struct single *)data)->self;
 
     if (rc == ZOK) {
-        rc = zoo_adelete(task->crowd->session.zh, name, -1, on_deleted, task);
+        rc = zoo_adelete(task->workers->session.zh, name, -1, on_deleted, task);
     }
     if (rc != ZOK) {
-        raw_crowd_left(task->crowd, rc);
+        raw_worker_ended(task->workers, rc);
     }
 }
 
@@ -49,35 +49,36 @@ static void begin(struct single *task)
 {
     task->began_ns = window_now();
     int rc =
-        zoo_acreate(task->crowd->session.zh, task->contender, "127.0.0.1", 9,
+        zoo_acreate(task->workers->session.zh, task->contender, "127.0.0.1", 9,
                     &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL, on_created, task);
     if (rc != ZOK) {
-        raw_crowd_left(task->crowd, rc);
+        raw_worker_ended(task->workers, rc);
     }
 }
 
-static void begin_member(struct raw_crowd *crowd, size_t member)
+static void begin_member(struct raw_workers *workers, size_t member)
 {
-    begin(&((struct singles *)(void *)crowd)->tasks[member]);
+    begin(&((struct singles *)(void *)workers)->tasks[member]);
 }
 
 void raw_singles(struct raw_tasks *run)
 {
-    struct singles all = {
-        .crowd = {.run = run, .members = run->shape.tasks, .begin = begin_member}};
+    struct singles all = {.crowd = {.run = run,
+                                    .worker_count = run->workload.tasks,
+                                    .begin = begin_member}};
     char directory[RAW_PATH];
 
-    all.tasks = calloc(run->shape.tasks, sizeof(*all.tasks));
+    all.tasks = calloc(run->workload.tasks, sizeof(*all.tasks));
     if (all.tasks == NULL) {
         run->error = ZSYSTEMERROR;
         return;
     }
-    for (size_t i = 0; i < run->shape.tasks; i++) {
+    for (size_t i = 0; i < run->workload.tasks; i++) {
         all.tasks[i].self = &all.tasks[i];
-        all.tasks[i].crowd = &all.crowd;
-        raw_directory(directory, i % run->shape.paths);
+        all.tasks[i].workers = &all.crowd;
+        raw_directory(directory, i % run->workload.paths);
         raw_contender(all.tasks[i].contender, directory);
     }
-    run->error = raw_crowd_run(&all.crowd);
+    run->error = raw_workers_run(&all.crowd);
     free(all.tasks);
 }

@@ -51,19 +51,20 @@ static void (*mode_named(const char *name))(struct raw_tasks *)
 static void read_options(struct raw_tasks *run, int argc, char **argv)
 {
     static const struct option options[] = {
-        SHAPE_LONG_OPTIONS,
+        WORKLOAD_LONG_OPTIONS,
         {"batch", required_argument, NULL, 'b'},
         {NULL, 0, NULL, 0},
     };
     int letter;
 
     while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (letter == 'b' ? !shape_number(optarg, 1, MOST_BATCH, &run->batch)
-                          : !shape_option(&run->shape, letter, optarg)) {
+        if (letter == 'b' ? !workload_number(optarg, 1, MOST_BATCH, &run->batch)
+                          : !workload_option(&run->workload, letter, optarg)) {
             bad_usage();
         }
     }
-    if (optind + 1 != argc || !shape_is_whole(&run->shape) || run->shape.sessions < 2) {
+    if (optind + 1 != argc || !workload_is_complete(&run->workload) ||
+        run->workload.sessions < 2) {
         bad_usage();
     }
 }
@@ -74,7 +75,8 @@ static void print(struct raw_tasks *run, const char *mode)
 
     printf("{\"program\":\"raw_tasks\",\"mode\":\"%s\",\"tasks\":%" PRIu64
            ",\"paths\":%" PRIu64 ",\"sessions\":%" PRIu64 ",\"batch\":%" PRIu64 ",",
-           mode, run->shape.tasks, run->shape.paths, run->shape.sessions, run->batch);
+           mode, run->workload.tasks, run->workload.paths, run->workload.sessions,
+           run->batch);
     printf("\"seconds\":%.3f,\"cycles\":%" PRIu64 ",\"cycles_per_s\":%.1f,", seconds,
            (uint64_t)run->cycles, seconds > 0 ? (double)run->cycles / seconds : 0);
     printf("\"cycle_p50_us\":%.1f,\"cycle_p99_us\":%.1f,\"cycle_p999_us\":%.1f,",
@@ -86,11 +88,11 @@ static void print(struct raw_tasks *run, const char *mode)
 
 int main(int argc, char **argv)
 {
-    struct raw_tasks run = {.shape = {.tasks = 256,
-                                      .paths = 1,
-                                      .sessions = 2,
-                                      .warm_ms = 1000,
-                                      .window_ms = 2000},
+    struct raw_tasks run = {.workload = {.tasks = 256,
+                                         .paths = 1,
+                                         .sessions = 2,
+                                         .warm_ms = 1000,
+                                         .window_ms = 2000},
                             .batch = 64};
 
     read_options(&run, argc, argv);

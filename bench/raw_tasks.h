@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 #include "latencies.h"
-#include "shape.h"
 #include "window.h"
+#include "workload.h"
 
 struct raw_tasks {
-    struct shape
-        shape;      /* tasks are cycles, paths directories; of the handoff the sessions */
+    struct workload
+        workload;   /* tasks are cycles, paths directories; of the handoff the sessions */
     uint64_t batch; /* of the multis */
 
     struct window window;

@@ -47,18 +47,18 @@ static bool set_option(struct tasks_options *options, int letter, const char *te
         options->recipe = recipe_named(text);
         return true;
     case 'l':
-        return shape_number(text, 1, UINT32_MAX, &options->leases);
+        return workload_number(text, 1, UINT32_MAX, &options->leases);
     case 'R':
-        return shape_number(text, 0, 100, &options->readers);
+        return workload_number(text, 0, 100, &options->readers);
     default:
-        return shape_option(&options->shape, letter, text);
+        return workload_option(&options->workload, letter, text);
     }
 }
 
 static void read_options(struct tasks_options *options, int argc, char **argv)
 {
     static const struct option long_options[] = {
-        SHAPE_LONG_OPTIONS,
+        WORKLOAD_LONG_OPTIONS,
         {"recipe", required_argument, NULL, 'r'},
         {"leases", required_argument, NULL, 'l'},
         {"readers", required_argument, NULL, 'R'},
@@ -71,7 +71,7 @@ static void read_options(struct tasks_options *options, int argc, char **argv)
             bad_usage();
         }
     }
-    if (optind < argc || !shape_is_whole(&options->shape)) {
+    if (optind < argc || !workload_is_complete(&options->workload)) {
         bad_usage();
     }
 }
@@ -79,7 +79,7 @@ static void read_options(struct tasks_options *options, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct tasks_options options = {
-        .shape =
+        .workload =
             {.tasks = 16, .paths = 1, .sessions = 1, .warm_ms = 1000, .window_ms = 2000},
         .leases = 3,
         .readers = 90,

@@ -8,12 +8,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "shape.h"
+#include "workload.h"
 
 enum recipe { MUTEX, SEMAPHORE, READ_WRITE };
 
 struct tasks_options {
-    struct shape shape; /* its sessions are clients on the one loop: the tasks of a path
+    struct workload
+        workload; /* its sessions are clients on the one loop: the tasks of a path
                            take turns at them */
     enum recipe recipe;
     uint64_t leases;  /* of a semaphore */

@@ -48,7 +48,7 @@ void tasks_print(FILE *out, const struct tasks_options *options,
     fprintf(out,
             "{\"program\":\"tasks\",\"tasks\":%" PRIu64 ",\"paths\":%" PRIu64
             ",\"sessions\":%" PRIu64 ",",
-            options->shape.tasks, options->shape.paths, options->shape.sessions);
+            options->workload.tasks, options->workload.paths, options->workload.sessions);
     fprintf(out, "\"seconds\":%.3f,\"cycles\":%" PRIu64 ",\"cycles_per_s\":%.1f,",
             seconds, result->cycles, seconds > 0 ? cycles / seconds : 0);
     print_percentiles(out, "acquire", result->acquire_us);

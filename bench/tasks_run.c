@@ -48,7 +48,7 @@ static uvzk_client_stats_t stats_of(const struct tasks_run *run)
 {
     uvzk_client_stats_t sum = {0};
 
-    for (size_t c = 0; c < run->options->shape.sessions; c++) {
+    for (size_t c = 0; c < run->options->workload.sessions; c++) {
         uvzk_client_stats_t one;
         uvzk_client_stats(&run->clients[c], &one);
         sum.requests += one.requests;
@@ -85,20 +85,20 @@ static void on_phase_ends(uv_timer_t *timer)
     switch (run->phase) {
     case CONNECTING:
         tasks_fail(run, "no ZooKeeper session at %s within %d ms",
-                   run->options->shape.hosts, CONNECT_MS);
+                   run->options->workload.hosts, CONNECT_MS);
         break;
     case WARMING:
         if (run->fresh > 0 && window_now() - run->warming_since_ns < WARM_MOST_NS) {
             begin_phase(run, WARMING, WARM_STEP_MS);
             break;
         }
-        begin_phase(run, MEASURING, run->options->shape.window_ms);
+        begin_phase(run, MEASURING, run->options->workload.window_ms);
         run->before = stats_of(run);
         window_begin(&run->window);
         break;
     case MEASURING:
         if (run->result->cycles == 0) { /* on a busy machine a window may be too short */
-            begin_phase(run, MEASURING, run->options->shape.window_ms);
+            begin_phase(run, MEASURING, run->options->workload.window_ms);
             break;
         }
         begin_phase(run, ENDING, STALL_MS);
@@ -136,11 +136,12 @@ static void start_tasks(struct tasks_run *run)
 {
     const struct tasks_options *options = run->options;
 
-    for (size_t i = 0; i < options->shape.tasks; i++) {
+    for (size_t i = 0; i < options->workload.tasks; i++) {
         struct task *task = &run->tasks[i];
-        size_t path = i % options->shape.paths;
-        size_t session = (path + i / options->shape.paths) % options->shape.sessions;
-        task->place = &run->places[path * options->shape.sessions + session];
+        size_t path = i % options->workload.paths;
+        size_t session =
+            (path + i / options->workload.paths) % options->workload.sessions;
+        task->place = &run->places[path * options->workload.sessions + session];
         task->path = &run->paths[path];
         task->random = i + 1;
         int rc = task->place->open ? 0 : open_place(run, path, session, task->place);
@@ -149,11 +150,11 @@ static void start_tasks(struct tasks_run *run)
             return;
         }
     }
-    begin_phase(run, WARMING, options->shape.warm_ms);
-    run->running = options->shape.tasks;
-    run->fresh = options->shape.tasks;
+    begin_phase(run, WARMING, options->workload.warm_ms);
+    run->running = options->workload.tasks;
+    run->fresh = options->workload.tasks;
     run->warming_since_ns = window_now();
-    for (size_t i = 0; i < options->shape.tasks && run->phase == WARMING; i++) {
+    for (size_t i = 0; i < options->workload.tasks && run->phase == WARMING; i++) {
         task_acquire(run, &run->tasks[i]);
     }
 }
@@ -165,7 +166,7 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     struct tasks_run *run = client->data;
 
     if (state == UVZK_STATE_CONNECTED && run->phase == CONNECTING &&
-        ++run->clients_connected == run->options->shape.sessions) {
+        ++run->clients_connected == run->options->workload.sessions) {
         start_tasks(run);
     }
 }
@@ -175,10 +176,10 @@ static void start_clients(struct tasks_run *run)
     uvzk_client_options_t options;
 
     uvzk_client_options_init(&options);
-    options.hosts = run->options->shape.hosts;
+    options.hosts = run->options->workload.hosts;
     options.state_cb = on_state;
     begin_phase(run, CONNECTING, CONNECT_MS);
-    for (size_t c = 0; c < run->options->shape.sessions; c++) {
+    for (size_t c = 0; c < run->options->workload.sessions; c++) {
         run->clients[c].data = run;
         int rc = uvzk_client_init(&run->loop, &run->clients[c], &options);
         if (rc == 0) {
@@ -196,17 +197,17 @@ static bool allocate(struct tasks_run *run)
 {
     const struct tasks_options *options = run->options;
 
-    run->clients = calloc(options->shape.sessions, sizeof(*run->clients));
-    run->places =
-        calloc(options->shape.paths * options->shape.sessions, sizeof(*run->places));
-    run->paths = calloc(options->shape.paths, sizeof(*run->paths));
-    run->tasks = calloc(options->shape.tasks, sizeof(*run->tasks));
+    run->clients = calloc(options->workload.sessions, sizeof(*run->clients));
+    run->places = calloc(options->workload.paths * options->workload.sessions,
+                         sizeof(*run->places));
+    run->paths = calloc(options->workload.paths, sizeof(*run->paths));
+    run->tasks = calloc(options->workload.tasks, sizeof(*run->tasks));
     if (run->clients == NULL || run->places == NULL || run->paths == NULL ||
         run->tasks == NULL || latencies_init(&run->acquires, MOST_SAMPLES) != 0 ||
         latencies_init(&run->cycles, MOST_SAMPLES) != 0) {
         return false;
     }
-    for (size_t p = 0; p < options->shape.paths; p++) {
+    for (size_t p = 0; p < options->workload.paths; p++) {
         run->paths[p].together =
             options->recipe == SEMAPHORE ? options->leases : SIZE_MAX;
         run->paths[p].overlaps = &run->result->overlaps;

@@ -12,7 +12,7 @@ int channel_open(int ends[2])
     return socketpair(AF_UNIX, kind, 0, ends) == 0 ? 0 : -errno;
 }
 
-bool channel_tell(int end, const struct message *message)
+bool channel_send(int end, const struct message *message)
 {
     size_t length = offsetof(struct message, text) + strlen(message->text) + 1;
     ssize_t sent;
@@ -23,14 +23,14 @@ bool channel_tell(int end, const struct message *message)
     return sent == (ssize_t)length;
 }
 
-bool channel_tell_number(int end, enum message_kind kind, int64_t number)
+bool channel_send_number(int end, enum message_kind kind, int64_t number)
 {
     struct message message = {.kind = kind, .number = number, .text = ""};
 
-    return channel_tell(end, &message);
+    return channel_send(end, &message);
 }
 
-int channel_hear(int end, struct message *message)
+int channel_receive(int end, struct message *message)
 {
     ssize_t length;
 

@@ -1,6 +1,6 @@
-/* What the holder of the lock and the guardian of CMD tell each other: whole messages on
+/* What the holder of the lock and the supervisor process of CMD tell each other: whole messages on
  * a socket pair, whose end is the other one's death. What must never be late, until when
- * the hold is valid, is no message: it stands in memory that both share (guardian.h). */
+ * the hold is valid, is no message: it stands in memory that both share (supervisor.h). */
 #ifndef CHANNEL_H
 #define CHANNEL_H
 
@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 enum message_kind {
-    /* to the guardian */
+    /* to the supervisor process */
     MESSAGE_START,    /* run CMD; number: the fencing token, flags: the session's length
                          in ms, text: the hold's znode */
     MESSAGE_SIGNAL,   /* for CMD; number: which */
     MESSAGE_CONTINUE, /* CMD was stopped with its holder, which goes on */
-    MESSAGE_ASK,      /* somebody wants the lock: SIGTERM, without consequences */
+    MESSAGE_REVOKE,   /* somebody wants the lock: SIGTERM, without consequences */
     MESSAGE_LOST,
     /* to the holder */
     MESSAGE_NOT_STARTED, /* number: errno */
@@ -38,10 +38,10 @@ struct message {
 int channel_open(int ends[2]);
 
 /* false: nobody listens, or is stopped and has not listened for long. */
-bool channel_tell(int end, const struct message *);
-bool channel_tell_number(int end, enum message_kind, int64_t number);
+bool channel_send(int end, const struct message *);
+bool channel_send_number(int end, enum message_kind, int64_t number);
 
 /* 1: a message. 0: none for now. -1: the other one is gone. */
-int channel_hear(int end, struct message *);
+int channel_receive(int end, struct message *);
 
 #endif

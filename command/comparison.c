@@ -20,8 +20,8 @@ static int by_name(const void *left, const void *right)
 
 bool reading_begin(struct reading *reading, size_t count)
 {
-    reading->sightings = calloc(count + 1, sizeof(struct sighting));
-    return reading->sightings != NULL;
+    reading->nodes = calloc(count + 1, sizeof(struct sighting));
+    return reading->nodes != NULL;
 }
 
 bool reading_add(struct reading *reading, const char *node, int64_t czxid,
@@ -30,7 +30,7 @@ bool reading_add(struct reading *reading, const char *node, int64_t czxid,
     char *copy = strdup(node);
 
     if (copy != NULL) {
-        reading->sightings[reading->count++] = (struct sighting){copy, czxid, session};
+        reading->nodes[reading->count++] = (struct sighting){copy, czxid, session};
     }
     return copy != NULL;
 }
@@ -40,24 +40,23 @@ void reading_end(struct reading *reading)
 {
     size_t kept = 0;
 
-    qsort(reading->sightings, reading->count, sizeof(struct sighting), by_name);
+    qsort(reading->nodes, reading->count, sizeof(struct sighting), by_name);
     for (size_t i = 0; i < reading->count; i++) {
-        if (i > 0 &&
-            by_name(&reading->sightings[i], &reading->sightings[kept - 1]) == 0) {
-            free(reading->sightings[i].node);
+        if (i > 0 && by_name(&reading->nodes[i], &reading->nodes[kept - 1]) == 0) {
+            free(reading->nodes[i].node);
         } else {
-            reading->sightings[kept++] = reading->sightings[i];
+            reading->nodes[kept++] = reading->nodes[i];
         }
     }
     reading->count = kept;
-    reading->told = true;
+    reading->answered = true;
 }
 
 static const struct sighting *find(const struct reading *reading,
                                    const struct sighting *znode)
 {
     return reading->count == 0 ? NULL
-                               : bsearch(znode, reading->sightings, reading->count,
+                               : bsearch(znode, reading->nodes, reading->count,
                                          sizeof(struct sighting), by_name);
 }
 
@@ -66,7 +65,7 @@ static bool same(const struct reading *one, const struct reading *other)
     bool equal = one->count == other->count;
 
     for (size_t i = 0; equal && i < one->count; i++) {
-        equal = by_name(&one->sightings[i], &other->sightings[i]) == 0;
+        equal = by_name(&one->nodes[i], &other->nodes[i]) == 0;
     }
     return equal;
 }
@@ -79,7 +78,7 @@ bool comparison_is_equal(const struct comparison *comparison)
 
     for (size_t i = 0; i < comparison->servers; i++) {
         const struct reading *reading = &comparison->readings[0][i];
-        if (!reading->told) {
+        if (!reading->answered) {
             continue;
         }
         if (first != NULL && !same(first, reading)) {
@@ -97,7 +96,7 @@ static uint64_t who(const struct comparison *comparison, size_t look,
 
     for (size_t i = 0; i < comparison->servers; i++) {
         const struct reading *reading = &comparison->readings[look][i];
-        if (reading->told && (find(reading, znode) != NULL) == shows) {
+        if (reading->answered && (find(reading, znode) != NULL) == shows) {
             servers |= bit(i);
         }
     }
@@ -126,8 +125,8 @@ static bool add(struct comparison *comparison, const struct difference *differen
     return more != NULL;
 }
 
-static bool judge(struct comparison *comparison, size_t server,
-                  const struct sighting *znode)
+static bool compare_server(struct comparison *comparison, size_t server,
+                           const struct sighting *znode)
 {
     if (find(&comparison->readings[0][server], znode) == NULL ||
         is_known(comparison, znode)) {
@@ -143,8 +142,8 @@ bool comparison_find(struct comparison *comparison)
 {
     for (size_t i = 0; i < comparison->servers; i++) {
         const struct reading *last = &comparison->readings[2][i];
-        for (size_t k = 0; last->told && k < last->count; k++) {
-            if (!judge(comparison, i, &last->sightings[k])) {
+        for (size_t k = 0; last->answered && k < last->count; k++) {
+            if (!compare_server(comparison, i, &last->nodes[k])) {
                 return false;
             }
         }
@@ -153,7 +152,7 @@ bool comparison_find(struct comparison *comparison)
 }
 
 /* It alone shows a znode, or it alone does not; of two servers nobody can tell. */
-static uint64_t odd_in(const struct difference *difference)
+static uint64_t outlier_in(const struct difference *difference)
 {
     uint64_t shown = difference->shown_by, not_shown = difference->not_by;
     bool shows_alone = (shown & (shown - 1)) == 0;
@@ -165,12 +164,12 @@ static uint64_t odd_in(const struct difference *difference)
     return shows_alone ? shown : not_shown;
 }
 
-int comparison_odd_one(const struct comparison *comparison)
+int comparison_outlier(const struct comparison *comparison)
 {
-    uint64_t odd = comparison->count == 0 ? 0 : odd_in(&comparison->differences[0]);
+    uint64_t odd = comparison->count == 0 ? 0 : outlier_in(&comparison->differences[0]);
 
     for (size_t i = 1; i < comparison->count; i++) {
-        if (odd_in(&comparison->differences[i]) != odd) {
+        if (outlier_in(&comparison->differences[i]) != odd) {
             return -1;
         }
     }
@@ -188,9 +187,9 @@ void comparison_free(struct comparison *comparison)
         struct reading *reading =
             &comparison->readings[i / COMPARISON_SERVERS][i % COMPARISON_SERVERS];
         for (size_t k = 0; k < reading->count; k++) {
-            free(reading->sightings[k].node);
+            free(reading->nodes[k].node);
         }
-        free(reading->sightings);
+        free(reading->nodes);
     }
     free(comparison->differences);
 }

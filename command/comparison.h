@@ -25,9 +25,9 @@ struct sighting {
 
 /* All that a server shows at one look. */
 struct reading {
-    struct sighting *sightings;
+    struct sighting *nodes;
     size_t count;
-    bool told; /* false: it did not answer, and is not compared */
+    bool answered; /* false: it did not answer, and is not compared */
 };
 
 struct difference {
@@ -53,7 +53,7 @@ bool comparison_is_equal(const struct comparison *);
 /* After the third. false: there is no memory. */
 bool comparison_find(struct comparison *);
 /* The one server that differs from all others in all of it; -1: it cannot be told. */
-int comparison_odd_one(const struct comparison *);
+int comparison_outlier(const struct comparison *);
 void comparison_free(struct comparison *);
 
 #endif

@@ -25,7 +25,7 @@ const char connection_help[] =
 void connection_options_init(struct connection_options *options)
 {
     *options = (struct connection_options){
-        .session_ms = 15000, .tick_ms = 2000, .patience_ms = 10000};
+        .session_ms = 15000, .tick_ms = 2000, .connect_timeout_ms = 10000};
 }
 
 bool connection_option(struct connection_options *options, int option,
@@ -42,7 +42,8 @@ bool connection_option(struct connection_options *options, int option,
         options->session_ms = argument_milliseconds("--session-timeout", argument);
         return true;
     case CONNECTION_FIRST_OPTION + 1:
-        options->patience_ms = argument_milliseconds("--connect-timeout", argument);
+        options->connect_timeout_ms =
+            argument_milliseconds("--connect-timeout", argument);
         return true;
     case CONNECTION_FIRST_OPTION + 2:
         options->tick_ms = argument_milliseconds("--tick", argument);
@@ -88,7 +89,7 @@ static void tell(struct connection *connection, int status)
 {
     if (!connection->told) {
         connection->told = true;
-        uv_timer_stop(&connection->patience);
+        uv_timer_stop(&connection->connect_timer);
         connection->cb(connection, status);
     }
 }
@@ -113,7 +114,7 @@ static void on_log(uvzk_client_t *client, int level, const char *line)
     fprintf(stderr, "uvzk: %s\n", line);
 }
 
-static void on_patience_over(uv_timer_t *timer)
+static void on_connect_timeout(uv_timer_t *timer)
 {
     struct connection *connection = timer->data;
     uvzk_client_error_t why;
@@ -121,7 +122,7 @@ static void on_patience_over(uv_timer_t *timer)
     uvzk_client_error_init(&why);
     (void)uvzk_client_last_error(&connection->client, &why);
     fprintf(stderr, "uvzk: no connection to %s within %g s", connection->options->hosts,
-            (double)connection->options->patience_ms / 1000);
+            (double)connection->options->connect_timeout_ms / 1000);
     if (why.code == 0) {
         fputs("\n", stderr);
     } else {
@@ -156,8 +157,8 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     connection->options = options;
     connection->cb = cb;
     connection->client.data = connection;
-    connection->patience.data = connection;
-    uv_timer_init(loop, &connection->patience);
+    connection->connect_timer.data = connection;
+    uv_timer_init(loop, &connection->connect_timer);
     client.hosts = options->hosts;
     client.ns = options->ns;
     client.session_timeout_ms = (uint32_t)options->session_ms;
@@ -170,8 +171,9 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
     if (failed == EX_OK) {
         failed = open_client(connection, loop, &client);
     }
-    if (failed == EX_OK && options->patience_ms > 0) {
-        uv_timer_start(&connection->patience, on_patience_over, options->patience_ms, 0);
+    if (failed == EX_OK && options->connect_timeout_ms > 0) {
+        uv_timer_start(&connection->connect_timer, on_connect_timeout,
+                       options->connect_timeout_ms, 0);
     }
     return failed;
 }
@@ -182,7 +184,7 @@ static void client_closed(uvzk_client_t *client)
 
     free(connection->auth);
     connection->auth = NULL;
-    uv_close((uv_handle_t *)&connection->patience, connection->closed_cb);
+    uv_close((uv_handle_t *)&connection->connect_timer, connection->closed_cb);
 }
 
 void connection_close(struct connection *connection, uv_close_cb cb)

@@ -16,7 +16,7 @@ struct connection_options {
     const char *auth_file;
     uint64_t session_ms;
     uint64_t tick_ms;
-    uint64_t patience_ms; /* for the first connection; 0: without end */
+    uint64_t connect_timeout_ms; /* for the first connection; 0: without end */
     bool verbose;
 };
 
@@ -47,7 +47,7 @@ typedef void (*connection_cb)(struct connection *, int status);
 
 struct connection {
     uvzk_client_t client;
-    uv_timer_t patience;
+    uv_timer_t connect_timer;
     const struct connection_options *options;
     char *auth;
     bool told; /* cb was called */

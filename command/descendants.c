@@ -53,7 +53,7 @@ static bool read_process(pid_t pid, struct process *out)
     return true;
 }
 
-unsigned long long descendants_birth(pid_t pid)
+unsigned long long descendants_start_time(pid_t pid)
 {
     struct process process;
 

@@ -13,7 +13,7 @@ bool descendants_adopt(void);
 
 /* When a process was started, in the kernel's ticks since it was booted; 0 if there is no
  * such process. */
-unsigned long long descendants_birth(pid_t);
+unsigned long long descendants_start_time(pid_t);
 
 /* Sends the signal to all of the caller's descendants that are alive and not born before
  * `since`: at once to those in this group (0: none), one by one to the others. How many

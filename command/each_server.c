@@ -15,11 +15,11 @@ struct survey;
 
 /* One server, asked once. */
 struct look {
-    struct survey *survey;
+    struct survey *each_server;
     struct reading *reading;
     struct connection_options options;
     struct connection connection;
-    struct census census;
+    struct census participant_list;
     char hosts[512];
     bool closing;
 };
@@ -47,18 +47,18 @@ static void end_look(struct look *look)
 
 static void keep(struct look *look)
 {
-    const struct census *census = &look->census;
-    bool kept = reading_begin(look->reading, census->count);
+    const struct census *participant_list = &look->participant_list;
+    bool kept = reading_begin(look->reading, participant_list->count);
 
-    for (size_t i = 0; i < census->count && kept; i++) {
-        const struct resident *resident = &census->residents[i];
-        kept = reading_add(look->reading, resident->node, resident->token,
-                           resident->session);
+    for (size_t i = 0; i < participant_list->count && kept; i++) {
+        const struct resident *participant = &participant_list->participants[i];
+        kept = reading_add(look->reading, participant->node, participant->token,
+                           participant->session);
     }
     if (kept) {
         reading_end(look->reading);
     } else {
-        look->survey->failed = EX_OSERR;
+        look->each_server->failed = EX_OSERR;
     }
 }
 
@@ -68,13 +68,13 @@ static void complain(const struct look *look, int status)
     fprintf(stderr, "uvzk: %s: the lock cannot be listed: %s\n", look->hosts,
             uvzk_strerror(status));
     if (exit_code_of(status) != EX_UNAVAILABLE) {
-        look->survey->failed = exit_code_of(status);
+        look->each_server->failed = exit_code_of(status);
     }
 }
 
-static void on_census(struct census *census, int status)
+static void on_participant_list(struct census *participant_list, int status)
 {
-    struct look *look = census->data;
+    struct look *look = participant_list->data;
 
     if (look->closing) {
         return;
@@ -92,9 +92,11 @@ static void on_connected(struct connection *connection, int status)
     struct look *look = connection->data;
 
     if (status == 0) {
-        status =
-            census_init(&look->census, &connection->client, look->survey->options->path);
-        status = status < 0 ? status : census_take(&look->census, true, on_census);
+        status = participant_list_init(&look->participant_list, &connection->client,
+                                       look->each_server->options->path);
+        status = status < 0 ? status
+                            : participant_list_read(&look->participant_list, true,
+                                                    on_participant_list);
         if (status < 0) {
             complain(look, status);
         }
@@ -104,22 +106,22 @@ static void on_connected(struct connection *connection, int status)
     }
 }
 
-static void begin_look(struct survey *survey, size_t server, size_t at)
+static void begin_look(struct survey *each_server, size_t server, size_t at)
 {
-    struct look *look = &survey->looks[server];
+    struct look *look = &each_server->looks[server];
 
-    *look = (struct look){.survey = survey,
-                          .reading = &survey->comparison.readings[at][server],
-                          .options = survey->options->connection};
-    snprintf(look->hosts, sizeof(look->hosts), "%s%s", survey->servers.addresses[server],
-             survey->servers.chroot);
+    *look = (struct look){.each_server = each_server,
+                          .reading = &each_server->comparison.readings[at][server],
+                          .options = each_server->options->connection};
+    snprintf(look->hosts, sizeof(look->hosts), "%s%s",
+             each_server->servers.addresses[server], each_server->servers.chroot);
     look->options.hosts = look->hosts;
     look->connection.data = look;
-    look->census.data = look;
-    int failed = connection_open(&look->connection, &survey->loop, &look->options, NULL,
-                                 on_connected);
+    look->participant_list.data = look;
+    int failed = connection_open(&look->connection, &each_server->loop, &look->options,
+                                 NULL, on_connected);
     if (failed != EX_OK) {
-        survey->failed = failed;
+        each_server->failed = failed;
         end_look(look);
     }
 }
@@ -128,21 +130,21 @@ static void begin_look(struct survey *survey, size_t server, size_t at)
 
 /* Through all at the same time, each in a session of its own; returns when all have been
  * heard, and nothing of them is left. */
-static void look_through_all(struct survey *survey, size_t at)
+static void look_through_all(struct survey *each_server, size_t at)
 {
-    for (size_t i = 0; i < survey->servers.count; i++) {
-        begin_look(survey, i, at);
+    for (size_t i = 0; i < each_server->servers.count; i++) {
+        begin_look(each_server, i, at);
     }
-    uv_run(&survey->loop, UV_RUN_DEFAULT);
-    for (size_t i = 0; i < survey->servers.count; i++) {
-        census_free(&survey->looks[i].census);
+    uv_run(&each_server->loop, UV_RUN_DEFAULT);
+    for (size_t i = 0; i < each_server->servers.count; i++) {
+        participant_list_free(&each_server->looks[i].participant_list);
     }
 }
 
-static bool all_have_told(const struct survey *survey, size_t at)
+static bool all_have_told(const struct survey *each_server, size_t at)
 {
-    for (size_t i = 0; i < survey->servers.count; i++) {
-        if (!survey->comparison.readings[at][i].told) {
+    for (size_t i = 0; i < each_server->servers.count; i++) {
+        if (!each_server->comparison.readings[at][i].answered) {
             return false;
         }
     }
@@ -150,55 +152,57 @@ static bool all_have_told(const struct survey *survey, size_t at)
 }
 
 /* Whether all were asked all that there is to ask. */
-static bool compare(struct survey *survey)
+static bool compare(struct survey *each_server)
 {
-    survey->comparison.servers = survey->servers.count;
-    look_through_all(survey, 0);
-    bool complete = all_have_told(survey, 0);
-    if (survey->failed != EX_OK || comparison_is_equal(&survey->comparison)) {
+    each_server->comparison.servers = each_server->servers.count;
+    look_through_all(each_server, 0);
+    bool complete = all_have_told(each_server, 0);
+    if (each_server->failed != EX_OK || comparison_is_equal(&each_server->comparison)) {
         return complete;
     }
-    for (size_t at = 1; at < COMPARISON_LOOKS && survey->failed == EX_OK; at++) {
-        look_through_all(survey, at);
-        complete = complete && all_have_told(survey, at);
+    for (size_t at = 1; at < COMPARISON_LOOKS && each_server->failed == EX_OK; at++) {
+        look_through_all(each_server, at);
+        complete = complete && all_have_told(each_server, at);
     }
-    if (survey->failed == EX_OK && !comparison_find(&survey->comparison)) {
-        survey->failed = EX_OSERR;
+    if (each_server->failed == EX_OK && !comparison_find(&each_server->comparison)) {
+        each_server->failed = EX_OSERR;
     }
     return complete;
 }
 
 /* ---------------------------------------------------------------------- told */
 
-static void print_servers(FILE *out, const struct survey *survey, uint64_t which,
+static void print_servers(FILE *out, const struct survey *each_server, uint64_t which,
                           const char *quote)
 {
     const char *comma = "";
 
-    for (size_t i = 0; i < survey->servers.count; i++) {
+    for (size_t i = 0; i < each_server->servers.count; i++) {
         if ((which >> i & 1) != 0) {
-            fprintf(out, "%s%s%s%s", comma, quote, survey->servers.addresses[i], quote);
+            fprintf(out, "%s%s%s%s", comma, quote, each_server->servers.addresses[i],
+                    quote);
             comma = ",";
         }
     }
 }
 
-static void print_json(const struct survey *survey, uint64_t told)
+static void print_json(const struct survey *each_server, uint64_t told)
 {
-    const struct comparison *comparison = &survey->comparison;
-    int odd = comparison_odd_one(comparison);
+    const struct comparison *comparison = &each_server->comparison;
+    int odd = comparison_outlier(comparison);
 
     fputs("{\"path\":", stdout);
-    output_json_string(stdout, survey->options->path, strlen(survey->options->path));
+    output_json_string(stdout, each_server->options->path,
+                       strlen(each_server->options->path));
     fputs(",\"servers\":[", stdout);
-    print_servers(stdout, survey, told, "\"");
+    print_servers(stdout, each_server, told, "\"");
     fputs("],\"silent\":[", stdout);
-    print_servers(stdout, survey, ~told, "\"");
+    print_servers(stdout, each_server, ~told, "\"");
     fputs("],\"differs\":", stdout);
     if (odd < 0) {
         fputs("null", stdout);
     } else {
-        print_servers(stdout, survey, (uint64_t)1 << odd, "\"");
+        print_servers(stdout, each_server, (uint64_t)1 << odd, "\"");
     }
     fputs(",\"differences\":[", stdout);
     for (size_t i = 0; i < comparison->count; i++) {
@@ -208,70 +212,70 @@ static void print_json(const struct survey *survey, uint64_t told)
         output_json_string(stdout, znode->node, strlen(znode->node));
         printf(",\"czxid\":%" PRId64 ",\"session\":\"0x%" PRIx64 "\",\"shown_by\":[",
                znode->czxid, (uint64_t)znode->session);
-        print_servers(stdout, survey, difference->shown_by, "\"");
+        print_servers(stdout, each_server, difference->shown_by, "\"");
         fputs("],\"not_by\":[", stdout);
-        print_servers(stdout, survey, difference->not_by, "\"");
+        print_servers(stdout, each_server, difference->not_by, "\"");
         fputs("]}", stdout);
     }
     puts("]}");
 }
 
-static void print_difference(const struct survey *survey,
+static void print_difference(const struct survey *each_server,
                              const struct difference *difference)
 {
     output_plain(stdout, difference->znode->node, strlen(difference->znode->node));
     printf("\n  czxid %" PRId64 ", session 0x%" PRIx64 "\n  shown by ",
            difference->znode->czxid, (uint64_t)difference->znode->session);
-    print_servers(stdout, survey, difference->shown_by, "");
+    print_servers(stdout, each_server, difference->shown_by, "");
     fputs("\n  not by   ", stdout);
-    print_servers(stdout, survey, difference->not_by, "");
+    print_servers(stdout, each_server, difference->not_by, "");
     putchar('\n');
 }
 
-static void print_text(const struct survey *survey, uint64_t told)
+static void print_text(const struct survey *each_server, uint64_t told)
 {
-    const struct comparison *comparison = &survey->comparison;
-    int odd = comparison_odd_one(comparison);
+    const struct comparison *comparison = &each_server->comparison;
+    int odd = comparison_outlier(comparison);
 
     output_colour(stdout, COLOUR_BOLD);
-    output_plain(stdout, survey->options->path, strlen(survey->options->path));
+    output_plain(stdout, each_server->options->path, strlen(each_server->options->path));
     output_colour(stdout, COLOUR_NONE);
     if (odd >= 0) {
-        printf(": %s differs from the others\n", survey->servers.addresses[odd]);
+        printf(": %s differs from the others\n", each_server->servers.addresses[odd]);
     } else if (comparison->count > 0) {
         puts(": the servers differ");
     } else if (told == 0) {
         puts(": no server has answered");
     } else {
         fputs(": the same through ", stdout);
-        print_servers(stdout, survey, told, "");
+        print_servers(stdout, each_server, told, "");
         putchar('\n');
     }
     for (size_t i = 0; i < comparison->count; i++) {
-        print_difference(survey, &comparison->differences[i]);
+        print_difference(each_server, &comparison->differences[i]);
     }
 }
 
-static uint64_t those_that_told(const struct survey *survey)
+static uint64_t those_that_told(const struct survey *each_server)
 {
     uint64_t told = 0;
 
-    for (size_t i = 0; i < survey->servers.count; i++) {
-        told |= (uint64_t)survey->comparison.readings[0][i].told << i;
+    for (size_t i = 0; i < each_server->servers.count; i++) {
+        told |= (uint64_t)each_server->comparison.readings[0][i].answered << i;
     }
     return told;
 }
 
-static int tell(const struct survey *survey, bool complete)
+static int tell(const struct survey *each_server, bool complete)
 {
-    uint64_t told = those_that_told(survey);
+    uint64_t told = those_that_told(each_server);
 
-    if (survey->options->json) {
-        print_json(survey, told);
+    if (each_server->options->json) {
+        print_json(each_server, told);
     } else {
-        print_text(survey, told);
+        print_text(each_server, told);
     }
-    if (survey->comparison.count > 0) {
+    if (each_server->comparison.count > 0) {
         return 1;
     }
     return complete ? EX_OK : EX_UNAVAILABLE;
@@ -279,27 +283,28 @@ static int tell(const struct survey *survey, bool complete)
 
 int each_server_run(const struct query_options *options)
 {
-    struct survey *survey = calloc(1, sizeof(*survey));
+    struct survey *each_server = calloc(1, sizeof(*each_server));
 
-    if (survey == NULL) {
+    if (each_server == NULL) {
         return EX_OSERR;
     }
     signal(SIGPIPE, SIG_DFL); /* as for any program that prints */
-    uv_loop_init(&survey->loop);
-    survey->options = options;
-    int exit_code =
-        server_list_make(&survey->servers, &survey->loop, options->connection.hosts);
-    if (exit_code == EX_OK && survey->servers.count < 2) {
+    uv_loop_init(&each_server->loop);
+    each_server->options = options;
+    int exit_code = server_list_make(&each_server->servers, &each_server->loop,
+                                     options->connection.hosts);
+    if (exit_code == EX_OK && each_server->servers.count < 2) {
         fputs("uvzk: there is only one server, nothing to compare\n", stderr);
         exit_code = EX_USAGE;
     }
     if (exit_code == EX_OK) {
-        bool complete = compare(survey);
-        exit_code = survey->failed != EX_OK ? survey->failed : tell(survey, complete);
+        bool complete = compare(each_server);
+        exit_code = each_server->failed != EX_OK ? each_server->failed
+                                                 : tell(each_server, complete);
     }
-    uv_loop_close(&survey->loop);
-    comparison_free(&survey->comparison);
-    server_list_free(&survey->servers);
-    free(survey);
+    uv_loop_close(&each_server->loop);
+    comparison_free(&each_server->comparison);
+    server_list_free(&each_server->servers);
+    free(each_server);
     return exit_code;
 }

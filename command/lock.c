@@ -227,9 +227,9 @@ int subcommand_lock(int argc, char **argv)
     if (request.revocable && request.recipe == RECIPE_LEASES) {
         argument_wrong("--revocable", "", "a lock without leases");
     }
-    uint64_t patience = request.connection.patience_ms;
+    uint64_t patience = request.connection.connect_timeout_ms;
     if (request.wait_ms > 0 && (patience == 0 || request.wait_ms < patience)) {
-        request.connection.patience_ms = request.wait_ms;
+        request.connection.connect_timeout_ms = request.wait_ms;
     }
     return lock_job_run(&request);
 }

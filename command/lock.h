@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "census.h"
 #include "connection.h"
-#include "supervision.h"
+#include "participant_list.h"
+#include "termination.h"
 
 struct lock_request {
     enum recipe recipe;
@@ -17,7 +17,7 @@ struct lock_request {
     uint64_t wait_ms;
     int conflict_code;
     bool revocable;
-    struct supervision_rules rules;
+    struct termination_rules rules;
     struct connection_options connection;
     const char *node_data;
     const char *path;

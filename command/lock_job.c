@@ -32,7 +32,7 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine lock_job_machine = UVZK__MACHINE("the lock command", table);
 
-static bool sound(const struct lock_job *job)
+static bool invariant_holds(const struct lock_job *job)
 {
     return job->state == RUNNING || job->state == LEAVING || job->state == DONE ||
            !job->lost;
@@ -42,10 +42,10 @@ static bool sound(const struct lock_job *job)
 static void move(struct lock_job *job, enum lock_job_state state)
 {
     job->state = (uint8_t)uvzk__machine_move(&lock_job_machine, job->state, state);
-    assert(sound(job));
+    assert(invariant_holds(job));
 }
 
-static void chat(const struct lock_job *job, const char *text)
+static void say_verbose(const struct lock_job *job, const char *text)
 {
     if (job->request->connection.verbose) {
         fprintf(stderr, "uvzk: %s: %s\n", job->request->path, text);
@@ -59,7 +59,7 @@ static void on_released(uvzk_hold_t *hold, int status)
     struct lock_job *job = hold->data;
 
     if (status < 0) {
-        chat(job, "not released; the servers free it when the session ends");
+        say_verbose(job, "not released; the servers free it when the session ends");
     }
 }
 
@@ -91,7 +91,7 @@ static void leave(struct lock_job *job, int exit_code)
     job_signals_end(&job->signals, on_handle_closed);
     close_handle(job, (uv_handle_t *)&job->channel);
     close_handle(job, (uv_handle_t *)&job->proofs);
-    close_handle(job, (uv_handle_t *)&job->overdue);
+    close_handle(job, (uv_handle_t *)&job->supervisor_timer);
     job->open_handles++;
     connection_close(&job->connection, on_handle_closed);
 }
@@ -103,7 +103,7 @@ static void fail(struct lock_job *job, const char *what, int status)
     leave(job, exit_code_of(status));
 }
 
-/* -------------------------------------------------------------------- the guardian */
+/* -------------------------------------------------------------------- the supervisor process */
 
 /* CMD and all that was to end with it have gone. */
 static void command_ended(struct lock_job *job, const struct message *message)
@@ -130,15 +130,15 @@ static void command_ended(struct lock_job *job, const struct message *message)
 }
 
 /* It died, or does not do its work: we do it, and the lock is given back after that. */
-static void guardian_failed(struct lock_job *job, const char *how)
+static void supervisor_failed(struct lock_job *job, const char *how)
 {
     fprintf(stderr, "uvzk: the guardian %s: all that it had started is killed\n", how);
-    guardian_kill(&job->guardian);
+    supervisor_kill(&job->supervisor);
     job->killed_by = 0;
     leave(job, job->lost ? EXIT_LOST : EX_OSERR);
 }
 
-static void obey(struct lock_job *job, const struct message *message)
+static void handle_message(struct lock_job *job, const struct message *message)
 {
     switch (message->kind) {
     case MESSAGE_NOT_STARTED:
@@ -168,22 +168,22 @@ static void on_channel(uv_poll_t *handle, int status, int events)
     (void)status;
     (void)events;
     while (job->state != LEAVING &&
-           (heard = channel_hear(job->guardian.channel, &message)) > 0) {
-        obey(job, &message);
+           (heard = channel_receive(job->supervisor.channel, &message)) > 0) {
+        handle_message(job, &message);
     }
     if (job->state != LEAVING && heard < 0) {
-        guardian_failed(job, "has died");
+        supervisor_failed(job, "has died");
     }
 }
 
 static void on_overdue(uv_timer_t *timer)
 {
-    guardian_failed(timer->loop->data, "does not answer");
+    supervisor_failed(timer->loop->data, "does not answer");
 }
 
-static void tell_guardian(struct lock_job *job, enum message_kind kind, int64_t number)
+static void tell_supervisor(struct lock_job *job, enum message_kind kind, int64_t number)
 {
-    channel_tell_number(job->guardian.channel, kind, number);
+    channel_send_number(job->supervisor.channel, kind, number);
 }
 
 /* -------------------------------------------------------------------------- holding */
@@ -191,7 +191,7 @@ static void tell_guardian(struct lock_job *job, enum message_kind kind, int64_t 
 static void hand_on_validity(struct lock_job *job)
 {
     if (!job->lost) {
-        atomic_store(job->guardian.valid_until, uvzk_hold_valid_until(&job->hold));
+        atomic_store(job->supervisor.valid_until, uvzk_hold_valid_until(&job->hold));
     }
 }
 
@@ -219,8 +219,8 @@ static void run_command(struct lock_job *job)
                 job->request->path, (double)(uvzk_now() - job->asked_at) / 1000,
                 start.number, start.text);
     }
-    if (!channel_tell(job->guardian.channel, &start)) {
-        guardian_failed(job, "does not listen");
+    if (!channel_send(job->supervisor.channel, &start)) {
+        supervisor_failed(job, "does not listen");
     }
 }
 
@@ -230,7 +230,7 @@ static void run_when_proved(struct lock_job *job)
 {
     uint32_t session = uvzk_client_session_timeout(&job->connection.client);
 
-    if (supervision_in_time(&job->request->rules, session, uvzk_now() + LOOK_LEAST_MS,
+    if (termination_in_time(&job->request->rules, session, uvzk_now() + LOOK_LEAST_MS,
                             uvzk_hold_valid_until(&job->hold))) {
         run_command(job);
     }
@@ -254,31 +254,31 @@ static void use_hold(struct lock_job *job)
 }
 
 /* Another recipe's contender on our path; NULL: there is none. */
-static const char *rival(const struct lock_job *job)
+static const char *other_holder(const struct lock_job *job)
 {
-    for (size_t i = 0; i < job->census.count; i++) {
-        const struct resident *resident = &job->census.residents[i];
-        if (!census_same_kind(resident->recipe, job->request->recipe)) {
-            return resident->node;
+    for (size_t i = 0; i < job->participant_list.count; i++) {
+        const struct resident *participant = &job->participant_list.participants[i];
+        if (!recipes_exclude(participant->recipe, job->request->recipe)) {
+            return participant->node;
         }
     }
     return NULL;
 }
 
-static void on_census(struct census *census, int status)
+static void on_participant_list(struct census *participant_list, int status)
 {
-    struct lock_job *job = census->data;
+    struct lock_job *job = participant_list->data;
 
     if (job->state != WAITING) {
         return; /* given up, or lost, meanwhile */
     }
     if (status < 0) {
         fail(job, "cannot be listed", status);
-    } else if (rival(job) != NULL) {
+    } else if (other_holder(job) != NULL) {
         fprintf(stderr,
                 "uvzk: %s is used as another kind of lock; the two would not exclude "
                 "each other: %s\n",
-                job->request->path, rival(job));
+                job->request->path, other_holder(job));
         leave(job, EX_DATAERR);
     } else {
         use_hold(job);
@@ -288,13 +288,15 @@ static void on_census(struct census *census, int status)
 /* Contenders of different recipes do not wait for each other, so neither would keep the
  * other out. Whoever sees a rival's znode once his own stands does not go on: of any two,
  * one does see the other's, for both look after they have made their own. */
-static void look_for_rivals(struct lock_job *job)
+static void look_for_others(struct lock_job *job)
 {
-    int status = census_init(&job->census, &job->connection.client, job->request->path);
+    int status = participant_list_init(&job->participant_list, &job->connection.client,
+                                       job->request->path);
 
-    job->census.data = job;
+    job->participant_list.data = job;
     if (status == 0) {
-        status = census_take(&job->census, false, on_census);
+        status =
+            participant_list_read(&job->participant_list, false, on_participant_list);
     }
     if (status < 0) {
         fail(job, "cannot be listed", status);
@@ -306,7 +308,7 @@ static int acquire(struct lock_job *job);
 /* The place in the queue went with the session; who waits, goes on waiting in the next. */
 static void queue_again(struct lock_job *job)
 {
-    chat(job, "the session has expired, waiting in a new one");
+    say_verbose(job, "the session has expired, waiting in a new one");
     int status = acquire(job);
     if (status < 0) {
         fail(job, "cannot be acquired", status);
@@ -321,18 +323,18 @@ static void on_acquired(uvzk_hold_t *hold, int status)
         return;
     }
     if (status == UV_ETIMEDOUT) {
-        chat(job, "held by others");
+        say_verbose(job, "held by others");
         leave(job, job->request->conflict_code);
     } else if (status == UVZK_EEXPIRED && !job->request->try_once) {
         queue_again(job);
     } else if (status < 0) {
         fail(job, "not acquired", status);
     } else {
-        look_for_rivals(job);
+        look_for_others(job);
     }
 }
 
-/* The guardian may have ended CMD already, when the validity was about to run out. */
+/* The supervisor process may have ended CMD already, when the validity was about to run out. */
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
     struct lock_job *job = hold->data;
@@ -348,9 +350,9 @@ static void on_lost(uvzk_hold_t *hold, int reason)
     fprintf(stderr, "uvzk: %s: the lock was lost: %s%s\n", job->request->path,
             uvzk_strerror(reason),
             job->request->rules.on_lost == ON_LOST_IGNORE ? "; the command goes on" : "");
-    tell_guardian(job, MESSAGE_LOST, 0);
+    tell_supervisor(job, MESSAGE_LOST, 0);
     if (job->request->rules.on_lost != ON_LOST_IGNORE) {
-        uv_timer_start(&job->overdue, on_overdue,
+        uv_timer_start(&job->supervisor_timer, on_overdue,
                        job->request->rules.grace_ms + OVERDUE_MS, 0);
     }
 }
@@ -359,9 +361,9 @@ static void on_revoked(uvzk_hold_t *hold)
 {
     struct lock_job *job = hold->data;
 
-    chat(job, "somebody asks for the lock");
+    say_verbose(job, "somebody asks for the lock");
     if (job->state == RUNNING) {
-        tell_guardian(job, MESSAGE_ASK, 0);
+        tell_supervisor(job, MESSAGE_REVOKE, 0);
     }
 }
 
@@ -465,12 +467,12 @@ static void on_signal(struct job_signals *signals, int signal_number)
         give_up(job, signal_number);
         return;
     }
-    tell_guardian(job, MESSAGE_SIGNAL, signal_number);
+    tell_supervisor(job, MESSAGE_SIGNAL, signal_number);
     if (signal_number == SIGINT) {
         job->killed_by = SIGINT;
     } else if (signal_number == SIGTSTP) {
         job_signals_stop_here(&job->signals);
-        tell_guardian(job, MESSAGE_CONTINUE, 0);
+        tell_supervisor(job, MESSAGE_CONTINUE, 0);
     }
 }
 
@@ -484,8 +486,8 @@ static int begin_loop(struct lock_job *job)
     job->signals.data = job;
     job->connection.data = job;
     uv_timer_init(&job->loop, &job->proofs);
-    uv_timer_init(&job->loop, &job->overdue);
-    int status = uv_poll_init(&job->loop, &job->channel, job->guardian.channel);
+    uv_timer_init(&job->loop, &job->supervisor_timer);
+    int status = uv_poll_init(&job->loop, &job->channel, job->supervisor.channel);
     if (status == 0) {
         status = uv_poll_start(&job->channel, UV_READABLE | UV_DISCONNECT, on_channel);
     }
@@ -505,12 +507,12 @@ static void job_begin(struct lock_job *job, const struct lock_request *request)
     job->asked_at = uvzk_now();
 }
 
-static int begin_guardian(struct lock_job *job)
+static int start_supervisor(struct lock_job *job)
 {
-    const struct guardian_orders orders = {.rules = job->request->rules,
-                                           .path = job->request->path,
-                                           .command = job->request->command};
-    int status = guardian_begin(&job->guardian, &orders);
+    const struct supervisor_options orders = {.rules = job->request->rules,
+                                              .path = job->request->path,
+                                              .command = job->request->command};
+    int status = supervisor_start(&job->supervisor, &orders);
 
     if (status < 0) {
         fprintf(stderr, "uvzk: cannot run a guardian: %s\n", uv_strerror(status));
@@ -523,12 +525,12 @@ int lock_job_run(const struct lock_request *request)
     static struct lock_job job; /* zeros; the loop's handles never move */
 
     job_begin(&job, request);
-    int failed = begin_guardian(&job);
+    int failed = start_supervisor(&job);
     if (failed == EX_OK) {
         failed = begin_loop(&job);
     }
     if (failed != EX_OK) {
-        return failed; /* the guardian sees us go */
+        return failed; /* the supervisor process sees us go */
     }
     failed = connection_open(&job.connection, &job.loop, &request->connection,
                              request->node_data, on_connected);
@@ -537,8 +539,8 @@ int lock_job_run(const struct lock_request *request)
     }
     uv_run(&job.loop, UV_RUN_DEFAULT);
     uv_loop_close(&job.loop);
-    guardian_end(&job.guardian);
-    census_free(&job.census);
+    supervisor_end(&job.supervisor);
+    participant_list_free(&job.participant_list);
     if (job.killed_by != 0) {
         job_signals_die(job.killed_by, job.killed_job);
     }

@@ -12,9 +12,9 @@
 #include <uv.h>
 #include <uvzk.h>
 
-#include "guardian.h"
 #include "job_signals.h"
 #include "lock.h"
+#include "supervisor.h"
 
 enum lock_job_state {
     LOCK_JOB_CONNECTING, /* next: WAITING LEAVING */
@@ -32,17 +32,17 @@ struct lock_job {
     const struct lock_request *request;
     uv_loop_t loop;
     struct connection connection;
-    struct guardian guardian;
+    struct supervisor supervisor;
     struct job_signals signals;
-    struct census census;
+    struct census participant_list;
     uvzk_rwlock_t rwlock; /* RECIPE_WRITE, RECIPE_READ */
     uvzk_lock_t single;   /* the others */
     uvzk_lock_t *lock;    /* the one that is acquired */
     uvzk_hold_t hold;
     uint64_t asked_at;
     uv_poll_t channel;
-    uv_timer_t proofs;  /* the validity is handed on to the guardian */
-    uv_timer_t overdue; /* a guardian that does not do its work */
+    uv_timer_t proofs;           /* the validity is handed on to the supervisor process */
+    uv_timer_t supervisor_timer; /* a guardian that does not do its work */
     size_t open_handles;
     int exit_code;
     int killed_by;   /* a signal that is to end us, too; 0: none */

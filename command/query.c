@@ -26,8 +26,8 @@ bool query_option(struct query_options *options, int option, const char *argumen
     return connection_option(&options->connection, option, argument);
 }
 
-char **query_words(struct query_options *options, int argc, char **argv, int others,
-                   const char *help)
+char **query_arguments(struct query_options *options, int argc, char **argv, int others,
+                       const char *help)
 {
     if (argc - optind != 1 + others) {
         subcommand_usage(help);
@@ -77,9 +77,9 @@ static bool passes(int status)
            status == UVZK_EEXPIRED || status == UVZK_ETHROTTLED;
 }
 
-static void on_census(struct census *census, int status)
+static void on_participant_list(struct census *participant_list, int status)
 {
-    struct query *query = census->data;
+    struct query *query = participant_list->data;
 
     if (query->ending) {
         return;
@@ -100,7 +100,8 @@ static void on_census(struct census *census, int status)
 
 static void look(struct query *query)
 {
-    int status = census_take(&query->census, true, on_census);
+    int status =
+        participant_list_read(&query->participant_list, true, on_participant_list);
 
     if (status < 0) {
         query_fail(query, "cannot be listed", status);
@@ -115,7 +116,8 @@ static void on_connected(struct connection *connection, int status)
         query_end(query, EX_UNAVAILABLE);
         return;
     }
-    status = census_init(&query->census, &connection->client, query->options->path);
+    status = participant_list_init(&query->participant_list, &connection->client,
+                                   query->options->path);
     if (status < 0) {
         query_fail(query, "not a lock path", status);
     } else {
@@ -144,7 +146,7 @@ int query_run(struct query *query, const struct query_options *options,
     query->options = options;
     query->seen_cb = seen_cb;
     query->connection.data = query;
-    query->census.data = query;
+    query->participant_list.data = query;
     uv_timer_init(&query->loop, &query->again);
     uv_timer_init(&query->loop, &query->over);
     int failed = connection_open(&query->connection, &query->loop, &options->connection,
@@ -156,6 +158,6 @@ int query_run(struct query *query, const struct query_options *options,
     }
     uv_run(&query->loop, UV_RUN_DEFAULT);
     uv_loop_close(&query->loop);
-    census_free(&query->census);
+    participant_list_free(&query->participant_list);
     return query->exit_code;
 }

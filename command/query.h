@@ -1,5 +1,5 @@
 /* A question about who is at a path, asked once or, to watch it, again and again: connects,
- * takes a census, hands it on, and says with what exit status it ends. */
+ * takes a participant list, hands it on, and says with what exit status it ends. */
 #ifndef QUERY_H
 #define QUERY_H
 
@@ -8,11 +8,11 @@
 
 #include <uv.h>
 
-#include "census.h"
 #include "connection.h"
+#include "participant_list.h"
 
 struct query;
-/* A census is there. It returns whether there is to be another one; else the query has
+/* A participant list is there. It returns whether there is to be another one; else the query has
  * its exit code, or goes on by itself and calls query_end(). */
 enum query_next { QUERY_AGAIN, QUERY_END, QUERY_GOES_ON };
 typedef enum query_next (*query_seen_cb)(struct query *);
@@ -35,7 +35,7 @@ struct query {
     bool ending;
     uv_loop_t loop;
     struct connection connection;
-    struct census census;
+    struct census participant_list;
     uv_timer_t again;
     uv_timer_t over;
 };
@@ -54,8 +54,8 @@ bool query_option(struct query_options *, int option, const char *argument,
 
 /* The words behind the options: PATH, and so many more. Ends the process if they are
  * not there. The first of the others. */
-char **query_words(struct query_options *, int argc, char **argv, int others,
-                   const char *help);
+char **query_arguments(struct query_options *, int argc, char **argv, int others,
+                       const char *help);
 
 /* Runs it to its end, and returns the exit status. */
 int query_run(struct query *, const struct query_options *, query_seen_cb);

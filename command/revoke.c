@@ -24,52 +24,53 @@ struct pleas {
     int status;
 };
 
-static void end(struct pleas *pleas)
+static void end(struct pleas *revoke_requests)
 {
-    if (pleas->status < 0) {
-        query_fail(&pleas->query, "not asked", pleas->status);
+    if (revoke_requests->status < 0) {
+        query_fail(&revoke_requests->query, "not asked", revoke_requests->status);
         return;
     }
-    if (pleas->query.options->json) {
-        printf("{\"asked\":%zu}\n", pleas->asked);
+    if (revoke_requests->query.options->json) {
+        printf("{\"asked\":%zu}\n", revoke_requests->asked);
     } else {
-        printf("%zu asked\n", pleas->asked);
+        printf("%zu asked\n", revoke_requests->asked);
     }
-    query_end(&pleas->query, pleas->asked == 0 ? 1 : EX_OK);
+    query_end(&revoke_requests->query, revoke_requests->asked == 0 ? 1 : EX_OK);
 }
 
 static void on_revoked(uvzk_revoke_t *request, int status)
 {
-    struct pleas *pleas = request->data;
+    struct pleas *revoke_requests = request->data;
 
     if (status == 0) {
-        pleas->asked++;
+        revoke_requests->asked++;
     } else if (status != UVZK_ENONODE) { /* has gone by itself */
-        pleas->status = status;
+        revoke_requests->status = status;
     }
-    if (--pleas->outstanding == 0) {
-        end(pleas);
+    if (--revoke_requests->outstanding == 0) {
+        end(revoke_requests);
     }
 }
 
 static enum query_next on_seen(struct query *query)
 {
-    struct pleas *pleas = query->data;
-    const struct census *census = &query->census;
+    struct pleas *revoke_requests = query->data;
+    const struct census *participant_list = &query->participant_list;
 
-    pleas->requests = calloc(census->count + 1, sizeof(*pleas->requests));
-    pleas->status = pleas->requests == NULL ? UV_ENOMEM : 0;
-    for (size_t i = 0; i < census->count && pleas->status == 0; i++) {
-        if (census->residents[i].holds || pleas->all) {
-            pleas->requests[i].data = pleas;
-            pleas->status =
-                uvzk_client_revoke(&query->connection.client, &pleas->requests[i],
-                                   census->residents[i].node, on_revoked);
-            pleas->outstanding += pleas->status == 0;
+    revoke_requests->requests =
+        calloc(participant_list->count + 1, sizeof(*revoke_requests->requests));
+    revoke_requests->status = revoke_requests->requests == NULL ? UV_ENOMEM : 0;
+    for (size_t i = 0; i < participant_list->count && revoke_requests->status == 0; i++) {
+        if (participant_list->participants[i].holds || revoke_requests->all) {
+            revoke_requests->requests[i].data = revoke_requests;
+            revoke_requests->status = uvzk_client_revoke(
+                &query->connection.client, &revoke_requests->requests[i],
+                participant_list->participants[i].node, on_revoked);
+            revoke_requests->outstanding += revoke_requests->status == 0;
         }
     }
-    if (pleas->outstanding == 0) {
-        end(pleas);
+    if (revoke_requests->outstanding == 0) {
+        end(revoke_requests);
     }
     return QUERY_GOES_ON;
 }
@@ -78,7 +79,7 @@ int subcommand_revoke(int argc, char **argv)
 {
     static const struct option options[] = {
         {"all", no_argument, NULL, 'a'}, QUERY_LONG_OPTIONS, {NULL, 0, NULL, 0}};
-    static struct pleas pleas; /* zeros */
+    static struct pleas revoke_requests; /* zeros */
     struct query_options asked;
     int option;
 
@@ -86,14 +87,14 @@ int subcommand_revoke(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "a" QUERY_SHORT_OPTIONS, options, NULL)) !=
            -1) {
         if (option == 'a') {
-            pleas.all = true;
+            revoke_requests.all = true;
         } else if (!query_option(&asked, option, optarg, help)) {
             subcommand_usage(help);
         }
     }
-    query_words(&asked, argc, argv, 0, help);
-    pleas.query.data = &pleas;
-    int exit_code = query_run(&pleas.query, &asked, on_seen);
-    free(pleas.requests);
+    query_arguments(&asked, argc, argv, 0, help);
+    revoke_requests.query.data = &revoke_requests;
+    int exit_code = query_run(&revoke_requests.query, &asked, on_seen);
+    free(revoke_requests.requests);
     return exit_code;
 }

@@ -43,37 +43,39 @@ static size_t count(const struct view *view, bool holding)
 {
     size_t found = 0;
 
-    for (size_t i = 0; i < view->query.census.count; i++) {
-        found += view->query.census.residents[i].holds == holding;
+    for (size_t i = 0; i < view->query.participant_list.count; i++) {
+        found += view->query.participant_list.participants[i].holds == holding;
     }
     return found;
 }
 
 /* By our clock against the server's: an age is a hint. */
-static double age(const struct resident *resident)
+static double age(const struct resident *participant)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
     double seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
-                     (double)resident->since_ms / 1000;
+                     (double)participant->since_ms / 1000;
     return seconds > 0 ? seconds : 0;
 }
 
 /* -------------------------------------------------------------------------- JSON */
 
-static void print_resident_json(FILE *out, const struct resident *resident)
+static void print_resident_json(FILE *out, const struct resident *participant)
 {
     fprintf(out, "{\"state\":\"%s\",\"kind\":\"%s\",",
-            resident->holds ? "holds" : "waits", census_recipe_name(resident->recipe));
-    if (resident->recipe != RECIPE_LEASES) { /* whose token is no czxid of this znode */
-        fprintf(out, "\"token\":%" PRId64 ",", resident->token);
+            participant->holds ? "holds" : "waits", recipe_name(participant->recipe));
+    if (participant->recipe !=
+        RECIPE_LEASES) { /* whose token is no czxid of this znode */
+        fprintf(out, "\"token\":%" PRId64 ",", participant->token);
     }
-    fprintf(out, "\"age_s\":%.1f,\"session\":\"0x%" PRIx64 "\",\"node\":", age(resident),
-            (uint64_t)resident->session);
-    output_json_string(out, resident->node, strlen(resident->node));
+    fprintf(out,
+            "\"age_s\":%.1f,\"session\":\"0x%" PRIx64 "\",\"node\":", age(participant),
+            (uint64_t)participant->session);
+    output_json_string(out, participant->node, strlen(participant->node));
     fputs(",\"data\":", out);
-    output_json_string(out, resident->data, resident->data_length);
+    output_json_string(out, participant->data, participant->data_length);
     fputc('}', out);
 }
 
@@ -86,10 +88,10 @@ static void print_json(const struct view *view)
                        strlen(view->query.options->path));
     printf(",\"holders\":%zu,\"waiters\":%zu,\"contenders\":[", count(view, true),
            count(view, false));
-    for (size_t i = 0; i < view->query.census.count; i++) {
-        if (view->query.census.residents[i].holds || !view->holders_only) {
+    for (size_t i = 0; i < view->query.participant_list.count; i++) {
+        if (view->query.participant_list.participants[i].holds || !view->holders_only) {
             fputs(comma, stdout);
-            print_resident_json(stdout, &view->query.census.residents[i]);
+            print_resident_json(stdout, &view->query.participant_list.participants[i]);
             comma = ",";
         }
     }
@@ -98,20 +100,20 @@ static void print_json(const struct view *view)
 
 /* ------------------------------------------------------------------------- a table */
 
-static void print_row(const struct resident *resident)
+static void print_row(const struct resident *participant)
 {
     char since[32], token[32] = "-";
 
-    if (resident->recipe != RECIPE_LEASES) {
-        snprintf(token, sizeof(token), "%" PRId64, resident->token);
+    if (participant->recipe != RECIPE_LEASES) {
+        snprintf(token, sizeof(token), "%" PRId64, participant->token);
     }
-    snprintf(since, sizeof(since), "%.1fs", age(resident));
-    output_colour(stdout, resident->holds ? COLOUR_GREEN : COLOUR_YELLOW);
-    printf("%-5s", resident->holds ? "holds" : "waits");
+    snprintf(since, sizeof(since), "%.1fs", age(participant));
+    output_colour(stdout, participant->holds ? COLOUR_GREEN : COLOUR_YELLOW);
+    printf("%-5s", participant->holds ? "holds" : "waits");
     output_colour(stdout, COLOUR_NONE);
-    printf("  %-5s  %10s  %9s  0x%-16" PRIx64 "  ", census_recipe_name(resident->recipe),
-           token, since, (uint64_t)resident->session);
-    output_plain(stdout, resident->data, resident->data_length);
+    printf("  %-5s  %10s  %9s  0x%-16" PRIx64 "  ", recipe_name(participant->recipe),
+           token, since, (uint64_t)participant->session);
+    output_plain(stdout, participant->data, participant->data_length);
     putchar('\n');
 }
 
@@ -134,9 +136,9 @@ static void print_table(const struct view *view)
         printf("%-5s  %-5s  %10s  %9s  %-18s  %s\n", "STATE", "KIND", "TOKEN", "AGE",
                "SESSION", "DATA");
     }
-    for (size_t i = 0; i < view->query.census.count; i++) {
-        if (view->query.census.residents[i].holds || !view->holders_only) {
-            print_row(&view->query.census.residents[i]);
+    for (size_t i = 0; i < view->query.participant_list.count; i++) {
+        if (view->query.participant_list.participants[i].holds || !view->holders_only) {
+            print_row(&view->query.participant_list.participants[i]);
         }
     }
 }
@@ -150,10 +152,11 @@ static char *summary(const struct view *view)
     size_t length;
     FILE *out = open_memstream(&text, &length);
 
-    for (size_t i = 0; out != NULL && i < view->query.census.count; i++) {
-        const struct resident *resident = &view->query.census.residents[i];
-        fprintf(out, "%d %s ", resident->holds, resident->node);
-        fwrite(resident->data, 1, resident->data_length, out);
+    for (size_t i = 0; out != NULL && i < view->query.participant_list.count; i++) {
+        const struct resident *participant =
+            &view->query.participant_list.participants[i];
+        fprintf(out, "%d %s ", participant->holds, participant->node);
+        fwrite(participant->data, 1, participant->data_length, out);
     }
     if (out != NULL) {
         fclose(out);
@@ -221,7 +224,7 @@ static bool understand(int argc, char **argv, struct query_options *asked,
             subcommand_usage(help);
         }
     }
-    query_words(asked, argc, argv, 0, help);
+    query_arguments(asked, argc, argv, 0, help);
     if (each_server && asked->watch) {
         subcommand_usage(help);
     }

@@ -28,11 +28,11 @@ static enum query_next on_seen(struct query *query)
     const struct claim *claim = query->data;
     bool holds = false, leases = false;
 
-    for (size_t i = 0; i < query->census.count; i++) {
-        const struct resident *resident = &query->census.residents[i];
-        leases = leases || resident->recipe == RECIPE_LEASES;
-        holds = holds || (resident->holds && resident->recipe != RECIPE_LEASES &&
-                          resident->token == claim->token);
+    for (size_t i = 0; i < query->participant_list.count; i++) {
+        const struct resident *participant = &query->participant_list.participants[i];
+        leases = leases || participant->recipe == RECIPE_LEASES;
+        holds = holds || (participant->holds && participant->recipe != RECIPE_LEASES &&
+                          participant->token == claim->token);
     }
     if (!holds && leases) { /* the token's znode stood in the line, and has gone */
         fprintf(stderr, "uvzk: %s is a semaphore, whose znodes do not show tokens\n",
@@ -62,7 +62,7 @@ int subcommand_verify(int argc, char **argv)
             subcommand_usage(help);
         }
     }
-    char **words = query_words(&asked, argc, argv, 1, help);
+    char **words = query_arguments(&asked, argc, argv, 1, help);
     claim.token = (int64_t)argument_number("TOKEN", words[0], 1, INT64_MAX);
     claim.query.data = &claim;
     return query_run(&claim.query, &asked, on_seen);

@@ -21,19 +21,19 @@ static const char help[] =
     "  -j, --json                print one line of JSON\n";
 
 /* A lock that changes hands while it is looked at is not free. */
-static bool is_held(const struct census *census)
+static bool is_held(const struct census *participant_list)
 {
-    bool held = census->torn;
+    bool held = participant_list->inconsistent;
 
-    for (size_t i = 0; i < census->count; i++) {
-        held |= census->residents[i].holds;
+    for (size_t i = 0; i < participant_list->count; i++) {
+        held |= participant_list->participants[i].holds;
     }
     return held;
 }
 
 static enum query_next on_seen(struct query *query)
 {
-    if (is_held(&query->census)) {
+    if (is_held(&query->participant_list)) {
         query->exit_code = query->options->timeout_code;
         return query->options->watch ? QUERY_AGAIN : QUERY_END;
     }
@@ -74,6 +74,6 @@ int subcommand_wait(int argc, char **argv)
             subcommand_usage(help);
         }
     }
-    query_words(&asked, argc, argv, 0, help);
+    query_arguments(&asked, argc, argv, 0, help);
     return query_run(&query, &asked, on_seen);
 }

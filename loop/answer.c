@@ -15,10 +15,11 @@ static struct uvzk__request *request_of(const void *data)
     return (struct uvzk__request *)(uintptr_t)data;
 }
 
-static void hop(struct uvzk__request *request, int code)
+static void to_loop(struct uvzk__request *request, int code)
 {
     uvzk__request_answered(request, code);
-    uvzk__hop_push(&request->handle->port->hop, &request->landing, request->arrive);
+    uvzk__to_loop_push(&request->handle->port->to_loop, &request->to_loop_entry,
+                       request->arrive);
 }
 
 static void copy_stat(struct uvzk__request *request, const struct Stat *stat)
@@ -45,7 +46,7 @@ static size_t failed_op(const struct uvzk__request *request)
 
 void uvzk__answer_void(int rc, const void *data)
 {
-    hop(request_of(data), rc);
+    to_loop(request_of(data), rc);
 }
 
 /* The client has written the names into memory of the request's. */
@@ -61,7 +62,7 @@ void uvzk__answer_multi(int rc, const void *data)
     } else if (uvzk__error_of_reply(rc) != UVZK_ECONNLOSS) {
         request->reply.failed_op = failed_op(request);
     }
-    hop(request, rc);
+    to_loop(request, rc);
 }
 
 void uvzk__answer_stat(int rc, const struct Stat *stat, const void *data)
@@ -70,7 +71,7 @@ void uvzk__answer_stat(int rc, const struct Stat *stat, const void *data)
     if (rc == ZOK) {
         copy_stat(request, stat);
     }
-    hop(request, rc);
+    to_loop(request, rc);
 }
 
 /* A znode made without data has length -1. */
@@ -82,7 +83,7 @@ void uvzk__answer_data(int rc, const char *value, int length, const struct Stat 
         size_t size = length > 0 ? (size_t)length : 0;
         copy_stat(request, stat);
         const void *copy =
-            uvzk__request_keeps(request, uvzk__memdup(size > 0 ? value : "", size));
+            uvzk__request_set_memory(request, uvzk__memdup(size > 0 ? value : "", size));
         if (copy == NULL) {
             request->reply.status = UV_ENOMEM;
         } else {
@@ -90,7 +91,7 @@ void uvzk__answer_data(int rc, const char *value, int length, const struct Stat 
             request->reply.data_length = size;
         }
     }
-    hop(request, rc);
+    to_loop(request, rc);
 }
 
 /* One allocation: the pointers, then the texts. */
@@ -101,7 +102,7 @@ static int copy_names(struct uvzk__request *request, const struct String_vector 
     for (size_t i = 0; i < count; i++) {
         size += strlen(names->data[i]) + 1;
     }
-    const char **pointers = uvzk__request_keeps(request, uvzk__malloc(size));
+    const char **pointers = uvzk__request_set_memory(request, uvzk__malloc(size));
     if (pointers == NULL) {
         return UV_ENOMEM;
     }
@@ -123,13 +124,13 @@ void uvzk__answer_names(int rc, const struct String_vector *names, const void *d
     if (rc == ZOK) {
         request->reply.status = copy_names(request, names);
     }
-    hop(request, rc);
+    to_loop(request, rc);
 }
 
 void uvzk__answer_path(int rc, const char *path, const void *data)
 {
     (void)path;
-    hop(request_of(data), rc);
+    to_loop(request_of(data), rc);
 }
 
 void uvzk__answer_created(int rc, const char *path, const struct Stat *stat,
@@ -146,5 +147,5 @@ void uvzk__answer_created(int rc, const char *path, const struct Stat *stat,
             copy_stat(request, stat);
         }
     }
-    hop(request, rc);
+    to_loop(request, rc);
 }

@@ -3,10 +3,10 @@
 #include <signal.h>
 
 /* The thread has nothing left to do but to end. */
-static void arrive(struct uvzk__hop_entry *entry)
+static void arrive(struct uvzk__to_loop_entry *entry)
 {
     struct uvzk__blocking_call *call =
-        UVZK__CONTAINER_OF(entry, struct uvzk__blocking_call, landing);
+        UVZK__CONTAINER_OF(entry, struct uvzk__blocking_call, to_loop_entry);
     pthread_join(call->thread, NULL);
     call->done(call);
 }
@@ -15,7 +15,7 @@ static void *run(void *context)
 {
     struct uvzk__blocking_call *call = context;
     call->work(call);
-    uvzk__hop_push(call->hop, &call->landing, arrive);
+    uvzk__to_loop_push(call->to_loop, &call->to_loop_entry, arrive);
     return NULL;
 }
 
@@ -31,7 +31,7 @@ static void done_in_the_pool(uv_work_t *in_the_pool, int status)
 {
     struct uvzk__blocking_call *call = in_the_pool->data;
     (void)status; /* nobody cancels it */
-    uvzk__hop_drain(call->hop);
+    uvzk__to_loop_drain(call->to_loop);
     call->done(call);
 }
 
@@ -50,11 +50,11 @@ static bool start(struct uvzk__blocking_call *call)
 }
 
 void uvzk__blocking_call_begin(struct uvzk__blocking_call *call, uv_loop_t *loop,
-                               struct uvzk__hop *hop,
+                               struct uvzk__to_loop *to_loop,
                                void (*work)(struct uvzk__blocking_call *),
                                void (*done)(struct uvzk__blocking_call *))
 {
-    call->hop = hop;
+    call->to_loop = to_loop;
     call->work = work;
     call->done = done;
     if (!start(call)) {

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <uv.h>
 
-#include "hop.h"
+#include "to_loop.h"
 
 struct uvzk__blocking_call {
-    struct uvzk__hop_entry landing;
-    struct uvzk__hop *hop;
+    struct uvzk__to_loop_entry to_loop_entry;
+    struct uvzk__to_loop *to_loop;
     void (*work)(struct uvzk__blocking_call *);
     void (*done)(struct uvzk__blocking_call *);
     pthread_t thread;
@@ -20,10 +20,10 @@ struct uvzk__blocking_call {
 };
 
 /* One at a time. work() runs on another thread, with all signals blocked; then done() on
- * the loop's, behind all that was pushed onto the hop before work() returned: the memory
+ * the loop's, behind all that was pushed onto the to_loop queue before work() returned: the memory
  * is the caller's again. */
 void uvzk__blocking_call_begin(struct uvzk__blocking_call *call, uv_loop_t *loop,
-                               struct uvzk__hop *hop,
+                               struct uvzk__to_loop *to_loop,
                                void (*work)(struct uvzk__blocking_call *),
                                void (*done)(struct uvzk__blocking_call *));
 

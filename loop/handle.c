@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "close_keep_session.h"
 #include "error_map.h"
-#include "quiet_close.h"
 #include "registration.h"
 #include "request.h"
 #include "zk_port.h"
 
 #define SEEKING UVZK__HANDLE_SEEKING
 #define OPENING UVZK__HANDLE_OPENING
-#define DOOMED UVZK__HANDLE_DOOMED
+#define CLOSE_PENDING UVZK__HANDLE_CLOSE_PENDING
 #define OPEN UVZK__HANDLE_OPEN
 #define LEAVING UVZK__HANDLE_LEAVING
 #define CONNECTED UVZK__HANDLE_CONNECTED
@@ -24,10 +24,12 @@
 
 static const struct uvzk__state table[] = {
     [SEEKING] = {"SEEKING", UVZK__BIT(OPENING) | UVZK__BIT(CLOSING)},
-    [OPENING] = {"OPENING", UVZK__BIT(OPEN) | UVZK__BIT(SEEKING) | UVZK__BIT(DOOMED)},
-    [DOOMED] = {"DOOMED", UVZK__BIT(CLOSING)},
+    [OPENING] = {"OPENING",
+                 UVZK__BIT(OPEN) | UVZK__BIT(SEEKING) | UVZK__BIT(CLOSE_PENDING)},
+    [CLOSE_PENDING] = {"DOOMED", UVZK__BIT(CLOSING)},
     [OPEN] = {"OPEN", UVZK__BIT(CONNECTED) | UVZK__BIT(LEAVING) | UVZK__BIT(CLOSING)},
-    [LEAVING] = {"LEAVING", UVZK__BIT(SEEKING) | UVZK__BIT(OPEN) | UVZK__BIT(DOOMED)},
+    [LEAVING] = {"LEAVING",
+                 UVZK__BIT(SEEKING) | UVZK__BIT(OPEN) | UVZK__BIT(CLOSE_PENDING)},
     [CONNECTED] = {"CONNECTED",
                    UVZK__BIT(OPEN) | UVZK__BIT(DRAINING) | UVZK__BIT(CLOSING)},
     [DRAINING] = {"DRAINING", UVZK__BIT(CLOSING)},
@@ -36,7 +38,7 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__handle_machine = UVZK__MACHINE("handle", table);
 
-static bool sound(const struct uvzk__handle *handle)
+static bool invariant_holds(const struct uvzk__handle *handle)
 {
     switch (handle->state) {
     case SEEKING:
@@ -55,7 +57,7 @@ static void move(struct uvzk__handle *handle, enum uvzk__handle_state state)
 {
     handle->state =
         (uint8_t)uvzk__machine_move(&uvzk__handle_machine, handle->state, state);
-    assert(sound(handle));
+    assert(invariant_holds(handle));
 }
 
 void uvzk__handle_connect(struct uvzk__handle *handle)
@@ -63,7 +65,7 @@ void uvzk__handle_connect(struct uvzk__handle *handle)
     move(handle, CONNECTED);
     handle->connection++;
     handle->asked = handle->answered = false;
-    handle->inherits = false;
+    handle->resumes_session = false;
 }
 
 void uvzk__handle_disconnect(struct uvzk__handle *handle)
@@ -75,12 +77,12 @@ void uvzk__handle_disconnect(struct uvzk__handle *handle)
 
 /* -------------------------------------------------------------------- news */
 
-static void read_news(struct uvzk__handle *handle)
+static void read_pending(struct uvzk__handle *handle)
 {
     pthread_mutex_lock(&handle->mutex);
-    struct uvzk__news news = handle->news;
-    handle->news.suspended = false;
-    handle->news.connected = false;
+    struct uvzk__pending_events news = handle->pending;
+    handle->pending.suspended = false;
+    handle->pending.connected = false;
     pthread_mutex_unlock(&handle->mutex);
 
     struct uvzk__zk_port *port = handle->port;
@@ -90,45 +92,46 @@ static void read_news(struct uvzk__handle *handle)
     /* The user may have closed the port in each of these. */
     if (news.ended && port->handle == handle) {
         port->handle_user->ended(handle, news.end, news.end_status);
-    } else if (news.misled && port->handle == handle) {
-        port->handle_user->misled(handle, news.server);
+    } else if (news.wrong_server && port->handle == handle) {
+        port->handle_user->wrong_server(handle, news.server);
     } else if (news.connected && port->handle == handle) {
         port->handle_user->connected(handle, &news);
     }
 }
 
-static void news_arrive(struct uvzk__hop_entry *entry)
+static void pending_arrive(struct uvzk__to_loop_entry *entry)
 {
     struct uvzk__handle *handle =
-        UVZK__CONTAINER_OF(entry, struct uvzk__handle, news_entry);
+        UVZK__CONTAINER_OF(entry, struct uvzk__handle, pending_entry);
     pthread_mutex_lock(&handle->mutex);
-    handle->news.on_the_hop = false; /* only here: it may be pushed again */
+    handle->pending.on_its_way = false; /* only here: it may be pushed again */
     pthread_mutex_unlock(&handle->mutex);
     if (handle->state != OPENING && handle->state != LEAVING &&
-        handle->state != DOOMED) { /* else they are read once that is done */
-        read_news(handle);
+        handle->state != CLOSE_PENDING) { /* else they are read once that is done */
+        read_pending(handle);
     }
 }
 
 /* Wherever news already under way stand in the hop, new ones may join them:
  * SUSPENDED settles all that is outstanding, so that nothing told between the
  * two can be told wrongly. */
-static void push_news(struct uvzk__handle *handle)
+static void push_pending(struct uvzk__handle *handle)
 {
-    if (!handle->news.on_the_hop) {
-        handle->news.on_the_hop = true;
-        uvzk__hop_push(&handle->port->hop, &handle->news_entry, news_arrive);
+    if (!handle->pending.on_its_way) {
+        handle->pending.on_its_way = true;
+        uvzk__to_loop_push(&handle->port->to_loop, &handle->pending_entry,
+                           pending_arrive);
     }
 }
 
-static void end_news(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
-                     int status)
+static void end_pending(struct uvzk__handle *handle, enum uvzk__session_event_kind kind,
+                        int status)
 {
-    handle->news.connected = false;
-    if (!handle->news.ended) {
-        handle->news.ended = true;
-        handle->news.end = kind;
-        handle->news.end_status = status;
+    handle->pending.connected = false;
+    if (!handle->pending.ended) {
+        handle->pending.ended = true;
+        handle->pending.end = kind;
+        handle->pending.end_status = status;
     }
 }
 
@@ -166,8 +169,8 @@ static void name_server(zhandle_t *zh, char text[UVZK__SERVER_TEXT])
  * ended. */
 static void given(struct uvzk__handle *handle, uint32_t timeout_ms)
 {
-    if (!handle->news.ended) {
-        uvzk__port_given(&handle->port->port, timeout_ms);
+    if (!handle->pending.ended) {
+        uvzk__port_timeout_granted(&handle->port->port, timeout_ms);
     }
 }
 
@@ -180,39 +183,40 @@ static void session_event(zhandle_t *zh, int type, int state, const char *path,
     if (type != ZOO_SESSION_EVENT) {
         return;
     }
-    bool misled = state == ZOO_CONNECTED_STATE && !is_server(zh);
-    int auth = state == ZOO_CONNECTED_STATE && !misled ? authenticate(handle, zh) : ZOK;
+    bool wrong_server = state == ZOO_CONNECTED_STATE && !is_server(zh);
+    int auth =
+        state == ZOO_CONNECTED_STATE && !wrong_server ? authenticate(handle, zh) : ZOK;
 
     pthread_mutex_lock(&handle->mutex);
     if (state == ZOO_EXPIRED_SESSION_STATE) {
-        end_news(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
+        end_pending(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
     } else if (state == ZOO_AUTH_FAILED_STATE) {
-        end_news(handle, UVZK__SESSION_AUTH_FAILED, UVZK_EAUTH);
-    } else if (misled) {
-        handle->news.misled = true;
-        handle->news.connected = false;
-        name_server(zh, handle->news.server);
+        end_pending(handle, UVZK__SESSION_AUTH_FAILED, UVZK_EAUTH);
+    } else if (wrong_server) {
+        handle->pending.wrong_server = true;
+        handle->pending.connected = false;
+        name_server(zh, handle->pending.server);
     } else if (state != ZOO_CONNECTED_STATE || auth == ZINVALIDSTATE) {
-        handle->news.suspended = true;
-        handle->news.connected = false;
+        handle->pending.suspended = true;
+        handle->pending.connected = false;
     } else if (auth != ZOK) {
-        end_news(handle, UVZK__SESSION_OPEN_FAILED, uvzk__error_of_submit(auth));
+        end_pending(handle, UVZK__SESSION_OPEN_FAILED, uvzk__error_of_submit(auth));
     } else {
-        handle->news.connected = true;
-        handle->news.session = *zoo_client_id(zh);
-        name_server(zh, handle->news.server);
-        handle->news.timeout_ms = (uint32_t)zoo_recv_timeout(zh);
-        given(handle, handle->news.timeout_ms);
+        handle->pending.connected = true;
+        handle->pending.session = *zoo_client_id(zh);
+        name_server(zh, handle->pending.server);
+        handle->pending.timeout_ms = (uint32_t)zoo_recv_timeout(zh);
+        given(handle, handle->pending.timeout_ms);
     }
-    push_news(handle);
+    push_pending(handle);
     pthread_mutex_unlock(&handle->mutex);
 }
 
 void uvzk__handle_abandon(struct uvzk__handle *handle)
 {
     pthread_mutex_lock(&handle->mutex);
-    end_news(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
-    push_news(handle);
+    end_pending(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
+    push_pending(handle);
     pthread_mutex_unlock(&handle->mutex);
 }
 
@@ -231,7 +235,7 @@ static void free_all_asked(struct uvzk__handle *handle)
     struct uvzk__link *link;
     free_requests(&handle->waiting);
     free_requests(&handle->sent);
-    while ((link = uvzk__list_take(&handle->severed)) != NULL) {
+    while ((link = uvzk__list_take(&handle->detached)) != NULL) {
         uvzk__free(UVZK__CONTAINER_OF(link, struct uvzk__registration, link));
     }
 }
@@ -240,7 +244,7 @@ static void free_handle(struct uvzk__handle *handle)
 {
     struct uvzk__zk_port *port = handle->port;
     free_all_asked(handle);
-    uvzk__giver_destroy(&handle->giver);
+    uvzk__submit_thread_destroy(&handle->submit_thread);
     pthread_mutex_destroy(&handle->mutex);
     uvzk__free(handle->servers);
     uvzk__free(handle);
@@ -257,14 +261,14 @@ static void begin_call(struct uvzk__handle *handle,
                        void (*work)(struct uvzk__blocking_call *),
                        void (*done)(struct uvzk__blocking_call *))
 {
-    uvzk__blocking_call_begin(&handle->call, handle->port->loop, &handle->port->hop, work,
-                              done);
+    uvzk__blocking_call_begin(&handle->call, handle->port->loop, &handle->port->to_loop,
+                              work, done);
 }
 
 static void close_work(struct uvzk__blocking_call *call)
 {
     struct uvzk__handle *handle = handle_of(call);
-    uvzk__giver_end(&handle->giver);
+    uvzk__submit_thread_end(&handle->submit_thread);
     if (handle->zh != NULL) {
         uvzk__log_route_enter(&handle->log_route);
         zookeeper_close(handle->zh);
@@ -273,7 +277,7 @@ static void close_work(struct uvzk__blocking_call *call)
     }
 }
 
-/* The client's threads have ended: nothing of this handle is on the hop, and what they
+/* The client's threads have ended: nothing of this handle is on the to_loop queue, and what they
  * never answered (ZOOKEEPER-2894) they never will. */
 static void close_done(struct uvzk__blocking_call *call)
 {
@@ -292,7 +296,7 @@ static void begin_close(struct uvzk__handle *handle)
 void uvzk__handle_end(struct uvzk__handle *handle, bool drain)
 {
     if (handle->state == OPENING || handle->state == LEAVING) {
-        move(handle, DOOMED);
+        move(handle, CLOSE_PENDING);
     } else if (drain && handle->state == CONNECTED && handle->in_flight > 0) {
         move(handle, DRAINING);
         uvzk__zk_port_drains(handle->port, handle);
@@ -315,7 +319,7 @@ void uvzk__handle_drained(struct uvzk__handle *handle)
 
 /* ------------------------------------------------------------------ leaving */
 
-bool uvzk__handle_has_come_through(const struct uvzk__handle *handle)
+bool uvzk__handle_has_connected(const struct uvzk__handle *handle)
 {
     return handle->state == OPEN && zoo_state(handle->zh) == ZOO_CONNECTED_STATE;
 }
@@ -323,17 +327,17 @@ bool uvzk__handle_has_come_through(const struct uvzk__handle *handle)
 /* The port's session, if it has one. */
 static void inherit(struct uvzk__handle *handle)
 {
-    handle->news.session = handle->port->session;
-    handle->inherits = handle->port->session.client_id != 0;
+    handle->pending.session = handle->port->session;
+    handle->resumes_session = handle->port->session.client_id != 0;
 }
 
 static void leave_work(struct uvzk__blocking_call *call)
 {
     struct uvzk__handle *handle = handle_of(call);
-    uvzk__giver_end(&handle->giver);
+    uvzk__submit_thread_end(&handle->submit_thread);
     uint32_t timeout_ms = 0;
     uvzk__log_route_enter(&handle->log_route);
-    bool closed = uvzk__quiet_close(handle->zh, &timeout_ms);
+    bool closed = uvzk__close_keep_session(handle->zh, &timeout_ms);
     uvzk__log_route_leave();
     if (timeout_ms > 0) {
         pthread_mutex_lock(&handle->mutex);
@@ -346,8 +350,8 @@ static void leave_work(struct uvzk__blocking_call *call)
     }
 }
 
-/* As if it were new; none of the client's threads is left, and nothing of them is on the
- * hop. An end that it was told is one all the same. */
+/* As if it were new; none of the client's threads is left, and nothing of them is on the to_loop
+ * queue. An end that it was told is one all the same. */
 static void begin_anew(struct uvzk__handle *handle)
 {
     free_all_asked(handle);
@@ -355,7 +359,8 @@ static void begin_anew(struct uvzk__handle *handle)
     handle->authenticated = false;
     inherit(handle);
     pthread_mutex_lock(&handle->mutex);
-    handle->news.suspended = handle->news.connected = handle->news.misled = false;
+    handle->pending.suspended = handle->pending.connected = handle->pending.wrong_server =
+        false;
     pthread_mutex_unlock(&handle->mutex);
     move(handle, SEEKING);
 }
@@ -366,19 +371,19 @@ static void leave_done(struct uvzk__blocking_call *call)
     struct uvzk__handle *handle = handle_of(call);
     const struct uvzk__handle_user *user = handle->port->handle_user;
 
-    uvzk__giver_renew(&handle->giver);
-    if (handle->state == DOOMED) {
+    uvzk__submit_thread_reset(&handle->submit_thread);
+    if (handle->state == CLOSE_PENDING) {
         begin_close(handle);
     } else if (handle->zh != NULL) {
         move(handle, OPEN);
         pthread_mutex_lock(&handle->mutex);
-        end_news(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
+        end_pending(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
         pthread_mutex_unlock(&handle->mutex);
         user->ended(handle, UVZK__SESSION_EXPIRED, UVZK_EEXPIRED);
     } else {
         begin_anew(handle);
-        if (handle->news.ended) {
-            read_news(handle);
+        if (handle->pending.ended) {
+            read_pending(handle);
         } else {
             user->left(handle);
         }
@@ -388,13 +393,13 @@ static void leave_done(struct uvzk__blocking_call *call)
 void uvzk__handle_server(struct uvzk__handle *handle, char text[UVZK__SERVER_TEXT])
 {
     pthread_mutex_lock(&handle->mutex);
-    memcpy(text, handle->news.server, UVZK__SERVER_TEXT);
+    memcpy(text, handle->pending.server, UVZK__SERVER_TEXT);
     pthread_mutex_unlock(&handle->mutex);
 }
 
 void uvzk__handle_leave(struct uvzk__handle *handle)
 {
-    uvzk__registration_sever_all(handle);
+    uvzk__registration_detach_all(handle);
     move(handle, LEAVING);
     begin_call(handle, leave_work, leave_done);
 }
@@ -402,7 +407,7 @@ void uvzk__handle_leave(struct uvzk__handle *handle)
 /* ------------------------------------------------------------------ opening */
 
 /* Process-wide settings of the client. */
-static void tame_client(void)
+static void configure_client(void)
 {
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
     /* Else it reseeds the process's random() whenever it resolves. We shuffle
@@ -417,7 +422,7 @@ static zhandle_t *init_client(struct uvzk__handle *handle)
     sigset_t before;
     char name[UVZK__THREAD_NAME];
 
-    pthread_once(&once, tame_client);
+    pthread_once(&once, configure_client);
     uvzk__log_route_begin(&handle->log_route, handle->port);
     uvzk__log_route_enter(&handle->log_route);
     uvzk__log_route_name(&handle->log_route, name);
@@ -426,8 +431,8 @@ static zhandle_t *init_client(struct uvzk__handle *handle)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     zhandle_t *zh = zookeeper_init2(
         handle->servers, session_event, (int)handle->port->session_timeout_ms,
-        handle->inherits ? &handle->news.session : NULL, handle, ZOO_NO_LOG_CLIENTENV,
-        uvzk__log_route_callback());
+        handle->resumes_session ? &handle->pending.session : NULL, handle,
+        ZOO_NO_LOG_CLIENTENV, uvzk__log_route_callback());
     int error = errno;
     if (zh != NULL) {
         /* Never resolve again while connected: it would stop the pings. */
@@ -452,9 +457,9 @@ static void open_done(struct uvzk__blocking_call *call)
 {
     struct uvzk__handle *handle = handle_of(call);
 
-    if (handle->state == DOOMED) {
+    if (handle->state == CLOSE_PENDING) {
         begin_close(handle);
-    } else if (handle->zh == NULL && handle->inherits) {
+    } else if (handle->zh == NULL && handle->resumes_session) {
         move(handle, SEEKING);
         handle->port->handle_user->unopened(handle);
     } else if (handle->zh == NULL) {
@@ -464,7 +469,7 @@ static void open_done(struct uvzk__blocking_call *call)
     } else {
         move(handle, OPEN);
         handle->port->handle_user->opened(handle);
-        read_news(handle);
+        read_pending(handle);
     }
 }
 
@@ -486,7 +491,7 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
         uvzk__free(handle);
         return NULL;
     }
-    if (uvzk__giver_init(&handle->giver) < 0) {
+    if (uvzk__submit_thread_init(&handle->submit_thread) < 0) {
         pthread_mutex_destroy(&handle->mutex);
         uvzk__free(handle);
         return NULL;
@@ -496,7 +501,7 @@ struct uvzk__handle *uvzk__handle_new(struct uvzk__zk_port *port)
     uvzk__list_init(&handle->waiting);
     uvzk__list_init(&handle->sent);
     uvzk__list_init(&handle->watched);
-    uvzk__list_init(&handle->severed);
+    uvzk__list_init(&handle->detached);
     uvzk__zk_port_pin(port);
     return handle;
 }

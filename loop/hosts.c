@@ -96,5 +96,5 @@ int uvzk__hosts_validate(const char *hosts)
     }
     const char *chroot = uvzk__hosts_chroot(hosts);
     rc = *chroot == '\0' ? 0 : uvzk__path_validate(chroot);
-    return uvzk__object(rc, rc == 0 ? NULL : "options.hosts: the chroot is malformed");
+    return uvzk__refuse_if(rc, rc == 0 ? NULL : "options.hosts: the chroot is malformed");
 }

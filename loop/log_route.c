@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "hop.h"
-#include "repeats.h"
+#include "log_repeats.h"
+#include "to_loop.h"
 #include "zk_port.h"
 
 #define LINE_MAX_BYTES 1000 /* longer ones are cut */
 #define NAME_PREFIX "uvzk-"
 
 struct line {
-    struct uvzk__hop_entry entry;
+    struct uvzk__to_loop_entry entry;
     struct uvzk__zk_port *port;
     int level;
     char text[];
@@ -39,7 +39,7 @@ static void tell_dropped(struct uvzk__zk_port *port, unsigned dropped)
     }
 }
 
-static void arrive(struct uvzk__hop_entry *entry)
+static void arrive(struct uvzk__to_loop_entry *entry)
 {
     struct line *line = UVZK__CONTAINER_OF(entry, struct line, entry);
     struct uvzk__zk_port *port = line->port;
@@ -74,7 +74,7 @@ static void push_line(struct uvzk__zk_port *port, const char *message, const cha
             line->level = level_of(message);
             memcpy(line->text, message, length);
             memcpy(line->text + length, often, strlen(often) + 1);
-            uvzk__hop_push(&port->hop, &line->entry, arrive);
+            uvzk__to_loop_push(&port->to_loop, &line->entry, arrive);
             return;
         }
     }
@@ -83,13 +83,13 @@ static void push_line(struct uvzk__zk_port *port, const char *message, const cha
 }
 
 /* While the servers are away the client says the same thirty times a second. */
-static void fold(struct uvzk__zk_port *port, const char *message)
+static void log_unless_repeated(struct uvzk__zk_port *port, const char *message)
 {
     char often[64] = "";
     uint64_t now = uvzk_now(), told_ms;
     uint32_t untold;
 
-    if (!uvzk__repeats_tell(&port->log_repeats, message, now, &untold, &told_ms)) {
+    if (!uvzk__log_repeats_check(&port->log_repeats, message, now, &untold, &told_ms)) {
         return;
     }
     if (untold > 0) {
@@ -121,7 +121,7 @@ static void take_line(const char *message)
         struct uvzk__log_route *route =
             UVZK__CONTAINER_OF(link, struct uvzk__log_route, link);
         if (route->number == number) {
-            fold(route->port, message);
+            log_unless_repeated(route->port, message);
             break;
         }
     }

@@ -2,7 +2,7 @@
  * logs must tell whose line it is. A call of the client's says so while it lasts; and
  * the two threads that the client starts inherit the name of the thread that starts
  * them, "uvzk-" and the route's number, as they inherit nothing else of ours. What comes
- * again and again is told now and then (repeats.h). */
+ * again and again is told now and then (log_repeats.h). */
 #ifndef UVZK_LOG_ROUTE_H
 #define UVZK_LOG_ROUTE_H
 
@@ -14,8 +14,9 @@
 
 struct uvzk__zk_port;
 
-#define UVZK__LOG_LINES_MAX 64U /* on the hop; further ones are dropped, and counted */
-#define UVZK__THREAD_NAME 16    /* with the end */
+#define UVZK__LOG_LINES_MAX \
+    64U /* on the to_loop queue; further ones are dropped, and counted */
+#define UVZK__THREAD_NAME 16 /* with the end */
 
 struct uvzk__log_route {
     struct uvzk__link link; /* among all routes of the process */

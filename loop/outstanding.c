@@ -36,9 +36,9 @@ void uvzk__outstanding_settle(struct uvzk__rpc *rpc, int status,
 static bool abandon_request(struct uvzk__request *request)
 {
     bool sent = request->sent;
-    uvzk__request_outlives(request);
+    uvzk__request_forget_rpc(request);
     if (request->watching != NULL) {
-        uvzk__registration_sever(request->watching);
+        uvzk__registration_detach(request->watching);
     }
     if (!sent || uvzk__list_empty(&request->link)) {
         if (request->watching != NULL) {

@@ -34,19 +34,19 @@ static void release(struct uvzk__registration *registration)
 {
     if (!registration->present && registration->request == NULL &&
         registration->removals == 0) {
-        uvzk__registration_sever(registration);
+        uvzk__registration_detach(registration);
         uvzk__list_remove(&registration->link);
         uvzk__free(registration);
     }
 }
 
-void uvzk__registration_sever(struct uvzk__registration *registration)
+void uvzk__registration_detach(struct uvzk__registration *registration)
 {
     if (registration->watch != NULL) {
         registration->watch->armed = NULL;
         registration->watch = NULL;
         uvzk__list_remove(&registration->link);
-        uvzk__list_append(&registration->handle->severed, &registration->link);
+        uvzk__list_append(&registration->handle->detached, &registration->link);
     }
 }
 
@@ -85,7 +85,7 @@ void uvzk__registration_unwatch(struct uvzk__registration *registration)
     struct uvzk__handle *handle = registration->handle;
     struct uvzk__request *request = registration->request;
 
-    uvzk__registration_sever(registration);
+    uvzk__registration_detach(registration);
     if (request != NULL && !request->sent) {
         uvzk__registration_answered(request, false);
     } else if (uvzk__handle_is_connected(handle)) {
@@ -104,10 +104,10 @@ void uvzk__registration_removed(struct uvzk__registration *registration, int cod
     release(registration);
 }
 
-void uvzk__registration_remove_severed(struct uvzk__handle *handle)
+void uvzk__registration_remove_detached(struct uvzk__handle *handle)
 {
     struct uvzk__link *link;
-    for (link = handle->severed.next; link != &handle->severed; link = link->next) {
+    for (link = handle->detached.next; link != &handle->detached; link = link->next) {
         struct uvzk__registration *registration =
             UVZK__CONTAINER_OF(link, struct uvzk__registration, link);
         if (!registration->abandoned) {
@@ -116,15 +116,15 @@ void uvzk__registration_remove_severed(struct uvzk__handle *handle)
     }
 }
 
-void uvzk__registration_sever_all(struct uvzk__handle *handle)
+void uvzk__registration_detach_all(struct uvzk__handle *handle)
 {
     while (!uvzk__list_empty(&handle->watched)) {
-        uvzk__registration_sever(
+        uvzk__registration_detach(
             UVZK__CONTAINER_OF(handle->watched.next, struct uvzk__registration, link));
     }
 }
 
-static void arrive(struct uvzk__hop_entry *entry)
+static void arrive(struct uvzk__to_loop_entry *entry)
 {
     struct uvzk__registration *registration =
         UVZK__CONTAINER_OF(entry, struct uvzk__registration, entry);
@@ -132,7 +132,7 @@ static void arrive(struct uvzk__hop_entry *entry)
     enum uvzk__watch_event event = registration->event;
 
     registration->present = false;
-    uvzk__registration_sever(registration);
+    uvzk__registration_detach(registration);
     release(registration);
     if (watch != NULL) {
         watch->watch_cb(watch, event);
@@ -157,5 +157,6 @@ void uvzk__registration_event(zhandle_t *zh, int type, int state, const char *pa
     } else {
         return; /* every session event comes here too: the handle tells those */
     }
-    uvzk__hop_push(&registration->handle->port->hop, &registration->entry, arrive);
+    uvzk__to_loop_push(&registration->handle->port->to_loop, &registration->entry,
+                       arrive);
 }

@@ -19,14 +19,14 @@
 #include <zookeeper/zookeeper.h>
 
 #include "engine/port.h"
-#include "hop.h"
+#include "to_loop.h"
 
 struct uvzk__handle;
 struct uvzk__request;
 
 struct uvzk__registration {
-    struct uvzk__hop_entry entry; /* its event, on the hop */
-    struct uvzk__link link;       /* handle->watched or handle->severed */
+    struct uvzk__to_loop_entry entry; /* its event, on the to_loop queue */
+    struct uvzk__link link;           /* handle->watched or handle->severed */
     struct uvzk__handle *handle;
     struct uvzk__watch *watch;     /* NULL: severed */
     struct uvzk__request *request; /* by which it is being armed */
@@ -43,7 +43,7 @@ struct uvzk__registration {
 bool uvzk__registration_new(struct uvzk__request *request, struct uvzk__watch *watch,
                             const char *path);
 /* From now on its event is not told, and watch is the user's again. */
-void uvzk__registration_sever(struct uvzk__registration *registration);
+void uvzk__registration_detach(struct uvzk__registration *registration);
 /* The request that was to arm it has an answer, or was never sent. */
 void uvzk__registration_answered(struct uvzk__request *request, bool armed);
 /* Severs it and has the server forget it, by a request that waits to be sent. */
@@ -51,9 +51,9 @@ void uvzk__registration_unwatch(struct uvzk__registration *registration);
 /* A removal was answered with ZooKeeper's code. */
 void uvzk__registration_removed(struct uvzk__registration *registration, int code);
 /* Connected: asks again for what was severed and may still stand. */
-void uvzk__registration_remove_severed(struct uvzk__handle *handle);
+void uvzk__registration_remove_detached(struct uvzk__handle *handle);
 /* Severs all of the handle. */
-void uvzk__registration_sever_all(struct uvzk__handle *handle);
+void uvzk__registration_detach_all(struct uvzk__handle *handle);
 /* The client's watcher_fn; the context is the registration. */
 void uvzk__registration_event(zhandle_t *zh, int type, int state, const char *path,
                               void *context);

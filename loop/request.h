@@ -10,7 +10,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "engine/port.h"
-#include "hop.h"
+#include "to_loop.h"
 
 struct uvzk__handle;
 struct uvzk__registration;
@@ -19,21 +19,21 @@ struct uvzk__registration;
 #define UVZK__SUFFIX_SIZE 12
 
 struct uvzk__request {
-    struct uvzk__hop_entry landing;
+    struct uvzk__to_loop_entry to_loop_entry;
     uvzk__arrive_cb arrive; /* where it lands */
     struct uvzk__link link; /* handle->waiting or handle->sent */
     struct uvzk__handle *handle;
     struct uvzk__rpc *rpc;               /* NULL: replied already, or a watch's removal */
     struct uvzk__registration *watching; /* the watch it arms or removes */
     bool removal;
-    bool probe; /* our own, ahead of a multi */
+    bool auth_check; /* our own, ahead of a multi */
     bool sent;
     unsigned connection; /* handle->connection by which it was sent */
     uint8_t kind;        /* enum uvzk__rpc_kind */
 
-    /* Written by the completion, or the giver, before it hops. */
+    /* Written by the completion, or the submit thread, before it hops. */
     int code;     /* ZooKeeper's */
-    bool refused; /* by the client, of the giver */
+    bool refused; /* by the client, of the submit thread */
     struct uvzk__reply reply;
     void *memory;             /* what the reply points to */
     zoo_op_result_t *results; /* MULTI: these, what they and made point to are */
@@ -60,12 +60,12 @@ static inline void uvzk__request_watches(struct uvzk__request *request,
 }
 
 /* Our own, ahead of a multi. */
-static inline void uvzk__request_is_probe(struct uvzk__request *request)
+static inline void uvzk__request_is_auth_check(struct uvzk__request *request)
 {
-    request->probe = true;
+    request->auth_check = true;
 }
 
-/* The C client has it, or the giver, on this connection; or neither, which has not been
+/* The C client has it, or the submit thread, on this connection; or neither, which has not been
  * taken by the one or was recalled from the other. */
 static inline void uvzk__request_sent(struct uvzk__request *request, unsigned connection)
 {
@@ -78,15 +78,15 @@ static inline void uvzk__request_not_taken(struct uvzk__request *request)
 }
 
 /* Its rpc has been replied without it. */
-static inline void uvzk__request_outlives(struct uvzk__request *request)
+static inline void uvzk__request_forget_rpc(struct uvzk__request *request)
 {
     request->rpc = NULL;
 }
 
 /* A multi of so many operations, with memory for its outcome. */
-static inline void uvzk__request_carries(struct uvzk__request *request,
-                                         zoo_op_result_t *results, const char **made,
-                                         size_t op_count)
+static inline void uvzk__request_set_multi(struct uvzk__request *request,
+                                           zoo_op_result_t *results, const char **made,
+                                           size_t op_count)
 {
     request->results = results;
     request->made = made;
@@ -94,7 +94,7 @@ static inline void uvzk__request_carries(struct uvzk__request *request,
 }
 
 /* Memory that is freed with it. */
-static inline void *uvzk__request_keeps(struct uvzk__request *request, void *memory)
+static inline void *uvzk__request_set_memory(struct uvzk__request *request, void *memory)
 {
     request->memory = memory;
     return memory;
@@ -108,7 +108,7 @@ static inline void uvzk__request_answered(struct uvzk__request *request, int cod
 }
 void uvzk__request_free(struct uvzk__request *request);
 
-/* ------------------------------------------------------------------------ by the giver */
+/* ------------------------------------------------------------------------ by the submit thread */
 
 /* The C client has not taken it. */
 static inline void uvzk__request_refused(struct uvzk__request *request, int code)

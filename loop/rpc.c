@@ -143,7 +143,7 @@ struct multi {
 };
 
 /* The client would abort the process at a malformed path or at a container. */
-static bool op_is_sound(const struct uvzk__op *op)
+static bool op_is_valid(const struct uvzk__op *op)
 {
     bool mode_is_sound =
         op->mode <= UVZK__PERSISTENT_SEQUENTIAL && op->mode != UVZK__CONTAINER;
@@ -211,13 +211,13 @@ static void fill_op(struct multi *multi, size_t i, const struct uvzk__op *op)
  * is not called unless the client, which may know more than the loop, is connected. To
  * end after this look the session takes a reset and a new connection, some round trips
  * in which this thread would have to stand still; refused credentials, which end it
- * without, have been answered by now (window.c). No ops at all are a transaction too. */
+ * without, have been answered by now (send_window.c). No ops at all are a transaction too. */
 static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc,
                       zhandle_t *zh)
 {
     struct multi multi;
     for (size_t i = 0; i < rpc->op_count; i++) {
-        if (!op_is_sound(&rpc->ops[i])) {
+        if (!op_is_valid(&rpc->ops[i])) {
             request->reply.failed_op = i;
             return ZBADARGUMENTS;
         }
@@ -225,13 +225,13 @@ static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc
     if (rpc->op_count > INT_MAX) {
         return ZBADARGUMENTS;
     }
-    if (uvzk__request_keeps(request, lay_out(&multi, rpc)) == NULL) {
+    if (uvzk__request_set_memory(request, lay_out(&multi, rpc)) == NULL) {
         return ZSYSTEMERROR;
     }
     for (size_t i = 0; i < rpc->op_count; i++) {
         fill_op(&multi, i, &rpc->ops[i]);
     }
-    uvzk__request_carries(request, multi.results, multi.made, rpc->op_count);
+    uvzk__request_set_multi(request, multi.results, multi.made, rpc->op_count);
     if (zoo_state(zh) != ZOO_CONNECTED_STATE) {
         return ZINVALIDSTATE;
     }
@@ -252,7 +252,7 @@ static int send_removal(struct uvzk__request *request, const char *path, zhandle
 }
 
 /* Any answer does, and it is the cheapest to be had. */
-static int send_probe(struct uvzk__request *request, zhandle_t *zh)
+static int send_auth_check(struct uvzk__request *request, zhandle_t *zh)
 {
     return zoo_awexists(zh, "/", NULL, NULL, uvzk__answer_stat, request);
 }
@@ -262,7 +262,7 @@ const char *uvzk__rpc_path(const struct uvzk__request *request)
     if (request->removal) {
         return request->watching->path;
     }
-    if (request->probe || request->kind == UVZK__RPC_MULTI) {
+    if (request->auth_check || request->kind == UVZK__RPC_MULTI) {
         return "/";
     }
     return request->rpc->path;
@@ -280,8 +280,8 @@ int uvzk__rpc_send(struct uvzk__request *request, const char *path)
     if (request->removal) {
         return send_removal(request, path, zh);
     }
-    if (request->probe) {
-        return send_probe(request, zh);
+    if (request->auth_check) {
+        return send_auth_check(request, zh);
     }
     /* The client puts the chroot before the path and looks only then, so that
      * "a" would become a sibling of the chroot. */

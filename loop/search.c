@@ -9,8 +9,8 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "hosts.h"
-#include "probe.h"
 #include "resolver.h"
+#include "server_probe.h"
 #include "sockets.h"
 #include "uvzk.h"
 
@@ -34,7 +34,7 @@
 #define AVOID_MAX_MS 600000U
 
 /* So long nothing may be found out before that is said, too. */
-#define STILL_MS 2500U
+#define SLOW_MS 2500U
 
 #define LINE_BYTES (UVZK__HOST_MAX + 200)
 
@@ -74,9 +74,9 @@ struct name {
 struct target {
     struct uvzk__address address;
     const struct name *name; /* NULL: numeric in the connect string */
-    struct uvzk__probe probe;
-    enum uvzk__verdict verdict; /* since the search began */
-    enum uvzk__verdict told;    /* in the log */
+    struct uvzk__server_probe probe;
+    enum uvzk__probe_result result; /* since the search began */
+    enum uvzk__probe_result told;   /* in the log */
     uint64_t moment; /* probed: the end of its patience; else of the next probe */
     uint32_t pause_ms, patience_ms;
     bool probed; /* now */
@@ -103,7 +103,7 @@ struct uvzk__search {
     uint64_t still_at; /* SEARCHING: nothing has been found out for long */
 };
 
-static bool sound(const struct uvzk__search *search)
+static bool invariant_holds(const struct uvzk__search *search)
 {
     switch (search->state) {
     case PLANNED:
@@ -124,7 +124,7 @@ static void move(struct uvzk__search *search, enum uvzk__search_state state)
         search->state =
             (uint8_t)uvzk__machine_move(&uvzk__search_machine, search->state, state);
     }
-    assert(sound(search));
+    assert(invariant_holds(search));
 }
 
 static bool is_searching(const struct uvzk__search *search)
@@ -150,36 +150,36 @@ __attribute__((format(printf, 2, 3))) static void say(struct uvzk__search *searc
 
 static const char *reason(const struct target *target)
 {
-    switch (target->verdict) {
-    case UVZK__OUT_OF_REACH:
-        return uv_strerror(uvzk__probe_error(&target->probe));
-    case UVZK__NO_ANSWER:
+    switch (target->result) {
+    case UVZK__PROBE_UNREACHABLE:
+        return uv_strerror(uvzk__server_probe_error(&target->probe));
+    case UVZK__PROBE_TIMEOUT:
         return "no answer";
-    case UVZK__HUNG_UP:
+    case UVZK__PROBE_CLOSED:
         return "hangs up without an answer: without a quorum, or no ZooKeeper server";
     default:
         return "what answers is no ZooKeeper server";
     }
 }
 
-static void be_in_trouble(struct uvzk__search *search, int code, const char *address,
-                          const char *text)
+static void report_connect_error(struct uvzk__search *search, int code,
+                                 const char *address, const char *text)
 {
-    const struct uvzk__trouble trouble = {code, address, text};
-    search->still_at = uvzk_now() + STILL_MS;
+    const struct uvzk__connect_error trouble = {code, address, text};
+    search->still_at = uvzk_now() + SLOW_MS;
     if (search->state != CLOSING) {
-        search->user->trouble(search->user, &trouble);
+        search->user->connect_error(search->user, &trouble);
     }
 }
 
 static int code_of(const struct target *target)
 {
-    switch (target->verdict) {
-    case UVZK__OUT_OF_REACH:
-        return uvzk__probe_error(&target->probe);
-    case UVZK__NO_ANSWER:
+    switch (target->result) {
+    case UVZK__PROBE_UNREACHABLE:
+        return uvzk__server_probe_error(&target->probe);
+    case UVZK__PROBE_TIMEOUT:
         return UV_ETIMEDOUT;
-    case UVZK__HUNG_UP:
+    case UVZK__PROBE_CLOSED:
         return UV_ECONNRESET;
     default:
         return UV_EPROTO;
@@ -187,18 +187,18 @@ static int code_of(const struct target *target)
 }
 
 /* The log has it once until it changes. */
-static void tell_verdict(struct uvzk__search *search, struct target *target)
+static void report_result(struct uvzk__search *search, struct target *target)
 {
     char text[UVZK__SERVER_TEXT];
-    if (target->verdict != UVZK__SERVER) {
+    if (target->result != UVZK__PROBE_SERVER) {
         uvzk__address_server_text(&target->address, text);
-        be_in_trouble(search, code_of(target), text, reason(target));
+        report_connect_error(search, code_of(target), text, reason(target));
     }
-    if (target->verdict != UVZK__SERVER && target->told != target->verdict) {
+    if (target->result != UVZK__PROBE_SERVER && target->told != target->result) {
         say(search, "%s%s%s: %s", target->name != NULL ? target->name->host.name : "",
             target->name != NULL ? ", " : "", text, reason(target));
     }
-    target->told = target->verdict;
+    target->told = target->result;
 }
 
 /* ------------------------------------------------------------------- probes */
@@ -221,8 +221,8 @@ static uint32_t doubled(uint32_t ms, uint32_t most)
 static void end_probe(struct uvzk__search *search, struct target *target)
 {
     if (target->probed) {
-        uvzk__sockets_forget(&search->sockets, uvzk__probe_socket(&target->probe));
-        uvzk__probe_end(&target->probe);
+        uvzk__sockets_forget(&search->sockets, uvzk__server_probe_socket(&target->probe));
+        uvzk__server_probe_end(&target->probe);
         target->probed = false;
     }
 }
@@ -250,12 +250,12 @@ static void take_note(struct uvzk__search *search, const struct target *target,
 }
 
 static void settle(struct uvzk__search *search, struct target *target,
-                   enum uvzk__verdict verdict)
+                   enum uvzk__probe_result result)
 {
     uint64_t now = uvzk_now();
     end_probe(search, target);
-    target->verdict = verdict;
-    if (verdict == UVZK__SERVER) {
+    target->result = result;
+    if (result == UVZK__PROBE_SERVER) {
         target->moment = UINT64_MAX;
         target->pause_ms = PAUSE_MIN_MS;
         take_note(search, target, now);
@@ -263,36 +263,37 @@ static void settle(struct uvzk__search *search, struct target *target,
         target->moment = now + jittered(target->pause_ms);
         target->pause_ms = doubled(target->pause_ms, PAUSE_MAX_MS);
     }
-    if (verdict == UVZK__NO_ANSWER) {
+    if (result == UVZK__PROBE_TIMEOUT) {
         target->patience_ms = doubled(target->patience_ms, 4 * search->patience_ms);
     }
-    tell_verdict(search, target);
+    report_result(search, target);
 }
 
 static void begin_probe(struct uvzk__search *search, struct target *target)
 {
-    enum uvzk__verdict verdict = uvzk__probe_begin(&target->probe, &target->address);
+    enum uvzk__probe_result result =
+        uvzk__server_probe_begin(&target->probe, &target->address);
     target->probed = true;
     target->moment = uvzk_now() + target->patience_ms;
-    if (verdict == UVZK__UNDER_WAY &&
-        uvzk__sockets_watch(&search->sockets, uvzk__probe_socket(&target->probe), false,
-                            true) < 0) {
-        uvzk__probe_failed(&target->probe, UV_ENOMEM);
-        verdict = UVZK__OUT_OF_REACH;
+    if (result == UVZK__PROBE_PENDING &&
+        uvzk__sockets_watch(&search->sockets, uvzk__server_probe_socket(&target->probe),
+                            false, true) < 0) {
+        uvzk__server_probe_failed(&target->probe, UV_ENOMEM);
+        result = UVZK__PROBE_UNREACHABLE;
     }
-    if (verdict != UVZK__UNDER_WAY) {
-        settle(search, target, verdict);
+    if (result != UVZK__PROBE_PENDING) {
+        settle(search, target, result);
     }
 }
 
 static void step_probe(struct uvzk__search *search, struct target *target)
 {
-    enum uvzk__verdict verdict = uvzk__probe_step(&target->probe);
-    if (verdict == UVZK__UNDER_WAY) {
-        (void)uvzk__sockets_watch(&search->sockets, uvzk__probe_socket(&target->probe),
-                                  true, false);
+    enum uvzk__probe_result result = uvzk__server_probe_step(&target->probe);
+    if (result == UVZK__PROBE_PENDING) {
+        (void)uvzk__sockets_watch(&search->sockets,
+                                  uvzk__server_probe_socket(&target->probe), true, false);
     } else {
-        settle(search, target, verdict);
+        settle(search, target, result);
     }
 }
 
@@ -331,8 +332,8 @@ static int add_target(struct uvzk__search *search, const struct name *name,
         (struct target){.address = *address,
                         .name = name,
                         .probe = {.fd = -1},
-                        .verdict = UVZK__UNDER_WAY,
-                        .told = UVZK__SERVER,
+                        .result = UVZK__PROBE_PENDING,
+                        .told = UVZK__PROBE_SERVER,
                         .pause_ms = PAUSE_MIN_MS,
                         .patience_ms = search->patience_ms};
     return 0;
@@ -374,7 +375,8 @@ static void tell_name(struct uvzk__search *search, const struct name *name)
     bool bad = four->asked && six->asked && four->status < 0 && six->status < 0;
 
     if (bad) {
-        be_in_trouble(search, four->status, four->host.name, uv_strerror(four->status));
+        report_connect_error(search, four->status, four->host.name,
+                             uv_strerror(four->status));
     }
     if (bad && four->told != four->status) {
         say(search, "%s: %s", four->host.name, uv_strerror(four->status));
@@ -449,36 +451,36 @@ static void look_up_stale(struct uvzk__search *search, uint64_t now)
 /* ------------------------------------------------------------------- a step */
 
 /* Whoever has not answered yet. */
-static void tell_still(struct uvzk__search *search)
+static void report_slow(struct uvzk__search *search)
 {
     char text[UVZK__SERVER_TEXT];
     for (size_t i = 0; i < search->name_count; i++) {
         if (search->names[i].look_up.under_way) {
-            be_in_trouble(search, UV_EAI_AGAIN, search->names[i].host.name,
-                          "no answer of a name server yet");
+            report_connect_error(search, UV_EAI_AGAIN, search->names[i].host.name,
+                                 "no answer of a name server yet");
             return;
         }
     }
     for (size_t i = 0; i < search->target_count; i++) {
         if (search->targets[i].probed) {
             uvzk__address_server_text(&search->targets[i].address, text);
-            be_in_trouble(search, UV_ETIMEDOUT, text, "no answer yet");
+            report_connect_error(search, UV_ETIMEDOUT, text, "no answer yet");
             return;
         }
     }
-    search->still_at = uvzk_now() + STILL_MS;
+    search->still_at = uvzk_now() + SLOW_MS;
 }
 
 static void begin(struct uvzk__search *search, uint64_t now)
 {
     search->began_at = now;
-    search->still_at = now + STILL_MS;
+    search->still_at = now + SLOW_MS;
     move(search, SEARCHING);
     for (size_t i = 0; i < search->target_count; i++) {
         struct target *target = &search->targets[i];
         target->pause_ms = PAUSE_MIN_MS;
         if (!target->probed) {
-            target->verdict = UVZK__UNDER_WAY;
+            target->result = UVZK__PROBE_PENDING;
             target->moment = now;
         }
     }
@@ -496,7 +498,7 @@ static void probe_all(struct uvzk__search *search, uint64_t now)
             continue;
         }
         if (target->probed) {
-            settle(search, target, UVZK__NO_ANSWER);
+            settle(search, target, UVZK__PROBE_TIMEOUT);
         } else if (is_searching(search)) {
             begin_probe(search, target);
         }
@@ -507,7 +509,7 @@ static void probe_all(struct uvzk__search *search, uint64_t now)
 static bool settled(const struct uvzk__search *search)
 {
     for (size_t i = 0; i < search->target_count; i++) {
-        if (search->targets[i].verdict == UVZK__UNDER_WAY) {
+        if (search->targets[i].result == UVZK__PROBE_PENDING) {
             return false;
         }
     }
@@ -568,7 +570,7 @@ static void due(struct uvzk__sockets *sockets)
     }
     probe_all(search, now);
     if (search->state == SEARCHING && search->still_at <= now) {
-        tell_still(search);
+        report_slow(search);
     }
     if (over(search, now)) {
         finish(search);
@@ -585,7 +587,7 @@ static void ready(struct uvzk__sockets *sockets, int fd, bool readable, bool wri
         UVZK__CONTAINER_OF(sockets, struct uvzk__search, sockets);
     for (size_t i = 0; i < search->target_count; i++) {
         if (search->targets[i].probed &&
-            uvzk__probe_socket(&search->targets[i].probe) == fd) {
+            uvzk__server_probe_socket(&search->targets[i].probe) == fd) {
             step_probe(search, &search->targets[i]);
             plan(search);
             return;
@@ -635,7 +637,7 @@ void uvzk__search_begin(struct uvzk__search *search, uint32_t delay_ms)
     search->begin_at = uvzk_now() + (delay_ms > 0 ? jittered(delay_ms) : 0);
     move(search, PLANNED);
     for (size_t i = 0; i < search->target_count; i++) {
-        search->targets[i].verdict = UVZK__UNDER_WAY;
+        search->targets[i].result = UVZK__PROBE_PENDING;
     }
     plan(search);
 }
@@ -695,7 +697,8 @@ static size_t choose(struct uvzk__search *search, bool trusted,
     size_t count = 0;
     for (size_t i = 0; i < search->target_count; i++) {
         struct target *target = &search->targets[i];
-        target->in_use = target->verdict == UVZK__SERVER && is_trusted(target) == trusted;
+        target->in_use =
+            target->result == UVZK__PROBE_SERVER && is_trusted(target) == trusted;
         if (target->in_use && !is_known(good, count, &target->address)) {
             good[count++] = target->address;
         }
@@ -726,7 +729,8 @@ bool uvzk__search_finds_known(const struct uvzk__search *search)
 {
     for (size_t i = 0; i < search->target_count; i++) {
         const struct target *target = &search->targets[i];
-        if (target->in_use && target->verdict == UVZK__SERVER && is_trusted(target)) {
+        if (target->in_use && target->result == UVZK__PROBE_SERVER &&
+            is_trusted(target)) {
             return true;
         }
     }
@@ -738,7 +742,7 @@ bool uvzk__search_finds_known(const struct uvzk__search *search)
 static void free_search(struct uvzk__search *search)
 {
     for (size_t i = 0; i < search->target_count; i++) {
-        uvzk__probe_end(&search->targets[i].probe);
+        uvzk__server_probe_end(&search->targets[i].probe);
     }
     uvzk__free(search->targets);
     uvzk__free(search->names);

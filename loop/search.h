@@ -42,7 +42,7 @@ struct uvzk__search_user {
     void (*log)(struct uvzk__search_user *, const char *line);
     /* Why one of them is of no use, each time that is found out, and that nothing is
      * known yet when it takes long. */
-    void (*trouble)(struct uvzk__search_user *, const struct uvzk__trouble *);
+    void (*connect_error)(struct uvzk__search_user *, const struct uvzk__connect_error *);
     void (*closed)(struct uvzk__search_user *); /* the search is freed */
 };
 

@@ -52,9 +52,9 @@ int uvzk__sockets_open(struct uvzk__sockets *sockets, uv_loop_t *loop)
 
 static void close_last(struct uvzk__sockets *sockets, uv_close_cb close_cb)
 {
-    uv_timer_init(sockets->poll.loop, &sockets->last);
-    sockets->last.data = sockets;
-    uv_close((uv_handle_t *)&sockets->last, close_cb);
+    uv_timer_init(sockets->poll.loop, &sockets->last_timer);
+    sockets->last_timer.data = sockets;
+    uv_close((uv_handle_t *)&sockets->last_timer, close_cb);
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -10,7 +10,7 @@
 
 struct uvzk__sockets {
     uv_poll_t poll;
-    uv_timer_t timer, last;
+    uv_timer_t timer, last_timer;
     int epoll;
     bool closing;
     /* On the loop's thread, never from inside a call. */

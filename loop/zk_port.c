@@ -8,10 +8,10 @@
 
 #include "base/memory.h"
 #include "handle.h"
-#include "kick.h"
+#include "loop_handles.h"
 #include "registration.h"
-#include "stand.h"
-#include "window.h"
+#include "send_window.h"
+#include "wakeup.h"
 
 /* A timer of libuv's stands still while the machine is suspended, an alarm does
  * not: the clock is looked at this often. */
@@ -46,9 +46,9 @@ static void on_closed(uv_handle_t *uv)
 
 static void close_last(struct uvzk__zk_port *port, uv_close_cb close_cb)
 {
-    uv_timer_init(port->loop, &port->last);
-    port->last.data = port;
-    uv_close((uv_handle_t *)&port->last, close_cb);
+    uv_timer_init(port->loop, &port->last_timer);
+    port->last_timer.data = port;
+    uv_close((uv_handle_t *)&port->last_timer, close_cb);
 }
 
 /* Of the handles that are closed in one turn of the loop the last comes first; whatever
@@ -62,10 +62,10 @@ static void on_all_closed(uv_handle_t *uv)
 static void finish(struct uvzk__zk_port *port)
 {
     if (port->closing && !port->finishing && port->handles == 0 &&
-        !uvzk__reach_is_searching(&port->reach) &&
+        !uvzk__reconnect_is_searching(&port->reconnect) &&
         uvzk__outstanding_is_empty(&port->outstanding)) {
         port->finishing = true;
-        uvzk__stand_leave(port->stand);
+        uvzk__loop_handles_close(port->loop_handles);
         close_last(port, on_all_closed);
     }
 }
@@ -89,7 +89,7 @@ static void on_async(uv_async_t *async)
 {
     struct uvzk__zk_port *port = async->data;
 
-    uvzk__hop_drain(&port->hop);
+    uvzk__to_loop_drain(&port->to_loop);
     uvzk__outstanding_deliver(&port->outstanding);
     if (port->leave_wanted) {
         leave_server(port);
@@ -109,7 +109,7 @@ static void wake(struct uvzk__port *public_port)
     struct uvzk__zk_port *port = self_of(public_port);
     if (!port->closing) {
         port->turn_wanted = true;
-        uvzk__kick(port);
+        uvzk__wakeup(port);
     }
 }
 
@@ -120,7 +120,7 @@ static void start_timer(struct uvzk__zk_port *port)
     uint64_t now = uvzk_now();
     uint64_t delay = port->alarm_at > now ? port->alarm_at - now : 0;
     uv_update_time(port->loop); /* or a busy turn's length would be missing */
-    uv_timer_start(&port->stand->timer, on_timer,
+    uv_timer_start(&port->loop_handles->timer, on_timer,
                    delay < ALARM_STEP_MS ? delay : ALARM_STEP_MS, 0);
 }
 
@@ -142,11 +142,11 @@ static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
         return;
     }
     port->alarm_at = at_ms;
-    if (!uvzk__hop_is_attached(&port->hop)) {
+    if (!uvzk__to_loop_is_attached(&port->to_loop)) {
         return; /* started together with the port */
     }
     if (at_ms == UINT64_MAX) {
-        uv_timer_stop(&port->stand->timer);
+        uv_timer_stop(&port->loop_handles->timer);
     } else {
         start_timer(port);
     }
@@ -154,13 +154,14 @@ static void set_alarm(struct uvzk__port *public_port, uint64_t at_ms)
 
 /* ---------------------------------------------------------- session events */
 
-static void connected(struct uvzk__handle *handle, const struct uvzk__news *news)
+static void connected(struct uvzk__handle *handle,
+                      const struct uvzk__pending_events *pending)
 {
     struct uvzk__zk_port *port = handle->port;
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_CONNECTED,
-                                              .session_id = news->session.client_id,
-                                              .timeout_ms = news->timeout_ms,
-                                              .watches_lost = handle->inherits,
+                                              .session_id = pending->session.client_id,
+                                              .timeout_ms = pending->timeout_ms,
+                                              .watches_lost = handle->resumes_session,
                                               .local_address = handle->local_address};
 
     if (!uvzk__handle_is_connected(handle)) {
@@ -170,10 +171,10 @@ static void connected(struct uvzk__handle *handle, const struct uvzk__news *news
             return;
         }
         uvzk__handle_connect(handle);
-        port->session = news->session;
-        uvzk__reach_connected(port);
-        uvzk__registration_remove_severed(handle);
-        uvzk__window_pump(handle);
+        port->session = pending->session;
+        uvzk__reconnect_connected(port);
+        uvzk__registration_remove_detached(handle);
+        uvzk__send_window_pump(handle);
     }
     tell(port, &event);
 }
@@ -182,7 +183,7 @@ static void connected(struct uvzk__handle *handle, const struct uvzk__news *news
 static void disconnect(struct uvzk__handle *handle)
 {
     uvzk__handle_disconnect(handle);
-    uvzk__window_recall(handle);
+    uvzk__send_window_take_back(handle);
 }
 
 static void suspended(struct uvzk__handle *handle)
@@ -191,7 +192,7 @@ static void suspended(struct uvzk__handle *handle)
     const struct uvzk__session_event event = {.kind = UVZK__SESSION_SUSPENDED,
                                               .local_address = ""};
     disconnect(handle);
-    uvzk__reach_lost(port);
+    uvzk__reconnect_lost(port);
     uvzk__outstanding_fail(&port->outstanding, UVZK_ECONNLOSS, UVZK_ENOTSENT);
     tell(port, &event);
     uvzk__outstanding_deliver(&port->outstanding);
@@ -214,7 +215,7 @@ static void leave_server(struct uvzk__zk_port *port)
     tell(port, &event);
     uvzk__outstanding_deliver(&port->outstanding);
     if (port->handle == handle && !port->closing) {
-        uvzk__reach_diverged(port);
+        uvzk__reconnect_diverged(port);
     }
 }
 
@@ -227,7 +228,7 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
 
     disconnect(handle);
     uvzk__handle_ending(handle, status);
-    uvzk__registration_sever_all(handle);
+    uvzk__registration_detach_all(handle);
     uvzk__outstanding_fail(&port->outstanding, status, status);
     /* The replies may be outcomes of before, upon which the user, who has not been told
      * yet, asks anew; those have a reply before the event too. */
@@ -239,41 +240,41 @@ static void ended(struct uvzk__handle *handle, enum uvzk__session_event_kind kin
     }
     port->handle = NULL;
     memset(&port->session, 0, sizeof(port->session));
-    uvzk__port_given_nothing(&port->port);
-    uvzk__reach_rest(port);
+    uvzk__port_timeout_reset(&port->port);
+    uvzk__reconnect_stop(port);
     /* First: its closing may end what is held. */
     tell(port, &event);
     uvzk__handle_end(handle, false);
-    uvzk__kick(port);
+    uvzk__wakeup(port);
 }
 
-static void misled(struct uvzk__handle *handle, const char *server)
+static void wrong_server(struct uvzk__handle *handle, const char *server)
 {
-    uvzk__reach_misled(handle->port, server);
+    uvzk__reconnect_wrong_server(handle->port, server);
 }
 
 static void opened(struct uvzk__handle *handle)
 {
-    uvzk__reach_lost(handle->port);
+    uvzk__reconnect_lost(handle->port);
 }
 
 static void unopened(struct uvzk__handle *handle)
 {
-    uvzk__reach_again(handle->port);
+    uvzk__reconnect_retry(handle->port);
 }
 
 /* It may have been connected by then, to a server that has shortened the session. */
 static void left(struct uvzk__handle *handle)
 {
     wake(&handle->port->port);
-    uvzk__reach_left(handle->port);
+    uvzk__reconnect_left(handle->port);
 }
 
 static const struct uvzk__handle_user handle_user = {
     .connected = connected,
     .suspended = suspended,
     .ended = ended,
-    .misled = misled,
+    .wrong_server = wrong_server,
     .opened = opened,
     .unopened = unopened,
     .left = left,
@@ -286,14 +287,14 @@ static void open_handle(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
     assert(port->handle == NULL && !port->closing);
-    int status = uvzk__reach_open(port);
+    int status = uvzk__reconnect_open(port);
     if (status == 0) {
         port->handle = uvzk__handle_new(port);
         status = port->handle != NULL ? 0 : UV_ENOMEM;
     }
     if (status < 0) {
         port->open_failure = status;
-        uvzk__kick(port);
+        uvzk__wakeup(port);
     }
 }
 
@@ -309,7 +310,7 @@ static void leave(struct uvzk__port *public_port)
 {
     struct uvzk__zk_port *port = self_of(public_port);
     port->leave_wanted = true;
-    uvzk__kick(port);
+    uvzk__wakeup(port);
 }
 
 static void stop_draining(uv_timer_t *timer)
@@ -322,21 +323,21 @@ static void stop_draining(uv_timer_t *timer)
 
 static void start_draining(struct uvzk__zk_port *port)
 {
-    uv_timer_start(&port->stand->timer, stop_draining, DRAIN_MS, 0);
+    uv_timer_start(&port->loop_handles->timer, stop_draining, DRAIN_MS, 0);
 }
 
 /* ---------------------------------------------------------------- the stand */
 
 static void on_gone(uv_write_t *write, int status);
 
-static void take_stand(struct uvzk__zk_port *port)
+static void init_loop_handles(struct uvzk__zk_port *port)
 {
-    uvzk__stand_take(port->stand, port, on_async);
-    uvzk__stand_keep(port->stand, !port->unkept);
+    uvzk__loop_handles_init(port->loop_handles, port, on_async);
+    uvzk__loop_handles_set_ref(port->loop_handles, !port->unreferenced);
     if (port->ending) {
-        uvzk__stand_guard(port->stand, on_gone);
+        uvzk__loop_handles_detect_close(port->loop_handles, on_gone);
     }
-    uvzk__hop_attach(&port->hop, &port->stand->async);
+    uvzk__to_loop_attach(&port->to_loop, &port->loop_handles->async);
     if (port->draining != NULL) {
         start_draining(port);
     } else if (port->alarm_at != UINT64_MAX) {
@@ -345,13 +346,13 @@ static void take_stand(struct uvzk__zk_port *port)
 }
 
 /* Somebody has closed it. Without memory the port stays off its loop. */
-static void renew_stand(struct uvzk__zk_port *port)
+static void renew_loop_handles(struct uvzk__zk_port *port)
 {
-    struct uvzk__stand *stand = uvzk__stand_new(port->stand);
-    if (stand != NULL) {
-        uvzk__stand_leave(port->stand); /* not all of it may be gone */
-        port->stand = stand;
-        take_stand(port);
+    struct uvzk__loop_handles *loop_handles = uvzk__loop_handles_new(port->loop_handles);
+    if (loop_handles != NULL) {
+        uvzk__loop_handles_close(port->loop_handles); /* not all of it may be gone */
+        port->loop_handles = loop_handles;
+        init_loop_handles(port);
     }
 }
 
@@ -359,8 +360,8 @@ static void on_gone(uv_write_t *write, int status)
 {
     struct uvzk__zk_port *port = write->handle->data;
     (void)status;
-    if (!port->finishing && uvzk__stand_is_gone(port->stand)) {
-        renew_stand(port);
+    if (!port->finishing && uvzk__loop_handles_are_closed(port->loop_handles)) {
+        renew_loop_handles(port);
     }
 }
 
@@ -371,20 +372,20 @@ static void end_port(struct uvzk__port *public_port)
         return;
     }
     port->ending = true;
-    port->unkept = false;
-    if (uvzk__stand_is_gone(port->stand)) {
-        renew_stand(port);
+    port->unreferenced = false;
+    if (uvzk__loop_handles_are_closed(port->loop_handles)) {
+        renew_loop_handles(port);
     } else {
-        uvzk__stand_keep(port->stand, true);
-        uvzk__stand_guard(port->stand, on_gone);
+        uvzk__loop_handles_set_ref(port->loop_handles, true);
+        uvzk__loop_handles_detect_close(port->loop_handles, on_gone);
     }
 }
 
-void uvzk__zk_port_keep(struct uvzk__zk_port *port, bool keep)
+void uvzk__zk_port_set_ref(struct uvzk__zk_port *port, bool keep)
 {
     if (!port->ending) {
-        port->unkept = !keep;
-        uvzk__stand_keep(port->stand, keep);
+        port->unreferenced = !keep;
+        uvzk__loop_handles_set_ref(port->loop_handles, keep);
     }
 }
 
@@ -399,11 +400,11 @@ static void close_port(struct uvzk__port *public_port)
     port->turn_wanted = false;
     port->leave_wanted = false;
     port->alarm_at = UINT64_MAX;
-    uv_timer_stop(&port->stand->timer);
-    uvzk__reach_close(port);
+    uv_timer_stop(&port->loop_handles->timer);
+    uvzk__reconnect_close(port);
     if (handle != NULL) {
-        uvzk__window_flush(handle);
-        uvzk__registration_sever_all(handle);
+        uvzk__send_window_flush(handle);
+        uvzk__registration_detach_all(handle);
         port->handle = NULL;
     }
     uvzk__outstanding_override(&port->outstanding, UVZK_ECLOSED);
@@ -413,7 +414,7 @@ static void close_port(struct uvzk__port *public_port)
     if (port->draining != NULL) {
         start_draining(port);
     }
-    uvzk__kick(port);
+    uvzk__wakeup(port);
 }
 
 static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
@@ -427,13 +428,13 @@ static void submit(struct uvzk__port *public_port, struct uvzk__rpc *rpc)
     } else if (handle == NULL || !uvzk__handle_is_connected(handle)) {
         bool ends = handle != NULL && handle->end_status != 0;
         uvzk__outstanding_settle(rpc, ends ? handle->end_status : UVZK_ENOTSENT, NULL);
-    } else if (!uvzk__window_add(handle, rpc)) {
+    } else if (!uvzk__send_window_add(handle, rpc)) {
         uvzk__outstanding_settle(rpc, UV_ENOMEM, NULL);
     } else {
-        uvzk__window_pump(handle);
+        uvzk__send_window_pump(handle);
         return;
     }
-    uvzk__kick(port);
+    uvzk__wakeup(port);
 }
 
 static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
@@ -443,7 +444,7 @@ static void unwatch(struct uvzk__port *public_port, struct uvzk__watch *watch)
     if (armed != NULL) {
         struct uvzk__handle *handle = armed->handle;
         uvzk__registration_unwatch(armed);
-        uvzk__window_pump(handle);
+        uvzk__send_window_pump(handle);
     }
 }
 
@@ -492,8 +493,8 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
 {
     static const struct uvzk__port calls = {.open = open_handle,
                                             .abandon = abandon_handle,
-                                            .leave = leave,
-                                            .ending = end_port,
+                                            .leave_server = leave,
+                                            .close_soon = end_port,
                                             .close = close_port,
                                             .submit = submit,
                                             .unwatch = unwatch,
@@ -505,7 +506,7 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
     if (port == NULL) {
         return NULL;
     }
-    if (uvzk__hop_init(&port->hop) < 0) {
+    if (uvzk__to_loop_init(&port->to_loop) < 0) {
         uvzk__free(port);
         return NULL;
     }
@@ -513,8 +514,8 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
     port->handle_user = &handle_user;
     port->loop = loop;
     port->alarm_at = UINT64_MAX;
-    port->stand = uvzk__stand_new(NULL);
-    if (port->stand == NULL || !copy_options(port, options)) {
+    port->loop_handles = uvzk__loop_handles_new(NULL);
+    if (port->loop_handles == NULL || !copy_options(port, options)) {
         uvzk__zk_port_free(port);
         return NULL;
     }
@@ -523,8 +524,8 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
 
 void uvzk__zk_port_free(struct uvzk__zk_port *port)
 {
-    uvzk__hop_destroy(&port->hop);
-    uvzk__stand_free(port->stand);
+    uvzk__to_loop_destroy(&port->to_loop);
+    uvzk__loop_handles_free(port->loop_handles);
     uvzk__free(port->hosts);
     uvzk__free(port->auth_scheme);
     if (port->auth != NULL) {
@@ -536,5 +537,5 @@ void uvzk__zk_port_free(struct uvzk__zk_port *port)
 
 void uvzk__zk_port_start(struct uvzk__zk_port *port)
 {
-    take_stand(port);
+    init_loop_handles(port);
 }

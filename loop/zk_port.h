@@ -15,13 +15,13 @@
 #include <zookeeper/zookeeper.h>
 
 #include "engine/port.h"
-#include "hop.h"
+#include "log_repeats.h"
 #include "outstanding.h"
-#include "reach.h"
-#include "repeats.h"
+#include "reconnect.h"
+#include "to_loop.h"
 
 struct uvzk__handle;
-struct uvzk__stand;
+struct uvzk__loop_handles;
 
 struct uvzk__zk_port {
     struct uvzk__port port; /* first: a port is a pointer to it */
@@ -35,25 +35,25 @@ struct uvzk__zk_port {
     void *auth;
     int auth_length;
 
-    struct uvzk__hop hop;
-    struct uvzk__stand *stand;
-    uv_timer_t last;   /* closed after all else, twice */
-    uint64_t alarm_at; /* UINT64_MAX: off */
+    struct uvzk__to_loop to_loop;
+    struct uvzk__loop_handles *loop_handles;
+    uv_timer_t last_timer; /* closed after all else, twice */
+    uint64_t alarm_at;     /* UINT64_MAX: off */
 
     struct uvzk__outstanding outstanding;
-    struct uvzk__reach reach;
-    clientid_t session;               /* to go on with; client_id 0: none */
-    struct uvzk__handle *handle;      /* NULL: down */
-    struct uvzk__handle *draining;    /* closed port: still to come back */
-    unsigned handles;                 /* alive, those being closed included */
-    atomic_uint log_lines;            /* on the hop */
-    atomic_uint log_dropped;          /* and not told of */
-    struct uvzk__repeats log_repeats; /* log_route.h, whose mutex guards it */
+    struct uvzk__reconnect reconnect;
+    clientid_t session;                   /* to go on with; client_id 0: none */
+    struct uvzk__handle *handle;          /* NULL: down */
+    struct uvzk__handle *draining;        /* closed port: still to come back */
+    unsigned handles;                     /* alive, those being closed included */
+    atomic_uint log_lines;                /* on the to_loop queue */
+    atomic_uint log_dropped;              /* and not told of */
+    struct uvzk__log_repeats log_repeats; /* log_route.h, whose mutex guards it */
 
     int open_failure; /* of an open() that did not get as far as a handle */
     bool turn_wanted;
     bool leave_wanted;               /* its server */
-    bool unkept;                     /* does not keep its loop alive */
+    bool unreferenced;               /* does not keep its loop alive */
     bool ending, closing, finishing; /* one after the other */
 };
 
@@ -81,7 +81,7 @@ struct uvzk__zk_port *uvzk__zk_port_new(uv_loop_t *loop,
 /* Puts it onto its loop, which it keeps alive until it is closed. */
 void uvzk__zk_port_start(struct uvzk__zk_port *port);
 /* Whether it does keep its loop alive. Once it is ending it does. */
-void uvzk__zk_port_keep(struct uvzk__zk_port *port, bool keep);
+void uvzk__zk_port_set_ref(struct uvzk__zk_port *port, bool keep);
 /* Only of one that was never started. */
 void uvzk__zk_port_free(struct uvzk__zk_port *port);
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/client.h"
-#include "engine/sessions.h"
+#include "client/create.h"
+#include "engine/client.h"
 #include "sim.h"
 
 /* How long servers take to elect a leader: ZooKeeper's are of that order. */

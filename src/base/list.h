@@ -158,10 +158,10 @@ static inline void uvzk__ring_append(struct uvzk__ring *ring, struct uvzk__link 
 
 /* Of a ring in order the first that is not before that place; NULL: all are. Looked for from
  * both ends: there may be thousands, of which hardly anybody is behind, or before. */
-static inline struct uvzk__link *uvzk__ring_behind(const struct uvzk__ring *ring,
-                                                   bool (*is_before)(struct uvzk__link *,
-                                                                     const void *place),
-                                                   const void *place)
+static inline struct uvzk__link *
+uvzk__ring_lower_bound(const struct uvzk__ring *ring,
+                       bool (*is_before)(struct uvzk__link *, const void *place),
+                       const void *place)
 {
     struct uvzk__link *early = uvzk__ring_first(ring), *late = uvzk__ring_last(ring);
 

@@ -18,8 +18,8 @@ void uvzk__uuid_from_random(uint8_t uuid[UVZK__UUID_BYTES])
     uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80); /* variant 1 */
 }
 
-size_t uvzk__node_name_prefix(char out[UVZK__NAME_PREFIX_SIZE],
-                              const uint8_t uuid[UVZK__UUID_BYTES], const char *token)
+size_t uvzk__protected_name(char out[UVZK__PROTECTED_NAME_SIZE],
+                            const uint8_t uuid[UVZK__UUID_BYTES], const char *name_prefix)
 {
     static const char digits[] = "0123456789abcdef";
     char *end = out;
@@ -33,9 +33,9 @@ size_t uvzk__node_name_prefix(char out[UVZK__NAME_PREFIX_SIZE],
         *end++ = digits[uuid[i] & 0x0f];
     }
     *end++ = '-';
-    size_t token_length = strnlen(token, UVZK__TOKEN_MAX);
-    memcpy(end, token, token_length);
-    end += token_length;
+    size_t name_prefix_length = strnlen(name_prefix, UVZK__NAME_PREFIX_MAX);
+    memcpy(end, name_prefix, name_prefix_length);
+    end += name_prefix_length;
     *end = '\0';
     return (size_t)(end - out);
 }
@@ -103,10 +103,10 @@ static bool parse_sequence(const char *text, int32_t *sequence)
 }
 
 void uvzk__node_name_parse(struct uvzk__node_name *out, const char *name,
-                           const char *token)
+                           const char *name_prefix)
 {
     struct uvzk__node_name parsed = {.is_contender = true, .has_uuid = true};
-    size_t token_length = strlen(token);
+    size_t name_prefix_length = strlen(name_prefix);
 
     *out = (struct uvzk__node_name){.is_contender = false};
     if (strncmp(name, PROTECTION, PROTECTION_SIZE) != 0) {
@@ -119,8 +119,9 @@ void uvzk__node_name_parse(struct uvzk__node_name *out, const char *name,
         parsed.has_uuid = false;
         memset(parsed.uuid, 0, sizeof(parsed.uuid));
     }
-    if (rest == NULL || *rest != '-' || strncmp(rest + 1, token, token_length) != 0 ||
-        !parse_sequence(rest + 1 + token_length, &parsed.sequence)) {
+    if (rest == NULL || *rest != '-' ||
+        strncmp(rest + 1, name_prefix, name_prefix_length) != 0 ||
+        !parse_sequence(rest + 1 + name_prefix_length, &parsed.sequence)) {
         return;
     }
     *out = parsed;

@@ -14,16 +14,17 @@
 #define UVZK__UUID_TEXT 36                   /* characters, no NUL */
 #define UVZK__UUID_AT 3                      /* in a name, behind "_c_" */
 #define UVZK__PROTECTION_LENGTH (3 + 36 + 1) /* "_c_" uuid "-" */
-#define UVZK__TOKEN_MAX 16
+#define UVZK__NAME_PREFIX_MAX 16
 /* "_c_" uuid "-" token, NUL: what is sent in the create. */
-#define UVZK__NAME_PREFIX_SIZE (UVZK__PROTECTION_LENGTH + UVZK__TOKEN_MAX + 1)
+#define UVZK__PROTECTED_NAME_SIZE (UVZK__PROTECTION_LENGTH + UVZK__NAME_PREFIX_MAX + 1)
 
 /* Turns 16 random bytes into a version 4, variant 1 UUID, in place. */
 void uvzk__uuid_from_random(uint8_t uuid[UVZK__UUID_BYTES]);
 
 /* Writes "_c_<uuid>-<token>" and a NUL. Returns the length without it. */
-size_t uvzk__node_name_prefix(char out[UVZK__NAME_PREFIX_SIZE],
-                              const uint8_t uuid[UVZK__UUID_BYTES], const char *token);
+size_t uvzk__protected_name(char out[UVZK__PROTECTED_NAME_SIZE],
+                            const uint8_t uuid[UVZK__UUID_BYTES],
+                            const char *name_prefix);
 
 /* A child's name taken apart. */
 struct uvzk__node_name {
@@ -37,6 +38,6 @@ struct uvzk__node_name {
  * "-", the token, then exactly ten digits, or '-' and ten digits. Hex digits in
  * either case. A sequence that does not fit int32 is no contender's. */
 void uvzk__node_name_parse(struct uvzk__node_name *out, const char *name,
-                           const char *token);
+                           const char *name_prefix);
 
 #endif

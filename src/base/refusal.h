@@ -9,7 +9,7 @@
 int uvzk__refuse(int code, const char *sentence);
 
 /* The same, unless there is no reason (NULL), which is 0. */
-static inline int uvzk__object(int code, const char *sentence)
+static inline int uvzk__refuse_if(int code, const char *sentence)
 {
     return sentence == NULL ? 0 : uvzk__refuse(code, sentence);
 }

@@ -12,11 +12,11 @@ uint64_t uvzk__rendezvous_key(const char *text)
 }
 
 /* The last steps of splitmix64: keys that differ in one bit draw unlike numbers. */
-uint64_t uvzk__rendezvous_draw(uint64_t key, uint32_t number)
+uint64_t uvzk__rendezvous_weight(uint64_t key, uint32_t number)
 {
-    uint64_t drawn = key ^ ((number + 1) * UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t weight = key ^ ((number + 1) * UINT64_C(0x9e3779b97f4a7c15));
 
-    drawn = (drawn ^ (drawn >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    drawn = (drawn ^ (drawn >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return drawn ^ (drawn >> 31);
+    weight = (weight ^ (weight >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    weight = (weight ^ (weight >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return weight ^ (weight >> 31);
 }

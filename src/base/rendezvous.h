@@ -10,6 +10,6 @@
 /* A key, to be drawn for. */
 uint64_t uvzk__rendezvous_key(const char *text);
 /* What the one with this number draws for it. */
-uint64_t uvzk__rendezvous_draw(uint64_t key, uint32_t number);
+uint64_t uvzk__rendezvous_weight(uint64_t key, uint32_t number);
 
 #endif

@@ -12,21 +12,21 @@ struct uvzk__shared_path *uvzk__shared_path_join(const char *parent, const char 
                      uvzk__path_join_into(NULL, parent, child));
 
     if (path != NULL) {
-        path->keepers = 1;
+        path->refs = 1;
         (void)uvzk__path_join_into(path->text, parent, child);
     }
     return path;
 }
 
-struct uvzk__shared_path *uvzk__shared_path_keep(struct uvzk__shared_path *path)
+struct uvzk__shared_path *uvzk__shared_path_ref(struct uvzk__shared_path *path)
 {
-    path->keepers++;
+    path->refs++;
     return path;
 }
 
-void uvzk__shared_path_let_go(struct uvzk__shared_path *path)
+void uvzk__shared_path_unref(struct uvzk__shared_path *path)
 {
-    if (path != NULL && --path->keepers == 0) {
+    if (path != NULL && --path->refs == 0) {
         uvzk__free(path);
     }
 }

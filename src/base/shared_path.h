@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct uvzk__shared_path {
-    uint32_t keepers; /* it goes with the last of them */
+    uint32_t refs; /* it goes with the last of them */
     char text[];
 };
 
@@ -13,7 +13,7 @@ struct uvzk__shared_path {
 struct uvzk__shared_path *uvzk__shared_path_join(const char *parent, const char *child);
 
 /* One more; one less, NULL is fine. */
-struct uvzk__shared_path *uvzk__shared_path_keep(struct uvzk__shared_path *);
-void uvzk__shared_path_let_go(struct uvzk__shared_path *);
+struct uvzk__shared_path *uvzk__shared_path_ref(struct uvzk__shared_path *);
+void uvzk__shared_path_unref(struct uvzk__shared_path *);
 
 #endif

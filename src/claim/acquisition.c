@@ -6,21 +6,21 @@
 #include "claim/claim.h"
 #include "claim/handover.h"
 #include "claim/lock.h"
-#include "claim/ran_out.h"
+#include "claim/timed_out_wait.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
 
 /* Milliseconds since the machine's start have room in 40 bits. */
 #define MOMENT_MAX ((UINT64_C(1) << 40) - 1)
 
-#define ASKED UVZK__TOLD_ASKED
-#define GRANTING UVZK__TOLD_GRANTING
-#define GRANTED UVZK__TOLD_GRANTED
-#define RELEASING UVZK__TOLD_RELEASING
-#define LOSING UVZK__TOLD_LOSING
-#define RELEASED UVZK__TOLD_RELEASED
-#define REFUSED UVZK__TOLD_REFUSED
-#define FINAL UVZK__TOLD_FINAL
+#define ASKED UVZK__ACQUISITION_ASKED
+#define GRANTING UVZK__ACQUISITION_GRANTING
+#define GRANTED UVZK__ACQUISITION_GRANTED
+#define RELEASING UVZK__ACQUISITION_RELEASING
+#define LOSING UVZK__ACQUISITION_LOSING
+#define RELEASED UVZK__ACQUISITION_RELEASED
+#define REFUSED UVZK__ACQUISITION_REFUSED
+#define FINAL UVZK__ACQUISITION_FINAL
 
 static const struct uvzk__state table[] = {
     [ASKED] = {"ASKED", UVZK__BIT(GRANTING) | UVZK__BIT(REFUSED)},
@@ -37,26 +37,27 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__acquisition_machine =
     UVZK__MACHINE("acquisition", table);
 
-static bool sound(const struct uvzk__acquisition *acquisition)
+static bool invariant_holds(const struct uvzk__acquisition *acquisition)
 {
     const unsigned of_a_claim = UVZK__BIT(ASKED) | UVZK__BIT(GRANTING) |
                                 UVZK__BIT(GRANTED) | UVZK__BIT(RELEASING);
 
-    return acquisition->claim != NULL || !(of_a_claim & UVZK__BIT(acquisition->told));
+    return acquisition->claim != NULL || !(of_a_claim & UVZK__BIT(acquisition->state));
 }
 
 /* The only writer of told. */
-static void move(struct uvzk__acquisition *acquisition, enum uvzk__told told)
+static void move(struct uvzk__acquisition *acquisition,
+                 enum uvzk__acquisition_state state)
 {
-    acquisition->told =
-        uvzk__machine_move(&uvzk__acquisition_machine, acquisition->told, told) & 0xfU;
-    assert(sound(acquisition));
+    acquisition->state =
+        uvzk__machine_move(&uvzk__acquisition_machine, acquisition->state, state) & 0xfU;
+    assert(invariant_holds(acquisition));
 }
 
 /* One that is told when somebody asks for it: few are, and this is the memory of each. */
 struct revocable {
     struct uvzk__acquisition acquisition;
-    struct uvzk__telling telling;
+    struct uvzk__notification notification;
     uvzk_hold_revoke_cb cb;
     uint32_t count; /* to be told */
 };
@@ -64,11 +65,12 @@ struct revocable {
 /* One that is not to wait for ever: few are, and this is behind the memory of each. */
 struct limit {
     union {
-        struct uvzk__timed timeout;
-        struct uvzk__link try_link; /* tried once: on client->claims->tries */
+        struct uvzk__timer timeout;
+        struct uvzk__link try_link; /* tried once: on session->claims->try_once */
     };
     struct uvzk__acquisition *acquisition;
-    struct uvzk__ran_out *ran_out; /* what it waited for, to be told; or NULL */
+    struct uvzk__timed_out_wait
+        *timed_out_wait; /* what it waited for, to be told; or NULL */
     bool try_once;
 };
 
@@ -106,12 +108,12 @@ static struct place *place_of(const struct uvzk__acquisition *acquisition)
                                                acquisition->is_limited));
 }
 
-bool uvzk__acquisition_tries(const struct uvzk__acquisition *acquisition)
+bool uvzk__acquisition_is_try_once(const struct uvzk__acquisition *acquisition)
 {
     return acquisition->is_limited && limit_of(acquisition)->try_once;
 }
 
-struct uvzk__timed *
+struct uvzk__timer *
 uvzk__acquisition_deadline(const struct uvzk__acquisition *acquisition)
 {
     return acquisition->is_limited && !limit_of(acquisition)->try_once
@@ -119,52 +121,52 @@ uvzk__acquisition_deadline(const struct uvzk__acquisition *acquisition)
                : NULL;
 }
 
-struct uvzk__acquisition *uvzk__acquisition_at_try(struct uvzk__link *link)
+struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct limit, try_link)->acquisition;
 }
 
 /* What has been asked is not told any more. */
-static void be_deaf(struct uvzk__acquisition *acquisition)
+static void cancel_revoke_cb(struct uvzk__acquisition *acquisition)
 {
     if (acquisition->revocable) {
-        uvzk__list_remove(&revocable(acquisition)->telling.link);
+        uvzk__list_remove(&revocable(acquisition)->notification.link);
     }
 }
 
 /* Where its claim lives; without one, its lock. */
-static struct uvzk__client *client_of(const struct uvzk__acquisition *acquisition)
+static struct uvzk__session *session_of(const struct uvzk__acquisition *acquisition)
 {
-    return acquisition->claim != NULL ? acquisition->claim->client
-                                      : acquisition->lock->client;
+    return acquisition->claim != NULL ? acquisition->claim->session
+                                      : acquisition->lock->session;
 }
 
 static inline __attribute__((always_inline)) void
 count(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int status,
       uint64_t now, uint64_t took_ms)
 {
-    struct uvzk__observer *observer = client_of(acquisition)->observer;
+    struct uvzk__observer *observer = session_of(acquisition)->observer;
     uvzk_client_metrics_t *metrics = &observer->metrics;
 
     switch (step) {
     case UVZK_TRACE_GRANTED:
-        uvzk__took(&metrics->acquire, took_ms);
-        uvzk__handed_over(acquisition->claim, now, took_ms, &metrics->handover);
+        uvzk__histogram_add(&metrics->acquire, took_ms);
+        uvzk__handover_done(acquisition->claim, now, took_ms, &metrics->handover);
         break;
     case UVZK_TRACE_REFUSED:
         uvzk__count_refused(observer, status);
         break;
     case UVZK_TRACE_LOST:
         uvzk__count_lost(observer, status);
-        uvzk__took(&metrics->hold, took_ms);
-        uvzk__hands_over(acquisition->claim, now);
+        uvzk__histogram_add(&metrics->hold, took_ms);
+        uvzk__handover_started(acquisition->claim, now);
         break;
     case UVZK_TRACE_RELEASE:
-        uvzk__took(&metrics->hold, took_ms);
-        uvzk__hands_over(acquisition->claim, now);
+        uvzk__histogram_add(&metrics->hold, took_ms);
+        uvzk__handover_started(acquisition->claim, now);
         break;
     case UVZK_TRACE_RELEASED:
-        uvzk__took(&metrics->release, took_ms);
+        uvzk__histogram_add(&metrics->release, took_ms);
         break;
     default:
         break;
@@ -174,15 +176,15 @@ count(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int stat
 static inline __attribute__((always_inline)) void
 observed(struct uvzk__acquisition *acquisition, enum uvzk_trace_step step, int status)
 {
-    struct uvzk__client *client = client_of(acquisition);
-    uint64_t now = uvzk__now(client);
+    struct uvzk__session *session = session_of(acquisition);
+    uint64_t now = uvzk__now(session);
     uint64_t since_ms = acquisition->since_ms;
-    uint64_t took_ms = uvzk__since(&since_ms, now);
+    uint64_t took_ms = uvzk__elapsed_since(&since_ms, now);
 
     acquisition->since_ms = since_ms & MOMENT_MAX;
     count(acquisition, step, status, now, took_ms);
-    if (client->observer->trace_cb != NULL) {
-        uvzk__trace_hold(client, step, acquisition->shell, acquisition->lock->path->text,
+    if (session->observer->trace_cb != NULL) {
+        uvzk__trace_hold(session, step, acquisition->shell, acquisition->lock->path->text,
                          status, now, took_ms);
     }
 }
@@ -205,7 +207,7 @@ OBSERVED(lost_seen, UVZK_TRACE_LOST)
 static inline void observe(struct uvzk__acquisition *acquisition,
                            void (*seen)(struct uvzk__acquisition *, int), int status)
 {
-    if (__builtin_expect(client_of(acquisition)->observer != NULL, 0)) {
+    if (__builtin_expect(session_of(acquisition)->observer != NULL, 0)) {
         seen(acquisition, status);
     }
 }
@@ -213,17 +215,17 @@ static inline void observe(struct uvzk__acquisition *acquisition,
 /* It no longer waits: no deadline, no single try. */
 static void stop_waiting(struct uvzk__acquisition *acquisition)
 {
-    struct uvzk__timed *deadline = uvzk__acquisition_deadline(acquisition);
+    struct uvzk__timer *deadline = uvzk__acquisition_deadline(acquisition);
 
     if (deadline != NULL) {
-        uvzk__timed_clear(client_of(acquisition), deadline);
+        uvzk__timer_clear(session_of(acquisition), deadline);
     } else if (acquisition->is_limited) {
         uvzk__list_remove(&limit_of(acquisition)->try_link);
     }
 }
 
 /* What its FINAL callback is told: a code. */
-static void ends_with(struct uvzk__acquisition *acquisition, int status)
+static void set_status(struct uvzk__acquisition *acquisition, int status)
 {
     acquisition->status = (int16_t)status;
     assert(acquisition->status == status);
@@ -231,8 +233,8 @@ static void ends_with(struct uvzk__acquisition *acquisition, int status)
 
 static void detach(struct uvzk__acquisition *acquisition)
 {
-    be_deaf(acquisition);
-    uvzk__ring_remove(&acquisition->claim->acquisitions, &acquisition->siblings);
+    cancel_revoke_cb(acquisition);
+    uvzk__ring_remove(&acquisition->claim->acquisitions, &acquisition->in_claim);
     acquisition->claim = NULL;
 }
 
@@ -245,7 +247,7 @@ static uvzk_hold_t *finish(struct uvzk__acquisition *acquisition)
     move(acquisition, FINAL);
     shell->impl = NULL;
     uvzk__free(acquisition);
-    uvzk__lock_unpin(lock);
+    uvzk__lock_unref(lock);
     return shell;
 }
 
@@ -254,8 +256,8 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
     /* The process may have been stopped since the grant was decided. Whoever proves what it
      * needs takes the grant back, or ends it; if nobody does, nobody would ever tell. */
     if (!uvzk__claim_holds(acquisition->claim)) {
-        uvzk__provers_check(client_of(acquisition));
-        if (acquisition->told == GRANTING) {
+        uvzk__provers_check(session_of(acquisition));
+        if (acquisition->state == GRANTING) {
             uvzk__claim_end(acquisition->claim, UVZK_EPROOF);
         }
         return;
@@ -266,17 +268,17 @@ static void deliver_grant(struct uvzk__acquisition *acquisition)
     acquisition->acquire_cb(acquisition->shell, 0);
 }
 
-static void tell_refusal(struct uvzk__acquisition *acquisition)
+static void notify_refusal(struct uvzk__acquisition *acquisition)
 {
     uvzk_hold_acquire_cb acquire_cb = acquisition->acquire_cb;
     int status = acquisition->status;
-    struct uvzk__ran_out *ran_out =
-        acquisition->is_limited ? limit_of(acquisition)->ran_out : NULL;
+    struct uvzk__timed_out_wait *timed_out_wait =
+        acquisition->is_limited ? limit_of(acquisition)->timed_out_wait : NULL;
 
-    uvzk__ran_out_tell(ran_out, finish(acquisition), acquire_cb, status);
+    uvzk__timed_out_wait_notify(timed_out_wait, finish(acquisition), acquire_cb, status);
 }
 
-static void tell_place(struct uvzk__acquisition *acquisition)
+static void notify_place(struct uvzk__acquisition *acquisition)
 {
     struct place *place = place_of(acquisition);
     uvzk_hold_queued_cb queued_cb = place->cb;
@@ -285,17 +287,17 @@ static void tell_place(struct uvzk__acquisition *acquisition)
     queued_cb(acquisition->shell, place->ahead);
 }
 
-static void deliver(struct uvzk__telling *telling)
+static void deliver(struct uvzk__notification *notification)
 {
     struct uvzk__acquisition *acquisition =
-        UVZK__CONTAINER_OF(telling, struct uvzk__acquisition, telling);
+        UVZK__CONTAINER_OF(notification, struct uvzk__acquisition, notification);
     uvzk_hold_release_cb release_cb = acquisition->release_cb; /* the one or the other */
     uvzk_hold_lost_cb lost_cb = acquisition->lost_cb;
     int status = acquisition->status;
 
-    switch (acquisition->told) {
+    switch (acquisition->state) {
     case ASKED:
-        tell_place(acquisition);
+        notify_place(acquisition);
         break;
     case GRANTING:
         deliver_grant(acquisition);
@@ -307,37 +309,38 @@ static void deliver(struct uvzk__telling *telling)
         release_cb(finish(acquisition), status);
         break;
     case REFUSED:
-        tell_refusal(acquisition);
+        notify_refusal(acquisition);
         break;
     default:
         break;
     }
 }
 
-static void deliver_revocation(struct uvzk__telling *telling)
+static void deliver_revocation(struct uvzk__notification *notification)
 {
-    struct revocable *told = UVZK__CONTAINER_OF(telling, struct revocable, telling);
+    struct revocable *told =
+        UVZK__CONTAINER_OF(notification, struct revocable, notification);
 
     if (--told->count > 0) {
-        uvzk__tell_soon(client_of(&told->acquisition), telling);
+        uvzk__notify_later(session_of(&told->acquisition), notification);
     }
     told->cb(told->acquisition.shell);
 }
 
-static void tell(struct uvzk__acquisition *acquisition)
+static void notify(struct uvzk__acquisition *acquisition)
 {
-    uvzk__tell_soon(client_of(acquisition), &acquisition->telling);
+    uvzk__notify_later(session_of(acquisition), &acquisition->notification);
 }
 
 /* Where the claim lived is where it is told: in the order of what happened there. */
-static void tell_detached(struct uvzk__acquisition *acquisition)
+static void notify_detached(struct uvzk__acquisition *acquisition)
 {
-    struct uvzk__client *client = client_of(acquisition);
+    struct uvzk__session *session = session_of(acquisition);
 
     if (acquisition->claim != NULL) {
         detach(acquisition);
     }
-    uvzk__tell_soon(client, &acquisition->telling);
+    uvzk__notify_later(session, &acquisition->notification);
 }
 
 void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int status)
@@ -350,23 +353,24 @@ void uvzk__acquisition_end_alone(struct uvzk__acquisition *acquisition, int stat
     }
 }
 
-static void timed_out(struct uvzk__timed *timed)
+static void timed_out(struct uvzk__timer *timer)
 {
-    struct limit *limit = UVZK__CONTAINER_OF(timed, struct limit, timeout);
-    int status = uvzk__wait_ran_out(limit->acquisition->claim, &limit->ran_out);
+    struct limit *limit = UVZK__CONTAINER_OF(timer, struct limit, timeout);
+    int status = uvzk__wait_timed_out(limit->acquisition->claim, &limit->timed_out_wait);
 
     uvzk__acquisition_end_alone(limit->acquisition, status);
 }
 
-void uvzk__acquisition_tried(struct uvzk__acquisition *acquisition)
+void uvzk__acquisition_try_failed(struct uvzk__acquisition *acquisition)
 {
-    (void)uvzk__wait_ran_out(acquisition->claim, &limit_of(acquisition)->ran_out);
+    (void)uvzk__wait_timed_out(acquisition->claim,
+                               &limit_of(acquisition)->timed_out_wait);
     uvzk__acquisition_end(acquisition, UV_ETIMEDOUT);
 }
 
 static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_ms)
 {
-    struct uvzk__client *client = client_of(acquisition);
+    struct uvzk__session *session = session_of(acquisition);
 
     if (!acquisition->is_limited) {
         return;
@@ -376,11 +380,11 @@ static void set_deadline(struct uvzk__acquisition *acquisition, int64_t timeout_
     limit->try_once = timeout_ms == UVZK_TRY_ONCE;
     if (limit->try_once) {
         uvzk__list_init(&limit->try_link);
-        uvzk__list_append(&client->claims->tries, &limit->try_link);
+        uvzk__list_append(&session->claims->try_once, &limit->try_link);
     } else {
         limit->timeout.due = timed_out;
-        uvzk__timed_set(client, &limit->timeout,
-                        uvzk__now(client) + (uint64_t)timeout_ms);
+        uvzk__timer_set(session, &limit->timeout,
+                        uvzk__now(session) + (uint64_t)timeout_ms);
     }
 }
 
@@ -408,17 +412,17 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     }
     if (is_revocable) {
         revocable(acquisition)->cb = options->revoke_cb;
-        revocable(acquisition)->telling.deliver = deliver_revocation;
-        uvzk__list_init(&revocable(acquisition)->telling.link);
+        revocable(acquisition)->notification.notify_cb = deliver_revocation;
+        uvzk__list_init(&revocable(acquisition)->notification.link);
     }
     acquisition->shell = shell;
     acquisition->lock = lock;
     acquisition->acquire_cb = acquire_cb;
     acquisition->lost_cb = lost_cb;
-    acquisition->told = ASKED;
-    acquisition->telling.deliver = deliver;
-    uvzk__list_init(&acquisition->siblings);
-    uvzk__list_init(&acquisition->telling.link);
+    acquisition->state = ASKED;
+    acquisition->notification.notify_cb = deliver;
+    uvzk__list_init(&acquisition->in_claim);
+    uvzk__list_init(&acquisition->notification.link);
     return acquisition;
 }
 
@@ -426,36 +430,36 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
                              struct uvzk__claim *claim, int64_t timeout_ms)
 {
     acquisition->shell->impl = acquisition;
-    uvzk__lock_pin(acquisition->lock);
+    uvzk__lock_ref(acquisition->lock);
     acquisition->claim = claim;
     observe(acquisition, asked_seen, 0);
     if (claim != NULL) {
-        uvzk__ring_append(&claim->acquisitions, &acquisition->siblings);
+        uvzk__ring_append(&claim->acquisitions, &acquisition->in_claim);
         set_deadline(acquisition, timeout_ms);
     }
 }
 
 void uvzk__acquisition_grant(struct uvzk__acquisition *acquisition)
 {
-    if (acquisition->told == ASKED) {
+    if (acquisition->state == ASKED) {
         move(acquisition, GRANTING);
         /* In the order of the grants, whatever else there was to be told before. */
-        uvzk__list_remove(&acquisition->telling.link);
-        tell(acquisition);
+        uvzk__list_remove(&acquisition->notification.link);
+        notify(acquisition);
     }
 }
 
 void uvzk__acquisition_ungrant(struct uvzk__acquisition *acquisition)
 {
-    if (acquisition->told == GRANTING) {
+    if (acquisition->state == GRANTING) {
         move(acquisition, ASKED);
-        uvzk__list_remove(&acquisition->telling.link);
+        uvzk__list_remove(&acquisition->notification.link);
     }
 }
 
 void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
 {
-    switch (acquisition->told) {
+    switch (acquisition->state) {
     case ASKED:
     case GRANTING:
         stop_waiting(acquisition);
@@ -469,10 +473,10 @@ void uvzk__acquisition_end(struct uvzk__acquisition *acquisition, int reason)
     default:
         return;
     }
-    ends_with(acquisition, reason);
-    tell_detached(acquisition);
-    if (acquisition->told == LOSING && acquisition->overheard) {
-        acquisition->losing(acquisition->shell, reason);
+    set_status(acquisition, reason);
+    notify_detached(acquisition);
+    if (acquisition->state == LOSING && acquisition->loss_intercepted) {
+        acquisition->losing_cb(acquisition->shell, reason);
     }
 }
 
@@ -480,24 +484,25 @@ void uvzk__acquisition_released(struct uvzk__acquisition *acquisition, int statu
 {
     move(acquisition, RELEASED);
     observe(acquisition, released_seen, status);
-    ends_with(acquisition, status);
-    tell_detached(acquisition);
+    set_status(acquisition, status);
+    notify_detached(acquisition);
 }
 
 void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
 {
-    if (acquisition->revocable && acquisition->told != RELEASING) {
+    if (acquisition->revocable && acquisition->state != RELEASING) {
         revocable(acquisition)->count++;
-        uvzk__tell_soon(client_of(acquisition), &revocable(acquisition)->telling);
+        uvzk__notify_later(session_of(acquisition),
+                           &revocable(acquisition)->notification);
     }
 }
 
 void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ahead)
 {
-    if (acquisition->told == ASKED && acquisition->wants_place &&
+    if (acquisition->state == ASKED && acquisition->wants_place &&
         place_of(acquisition)->cb != NULL) {
         place_of(acquisition)->ahead = ahead;
-        tell(acquisition);
+        notify(acquisition);
     }
 }
 
@@ -511,14 +516,14 @@ int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
     }
     struct uvzk__acquisition *acquisition = hold->impl;
     if (acquisition == NULL || acquisition->shell != hold ||
-        (acquisition->told != GRANTED && acquisition->told != LOSING)) {
+        (acquisition->state != GRANTED && acquisition->state != LOSING)) {
         return uvzk__refuse(UVZK_ENOTHELD, "hold is not held, or being released already");
     }
     acquisition->release_cb = release_cb;
-    if (acquisition->told == GRANTED) {
+    if (acquisition->state == GRANTED) {
         observe(acquisition, release_seen, 0);
     }
-    if (acquisition->told == LOSING) {
+    if (acquisition->state == LOSING) {
         uvzk__acquisition_released(acquisition, UVZK_ELOST);
         return 0;
     }
@@ -527,7 +532,7 @@ int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb)
         uvzk__acquisition_released(acquisition, 0); /* its siblings hold on */
     } else {
         move(acquisition, RELEASING);
-        be_deaf(acquisition);
+        cancel_revoke_cb(acquisition);
         uvzk__claim_end(claim, 0);
     }
     return 0;
@@ -547,20 +552,20 @@ int uvzk_hold_cancel(uvzk_hold_t *hold)
     return 0;
 }
 
-struct uvzk__client *uvzk__hold_client(const uvzk_hold_t *hold)
+struct uvzk__session *uvzk__hold_session(const uvzk_hold_t *hold)
 {
     const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
 
-    return acquisition == NULL ? NULL : client_of(acquisition);
+    return acquisition == NULL ? NULL : session_of(acquisition);
 }
 
-uvzk_hold_release_cb uvzk__release_overhear(const uvzk_hold_t *hold,
-                                            uvzk_hold_release_cb cb)
+uvzk_hold_release_cb uvzk__hold_intercept_release(const uvzk_hold_t *hold,
+                                                  uvzk_hold_release_cb cb)
 {
     struct uvzk__acquisition *acquisition = hold->impl;
 
     if (acquisition == NULL ||
-        (acquisition->told != RELEASING && acquisition->told != RELEASED)) {
+        (acquisition->state != RELEASING && acquisition->state != RELEASED)) {
         return NULL;
     }
     uvzk_hold_release_cb before = acquisition->release_cb;
@@ -568,13 +573,13 @@ uvzk_hold_release_cb uvzk__release_overhear(const uvzk_hold_t *hold,
     return before;
 }
 
-void uvzk__loss_overhear(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing)
+void uvzk__hold_intercept_loss(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing)
 {
     struct uvzk__acquisition *acquisition = hold->impl;
 
-    assert(acquisition->told == GRANTED); /* its acquire callback is called no more */
-    acquisition->overheard = true;
-    acquisition->losing = losing;
+    assert(acquisition->state == GRANTED); /* its acquire callback is called no more */
+    acquisition->loss_intercepted = true;
+    acquisition->losing_cb = losing;
 }
 
 struct uvzk__claim *uvzk__hold_of(const uvzk_hold_t *hold)
@@ -582,7 +587,7 @@ struct uvzk__claim *uvzk__hold_of(const uvzk_hold_t *hold)
     const struct uvzk__acquisition *acquisition = hold == NULL ? NULL : hold->impl;
 
     if (acquisition == NULL || acquisition->shell != hold ||
-        acquisition->told != GRANTED) {
+        acquisition->state != GRANTED) {
         return NULL;
     }
     return acquisition->claim;
@@ -599,7 +604,7 @@ int64_t uvzk_hold_token(const uvzk_hold_t *hold)
 {
     const struct uvzk__claim *claim = uvzk__hold_of(hold);
 
-    return claim == NULL ? 0 : claim->token;
+    return claim == NULL ? 0 : claim->fencing_token;
 }
 
 const char *uvzk_hold_path(const uvzk_hold_t *hold)

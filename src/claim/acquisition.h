@@ -16,15 +16,15 @@
 #include "base/machine.h"
 #include "claim/claim.h"
 
-enum uvzk__told {
-    UVZK__TOLD_ASKED,     /* next: GRANTING REFUSED */
-    UVZK__TOLD_GRANTING,  /* next: GRANTED ASKED REFUSED */
-    UVZK__TOLD_GRANTED,   /* next: RELEASING RELEASED LOSING */
-    UVZK__TOLD_RELEASING, /* next: RELEASED */
-    UVZK__TOLD_LOSING,    /* next: FINAL RELEASED */
-    UVZK__TOLD_RELEASED,  /* next: FINAL */
-    UVZK__TOLD_REFUSED,   /* next: FINAL */
-    UVZK__TOLD_FINAL      /* final */
+enum uvzk__acquisition_state {
+    UVZK__ACQUISITION_ASKED,     /* next: GRANTING REFUSED */
+    UVZK__ACQUISITION_GRANTING,  /* next: GRANTED ASKED REFUSED */
+    UVZK__ACQUISITION_GRANTED,   /* next: RELEASING RELEASED LOSING */
+    UVZK__ACQUISITION_RELEASING, /* next: RELEASED */
+    UVZK__ACQUISITION_LOSING,    /* next: FINAL RELEASED */
+    UVZK__ACQUISITION_RELEASED,  /* next: FINAL */
+    UVZK__ACQUISITION_REFUSED,   /* next: FINAL */
+    UVZK__ACQUISITION_FINAL      /* final */
 };
 
 extern const struct uvzk__machine uvzk__acquisition_machine;
@@ -33,21 +33,21 @@ struct uvzk__acquisition {
     uvzk_hold_t *shell;
     struct uvzk__claim *claim; /* NULL once it has nothing to do with it */
     struct uvzk__lock *lock;
-    struct uvzk__link siblings; /* on claim->acquisitions */
-    struct uvzk__telling telling;
+    struct uvzk__link in_claim; /* on claim->acquisitions */
+    struct uvzk__notification notification;
     union {
         uvzk_hold_acquire_cb acquire_cb;
-        uvzk_hold_lost_cb losing;        /* GRANTED, if it is overheard */
+        uvzk_hold_lost_cb losing_cb;     /* GRANTED, if it is overheard */
         uvzk_hold_release_cb release_cb; /* RELEASING, RELEASED */
     };
     uvzk_hold_lost_cb lost_cb;
-    uint64_t since_ms : 40; /* observer.h's; 0: nobody observes the client */
-    int32_t status : 16;    /* of the FINAL callback */
-    uint8_t told : 4;       /* enum uvzk__told */
-    bool is_limited : 1;    /* it waits for so long, or does not wait, acquisition.c */
-    bool revocable : 1;     /* it is told when somebody asks for it */
-    bool wants_place : 1;   /* it is told its place in the queue, acquisition.c */
-    bool overheard : 1;     /* its loss, at once */
+    uint64_t since_ms : 40;    /* observer.h's; 0: nobody observes the client */
+    int32_t status : 16;       /* of the FINAL callback */
+    uint8_t state : 4;         /* enum uvzk__acquisition_state */
+    bool is_limited : 1;       /* it waits for so long, or does not wait, acquisition.c */
+    bool revocable : 1;        /* it is told when somebody asks for it */
+    bool wants_place : 1;      /* it is told its place in the queue, acquisition.c */
+    bool loss_intercepted : 1; /* its loss, at once */
 };
 
 /* A new one, in ASKED, not yet attached to anything: uvzk__free() undoes it. NULL
@@ -81,32 +81,32 @@ void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
 static inline bool
 uvzk__acquisition_is_pending(const struct uvzk__acquisition *acquisition)
 {
-    return acquisition->told == UVZK__TOLD_ASKED ||
-           acquisition->told == UVZK__TOLD_GRANTING;
+    return acquisition->state == UVZK__ACQUISITION_ASKED ||
+           acquisition->state == UVZK__ACQUISITION_GRANTING;
 }
 
 /* It was tried once, in vain: somebody is before it. */
-void uvzk__acquisition_tried(struct uvzk__acquisition *);
+void uvzk__acquisition_try_failed(struct uvzk__acquisition *);
 
 /* It was to be tried once, and has not had its answer; the one behind a link on
- * client->claims->tries. */
-bool uvzk__acquisition_tries(const struct uvzk__acquisition *);
-struct uvzk__acquisition *uvzk__acquisition_at_try(struct uvzk__link *);
+ * session->claims->try_once. */
+bool uvzk__acquisition_is_try_once(const struct uvzk__acquisition *);
+struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *);
 
 /* The end of its patience; NULL: it is tried once, or waits for ever. */
-struct uvzk__timed *uvzk__acquisition_deadline(const struct uvzk__acquisition *);
+struct uvzk__timer *uvzk__acquisition_deadline(const struct uvzk__acquisition *);
 
 /* The client of one that is pending or held; of any other NULL. */
-struct uvzk__client *uvzk__hold_client(const uvzk_hold_t *hold);
+struct uvzk__session *uvzk__hold_session(const uvzk_hold_t *hold);
 
 /* cb takes the place of the callback with which a release was begun that has not been told
  * yet; returns that one. NULL: there is no such release. */
-uvzk_hold_release_cb uvzk__release_overhear(const uvzk_hold_t *hold,
-                                            uvzk_hold_release_cb cb);
+uvzk_hold_release_cb uvzk__hold_intercept_release(const uvzk_hold_t *hold,
+                                                  uvzk_hold_release_cb cb);
 
 /* Of a hold that is being told of its grant: losing is called when it is lost, at once; its
  * lost callback is told as ever. */
-void uvzk__loss_overhear(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing);
+void uvzk__hold_intercept_loss(const uvzk_hold_t *hold, uvzk_hold_lost_cb losing);
 
 /* The claim of a hold that the user has been told of and that has neither
  * been released nor lost, the clock not looked at; else NULL. */

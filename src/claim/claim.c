@@ -8,7 +8,7 @@
 #include "claim/lock.h"
 #include "claim/revocation.h"
 #include "directory/contender.h"
-#include "directory/making.h"
+#include "directory/create_batch.h"
 #include "directory/queue.h"
 #include "directory/undeletable.h"
 #include "engine/turn.h"
@@ -28,11 +28,11 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__claim_machine = UVZK__MACHINE("claim", table);
 
-static bool sound(const struct uvzk__claim *claim)
+static bool invariant_holds(const struct uvzk__claim *claim)
 {
     switch (claim->state) {
     case HELD:
-        return claim->lock != NULL && claim->token != 0 &&
+        return claim->lock != NULL && claim->fencing_token != 0 &&
                claim->held_count <= claim->contender_count;
     case GIVEN_UP:
         return true;
@@ -47,17 +47,17 @@ static void move(struct uvzk__claim *claim, enum uvzk__claim_state state)
     bool held = claim->state == HELD;
 
     claim->state = (uint8_t)uvzk__machine_move(&uvzk__claim_machine, claim->state, state);
-    assert(sound(claim));
+    assert(invariant_holds(claim));
     if (held) {
-        uvzk__lock_let_go(claim->lock);
+        uvzk__lock_hold_ended(claim->lock);
     } else if (state == HELD) {
-        uvzk__lock_held(claim->lock);
+        uvzk__lock_hold_began(claim->lock);
     }
 }
 
 static struct uvzk__acquisition *acquisition_at(struct uvzk__link *link)
 {
-    return UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings);
+    return UVZK__CONTAINER_OF(link, struct uvzk__acquisition, in_claim);
 }
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
@@ -68,21 +68,21 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
 /* ----------------------------------------------------------------- its life */
 
 /* A claim with an owner, who may re-enter: this is the memory of each. */
-struct uvzk__owned {
+struct uvzk__owned_claim {
     struct uvzk__claim claim;
     const void *owner;
     UT_hash_handle hh; /* in lock->owned */
 };
 
-static struct uvzk__owned *owned(const struct uvzk__claim *claim)
+static struct uvzk__owned_claim *owned_claim_of(const struct uvzk__claim *claim)
 {
-    return UVZK__CONTAINER_OF((struct uvzk__claim *)(uintptr_t)claim, struct uvzk__owned,
-                              claim);
+    return UVZK__CONTAINER_OF((struct uvzk__claim *)(uintptr_t)claim,
+                              struct uvzk__owned_claim, claim);
 }
 
 const void *uvzk__claim_owner(const struct uvzk__claim *claim)
 {
-    return claim->owned ? owned(claim)->owner : NULL;
+    return claim->owned ? owned_claim_of(claim)->owner : NULL;
 }
 
 /* What its znodes are to say, if it has brought that: this is behind the memory of each. */
@@ -93,7 +93,7 @@ struct data {
 
 static size_t size_without_data(bool is_owned)
 {
-    return is_owned ? sizeof(struct uvzk__owned) : sizeof(struct uvzk__claim);
+    return is_owned ? sizeof(struct uvzk__owned_claim) : sizeof(struct uvzk__claim);
 }
 
 static struct data *data_of(const struct uvzk__claim *claim)
@@ -120,31 +120,32 @@ bool uvzk__claim_same_data(const struct uvzk__claim *one, const struct uvzk__cla
             memcmp(uvzk__claim_data(one), uvzk__claim_data(other), length) == 0);
 }
 
-static int own(struct uvzk__lock *lock, struct uvzk__claim *claim)
+static int add_to_lock(struct uvzk__lock *lock, struct uvzk__claim *claim)
 {
     if (claim->owned) {
-        struct uvzk__owned *added = owned(claim);
+        struct uvzk__owned_claim *added = owned_claim_of(claim);
         HASH_ADD(hh, lock->owned, owner, sizeof(added->owner), added);
         if (added->hh.tbl == NULL) {
             return UV_ENOMEM;
         }
     }
-    assert(!lock->deserted);
+    assert(!lock->no_claims);
     claim->lock = lock;
     uvzk__list_append(&lock->claims, &claim->link);
     return 0;
 }
 
-static void disown(struct uvzk__claim *claim)
+static void remove_from_lock(struct uvzk__claim *claim)
 {
     if (claim->lock != NULL && claim->owned) {
-        HASH_DELETE(hh, claim->lock->owned, owned(claim));
+        HASH_DELETE(hh, claim->lock->owned, owned_claim_of(claim));
     }
     claim->lock = NULL;
     uvzk__list_remove(&claim->link);
 }
 
-struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock, struct uvzk__client *client,
+struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock,
+                                    struct uvzk__session *session,
                                     const struct uvzk__claim_kind *kind,
                                     const uvzk_acquire_options_t *options)
 {
@@ -159,18 +160,18 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock, struct uvzk__client
     }
     claim->owned = is_owned;
     if (is_owned) {
-        owned(claim)->owner = options->owner;
+        owned_claim_of(claim)->owner = options->owner;
     }
     claim->kind = kind;
-    claim->client = client;
-    claim->durable = lock->durable;
+    claim->session = session;
+    claim->persistent = lock->persistent;
     uvzk__list_init(&claim->link);
     claim->has_data = has_data;
     if (has_data) {
         data_of(claim)->length = (uint32_t)options->node_data_length;
         memcpy(data_of(claim)->bytes, options->node_data, options->node_data_length);
     }
-    if (own(lock, claim) != 0) {
+    if (add_to_lock(lock, claim) != 0) {
         uvzk__free(claim);
         return NULL;
     }
@@ -179,7 +180,7 @@ struct uvzk__claim *uvzk__claim_new(struct uvzk__lock *lock, struct uvzk__client
 
 void uvzk__claim_free(struct uvzk__claim *claim)
 {
-    disown(claim);
+    remove_from_lock(claim);
     if (claim->kind->freed != NULL) {
         claim->kind->freed(claim);
     }
@@ -188,9 +189,9 @@ void uvzk__claim_free(struct uvzk__claim *claim)
 
 struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *owner)
 {
-    struct uvzk__owned *found = NULL;
+    struct uvzk__owned_claim *found = NULL;
 
-    if (owner != NULL && !lock->deserted) {
+    if (owner != NULL && !lock->no_claims) {
         HASH_FIND(hh, lock->owned, &owner, sizeof(owner), found);
     }
     return found == NULL ? NULL : &found->claim;
@@ -200,7 +201,7 @@ struct uvzk__claim *uvzk__claim_of(const struct uvzk__lock *lock, const void *ow
  * znodes. */
 static void free_if_over(struct uvzk__claim *claim)
 {
-    if (claim->contender_count > 0 || claim->pins > 0 ||
+    if (claim->contender_count > 0 || claim->refs > 0 ||
         !uvzk__claim_is_given_up(claim)) {
         return;
     }
@@ -211,7 +212,7 @@ static void free_if_over(struct uvzk__claim *claim)
     uvzk__claim_free(claim);
 }
 
-void uvzk__claim_troubled(struct uvzk__claim *claim, int status)
+void uvzk__claim_set_release_status(struct uvzk__claim *claim, int status)
 {
     if (claim->release_status == 0) {
         claim->release_status = (int16_t)status;
@@ -221,7 +222,7 @@ void uvzk__claim_troubled(struct uvzk__claim *claim, int status)
 
 void uvzk__claim_attach(struct uvzk__claim *claim, struct uvzk__contender *contender)
 {
-    uvzk__contender_belongs(contender, claim);
+    uvzk__contender_set_claim(contender, claim);
     uvzk__ring_append(&claim->contenders, &contender->in_claim);
     claim->contender_count++;
     claim->held_count += contender->held;
@@ -231,25 +232,25 @@ void uvzk__claim_detach(struct uvzk__contender *contender)
 {
     struct uvzk__claim *claim = contender->claim;
 
-    uvzk__contender_belongs(contender, NULL);
+    uvzk__contender_set_claim(contender, NULL);
     uvzk__ring_remove(&claim->contenders, &contender->in_claim);
     claim->contender_count--;
     claim->held_count -= contender->held;
     free_if_over(claim);
 }
 
-void uvzk__claim_pin(struct uvzk__claim *claim)
+void uvzk__claim_ref(struct uvzk__claim *claim)
 {
-    claim->pins++;
+    claim->refs++;
 }
 
-void uvzk__claim_unpin(struct uvzk__claim *claim)
+void uvzk__claim_unref(struct uvzk__claim *claim)
 {
-    claim->pins--;
+    claim->refs--;
     free_if_over(claim);
 }
 
-struct uvzk__contender *uvzk__claim_first(const struct uvzk__claim *claim)
+struct uvzk__contender *uvzk__claim_first_contender(const struct uvzk__claim *claim)
 {
     return contender_at(uvzk__ring_first(&claim->contenders));
 }
@@ -258,7 +259,7 @@ struct uvzk__contender *uvzk__claim_first(const struct uvzk__claim *claim)
 
 void uvzk__claim_grant(struct uvzk__claim *claim, int64_t token)
 {
-    claim->token = token;
+    claim->fencing_token = token;
     move(claim, HELD);
     for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
          link = uvzk__ring_next(&claim->acquisitions, link)) {
@@ -290,19 +291,19 @@ static void end_acquisitions(struct uvzk__claim *claim, int code)
 
 void uvzk__claim_withdraw(struct uvzk__claim *claim)
 {
-    uvzk__list_append(&claim->client->claims->unwinding, &claim->link);
-    uvzk__wake(claim->client);
+    uvzk__list_append(&claim->session->claims->to_withdraw, &claim->link);
+    uvzk__wake(claim->session);
 }
 
-static void let_go_of_contenders(struct uvzk__claim *claim)
+static void withdraw_contenders(struct uvzk__claim *claim)
 {
-    if (claim->kind->keep != NULL && claim->kind->keep(claim)) {
+    if (claim->kind->keeps_contenders != NULL && claim->kind->keeps_contenders(claim)) {
         return;
     }
     if (claim->contender_count != 1) {
         uvzk__claim_withdraw(claim);
-    } else if (uvzk__node_is_wanted(&uvzk__claim_first(claim)->node)) {
-        uvzk__contender_unwanted(uvzk__claim_first(claim));
+    } else if (uvzk__node_is_wanted(&uvzk__claim_first_contender(claim)->node)) {
+        uvzk__contender_withdraw(uvzk__claim_first_contender(claim));
     }
 }
 
@@ -312,9 +313,9 @@ void uvzk__claim_end(struct uvzk__claim *claim, int code)
         return;
     }
     move(claim, GIVEN_UP);
-    disown(claim);
+    remove_from_lock(claim);
     end_acquisitions(claim, code);
-    let_go_of_contenders(claim);
+    withdraw_contenders(claim);
 }
 
 static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
@@ -332,60 +333,60 @@ static void withdraw(struct uvzk__claim *claim)
     struct uvzk__contender *contender;
 
     while ((contender = first_wanted(claim)) != NULL) {
-        uvzk__contender_unwanted(contender);
+        uvzk__contender_withdraw(contender);
     }
 }
 
-static void unwind(struct uvzk__claim *claim)
+static void withdraw_ended(struct uvzk__claim *claim)
 {
-    uvzk__claim_pin(claim);
+    uvzk__claim_ref(claim);
     withdraw(claim);
-    uvzk__claim_unpin(claim);
+    uvzk__claim_unref(claim);
 }
 
-void uvzk__claim_empty(struct uvzk__claim *claim)
+void uvzk__claim_remove_contenders(struct uvzk__claim *claim)
 {
-    uvzk__claim_pin(claim);
+    uvzk__claim_ref(claim);
     move(claim, EMPTYING); /* their end does not end it */
     withdraw(claim);
     move(claim, ASKING);
-    uvzk__claim_unpin(claim);
+    uvzk__claim_unref(claim);
 }
 
-void uvzk__claims_unwind(struct uvzk__client *client)
+void uvzk__claims_withdraw(struct uvzk__session *session)
 {
     struct uvzk__link *link;
 
-    while ((link = uvzk__list_take(&client->claims->unwinding)) != NULL) {
-        unwind(UVZK__CONTAINER_OF(link, struct uvzk__claim, link));
+    while ((link = uvzk__list_take(&session->claims->to_withdraw)) != NULL) {
+        withdraw_ended(UVZK__CONTAINER_OF(link, struct uvzk__claim, link));
     }
 }
 
-void uvzk__claim_abandon(struct uvzk__claim *claim, int code)
+void uvzk__claim_fail_releases(struct uvzk__claim *claim, int code)
 {
     struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions);
 
-    if (claim->durable && code == UVZK_EEXPIRED) {
+    if (claim->persistent && code == UVZK_EEXPIRED) {
         return; /* its znodes stand, and their deletes go on */
     }
     while (link != NULL) {
         struct uvzk__acquisition *acquisition = acquisition_at(link);
         link = uvzk__ring_next(&claim->acquisitions, link);
-        if (acquisition->told == UVZK__TOLD_RELEASING) {
+        if (acquisition->state == UVZK__ACQUISITION_RELEASING) {
             uvzk__acquisition_released(acquisition, code);
         }
     }
 }
 
-void uvzk__claim_end_tries(struct uvzk__claim *claim)
+void uvzk__claim_end_try_once(struct uvzk__claim *claim)
 {
     struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions);
 
     while (link != NULL) {
         struct uvzk__acquisition *acquisition = acquisition_at(link);
         link = uvzk__ring_next(&claim->acquisitions, link);
-        if (uvzk__acquisition_tries(acquisition)) {
-            uvzk__acquisition_tried(acquisition);
+        if (uvzk__acquisition_is_try_once(acquisition)) {
+            uvzk__acquisition_try_failed(acquisition);
         }
     }
     if (uvzk__ring_empty(&claim->acquisitions)) {
@@ -417,11 +418,11 @@ const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t inde
     return NULL;
 }
 
-bool uvzk__claim_known(const struct uvzk__claim *claim)
+bool uvzk__claim_grant_notified(const struct uvzk__claim *claim)
 {
     for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
          link = uvzk__ring_next(&claim->acquisitions, link)) {
-        if (acquisition_at(link)->told == UVZK__TOLD_GRANTED) {
+        if (acquisition_at(link)->state == UVZK__ACQUISITION_GRANTED) {
             return true;
         }
     }
@@ -447,13 +448,13 @@ uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
     if (claim->kind->member != NULL) {
         return members_valid_until(claim);
     }
-    return claim->durable ? UINT64_MAX : uvzk__prover_valid_until(claim->client);
+    return claim->persistent ? UINT64_MAX : uvzk__prover_valid_until(claim->session);
 }
 
 bool uvzk__claim_holds(const struct uvzk__claim *claim)
 {
     return claim->state == HELD &&
-           uvzk__claim_valid_until(claim) > uvzk__now(claim->client);
+           uvzk__claim_valid_until(claim) > uvzk__now(claim->session);
 }
 
 /* ------------------------------------------------------------ the plain kind */
@@ -492,9 +493,9 @@ const struct uvzk__claim_kind uvzk__claim_plain = {
 
 /* --------------------------------------------------- what its contenders tell it */
 
-static void joined(struct uvzk__contender *contender)
+static void added(struct uvzk__contender *contender)
 {
-    uvzk__contender_is_durable(contender, contender->claim->durable);
+    uvzk__contender_set_persistent(contender, contender->claim->persistent);
     uvzk__claim_attach(contender->claim, contender);
 }
 
@@ -504,7 +505,7 @@ static void granted(struct uvzk__contender *contender)
     contender->claim->kind->granted(contender);
 }
 
-static void let_go_of(struct uvzk__contender *contender)
+static void hold_ended(struct uvzk__contender *contender)
 {
     contender->claim->held_count--;
 }
@@ -520,7 +521,7 @@ static void ended(struct uvzk__contender *contender, int code)
 }
 
 /* What a release is told of the node. */
-static int fate_of(const struct uvzk__node *node)
+static int release_status_of(const struct uvzk__node *node)
 {
     if (uvzk__node_status(node) == UVZK_EDELETED) {
         return UVZK_ELOST; /* by somebody else, before we came to it */
@@ -531,35 +532,35 @@ static int fate_of(const struct uvzk__node *node)
 }
 
 /* It has no claim any more, which learns what has become of its znode. */
-static void dismiss(struct uvzk__contender *contender, int status)
+static void detach_claim(struct uvzk__contender *contender, int status)
 {
     struct uvzk__claim *claim = contender->claim;
 
-    if (uvzk__contender_is_adopted(contender)) {
+    if (uvzk__contender_is_orphan(contender)) {
         return;
     }
     if (!contender->ticket) {
-        uvzk__claim_troubled(claim, status);
+        uvzk__claim_set_release_status(claim, status);
     }
-    if (claim->kind->retired != NULL) {
-        claim->kind->retired(contender, status);
+    if (claim->kind->contender_gone != NULL) {
+        claim->kind->contender_gone(contender, status);
     }
     uvzk__claim_detach(contender);
 }
 
-static void refused(struct uvzk__contender *contender)
+static void undeletable(struct uvzk__contender *contender)
 {
     int status = uvzk__node_status(&contender->node);
 
-    dismiss(contender, status != 0 ? status : UVZK_ENOAUTH);
+    detach_claim(contender, status != 0 ? status : UVZK_ENOAUTH);
 }
 
-static void retired(struct uvzk__contender *contender)
+static void over(struct uvzk__contender *contender)
 {
     if (contender->undeletable) {
-        uvzk__undeletable_left(contender);
+        uvzk__undeletable_gone(contender);
     } else {
-        dismiss(contender, fate_of(&contender->node));
+        detach_claim(contender, release_status_of(&contender->node));
     }
 }
 
@@ -568,23 +569,23 @@ static void create(struct uvzk__contender *contender)
     if (contender->claim->kind->create != NULL) {
         contender->claim->kind->create(contender);
     } else {
-        uvzk__make(contender);
+        uvzk__create_batch_add(contender);
     }
 }
 
-static bool certain(struct uvzk__contender *contender)
+static bool may_delete(struct uvzk__contender *contender)
 {
     if (contender->undeletable) {
-        return uvzk__undeletable_may(contender);
+        return uvzk__undeletable_may_delete(contender);
     }
-    return uvzk__contender_is_adopted(contender) ||
-           contender->claim->kind->certain == NULL ||
-           contender->claim->kind->certain(contender);
+    return uvzk__contender_is_orphan(contender) ||
+           contender->claim->kind->may_delete == NULL ||
+           contender->claim->kind->may_delete(contender);
 }
 
-static bool known(const struct uvzk__contender *contender)
+static bool grant_notified(const struct uvzk__contender *contender)
 {
-    return uvzk__claim_known(contender->claim);
+    return uvzk__claim_grant_notified(contender->claim);
 }
 
 static void queued(struct uvzk__contender *contender, uint64_t ahead)
@@ -592,14 +593,14 @@ static void queued(struct uvzk__contender *contender, uint64_t ahead)
     uvzk__claim_queued(contender->claim, ahead);
 }
 
-static bool anyone_tries(const struct uvzk__client *client)
+static bool any_try_once(const struct uvzk__session *session)
 {
-    return !uvzk__list_empty(&client->claims->tries);
+    return !uvzk__list_empty(&session->claims->try_once);
 }
 
-static void waits(struct uvzk__contender *contender)
+static void has_to_wait(struct uvzk__contender *contender)
 {
-    uvzk__claim_end_tries(contender->claim);
+    uvzk__claim_end_try_once(contender->claim);
 }
 
 static void data(const struct uvzk__contender *contender, const void **bytes,
@@ -612,57 +613,57 @@ static void data(const struct uvzk__contender *contender, const void **bytes,
 void uvzk__claims_init(struct uvzk__claims *claims)
 {
     uvzk__list_init(&claims->locks);
-    uvzk__list_init(&claims->tries);
-    uvzk__list_init(&claims->unwinding);
+    uvzk__list_init(&claims->try_once);
+    uvzk__list_init(&claims->to_withdraw);
 }
 
 void uvzk__claims_free(struct uvzk__claims *claims)
 {
-    uvzk__free(claims->lent);
+    uvzk__free(claims->user_text);
 }
 
-char *uvzk__claims_lend(struct uvzk__client *client, size_t size)
+char *uvzk__claims_user_text(struct uvzk__session *session, size_t size)
 {
-    struct uvzk__claims *claims = client->claims;
+    struct uvzk__claims *claims = session->claims;
 
-    if (claims->lent == NULL || size > claims->lent_size) {
-        char *larger = uvzk__realloc(claims->lent, size + 1);
+    if (claims->user_text == NULL || size > claims->user_text_size) {
+        char *larger = uvzk__realloc(claims->user_text, size + 1);
         if (larger == NULL) {
             return NULL;
         }
-        claims->lent = larger;
-        claims->lent_size = size;
+        claims->user_text = larger;
+        claims->user_text_size = size;
     }
-    return claims->lent;
+    return claims->user_text;
 }
 
-const struct uvzk__contender_user uvzk__claim_contenders = {
-    .joined = joined,
+const struct uvzk__contender_user uvzk__claim_contender_user = {
+    .added = added,
     .granted = granted,
-    .let_go = let_go_of,
+    .hold_ended = hold_ended,
     .ungranted = ungranted,
     .ended = ended,
-    .refused = refused,
-    .retired = retired,
+    .undeletable = undeletable,
+    .over = over,
     .create = create,
-    .certain = certain,
-    .known = known,
+    .may_delete = may_delete,
+    .grant_notified = grant_notified,
     .queued = queued,
-    .anyone_tries = anyone_tries,
-    .waits = waits,
-    .read = uvzk__revocation_read,
+    .any_try_once = any_try_once,
+    .has_to_wait = has_to_wait,
+    .own_node_read = uvzk__revocation_read,
     .data = data,
 };
 
-int uvzk__claim_queue_up(struct uvzk__claim *claim,
-                         const struct uvzk__directory_kind *kind,
-                         struct uvzk__shared_path *path, const char *token,
-                         const uvzk_acquire_options_t *options,
-                         struct uvzk__contender **out)
+int uvzk__claim_add_contender(struct uvzk__claim *claim,
+                              const struct uvzk__directory_kind *kind,
+                              struct uvzk__shared_path *path, const char *name_prefix,
+                              const uvzk_acquire_options_t *options,
+                              struct uvzk__contender **out)
 {
-    struct uvzk__queue *queue = uvzk__queue_of(claim->client, kind, path);
+    struct uvzk__queue *queue = uvzk__queue_of(claim->session, kind, path);
     int status =
-        queue == NULL ? UV_ENOMEM : uvzk__contender_new(claim, queue, token, out);
+        queue == NULL ? UV_ENOMEM : uvzk__contender_new(claim, queue, name_prefix, out);
 
     if (status == 0 && options->queued_cb != NULL) {
         uvzk__contender_want_position(*out);

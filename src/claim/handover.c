@@ -9,28 +9,28 @@ static struct uvzk__queue *queue_at(const struct uvzk__link *link)
     return UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_claim)->queue;
 }
 
-void uvzk__hands_over(const struct uvzk__claim *claim, uint64_t now)
+void uvzk__handover_started(const struct uvzk__claim *claim, uint64_t now)
 {
     const struct uvzk__ring *ring = &claim->contenders;
 
     for (const struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
          link = uvzk__ring_next(ring, link)) {
-        uvzk__queue_let_go(queue_at(link), now);
+        uvzk__queue_set_released(queue_at(link), now);
     }
 }
 
-void uvzk__handed_over(const struct uvzk__claim *claim, uint64_t now, uint64_t waited_ms,
-                       uvzk_histogram_t *histogram)
+void uvzk__handover_done(const struct uvzk__claim *claim, uint64_t now,
+                         uint64_t waited_ms, uvzk_histogram_t *histogram)
 {
     const struct uvzk__ring *ring = &claim->contenders;
     uint64_t least = UINT64_MAX;
 
     for (const struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
          link = uvzk__ring_next(ring, link)) {
-        uint64_t ago = uvzk__queue_let_go_ago(queue_at(link), now);
+        uint64_t ago = uvzk__queue_released_ago(queue_at(link), now);
         least = ago < least ? ago : least;
     }
     if (least <= waited_ms) {
-        uvzk__took(histogram, least);
+        uvzk__histogram_add(histogram, least);
     }
 }

@@ -9,11 +9,11 @@
 struct uvzk__claim;
 
 /* It lets go of what it has. */
-void uvzk__hands_over(const struct uvzk__claim *, uint64_t now);
+void uvzk__handover_started(const struct uvzk__claim *, uint64_t now);
 
 /* It is granted, after so long: counts how long ago the last one before it let go, if it
  * waited then. */
-void uvzk__handed_over(const struct uvzk__claim *, uint64_t now, uint64_t waited_ms,
-                       uvzk_histogram_t *);
+void uvzk__handover_done(const struct uvzk__claim *, uint64_t now, uint64_t waited_ms,
+                         uvzk_histogram_t *);
 
 #endif

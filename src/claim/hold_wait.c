@@ -4,7 +4,7 @@
 #include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
-#include "claim/ran_out.h"
+#include "claim/timed_out_wait.h"
 
 void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size)
 {
@@ -15,7 +15,7 @@ void uvzk_wait_init_size(uvzk_wait_t *wait, size_t size)
 }
 
 /* As much of it as the caller knows. */
-static void hand_over(const uvzk_wait_t *from, uvzk_wait_t *to)
+static void copy_wait(const uvzk_wait_t *from, uvzk_wait_t *to)
 {
     size_t size = to->size;
 
@@ -25,15 +25,16 @@ static void hand_over(const uvzk_wait_t *from, uvzk_wait_t *to)
 
 static int ask(const struct uvzk__claim *claim, uvzk_wait_t *wait)
 {
-    struct uvzk__awaiting awaiting;
+    struct uvzk__wait_reason reason;
 
-    uvzk__claim_awaits(claim, SIZE_MAX, &awaiting);
-    char *path = uvzk__claims_lend(claim->client, uvzk__awaiting_path_size(&awaiting));
+    uvzk__claim_wait_reason(claim, SIZE_MAX, &reason);
+    char *path =
+        uvzk__claims_user_text(claim->session, uvzk__wait_reason_path_size(&reason));
     if (path == NULL) {
         return UV_ENOMEM;
     }
-    uvzk_wait_t now = uvzk__awaiting_in_words(&awaiting, path);
-    hand_over(&now, wait);
+    uvzk_wait_t now = uvzk__wait_reason_to_public(&reason, path);
+    copy_wait(&now, wait);
     return 0;
 }
 
@@ -48,8 +49,8 @@ int uvzk_hold_wait(const uvzk_hold_t *hold, uvzk_wait_t *wait)
         return uvzk__refuse(UV_EINVAL, "wait is NULL, or its size not set by "
                                        "uvzk_wait_init");
     }
-    if (acquisition == NULL && uvzk__ran_out_told(hold) != NULL) {
-        hand_over(uvzk__ran_out_told(hold), wait);
+    if (acquisition == NULL && uvzk__timed_out_wait_of(hold) != NULL) {
+        copy_wait(uvzk__timed_out_wait_of(hold), wait);
         return 0;
     }
     if (acquisition == NULL || acquisition->shell != hold || acquisition->claim == NULL ||

@@ -16,7 +16,8 @@ struct uvzk__lock_kind {
     bool (*occupied)(struct uvzk__lock *, const uvzk_acquire_options_t *);
     /* By which path claims rank the sessions of the client, to be made in the next one when
      * the lock's own has no room; NULL, or none: they live in that one alone. */
-    const char *(*overflows)(const struct uvzk__lock *, const uvzk_acquire_options_t *);
+    const char *(*session_order_path)(const struct uvzk__lock *,
+                                      const uvzk_acquire_options_t *);
     /* Gives a new claim what it needs, so that beginning cannot fail: 0, UV_ENOMEM,
      * UVZK_ELIMIT, UV_EIO; after a failure the claim has no contenders. */
     int (*prepare)(struct uvzk__lock *, struct uvzk__claim *,
@@ -26,11 +27,12 @@ struct uvzk__lock_kind {
     void (*begin)(struct uvzk__claim *);
     /* Where those stand who take part, in the order in which they are told; returns how
      * many directories there are. NULL: nobody can be told. */
-    size_t (*directories)(const struct uvzk__lock *, struct uvzk__directory *);
+    size_t (*directories)(const struct uvzk__lock *,
+                          struct uvzk__participant_directory *);
     /* What the contenders in them, at least one, are to this lock: marks some of them
-     * as silent, and as holding. In a driven directory all children are contenders, in
+     * as silent, and as holding. In a driver-defined directory all children are contenders, in
      * no order; it may put them into one. 0 or UV_ENOMEM. */
-    int (*judge)(const struct uvzk__lock *, struct uvzk__participant *, size_t count);
+    int (*classify)(const struct uvzk__lock *, struct uvzk__participant *, size_t count);
     /* The lock is freed: what the kind has put behind `extra`. May be NULL. */
     void (*freed)(struct uvzk__lock *);
 };
@@ -38,60 +40,62 @@ struct uvzk__lock_kind {
 struct uvzk__lock {
     const struct uvzk__lock_kind *kind;
     uvzk_lock_t *shell;
-    struct uvzk__client *client;    /* the home of its path */
+    struct uvzk__session *session;  /* the home of its path */
     struct uvzk__shared_path *path; /* namespace included */
-    struct uvzk__link everyone;     /* on client->claims->locks */
+    struct uvzk__link in_session;   /* on session->claims->locks */
     union {
         struct {
-            struct uvzk__link claims;  /* not given up */
-            struct uvzk__owned *owned; /* those with an owner, claim.c; uthash by him */
+            struct uvzk__link claims; /* not given up */
+            struct uvzk__owned_claim
+                *owned; /* those with an owner, claim.c; uthash by him */
         };
-        struct {                          /* once it has none any more */
-            struct uvzk__telling telling; /* of its close */
+        struct {                                    /* once it has none any more */
+            struct uvzk__notification notification; /* of its close */
             uvzk_lock_close_cb close_cb;
         };
     };
     void *extra;         /* the kind's own */
-    uint32_t pins;       /* its close waits for them */
+    uint32_t refs;       /* its close waits for them */
     uint32_t held_count; /* claims that hold */
     uint64_t
-        number : 56;  /* of the session's locks: the next one in its shell has another */
-    bool durable : 1; /* so are its claims */
+        number : 56; /* of the session's locks: the next one in its shell has another */
+    bool persistent : 1; /* so are its claims */
     bool closing : 1;
-    bool deserted : 1; /* closing, all its claims given up */
+    bool no_claims : 1; /* closing, all its claims given up */
 };
 
 /* A lock, as whoever keeps its shell knows it again: that may be used for another one. */
 struct uvzk__lock_identity {
-    const struct uvzk__client *client;
+    const struct uvzk__session *session;
     uint64_t number;
 };
 
 static inline struct uvzk__lock_identity
 uvzk__lock_identity(const struct uvzk__lock *lock)
 {
-    return (struct uvzk__lock_identity){lock->client, lock->number};
+    return (struct uvzk__lock_identity){lock->session, lock->number};
 }
 
 /* The one behind the shell; NULL: it is closing, or another one is. */
-struct uvzk__lock *uvzk__lock_again(const uvzk_lock_t *, struct uvzk__lock_identity);
+struct uvzk__lock *uvzk__lock_by_identity(const uvzk_lock_t *,
+                                          struct uvzk__lock_identity);
 
 /* What an init function refuses: UV_EINVAL, UVZK_ESTATE, UV_EBUSY, UVZK_EPATH; 0. */
 int uvzk__lock_check(const uvzk_client_t *, const uvzk_lock_t *, const char *path);
 
 /* A new lock at this path below the namespace, in the session that is its home; one without
  * a path ("") in the session that is given. NULL when out of memory. */
-struct uvzk__lock *uvzk__lock_new(struct uvzk__client *, uvzk_lock_t *, const char *path,
+struct uvzk__lock *uvzk__lock_new(struct uvzk__session *, uvzk_lock_t *, const char *path,
                                   const struct uvzk__lock_kind *);
 
 /* Whether its claims' znodes outlive their session. */
-static inline void uvzk__lock_is_durable(struct uvzk__lock *lock, bool durable)
+static inline void uvzk__lock_set_persistent(struct uvzk__lock *lock, bool persistent)
 {
-    lock->durable = durable;
+    lock->persistent = persistent;
 }
 
 /* Of one that is initialised; else NULL. */
-struct uvzk__client *uvzk__lock_client(const uvzk_lock_t *);
+struct uvzk__session *uvzk__lock_session(const uvzk_lock_t *);
 
 /* The first of its claims that are not given up, and the next one of a claim; NULL: there
  * is none. */
@@ -101,15 +105,15 @@ struct uvzk__claim *uvzk__lock_next_claim(const struct uvzk__lock *,
 
 /* It is closing, and all its claims have been given up; its close is told when all that
  * pins it is over. */
-void uvzk__lock_deserted(struct uvzk__lock *, uvzk_lock_close_cb);
+void uvzk__lock_set_no_claims(struct uvzk__lock *, uvzk_lock_close_cb);
 
 /* One of its claims holds, or one less. */
-void uvzk__lock_held(struct uvzk__lock *);
-void uvzk__lock_let_go(struct uvzk__lock *);
+void uvzk__lock_hold_began(struct uvzk__lock *);
+void uvzk__lock_hold_ended(struct uvzk__lock *);
 
 /* Its close is told when all that pins it is over. */
-void uvzk__lock_pin(struct uvzk__lock *);
-void uvzk__lock_unpin(struct uvzk__lock *);
+void uvzk__lock_ref(struct uvzk__lock *);
+void uvzk__lock_unref(struct uvzk__lock *);
 
 /* Frees it with its client; its shell is the caller's again. */
 void uvzk__lock_free(struct uvzk__lock *);

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/order.h"
+#include "base/place.h"
 
-#define UVZK__DIRECTORIES_MAX 2
+#define UVZK__PARTICIPANT_DIRECTORIES_MAX 2
 
-struct uvzk__directory {
+struct uvzk__participant_directory {
     const char *path; /* of the lock's */
-    enum uvzk__discipline discipline;
+    enum uvzk__directory_order directory_order;
 };
 
 struct uvzk__participant {
@@ -20,7 +20,7 @@ struct uvzk__participant {
     char *path;
     size_t directory; /* which one it stands in */
     bool shared;      /* it is a reader */
-    bool silent;      /* judge(): it is not told */
+    bool hidden;      /* judge(): it is not told */
     bool holds;       /* judge(): likewise; holders come first */
 };
 

@@ -3,18 +3,18 @@
 #include <string.h>
 
 #include "claim/acquisition.h"
-#include "directory/guard.h"
+#include "directory/own_watch.h"
 
-int uvzk__revocation_wanted(struct uvzk__claim *claim)
+int uvzk__revocation_enable(struct uvzk__claim *claim)
 {
     for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
          link = uvzk__ring_next(&claim->contenders, link)) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
-        if (uvzk__contender_is_revocable(contender) != 0) {
+        if (uvzk__contender_make_revocable(contender) != 0) {
             return UV_ENOMEM;
         }
-        uvzk__guard(contender); /* if it stands already */
+        uvzk__own_watch_arm(contender); /* if it stands already */
     }
     return 0;
 }
@@ -26,12 +26,12 @@ void uvzk__revocation_read(struct uvzk__contender *contender,
 
     if (!contender->revocable || reply->data_length != UVZK__REVOKE_LENGTH ||
         memcmp(reply->data, UVZK__REVOKE, UVZK__REVOKE_LENGTH) != 0 ||
-        !uvzk__contender_is_news(contender, reply->stat.mzxid)) {
+        !uvzk__contender_is_new_revocation(contender, reply->stat.mzxid)) {
         return;
     }
     for (struct uvzk__link *link = uvzk__ring_first(&claim->acquisitions); link != NULL;
          link = uvzk__ring_next(&claim->acquisitions, link)) {
         uvzk__acquisition_revoked(
-            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, siblings));
+            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, in_claim));
     }
 }

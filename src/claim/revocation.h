@@ -1,5 +1,5 @@
-/* Somebody asks for a hold: __REVOKE__ in its znode (Curator's Revoker). The guard of
- * a revocable contender (guard.h) is always armed, and reads the znode each time. */
+/* Somebody asks for a hold: __REVOKE__ in its znode (Curator's Revoker). The own watch of
+ * a revocable contender (own_watch.h) is always armed, and reads the znode each time. */
 #ifndef UVZK_REVOCATION_H
 #define UVZK_REVOCATION_H
 
@@ -10,9 +10,9 @@
 
 /* The acquisition has a callback for it: its contenders' znodes are watched from now
  * on. Those that are still to be made will have no data. 0 or UV_ENOMEM. */
-int uvzk__revocation_wanted(struct uvzk__claim *);
+int uvzk__revocation_enable(struct uvzk__claim *);
 
-/* The guard has read the znode: tells those who want to know, once for each write
+/* The own watch has read the znode: tells those who want to know, once for each write
  * of the message. */
 void uvzk__revocation_read(struct uvzk__contender *, const struct uvzk__reply *);
 

@@ -1,5 +1,5 @@
 /* The future of a client's end, which outlives the client. */
-#include "engine/client.h"
+#include "engine/session.h"
 #include "future/future.h"
 
 static const struct uvzk__future_kind closing = {.outlives = true};

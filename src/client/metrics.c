@@ -7,9 +7,9 @@
 #include "base/refusal.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
-#include "client/states.h"
+#include "client/combined_state.h"
 #include "directory/directories.h"
-#include "engine/client.h"
+#include "engine/session.h"
 
 /* As it was when it was new: whoever was built then has no more room. */
 #define SIZE_OF_THE_FIRST offsetof(uvzk_client_metrics_t, handover)
@@ -24,55 +24,56 @@ void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics, size_t size)
 
 /* ----------------------------------------------------------------------- the struct */
 
-static void count_claims(const struct uvzk__client *client,
+static void count_claims(const struct uvzk__session *session,
                          uvzk_client_metrics_t *metrics)
 {
-    const struct uvzk__link *head = &client->claims->locks, *at;
+    const struct uvzk__link *head = &session->claims->locks, *at;
 
     for (at = head->next; at != head; at = at->next) {
         const struct uvzk__lock *lock =
-            UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, everyone);
+            UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, in_session);
         metrics->locks++;
         for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
              claim != NULL; claim = uvzk__lock_next_claim(lock, claim)) {
-            *(uvzk__claim_known(claim) ? &metrics->held : &metrics->waiting) +=
+            *(uvzk__claim_grant_notified(claim) ? &metrics->held : &metrics->waiting) +=
                 uvzk__ring_length(&claim->acquisitions);
         }
     }
 }
 
-static void add_session(const struct uvzk__client *client, uvzk_client_metrics_t *metrics)
+static void add_session(const struct uvzk__session *session,
+                        uvzk_client_metrics_t *metrics)
 {
-    metrics->contenders += client->directories->contender_count;
-    metrics->undeletable += client->directories->undeletable_count;
-    metrics->node_bytes += client->directories->node_bytes;
-    metrics->node_bytes_most += client->directories->node_bytes_most;
-    metrics->watches += uvzk__watch_count(&client->watches);
-    metrics->watch_bytes += uvzk__watch_bytes(&client->watches);
+    metrics->contenders += session->directories->contender_count;
+    metrics->undeletable += session->directories->undeletable_count;
+    metrics->node_bytes += session->directories->node_bytes;
+    metrics->node_bytes_most += session->directories->node_bytes_max;
+    metrics->watches += uvzk__watch_count(&session->watches);
+    metrics->watch_bytes += uvzk__watch_bytes(&session->watches);
     metrics->watch_bytes_most += UVZK__WATCH_BYTES_MAX;
-    count_claims(client, metrics);
+    count_claims(session, metrics);
 }
 
-static int read_metrics(struct uvzk__client *client, uvzk_client_metrics_t *metrics)
+static int read_metrics(struct uvzk__session *session, uvzk_client_metrics_t *metrics)
 {
-    int status = uvzk__observe(client, NULL);
+    int status = uvzk__observe(session, NULL);
 
     if (status != 0) {
         return status;
     }
-    uvzk__counted(client->observer, metrics);
-    metrics->state = (uint32_t)uvzk__states_now(client);
-    metrics->session_timeout_ms = uvzk__session_timeout(&client->session);
-    metrics->session_id = uvzk__session_id(&client->session);
-    for (uint32_t i = 0; i < client->sessions->count; i++) {
-        add_session(client->sessions->each[i], metrics);
+    uvzk__read_counters(session->observer, metrics);
+    metrics->state = (uint32_t)uvzk__combined_state_now(session);
+    metrics->session_timeout_ms = uvzk__connection_session_timeout(&session->connection);
+    metrics->session_id = uvzk__connection_session_id(&session->connection);
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        add_session(session->client->sessions[i], metrics);
     }
     return 0;
 }
 
 int uvzk_client_metrics(uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
 {
-    struct uvzk__client *client = shell == NULL ? NULL : shell->impl;
+    struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
     uvzk_client_metrics_t now;
 
     if (shell == NULL || metrics == NULL || metrics->size < SIZE_OF_THE_FIRST) {
@@ -80,10 +81,10 @@ int uvzk_client_metrics(uvzk_client_t *shell, uvzk_client_metrics_t *metrics)
                                                      : "metrics is NULL, or its size not "
                                                        "set by uvzk_client_metrics_init");
     }
-    if (client == NULL) {
+    if (session == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
     }
-    int status = read_metrics(client, &now);
+    int status = read_metrics(session, &now);
     if (status == 0) {
         now.size = metrics->size;
         memcpy(metrics, &now, now.size < sizeof(now) ? now.size : sizeof(now));

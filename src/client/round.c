@@ -3,60 +3,61 @@
 #include "claim/claim.h"
 #include "client/lifecycle.h"
 #include "directory/contender.h"
+#include "directory/create_batch.h"
+#include "directory/delete_batch.h"
 #include "directory/directory.h"
-#include "directory/making.h"
 #include "directory/queue.h"
-#include "directory/sweep.h"
 #include "directory/watermark_watch.h"
 #include "proof/prover.h"
-#include "value/replica.h"
+#include "value/node_cache.h"
 
-static void resume(struct uvzk__client *client)
+static void resume(struct uvzk__session *session)
 {
-    uvzk__contenders_pump(client);
-    uvzk__queues_touch(client);
-    uvzk__replicas_resume(client);
+    uvzk__contenders_pump(session);
+    uvzk__queues_settle_later(session);
+    uvzk__node_caches_resume(session);
 }
 
-static void reached(struct uvzk__client *client)
+static void reached(struct uvzk__session *session)
 {
-    uvzk__prover_refresh(client);
-    resume(client);
-    uvzk__wake(client);
+    uvzk__prover_refresh(session);
+    resume(session);
+    uvzk__wake(session);
 }
 
-static void work(struct uvzk__client *client)
+static void work(struct uvzk__session *session)
 {
-    uvzk__claims_unwind(client);
-    uvzk__directories_settle(client);
-    uvzk__makings_send(client);
-    uvzk__sweep(client); /* after settling: a handover is checked by its delete */
+    uvzk__claims_withdraw(session);
+    uvzk__directories_settle(session);
+    uvzk__create_batches_send(session);
+    uvzk__delete_batches_send(
+        session); /* after settling: a handover is checked by its delete */
 }
 
 /* Whoever dooms a node touches its queue too. */
-static bool has_work(const struct uvzk__client *client)
+static bool has_work(const struct uvzk__session *session)
 {
-    return !uvzk__list_empty(&client->directories->dirty) ||
-           !uvzk__list_empty(&client->claims->unwinding) || uvzk__makings_due(client) ||
-           uvzk__sweep_is_due(client);
+    return !uvzk__list_empty(&session->directories->to_settle) ||
+           !uvzk__list_empty(&session->claims->to_withdraw) ||
+           uvzk__create_batches_due(session) || uvzk__delete_batches_due(session);
 }
 
 /* The session may have been shortened on a connection that nobody is told of (port.h, 12): what
  * is held ends sooner. */
-static void turned(struct uvzk__client *client)
+static void turned(struct uvzk__session *session)
 {
-    if (!uvzk__session_is_connected(&client->session)) {
-        uvzk__prover_schedule(client);
+    if (!uvzk__connection_is_connected(&session->connection)) {
+        uvzk__prover_schedule(session);
     }
-    uvzk__close_when_done(client);
+    uvzk__close_when_done(session);
 }
 
-const struct uvzk__above uvzk__round = {
+const struct uvzk__turn_hooks uvzk__round_hooks = {
     .answered = uvzk__prover_answered,
-    .reached = reached,
+    .connected = reached,
     .resume = resume,
     .work = work,
     .has_work = has_work,
-    .give_way = uvzk__watermarks_give_way,
-    .turned = turned,
+    .yield_watch = uvzk__watermarks_yield_watch,
+    .turn_ended = turned,
 };

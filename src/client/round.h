@@ -8,6 +8,6 @@
 #include "engine/turn.h"
 
 /* What a client's rooms do in its turns. */
-extern const struct uvzk__above uvzk__round;
+extern const struct uvzk__turn_hooks uvzk__round_hooks;
 
 #endif

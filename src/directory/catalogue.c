@@ -14,13 +14,13 @@
 /* Of every discipline, and of the longest path of a directory. */
 #define KEY_SIZE (1 + UVZK__PATH_MAX + sizeof("/leases"))
 
-static uint32_t hash_of(enum uvzk__discipline discipline, const char *path)
+static uint32_t hash_of(enum uvzk__directory_order directory_order, const char *path)
 {
     char key[KEY_SIZE];
     size_t length = 1 + strnlen(path, KEY_SIZE - 1);
     uint32_t hash;
 
-    key[0] = "mrsd"[discipline];
+    key[0] = "mrsd"[directory_order];
     memcpy(key + 1, path, length - 1);
     HASH_VALUE(key, length, hash);
     return hash;
@@ -44,7 +44,7 @@ void uvzk__catalogue_free(struct uvzk__catalogue *catalogue)
 }
 
 struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *catalogue,
-                                         enum uvzk__discipline discipline,
+                                         enum uvzk__directory_order directory_order,
                                          const char *path)
 {
     struct uvzk__queue *queue;
@@ -52,11 +52,11 @@ struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *catalogue
     if (catalogue->count == 0) {
         return NULL;
     }
-    uint32_t hash = hash_of(discipline, path);
+    uint32_t hash = hash_of(directory_order, path);
     queue = *bucket_of(catalogue, hash);
-    while (queue != NULL &&
-           (queue->entry.hash != hash || queue->kind->discipline != discipline ||
-            strcmp(queue->path->text, path) != 0)) {
+    while (queue != NULL && (queue->entry.hash != hash ||
+                             queue->kind->directory_order != directory_order ||
+                             strcmp(queue->path->text, path) != 0)) {
         queue = queue->entry.next;
     }
     return queue;
@@ -99,9 +99,9 @@ int uvzk__catalogue_add(struct uvzk__catalogue *catalogue, struct uvzk__queue *q
     if (catalogue->buckets == NULL) {
         return UV_ENOMEM;
     }
-    queue->entry.hash = hash_of(queue->kind->discipline, queue->path->text);
+    queue->entry.hash = hash_of(queue->kind->directory_order, queue->path->text);
     put(catalogue, queue);
-    uvzk__list_append(&catalogue->all, &queue->entry.everyone);
+    uvzk__list_append(&catalogue->all, &queue->entry.in_all);
     catalogue->count++;
     return 0;
 }
@@ -114,7 +114,7 @@ void uvzk__catalogue_remove(struct uvzk__catalogue *catalogue, struct uvzk__queu
         at = &(*at)->entry.next;
     }
     *at = queue->entry.next;
-    uvzk__list_remove(&queue->entry.everyone);
+    uvzk__list_remove(&queue->entry.in_all);
     catalogue->count--;
 }
 
@@ -123,7 +123,7 @@ static struct uvzk__queue *queue_at(const struct uvzk__catalogue *catalogue,
 {
     return link == &catalogue->all
                ? NULL
-               : UVZK__CONTAINER_OF(link, struct uvzk__queue, entry.everyone);
+               : UVZK__CONTAINER_OF(link, struct uvzk__queue, entry.in_all);
 }
 
 struct uvzk__queue *uvzk__catalogue_first(const struct uvzk__catalogue *catalogue)
@@ -134,5 +134,5 @@ struct uvzk__queue *uvzk__catalogue_first(const struct uvzk__catalogue *catalogu
 struct uvzk__queue *uvzk__catalogue_next(const struct uvzk__catalogue *catalogue,
                                          const struct uvzk__queue *queue)
 {
-    return queue_at(catalogue, queue->entry.everyone.next);
+    return queue_at(catalogue, queue->entry.in_all.next);
 }

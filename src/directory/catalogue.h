@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/discipline.h"
+#include "base/directory_order.h"
 #include "base/list.h"
 
 struct uvzk__queue;
@@ -19,13 +19,13 @@ struct uvzk__catalogue {
 };
 
 /* Of a directory. */
-struct uvzk__entry {
-    struct uvzk__link everyone; /* on catalogue->all */
-    struct uvzk__queue *next;   /* in its bucket */
+struct uvzk__catalogue_entry {
+    struct uvzk__link in_all; /* on catalogue->all */
+    struct uvzk__queue *next; /* in its bucket */
     uint32_t hash;
 };
 
-static inline uint32_t uvzk__entry_hash(const struct uvzk__entry *entry)
+static inline uint32_t uvzk__catalogue_hash(const struct uvzk__catalogue_entry *entry)
 {
     return entry->hash;
 }
@@ -35,7 +35,7 @@ void uvzk__catalogue_free(struct uvzk__catalogue *);
 
 /* NULL: there is none. */
 struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *,
-                                         enum uvzk__discipline, const char *path);
+                                         enum uvzk__directory_order, const char *path);
 
 /* One that is not there yet; 0 or UV_ENOMEM, which changes nothing. */
 int uvzk__catalogue_add(struct uvzk__catalogue *, struct uvzk__queue *);

@@ -23,165 +23,165 @@ const struct uvzk__machine uvzk__divergence_machine = UVZK__MACHINE("divergence"
 
 struct question {
     struct uvzk__rpc rpc;
-    struct uvzk__client *client;
+    struct uvzk__session *session;
     struct uvzk__op check;
     int64_t czxid; /* once it is known */
     uint8_t step;  /* enum uvzk__divergence_step */
-    uint8_t discipline;
+    uint8_t directory_order;
     char path[];
 };
 
-static bool sound(const struct question *question)
+static bool invariant_holds(const struct question *query)
 {
-    return question->step == ASKING || question->czxid != 0;
+    return query->step == ASKING || query->czxid != 0;
 }
 
 /* The only writer of step. */
-static void move(struct question *question, enum uvzk__divergence_step step)
+static void move(struct question *query, enum uvzk__divergence_step step)
 {
-    question->step =
-        (uint8_t)uvzk__machine_move(&uvzk__divergence_machine, question->step, step);
-    assert(sound(question));
+    query->step =
+        (uint8_t)uvzk__machine_move(&uvzk__divergence_machine, query->step, step);
+    assert(invariant_holds(query));
 }
 
 /* The directory that it is asked of; NULL: nobody of ours is there any more. */
-static struct uvzk__queue *directory_of(struct question *question)
+static struct uvzk__queue *directory_of(struct question *query)
 {
-    size_t length = uvzk__path_parent_length(question->path);
+    size_t length = uvzk__path_parent_length(query->path);
     struct uvzk__queue *queue;
 
-    question->path[length] = '\0';
-    queue = uvzk__queue_find(question->client,
-                             (enum uvzk__discipline)question->discipline, question->path);
-    question->path[length] = '/';
+    query->path[length] = '\0';
+    queue = uvzk__queue_find(
+        query->session, (enum uvzk__directory_order)query->directory_order, query->path);
+    query->path[length] = '/';
     return queue;
 }
 
-static void settle(struct question *question)
+static void finish(struct question *query)
 {
-    struct uvzk__client *client = question->client;
+    struct uvzk__session *session = query->session;
 
-    uvzk__free(question);
-    uvzk__wake(client);
+    uvzk__free(query);
+    uvzk__wake(session);
 }
 
 /* ------------------------------------------------------------- whether it is shown still */
 
 /* Where no other server is to be had, the quorum's word is enough. */
-static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void look_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct question *question = UVZK__CONTAINER_OF(rpc, struct question, rpc);
+    struct question *query = UVZK__CONTAINER_OF(rpc, struct question, rpc);
 
-    uvzk__answered(question->client, rpc, reply->status, false);
-    if (reply->status == 0 && reply->stat.czxid == question->czxid &&
-        !uvzk__diverged(question->client, question->path, true)) {
-        struct uvzk__queue *queue = directory_of(question);
+    uvzk__answered(query->session, rpc, reply->status, false);
+    if (reply->status == 0 && reply->stat.czxid == query->czxid &&
+        !uvzk__diverged(query->session, query->path, true)) {
+        struct uvzk__queue *queue = directory_of(query);
         if (queue != NULL && queue->kind->in_order) {
-            uvzk__predecessor_is_gone(queue, question->path);
+            uvzk__predecessor_is_gone(queue, query->path);
         }
     }
-    settle(question);
+    finish(query);
 }
 
-static void look(struct question *question)
+static void look(struct question *query)
 {
-    uvzk__rpc_prepare(&question->rpc, UVZK__RPC_EXISTS, question->path, looked);
-    uvzk__submit(question->client, &question->rpc);
+    uvzk__rpc_prepare(&query->rpc, UVZK__RPC_EXISTS, query->path, look_replied);
+    uvzk__submit(query->session, &query->rpc);
 }
 
 /* --------------------------------------------------------------- what the quorum says */
 
-static void checked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void check_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct question *question = UVZK__CONTAINER_OF(rpc, struct question, rpc);
+    struct question *query = UVZK__CONTAINER_OF(rpc, struct question, rpc);
 
-    uvzk__answered(question->client, rpc, reply->status, true);
-    if (reply->status == UVZK_ENONODE && uvzk__may_send(question->client)) {
-        move(question, LOOKING);
-        look(question);
+    uvzk__answered(query->session, rpc, reply->status, true);
+    if (reply->status == UVZK_ENONODE && uvzk__may_send(query->session)) {
+        move(query, LOOKING);
+        look(query);
     } else {
-        settle(question);
+        finish(query);
     }
 }
 
-static void check(struct question *question, int64_t czxid)
+static void check(struct question *query, int64_t czxid)
 {
-    question->czxid = czxid;
-    move(question, CHECKING);
-    question->check.kind = UVZK__OP_CHECK;
-    question->check.path = question->path;
-    question->check.version = -1;
-    uvzk__rpc_prepare(&question->rpc, UVZK__RPC_MULTI, NULL, checked);
-    question->rpc.ops = &question->check;
-    question->rpc.op_count = 1;
-    uvzk__submit(question->client, &question->rpc);
+    query->czxid = czxid;
+    move(query, CHECKING);
+    query->check.kind = UVZK__OP_CHECK;
+    query->check.path = query->path;
+    query->check.version = -1;
+    uvzk__rpc_prepare(&query->rpc, UVZK__RPC_MULTI, NULL, check_replied);
+    query->rpc.ops = &query->check;
+    query->rpc.op_count = 1;
+    uvzk__submit(query->session, &query->rpc);
 }
 
 /* ------------------------------------------------------------------------ whose it is */
 
 /* The first of a view that is old may have gone, and others with it: a listing shows who is
  * first now, of whom it is asked then. */
-static void has_gone(struct uvzk__queue *queue)
+static void blocker_gone(struct uvzk__queue *queue)
 {
-    if (queue->waits_long && queue->kind->in_order) {
-        uvzk__freshness_doubted(queue);
-        uvzk__queue_touch(queue);
+    if (queue->blocked_long && queue->kind->in_order) {
+        uvzk__freshness_set_stale(queue);
+        uvzk__queue_settle_later(queue);
     }
 }
 
-static void told(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct question *question = UVZK__CONTAINER_OF(rpc, struct question, rpc);
-    struct uvzk__queue *queue = directory_of(question);
+    struct question *query = UVZK__CONTAINER_OF(rpc, struct question, rpc);
+    struct uvzk__queue *queue = directory_of(query);
 
-    uvzk__answered(question->client, rpc, reply->status, false);
+    uvzk__answered(query->session, rpc, reply->status, false);
     if (queue != NULL && reply->status == UVZK_ENONODE) {
-        has_gone(queue);
+        blocker_gone(queue);
     }
-    if (queue != NULL && reply->status == 0 && uvzk__may_send(question->client) &&
-        !uvzk__orphan_found(queue, uvzk__path_name(question->path), &reply->stat)) {
-        check(question, reply->stat.czxid);
+    if (queue != NULL && reply->status == 0 && uvzk__may_send(query->session) &&
+        !uvzk__orphan_found(queue, uvzk__path_name(query->path), &reply->stat)) {
+        check(query, reply->stat.czxid);
     } else {
-        settle(question);
+        finish(query);
     }
 }
 
 /* NULL: out of memory, or nothing can be asked; there is a next time. */
-static struct question *new_question(struct uvzk__client *client, size_t size)
+static struct question *new_query(struct uvzk__session *session, size_t size)
 {
-    struct question *question = NULL;
+    struct question *query = NULL;
 
-    if (uvzk__may_send(client)) {
-        question = uvzk__calloc(1, sizeof(*question) + size);
+    if (uvzk__may_send(session)) {
+        query = uvzk__calloc(1, sizeof(*query) + size);
     }
-    if (question != NULL) {
-        question->client = client;
+    if (query != NULL) {
+        query->session = session;
     }
-    return question;
+    return query;
 }
 
-void uvzk__divergence_look(struct uvzk__client *client, const char *path, int64_t czxid)
+void uvzk__divergence_look(struct uvzk__session *session, const char *path, int64_t czxid)
 {
     size_t size = strlen(path) + 1;
-    struct question *question = new_question(client, size);
+    struct question *query = new_query(session, size);
 
-    if (question != NULL) {
-        memcpy(question->path, path, size);
-        question->czxid = czxid;
-        move(question, LOOKING);
-        look(question);
+    if (query != NULL) {
+        memcpy(query->path, path, size);
+        query->czxid = czxid;
+        move(query, LOOKING);
+        look(query);
     }
 }
 
 void uvzk__divergence_ask(struct uvzk__queue *queue, const char *name)
 {
-    struct question *question =
-        new_question(queue->client, uvzk__path_join_into(NULL, queue->path->text, name));
+    struct question *query =
+        new_query(queue->session, uvzk__path_join_into(NULL, queue->path->text, name));
 
-    if (question != NULL) {
-        question->discipline = (uint8_t)queue->kind->discipline;
-        (void)uvzk__path_join_into(question->path, queue->path->text, name);
-        uvzk__rpc_prepare(&question->rpc, UVZK__RPC_EXISTS, question->path, told);
-        uvzk__submit(queue->client, &question->rpc);
+    if (query != NULL) {
+        query->directory_order = (uint8_t)queue->kind->directory_order;
+        (void)uvzk__path_join_into(query->path, queue->path->text, name);
+        uvzk__rpc_prepare(&query->rpc, UVZK__RPC_EXISTS, query->path, stat_replied);
+        uvzk__submit(queue->session, &query->rpc);
     }
 }

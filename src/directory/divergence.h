@@ -19,7 +19,7 @@
 
 #include "base/machine.h"
 
-struct uvzk__client;
+struct uvzk__session;
 struct uvzk__queue;
 
 enum uvzk__divergence_step {
@@ -31,7 +31,7 @@ enum uvzk__divergence_step {
 extern const struct uvzk__machine uvzk__divergence_machine;
 
 /* The quorum has just said that this znode is gone: whether this server shows it. */
-void uvzk__divergence_look(struct uvzk__client *, const char *path, int64_t czxid);
+void uvzk__divergence_look(struct uvzk__session *, const char *path, int64_t czxid);
 
 /* A child that has been in the way for long: whether it stands, as the others see it, and
  * whether it is an orphan of ours. */

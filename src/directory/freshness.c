@@ -10,7 +10,7 @@
 
 #define CURRENT UVZK__LISTING_CURRENT
 #define WANTED UVZK__LISTING_WANTED
-#define DOUBTED UVZK__LISTING_DOUBTED
+#define DOUBTED UVZK__LISTING_STALE
 
 static const struct uvzk__state table[] = {
     [CURRENT] = {"CURRENT", UVZK__BIT(WANTED) | UVZK__BIT(DOUBTED)},
@@ -20,10 +20,10 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__listing_machine = UVZK__MACHINE("listing", table);
 
-static bool sound(const struct uvzk__freshness *freshness)
+static bool invariant_holds(const struct uvzk__freshness *freshness)
 {
     return freshness->state == DOUBTED ||
-           (freshness->state == WANTED) == uvzk__has_news(freshness);
+           (freshness->state == WANTED) == uvzk__has_newer_create(freshness);
 }
 
 /* The only writer of its state. */
@@ -33,50 +33,51 @@ static void move(struct uvzk__queue *queue, enum uvzk__listing listing)
         queue->freshness.state = (uint8_t)uvzk__machine_move(
             &uvzk__listing_machine, queue->freshness.state, listing);
     }
-    assert(sound(&queue->freshness));
+    assert(invariant_holds(&queue->freshness));
 }
 
 /* Nobody in the view is doubted: what the stamps say. */
 static void follow_stamps(struct uvzk__queue *queue)
 {
-    move(queue, uvzk__has_news(&queue->freshness) ? WANTED : CURRENT);
+    move(queue, uvzk__has_newer_create(&queue->freshness) ? WANTED : CURRENT);
 }
 
-void uvzk__freshness_wanted(struct uvzk__queue *queue, uint64_t stamp)
+void uvzk__freshness_want_listing(struct uvzk__queue *queue, uint64_t stamp)
 {
-    queue->freshness.newest = stamp & NEWEST_MAX;
-    if (!uvzk__is_doubted(&queue->freshness)) {
+    queue->freshness.newest_create_stamp = stamp & NEWEST_MAX;
+    if (!uvzk__is_stale(&queue->freshness)) {
         follow_stamps(queue);
     }
 }
 
-void uvzk__freshness_waived(struct uvzk__queue *queue)
+void uvzk__freshness_want_no_listing(struct uvzk__queue *queue)
 {
-    queue->freshness.newest = queue->freshness.listed;
+    queue->freshness.newest_create_stamp = queue->freshness.view_stamp;
     follow_stamps(queue);
 }
 
-void uvzk__freshness_doubted(struct uvzk__queue *queue)
+void uvzk__freshness_set_stale(struct uvzk__queue *queue)
 {
     move(queue, DOUBTED);
 }
 
-void uvzk__freshness_asked(struct uvzk__queue *queue)
+void uvzk__freshness_listing_sent(struct uvzk__queue *queue)
 {
-    queue->freshness.asked = uvzk__stamp(&queue->client->submissions) & ASKED_MAX;
+    queue->freshness.listing_stamp =
+        uvzk__stamp(&queue->session->submissions) & ASKED_MAX;
 }
 
-void uvzk__freshness_seen(struct uvzk__queue *queue)
+void uvzk__freshness_listing_answered(struct uvzk__queue *queue)
 {
-    queue->freshness.listed = queue->freshness.asked;
-    if (!uvzk__is_doubted(&queue->freshness)) {
+    queue->freshness.view_stamp = queue->freshness.listing_stamp;
+    if (!uvzk__is_stale(&queue->freshness)) {
         follow_stamps(queue);
     }
 }
 
-void uvzk__freshness_taken(struct uvzk__queue *queue, size_t children)
+void uvzk__freshness_view_updated(struct uvzk__queue *queue, size_t children)
 {
-    queue->freshness.listed = queue->freshness.asked;
+    queue->freshness.view_stamp = queue->freshness.listing_stamp;
     queue->freshness.children_high = children >> 12 & 0xfffU;
     queue->freshness.children_low = children & 0xfffU;
     follow_stamps(queue);

@@ -25,34 +25,34 @@ struct uvzk__queue;
 enum uvzk__listing {
     UVZK__LISTING_CURRENT, /* next: WANTED DOUBTED */
     UVZK__LISTING_WANTED,  /* next: CURRENT DOUBTED */
-    UVZK__LISTING_DOUBTED  /* next: CURRENT WANTED */
+    UVZK__LISTING_STALE    /* next: CURRENT WANTED */
 };
 
 extern const struct uvzk__machine uvzk__listing_machine;
 
 /* Of a directory. */
 struct uvzk__freshness {
-    uint64_t newest : 56; /* of the latest create that asks for a listing */
-    uint64_t state : 8;   /* enum uvzk__listing */
-    uint64_t asked : 52;  /* when the last listing was submitted */
+    uint64_t newest_create_stamp : 56; /* of the latest create that asks for a listing */
+    uint64_t state : 8;                /* enum uvzk__listing */
+    uint64_t listing_stamp : 52;       /* when the last listing was submitted */
     uint64_t children_high : 12;
-    uint64_t listed : 52;       /* when the last one that has arrived was */
+    uint64_t view_stamp : 52;   /* when the last one that has arrived was */
     uint64_t children_low : 12; /* both: in that one, of everybody */
 };
 
-static inline uint64_t uvzk__newest_at(const struct uvzk__freshness *freshness)
+static inline uint64_t uvzk__newest_create_stamp(const struct uvzk__freshness *freshness)
 {
-    return freshness->newest;
+    return freshness->newest_create_stamp;
 }
 
-static inline uint64_t uvzk__asked_at(const struct uvzk__freshness *freshness)
+static inline uint64_t uvzk__listing_stamp(const struct uvzk__freshness *freshness)
 {
-    return freshness->asked;
+    return freshness->listing_stamp;
 }
 
-static inline uint64_t uvzk__listed_at(const struct uvzk__freshness *freshness)
+static inline uint64_t uvzk__view_stamp(const struct uvzk__freshness *freshness)
 {
-    return freshness->listed;
+    return freshness->view_stamp;
 }
 
 static inline size_t uvzk__listed_children(const struct uvzk__freshness *freshness)
@@ -61,27 +61,27 @@ static inline size_t uvzk__listed_children(const struct uvzk__freshness *freshne
 }
 
 /* Whether somebody in the view may have gone. */
-static inline bool uvzk__is_doubted(const struct uvzk__freshness *freshness)
+static inline bool uvzk__is_stale(const struct uvzk__freshness *freshness)
 {
-    return freshness->state == UVZK__LISTING_DOUBTED;
+    return freshness->state == UVZK__LISTING_STALE;
 }
 
 /* Whether a create is younger than the view. */
-static inline bool uvzk__has_news(const struct uvzk__freshness *freshness)
+static inline bool uvzk__has_newer_create(const struct uvzk__freshness *freshness)
 {
-    return freshness->newest > freshness->listed;
+    return freshness->newest_create_stamp > freshness->view_stamp;
 }
 
 /* A create asks for a listing that is submitted after this; or nobody asks any more. */
-void uvzk__freshness_wanted(struct uvzk__queue *, uint64_t stamp);
-void uvzk__freshness_waived(struct uvzk__queue *);
+void uvzk__freshness_want_listing(struct uvzk__queue *, uint64_t stamp);
+void uvzk__freshness_want_no_listing(struct uvzk__queue *);
 
 /* Somebody in the view may have gone. */
-void uvzk__freshness_doubted(struct uvzk__queue *);
+void uvzk__freshness_set_stale(struct uvzk__queue *);
 
 /* A listing has just been submitted; it has been looked at; the view has taken it over. */
-void uvzk__freshness_asked(struct uvzk__queue *);
-void uvzk__freshness_seen(struct uvzk__queue *);
-void uvzk__freshness_taken(struct uvzk__queue *, size_t children);
+void uvzk__freshness_listing_sent(struct uvzk__queue *);
+void uvzk__freshness_listing_answered(struct uvzk__queue *);
+void uvzk__freshness_view_updated(struct uvzk__queue *, size_t children);
 
 #endif

@@ -4,25 +4,26 @@
 
 #include "base/path.h"
 #include "directory/contender.h"
-#include "directory/foreigners.h"
+#include "directory/foreign_nodes.h"
 #include "directory/listing.h"
+#include "directory/next_holder.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
-#include "directory/succession.h"
 #include "directory/watermark_watch.h"
 #include "engine/submission.h"
 
-static struct uvzk__contender *member_at(struct uvzk__link *link)
+static struct uvzk__contender *contender_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-/* The foreigner that the first in line has to wait for, or NULL. */
-static const struct uvzk__foreigner *predecessor_of(struct uvzk__queue *queue)
+/* The foreign node that the first in line has to wait for, or NULL. */
+static const struct uvzk__foreign_node *predecessor_of(struct uvzk__queue *queue)
 {
     struct uvzk__contender *front = uvzk__front_of(queue);
 
-    return front == NULL || !front->covered ? NULL : uvzk__blocker(queue, front);
+    return front == NULL || !front->predecessors_known ? NULL
+                                                       : uvzk__blocker(queue, front);
 }
 
 /* A listing is asked for when the next in line is not covered, or nobody is
@@ -32,66 +33,70 @@ static const struct uvzk__foreigner *predecessor_of(struct uvzk__queue *queue)
 static bool wants_listing(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = uvzk__next_in_line(queue);
-    bool news = uvzk__has_news(&queue->freshness);
+    bool news = uvzk__has_newer_create(&queue->freshness);
 
-    if ((next != NULL && !next->covered) ||
-        (queue->crowded &&
-         uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) == NULL)) {
+    if ((next != NULL && !next->predecessors_known) ||
+        (queue->wants_children_watch &&
+         uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) == NULL)) {
         return true;
     }
-    if (next != NULL && uvzk__is_doubted(&queue->freshness) &&
+    if (next != NULL && uvzk__is_stale(&queue->freshness) &&
         uvzk__blocker(queue, next) != NULL) {
         return true;
     }
-    return news && (uvzk__positions_wanted(&queue->tallies) > 0 ||
-                    (next == NULL && !uvzk__ring_empty(&queue->strangers) &&
+    return news && (uvzk__positions_wanted(&queue->counts) > 0 ||
+                    (next == NULL && !uvzk__ring_empty(&queue->unplaced) &&
                      uvzk__unsearchable_may(queue)));
 }
 
-static void request(struct uvzk__queue *queue)
+static void send_request(struct uvzk__queue *queue)
 {
-    const struct uvzk__foreigner *predecessor;
+    const struct uvzk__foreign_node *predecessor;
 
     if (!uvzk__queue_may_ask(queue)) {
         return;
     }
     predecessor = predecessor_of(queue);
-    const char *watched = uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor);
-    bool awaited = uvzk__predecessor_is_children(&uvzk__aside(queue)->predecessor)
-                       ? queue->crowded
-                       : predecessor != NULL && watched != NULL &&
-                             strcmp(uvzk__path_name(watched), predecessor->name) == 0;
+    const char *watched =
+        uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor);
+    bool awaited =
+        uvzk__predecessor_is_on_children(&uvzk__queue_optional(queue)->predecessor)
+            ? queue->wants_children_watch
+            : predecessor != NULL && watched != NULL &&
+                  strcmp(uvzk__path_name(watched), predecessor->name) == 0;
     if (watched != NULL && !awaited) {
         uvzk__predecessor_unwatch(queue);
     }
-    if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
+    if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
     } else if (uvzk__queue_wants_search(queue) || wants_listing(queue)) {
         uvzk__listing_start(queue);
     } else if (predecessor != NULL &&
-               uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) == NULL) {
+               uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) ==
+                   NULL) {
         uvzk__predecessor_watch(queue, predecessor);
     }
 }
 
 /* Whoever tried once and is known to have to wait has had its answer. */
-static void end_tries(struct uvzk__queue *queue)
+static void end_try_once(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->members);
+    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
     bool anyone = !uvzk__ring_empty(&queue->holders),
-         writer = uvzk__writers_held(&queue->tallies) > 0;
+         writer = uvzk__writers_held(&queue->counts) > 0;
 
     while (link != NULL &&
-           queue->client->directories->contender_user->anyone_tries(queue->client)) {
-        struct uvzk__contender *member = member_at(link);
+           queue->session->directories->contender_user->any_try_once(queue->session)) {
+        struct uvzk__contender *member = contender_at(link);
         bool waits = uvzk__contender_downgraded(member) ? false
                      : member->shared                   ? writer
                                                         : anyone;
-        link = uvzk__ring_next(&queue->members, link);
+        link = uvzk__ring_next(&queue->waiters, link);
         anyone = true;
         writer = writer || !member->shared;
-        if (waits || (member->covered && uvzk__blocker(queue, member) != NULL)) {
-            queue->client->directories->contender_user->waits(member);
+        if (waits ||
+            (member->predecessors_known && uvzk__blocker(queue, member) != NULL)) {
+            queue->session->directories->contender_user->has_to_wait(member);
         }
     }
 }
@@ -99,30 +104,30 @@ static void end_tries(struct uvzk__queue *queue)
 /* Nobody waits, or is about to, and nothing is under watch: there is nothing to ask. */
 static bool is_quiet(const struct uvzk__queue *queue)
 {
-    return uvzk__ring_empty(&queue->members) && uvzk__ring_empty(&queue->strangers) &&
-           uvzk__positions_wanted(&queue->tallies) == 0 && !queue->crowded &&
-           uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) == NULL;
+    return uvzk__ring_empty(&queue->waiters) && uvzk__ring_empty(&queue->unplaced) &&
+           uvzk__positions_wanted(&queue->counts) == 0 && !queue->wants_children_watch &&
+           uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) == NULL;
 }
 
 static void settle_in_order(struct uvzk__queue *queue)
 {
-    while (!uvzk__ring_empty(&queue->members) && uvzk__grant_front(queue)) {
+    while (!uvzk__ring_empty(&queue->waiters) && uvzk__grant_front(queue)) {
     }
-    end_tries(queue);
-    uvzk__watermark_ask(queue);
+    end_try_once(queue);
+    uvzk__watermark_send_watch(queue);
     if (!is_quiet(queue)) {
-        request(queue);
+        send_request(queue);
     }
 }
 
 const struct uvzk__directory_kind uvzk__exclusive = {
-    .discipline = UVZK__EXCLUSIVE,
+    .directory_order = UVZK__EXCLUSIVE,
     .in_order = true,
     .settle = settle_in_order,
 };
 
 const struct uvzk__directory_kind uvzk__read_write = {
-    .discipline = UVZK__READ_WRITE,
+    .directory_order = UVZK__READ_WRITE,
     .in_order = true,
     .settle = settle_in_order,
 };

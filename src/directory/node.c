@@ -8,8 +8,8 @@
 #define UNKNOWN UVZK__NODE_UNKNOWN
 #define IDENTIFYING UVZK__NODE_IDENTIFYING
 #define STANDING UVZK__NODE_STANDING
-#define RESTING UVZK__NODE_RESTING
-#define DOOMED UVZK__NODE_DOOMED
+#define RESTING UVZK__NODE_BACKING_OFF
+#define DOOMED UVZK__NODE_DELETING
 #define GONE UVZK__NODE_GONE
 
 static const struct uvzk__state table[] = {
@@ -29,7 +29,7 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__node_machine = UVZK__MACHINE("znode", table);
 
-static bool sound(const struct uvzk__node *node)
+static bool invariant_holds(const struct uvzk__node *node)
 {
     switch (node->state) {
     case PARENTS:
@@ -52,7 +52,7 @@ static bool sound(const struct uvzk__node *node)
 static void move(struct uvzk__node *node, enum uvzk__node_state state)
 {
     node->state = (uint8_t)uvzk__machine_move(&uvzk__node_machine, node->state, state);
-    assert(sound(node));
+    assert(invariant_holds(node));
 }
 
 static void end(struct uvzk__node *node, int status)
@@ -118,7 +118,7 @@ bool uvzk__create_certainly_failed(int status)
 }
 
 /* The node is there and its name is known, but it is not wanted any more. */
-static void doom(struct uvzk__node *node)
+static void start_delete(struct uvzk__node *node)
 {
     node->wanted = false;
     move(node, DOOMED);
@@ -126,12 +126,12 @@ static void doom(struct uvzk__node *node)
 
 static void stand(struct uvzk__node *node)
 {
-    if (uvzk__sequence_worn_out(node->place.sequence)) {
+    if (uvzk__sequence_exhausted(node->place.sequence)) {
         node->status = UVZK_EEXHAUSTED;
         node->wanted = false;
     }
     if (!node->wanted) {
-        doom(node);
+        start_delete(node);
     } else {
         move(node, node->place.czxid != 0 ? STANDING : IDENTIFYING);
     }
@@ -181,7 +181,7 @@ void uvzk__node_found(struct uvzk__node *node, int32_t sequence)
     if (node->wanted) {
         move(node, IDENTIFYING);
     } else {
-        doom(node);
+        start_delete(node);
     }
 }
 
@@ -199,7 +199,7 @@ void uvzk__node_identified(struct uvzk__node *node, int status, int64_t czxid, b
 {
     node->in_flight = false;
     if (node->state != IDENTIFYING) {
-        return; /* doomed meanwhile */
+        return; /* given up meanwhile */
     }
     if (status == 0 && ours) {
         node->place.czxid = czxid;
@@ -209,7 +209,7 @@ void uvzk__node_identified(struct uvzk__node *node, int status, int64_t czxid, b
     } else if (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT &&
                status != UVZK_ETHROTTLED) {
         node->status = status;
-        doom(node);
+        start_delete(node);
     }
 }
 
@@ -231,7 +231,7 @@ void uvzk__node_unwanted(struct uvzk__node *node)
         break;
     case IDENTIFYING:
     case STANDING:
-        doom(node);
+        start_delete(node);
         break;
     default:
         break; /* UNKNOWN: it is searched for first */
@@ -272,7 +272,7 @@ void uvzk__node_missing(struct uvzk__node *node, bool again)
     }
 }
 
-void uvzk__node_rested(struct uvzk__node *node)
+void uvzk__node_backoff_over(struct uvzk__node *node)
 {
     assert(node->state == RESTING);
     move(node, CREATING);

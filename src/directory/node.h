@@ -31,7 +31,7 @@
 #define UVZK_NODE_H
 
 #include "base/machine.h"
-#include "base/order.h"
+#include "base/place.h"
 #include "engine/port.h"
 
 enum uvzk__node_state {
@@ -40,8 +40,8 @@ enum uvzk__node_state {
     UVZK__NODE_UNKNOWN,     /* next: CREATING IDENTIFYING DOOMED GONE */
     UVZK__NODE_IDENTIFYING, /* next: STANDING CREATING DOOMED GONE */
     UVZK__NODE_STANDING,    /* next: DOOMED RESTING GONE */
-    UVZK__NODE_RESTING,     /* next: CREATING GONE */
-    UVZK__NODE_DOOMED,      /* next: GONE */
+    UVZK__NODE_BACKING_OFF, /* next: CREATING GONE */
+    UVZK__NODE_DELETING,    /* next: GONE */
     UVZK__NODE_GONE         /* final */
 };
 
@@ -83,7 +83,7 @@ static inline bool uvzk__node_is_in_flight(const struct uvzk__node *node)
 }
 
 /* A delete of it was lost. */
-static inline bool uvzk__node_is_doubted(const struct uvzk__node *node)
+static inline bool uvzk__node_delete_is_unknown(const struct uvzk__node *node)
 {
     return node->delete_unknown;
 }
@@ -132,7 +132,7 @@ void uvzk__node_delete_replied(struct uvzk__node *, int status);
 
 /* Somebody deleted it. again: rest, then make a new one. */
 void uvzk__node_missing(struct uvzk__node *, bool again);
-void uvzk__node_rested(struct uvzk__node *);
+void uvzk__node_backoff_over(struct uvzk__node *);
 
 /* The session ended; nothing is in flight any more. A node that was never asked
  * for stays CREATING: it is created in the next session. */
@@ -142,7 +142,7 @@ void uvzk__node_session_ended(struct uvzk__node *, int status);
 static inline bool uvzk__node_has_place(const struct uvzk__node *node)
 {
     return node->state == UVZK__NODE_IDENTIFYING || node->state == UVZK__NODE_STANDING ||
-           node->state == UVZK__NODE_DOOMED;
+           node->state == UVZK__NODE_DELETING;
 }
 
 /* Whether a failed create certainly made nothing. */

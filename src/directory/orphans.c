@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "directory/contender.h"
 #include "directory/divergence.h"
-#include "directory/foreigners.h"
+#include "directory/foreign_nodes.h"
 #include "directory/queue.h"
 #include "engine/diverged.h"
 #include "engine/log.h"
@@ -15,15 +15,16 @@
 #define DIGITS 10U
 
 /* NULL: another client's. */
-static const struct uvzk__client *owner_of(const struct uvzk__client *client,
-                                           const struct uvzk__stat *stat)
+static const struct uvzk__session *owner_of(const struct uvzk__session *session,
+                                            const struct uvzk__stat *stat)
 {
-    const struct uvzk__sessions *sessions = client->sessions;
+    const struct uvzk__client *client = session->client;
     uint32_t i = 0;
 
-    while (stat->ephemeral_owner != 0 && i < sessions->count) {
-        if (uvzk__session_id(&sessions->each[i]->session) == stat->ephemeral_owner) {
-            return sessions->each[i];
+    while (stat->ephemeral_owner != 0 && i < client->count) {
+        if (uvzk__connection_session_id(&client->sessions[i]->connection) ==
+            stat->ephemeral_owner) {
+            return client->sessions[i];
         }
         i++;
     }
@@ -37,7 +38,7 @@ static const char *name_in(const struct uvzk__contender *contender)
 
 /* Of one whose place is not known the name ends where its number will begin, or is that of a
  * znode before; only the UUID tells. */
-static bool may_mean(const struct uvzk__ring *ring, const char *name, size_t length)
+static bool any_has_name(const struct uvzk__ring *ring, const char *name, size_t length)
 {
     struct uvzk__link *link = uvzk__ring_first(ring);
 
@@ -49,20 +50,20 @@ static bool may_mean(const struct uvzk__ring *ring, const char *name, size_t len
     return link != NULL;
 }
 
-static bool is_known_to(struct uvzk__client *session, const char *directory,
+static bool is_known_to(struct uvzk__session *session, const char *directory,
                         const char *name)
 {
     const size_t all = strlen(name) + 1;
 
-    for (unsigned discipline = UVZK__EXCLUSIVE; discipline <= UVZK__DRIVEN;
-         discipline++) {
-        const struct uvzk__queue *queue =
-            uvzk__queue_find(session, (enum uvzk__discipline)discipline, directory);
+    for (unsigned directory_order = UVZK__EXCLUSIVE;
+         directory_order <= UVZK__DRIVER_DEFINED; directory_order++) {
+        const struct uvzk__queue *queue = uvzk__queue_find(
+            session, (enum uvzk__directory_order)directory_order, directory);
         if (queue != NULL &&
-            (may_mean(&queue->holders, name, all) ||
-             may_mean(&queue->members, name, all) ||
-             may_mean(&queue->leaving, name, all) ||
-             may_mean(&queue->strangers, name, UVZK__PROTECTION_LENGTH))) {
+            (any_has_name(&queue->holders, name, all) ||
+             any_has_name(&queue->waiters, name, all) ||
+             any_has_name(&queue->deleting, name, all) ||
+             any_has_name(&queue->unplaced, name, UVZK__PROTECTION_LENGTH))) {
             return true;
         }
     }
@@ -72,10 +73,10 @@ static bool is_known_to(struct uvzk__client *session, const char *directory,
 /* Whichever session it was made in. */
 bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
 {
-    const struct uvzk__sessions *sessions = queue->client->sessions;
+    const struct uvzk__client *client = queue->session->client;
 
-    for (uint32_t i = 0; i < sessions->count; i++) {
-        if (is_known_to(sessions->each[i], queue->path->text, name)) {
+    for (uint32_t i = 0; i < client->count; i++) {
+        if (is_known_to(client->sessions[i], queue->path->text, name)) {
             return true;
         }
     }
@@ -83,17 +84,17 @@ bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
 }
 
 /* As a contender writes it, whatever the token. */
-static bool is_of_our_making(const char *name, int32_t *sequence)
+static bool has_our_format(const char *name, int32_t *sequence)
 {
     struct uvzk__node_name parsed;
-    char token[UVZK__TOKEN_MAX + 1] = "";
+    char name_prefix[UVZK__NAME_PREFIX_MAX + 1] = "";
     size_t length = strlen(name), around = UVZK__PROTECTION_LENGTH + DIGITS;
 
-    if (length < around || length - around > UVZK__TOKEN_MAX) {
+    if (length < around || length - around > UVZK__NAME_PREFIX_MAX) {
         return false;
     }
-    memcpy(token, name + UVZK__PROTECTION_LENGTH, length - around);
-    uvzk__node_name_parse(&parsed, name, token);
+    memcpy(name_prefix, name + UVZK__PROTECTION_LENGTH, length - around);
+    uvzk__node_name_parse(&parsed, name, name_prefix);
     *sequence = parsed.sequence;
     return parsed.is_contender && parsed.has_uuid;
 }
@@ -102,21 +103,23 @@ const char *uvzk__orphan_number(const char *name)
 {
     int32_t sequence;
 
-    return is_of_our_making(name, &sequence) ? name + strlen(name) - DIGITS : NULL;
+    return has_our_format(name, &sequence) ? name + strlen(name) - DIGITS : NULL;
 }
 
 /* It leaves. False: out of memory. */
-static bool adopt(struct uvzk__queue *queue, const char *name, struct uvzk__place place)
+static bool new_orphan(struct uvzk__queue *queue, const char *name,
+                       struct uvzk__place place)
 {
     struct uvzk__queue *leaves = queue;
     struct uvzk__node_name parsed;
     bool shared;
 
-    if (queue->kind->leave != NULL) {
-        leaves = uvzk__queue_of(queue->client, queue->kind->leave, queue->path);
+    if (queue->kind->orphan_kind != NULL) {
+        leaves = uvzk__queue_of(queue->session, queue->kind->orphan_kind, queue->path);
     }
-    uvzk__discipline_parse(queue->kind->discipline, name, &parsed, &shared);
-    return leaves != NULL && uvzk__contender_adopt(leaves, name, place, shared) != NULL;
+    uvzk__parse_child_name(queue->kind->directory_order, name, &parsed, &shared);
+    return leaves != NULL &&
+           uvzk__contender_new_orphan(leaves, name, place, shared) != NULL;
 }
 
 bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
@@ -124,37 +127,37 @@ bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
 {
     struct uvzk__place place = {0, stat->czxid};
 
-    if (owner_of(queue->client, stat) == NULL ||
-        !is_of_our_making(name, &place.sequence) || uvzk__orphan_is_known(queue, name) ||
-        !adopt(queue, name, place)) {
+    if (owner_of(queue->session, stat) == NULL ||
+        !has_our_format(name, &place.sequence) || uvzk__orphan_is_known(queue, name) ||
+        !new_orphan(queue, name, place)) {
         return false;
     }
-    uvzk__log(queue->client, UVZK_LOG_WARN, "directory",
+    uvzk__log(queue->session, UVZK_LOG_WARN, "directory",
               "%s/%s belongs to our session %" PRIx64
               " but to none of its locks: an orphan, which is deleted",
               queue->path->text, name, (uint64_t)stat->ephemeral_owner);
-    uvzk__foreigners_forget(queue, name);
-    if (queue->kind->discipline == UVZK__COUNTED) {
-        uvzk__foreigners_less(queue);
+    uvzk__foreign_nodes_remove(queue, name);
+    if (queue->kind->directory_order == UVZK__COUNTED) {
+        uvzk__foreign_nodes_lease_is_ours(queue);
     }
     return true;
 }
 
 void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
 {
-    struct uvzk__client *client = uvzk__client_of(orphan);
+    struct uvzk__session *session = uvzk__session_of(orphan);
 
-    if (orphan->unshown) {
+    if (orphan->not_shown) {
         if (uvzk__node_is_deleted(&orphan->node) &&
-            !uvzk__node_is_doubted(&orphan->node) &&
+            !uvzk__node_delete_is_unknown(&orphan->node) &&
             orphan->create_stamp >
-                client->connected_stamp) { /* it is this server's word */
-            (void)uvzk__diverged(client, orphan->path, false);
+                session->connected_stamp) { /* it is this server's word */
+            (void)uvzk__diverged(session, orphan->path, false);
         }
         return;
     }
-    if (client->observer != NULL && uvzk__node_is_deleted(&orphan->node)) {
-        uvzk__count_orphan(client->observer);
+    if (session->observer != NULL && uvzk__node_is_deleted(&orphan->node)) {
+        uvzk__count_orphan(session->observer);
     }
-    uvzk__divergence_look(client, orphan->path, uvzk__node_place(&orphan->node).czxid);
+    uvzk__divergence_look(session, orphan->path, uvzk__node_place(&orphan->node).czxid);
 }

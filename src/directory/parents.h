@@ -13,11 +13,11 @@ struct uvzk__queue;
 /* Of a directory. */
 struct uvzk__parents {
     char *path; /* being made; NULL: none is */
-    struct uvzk__link behind_scout;
+    struct uvzk__link behind_creator;
     struct uvzk__queue *queue; /* whose they are, with a path */
 };
 
-/* One of them is being made, or waits for the scout. */
+/* One of them is being made, or waits for the parents creator. */
 static inline bool uvzk__parents_are_made(const struct uvzk__parents *parents)
 {
     return parents->path != NULL;

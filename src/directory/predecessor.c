@@ -6,20 +6,20 @@
 #include "base/path.h"
 #include "directory/contender.h"
 #include "directory/divergence.h"
-#include "directory/foreigners.h"
+#include "directory/foreign_nodes.h"
+#include "directory/last_seen.h"
 #include "directory/orphans.h"
 #include "directory/queue.h"
 #include "directory/view.h"
-#include "directory/vouching.h"
 #include "directory/watermark_watch.h"
-#include "engine/flight.h"
-#include "engine/second_look.h"
+#include "engine/inflight.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
+#include "engine/watch_renewal.h"
 
 /* So many names make a listing dearer by about one get (0.2 ms on loopback). */
-#define NAMES_A_GET 800U
+#define NAMES_PER_GET 800U
 
 #define NONE UVZK__PREDECESSOR_NONE
 #define ARMING UVZK__PREDECESSOR_ARMING
@@ -34,7 +34,7 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__predecessor_machine =
     UVZK__MACHINE("predecessor's watch", table);
 
-static bool sound(const struct uvzk__predecessor *predecessor)
+static bool invariant_holds(const struct uvzk__predecessor *predecessor)
 {
     return (predecessor->state == NONE) == (predecessor->path == NULL);
 }
@@ -42,44 +42,44 @@ static bool sound(const struct uvzk__predecessor *predecessor)
 /* The only writer of state. */
 static void move(struct uvzk__queue *queue, enum uvzk__predecessor_state state)
 {
-    struct uvzk__predecessor *predecessor = &queue->aside->predecessor;
+    struct uvzk__predecessor *predecessor = &queue->optional->predecessor;
 
     predecessor->state = (uint8_t)uvzk__machine_move(&uvzk__predecessor_machine,
                                                      predecessor->state, state);
-    assert(sound(predecessor));
+    assert(invariant_holds(predecessor));
 }
 
 /* Most directories watch nobody: the memory is there with the watch. */
 struct watched {
     struct uvzk__watch watch;
-    struct uvzk__timed second_look; /* while the watch stands */
+    struct uvzk__timer renewal_timer; /* while the watch stands */
     struct uvzk__queue *queue;
     char path[];
 };
 
-static struct watched *under_watch(const struct uvzk__queue *queue)
+static struct watched *watch_of(const struct uvzk__queue *queue)
 {
-    return UVZK__CONTAINER_OF(queue->aside->predecessor.path, struct watched, path);
+    return UVZK__CONTAINER_OF(queue->optional->predecessor.path, struct watched, path);
 }
 
-void uvzk__predecessor_forget(struct uvzk__queue *queue)
+void uvzk__predecessor_watch_gone(struct uvzk__queue *queue)
 {
-    if (uvzk__aside(queue)->predecessor.state != NONE) {
-        struct watched *watched = under_watch(queue);
+    if (uvzk__queue_optional(queue)->predecessor.state != NONE) {
+        struct watched *watch = watch_of(queue);
 
-        queue->aside->predecessor.path = NULL;
+        queue->optional->predecessor.path = NULL;
         move(queue, NONE);
-        uvzk__timed_clear(queue->client, &watched->second_look);
-        uvzk__watch_budget_give(queue->client, watched->path);
-        uvzk__free(watched);
+        uvzk__timer_clear(queue->session, &watch->renewal_timer);
+        uvzk__watch_budget_give(queue->session, watch->path);
+        uvzk__free(watch);
     }
 }
 
 void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
 {
-    if (uvzk__aside(queue)->predecessor.state == ARMED) {
-        uvzk__unwatch(queue->client, &under_watch(queue)->watch);
-        uvzk__predecessor_forget(queue);
+    if (uvzk__queue_optional(queue)->predecessor.state == ARMED) {
+        uvzk__unwatch(queue->session, &watch_of(queue)->watch);
+        uvzk__predecessor_watch_gone(queue);
     }
 }
 
@@ -87,13 +87,13 @@ void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
  * and the view does not show it: whoever waits for readers too looks again. */
 static void writer_gone(struct uvzk__queue *queue)
 {
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->members); link != NULL;
-         link = uvzk__ring_next(&queue->members, link)) {
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->waiters); link != NULL;
+         link = uvzk__ring_next(&queue->waiters, link)) {
         struct uvzk__contender *member =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (!member->shared && uvzk__node_place(&member->node).sequence >
-                                   queue->aside->predecessor.sequence) {
-            uvzk__contender_uncovered(member);
+                                   queue->optional->predecessor.sequence) {
+            uvzk__contender_clear_predecessors_known(member);
         }
     }
 }
@@ -103,197 +103,198 @@ static void writer_gone(struct uvzk__queue *queue)
  * watch that it would need anyway. */
 static void predecessor_gone(struct uvzk__queue *queue)
 {
-    const struct uvzk__predecessor *predecessor = &queue->aside->predecessor;
-    const struct uvzk__foreigners *foreigners = &queue->aside->foreigners;
-    size_t walk_back = uvzk__listed_children(&queue->freshness) / NAMES_A_GET;
+    const struct uvzk__predecessor *predecessor = &queue->optional->predecessor;
+    const struct uvzk__foreign_nodes *foreign_nodes = &queue->optional->foreign_nodes;
+    size_t walk_back = uvzk__listed_children(&queue->freshness) / NAMES_PER_GET;
 
-    uvzk__departed(queue);
-    if (queue->client->observer != NULL) {
-        uvzk__queue_let_go(queue, uvzk__now(queue->client));
+    uvzk__foreign_node_gone(queue);
+    if (queue->session->observer != NULL) {
+        uvzk__queue_set_released(queue, uvzk__now(queue->session));
     }
-    uvzk__foreigners_forget(queue, uvzk__path_name(predecessor->path));
-    if (foreigners->count > walk_back &&
-        foreigners->list[walk_back].sequence < predecessor->sequence) {
-        uvzk__freshness_doubted(queue);
+    uvzk__foreign_nodes_remove(queue, uvzk__path_name(predecessor->path));
+    if (foreign_nodes->count > walk_back &&
+        foreign_nodes->list[walk_back].sequence < predecessor->sequence) {
+        uvzk__freshness_set_stale(queue);
     }
-    if (queue->kind->discipline == UVZK__READ_WRITE && !predecessor->shared) {
+    if (queue->kind->directory_order == UVZK__READ_WRITE && !predecessor->shared) {
         writer_gone(queue);
     }
 }
 
 void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
 {
-    const struct uvzk__predecessor *predecessor = &uvzk__aside(queue)->predecessor;
+    const struct uvzk__predecessor *predecessor =
+        &uvzk__queue_optional(queue)->predecessor;
 
-    if (predecessor->state == ARMED && !predecessor->children &&
+    if (predecessor->state == ARMED && !predecessor->on_children &&
         strcmp(predecessor->path, path) == 0) {
         predecessor_gone(queue);
         uvzk__predecessor_unwatch(queue);
-    } else if (queue->kind->discipline == UVZK__EXCLUSIVE) {
-        uvzk__departed(queue); /* it may be under watch again in a moment */
-        uvzk__foreigners_forget(queue, uvzk__path_name(path));
+    } else if (queue->kind->directory_order == UVZK__EXCLUSIVE) {
+        uvzk__foreign_node_gone(queue); /* it may be under watch again in a moment */
+        uvzk__foreign_nodes_remove(queue, uvzk__path_name(path));
     }
-    uvzk__queue_touch(queue);
+    uvzk__queue_settle_later(queue);
 }
 
 static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct watched, watch)->queue;
 
-    if (queue->kind->discipline == UVZK__COUNTED) {
-        uvzk__freshness_doubted(queue); /* it was on the children */
-    } else if (queue->aside->predecessor.children) {
-        uvzk__foreigners_behind(queue, true); /* whoever came has come behind us */
-        uvzk__queue_set_crowded(queue, false);
+    if (queue->kind->directory_order == UVZK__COUNTED) {
+        uvzk__freshness_set_stale(queue); /* it was on the children */
+    } else if (queue->optional->predecessor.on_children) {
+        uvzk__foreign_nodes_set_behind(queue, true); /* whoever came has come behind us */
+        uvzk__queue_want_children_watch(queue, false);
     } else if (event == UVZK__WATCH_DELETED) {
         predecessor_gone(queue);
     }
-    uvzk__predecessor_forget(queue); /* data changes: settling arms it again */
-    uvzk__queue_touch(queue);
+    uvzk__predecessor_watch_gone(queue); /* data changes: settling arms it again */
+    uvzk__queue_settle_later(queue);
 }
 
 /* The predecessor; and the first of the view, if that is of this connection: when another
  * leader came, and connections with it, what was deleted may have come back before all that
  * the view knows. */
-static void ask_for_others(struct uvzk__queue *queue)
+static void check_blockers(struct uvzk__queue *queue)
 {
-    const struct uvzk__foreigners *foreigners = &queue->aside->foreigners;
-    const char *name = uvzk__path_name(queue->aside->predecessor.path);
+    const struct uvzk__foreign_nodes *foreign_nodes = &queue->optional->foreign_nodes;
+    const char *name = uvzk__path_name(queue->optional->predecessor.path);
 
     uvzk__divergence_ask(queue, name);
-    if (uvzk__listed_at(&queue->freshness) <= queue->client->connected_stamp) {
-        uvzk__freshness_doubted(queue); /* the listing asks */
-    } else if (uvzk__foreigners_any(foreigners) &&
-               strcmp(foreigners->list[0].name, name) != 0) {
-        uvzk__divergence_ask(queue, foreigners->list[0].name);
+    if (uvzk__view_stamp(&queue->freshness) <= queue->session->connected_stamp) {
+        uvzk__freshness_set_stale(queue); /* the listing asks */
+    } else if (uvzk__foreign_nodes_any(foreign_nodes) &&
+               strcmp(foreign_nodes->list[0].name, name) != 0) {
+        uvzk__divergence_ask(queue, foreign_nodes->list[0].name);
     }
 }
 
-/* Whoever has a ticket waits for leases too: one of ours may be in the way of the taker, who
+/* Whoever has a ticket waits for leases too: one of ours may be in the way of the ticket holder, who
  * does not know whose it is. */
-static void ask_for_leases(struct uvzk__queue *queue)
+static void check_leases(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->members);
+    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
     struct uvzk__queue *leases =
         link == NULL ? NULL
-                     : uvzk__contender_beside(
+                     : uvzk__contender_leases(
                            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue));
 
     if (leases != NULL) {
-        uvzk__queue_waits_long(leases, true);
-        uvzk__queue_touch(leases);
+        uvzk__queue_set_blocked_long(leases, true);
+        uvzk__queue_settle_later(leases);
     }
 }
 
 /* Settling arms it again; the view of leases is drawn by the listing that does so. */
-static void look_again(struct uvzk__timed *timed)
+static void renew_watch(struct uvzk__timer *timer)
 {
     struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(timed, struct watched, second_look)->queue;
+        UVZK__CONTAINER_OF(timer, struct watched, renewal_timer)->queue;
 
-    uvzk__queue_waits_long(queue, true);
-    if (queue->kind->discipline == UVZK__COUNTED) {
-        uvzk__freshness_doubted(queue);
-    } else if (!queue->aside->predecessor.children) {
-        ask_for_others(queue);
-        ask_for_leases(queue);
+    uvzk__queue_set_blocked_long(queue, true);
+    if (queue->kind->directory_order == UVZK__COUNTED) {
+        uvzk__freshness_set_stale(queue);
+    } else if (!queue->optional->predecessor.on_children) {
+        check_blockers(queue);
+        check_leases(queue);
     }
     uvzk__predecessor_unwatch(queue);
-    uvzk__queue_touch(queue);
+    uvzk__queue_settle_later(queue);
 }
 
 /* name: of the child; "" for the directory itself. 0, UV_ENOMEM, UVZK_ELIMIT. */
 static int begin(struct uvzk__queue *queue, const char *name)
 {
     size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
-    struct watched *watched = uvzk__calloc(1, sizeof(*watched) + size);
+    struct watched *watch = uvzk__calloc(1, sizeof(*watch) + size);
 
-    if (watched == NULL || !uvzk__aside_needed(queue)) {
-        uvzk__free(watched);
+    if (watch == NULL || !uvzk__queue_need_optional(queue)) {
+        uvzk__free(watch);
         return UV_ENOMEM;
     }
-    (void)uvzk__path_join_into(watched->path, queue->path->text, name);
+    (void)uvzk__path_join_into(watch->path, queue->path->text, name);
     if (name[0] == '\0') {
-        uvzk__watermarks_give_way(queue->client, watched->path);
+        uvzk__watermarks_yield_watch(queue->session, watch->path);
     }
-    if (!uvzk__watch_budget_take(queue->client, watched->path)) {
-        uvzk__free(watched);
+    if (!uvzk__watch_budget_take(queue->session, watch->path)) {
+        uvzk__free(watch);
         return UVZK_ELIMIT;
     }
-    watched->watch.watch_cb = watch_fired;
-    watched->second_look.due = look_again;
-    watched->queue = queue;
-    queue->aside->predecessor.path = watched->path;
-    queue->aside->predecessor.children = name[0] == '\0';
+    watch->watch.watch_cb = watch_fired;
+    watch->renewal_timer.due = renew_watch;
+    watch->queue = queue;
+    queue->optional->predecessor.path = watch->path;
+    queue->optional->predecessor.on_children = name[0] == '\0';
     move(queue, ARMING);
     return 0;
 }
 
 static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__queue *queue = uvzk__flight_asker(rpc);
+    struct uvzk__queue *queue = uvzk__inflight_requester(rpc);
     int status = reply->status;
 
-    uvzk__queue_does(queue, UVZK__QUEUE_IDLE);
-    uvzk__flight_landed(queue->client, rpc, status, false);
+    uvzk__queue_set_state(queue, UVZK__QUEUE_IDLE);
+    uvzk__inflight_done(queue->session, rpc, status, false);
     if (status == 0) {
         uvzk__predecessor_armed(queue);
-        (void)uvzk__orphan_found(queue, uvzk__path_name(queue->aside->predecessor.path),
-                                 &reply->stat);
+        (void)uvzk__orphan_found(
+            queue, uvzk__path_name(queue->optional->predecessor.path), &reply->stat);
     } else {
-        queue->aside->predecessor.missing = status == UVZK_ENONODE;
+        queue->optional->predecessor.missing = status == UVZK_ENONODE;
         if (status == UVZK_ENONODE) {
             predecessor_gone(queue);
         }
-        uvzk__predecessor_forget(queue);
-        if (status != UVZK_ENONODE && !uvzk__queue_passing(queue, status)) {
-            uvzk__end_members(queue, status);
+        uvzk__predecessor_watch_gone(queue);
+        if (status != UVZK_ENONODE && !uvzk__queue_is_transient(queue, status)) {
+            uvzk__end_waiters(queue, status);
         }
     }
-    uvzk__queue_touch(queue);
+    uvzk__queue_settle_later(queue);
 }
 
 /* It was not there when it was last asked for, and a listing behind that shows it. */
 static bool is_missing(const struct uvzk__predecessor *last,
-                       const struct uvzk__foreigner *predecessor)
+                       const struct uvzk__foreign_node *predecessor)
 {
     return last->missing && last->sequence == predecessor->sequence &&
            last->shared == predecessor->shared;
 }
 
 void uvzk__predecessor_watch(struct uvzk__queue *queue,
-                             const struct uvzk__foreigner *predecessor)
+                             const struct uvzk__foreign_node *predecessor)
 {
-    struct uvzk__client *client = queue->client;
+    struct uvzk__session *session = queue->session;
     struct uvzk__rpc *rpc;
-    bool contradicted = is_missing(&queue->aside->predecessor, predecessor);
+    bool contradicted = is_missing(&queue->optional->predecessor, predecessor);
 
-    queue->aside->predecessor.missing = false;
+    queue->optional->predecessor.missing = false;
     if (contradicted) {
-        uvzk__queue_rest(queue);
+        uvzk__queue_back_off(queue);
         return;
     }
     int status = begin(queue, predecessor->name);
     if (status == UV_ENOMEM) {
-        uvzk__queue_rest(queue);
+        uvzk__queue_back_off(queue);
         return;
     }
     if (status != 0) {
-        uvzk__end_members(queue, status);
+        uvzk__end_waiters(queue, status);
         return;
     }
     /* get, not exists: on a missing node it leaves no watch behind. */
-    rpc = uvzk__flight_new(client, queue, UVZK__RPC_GET, queue->aside->predecessor.path,
-                           watch_replied);
+    rpc = uvzk__inflight_new(session, queue, UVZK__RPC_GET,
+                             queue->optional->predecessor.path, watch_replied);
     if (rpc == NULL) {
-        uvzk__predecessor_forget(queue);
+        uvzk__predecessor_watch_gone(queue);
         return;
     }
-    queue->aside->predecessor.sequence = predecessor->sequence;
-    queue->aside->predecessor.shared = predecessor->shared;
-    rpc->watch = &under_watch(queue)->watch;
-    uvzk__queue_does(queue, UVZK__QUEUE_WATCHING);
-    uvzk__submit(client, rpc);
+    queue->optional->predecessor.sequence = predecessor->sequence;
+    queue->optional->predecessor.shared = predecessor->shared;
+    rpc->watch = &watch_of(queue)->watch;
+    uvzk__queue_set_state(queue, UVZK__QUEUE_WATCHING);
+    uvzk__submit(session, rpc);
 }
 
 int uvzk__predecessor_watch_children(struct uvzk__queue *queue, struct uvzk__rpc *listing)
@@ -301,7 +302,7 @@ int uvzk__predecessor_watch_children(struct uvzk__queue *queue, struct uvzk__rpc
     int status = begin(queue, "");
 
     if (status == 0) {
-        listing->watch = &under_watch(queue)->watch;
+        listing->watch = &watch_of(queue)->watch;
     }
     return status;
 }
@@ -309,5 +310,5 @@ int uvzk__predecessor_watch_children(struct uvzk__queue *queue, struct uvzk__rpc
 void uvzk__predecessor_armed(struct uvzk__queue *queue)
 {
     move(queue, ARMED);
-    uvzk__second_look(queue->client, &under_watch(queue)->second_look);
+    uvzk__watch_renewal_schedule(queue->session, &watch_of(queue)->renewal_timer);
 }

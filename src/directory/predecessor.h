@@ -10,7 +10,7 @@
 #include "base/machine.h"
 #include "engine/port.h"
 
-struct uvzk__foreigner;
+struct uvzk__foreign_node;
 struct uvzk__queue;
 
 enum uvzk__predecessor_state {
@@ -27,11 +27,11 @@ struct uvzk__predecessor {
     int32_t sequence;
     uint8_t state; /* enum uvzk__predecessor_state */
     bool shared;
-    bool children; /* it is the directory itself */
-    bool missing;  /* the last one that was asked for was not there */
+    bool on_children; /* it is the directory itself */
+    bool missing;     /* the last one that was asked for was not there */
 };
 
-void uvzk__predecessor_watch(struct uvzk__queue *, const struct uvzk__foreigner *);
+void uvzk__predecessor_watch(struct uvzk__queue *, const struct uvzk__foreign_node *);
 
 /* For the directory's children: the listing is to arm it; and it has done so. 0, UV_ENOMEM,
  * UVZK_ELIMIT. */
@@ -46,16 +46,16 @@ uvzk__predecessor_watched(const struct uvzk__predecessor *predecessor)
 }
 
 /* Whether there is nothing to be kept of it. */
-static inline bool uvzk__predecessor_is_over(const struct uvzk__predecessor *predecessor)
+static inline bool uvzk__predecessor_is_empty(const struct uvzk__predecessor *predecessor)
 {
     return predecessor->path == NULL && !predecessor->missing;
 }
 
 /* Whether that is the directory itself, for its children. */
 static inline bool
-uvzk__predecessor_is_children(const struct uvzk__predecessor *predecessor)
+uvzk__predecessor_is_on_children(const struct uvzk__predecessor *predecessor)
 {
-    return predecessor->path != NULL && predecessor->children;
+    return predecessor->path != NULL && predecessor->on_children;
 }
 
 /* Takes the watch off. Nothing while it is being armed: its request still needs
@@ -66,6 +66,6 @@ void uvzk__predecessor_unwatch(struct uvzk__queue *);
 void uvzk__predecessor_is_gone(struct uvzk__queue *, const char *path);
 
 /* The watch is gone already. */
-void uvzk__predecessor_forget(struct uvzk__queue *);
+void uvzk__predecessor_watch_gone(struct uvzk__queue *);
 
 #endif

@@ -5,14 +5,14 @@
 
 #include "base/path.h"
 #include "directory/contender.h"
-#include "directory/vouching.h"
+#include "directory/last_seen.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 
 /* Before a request is repeated that failed for a reason that may pass. */
 #define REST_MS 100
 
-static struct uvzk__contender *member_at(struct uvzk__link *link)
+static struct uvzk__contender *contender_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
@@ -20,7 +20,7 @@ static struct uvzk__contender *member_at(struct uvzk__link *link)
 /* -------------------------------------------------------------- its machine */
 
 #define IDLE UVZK__QUEUE_IDLE
-#define MAKING_PARENTS UVZK__QUEUE_MAKING_PARENTS
+#define MAKING_PARENTS UVZK__QUEUE_CREATING_PARENTS
 #define LISTING UVZK__QUEUE_LISTING
 #define WATCHING UVZK__QUEUE_WATCHING
 
@@ -35,94 +35,98 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__queue_machine =
     UVZK__MACHINE("directory's request", table);
 
-static bool sound(const struct uvzk__queue *queue)
+static bool invariant_holds(const struct uvzk__queue *queue)
 {
-    switch (queue->doing) {
+    switch (queue->state) {
     case MAKING_PARENTS:
-        return uvzk__parents_are_made(&uvzk__aside(queue)->parents);
+        return uvzk__parents_are_made(&uvzk__queue_optional(queue)->parents);
     case WATCHING:
-        return uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) != NULL;
+        return uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) !=
+               NULL;
     default:
         return true;
     }
 }
 
-void uvzk__queue_does(struct uvzk__queue *queue, enum uvzk__queue_doing doing)
+void uvzk__queue_set_state(struct uvzk__queue *queue, enum uvzk__queue_state state)
 {
-    queue->doing = (uint8_t)uvzk__machine_move(&uvzk__queue_machine, queue->doing, doing);
-    assert(sound(queue));
+    queue->state = (uint8_t)uvzk__machine_move(&uvzk__queue_machine, queue->state, state);
+    assert(invariant_holds(queue));
 }
 
 bool uvzk__queue_may_ask(const struct uvzk__queue *queue)
 {
-    return queue->doing == IDLE && !uvzk__queue_is_resting(queue) &&
-           uvzk__may_send(queue->client);
+    return queue->state == IDLE && !uvzk__queue_is_backing_off(queue) &&
+           uvzk__may_send(queue->session);
 }
 
 /* ------------------------------------------------------------------ its life */
 
-struct uvzk__rest {
-    struct uvzk__timed timed;
+struct uvzk__queue_backoff {
+    struct uvzk__timer timer;
     struct uvzk__queue *queue;
 };
 
-void uvzk__queue_rest_no_more(struct uvzk__queue *queue)
+void uvzk__queue_end_backoff(struct uvzk__queue *queue)
 {
-    if (uvzk__queue_is_resting(queue)) {
-        uvzk__timed_clear(queue->client, &queue->aside->rest->timed);
-        uvzk__free(queue->aside->rest);
-        queue->aside->rest = NULL;
+    if (uvzk__queue_is_backing_off(queue)) {
+        uvzk__timer_clear(queue->session, &queue->optional->backoff->timer);
+        uvzk__free(queue->optional->backoff);
+        queue->optional->backoff = NULL;
     }
 }
 
-static void rested(struct uvzk__timed *timed)
+static void backoff_due(struct uvzk__timer *timer)
 {
     struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(timed, struct uvzk__rest, timed)->queue;
+        UVZK__CONTAINER_OF(timer, struct uvzk__queue_backoff, timer)->queue;
 
-    uvzk__queue_rest_no_more(queue);
-    uvzk__queue_touch(queue);
+    uvzk__queue_end_backoff(queue);
+    uvzk__queue_settle_later(queue);
 }
 
-struct uvzk__queue *uvzk__queue_find(struct uvzk__client *client,
-                                     enum uvzk__discipline discipline, const char *path)
+struct uvzk__queue *uvzk__queue_find(struct uvzk__session *session,
+                                     enum uvzk__directory_order directory_order,
+                                     const char *path)
 {
-    return uvzk__catalogue_find(&client->directories->catalogue, discipline, path);
+    return uvzk__catalogue_find(&session->directories->catalogue, directory_order, path);
 }
 
 static bool anyone_wanted(const struct uvzk__ring *ring, bool writers_only)
 {
     for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
          link = uvzk__ring_next(ring, link)) {
-        if (uvzk__node_is_wanted(&member_at(link)->node) &&
-            !(writers_only && member_at(link)->shared)) {
+        if (uvzk__node_is_wanted(&contender_at(link)->node) &&
+            !(writers_only && contender_at(link)->shared)) {
             return true;
         }
     }
     return false;
 }
 
-bool uvzk__queue_occupied(struct uvzk__client *client, enum uvzk__discipline discipline,
-                          const char *path, bool writers_only)
+bool uvzk__queue_occupied(struct uvzk__session *session,
+                          enum uvzk__directory_order directory_order, const char *path,
+                          bool writers_only)
 {
-    struct uvzk__queue *queue = uvzk__queue_find(client, discipline, path);
+    struct uvzk__queue *queue = uvzk__queue_find(session, directory_order, path);
 
-    return queue != NULL && ((writers_only ? uvzk__writers_held(&queue->tallies) > 0
+    return queue != NULL && ((writers_only ? uvzk__writers_held(&queue->counts) > 0
                                            : !uvzk__ring_empty(&queue->holders)) ||
-                             anyone_wanted(&queue->members, writers_only) ||
-                             anyone_wanted(&queue->strangers, writers_only));
+                             anyone_wanted(&queue->waiters, writers_only) ||
+                             anyone_wanted(&queue->unplaced, writers_only));
 }
 
 static void init_lists(struct uvzk__queue *queue)
 {
-    uvzk__list_init(&queue->dirty);
+    uvzk__list_init(&queue->in_to_settle);
 }
 
-struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
+struct uvzk__queue *uvzk__queue_of(struct uvzk__session *session,
                                    const struct uvzk__directory_kind *kind,
                                    struct uvzk__shared_path *path)
 {
-    struct uvzk__queue *queue = uvzk__queue_find(client, kind->discipline, path->text);
+    struct uvzk__queue *queue =
+        uvzk__queue_find(session, kind->directory_order, path->text);
 
     if (queue != NULL) {
         return queue;
@@ -131,106 +135,107 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__client *client,
     if (queue == NULL) {
         return NULL;
     }
-    queue->client = client;
+    queue->session = session;
     queue->kind = kind;
     queue->path = path;
     init_lists(queue);
     if (kind->init != NULL) {
         kind->init(queue);
     }
-    if (uvzk__catalogue_add(&client->directories->catalogue, queue) != 0) {
+    if (uvzk__catalogue_add(&session->directories->catalogue, queue) != 0) {
         uvzk__free(queue);
         return NULL;
     }
-    (void)uvzk__shared_path_keep(path);
+    (void)uvzk__shared_path_ref(path);
     return queue;
 }
 
-void uvzk__queue_touch(struct uvzk__queue *queue)
+void uvzk__queue_settle_later(struct uvzk__queue *queue)
 {
-    if (uvzk__list_empty(&queue->dirty)) {
-        uvzk__list_append(&queue->client->directories->dirty, &queue->dirty);
-        uvzk__wake(queue->client);
+    if (uvzk__list_empty(&queue->in_to_settle)) {
+        uvzk__list_append(&queue->session->directories->to_settle, &queue->in_to_settle);
+        uvzk__wake(queue->session);
     }
 }
 
-void uvzk__queues_touch(struct uvzk__client *client)
+void uvzk__queues_settle_later(struct uvzk__session *session)
 {
-    const struct uvzk__catalogue *catalogue = &client->directories->catalogue;
+    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
 
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
-        uvzk__queue_touch(queue);
+        uvzk__queue_settle_later(queue);
     }
 }
 
-void uvzk__queue_rest(struct uvzk__queue *queue)
+void uvzk__queue_back_off(struct uvzk__queue *queue)
 {
-    struct uvzk__rest *rest = NULL;
+    struct uvzk__queue_backoff *backoff = NULL;
 
-    if (uvzk__aside_needed(queue)) {
-        rest = queue->aside->rest != NULL ? queue->aside->rest
-                                          : uvzk__calloc(1, sizeof(*rest));
+    if (uvzk__queue_need_optional(queue)) {
+        backoff = queue->optional->backoff != NULL ? queue->optional->backoff
+                                                   : uvzk__calloc(1, sizeof(*backoff));
     }
-    if (rest == NULL) {
-        uvzk__hold_back(queue->client); /* then all rest, for as long */
+    if (backoff == NULL) {
+        uvzk__back_off(queue->session); /* then all rest, for as long */
         return;
     }
-    queue->aside->rest = rest;
-    rest->queue = queue;
-    rest->timed.due = rested;
-    uvzk__timed_set(queue->client, &rest->timed, uvzk__now(queue->client) + REST_MS);
+    queue->optional->backoff = backoff;
+    backoff->queue = queue;
+    backoff->timer.due = backoff_due;
+    uvzk__timer_set(queue->session, &backoff->timer, uvzk__now(queue->session) + REST_MS);
 }
 
 /* ---------------------------------------------------------------- the order */
 
-static bool has_smaller_number(struct uvzk__link *link, const void *sequence)
+static bool has_smaller_sequence(struct uvzk__link *link, const void *sequence)
 {
-    return uvzk__node_place(&member_at(link)->node).sequence < *(const int32_t *)sequence;
+    return uvzk__node_place(&contender_at(link)->node).sequence <
+           *(const int32_t *)sequence;
 }
 
-void uvzk__queue_deletes(struct uvzk__contender *leaving, uint64_t stamp)
+void uvzk__queue_delete_sent(struct uvzk__contender *deleting, uint64_t stamp)
 {
-    struct uvzk__queue *queue = leaving->queue;
-    int32_t sequence = uvzk__node_place(&leaving->node).sequence;
+    struct uvzk__queue *queue = deleting->queue;
+    int32_t sequence = uvzk__node_place(&deleting->node).sequence;
     struct uvzk__link *behind =
-        uvzk__ring_behind(&queue->members, has_smaller_number, &sequence);
+        uvzk__ring_lower_bound(&queue->waiters, has_smaller_sequence, &sequence);
 
-    uvzk__deleting(leaving, behind == NULL ? NULL : member_at(behind), stamp);
+    uvzk__delete_sent(deleting, behind == NULL ? NULL : contender_at(behind), stamp);
 }
 
 static struct uvzk__ring *ring_of(const struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
 
-    switch (contender->standing) {
-    case UVZK__STRANGER:
-        return &queue->strangers;
-    case UVZK__MEMBER:
-        return &queue->members;
-    case UVZK__HOLDER:
+    switch (contender->state) {
+    case UVZK__CONTENDER_UNPLACED:
+        return &queue->unplaced;
+    case UVZK__CONTENDER_WAITING:
+        return &queue->waiters;
+    case UVZK__CONTENDER_HOLDING:
         return &queue->holders;
     default:
-        return &queue->leaving;
+        return &queue->deleting;
     }
 }
 
 /* Off the ring on which it is. */
-static void step_out(struct uvzk__contender *contender)
+static void leave_ring(struct uvzk__contender *contender)
 {
     struct uvzk__ring *ring = ring_of(contender);
     struct uvzk__link *behind = uvzk__ring_next(ring, &contender->in_queue);
 
-    if (contender->standing == UVZK__MEMBER && behind != NULL) {
-        uvzk__deletes_inherited(member_at(behind), contender);
+    if (contender->state == UVZK__CONTENDER_WAITING && behind != NULL) {
+        uvzk__deletes_inherited(contender_at(behind), contender);
     }
     uvzk__ring_remove(ring, &contender->in_queue);
 }
 
-void uvzk__queue_leave(struct uvzk__contender *contender)
+void uvzk__queue_remove(struct uvzk__contender *contender)
 {
-    step_out(contender);
-    uvzk__contender_stands(contender, UVZK__GONE);
+    leave_ring(contender);
+    uvzk__contender_set_state(contender, UVZK__CONTENDER_GONE);
 }
 
 /* Creates are answered in order, so the place is nearly always at the tail. */
@@ -239,7 +244,7 @@ static void insert(struct uvzk__ring *ring, struct uvzk__contender *contender)
     struct uvzk__link *before = uvzk__ring_last(ring), *at = NULL;
 
     while (before != NULL &&
-           uvzk__place_compare(uvzk__node_place(&member_at(before)->node),
+           uvzk__place_compare(uvzk__node_place(&contender_at(before)->node),
                                uvzk__node_place(&contender->node)) > 0) {
         at = before;
         before = uvzk__ring_prev(ring, before);
@@ -247,134 +252,134 @@ static void insert(struct uvzk__ring *ring, struct uvzk__contender *contender)
     uvzk__ring_insert_before(ring, at, &contender->in_queue);
 }
 
-static enum uvzk__standing standing_of(const struct uvzk__contender *contender)
+static enum uvzk__contender_state state_of(const struct uvzk__contender *contender)
 {
     if (!uvzk__node_has_place(&contender->node)) {
-        return UVZK__STRANGER;
+        return UVZK__CONTENDER_UNPLACED;
     }
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_DOOMED) {
-        return UVZK__LEAVING;
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) {
+        return UVZK__CONTENDER_DELETING;
     }
-    return contender->held ? UVZK__HOLDER : UVZK__MEMBER;
+    return contender->held ? UVZK__CONTENDER_HOLDING : UVZK__CONTENDER_WAITING;
 }
 
 /* Everybody before it was known when it was made. */
 static bool needs_no_listing(struct uvzk__contender *contender)
 {
-    return uvzk__watermark_covers(contender) ||
-           (uvzk__client_of(contender)->tuning & UVZK__TUNE_FIRST_SUFFIX &&
+    return uvzk__watermark_knows_predecessors(contender) ||
+           (uvzk__session_of(contender)->tuning & UVZK__TUNE_FIRST_SUFFIX &&
             uvzk__node_place(&contender->node).sequence == 0); /* nobody ever was there */
 }
 
-static void join_members(struct uvzk__queue *queue, struct uvzk__contender *contender)
+static void join_waiters(struct uvzk__queue *queue, struct uvzk__contender *contender)
 {
-    insert(&queue->members, contender);
+    insert(&queue->waiters, contender);
     uvzk__deletes_so_far(contender);
-    if (!contender->covered && needs_no_listing(contender)) {
-        uvzk__contender_covered(contender);
+    if (!contender->predecessors_known && needs_no_listing(contender)) {
+        uvzk__contender_set_predecessors_known(contender);
         if (uvzk__blocker(queue, contender) == NULL) {
-            uvzk__contender_clear(contender, contender->create_stamp);
+            uvzk__contender_set_unblocked(contender, contender->create_stamp);
         }
-        uvzk__vouch(contender, contender->create_stamp);
+        uvzk__last_seen_set(contender, contender->create_stamp);
     }
-    if (!contender->covered &&
-        contender->create_stamp > uvzk__newest_at(&queue->freshness)) {
-        uvzk__freshness_wanted(queue, contender->create_stamp);
+    if (!contender->predecessors_known &&
+        contender->create_stamp > uvzk__newest_create_stamp(&queue->freshness)) {
+        uvzk__freshness_want_listing(queue, contender->create_stamp);
     }
 }
 
 void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *contender)
 {
-    step_out(contender);
-    uvzk__contender_stands(contender, standing_of(contender));
-    switch (contender->standing) {
-    case UVZK__STRANGER:
-        uvzk__ring_append(&queue->strangers, &contender->in_queue);
+    leave_ring(contender);
+    uvzk__contender_set_state(contender, state_of(contender));
+    switch (contender->state) {
+    case UVZK__CONTENDER_UNPLACED:
+        uvzk__ring_append(&queue->unplaced, &contender->in_queue);
         break;
-    case UVZK__MEMBER:
-        join_members(queue, contender);
+    case UVZK__CONTENDER_WAITING:
+        join_waiters(queue, contender);
         break;
-    case UVZK__HOLDER:
+    case UVZK__CONTENDER_HOLDING:
         uvzk__ring_append(&queue->holders, &contender->in_queue);
         break;
     default:
-        insert(&queue->leaving, contender);
+        insert(&queue->deleting, contender);
         break;
     }
 }
 
 /* Passing troubles are tried again: at once when the connection is back, after a
  * rest when the server had one. */
-bool uvzk__queue_passing(struct uvzk__queue *queue, int status)
+bool uvzk__queue_is_transient(struct uvzk__queue *queue, int status)
 {
     if (status == UVZK_ETHROTTLED || status == UV_ENOMEM) {
-        uvzk__queue_rest(queue);
+        uvzk__queue_back_off(queue);
     }
-    return uvzk__is_passing(status);
+    return uvzk__is_transient(status);
 }
 
-bool uvzk__queue_finds_stranger(const struct uvzk__queue *queue,
-                                enum uvzk__node_state state)
+bool uvzk__queue_find_unplaced(const struct uvzk__queue *queue,
+                               enum uvzk__node_state state)
 {
     struct uvzk__link *link;
 
-    for (link = uvzk__ring_first(&queue->strangers); link != NULL;
-         link = uvzk__ring_next(&queue->strangers, link)) {
-        if (uvzk__node_state(&member_at(link)->node) == state) {
+    for (link = uvzk__ring_first(&queue->unplaced); link != NULL;
+         link = uvzk__ring_next(&queue->unplaced, link)) {
+        if (uvzk__node_state(&contender_at(link)->node) == state) {
             return true;
         }
     }
     return false;
 }
 
-void uvzk__queue_set_just_made(struct uvzk__queue *queue, bool just_made)
+void uvzk__queue_set_just_created(struct uvzk__queue *queue, bool just_created)
 {
-    queue->just_made = just_made;
+    queue->just_created = just_created;
 }
 
-void uvzk__queue_set_crowded(struct uvzk__queue *queue, bool crowded)
+void uvzk__queue_want_children_watch(struct uvzk__queue *queue, bool wanted)
 {
-    queue->crowded = crowded;
+    queue->wants_children_watch = wanted;
 }
 
-void uvzk__queue_unreadable(struct uvzk__queue *queue)
+void uvzk__queue_set_unreadable(struct uvzk__queue *queue)
 {
     queue->unreadable = true;
 }
 
-void uvzk__queue_reigns(struct uvzk__queue *queue, uint64_t stamp)
+void uvzk__queue_set_held_stamp(struct uvzk__queue *queue, uint64_t stamp)
 {
-    queue->reign_stamp = stamp;
+    queue->held_stamp = stamp;
 }
 
-void uvzk__queue_gathers(struct uvzk__queue *queue, bool gathering, bool in_a_row)
+void uvzk__queue_set_batching(struct uvzk__queue *queue, bool batching, bool readers)
 {
-    queue->gathering = gathering;
-    queue->in_a_row = in_a_row;
+    queue->batching = batching;
+    queue->batching_readers = readers;
 }
 
-void uvzk__queue_keeps(struct uvzk__queue *queue, bool behind)
+void uvzk__queue_set_creates_postponed(struct uvzk__queue *queue, bool postponed)
 {
-    queue->behind = behind;
+    queue->creates_postponed = postponed;
 }
 
-void uvzk__queue_followed(struct uvzk__queue *queue, bool followed)
+void uvzk__queue_set_other_session_waits(struct uvzk__queue *queue, bool waits)
 {
-    queue->followed = followed;
+    queue->other_session_waits = waits;
 }
 
-void uvzk__queue_waits_long(struct uvzk__queue *queue, bool waits_long)
+void uvzk__queue_set_blocked_long(struct uvzk__queue *queue, bool blocked_long)
 {
-    queue->waits_long = waits_long;
+    queue->blocked_long = blocked_long;
 }
 
-void uvzk__queue_makes(struct uvzk__queue *queue)
+void uvzk__queue_batch_create_added(struct uvzk__queue *queue)
 {
-    queue->making++;
+    queue->creates_in_batch++;
 }
 
-void uvzk__queue_made(struct uvzk__queue *queue)
+void uvzk__queue_batch_create_done(struct uvzk__queue *queue)
 {
-    assert(queue->making > 0);
-    queue->making--;
+    assert(queue->creates_in_batch > 0);
+    queue->creates_in_batch--;
 }

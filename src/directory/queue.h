@@ -6,7 +6,7 @@
  *   IDLE --> MAKING_PARENTS --> IDLE     some node needs its directory
  *   IDLE --> LISTING --> IDLE            some create's outcome is unknown, or somebody
  *                                        in line is not covered yet
- *   IDLE --> WATCHING --> IDLE           the first in line waits for a foreigner
+ *   IDLE --> WATCHING --> IDLE           the first in line waits for a foreign node
  *
  * What settles it (uvzk__directory_kind) decides which, and who is granted. The
  * view stays valid from above: contenders with a lower number can only disappear,
@@ -15,11 +15,11 @@
 #ifndef UVZK_QUEUE_H
 #define UVZK_QUEUE_H
 
-#include "base/discipline.h"
+#include "base/directory_order.h"
 #include "base/memory.h"
 #include "base/shared_path.h"
 #include "directory/contender.h"
-#include "directory/foreigners.h"
+#include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
@@ -29,46 +29,50 @@
 
 /* What a directory of one contender at rest has nothing of: the memory is there with the
  * first of these that is. */
-struct uvzk__aside {
+struct uvzk__queue_optional {
     struct uvzk__predecessor predecessor;
-    struct uvzk__rest *rest; /* before a failed request is repeated; or NULL */
+    struct uvzk__queue_backoff
+        *backoff; /* before a failed request is repeated; or NULL */
     struct uvzk__parents parents;
-    struct uvzk__foreigners foreigners;
+    struct uvzk__foreign_nodes foreign_nodes;
     struct uvzk__watermark watermark;
     struct uvzk__undeletables undeletables;
     struct uvzk__unsearchables unsearchables;
 };
 
 struct uvzk__queue {
-    struct uvzk__client *client;
-    struct uvzk__entry entry;       /* in client->directories->catalogue */
-    struct uvzk__shared_path *path; /* of the lock directory, namespace included */
+    struct uvzk__session *session;
+    struct uvzk__catalogue_entry entry; /* in session->directories->catalogue */
+    struct uvzk__shared_path *path;     /* of the lock directory, namespace included */
     const struct uvzk__directory_kind *kind;
-    struct uvzk__ring holders;   /* contenders that hold */
-    struct uvzk__ring members;   /* contenders that stand and wait, in order */
-    struct uvzk__ring leaving;   /* contenders to be deleted, in order */
-    struct uvzk__ring strangers; /* contenders whose place is not known */
-    struct uvzk__link dirty;     /* of those in which something has changed */
-    struct uvzk__aside *aside;   /* NULL: there is nothing in it */
+    struct uvzk__ring holders;             /* contenders that hold */
+    struct uvzk__ring waiters;             /* contenders that stand and wait, in order */
+    struct uvzk__ring deleting;            /* contenders to be deleted, in order */
+    struct uvzk__ring unplaced;            /* contenders whose place is not known */
+    struct uvzk__link in_to_settle;        /* of those in which something has changed */
+    struct uvzk__queue_optional *optional; /* NULL: there is nothing in it */
     struct uvzk__freshness freshness;
-    struct uvzk__departures departures;
-    uint64_t reign_stamp; /* of submissions, when it came to be ours, leases.h */
-    struct uvzk__tallies tallies;
+    struct uvzk__deletions deletions;
+    uint64_t held_stamp; /* of submissions, when it came to be ours, leases.h */
+    struct uvzk__contender_counts counts;
     uint32_t
-        let_go_ms;   /* the moment when somebody was last seen to let go, its low bits, if
+        released_ms; /* the moment when somebody was last seen to let go, its low bits, if
                                anybody counts (claim/handover.h); 0: not known */
-    uint16_t making; /* so many are in multis under way, making.h */
-    uint8_t doing;   /* enum uvzk__queue_doing, queue.h */
-    bool crowded : 1;    /* its children are wanted under watch: the taker waits for
+    uint16_t creates_in_batch; /* so many are in multis under way, create_batch.h */
+    uint8_t state;             /* enum uvzk__queue_state, queue.h */
+    bool
+        wants_children_watch : 1; /* its children are wanted under watch: the ticket holder waits for
                             others' leases to go, or keeps its ticket for as long as nobody
                             comes */
-    bool just_made : 1;  /* we have just made the directory: nobody is in it */
-    bool unreadable : 1; /* a check that one of its nodes stands was refused */
-    bool gathering : 1;  /* some of its contenders may wait to be made, making.h */
-    bool in_a_row : 1;   /* these are readers */
-    bool behind : 1;     /* some wait until those before them are made, making.h */
-    bool followed : 1;   /* by another session's, which waits for it, ranks.h */
-    bool waits_long : 1; /* whoever the next listing shows has been in the way for long,
+    bool just_created : 1; /* we have just made the directory: nobody is in it */
+    bool unreadable : 1;   /* a check that one of its nodes stands was refused */
+    bool batching : 1; /* some of its contenders may wait to be made, create_batch.h */
+    bool batching_readers : 1; /* these are readers */
+    bool
+        creates_postponed : 1; /* some wait until those before them are made, create_batch.h */
+    bool
+        other_session_waits : 1; /* by another session's, which waits for it, create_order.h */
+    bool blocked_long : 1; /* whoever the next listing shows has been in the way for long,
                             orphans.h */
 };
 
@@ -79,84 +83,85 @@ static inline void *uvzk__queue_extra(const struct uvzk__queue *queue)
 }
 
 /* A contender's, in whose request it may be for longer than in its directory. */
-static inline struct uvzk__client *
-uvzk__client_of(const struct uvzk__contender *contender)
+static inline struct uvzk__session *
+uvzk__session_of(const struct uvzk__contender *contender)
 {
-    return contender->ended ? contender->client : contender->queue->client;
+    return contender->ended ? contender->session : contender->queue->session;
 }
 
 /* Somebody lets go: one of ours, or it is seen of another one. */
-static inline void uvzk__queue_let_go(struct uvzk__queue *queue, uint64_t now)
+static inline void uvzk__queue_set_released(struct uvzk__queue *queue, uint64_t now)
 {
-    queue->let_go_ms = (uint32_t)now == 0 ? 1 : (uint32_t)now;
+    queue->released_ms = (uint32_t)now == 0 ? 1 : (uint32_t)now;
 }
 
 /* How long ago; UINT64_MAX: not known. */
-static inline uint64_t uvzk__queue_let_go_ago(const struct uvzk__queue *queue,
-                                              uint64_t now)
+static inline uint64_t uvzk__queue_released_ago(const struct uvzk__queue *queue,
+                                                uint64_t now)
 {
-    return queue->let_go_ms == 0 ? UINT64_MAX : (uint32_t)now - queue->let_go_ms;
+    return queue->released_ms == 0 ? UINT64_MAX : (uint32_t)now - queue->released_ms;
 }
 
 /* To be looked at. */
-static inline const struct uvzk__aside *uvzk__aside(const struct uvzk__queue *queue)
+static inline const struct uvzk__queue_optional *
+uvzk__queue_optional(const struct uvzk__queue *queue)
 {
-    static const struct uvzk__aside nothing;
+    static const struct uvzk__queue_optional nothing;
 
-    return queue->aside == NULL ? &nothing : queue->aside;
+    return queue->optional == NULL ? &nothing : queue->optional;
 }
 
 /* There is memory to put something into it; false: there is none. */
-static inline bool uvzk__aside_needed(struct uvzk__queue *queue)
+static inline bool uvzk__queue_need_optional(struct uvzk__queue *queue)
 {
-    if (queue->aside == NULL) {
-        queue->aside = uvzk__calloc(1, sizeof(*queue->aside));
-        if (queue->aside == NULL) {
+    if (queue->optional == NULL) {
+        queue->optional = uvzk__calloc(1, sizeof(*queue->optional));
+        if (queue->optional == NULL) {
             return false;
         }
-        uvzk__list_init(&queue->aside->parents.behind_scout);
+        uvzk__list_init(&queue->optional->parents.behind_creator);
     }
     return true;
 }
 
 /* What has nothing in it goes. */
-static inline void uvzk__aside_tidied(struct uvzk__queue *queue)
+static inline void uvzk__queue_trim_optional(struct uvzk__queue *queue)
 {
-    const struct uvzk__aside *aside = uvzk__aside(queue);
+    const struct uvzk__queue_optional *optional = uvzk__queue_optional(queue);
 
-    if (uvzk__predecessor_is_over(&aside->predecessor) && aside->rest == NULL &&
-        !uvzk__parents_are_made(&aside->parents) &&
-        !uvzk__foreigners_matter(&aside->foreigners) &&
-        uvzk__watermark_mark(&aside->watermark) == NULL &&
-        !uvzk__undeletables_any(&aside->undeletables) &&
-        !uvzk__unsearchables_any(&aside->unsearchables)) {
-        uvzk__free(queue->aside);
-        queue->aside = NULL;
+    if (uvzk__predecessor_is_empty(&optional->predecessor) && optional->backoff == NULL &&
+        !uvzk__parents_are_made(&optional->parents) &&
+        !uvzk__foreign_nodes_known(&optional->foreign_nodes) &&
+        uvzk__watermark_mark(&optional->watermark) == NULL &&
+        !uvzk__undeletables_any(&optional->undeletables) &&
+        !uvzk__unsearchables_any(&optional->unsearchables)) {
+        uvzk__free(queue->optional);
+        queue->optional = NULL;
     }
 }
 
 /* After a failed request nothing is asked for a while. */
-static inline bool uvzk__queue_is_resting(const struct uvzk__queue *queue)
+static inline bool uvzk__queue_is_backing_off(const struct uvzk__queue *queue)
 {
-    return uvzk__aside(queue)->rest != NULL;
+    return uvzk__queue_optional(queue)->backoff != NULL;
 }
 
-/* The nearest foreigner that this contender has to wait for, or NULL. */
-static inline const struct uvzk__foreigner *
+/* The nearest foreign node that this contender has to wait for, or NULL. */
+static inline const struct uvzk__foreign_node *
 uvzk__blocker(const struct uvzk__queue *queue, const struct uvzk__contender *contender)
 {
-    return uvzk__foreigners_any(&uvzk__aside(queue)->foreigners)
-               ? uvzk__foreigners_blocker(queue, contender)
+    return uvzk__foreign_nodes_any(&uvzk__queue_optional(queue)->foreign_nodes)
+               ? uvzk__foreign_nodes_blocker(queue, contender)
                : NULL;
 }
 
 /* What a directory is to the rooms above that look after it. */
 struct uvzk__directory_kind {
-    enum uvzk__discipline discipline;
+    enum uvzk__directory_order directory_order;
     bool in_order;     /* its contenders are granted by their numbers */
     size_t extra_size; /* bytes of uvzk__queue_extra, zeroed */
     /* In which of the same path its orphans leave (orphans.h); NULL: in itself. */
-    const struct uvzk__directory_kind *leave;
+    const struct uvzk__directory_kind *orphan_kind;
     void (*init)(struct uvzk__queue *);  /* may be NULL, as all but settle */
     void (*freed)(struct uvzk__queue *); /* it is about to be */
     /* Something has changed: decides what to ask, whom to grant. */
@@ -172,12 +177,12 @@ struct uvzk__directory_kind {
 };
 
 /* So many of a directory may be granted while what our own release left behind still
- * stands: each of them costs a check in its delete (sweep.h). */
-#define UVZK__CREDITS_MAX 32U
+ * stands: each of them costs a check in its delete (delete_batch.h). */
+#define UVZK__EARLY_GRANTS_MAX 32U
 
-enum uvzk__queue_doing {
+enum uvzk__queue_state {
     UVZK__QUEUE_IDLE,
-    UVZK__QUEUE_MAKING_PARENTS,
+    UVZK__QUEUE_CREATING_PARENTS,
     UVZK__QUEUE_LISTING,
     UVZK__QUEUE_WATCHING
 };
@@ -186,77 +191,77 @@ enum uvzk__queue_doing {
 extern const struct uvzk__machine uvzk__queue_machine;
 
 /* The only writer of doing. */
-void uvzk__queue_does(struct uvzk__queue *, enum uvzk__queue_doing);
+void uvzk__queue_set_state(struct uvzk__queue *, enum uvzk__queue_state);
 
 /* Whether it may submit a request now. */
 bool uvzk__queue_may_ask(const struct uvzk__queue *);
 
 /* The queue of this path, which it keeps; made if need be. NULL when out of memory. */
-struct uvzk__queue *uvzk__queue_of(struct uvzk__client *,
+struct uvzk__queue *uvzk__queue_of(struct uvzk__session *,
                                    const struct uvzk__directory_kind *,
                                    struct uvzk__shared_path *);
 
 /* The queue of this path if there is one, else NULL. */
-struct uvzk__queue *uvzk__queue_find(struct uvzk__client *, enum uvzk__discipline,
+struct uvzk__queue *uvzk__queue_find(struct uvzk__session *, enum uvzk__directory_order,
                                      const char *path);
 
 /* Whether a local contender holds in the directory of this path, stands in line, or is
  * about to. */
-bool uvzk__queue_occupied(struct uvzk__client *, enum uvzk__discipline, const char *path,
-                          bool writers_only);
+bool uvzk__queue_occupied(struct uvzk__session *, enum uvzk__directory_order,
+                          const char *path, bool writers_only);
 
 /* Something changed: it is settled in the next round of the turn. */
-void uvzk__queue_touch(struct uvzk__queue *);
-void uvzk__queues_touch(struct uvzk__client *);
+void uvzk__queue_settle_later(struct uvzk__queue *);
+void uvzk__queues_settle_later(struct uvzk__session *);
 
 /* Puts a contender whose node has a place among the members, in order; the
- * others among the strangers. */
+ * others among the unplaced contenders. */
 void uvzk__queue_place(struct uvzk__queue *, struct uvzk__contender *);
 
 /* Takes it off the list on which it is. Those who wait behind it have waited for the same
  * deletes. */
-void uvzk__queue_leave(struct uvzk__contender *);
+void uvzk__queue_remove(struct uvzk__contender *);
 
 /* The request with this stamp is going to delete its node. */
-void uvzk__queue_deletes(struct uvzk__contender *, uint64_t stamp);
+void uvzk__queue_delete_sent(struct uvzk__contender *, uint64_t stamp);
 
-/* Whether one of the strangers is in this state, PARENTS or UNKNOWN. */
-bool uvzk__queue_finds_stranger(const struct uvzk__queue *, enum uvzk__node_state);
-static inline bool uvzk__queue_has_stranger(const struct uvzk__queue *queue,
+/* Whether one of the unplaced contenders is in this state, PARENTS or UNKNOWN. */
+bool uvzk__queue_find_unplaced(const struct uvzk__queue *, enum uvzk__node_state);
+static inline bool uvzk__queue_has_unplaced(const struct uvzk__queue *queue,
                                             enum uvzk__node_state state)
 {
-    return uvzk__strangers_asking(&queue->tallies) > 0 &&
-           uvzk__queue_finds_stranger(queue, state); /* mostly there are none */
+    return uvzk__unplaced_asking(&queue->counts) > 0 &&
+           uvzk__queue_find_unplaced(queue, state); /* mostly there are none */
 }
 /* Whether it is to be listed now for the sake of those whose create got lost. */
 static inline bool uvzk__queue_wants_search(const struct uvzk__queue *queue)
 {
-    return uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN) &&
+    return uvzk__queue_has_unplaced(queue, UVZK__NODE_UNKNOWN) &&
            uvzk__unsearchable_may(queue);
 }
 
 /* We have just made the directory, nobody is in it; or nobody knows. */
-void uvzk__queue_set_just_made(struct uvzk__queue *, bool just_made);
+void uvzk__queue_set_just_created(struct uvzk__queue *, bool just_created);
 /* Its children are wanted under watch. */
-void uvzk__queue_set_crowded(struct uvzk__queue *, bool crowded);
+void uvzk__queue_want_children_watch(struct uvzk__queue *, bool wanted);
 /* A check that one of its nodes stands was refused. Of leases none is tried again. */
-void uvzk__queue_unreadable(struct uvzk__queue *);
+void uvzk__queue_set_unreadable(struct uvzk__queue *);
 /* It came to be ours at this stamp. */
-void uvzk__queue_reigns(struct uvzk__queue *, uint64_t stamp);
+void uvzk__queue_set_held_stamp(struct uvzk__queue *, uint64_t stamp);
 /* One of its contenders waits to be made with others; waits for those before it; is being
  * made with others, or has been; another session's wait for it. */
-void uvzk__queue_gathers(struct uvzk__queue *, bool gathering, bool in_a_row);
-void uvzk__queue_keeps(struct uvzk__queue *, bool behind);
-void uvzk__queue_followed(struct uvzk__queue *, bool followed);
+void uvzk__queue_set_batching(struct uvzk__queue *, bool batching, bool readers);
+void uvzk__queue_set_creates_postponed(struct uvzk__queue *, bool postponed);
+void uvzk__queue_set_other_session_waits(struct uvzk__queue *, bool waits);
 /* Others have been in the way for long; or they are being looked at. */
-void uvzk__queue_waits_long(struct uvzk__queue *, bool);
-void uvzk__queue_makes(struct uvzk__queue *);
-void uvzk__queue_made(struct uvzk__queue *);
+void uvzk__queue_set_blocked_long(struct uvzk__queue *, bool);
+void uvzk__queue_batch_create_added(struct uvzk__queue *);
+void uvzk__queue_batch_create_done(struct uvzk__queue *);
 
 /* Whether a request that failed like this is worth repeating: at once when the
  * connection is back, after a rest when the trouble is the server's. */
-bool uvzk__queue_passing(struct uvzk__queue *, int status);
-void uvzk__queue_rest(struct uvzk__queue *);
-void uvzk__queue_rest_no_more(struct uvzk__queue *);
+bool uvzk__queue_is_transient(struct uvzk__queue *, int status);
+void uvzk__queue_back_off(struct uvzk__queue *);
+void uvzk__queue_end_backoff(struct uvzk__queue *);
 
 #endif

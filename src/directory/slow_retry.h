@@ -4,11 +4,11 @@
 #ifndef UVZK_SLOW_RETRY_H
 #define UVZK_SLOW_RETRY_H
 
-#include "engine/client.h"
+#include "engine/session.h"
 
 #define UVZK__SLOW_RETRY_FIRST_MS 500U
 
 /* due() comes after this pause, and the next one is to be twice as long. */
-void uvzk__slow_retry(struct uvzk__client *, struct uvzk__timed *, uint64_t *pause_ms);
+void uvzk__slow_retry(struct uvzk__session *, struct uvzk__timer *, uint64_t *pause_ms);
 
 #endif

@@ -16,29 +16,29 @@
 
 struct uvzk__contender;
 struct uvzk__queue;
-struct uvzk__undeletable;
+struct uvzk__undeletable_data;
 
 /* Of a directory. */
 struct uvzk__undeletables {
-    struct uvzk__undeletable *those; /* NULL: there are none */
+    struct uvzk__undeletable_data *data; /* NULL: there are none */
 };
 
 static inline bool uvzk__undeletables_any(const struct uvzk__undeletables *undeletables)
 {
-    return undeletables->those != NULL;
+    return undeletables->data != NULL;
 }
 
 /* The server has refused the delete of its znode, which is DOOMED, with UVZK_ENOAUTH. */
-void uvzk__undeletable(struct uvzk__contender *);
+void uvzk__undeletable_add(struct uvzk__contender *);
 
 /* The server has carried out a delete in that directory, or would have. */
 void uvzk__undeletable_permitted(struct uvzk__queue *);
 
 /* It is undeletable and wants to be deleted: whether that may be tried now. If not, what has
  * to come before is asked for; then it is pumped. */
-bool uvzk__undeletable_may(struct uvzk__contender *);
+bool uvzk__undeletable_may_delete(struct uvzk__contender *);
 
 /* It is undeletable, and over. */
-void uvzk__undeletable_left(struct uvzk__contender *);
+void uvzk__undeletable_gone(struct uvzk__contender *);
 
 #endif

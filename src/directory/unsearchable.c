@@ -8,21 +8,21 @@
 
 /* Of a directory: there is one from a refusal to the next listing that is answered. */
 struct uvzk__unsearchable {
-    struct uvzk__timed retry;
+    struct uvzk__timer retry;
     struct uvzk__queue *queue;
     uint64_t pause_ms; /* the next one */
 };
 
 static struct uvzk__unsearchable *those_of(const struct uvzk__queue *queue)
 {
-    return uvzk__aside(queue)->unsearchables.those;
+    return uvzk__queue_optional(queue)->unsearchables.those;
 }
 
 /* Not one that rests: it asks for nothing, for as long as the retry policy says. */
 static bool anyone_comes(const struct uvzk__queue *queue)
 {
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->strangers); link != NULL;
-         link = uvzk__ring_next(&queue->strangers, link)) {
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced); link != NULL;
+         link = uvzk__ring_next(&queue->unplaced, link)) {
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         if (uvzk__node_is_wanted(&contender->node) &&
@@ -34,21 +34,21 @@ static bool anyone_comes(const struct uvzk__queue *queue)
     return false;
 }
 
-static void pause_over(struct uvzk__timed *timed)
+static void pause_over(struct uvzk__timer *timer)
 {
     struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(timed, struct uvzk__unsearchable, retry)->queue;
+        UVZK__CONTAINER_OF(timer, struct uvzk__unsearchable, retry)->queue;
 
-    if (!uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN)) {
+    if (!uvzk__queue_has_unplaced(queue, UVZK__NODE_UNKNOWN)) {
         uvzk__unsearchable_no_more(queue); /* the session has ended meanwhile */
     }
-    uvzk__queue_touch(queue);
+    uvzk__queue_settle_later(queue);
 }
 
 static struct uvzk__unsearchable *begin(struct uvzk__queue *queue)
 {
     struct uvzk__unsearchable *those =
-        uvzk__aside_needed(queue) ? uvzk__calloc(1, sizeof(*those)) : NULL;
+        uvzk__queue_need_optional(queue) ? uvzk__calloc(1, sizeof(*those)) : NULL;
 
     if (those == NULL) {
         return NULL; /* after a short rest there is another refusal */
@@ -56,9 +56,9 @@ static struct uvzk__unsearchable *begin(struct uvzk__queue *queue)
     those->queue = queue;
     those->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
     those->retry.due = pause_over;
-    queue->aside->unsearchables.those = those;
+    queue->optional->unsearchables.those = those;
     uvzk__log(
-        queue->client, UVZK_LOG_WARN, "directory",
+        queue->session, UVZK_LOG_WARN, "directory",
         "%s may not be listed: a znode of ours may stand there that nobody wants; it "
         "is searched for again until it is found or the session has gone",
         queue->path->text);
@@ -69,11 +69,11 @@ void uvzk__unsearchable(struct uvzk__queue *queue)
 {
     struct uvzk__unsearchable *those = those_of(queue);
 
-    if (those == NULL && uvzk__queue_has_stranger(queue, UVZK__NODE_UNKNOWN)) {
+    if (those == NULL && uvzk__queue_has_unplaced(queue, UVZK__NODE_UNKNOWN)) {
         those = begin(queue);
     }
     if (those != NULL && !uvzk__deadline_is_armed(&those->retry.deadline)) {
-        uvzk__slow_retry(queue->client, &those->retry, &those->pause_ms);
+        uvzk__slow_retry(queue->session, &those->retry, &those->pause_ms);
     }
 }
 
@@ -82,8 +82,8 @@ void uvzk__unsearchable_no_more(struct uvzk__queue *queue)
     struct uvzk__unsearchable *those = those_of(queue);
 
     if (those != NULL) {
-        uvzk__timed_clear(queue->client, &those->retry);
-        queue->aside->unsearchables.those = NULL;
+        uvzk__timer_clear(queue->session, &those->retry);
+        queue->optional->unsearchables.those = NULL;
         uvzk__free(those);
     }
 }

@@ -6,21 +6,21 @@
 #include "base/node_name.h"
 #include "directory/contender.h"
 #include "directory/divergence.h"
-#include "directory/foreigners.h"
+#include "directory/foreign_nodes.h"
+#include "directory/last_seen.h"
 #include "directory/orphans.h"
 #include "directory/queue.h"
-#include "directory/vouching.h"
 
 /* So many leases of others at most, each time. */
-#define ASKED_FOR 128U
-#define STRAYS_ASKED_FOR 8U
+#define BLOCKERS_CHECKED_MAX 128U
+#define ORPHANS_CHECKED_MAX 8U
 
 /* A listing's name that is a contender's. */
 struct sighting {
     struct uvzk__node_name parsed;
     bool shared;
     const char *name;                  /* the listing's own */
-    struct uvzk__contender *contender; /* NULL: a foreigner */
+    struct uvzk__contender *contender; /* NULL: a foreign node */
 };
 
 /* What an update works on, until it is all there and nothing can fail. */
@@ -31,11 +31,12 @@ struct scan {
     struct uvzk__contender **placed;  /* by sequence */
     struct uvzk__contender **unknown; /* by UUID */
     size_t placed_count, unknown_count;
-    struct uvzk__foreigner *foreigners;
-    size_t foreigner_count;
-    size_t strays; /* names of our session's that are not those of our contenders here */
-    int32_t last;  /* the greatest number of ours; -1: there is none */
-    bool behind;   /* others stand behind that one */
+    struct uvzk__foreign_node *foreign_nodes;
+    size_t foreign_node_count;
+    size_t
+        possible_orphans; /* names of our session's that are not those of our contenders here */
+    int32_t last;         /* the greatest number of ours; -1: there is none */
+    bool others_behind; /* others stand behind that one */
 };
 
 static int by_sequence(const void *left, const void *right)
@@ -62,8 +63,8 @@ static int contenders_by_uuid(const void *left, const void *right)
     return memcmp(uvzk__contender_uuid(a), uvzk__contender_uuid(b), UVZK__UUID_TEXT);
 }
 
-static size_t gather(const struct uvzk__ring *ring, bool unknown_only,
-                     struct uvzk__contender **into)
+static size_t collect(const struct uvzk__ring *ring, bool unknown_only,
+                      struct uvzk__contender **into)
 {
     size_t count = 0;
 
@@ -87,24 +88,24 @@ static void *room_for(size_t count, size_t size)
     return uvzk__calloc(count == 0 ? 1 : count, size);
 }
 
-static int gather_locals(struct uvzk__queue *queue, struct scan *scan)
+static int collect_ours(struct uvzk__queue *queue, struct scan *scan)
 {
     struct uvzk__contender **into;
 
-    scan->placed_count = gather(&queue->holders, false, NULL) +
-                         gather(&queue->members, false, NULL) +
-                         gather(&queue->leaving, false, NULL);
-    scan->unknown_count = gather(&queue->strangers, true, NULL);
+    scan->placed_count = collect(&queue->holders, false, NULL) +
+                         collect(&queue->waiters, false, NULL) +
+                         collect(&queue->deleting, false, NULL);
+    scan->unknown_count = collect(&queue->unplaced, true, NULL);
     scan->placed = room_for(scan->placed_count, sizeof(struct uvzk__contender *));
     scan->unknown = room_for(scan->unknown_count, sizeof(struct uvzk__contender *));
     if (scan->placed == NULL || scan->unknown == NULL) {
         return UV_ENOMEM;
     }
     into = scan->placed;
-    into += gather(&queue->holders, false, into);
-    into += gather(&queue->members, false, into);
-    (void)gather(&queue->leaving, false, into);
-    (void)gather(&queue->strangers, true, scan->unknown);
+    into += collect(&queue->holders, false, into);
+    into += collect(&queue->waiters, false, into);
+    (void)collect(&queue->deleting, false, into);
+    (void)collect(&queue->unplaced, true, scan->unknown);
     qsort(scan->placed, scan->placed_count, sizeof(struct uvzk__contender *),
           contenders_by_place);
     qsort(scan->unknown, scan->unknown_count, sizeof(struct uvzk__contender *),
@@ -176,20 +177,21 @@ static struct uvzk__contender *local_of(const struct scan *scan,
 static bool contends(const struct uvzk__queue *queue,
                      const struct uvzk__node_name *parsed)
 {
-    return parsed->is_contender && (queue->kind->discipline == UVZK__COUNTED ||
-                                    !uvzk__sequence_worn_out(parsed->sequence));
+    return parsed->is_contender && (queue->kind->directory_order == UVZK__COUNTED ||
+                                    !uvzk__sequence_exhausted(parsed->sequence));
 }
 
 /* By its name one of this session's, and by its contenders none. */
-static bool is_stray(const struct uvzk__queue *queue, const struct sighting *sighting)
+static bool may_be_orphan(const struct uvzk__queue *queue,
+                          const struct sighting *sighting)
 {
     return sighting->contender == NULL && sighting->parsed.has_uuid &&
-           uvzk__directories_marked(queue->client->directories,
-                                    sighting->name + UVZK__UUID_AT);
+           uvzk__directories_is_own_uuid(queue->session->directories,
+                                         sighting->name + UVZK__UUID_AT);
 }
 
-static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const *names,
-                 size_t count)
+static int parse_names(struct uvzk__queue *queue, struct scan *scan,
+                       const char *const *names, size_t count)
 {
     scan->sightings = room_for(count, sizeof(struct sighting));
     if (scan->sightings == NULL) {
@@ -197,7 +199,7 @@ static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const
     }
     for (size_t i = 0; i < count; i++) {
         struct sighting *sighting = &scan->sightings[scan->sighting_count];
-        uvzk__discipline_parse(queue->kind->discipline, names[i], &sighting->parsed,
+        uvzk__parse_child_name(queue->kind->directory_order, names[i], &sighting->parsed,
                                &sighting->shared);
         sighting->name = names[i];
         sighting->contender = local_of(scan, sighting);
@@ -207,14 +209,14 @@ static int sight(struct uvzk__queue *queue, struct scan *scan, const char *const
             scan->foreign_children++;
             continue;
         }
-        scan->strays += is_stray(queue, sighting);
+        scan->possible_orphans += may_be_orphan(queue, sighting);
     }
     qsort(scan->sightings, scan->sighting_count, sizeof(struct sighting), by_sequence);
     return 0;
 }
 
 /* Who stands after the last of ours can never come before one of us. */
-static int keep_foreigners(struct scan *scan)
+static int keep_foreign_nodes(struct scan *scan)
 {
     size_t end = scan->sighting_count;
 
@@ -227,23 +229,24 @@ static int keep_foreigners(struct scan *scan)
                scan->sightings[end - 1].parsed.sequence) {
         end++; /* a tie with the last of ours: it may have been there first */
     }
-    scan->behind = end < scan->sighting_count;
-    scan->foreigners = room_for(end, sizeof(struct uvzk__foreigner));
-    if (scan->foreigners == NULL) {
+    scan->others_behind = end < scan->sighting_count;
+    scan->foreign_nodes = room_for(end, sizeof(struct uvzk__foreign_node));
+    if (scan->foreign_nodes == NULL) {
         return UV_ENOMEM;
     }
     for (size_t i = 0; i < end; i++) {
         if (scan->sightings[i].contender != NULL) {
             continue;
         }
-        struct uvzk__foreigner *foreigner = &scan->foreigners[scan->foreigner_count];
-        foreigner->sequence = scan->sightings[i].parsed.sequence;
-        foreigner->shared = scan->sightings[i].shared;
-        foreigner->name = uvzk__strdup(scan->sightings[i].name);
-        if (foreigner->name == NULL) {
+        struct uvzk__foreign_node *foreign_node =
+            &scan->foreign_nodes[scan->foreign_node_count];
+        foreign_node->sequence = scan->sightings[i].parsed.sequence;
+        foreign_node->shared = scan->sightings[i].shared;
+        foreign_node->name = uvzk__strdup(scan->sightings[i].name);
+        if (foreign_node->name == NULL) {
             return UV_ENOMEM;
         }
-        scan->foreigner_count++;
+        scan->foreign_node_count++;
     }
     return 0;
 }
@@ -253,8 +256,8 @@ static void free_scan(struct scan *scan)
     uvzk__free(scan->sightings);
     uvzk__free(scan->placed);
     uvzk__free(scan->unknown);
-    if (scan->foreigners != NULL) {
-        uvzk__foreigners_free(scan->foreigners, scan->foreigner_count);
+    if (scan->foreign_nodes != NULL) {
+        uvzk__foreign_nodes_free(scan->foreign_nodes, scan->foreign_node_count);
     }
 }
 
@@ -266,33 +269,36 @@ static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan 
     for (size_t i = 0; i < scan->sighting_count; i++) {
         count += scan->sightings[i].contender == NULL;
     }
-    return queue->kind->discipline == UVZK__COUNTED ? count : 0;
+    return queue->kind->directory_order == UVZK__COUNTED ? count : 0;
 }
 
 /* Of others there is something to be kept. */
-static int have_room(struct uvzk__queue *queue, const struct scan *scan)
+static int need_room(struct uvzk__queue *queue, const struct scan *scan)
 {
-    bool any = scan->foreigner_count > 0 || scan->behind || scan->foreign_children > 0;
+    bool any =
+        scan->foreign_node_count > 0 || scan->others_behind || scan->foreign_children > 0;
 
-    return !any || uvzk__aside_needed(queue) ? 0 : UV_ENOMEM;
+    return !any || uvzk__queue_need_optional(queue) ? 0 : UV_ENOMEM;
 }
 
-static void take_over(struct uvzk__queue *queue, struct scan *scan)
+static void apply_listing(struct uvzk__queue *queue, struct scan *scan)
 {
-    uvzk__foreigners_seen(queue, scan->foreigners, scan->foreigner_count,
-                          count_leases(queue, scan));
-    scan->foreigners = NULL;
-    uvzk__foreigners_behind(queue, scan->behind);
+    uvzk__foreign_nodes_set(queue, scan->foreign_nodes, scan->foreign_node_count,
+                            count_leases(queue, scan));
+    scan->foreign_nodes = NULL;
+    uvzk__foreign_nodes_set_behind(queue, scan->others_behind);
     uvzk__foreign_children(queue, scan->foreign_children);
-    uvzk__freshness_taken(queue, scan->sighting_count + scan->foreign_children);
-    uvzk__watermark_listed(queue, scan->last, scan->behind);
+    uvzk__freshness_view_updated(queue, scan->sighting_count + scan->foreign_children);
+    uvzk__watermark_listed(queue, scan->last, scan->others_behind);
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {
-            uvzk__contender_seen(contender, uvzk__asked_at(&queue->freshness));
-            if (contender->clear_stamp == 0 && uvzk__node_has_place(&contender->node) &&
+            uvzk__contender_set_listed(contender, uvzk__listing_stamp(&queue->freshness));
+            if (contender->unblocked_stamp == 0 &&
+                uvzk__node_has_place(&contender->node) &&
                 uvzk__blocker(queue, contender) == NULL) {
-                uvzk__contender_clear(contender, uvzk__asked_at(&queue->freshness));
+                uvzk__contender_set_unblocked(contender,
+                                              uvzk__listing_stamp(&queue->freshness));
             }
         }
     }
@@ -300,26 +306,27 @@ static void take_over(struct uvzk__queue *queue, struct scan *scan)
 
 /* When others have been in the way for long: their leases, the oldest first; in order, who is
  * the first of all. */
-static void ask_for_those_in_the_way(struct uvzk__queue *queue, const struct scan *scan)
+static void check_blockers(struct uvzk__queue *queue, const struct scan *scan)
 {
-    size_t most = queue->kind->in_order ? 1 : ASKED_FOR;
+    size_t most = queue->kind->in_order ? 1 : BLOCKERS_CHECKED_MAX;
 
-    for (size_t i = 0; queue->waits_long && most > 0 && i < scan->sighting_count; i++) {
+    for (size_t i = 0; queue->blocked_long && most > 0 && i < scan->sighting_count; i++) {
         if (scan->sightings[i].contender == NULL) {
             uvzk__divergence_ask(queue, scan->sightings[i].name);
             most--;
         }
     }
-    uvzk__queue_waits_long(queue, false);
+    uvzk__queue_set_blocked_long(queue, false);
 }
 
 /* Those that stand anywhere, be it behind others. */
-static void ask_for_strays(struct uvzk__queue *queue, const struct scan *scan)
+static void check_possible_orphans(struct uvzk__queue *queue, const struct scan *scan)
 {
-    size_t most = scan->strays < STRAYS_ASKED_FOR ? scan->strays : STRAYS_ASKED_FOR;
+    size_t most = scan->possible_orphans < ORPHANS_CHECKED_MAX ? scan->possible_orphans
+                                                               : ORPHANS_CHECKED_MAX;
 
     for (size_t i = 0; most > 0 && i < scan->sighting_count; i++) {
-        if (is_stray(queue, &scan->sightings[i])) {
+        if (may_be_orphan(queue, &scan->sightings[i])) {
             most--;
             if (!uvzk__orphan_is_known(queue, scan->sightings[i].name)) {
                 uvzk__divergence_ask(queue, scan->sightings[i].name);
@@ -329,18 +336,18 @@ static void ask_for_strays(struct uvzk__queue *queue, const struct scan *scan)
 }
 
 /* It vouches for all that it shows, whoever it shows to have gone. */
-static void vouch(struct uvzk__queue *queue, const struct scan *scan)
+static void mark_seen(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->sighting_count; i++) {
         struct uvzk__contender *contender = scan->sightings[i].contender;
         if (contender != NULL) {
-            uvzk__vouch(contender, uvzk__asked_at(&queue->freshness));
+            uvzk__last_seen_set(contender, uvzk__listing_stamp(&queue->freshness));
         }
     }
 }
 
 /* The unknown ones that are in it have a place now; those that are not were never made
- * (listing.h). A found one may have been doomed by an earlier step. */
+ * (listing.h). A found one may have been given up in an earlier step. */
 static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->sighting_count; i++) {
@@ -351,8 +358,8 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
         }
     }
     for (size_t i = 0; i < scan->unknown_count; i++) {
-        if (scan->unknown[i]->seen_stamp != uvzk__asked_at(&queue->freshness) &&
-            scan->unknown[i]->create_stamp < uvzk__asked_at(&queue->freshness)) {
+        if (scan->unknown[i]->listed_stamp != uvzk__listing_stamp(&queue->freshness) &&
+            scan->unknown[i]->create_stamp < uvzk__listing_stamp(&queue->freshness)) {
             uvzk__contender_absent(scan->unknown[i]);
         }
     }
@@ -363,42 +370,43 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
     for (size_t i = 0; i < scan->placed_count; i++) {
         struct uvzk__contender *contender = scan->placed[i];
         if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
-            contender->create_stamp < uvzk__asked_at(&queue->freshness) &&
-            contender->seen_stamp != uvzk__asked_at(&queue->freshness)) {
+            contender->create_stamp < uvzk__listing_stamp(&queue->freshness) &&
+            contender->listed_stamp != uvzk__listing_stamp(&queue->freshness)) {
             uvzk__contender_not_shown(contender);
         }
     }
 }
 
-static void tell_position(struct uvzk__contender *contender, uint64_t ahead)
+static void notify_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     uvzk__contender_want_no_position(contender);
     if (ahead > 0) {
-        uvzk__client_of(contender)->directories->contender_user->queued(contender, ahead);
+        uvzk__session_of(contender)->directories->contender_user->queued(contender,
+                                                                         ahead);
     }
 }
 
 /* A reader that has nobody but readers before it does not wait. */
-static void tell_positions(struct uvzk__queue *queue)
+static void notify_positions(struct uvzk__queue *queue)
 {
     uint64_t members = 0;
-    bool writer = uvzk__writers_held(&queue->tallies) > 0;
+    bool writer = uvzk__writers_held(&queue->counts) > 0;
 
     for (struct uvzk__link *link = uvzk__ring_first(&queue->holders); link != NULL;
          link = uvzk__ring_next(&queue->holders, link)) {
         members++;
     }
-    for (struct uvzk__link *link = uvzk__ring_first(&queue->members);
-         uvzk__positions_wanted(&queue->tallies) > 0 && link != NULL;
-         link = uvzk__ring_next(&queue->members, link)) {
+    for (struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
+         uvzk__positions_wanted(&queue->counts) > 0 && link != NULL;
+         link = uvzk__ring_next(&queue->waiters, link)) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (contender->wants_position && contender->covered) {
+        if (contender->wants_position && contender->predecessors_known) {
             bool waits =
                 !contender->shared || writer || uvzk__blocker(queue, contender) != NULL;
-            tell_position(contender,
-                          waits ? members + uvzk__foreigners_before(queue, contender)
-                                : 0);
+            notify_position(contender,
+                            waits ? members + uvzk__foreign_nodes_before(queue, contender)
+                                  : 0);
         }
         writer = writer || !contender->shared;
         members++;
@@ -411,24 +419,24 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
     int status;
 
     memset(&scan, 0, sizeof(scan));
-    status = gather_locals(queue, &scan);
+    status = collect_ours(queue, &scan);
     if (status == 0) {
-        status = sight(queue, &scan, names, count);
+        status = parse_names(queue, &scan, names, count);
     }
     if (status == 0) {
-        status = keep_foreigners(&scan);
+        status = keep_foreign_nodes(&scan);
     }
     if (status == 0) {
-        status = have_room(queue, &scan);
+        status = need_room(queue, &scan);
     }
     if (status == 0) {
-        take_over(queue, &scan);
-        ask_for_those_in_the_way(queue, &scan);
-        ask_for_strays(queue, &scan);
+        apply_listing(queue, &scan);
+        check_blockers(queue, &scan);
+        check_possible_orphans(queue, &scan);
         resolve_missing(queue, &scan);
-        vouch(queue, &scan);
+        mark_seen(queue, &scan);
         resolve_unknown(queue, &scan);
-        tell_positions(queue);
+        notify_positions(queue);
     }
     free_scan(&scan);
     return status;

@@ -4,9 +4,9 @@
 
 #include "directory/queue.h"
 
-/* Takes a listing over: finds the local contenders in it, keeps the foreigners
+/* Takes a listing over: finds the local contenders in it, keeps the foreign nodes
  * that stand before the last of ours, marks who is covered, and tells the
- * members that are missing in it and the strangers that turned up. 0 or
+ * members that are missing in it and the unplaced contenders that turned up. 0 or
  * UV_ENOMEM, which changes nothing. */
 int uvzk__view_update(struct uvzk__queue *, const char *const *names, size_t count);
 

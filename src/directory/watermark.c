@@ -24,9 +24,9 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__watermark_machine = UVZK__MACHINE("watermark", table);
 
-static bool sound(const struct uvzk__mark *mark)
+static bool invariant_holds(const struct uvzk__mark *mark)
 {
-    return mark->number == NOBODY || mark->state == ARMED;
+    return mark->sequence == NOBODY || mark->state == ARMED;
 }
 
 /* The only writer of state. */
@@ -34,7 +34,7 @@ static void move(struct uvzk__mark *mark, enum uvzk__watermark_state state)
 {
     mark->state =
         (uint8_t)uvzk__machine_move(&uvzk__watermark_machine, mark->state, state);
-    assert(sound(mark));
+    assert(invariant_holds(mark));
 }
 
 /* ---------------------------------------------------------------- its begin and its end */
@@ -44,35 +44,35 @@ static void begin(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__calloc(1, sizeof(*mark));
 
-    if (mark == NULL || !uvzk__aside_needed(queue)) {
+    if (mark == NULL || !uvzk__queue_need_optional(queue)) {
         uvzk__free(mark);
     } else {
         mark->queue = queue;
-        mark->number = NOBODY;
-        mark->used_ms = uvzk__now(queue->client);
-        queue->aside->watermark.mark = mark;
+        mark->sequence = NOBODY;
+        mark->used_ms = uvzk__now(queue->session);
+        queue->optional->watermark.mark = mark;
     }
 }
 
 static void free_mark(struct uvzk__mark *mark)
 {
-    mark->queue->aside->watermark.mark = NULL;
-    uvzk__timed_clear(mark->queue->client, &mark->rest);
+    mark->queue->optional->watermark.mark = NULL;
+    uvzk__timer_clear(mark->queue->session, &mark->keep_timer);
     uvzk__free(mark);
 }
 
 static void unwatch(struct uvzk__mark *mark)
 {
-    struct uvzk__client *client = mark->queue->client;
+    struct uvzk__session *session = mark->queue->session;
 
-    uvzk__unwatch(client, &mark->watch);
-    uvzk__watch_budget_give(client, mark->queue->path->text);
-    mark->number = NOBODY;
+    uvzk__unwatch(session, &mark->watch);
+    uvzk__watch_budget_give(session, mark->queue->path->text);
+    mark->sequence = NOBODY;
 }
 
 void uvzk__watermark_end(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+    struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
 
     if (mark == NULL || mark->state == ENDING) {
         return;
@@ -91,32 +91,33 @@ void uvzk__watermark_end(struct uvzk__queue *queue)
 
 bool uvzk__watermark_wants_watch(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+    const struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
 
     return mark != NULL && mark->state == UNWATCHED;
 }
 
 bool uvzk__watermark_watches(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+    const struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
 
     return mark != NULL && (mark->state == ARMING || mark->state == ARMED);
 }
 
-uint64_t uvzk__watermark_rests_until(const struct uvzk__mark *mark)
+uint64_t uvzk__watermark_kept_until(const struct uvzk__mark *mark)
 {
-    return mark->used_ms + uvzk__session_timeout(&mark->queue->client->session);
+    return mark->used_ms +
+           uvzk__connection_session_timeout(&mark->queue->session->connection);
 }
 
 void uvzk__watermark_arming(struct uvzk__mark *mark, const struct uvzk__rpc *rpc)
 {
-    struct uvzk__client *client = mark->queue->client;
+    struct uvzk__session *session = mark->queue->session;
 
-    (void)uvzk__watch_budget_take(client, rpc->path); /* there was room: it is ample */
-    mark->armed_stamp = uvzk__stamp(&client->submissions);
+    (void)uvzk__watch_budget_take(session, rpc->path); /* there was room: it is ample */
+    mark->armed_stamp = uvzk__stamp(&session->submissions);
     mark->armed_ms = rpc->sent_ms;
-    mark->saved = 0;
-    mark->missed = false;
+    mark->listings_saved = 0;
+    mark->gap_seen = false;
     move(mark, ARMING);
 }
 
@@ -127,14 +128,14 @@ void uvzk__watermark_armed(struct uvzk__mark *mark, int status)
         return;
     }
     if (mark->state == ARMING) {
-        uvzk__watch_budget_give(mark->queue->client, mark->queue->path->text);
+        uvzk__watch_budget_give(mark->queue->session, mark->queue->path->text);
     }
     free_mark(mark);
 }
 
 void uvzk__watermark_fired(struct uvzk__mark *mark)
 {
-    uvzk__watch_budget_give(mark->queue->client, mark->queue->path->text);
+    uvzk__watch_budget_give(mark->queue->session, mark->queue->path->text);
     free_mark(mark);
 }
 
@@ -142,20 +143,21 @@ void uvzk__watermark_fired(struct uvzk__mark *mark)
  * who may not read the directory. */
 static bool is_silent(const struct uvzk__mark *mark)
 {
-    struct uvzk__client *client = mark->queue->client;
+    struct uvzk__session *session = mark->queue->session;
 
-    return mark->state == ARMED && mark->armed_stamp > client->connected_stamp &&
-           uvzk__now(client) - mark->armed_ms < uvzk__session_timeout(&client->session);
+    return mark->state == ARMED && mark->armed_stamp > session->connected_stamp &&
+           uvzk__now(session) - mark->armed_ms <
+               uvzk__connection_session_timeout(&session->connection);
 }
 
-void uvzk__watermark_sent(struct uvzk__queue *queue)
+void uvzk__watermark_create_sent(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+    struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
 
     if (mark == NULL || mark->state != ARMED || is_silent(mark)) {
         return;
     }
-    if (mark->saved == 0) {
+    if (mark->listings_saved == 0) {
         uvzk__watermark_end(queue);
     } else {
         unwatch(mark);
@@ -167,30 +169,32 @@ void uvzk__watermark_sent(struct uvzk__queue *queue)
 
 /* A ticket's directory may have its children under watch; a downgraded reader has not been
  * given its number by the server. */
-static bool concerns(const struct uvzk__contender *contender)
+static bool applies_to(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    bool counts =
-        queue->kind->in_order || (queue->kind->discipline == UVZK__COUNTED &&
-                                  (queue->client->tuning & UVZK__TUNE_DIRECT_LEASE) != 0);
+    bool counts = queue->kind->in_order ||
+                  (queue->kind->directory_order == UVZK__COUNTED &&
+                   (queue->session->tuning & UVZK__TUNE_DIRECT_LEASE) != 0);
 
-    return (queue->client->tuning & UVZK__TUNE_WATERMARK) != 0 && counts &&
+    return (queue->session->tuning & UVZK__TUNE_WATERMARK) != 0 && counts &&
            !contender->ticket && !uvzk__contender_downgraded(contender);
 }
 
 /* Whether its number is the one behind one of ours; what is behind its own is remembered. No
  * number is before the first, whatever is remembered wrongly: who makes ten thousand
  * directories watches none. */
-static bool comes_again(const struct uvzk__contender *contender)
+static bool follows_our_sequence(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
-    struct uvzk__recollection *recollection = &queue->client->directories->recollection;
+    struct uvzk__expected_sequences *expected =
+        &queue->session->directories->expected_sequences;
     int32_t number = uvzk__node_place(&contender->node).sequence;
-    bool again = number > 0 &&
-                 uvzk__remembers(recollection, uvzk__entry_hash(&queue->entry), number);
+    bool again = number > 0 && uvzk__expected_sequences_has(
+                                   expected, uvzk__catalogue_hash(&queue->entry), number);
 
-    uvzk__remember(recollection, uvzk__entry_hash(&queue->entry), number + 1);
+    uvzk__expected_sequences_add(expected, uvzk__catalogue_hash(&queue->entry),
+                                 number + 1);
     return again;
 }
 
@@ -200,80 +204,81 @@ static bool wants_no_listing(const struct uvzk__contender *contender)
     const struct uvzk__queue *queue = contender->queue;
 
     return !contender->wants_position ||
-           (uvzk__contenders_in(&queue->tallies) == 1 &&
-            !uvzk__foreigners_any(&uvzk__aside(queue)->foreigners));
+           (uvzk__contenders_in(&queue->counts) == 1 &&
+            !uvzk__foreign_nodes_any(&uvzk__queue_optional(queue)->foreign_nodes));
 }
 
 /* One listing serves all who come together. But where several come and go, and were listed
  * before, the next ones would be listed again; of leases a ticket says who is next. */
 static bool saves_listings(const struct uvzk__queue *queue)
 {
-    return uvzk__contenders_in(&queue->tallies) == 1 ||
-           (queue->kind->in_order && uvzk__listed_at(&queue->freshness) > 0 &&
-            !uvzk__foreigners_matter(&uvzk__aside(queue)->foreigners));
+    return uvzk__contenders_in(&queue->counts) == 1 ||
+           (queue->kind->in_order && uvzk__view_stamp(&queue->freshness) > 0 &&
+            !uvzk__foreign_nodes_known(&uvzk__queue_optional(queue)->foreign_nodes));
 }
 
-bool uvzk__watermark_covers(struct uvzk__contender *contender)
+bool uvzk__watermark_knows_predecessors(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+    struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
     int32_t number = uvzk__node_place(&contender->node).sequence;
 
-    if (!concerns(contender)) {
+    if (!applies_to(contender)) {
         return false;
     }
-    bool again = comes_again(contender);
+    bool again = follows_our_sequence(contender);
     if (mark == NULL) {
         if (again && saves_listings(queue)) {
             begin(queue);
         }
         return false;
     }
-    if (number <= mark->number) { /* they only grow: it is another directory */
+    if (number <= mark->sequence) { /* they only grow: it is another directory */
         uvzk__watermark_end(queue);
         return false;
     }
-    mark->used_ms = uvzk__now(queue->client);
-    if (mark->number == NOBODY || !is_silent(mark) || !wants_no_listing(contender)) {
+    mark->used_ms = uvzk__now(queue->session);
+    if (mark->sequence == NOBODY || !is_silent(mark) || !wants_no_listing(contender)) {
         return false;
     }
-    mark->missed = number != mark->number + 1;
-    if (!mark->missed) {
-        mark->number = number;
-        mark->saved++;
+    mark->gap_seen = number != mark->sequence + 1;
+    if (!mark->gap_seen) {
+        mark->sequence = number;
+        mark->listings_saved++;
     }
-    return !mark->missed;
+    return !mark->gap_seen;
 }
 
-bool uvzk__watermark_expects(const struct uvzk__queue *queue)
+bool uvzk__watermark_expects_next(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+    const struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
 
-    return mark != NULL && mark->number != NOBODY && !mark->missed && is_silent(mark);
+    return mark != NULL && mark->sequence != NOBODY && !mark->gap_seen && is_silent(mark);
 }
 
 bool uvzk__watermark_is_alone(const struct uvzk__queue *queue)
 {
-    const struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+    const struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
 
-    return mark != NULL && mark->state != ENDING && !mark->missed;
+    return mark != NULL && mark->state != ENDING && !mark->gap_seen;
 }
 
-void uvzk__watermark_met(struct uvzk__queue *queue)
+void uvzk__watermark_others_seen(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+    struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
 
     if (mark != NULL) {
-        mark->missed = true;
+        mark->gap_seen = true;
     }
 }
 
-void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool behind)
+void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool others_behind)
 {
-    struct uvzk__mark *mark = uvzk__aside(queue)->watermark.mark;
+    struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
 
     /* ARMED: the listing was asked for behind the watch, for replies come in order. */
-    if (mark != NULL && mark->state == ARMED && (behind || last > mark->number)) {
-        mark->number = last;
+    if (mark != NULL && mark->state == ARMED &&
+        (others_behind || last > mark->sequence)) {
+        mark->sequence = last;
     }
 }

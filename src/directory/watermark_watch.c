@@ -4,21 +4,21 @@
 #include "directory/predecessor.h"
 #include "directory/queue.h"
 #include "directory/watermark.h"
-#include "engine/flight.h"
+#include "engine/inflight.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "engine/watch_budget.h"
-#include "value/replica.h"
+#include "value/node_cache.h"
 
 /* Locks of other kinds may be at the same path. */
-static const enum uvzk__discipline disciplines[] = {UVZK__EXCLUSIVE, UVZK__READ_WRITE,
-                                                    UVZK__COUNTED, UVZK__DRIVEN};
-#define DISCIPLINES (sizeof(disciplines) / sizeof(disciplines[0]))
+static const enum uvzk__directory_order directory_orders[] = {
+    UVZK__EXCLUSIVE, UVZK__READ_WRITE, UVZK__COUNTED, UVZK__DRIVER_DEFINED};
+#define DIRECTORY_ORDERS (sizeof(directory_orders) / sizeof(directory_orders[0]))
 
-void uvzk__watermarks_give_way(struct uvzk__client *client, const char *path)
+void uvzk__watermarks_yield_watch(struct uvzk__session *session, const char *path)
 {
-    for (size_t i = 0; i < DISCIPLINES; i++) {
-        struct uvzk__queue *queue = uvzk__queue_find(client, disciplines[i], path);
+    for (size_t i = 0; i < DIRECTORY_ORDERS; i++) {
+        struct uvzk__queue *queue = uvzk__queue_find(session, directory_orders[i], path);
         if (queue != NULL) {
             uvzk__watermark_end(queue);
         }
@@ -27,16 +27,16 @@ void uvzk__watermarks_give_way(struct uvzk__client *client, const char *path)
 
 static bool is_watched_by_others(const struct uvzk__queue *queue)
 {
-    for (size_t i = 0; i < DISCIPLINES; i++) {
+    for (size_t i = 0; i < DIRECTORY_ORDERS; i++) {
         const struct uvzk__queue *other =
-            uvzk__queue_find(queue->client, disciplines[i], queue->path->text);
-        if (other != NULL &&
-            (uvzk__watermark_watches(other) ||
-             uvzk__predecessor_is_children(&uvzk__aside(other)->predecessor))) {
+            uvzk__queue_find(queue->session, directory_orders[i], queue->path->text);
+        if (other != NULL && (uvzk__watermark_watches(other) ||
+                              uvzk__predecessor_is_on_children(
+                                  &uvzk__queue_optional(other)->predecessor))) {
             return true;
         }
     }
-    return uvzk__replica_exists(queue->client, queue->path->text);
+    return uvzk__node_cache_exists(queue->session, queue->path->text);
 }
 
 /* Whatever has happened to the directory, it may be another one. */
@@ -47,75 +47,77 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 
     (void)event;
     uvzk__watermark_fired(mark);
-    uvzk__queue_touch(queue);
+    uvzk__queue_settle_later(queue);
 }
 
 static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__queue *queue = uvzk__flight_asker(rpc);
+    struct uvzk__queue *queue = uvzk__inflight_requester(rpc);
 
-    uvzk__flight_landed(queue->client, rpc, reply->status, false);
-    uvzk__watermark_armed(uvzk__watermark_mark(&uvzk__aside(queue)->watermark),
+    uvzk__inflight_done(queue->session, rpc, reply->status, false);
+    uvzk__watermark_armed(uvzk__watermark_mark(&uvzk__queue_optional(queue)->watermark),
                           reply->status);
-    uvzk__queue_touch(queue);
+    uvzk__queue_settle_later(queue);
 }
 
 static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
 {
-    struct uvzk__client *client = queue->client;
+    struct uvzk__session *session = queue->session;
     /* get, not exists: on a missing directory it leaves no watch behind. */
     struct uvzk__rpc *rpc =
-        uvzk__flight_new(client, queue, UVZK__RPC_GET, queue->path->text, armed);
+        uvzk__inflight_new(session, queue, UVZK__RPC_GET, queue->path->text, armed);
 
     if (rpc != NULL) {
         mark->watch.watch_cb = fired;
         rpc->watch = &mark->watch;
-        uvzk__submit(client, rpc);
+        uvzk__submit(session, rpc);
         uvzk__watermark_arming(mark, rpc);
     }
 }
 
-void uvzk__watermark_ask(struct uvzk__queue *queue)
+void uvzk__watermark_send_watch(struct uvzk__queue *queue)
 {
-    if (!uvzk__watermark_wants_watch(queue) || !uvzk__may_send(queue->client)) {
+    if (!uvzk__watermark_wants_watch(queue) || !uvzk__may_send(queue->session)) {
         return;
     }
-    if (is_watched_by_others(queue) || !uvzk__watch_budget_is_ample(queue->client)) {
+    if (is_watched_by_others(queue) || !uvzk__watch_budget_is_ample(queue->session)) {
         uvzk__watermark_end(queue);
     } else {
-        arm(queue, uvzk__watermark_mark(&uvzk__aside(queue)->watermark));
+        arm(queue, uvzk__watermark_mark(&uvzk__queue_optional(queue)->watermark));
     }
 }
 
-static void rested(struct uvzk__timed *timed)
+static void keep_time_over(struct uvzk__timer *timer)
 {
-    struct uvzk__mark *mark = UVZK__CONTAINER_OF(timed, struct uvzk__mark, rest);
+    struct uvzk__mark *mark = UVZK__CONTAINER_OF(timer, struct uvzk__mark, keep_timer);
     struct uvzk__queue *queue = mark->queue;
-    uint64_t until = uvzk__watermark_rests_until(mark);
+    uint64_t until = uvzk__watermark_kept_until(mark);
 
-    if (uvzk__contenders_in(&queue->tallies) > 0) {
+    if (uvzk__contenders_in(&queue->counts) > 0) {
         return; /* it rests again when they have gone */
     }
-    if (uvzk__now(queue->client) < until) {
-        uvzk__timed_set(queue->client, timed, until);
+    if (uvzk__now(queue->session) < until) {
+        uvzk__timer_set(queue->session, timer, until);
     } else {
         uvzk__watermark_end(queue);
-        uvzk__queue_touch(queue);
+        uvzk__queue_settle_later(queue);
     }
 }
 
-bool uvzk__watermark_keeps(struct uvzk__queue *queue)
+bool uvzk__watermark_keeps_directory(struct uvzk__queue *queue)
 {
-    struct uvzk__mark *mark = uvzk__watermark_mark(&uvzk__aside(queue)->watermark);
+    struct uvzk__mark *mark =
+        uvzk__watermark_mark(&uvzk__queue_optional(queue)->watermark);
 
     if (uvzk__watermark_wants_watch(queue)) {
         uvzk__watermark_end(queue);
         return false;
     }
     if (uvzk__watermark_watches(queue) &&
-        !uvzk__deadline_is_armed(&mark->rest.deadline)) {
-        mark->rest.due = rested;
-        uvzk__timed_set(queue->client, &mark->rest, uvzk__watermark_rests_until(mark));
+        !uvzk__deadline_is_armed(&mark->keep_timer.deadline)) {
+        mark->keep_timer.due = keep_time_over;
+        uvzk__timer_set(queue->session, &mark->keep_timer,
+                        uvzk__watermark_kept_until(mark));
     }
     return mark != NULL;
 }

@@ -7,16 +7,16 @@
 
 #include <stdbool.h>
 
-struct uvzk__client;
+struct uvzk__session;
 struct uvzk__queue;
 
 /* Sends what it needs. */
-void uvzk__watermark_ask(struct uvzk__queue *);
+void uvzk__watermark_send_watch(struct uvzk__queue *);
 
 /* Nobody of ours is there. Whether the directory is kept for it, for a while. */
-bool uvzk__watermark_keeps(struct uvzk__queue *);
+bool uvzk__watermark_keeps_directory(struct uvzk__queue *);
 
 /* Somebody else watches this path from now on. */
-void uvzk__watermarks_give_way(struct uvzk__client *, const char *path);
+void uvzk__watermarks_yield_watch(struct uvzk__session *, const char *path);
 
 #endif

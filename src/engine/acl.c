@@ -7,7 +7,7 @@
 #define ENTRY_BYTES 12U
 #define BYTES_MAX 40000U /* beside the longest data a request still fits a server */
 
-static bool is_sound(const uvzk_acl_t *entry)
+static bool is_valid_entry(const uvzk_acl_t *entry)
 {
     return entry->scheme != NULL && entry->id != NULL && entry->perms != 0 &&
            entry->perms <= UVZK_PERM_ALL;
@@ -26,7 +26,7 @@ int uvzk__acl_check(const uvzk_acl_t *entries, size_t count)
         return uvzk__refuse(UV_EINVAL, "options.acl is NULL, acl_count is not 0");
     }
     for (size_t i = 0; i < count; i++) {
-        if (!is_sound(&entries[i])) {
+        if (!is_valid_entry(&entries[i])) {
             return uvzk__refuse(UV_EINVAL, "options.acl: an entry without a scheme or an "
                                            "id, or whose perms are none");
         }
@@ -48,17 +48,17 @@ size_t uvzk__acl_bytes(const struct uvzk__acl *acl)
     return bytes;
 }
 
-const struct uvzk__acl *uvzk__acl_of(struct uvzk__client *client, const char *path,
+const struct uvzk__acl *uvzk__acl_of(struct uvzk__session *session, const char *path,
                                      struct uvzk__acl *storage)
 {
     size_t count = 0;
 
-    if (client->acl_cb == NULL) {
-        return &client->acl;
+    if (session->acl_cb == NULL) {
+        return &session->acl;
     }
-    storage->entries = client->acl_cb(client->shell, path, &count);
+    storage->entries = session->acl_cb(session->shell, path, &count);
     if (storage->entries == NULL) {
-        return &client->acl;
+        return &session->acl;
     }
     storage->count = uvzk__acl_check(storage->entries, count) == 0 ? count : 0;
     return storage;

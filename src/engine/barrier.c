@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "engine/client.h"
+#include "engine/session.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
 
@@ -18,59 +18,60 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__barrier_machine = UVZK__MACHINE("barrier", table);
 
-static bool sound(const struct uvzk__client *client)
+static bool invariant_holds(const struct uvzk__session *session)
 {
-    return client->barrier.state != OPEN ||
-           client->barrier.stamp > client->connected_stamp;
+    return session->barrier.state != OPEN ||
+           session->barrier.stamp > session->connected_stamp;
 }
 
 /* The only writer of state. */
-static void move(struct uvzk__client *client, enum uvzk__barrier_state state)
+static void move(struct uvzk__session *session, enum uvzk__barrier_state state)
 {
-    client->barrier.state =
-        (uint8_t)uvzk__machine_move(&uvzk__barrier_machine, client->barrier.state, state);
-    assert(sound(client));
+    session->barrier.state = (uint8_t)uvzk__machine_move(&uvzk__barrier_machine,
+                                                         session->barrier.state, state);
+    assert(invariant_holds(session));
 }
 
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__client *client =
-        UVZK__CONTAINER_OF(rpc, struct uvzk__client, barrier.rpc);
-    struct uvzk__barrier *barrier = &client->barrier;
+    struct uvzk__session *session =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__session, barrier.rpc);
+    struct uvzk__barrier *barrier = &session->barrier;
     /* Of an earlier connection's nobody knows who answered it. */
-    bool current = barrier->stamp > client->connected_stamp;
+    bool current = barrier->stamp > session->connected_stamp;
     bool opens = reply->status == 0 && current;
 
-    uvzk__answered(client, rpc, reply->status, true);
-    move(client, opens ? OPEN : CLOSED);
+    uvzk__answered(session, rpc, reply->status, true);
+    move(session, opens ? OPEN : CLOSED);
     if (opens) {
-        client->above->reached(client);
+        session->turn_hooks->connected(session);
     } else if (!current) {
-        uvzk__barrier_ask(client);
-    } else if (uvzk__session_is_connected(&client->session) &&
+        uvzk__barrier_ask(session);
+    } else if (uvzk__connection_is_connected(&session->connection) &&
                reply->status != UVZK_ECONNLOSS && reply->status != UVZK_ENOTSENT) {
-        uvzk__hold_back(client);
+        uvzk__back_off(session);
     }
 }
 
-void uvzk__barrier_ask(struct uvzk__client *client)
+void uvzk__barrier_ask(struct uvzk__session *session)
 {
-    struct uvzk__barrier *barrier = &client->barrier;
+    struct uvzk__barrier *barrier = &session->barrier;
 
-    if (barrier->state != CLOSED || !uvzk__session_is_connected(&client->session) ||
-        uvzk__is_held_back(&client->submissions) || client->port_closing) {
+    if (barrier->state != CLOSED ||
+        !uvzk__connection_is_connected(&session->connection) ||
+        uvzk__is_backing_off(&session->submissions) || session->port_closing) {
         return;
     }
-    move(client, ASKING);
+    move(session, ASKING);
     uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, replied);
-    uvzk__submit(client, &barrier->rpc);
-    barrier->stamp = uvzk__stamp(&client->submissions);
+    uvzk__submit(session, &barrier->rpc);
+    barrier->stamp = uvzk__stamp(&session->submissions);
 }
 
-void uvzk__barrier_close(struct uvzk__client *client)
+void uvzk__barrier_close(struct uvzk__session *session)
 {
-    if (client->barrier.state == OPEN) {
-        move(client, CLOSED);
+    if (session->barrier.state == OPEN) {
+        move(session, CLOSED);
     }
-    uvzk__barrier_ask(client);
+    uvzk__barrier_ask(session);
 }

@@ -21,7 +21,7 @@
 #include "base/machine.h"
 #include "engine/port.h"
 
-struct uvzk__client;
+struct uvzk__session;
 
 enum uvzk__barrier_state {
     UVZK__BARRIER_CLOSED,
@@ -39,11 +39,11 @@ struct uvzk__barrier {
 };
 
 /* A connection has come about: asks. */
-void uvzk__barrier_close(struct uvzk__client *);
+void uvzk__barrier_close(struct uvzk__session *);
 
 /* Asks if it is closed and nothing is under way: after a refusal, when the pause that
  * the server wanted is over. */
-void uvzk__barrier_ask(struct uvzk__client *);
+void uvzk__barrier_ask(struct uvzk__session *);
 
 /* Whether it has been answered on this connection. */
 static inline bool uvzk__barrier_is_open(const struct uvzk__barrier *barrier)

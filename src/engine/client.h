@@ -1,77 +1,38 @@
-/* A client as the engine knows it, or one of its sessions, if it has several (sessions.h);
- * what the rooms above keep of it is behind pointers that they alone follow. It is made, and
- * freed, by the room client/. */
-#ifndef UVZK_ENGINE_CLIENT_H
-#define UVZK_ENGINE_CLIENT_H
+/* The sessions of one client. Each is a struct uvzk__session of its own, with its port, its
+ * turns and its budgets, and knows the others by this; the user's shell has the first, whose
+ * port is the last to be closed. A path has its home in one of them (rendezvous.h), so that
+ * whoever asks for it in this client meets the others there. */
+#ifndef UVZK_CLIENT_H
+#define UVZK_CLIENT_H
 
-#include "base/deadline.h"
-#include "base/memory.h"
-#include "engine/barrier.h"
-#include "engine/diverged.h"
-#include "engine/flight.h"
-#include "engine/log.h"
-#include "engine/observer.h"
-#include "engine/session.h"
-#include "engine/sessions.h"
-#include "engine/submission.h"
-#include "engine/tuning.h"
-#include "engine/turn.h"
-#include "engine/watch_budget.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define UVZK__SESSIONS_MAX 32U
+
+struct uvzk__session;
 
 struct uvzk__client {
-    uvzk_client_t *shell;
-    struct uvzk__port *port;
-    struct uvzk__sessions *sessions; /* it is one of these */
-    uint32_t number;                 /* its place among them */
-    unsigned tuning;
-    const struct uvzk__above *above;
-
-    struct uvzk__prover *prover;           /* proof/prover.h */
-    struct uvzk__replica *replicas;        /* of shared values; uthash by path */
-    struct uvzk__directories *directories; /* directory/directories.h */
-    struct uvzk__claims *claims;           /* claim/claim.h */
-    struct uvzk__futures *futures;         /* future/future.h */
-    struct uvzk__life *life;               /* client/lifecycle.h */
-
-    struct uvzk__observer *observer; /* NULL: nobody observes it */
-    uvzk_client_log_cb log_cb;
-    uvzk_client_log_line_cb log_line_cb; /* in its place, if there is one */
-    uvzk_retry_policy_t retry;
-    char *ns; /* "" or "/ns" */
-    void *default_data;
-    size_t default_data_length;
-    uvzk_client_acl_cb acl_cb;
-    uvzk_acl_t *acl_entries;
-    struct uvzk__acl acl;
-
-    struct uvzk__log log;
-    struct uvzk__session session;
-    struct uvzk__barrier barrier;
-    struct uvzk__divergence divergence;
-    struct uvzk__deadlines deadlines;
-    struct uvzk__link tellings;
-    struct uvzk__submissions submissions;
-    struct uvzk__flights flights;
-
-    uint64_t connected_stamp; /* submissions.stamp at the last CONNECTED */
-    struct uvzk__watch_budget watches;
-    bool containers; /* until a server says that it has none */
-    bool auth_failed;
-    bool closing, port_closing;
-    uint64_t port_closing_ms;
+    uint32_t count, ended; /* ended: their ports are closed */
+    struct uvzk__session *sessions[UVZK__SESSIONS_MAX];
 };
 
-/* From now on. */
-static inline void uvzk__is_observed(struct uvzk__client *client,
-                                     struct uvzk__observer *observer)
-{
-    client->observer = observer;
-}
+/* One more of them; at most UVZK__SESSIONS_MAX. */
+void uvzk__client_add_session(struct uvzk__client *, struct uvzk__session *);
 
-/* A server has said so. */
-static inline void uvzk__no_containers(struct uvzk__client *client)
-{
-    client->containers = false;
-}
+struct uvzk__session *uvzk__first_session(const struct uvzk__session *);
+bool uvzk__has_sessions(const struct uvzk__session *); /* several */
+
+/* Where this path, namespace included, is at home. */
+struct uvzk__session *uvzk__home_of(const struct uvzk__session *, const char *path);
+/* The next in rank for it, the home first; tried: one bit for each that has been told, 0 at
+ * first. NULL: all have been. */
+struct uvzk__session *uvzk__next_in_rank(const struct uvzk__session *, const char *path,
+                                         uint32_t *tried);
+
+/* The session's port is closed: true if all the others' are, and the client is at its end. */
+bool uvzk__session_over(struct uvzk__session *);
+/* Whether it has to wait with that for others. */
+bool uvzk__session_waits_for_others(const struct uvzk__session *);
 
 #endif

@@ -1,16 +1,16 @@
 #include "engine/diverged.h"
 
-#include "engine/client.h"
+#include "engine/session.h"
 
 #define LAST_PAUSE_MS 300000U
-#define FORGIVEN_MS 3600000U
+#define RESET_AFTER_MS 3600000U
 
 /* Who has come back to it for want of others asks about it again after a session timeout, and
  * has to be content with the quorum's word then. */
 static bool may_leave(struct uvzk__divergence *divergence, uint64_t now,
                       uint32_t timeout_ms)
 {
-    if (divergence->found_ms == 0 || now - divergence->found_ms >= FORGIVEN_MS) {
+    if (divergence->found_ms == 0 || now - divergence->found_ms >= RESET_AFTER_MS) {
         divergence->pause_ms = 2 * timeout_ms;
         return true;
     }
@@ -23,22 +23,23 @@ static bool may_leave(struct uvzk__divergence *divergence, uint64_t now,
     return true;
 }
 
-bool uvzk__diverged(struct uvzk__client *client, const char *path, bool shows)
+bool uvzk__diverged(struct uvzk__session *session, const char *path, bool shows)
 {
-    uint64_t now = uvzk__now(client);
+    uint64_t now = uvzk__now(session);
 
-    if (!may_leave(&client->divergence, now, uvzk__session_timeout(&client->session))) {
+    if (!may_leave(&session->divergence, now,
+                   uvzk__connection_session_timeout(&session->connection))) {
         return false;
     }
-    client->divergence.found_ms = now;
+    session->divergence.found_ms = now;
     uvzk__log(
-        client, UVZK_LOG_WARN, "session",
+        session, UVZK_LOG_WARN, "session",
         "the server %s: it has diverged from the others, and is left for another one "
         "(%s)",
         shows ? "shows a znode that was deleted" : "does not show one that stands", path);
-    if (client->observer != NULL) {
-        uvzk__count_diverged(client->observer);
+    if (session->observer != NULL) {
+        uvzk__count_diverged(session->observer);
     }
-    client->port->leave(client->port);
+    session->port->leave_server(session->port);
     return true;
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct uvzk__client;
+struct uvzk__session;
 
 /* Of a client. */
 struct uvzk__divergence {
@@ -17,6 +17,6 @@ struct uvzk__divergence {
 };
 
 /* This znode gives it away: it shows it; or it does not, and it stands. False: one has been left not long ago, so that it stays. */
-bool uvzk__diverged(struct uvzk__client *, const char *path, bool shows);
+bool uvzk__diverged(struct uvzk__session *, const char *path, bool shows);
 
 #endif

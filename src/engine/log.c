@@ -1,6 +1,6 @@
 #include "engine/log.h"
 
-#include "engine/client.h"
+#include "engine/session.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -62,24 +62,24 @@ static struct line *new_line(const struct uvzk__log *log, int level, const char 
 }
 
 /* Which of several it is about, counted as in uvzk_client_each_session. */
-static size_t write_session(const struct uvzk__client *client, char *text, size_t size)
+static size_t write_session(const struct uvzk__session *session, char *text, size_t size)
 {
-    return uvzk__has_sessions(client)
-               ? (size_t)snprintf(text, size, "session %" PRIu32 ": ", client->number)
+    return uvzk__has_sessions(session)
+               ? (size_t)snprintf(text, size, "session %" PRIu32 ": ", session->number)
                : 0;
 }
 
-void uvzk__log(struct uvzk__client *client, int level, const char *module,
+void uvzk__log(struct uvzk__session *session, int level, const char *module,
                const char *format, ...)
 {
-    struct uvzk__log *log = &client->log;
+    struct uvzk__log *log = &session->log;
     char text[LINE_SIZE];
     va_list arguments;
 
-    if (client->log_cb == NULL && client->log_line_cb == NULL) {
+    if (session->log_cb == NULL && session->log_line_cb == NULL) {
         return;
     }
-    size_t used = write_session(client, text, sizeof(text));
+    size_t used = write_session(session, text, sizeof(text));
     va_start(arguments, format);
     (void)vsnprintf(text + used, sizeof(text) - used, format, arguments);
     va_end(arguments);
@@ -91,37 +91,38 @@ void uvzk__log(struct uvzk__client *client, int level, const char *module,
         log->count++;
         log->bytes += line->length;
     }
-    uvzk__tell_soon(client, &log->telling);
+    uvzk__notify_later(session, &log->notification);
 }
 
-static void tell(struct uvzk__client *client, int level, const char *module,
+static void tell(struct uvzk__session *session, int level, const char *module,
                  const char *text)
 {
-    if (client->log_line_cb != NULL) {
-        client->log_line_cb(client->shell, level, module, text);
+    if (session->log_line_cb != NULL) {
+        session->log_line_cb(session->shell, level, module, text);
     } else {
-        client->log_cb(client->shell, level, text);
+        session->log_cb(session->shell, level, text);
     }
 }
 
-static void tell_dropped(struct uvzk__client *client)
+static void tell_dropped(struct uvzk__session *session)
 {
     char text[64];
 
-    if (client->log.dropped > 0) {
+    if (session->log.dropped > 0) {
         (void)snprintf(text, sizeof(text),
                        "lines of this log that were dropped: %" PRIu64,
-                       client->log.dropped);
-        client->log.dropped = 0;
-        tell(client, UVZK_LOG_WARN, "log", text);
+                       session->log.dropped);
+        session->log.dropped = 0;
+        tell(session, UVZK_LOG_WARN, "log", text);
     }
 }
 
 /* What the callbacks add has its own telling. */
-static void deliver(struct uvzk__telling *telling)
+static void deliver(struct uvzk__notification *notification)
 {
-    struct uvzk__log *log = UVZK__CONTAINER_OF(telling, struct uvzk__log, telling);
-    struct uvzk__client *client = UVZK__CONTAINER_OF(log, struct uvzk__client, log);
+    struct uvzk__log *log =
+        UVZK__CONTAINER_OF(notification, struct uvzk__log, notification);
+    struct uvzk__session *session = UVZK__CONTAINER_OF(log, struct uvzk__session, log);
     struct uvzk__link lines, *link;
 
     uvzk__list_move(&log->lines, &lines);
@@ -129,15 +130,15 @@ static void deliver(struct uvzk__telling *telling)
     log->bytes = 0;
     while ((link = uvzk__list_take(&lines)) != NULL) {
         struct line *line = UVZK__CONTAINER_OF(link, struct line, link);
-        tell(client, line->level, line->module, line->text);
+        tell(session, line->level, line->module, line->text);
         uvzk__free(line);
     }
-    tell_dropped(client);
+    tell_dropped(session);
 }
 
-void uvzk__log_init(struct uvzk__client *client)
+void uvzk__log_init(struct uvzk__session *session)
 {
-    uvzk__list_init(&client->log.lines);
-    uvzk__list_init(&client->log.telling.link);
-    client->log.telling.deliver = deliver;
+    uvzk__list_init(&session->log.lines);
+    uvzk__list_init(&session->log.notification.link);
+    session->log.notification.notify_cb = deliver;
 }

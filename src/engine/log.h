@@ -6,7 +6,7 @@
 #include "engine/turn.h"
 
 struct uvzk__log {
-    struct uvzk__telling telling;
+    struct uvzk__notification notification;
     struct uvzk__link lines; /* that wait */
     size_t count, bytes;     /* of them */
     uint64_t dropped;        /* and not told of */
@@ -17,11 +17,11 @@ struct uvzk__log {
 #define UVZK__LOG_LINES 256U
 #define UVZK__LOG_BYTES 65536U
 
-void uvzk__log_init(struct uvzk__client *);
+void uvzk__log_init(struct uvzk__session *);
 
 /* One line, its control characters escaped. module: static text, one of those that uvzk.h
  * names. Nothing without a callback. */
-void uvzk__log(struct uvzk__client *, int level, const char *module, const char *format,
+void uvzk__log(struct uvzk__session *, int level, const char *module, const char *format,
                ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -1,10 +1,10 @@
 #include "engine/observer.h"
 
-#include "engine/client.h"
+#include "engine/session.h"
 
-int uvzk__observe(struct uvzk__client *client, uvzk_client_trace_cb trace_cb)
+int uvzk__observe(struct uvzk__session *session, uvzk_client_trace_cb trace_cb)
 {
-    struct uvzk__observer *observer = uvzk__first_session(client)->observer;
+    struct uvzk__observer *observer = uvzk__first_session(session)->observer;
 
     if (observer == NULL) {
         observer = uvzk__calloc(1, sizeof(*observer));
@@ -12,8 +12,8 @@ int uvzk__observe(struct uvzk__client *client, uvzk_client_trace_cb trace_cb)
     if (observer == NULL) {
         return UV_ENOMEM;
     }
-    for (uint32_t i = 0; i < client->sessions->count; i++) {
-        uvzk__is_observed(client->sessions->each[i], observer);
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        uvzk__set_observer(session->client->sessions[i], observer);
     }
     if (trace_cb != NULL) {
         observer->trace_cb = trace_cb;
@@ -21,9 +21,9 @@ int uvzk__observe(struct uvzk__client *client, uvzk_client_trace_cb trace_cb)
     return 0;
 }
 
-void uvzk__observer_free(struct uvzk__client *client)
+void uvzk__observer_free(struct uvzk__session *session)
 {
-    uvzk__free(client->observer);
+    uvzk__free(session->observer);
 }
 
 /* ------------------------------------------------------------------------- counting */
@@ -36,7 +36,8 @@ static void add_up(uvzk_histogram_t *histogram)
     }
 }
 
-void uvzk__counted(const struct uvzk__observer *observer, uvzk_client_metrics_t *metrics)
+void uvzk__read_counters(const struct uvzk__observer *observer,
+                         uvzk_client_metrics_t *metrics)
 {
     const uint64_t *requests = observer->requests;
 
@@ -113,9 +114,9 @@ void uvzk__count_diverged(struct uvzk__observer *observer)
 
 /* -------------------------------------------------------------------------- tracing */
 
-static void trace(struct uvzk__client *client, const uvzk_trace_t *event)
+static void trace(struct uvzk__session *session, const uvzk_trace_t *event)
 {
-    client->observer->trace_cb(client->shell, event);
+    session->observer->trace_cb(session->shell, event);
 }
 
 static const char *name_of(const struct uvzk__rpc *rpc)
@@ -129,48 +130,48 @@ static const char *name_of(const struct uvzk__rpc *rpc)
     return names[rpc->kind];
 }
 
-void uvzk__trace_request(struct uvzk__client *client, const struct uvzk__rpc *rpc)
+void uvzk__trace_request(struct uvzk__session *session, const struct uvzk__rpc *rpc)
 {
-    trace(client, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
-                                  .step = UVZK_TRACE_REQUEST,
-                                  .at = rpc->sent_ms,
-                                  .path = rpc->path,
-                                  .request = name_of(rpc)});
+    trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
+                                   .step = UVZK_TRACE_REQUEST,
+                                   .at = rpc->sent_ms,
+                                   .path = rpc->path,
+                                   .request = name_of(rpc)});
 }
 
-void uvzk__trace_reply(struct uvzk__client *client, const struct uvzk__rpc *rpc,
+void uvzk__trace_reply(struct uvzk__session *session, const struct uvzk__rpc *rpc,
                        int status)
 {
-    uint64_t now = uvzk__now(client);
+    uint64_t now = uvzk__now(session);
 
-    trace(client, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
-                                  .step = UVZK_TRACE_REPLY,
-                                  .at = now,
-                                  .took_ms = now - rpc->sent_ms,
-                                  .status = status,
-                                  .path = rpc->path,
-                                  .request = name_of(rpc)});
+    trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
+                                   .step = UVZK_TRACE_REPLY,
+                                   .at = now,
+                                   .took_ms = now - rpc->sent_ms,
+                                   .status = status,
+                                   .path = rpc->path,
+                                   .request = name_of(rpc)});
 }
 
-void uvzk__trace_hold(struct uvzk__client *client, enum uvzk_trace_step step,
+void uvzk__trace_hold(struct uvzk__session *session, enum uvzk_trace_step step,
                       const uvzk_hold_t *hold, const char *path, int status, uint64_t now,
                       uint64_t took_ms)
 {
-    trace(client, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
-                                  .step = (uint32_t)step,
-                                  .at = now,
-                                  .took_ms = took_ms,
-                                  .status = status,
-                                  .hold = hold,
-                                  .path = path});
+    trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
+                                   .step = (uint32_t)step,
+                                   .at = now,
+                                   .took_ms = took_ms,
+                                   .status = status,
+                                   .hold = hold,
+                                   .path = path});
 }
 
-void uvzk__observe_state(struct uvzk__client *client, uvzk_client_state_t state)
+void uvzk__observe_state(struct uvzk__session *session, uvzk_client_state_t state)
 {
-    if (client->observer->trace_cb != NULL) {
-        trace(client, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
-                                      .step = UVZK_TRACE_STATE,
-                                      .at = uvzk__now(client),
-                                      .status = (int)state});
+    if (session->observer->trace_cb != NULL) {
+        trace(session, &(uvzk_trace_t){.size = sizeof(uvzk_trace_t),
+                                       .step = UVZK_TRACE_STATE,
+                                       .at = uvzk__now(session),
+                                       .status = (int)state});
     }
 }

@@ -205,7 +205,7 @@ struct uvzk__session_event {
 };
 
 /* Why there is no connection. What it points to is borrowed for the callback. */
-struct uvzk__trouble {
+struct uvzk__connect_error {
     int code;            /* of libuv, or uvzk's own */
     const char *address; /* whose: "address:port", or a host's name; "": nobody's */
     const char *text;    /* one line */
@@ -215,7 +215,7 @@ struct uvzk__trouble {
  * functions. */
 struct uvzk__port_user {
     void (*session)(struct uvzk__port_user *, const struct uvzk__session_event *);
-    void (*unreached)(struct uvzk__port_user *, const struct uvzk__trouble *);
+    void (*no_connection)(struct uvzk__port_user *, const struct uvzk__connect_error *);
     void (*turn)(struct uvzk__port_user *); /* after wake(), or at the alarm */
     /* module: static text. */
     void (*log)(struct uvzk__port_user *, int level, const char *module,
@@ -229,11 +229,11 @@ struct uvzk__port {
     struct uvzk__port_user *user; /* set before open() */
     atomic_uint least_timeout_ms; /* that a server has given the session; 0: none has */
 
-    void (*open)(struct uvzk__port *);    /* one handle at a time */
-    void (*abandon)(struct uvzk__port *); /* only while SUSPENDED */
-    void (*leave)(struct uvzk__port *);   /* only while CONNECTED, see 10 */
-    void (*ending)(struct uvzk__port *);  /* close() follows, in its own time */
-    void (*close)(struct uvzk__port *);   /* once */
+    void (*open)(struct uvzk__port *);         /* one handle at a time */
+    void (*abandon)(struct uvzk__port *);      /* only while SUSPENDED */
+    void (*leave_server)(struct uvzk__port *); /* only while CONNECTED, see 10 */
+    void (*close_soon)(struct uvzk__port *);   /* close() follows, in its own time */
+    void (*close)(struct uvzk__port *);        /* once */
     void (*submit)(struct uvzk__port *, struct uvzk__rpc *);
     /* If armed or being armed, else nothing. */
     void (*unwatch)(struct uvzk__port *, struct uvzk__watch *);
@@ -247,7 +247,8 @@ struct uvzk__port {
 };
 
 /* One thread at a time: a server has given the session this timeout. */
-static inline void uvzk__port_given(struct uvzk__port *port, uint32_t timeout_ms)
+static inline void uvzk__port_timeout_granted(struct uvzk__port *port,
+                                              uint32_t timeout_ms)
 {
     unsigned least = atomic_load_explicit(&port->least_timeout_ms, memory_order_relaxed);
     if (least == 0 || timeout_ms < least) {
@@ -256,7 +257,7 @@ static inline void uvzk__port_given(struct uvzk__port *port, uint32_t timeout_ms
 }
 
 /* The session is over. */
-static inline void uvzk__port_given_nothing(struct uvzk__port *port)
+static inline void uvzk__port_timeout_reset(struct uvzk__port *port)
 {
     atomic_store_explicit(&port->least_timeout_ms, 0, memory_order_relaxed);
 }

@@ -1,100 +1,77 @@
-/* What the user is told of the connection: Curator's ConnectionState, derived
- * from the port's session events and the clock. A value: no pointers, no I/O.
- *
- *            CONNECTED event
- *   LATENT ------------------> CONNECTED ----------+
- *      |                                           | SUSPENDED event
- *      |                       RECONNECTED ------->+-----> SUSPENDED
- *      |                         ^      ^                   |    |
- *      |                         |      +-- CONNECTED event +    | T passes, or the
- *      |                         |          same session         | session is gone
- *      +-- EXPIRED, AUTH_FAILED  +------- CONNECTED event ---- LOST
- *          -> LOST
- *
- * A CONNECTED event that brings another session than the one before passes
- * through LOST. CLOSED is final, from anywhere. The same state is never told
- * twice in a row. LOST by the clock is a guess (Curator makes the same one): if
- * the session turns out alive the waiters of the queue still have their places. */
+/* A client as the engine knows it, or one of its sessions, if it has several (client.h);
+ * what the rooms above keep of it is behind pointers that they alone follow. It is made, and
+ * freed, by the room client/. */
 #ifndef UVZK_SESSION_H
 #define UVZK_SESSION_H
 
-#include "base/machine.h"
-#include "engine/port.h"
-
-extern const struct uvzk__machine uvzk__session_machine;
+#include "base/deadline.h"
+#include "base/memory.h"
+#include "engine/barrier.h"
+#include "engine/client.h"
+#include "engine/connection.h"
+#include "engine/diverged.h"
+#include "engine/inflight.h"
+#include "engine/log.h"
+#include "engine/observer.h"
+#include "engine/submission.h"
+#include "engine/tuning.h"
+#include "engine/turn.h"
+#include "engine/watch_budget.h"
 
 struct uvzk__session {
-    uvzk_client_state_t state;
-    bool connected; /* rpcs may be submitted */
-    bool ever_connected;
-    int64_t session_id;    /* 0: none */
-    uint32_t timeout_ms;   /* negotiated; 0 before the first connection */
-    uint64_t suspended_ms; /* when the connection was lost */
+    uvzk_client_t *shell;
+    struct uvzk__port *port;
+    struct uvzk__client *client; /* it is one of these */
+    uint32_t number;             /* its place among them */
+    unsigned tuning;
+    const struct uvzk__turn_hooks *turn_hooks;
+
+    struct uvzk__prover *prover;           /* proof/prover.h */
+    struct uvzk__node_cache *node_caches;  /* of shared values; uthash by path */
+    struct uvzk__directories *directories; /* directory/directories.h */
+    struct uvzk__claims *claims;           /* claim/claim.h */
+    struct uvzk__futures *futures;         /* future/future.h */
+    struct uvzk__lifecycle *lifecycle;     /* client/lifecycle.h */
+
+    struct uvzk__observer *observer; /* NULL: nobody observes it */
+    uvzk_client_log_cb log_cb;
+    uvzk_client_log_line_cb log_line_cb; /* in its place, if there is one */
+    uvzk_retry_policy_t retry;
+    char *ns; /* "" or "/ns" */
+    void *default_data;
+    size_t default_data_length;
+    uvzk_client_acl_cb acl_cb;
+    uvzk_acl_t *acl_entries;
+    struct uvzk__acl acl;
+
+    struct uvzk__log log;
+    struct uvzk__connection connection;
+    struct uvzk__barrier barrier;
+    struct uvzk__divergence divergence;
+    struct uvzk__deadlines deadlines;
+    struct uvzk__link notifications;
+    struct uvzk__submissions submissions;
+    struct uvzk__inflight_pool inflight_pool;
+
+    uint64_t connected_stamp; /* submissions.stamp at the last CONNECTED */
+    struct uvzk__watch_budget watches;
+    bool containers; /* until a server says that it has none */
+    bool auth_failed;
+    bool closing, port_closing;
+    uint64_t port_closing_ms;
 };
 
-/* Whether rpcs may be submitted. */
-static inline bool uvzk__session_is_connected(const struct uvzk__session *session)
+/* From now on. */
+static inline void uvzk__set_observer(struct uvzk__session *session,
+                                      struct uvzk__observer *observer)
 {
-    return session->connected;
+    session->observer = observer;
 }
 
-static inline uvzk_client_state_t uvzk__session_state(const struct uvzk__session *session)
+/* A server has said so. */
+static inline void uvzk__no_containers(struct uvzk__session *session)
 {
-    return session->state;
+    session->containers = false;
 }
-
-static inline bool uvzk__state_is_connected(uvzk_client_state_t state)
-{
-    return state == UVZK_STATE_CONNECTED || state == UVZK_STATE_RECONNECTED;
-}
-
-/* 0: none. */
-static inline int64_t uvzk__session_id(const struct uvzk__session *session)
-{
-    return session->session_id;
-}
-
-/* As negotiated; 0 before the first connection. */
-static inline uint32_t uvzk__session_timeout(const struct uvzk__session *session)
-{
-    return session->timeout_ms;
-}
-
-/* When the connection was last lost; 0: never. */
-static inline uint64_t uvzk__session_lost_ms(const struct uvzk__session *session)
-{
-    return session->suspended_ms;
-}
-
-/* At most two states to tell, in order. */
-struct uvzk__session_news {
-    uvzk_client_state_t states[2];
-    int count;
-    bool fresh;    /* CONNECTED to a session not known before */
-    bool replaced; /* and the one before was never said to have ended */
-};
-
-void uvzk__session_init(struct uvzk__session *);
-
-struct uvzk__session_news uvzk__session_step(struct uvzk__session *,
-                                             const struct uvzk__session_event *,
-                                             uint64_t now_ms);
-
-/* When the clock alone will make it LOST; UINT64_MAX when it will not. */
-uint64_t uvzk__session_lost_at(const struct uvzk__session *);
-
-/* When it is given up: a server that has lost its data, say, refuses the session
- * for good without ending it, and only a new one helps. Long after LOST, so that
- * an outage of the servers costs nobody a place while there is hope; UINT64_MAX
- * when connected. */
-uint64_t uvzk__session_abandon_at(const struct uvzk__session *);
-
-/* The session is known to be over before its event has said so: nothing is to be sent. */
-void uvzk__session_silent(struct uvzk__session *);
-
-/* The moment of LOST has come. */
-struct uvzk__session_news uvzk__session_lapse(struct uvzk__session *, uint64_t now_ms);
-
-struct uvzk__session_news uvzk__session_close(struct uvzk__session *);
 
 #endif

@@ -3,16 +3,16 @@
 #include <string.h>
 
 #include "engine/barrier.h"
-#include "engine/client.h"
+#include "engine/session.h"
 #include "engine/turn.h"
 
-#define HOLD_BACK_MS 100
+#define BACKOFF_MS 100
 
-bool uvzk__may_send(const struct uvzk__client *client)
+bool uvzk__may_send(const struct uvzk__session *session)
 {
-    return uvzk__session_is_connected(&client->session) &&
-           uvzk__barrier_is_open(&client->barrier) && !client->submissions.holding_back &&
-           !client->port_closing;
+    return uvzk__connection_is_connected(&session->connection) &&
+           uvzk__barrier_is_open(&session->barrier) &&
+           !session->submissions.backing_off && !session->port_closing;
 }
 
 void uvzk__rpc_prepare(struct uvzk__rpc *rpc, enum uvzk__rpc_kind kind, const char *path,
@@ -25,21 +25,21 @@ void uvzk__rpc_prepare(struct uvzk__rpc *rpc, enum uvzk__rpc_kind kind, const ch
     rpc->reply_cb = reply_cb;
 }
 
-void uvzk__submit(struct uvzk__client *client, struct uvzk__rpc *rpc)
+void uvzk__submit(struct uvzk__session *session, struct uvzk__rpc *rpc)
 {
-    client->submissions.stamp++;
-    client->submissions.requests++;
+    session->submissions.stamp++;
+    session->submissions.requests++;
     if (rpc->kind == UVZK__RPC_CHILDREN) {
-        client->submissions.listings++;
+        session->submissions.listings++;
     }
-    rpc->sent_ms = uvzk__now(client);
-    if (client->observer != NULL) {
-        uvzk__count_request(client->observer, rpc);
-        if (client->observer->trace_cb != NULL) {
-            uvzk__trace_request(client, rpc);
+    rpc->sent_ms = uvzk__now(session);
+    if (session->observer != NULL) {
+        uvzk__count_request(session->observer, rpc);
+        if (session->observer->trace_cb != NULL) {
+            uvzk__trace_request(session, rpc);
         }
     }
-    client->port->submit(client->port, rpc);
+    session->port->submit(session->port, rpc);
 }
 
 /* Codes that the C client also gives without having asked the server, or that
@@ -59,7 +59,7 @@ bool uvzk__is_answer(int status)
     }
 }
 
-bool uvzk__is_passing(int status)
+bool uvzk__is_transient(int status)
 {
     switch (status) {
     case UVZK_ECONNLOSS:
@@ -75,29 +75,29 @@ bool uvzk__is_passing(int status)
     }
 }
 
-static void hold_back_over(struct uvzk__timed *timed)
+static void backoff_over(struct uvzk__timer *timer)
 {
-    struct uvzk__client *client =
-        UVZK__CONTAINER_OF(timed, struct uvzk__client, submissions.hold_back);
+    struct uvzk__session *session =
+        UVZK__CONTAINER_OF(timer, struct uvzk__session, submissions.backoff_timer);
 
-    client->submissions.holding_back = false;
-    uvzk__barrier_ask(client);
-    client->above->resume(client);
-    uvzk__wake(client);
+    session->submissions.backing_off = false;
+    uvzk__barrier_ask(session);
+    session->turn_hooks->resume(session);
+    uvzk__wake(session);
 }
 
-void uvzk__hold_back(struct uvzk__client *client)
+void uvzk__back_off(struct uvzk__session *session)
 {
-    if (!client->submissions.holding_back) {
-        client->submissions.holding_back = true;
-        client->submissions.hold_back.due = hold_back_over;
-        uvzk__timed_set(client, &client->submissions.hold_back,
-                        uvzk__now(client) + HOLD_BACK_MS);
+    if (!session->submissions.backing_off) {
+        session->submissions.backing_off = true;
+        session->submissions.backoff_timer.due = backoff_over;
+        uvzk__timer_set(session, &session->submissions.backoff_timer,
+                        uvzk__now(session) + BACKOFF_MS);
     }
 }
 
 /* What no server says to such a request, so that nobody here knows what to make of it. */
-static bool is_out_of_place(const struct uvzk__rpc *rpc, int status)
+static bool is_unexpected_status(const struct uvzk__rpc *rpc, int status)
 {
     bool reads = rpc->kind == UVZK__RPC_GET || rpc->kind == UVZK__RPC_EXISTS ||
                  rpc->kind == UVZK__RPC_CHILDREN || rpc->kind == UVZK__RPC_SYNC;
@@ -108,49 +108,51 @@ static bool is_out_of_place(const struct uvzk__rpc *rpc, int status)
 
 /* A server with enableEagerACLCheck refuses a write by itself, without a quorum, for which it
  * sees rights missing; but of a multi it looks at no op. */
-static bool may_be_its_own_word(const struct uvzk__rpc *rpc, int status)
+static bool may_lack_quorum(const struct uvzk__rpc *rpc, int status)
 {
     return status == UVZK_ENOAUTH && rpc->kind != UVZK__RPC_MULTI;
 }
 
-static void answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, int status,
-                     bool write)
+static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
+                     int status, bool write)
 {
     if (uvzk__is_answer(status)) {
-        client->above->answered(client, rpc, write && !may_be_its_own_word(rpc, status));
-        if (is_out_of_place(rpc, status)) {
-            uvzk__hold_back(client);
+        session->turn_hooks->answered(session, rpc,
+                                      write && !may_lack_quorum(rpc, status));
+        if (is_unexpected_status(rpc, status)) {
+            uvzk__back_off(session);
         }
     } else if (status == UVZK_EEXPIRED || status == UVZK_EAUTH ||
                status == UVZK_ECLOSED) {
         /* The event that says so comes behind these replies. */
-        uvzk__session_silent(&client->session);
-    } else if (uvzk__session_is_connected(&client->session) ||
+        uvzk__connection_silent(&session->connection);
+    } else if (uvzk__connection_is_connected(&session->connection) ||
                (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT)) {
-        uvzk__hold_back(client);
+        uvzk__back_off(session);
     }
 }
 
 /* Beside the common way, which is not to have to keep anything for it. */
-__attribute__((noinline)) static void observed_answer(struct uvzk__client *client,
+__attribute__((noinline)) static void observed_answer(struct uvzk__session *session,
                                                       const struct uvzk__rpc *rpc,
                                                       int status, bool write)
 {
     uint64_t sent_ms = rpc->sent_ms;
 
-    if (client->observer->trace_cb != NULL) {
-        uvzk__trace_reply(client, rpc, status);
+    if (session->observer->trace_cb != NULL) {
+        uvzk__trace_reply(session, rpc, status);
     }
-    answered(client, rpc, status, write);
-    uvzk__took(&client->observer->metrics.round_trip, uvzk__now(client) - sent_ms);
+    answered(session, rpc, status, write);
+    uvzk__histogram_add(&session->observer->metrics.round_trip,
+                        uvzk__now(session) - sent_ms);
 }
 
-void uvzk__answered(struct uvzk__client *client, const struct uvzk__rpc *rpc, int status,
-                    bool write)
+void uvzk__answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
+                    int status, bool write)
 {
-    if (client->observer != NULL) {
-        observed_answer(client, rpc, status, write);
+    if (session->observer != NULL) {
+        observed_answer(session, rpc, status, write);
     } else {
-        answered(client, rpc, status, write);
+        answered(session, rpc, status, write);
     }
 }

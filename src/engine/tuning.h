@@ -9,8 +9,8 @@ enum uvzk__tuning {
     UVZK__TUNE_LOCAL_HANDOVER = 2,  /* the next local contender is granted while
                                       the released node is still being deleted */
     UVZK__TUNE_FIRST_SUFFIX = 4,    /* suffix 0: granted without a listing */
-    UVZK__TUNE_BATCH = 8,           /* deletes of many locks in one multi */
-    UVZK__TUNE_MAKING = 16,         /* and creates, one of each lock */
+    UVZK__TUNE_DELETE_BATCH = 8,    /* deletes of many locks in one multi */
+    UVZK__TUNE_CREATE_BATCH = 16,   /* and creates, one of each lock */
     UVZK__TUNE_LEASE_HANDOVER = 32, /* a lease that is let go becomes the next local
                                        claim's, as it stands */
     UVZK__TUNE_SHARED_TICKET = 64,  /* a ticket serves several local claims */

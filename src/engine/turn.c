@@ -1,94 +1,96 @@
 #include "engine/turn.h"
 
-#include "engine/client.h"
+#include "engine/session.h"
 
 /* A turn repeats itself while callbacks make new work, but not for ever: the
  * loop's other handles want to be served. */
 #define ROUNDS_A_TURN 64
 
 /* A port that is closed cannot be asked any more. */
-uint64_t uvzk__now(struct uvzk__client *client)
+uint64_t uvzk__now(struct uvzk__session *session)
 {
-    return client->port_closing ? client->port_closing_ms
-                                : client->port->now(client->port);
+    return session->port_closing ? session->port_closing_ms
+                                 : session->port->now(session->port);
 }
 
-void uvzk__wake(struct uvzk__client *client)
+void uvzk__wake(struct uvzk__session *session)
 {
-    if (!client->port_closing) {
-        client->port->wake(client->port);
+    if (!session->port_closing) {
+        session->port->wake(session->port);
     }
 }
 
-void uvzk__timed_set(struct uvzk__client *client, struct uvzk__timed *timed,
+void uvzk__timer_set(struct uvzk__session *session, struct uvzk__timer *timer,
                      uint64_t at_ms)
 {
-    uint64_t before = uvzk__deadline_next(&client->deadlines);
+    uint64_t before = uvzk__deadline_next(&session->deadlines);
 
-    uvzk__deadline_set(&client->deadlines, &timed->deadline, at_ms);
-    if (at_ms < before && !client->port_closing) {
-        client->port->alarm(client->port, at_ms);
+    uvzk__deadline_set(&session->deadlines, &timer->deadline, at_ms);
+    if (at_ms < before && !session->port_closing) {
+        session->port->alarm(session->port, at_ms);
     }
 }
 
-void uvzk__timed_clear(struct uvzk__client *client, struct uvzk__timed *timed)
+void uvzk__timer_clear(struct uvzk__session *session, struct uvzk__timer *timer)
 {
-    uvzk__deadline_clear(&client->deadlines, &timed->deadline);
+    uvzk__deadline_clear(&session->deadlines, &timer->deadline);
 }
 
-void uvzk__tell_soon(struct uvzk__client *client, struct uvzk__telling *telling)
+void uvzk__notify_later(struct uvzk__session *session,
+                        struct uvzk__notification *notification)
 {
-    if (uvzk__list_empty(&telling->link)) {
-        uvzk__list_append(&client->tellings, &telling->link);
-        uvzk__wake(client);
+    if (uvzk__list_empty(&notification->link)) {
+        uvzk__list_append(&session->notifications, &notification->link);
+        uvzk__wake(session);
     }
 }
 
-static void run_due(struct uvzk__client *client)
+static void run_due(struct uvzk__session *session)
 {
-    uint64_t now = uvzk__now(client);
+    uint64_t now = uvzk__now(session);
     struct uvzk__deadline *deadline;
 
-    while ((deadline = uvzk__deadline_pop(&client->deadlines, now)) != NULL) {
-        struct uvzk__timed *timed =
-            UVZK__CONTAINER_OF(deadline, struct uvzk__timed, deadline);
-        timed->due(timed);
+    while ((deadline = uvzk__deadline_pop(&session->deadlines, now)) != NULL) {
+        struct uvzk__timer *timer =
+            UVZK__CONTAINER_OF(deadline, struct uvzk__timer, deadline);
+        timer->due(timer);
     }
 }
 
-void uvzk__tell_all(struct uvzk__client *client)
+void uvzk__notify_all(struct uvzk__session *session)
 {
-    struct uvzk__link tellings, *link;
+    struct uvzk__link notifications, *link;
 
-    uvzk__list_move(&client->tellings, &tellings);
-    while ((link = uvzk__list_take(&tellings)) != NULL) {
-        struct uvzk__telling *telling =
-            UVZK__CONTAINER_OF(link, struct uvzk__telling, link);
-        telling->deliver(telling);
+    uvzk__list_move(&session->notifications, &notifications);
+    while ((link = uvzk__list_take(&notifications)) != NULL) {
+        struct uvzk__notification *notification =
+            UVZK__CONTAINER_OF(link, struct uvzk__notification, link);
+        notification->notify_cb(notification);
     }
 }
 
-static bool has_work(const struct uvzk__client *client)
+static bool has_work(const struct uvzk__session *session)
 {
-    return !uvzk__list_empty(&client->tellings) || client->above->has_work(client);
+    return !uvzk__list_empty(&session->notifications) ||
+           session->turn_hooks->has_work(session);
 }
 
-void uvzk__turn(struct uvzk__client *client)
+void uvzk__turn(struct uvzk__session *session)
 {
     int rounds = 0;
     bool more;
 
     do {
-        run_due(client);
-        client->above->work(client);
-        uvzk__tell_all(client);
-        more = has_work(client);
+        run_due(session);
+        session->turn_hooks->work(session);
+        uvzk__notify_all(session);
+        more = has_work(session);
     } while (more && ++rounds < ROUNDS_A_TURN);
     if (more) {
-        uvzk__wake(client);
+        uvzk__wake(session);
     }
-    if (!client->port_closing) {
-        client->port->alarm(client->port, uvzk__deadline_next(&client->deadlines));
-        client->above->turned(client);
+    if (!session->port_closing) {
+        session->port->alarm(session->port, uvzk__deadline_next(&session->deadlines));
+        session->turn_hooks->turn_ended(session);
     }
 }

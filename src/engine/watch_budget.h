@@ -10,13 +10,13 @@
 
 #define UVZK__WATCH_BYTES_MAX 900000U
 
-struct uvzk__client;
+struct uvzk__session;
 struct uvzk__watch;
 
 /* Of a client. */
 struct uvzk__watch_budget {
     uint64_t bytes, count; /* of what is under watch */
-    bool told;             /* the log, that there is no room */
+    bool warned;           /* the log, that there is no room */
 };
 
 /* How many watches there are. */
@@ -31,14 +31,14 @@ static inline uint64_t uvzk__watch_bytes(const struct uvzk__watch_budget *budget
 }
 
 /* Whether there is room for a znode in the directory with this path, or for the directory. */
-bool uvzk__watch_budget_has_room(const struct uvzk__client *, const char *path);
+bool uvzk__watch_budget_has_room(const struct uvzk__session *, const char *path);
 /* false: there is no room for this path, which the log is told. */
-bool uvzk__watch_budget_take(struct uvzk__client *, const char *path);
+bool uvzk__watch_budget_take(struct uvzk__session *, const char *path);
 /* Whether there is room enough for a watch that can be done without. */
-bool uvzk__watch_budget_is_ample(const struct uvzk__client *);
-void uvzk__watch_budget_give(struct uvzk__client *, const char *path);
+bool uvzk__watch_budget_is_ample(const struct uvzk__session *);
+void uvzk__watch_budget_give(struct uvzk__session *, const char *path);
 
 /* Takes the port's watch off; a port that closes has dropped it. */
-void uvzk__unwatch(struct uvzk__client *, struct uvzk__watch *);
+void uvzk__unwatch(struct uvzk__session *, struct uvzk__watch *);
 
 #endif

@@ -136,8 +136,8 @@ static void part_lost(struct uvzk__future *future, struct uvzk__future *part, in
         take_back(combination, part->index);
         count_failure(combination, part->index, reason);
         decide(combination);
-    } else if (future->state == UVZK__FUTURE_HOLDING && future->whole != NULL) {
-        future->whole->kind->part_lost(future->whole, future, reason);
+    } else if (future->state == UVZK__FUTURE_HOLDING && future->combination != NULL) {
+        future->combination->kind->part_lost(future->combination, future, reason);
     }
 }
 
@@ -152,7 +152,7 @@ static void part_gone(struct uvzk__future *future, struct uvzk__future *part)
     } else {
         part_lost(future, part, UV_ECANCELED);
     }
-    if (part->whole == future) {
+    if (part->combination == future) {
         detach(combination, part->index);
     }
 }
@@ -176,22 +176,22 @@ static const struct uvzk__future_kind kind = {
 
 static bool belongs_to_pending(const struct uvzk__future *part)
 {
-    const struct uvzk__future *whole = part->whole;
+    const struct uvzk__future *whole = part->combination;
 
     while (whole != NULL && whole->state != UVZK__FUTURE_PENDING) {
-        whole = whole->whole;
+        whole = whole->combination;
     }
     return whole != NULL;
 }
 
 /* In whichever of its sessions. */
-static bool is_of(const struct uvzk__future *part, const struct uvzk__client *client)
+static bool is_of(const struct uvzk__future *part, const struct uvzk__session *session)
 {
-    return part->client != NULL && part->client->shell == client->shell;
+    return part->session != NULL && part->session->shell == session->shell;
 }
 
 /* 0, UVZK_ESTATE, UV_EINVAL, UV_EBUSY. A part that is alright is named. */
-static int name(const uvzk_future_t *shell, const struct uvzk__client *client)
+static int name(const uvzk_future_t *shell, const struct uvzk__session *session)
 {
     struct uvzk__future *part = uvzk__future_of(shell);
 
@@ -199,15 +199,15 @@ static int name(const uvzk_future_t *shell, const struct uvzk__client *client)
         return shell == NULL ? uvzk__refuse(UV_EINVAL, "parts: one is NULL")
                              : uvzk__refuse(UVZK_ESTATE, "parts: one is not in use");
     }
-    if (!is_of(part, client) || part->kind->outlives || part->depth >= DEPTH_MAX) {
-        return uvzk__refuse(UV_EINVAL, !is_of(part, client) ? "parts: of several clients"
+    if (!is_of(part, session) || part->kind->outlives || part->depth >= DEPTH_MAX) {
+        return uvzk__refuse(UV_EINVAL, !is_of(part, session) ? "parts: of several clients"
                                        : part->kind->outlives
                                            ? "parts: one is of a client's close"
                                            : "parts: more than 64 combinations "
                                              "inside one another");
     }
-    if (part->named || belongs_to_pending(part)) {
-        return uvzk__refuse(UV_EBUSY, part->named
+    if (part->listed || belongs_to_pending(part)) {
+        return uvzk__refuse(UV_EBUSY, part->listed
                                           ? "parts: one is named twice"
                                           : "parts: one belongs to another combination");
     }
@@ -216,7 +216,7 @@ static int name(const uvzk_future_t *shell, const struct uvzk__client *client)
 }
 
 static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
-                 struct uvzk__client **client)
+                 struct uvzk__session **session)
 {
     if (parts == NULL || needed == 0 || needed > count) {
         return uvzk__refuse(UV_EINVAL, parts == NULL ? "parts is NULL"
@@ -226,12 +226,12 @@ static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
     size_t named = 0;
     int status = 0;
 
-    *client = first == NULL ? NULL : first->client;
-    if (first != NULL && *client == NULL) {
+    *session = first == NULL ? NULL : first->session;
+    if (first != NULL && *session == NULL) {
         return uvzk__refuse(UVZK_ECLOSED, "parts: their client has gone");
     }
     while (named < count && status == 0) {
-        status = name(parts[named], *client);
+        status = name(parts[named], *session);
         named += status == 0;
     }
     while (named > 0) {
@@ -243,8 +243,8 @@ static int check(uvzk_future_t *const *parts, size_t count, size_t needed,
 static void attach(struct combination *combination, size_t index,
                    struct uvzk__future *part)
 {
-    if (part->whole != NULL) {
-        part->whole->kind->part_gone(part->whole, part);
+    if (part->combination != NULL) {
+        part->combination->kind->part_gone(part->combination, part);
     }
     uvzk__future_belongs(part, &combination->future, index);
     uvzk__future_contains(&combination->future, part);
@@ -269,8 +269,8 @@ static int combine(uvzk_future_t *shell, uvzk_future_t *const *parts, size_t cou
                    size_t needed)
 {
     struct uvzk__future *future;
-    struct uvzk__client *client = NULL;
-    int status = check(parts, count, needed, &client);
+    struct uvzk__session *session = NULL;
+    int status = check(parts, count, needed, &session);
 
     if (status != 0) {
         return shell == NULL ? uvzk__refuse(UV_EINVAL, "future is NULL") : status;
@@ -282,14 +282,14 @@ static int combine(uvzk_future_t *shell, uvzk_future_t *const *parts, size_t cou
     struct combination *combination = of(future);
     combination->parts = uvzk__calloc(count, sizeof(combination->parts[0]));
     if (combination->parts == NULL) {
-        return uvzk__future_begun(future, client, UV_ENOMEM);
+        return uvzk__future_begun(future, session, UV_ENOMEM);
     }
     combination->count = count;
     combination->needed = needed;
     for (size_t i = 0; i < count; i++) {
         attach(combination, i, uvzk__future_of(parts[i]));
     }
-    (void)uvzk__future_begun(future, client, 0);
+    (void)uvzk__future_begun(future, session, 0);
     count_done(combination);
     decide(combination);
     return 0;

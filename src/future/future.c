@@ -27,9 +27,9 @@ struct then {
     void *context;
 };
 
-static bool sound(const struct uvzk__future *future)
+static bool invariant_holds(const struct uvzk__future *future)
 {
-    return future->state != HOLDING || (future->shell != NULL && future->client != NULL);
+    return future->state != HOLDING || (future->shell != NULL && future->session != NULL);
 }
 
 /* The only writer of state. */
@@ -37,7 +37,7 @@ static void move(struct uvzk__future *future, enum uvzk__future_state state)
 {
     future->state =
         (uint8_t)uvzk__machine_move(&uvzk__future_machine, future->state, state);
-    assert(sound(future));
+    assert(invariant_holds(future));
 }
 
 /* ------------------------------------------------------------------ its memory */
@@ -53,23 +53,23 @@ static void forget_thens(struct uvzk__link *thens)
 
 static void free_future(struct uvzk__future *future)
 {
-    uvzk__list_remove(&future->of_client);
-    uvzk__list_remove(&future->telling.link);
+    uvzk__list_remove(&future->of_session);
+    uvzk__list_remove(&future->notification.link);
     if (future->kind->freed != NULL) {
         future->kind->freed(future);
     }
     uvzk__free(future);
 }
 
-void uvzk__future_pin(struct uvzk__future *future)
+void uvzk__future_ref(struct uvzk__future *future)
 {
-    future->pins++;
+    future->refs++;
 }
 
-void uvzk__future_unpin(struct uvzk__future *future)
+void uvzk__future_unref(struct uvzk__future *future)
 {
-    future->pins--;
-    if (future->shell == NULL && future->state == OVER && future->pins == 0) {
+    future->refs--;
+    if (future->shell == NULL && future->state == OVER && future->refs == 0) {
         free_future(future);
     }
 }
@@ -77,27 +77,27 @@ void uvzk__future_unpin(struct uvzk__future *future)
 /* --------------------------------------------------------------------- telling */
 
 /* Those who come while others are called are called next time. */
-static void deliver(struct uvzk__telling *telling)
+static void deliver(struct uvzk__notification *notification)
 {
     struct uvzk__future *future =
-        UVZK__CONTAINER_OF(telling, struct uvzk__future, telling);
+        UVZK__CONTAINER_OF(notification, struct uvzk__future, notification);
     struct uvzk__link thens, *link;
 
     uvzk__list_move(&future->thens, &thens);
-    uvzk__future_pin(future);
+    uvzk__future_ref(future);
     while (future->shell != NULL && (link = uvzk__list_take(&thens)) != NULL) {
         struct then then = *UVZK__CONTAINER_OF(link, struct then, link);
         uvzk__free(UVZK__CONTAINER_OF(link, struct then, link));
         then.cb(future->shell, future->status, then.context);
     }
     forget_thens(&thens);
-    uvzk__future_unpin(future);
+    uvzk__future_unref(future);
 }
 
 static void stop_waiting(struct uvzk__future *future)
 {
-    if (future->client != NULL) {
-        uvzk__timed_clear(future->client, &future->deadline);
+    if (future->session != NULL) {
+        uvzk__timer_clear(future->session, &future->deadline);
     }
 }
 
@@ -109,12 +109,12 @@ static void settle(struct uvzk__future *future, int status, bool in_callback)
     future->status = status;
     stop_waiting(future);
     if (in_callback) {
-        deliver(&future->telling);
+        deliver(&future->notification);
     } else if (!uvzk__list_empty(&future->thens)) {
-        uvzk__tell_soon(future->client, &future->telling);
+        uvzk__notify_later(future->session, &future->notification);
     }
-    if (future->whole != NULL) {
-        future->whole->kind->part_done(future->whole, future);
+    if (future->combination != NULL) {
+        future->combination->kind->part_done(future->combination, future);
     }
 }
 
@@ -123,9 +123,9 @@ static void settle(struct uvzk__future *future, int status, bool in_callback)
 void uvzk__future_holding(struct uvzk__future *future)
 {
     move(future, HOLDING);
-    uvzk__future_pin(future);
+    uvzk__future_ref(future);
     settle(future, 0, true);
-    uvzk__future_unpin(future);
+    uvzk__future_unref(future);
 }
 
 void uvzk__future_over(struct uvzk__future *future, int status)
@@ -133,13 +133,13 @@ void uvzk__future_over(struct uvzk__future *future, int status)
     unsigned before = future->state;
 
     move(future, OVER);
-    uvzk__future_pin(future);
+    uvzk__future_ref(future);
     if (before == PENDING) {
         settle(future, status, true);
-    } else if (before == HOLDING && future->whole != NULL) {
-        future->whole->kind->part_lost(future->whole, future, status);
+    } else if (before == HOLDING && future->combination != NULL) {
+        future->combination->kind->part_lost(future->combination, future, status);
     }
-    uvzk__future_unpin(future);
+    uvzk__future_unref(future);
 }
 
 void uvzk__future_give_up(struct uvzk__future *future, int status)
@@ -158,9 +158,9 @@ void uvzk__future_give_up(struct uvzk__future *future, int status)
     }
 }
 
-static void deadline_due(struct uvzk__timed *timed)
+static void deadline_due(struct uvzk__timer *timer)
 {
-    uvzk__future_give_up(UVZK__CONTAINER_OF(timed, struct uvzk__future, deadline),
+    uvzk__future_give_up(UVZK__CONTAINER_OF(timer, struct uvzk__future, deadline),
                          UV_ETIMEDOUT);
 }
 
@@ -182,24 +182,24 @@ int uvzk__future_new(uvzk_future_t *shell, const struct uvzk__future_kind *kind,
     future->shell = shell;
     future->kind = kind;
     future->status = UV_EAGAIN;
-    future->telling.deliver = deliver;
+    future->notification.notify_cb = deliver;
     future->deadline.due = deadline_due;
-    uvzk__list_init(&future->of_client);
+    uvzk__list_init(&future->of_session);
     uvzk__list_init(&future->thens);
-    uvzk__list_init(&future->telling.link);
+    uvzk__list_init(&future->notification.link);
     *made = future;
     return 0;
 }
 
-int uvzk__future_begun(struct uvzk__future *future, struct uvzk__client *client,
+int uvzk__future_begun(struct uvzk__future *future, struct uvzk__session *session,
                        int status)
 {
     if (status != 0) {
         free_future(future);
         return status;
     }
-    future->client = client;
-    uvzk__list_append(&client->futures->all, &future->of_client);
+    future->session = session;
+    uvzk__list_append(&session->futures->all, &future->of_session);
     future->shell->impl = future;
     return 0;
 }
@@ -210,15 +210,15 @@ void uvzk__futures_init(struct uvzk__futures *futures)
 }
 
 /* Whoever still waits waits for the client's own end. */
-void uvzk__futures_client_gone(struct uvzk__client *client)
+void uvzk__futures_session_gone(struct uvzk__session *session)
 {
     struct uvzk__link *link;
 
-    while ((link = uvzk__list_take(&client->futures->all)) != NULL) {
+    while ((link = uvzk__list_take(&session->futures->all)) != NULL) {
         struct uvzk__future *future =
-            UVZK__CONTAINER_OF(link, struct uvzk__future, of_client);
+            UVZK__CONTAINER_OF(link, struct uvzk__future, of_session);
         stop_waiting(future);
-        future->client = NULL;
+        future->session = NULL;
     }
 }
 
@@ -261,7 +261,7 @@ int uvzk_future_then(uvzk_future_t *shell, uvzk_future_cb cb, void *context)
         return uvzk__refuse(UVZK_ESTATE, "future is not in use");
     }
     bool done = future->status != UV_EAGAIN;
-    if (done && future->client == NULL) {
+    if (done && future->session == NULL) {
         return uvzk__refuse(UVZK_ECLOSED, "future: its client has gone");
     }
     struct then *then = uvzk__calloc(1, sizeof(*then));
@@ -273,7 +273,7 @@ int uvzk_future_then(uvzk_future_t *shell, uvzk_future_cb cb, void *context)
     uvzk__list_init(&then->link);
     uvzk__list_append(&future->thens, &then->link);
     if (done) {
-        uvzk__tell_soon(future->client, &future->telling);
+        uvzk__notify_later(future->session, &future->notification);
     }
     return 0;
 }
@@ -286,9 +286,9 @@ static int check_pending(const uvzk_future_t *shell)
     if (shell == NULL) {
         return uvzk__refuse(UV_EINVAL, "future is NULL");
     }
-    return uvzk__object(UVZK_ESTATE, future == NULL || future->state != PENDING
-                                         ? "future is done, or not in use"
-                                         : NULL);
+    return uvzk__refuse_if(UVZK_ESTATE, future == NULL || future->state != PENDING
+                                            ? "future is done, or not in use"
+                                            : NULL);
 }
 
 int uvzk_future_cancel(uvzk_future_t *shell)
@@ -306,12 +306,12 @@ int uvzk_future_deadline(uvzk_future_t *shell, uint64_t timeout_ms)
     struct uvzk__future *future = uvzk__future_of(shell);
     int status = check_pending(shell);
 
-    if (status == 0 && future->client == NULL) {
+    if (status == 0 && future->session == NULL) {
         return uvzk__refuse(UVZK_ECLOSED, "future: its client has gone");
     }
     if (status == 0) {
-        uint64_t now = uvzk__now(future->client);
-        uvzk__timed_set(future->client, &future->deadline,
+        uint64_t now = uvzk__now(future->session);
+        uvzk__timer_set(future->session, &future->deadline,
                         timeout_ms > UINT64_MAX - now ? UINT64_MAX : now + timeout_ms);
     }
     return status;
@@ -327,16 +327,16 @@ void uvzk_future_drop(uvzk_future_t *shell)
     shell->impl = NULL;
     future->shell = NULL;
     forget_thens(&future->thens);
-    uvzk__list_remove(&future->telling.link);
-    uvzk__future_pin(future);
+    uvzk__list_remove(&future->notification.link);
+    uvzk__future_ref(future);
     if (future->state == HOLDING && future->kind->leave != NULL) {
         future->kind->leave(future);
         move(future, OVER);
     } else {
         uvzk__future_give_up(future, UV_ECANCELED);
     }
-    if (future->whole != NULL) {
-        future->whole->kind->part_gone(future->whole, future);
+    if (future->combination != NULL) {
+        future->combination->kind->part_gone(future->combination, future);
     }
-    uvzk__future_unpin(future);
+    uvzk__future_unref(future);
 }

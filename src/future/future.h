@@ -15,7 +15,7 @@
 #define UVZK_FUTURE_H
 
 #include "base/machine.h"
-#include "engine/client.h"
+#include "engine/session.h"
 
 enum uvzk__future_state {
     UVZK__FUTURE_PENDING, /* next: HOLDING LEAVING OVER */
@@ -49,20 +49,20 @@ struct uvzk__future_kind {
 };
 
 struct uvzk__future {
-    uvzk_future_t *shell;        /* NULL once dropped */
-    struct uvzk__client *client; /* NULL once that has gone */
+    uvzk_future_t *shell;          /* NULL once dropped */
+    struct uvzk__session *session; /* NULL once that has gone */
     const struct uvzk__future_kind *kind;
-    struct uvzk__link of_client; /* on client->futures->all */
-    struct uvzk__link thens;     /* to be called back */
-    struct uvzk__telling telling;
-    struct uvzk__timed deadline;
-    struct uvzk__future *whole; /* the combination that it is a part of; or NULL */
-    size_t index;               /* in it */
-    int status;                 /* UV_EAGAIN while PENDING */
-    uint8_t state;              /* enum uvzk__future_state */
-    uint8_t depth;              /* of combinations inside one another */
-    uint8_t pins;               /* not to be freed meanwhile */
-    bool named;                 /* as a part, in a call that combines */
+    struct uvzk__link of_session; /* on session->futures->all */
+    struct uvzk__link thens;      /* to be called back */
+    struct uvzk__notification notification;
+    struct uvzk__timer deadline;
+    struct uvzk__future *combination; /* the combination that it is a part of; or NULL */
+    size_t index;                     /* in it */
+    int status;                       /* UV_EAGAIN while PENDING */
+    uint8_t state;                    /* enum uvzk__future_state */
+    uint8_t depth;                    /* of combinations inside one another */
+    uint8_t refs;                     /* not to be freed meanwhile */
+    bool listed;                      /* as a part, in a call that combines */
 };
 
 /* Of a call that cannot be taken back, and of which nothing is kept but its status. */
@@ -75,14 +75,14 @@ struct uvzk__futures {
 
 void uvzk__futures_init(struct uvzk__futures *);
 /* The client goes, everything has been told. */
-void uvzk__futures_client_gone(struct uvzk__client *);
+void uvzk__futures_session_gone(struct uvzk__session *);
 
 /* A new one of `size` bytes, which begin with struct uvzk__future, for this shell: 0,
  * UV_EINVAL, UV_EBUSY, UV_ENOMEM. */
 int uvzk__future_new(uvzk_future_t *, const struct uvzk__future_kind *, size_t size,
                      struct uvzk__future **);
 /* What its call has returned. 0: from now on the shell is in use; else it is freed. */
-int uvzk__future_begun(struct uvzk__future *, struct uvzk__client *, int status);
+int uvzk__future_begun(struct uvzk__future *, struct uvzk__session *, int status);
 
 /* From a callback. PENDING: it is done with 0, and has something to keep. */
 void uvzk__future_holding(struct uvzk__future *);
@@ -92,21 +92,21 @@ void uvzk__future_over(struct uvzk__future *, int status);
 void uvzk__future_give_up(struct uvzk__future *, int status);
 
 /* It is not freed before it is unpinned: around callbacks of the user's. */
-void uvzk__future_pin(struct uvzk__future *);
-void uvzk__future_unpin(struct uvzk__future *);
+void uvzk__future_ref(struct uvzk__future *);
+void uvzk__future_unref(struct uvzk__future *);
 
 /* It is the part with this index of a combination; or of none, NULL. */
 static inline void uvzk__future_belongs(struct uvzk__future *part,
                                         struct uvzk__future *whole, size_t index)
 {
-    part->whole = whole;
+    part->combination = whole;
     part->index = index;
 }
 
 /* Named as a part in a call that combines, or no longer. */
 static inline void uvzk__future_name(struct uvzk__future *part, bool named)
 {
-    part->named = named;
+    part->listed = named;
 }
 
 /* It is further out than its part. */

@@ -29,10 +29,10 @@ static void lost(uvzk_hold_t *hold, int reason)
 {
     struct acquiring *acquiring = of(hold);
 
-    uvzk__future_pin(&acquiring->future);
+    uvzk__future_ref(&acquiring->future);
     uvzk__future_over(&acquiring->future, reason);
     acquiring->lost_cb(hold, reason);
-    uvzk__future_unpin(&acquiring->future);
+    uvzk__future_unref(&acquiring->future);
 }
 
 static void released(uvzk_hold_t *hold, int status)
@@ -55,7 +55,7 @@ static bool withdraw(struct uvzk__future *future)
     if (uvzk_hold_cancel(hold) == 0 || uvzk_hold_release(hold, released) == 0) {
         return false;
     }
-    acquiring->release_cb = uvzk__release_overhear(hold, overheard);
+    acquiring->release_cb = uvzk__hold_intercept_release(hold, overheard);
     return hold->impl == NULL;
 }
 
@@ -86,7 +86,7 @@ int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *shell,
     acquiring->hold.data = shell;
     acquiring->lost_cb = lost_cb;
     status = uvzk_lock_acquire(lock, &acquiring->hold, options, acquired, lost);
-    return uvzk__future_begun(future, uvzk__lock_client(lock), status);
+    return uvzk__future_begun(future, uvzk__lock_session(lock), status);
 }
 
 uvzk_hold_t *uvzk_future_hold(const uvzk_future_t *shell)

@@ -3,7 +3,7 @@
 #include "base/refusal.h"
 #include "future/future.h"
 
-static struct uvzk__client *client_of(const uvzk_client_t *shell)
+static struct uvzk__session *session_of(const uvzk_client_t *shell)
 {
     return shell == NULL ? NULL : shell->impl;
 }
@@ -67,7 +67,7 @@ int uvzk_client_look_future(uvzk_client_t *client, uvzk_future_t *shell,
     }
     status =
         uvzk_client_look(client, &reading_of(future)->request, node_path, was_looked_at);
-    return uvzk__future_begun(future, client_of(client), status);
+    return uvzk__future_begun(future, session_of(client), status);
 }
 
 int uvzk_future_stat(const uvzk_future_t *shell, uvzk_stat_t *stat)
@@ -94,7 +94,7 @@ int uvzk_client_read_future(uvzk_client_t *client, uvzk_future_t *shell,
         return status;
     }
     status = uvzk_client_read(client, &reading_of(future)->request, node_path, was_read);
-    return uvzk__future_begun(future, client_of(client), status);
+    return uvzk__future_begun(future, session_of(client), status);
 }
 
 int uvzk_future_data(const uvzk_future_t *shell, const void **data, size_t *length)
@@ -142,5 +142,5 @@ int uvzk_client_revoke_future(uvzk_client_t *client, uvzk_future_t *shell,
     status = uvzk_client_revoke(
         client, &UVZK__CONTAINER_OF(future, struct revoking, future)->request, node_path,
         revoked);
-    return uvzk__future_begun(future, client_of(client), status);
+    return uvzk__future_begun(future, session_of(client), status);
 }

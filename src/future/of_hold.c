@@ -24,7 +24,7 @@ int uvzk_hold_release_future(uvzk_hold_t *hold, uvzk_future_t *shell)
     if (status == 0) {
         hold->reserved[0] = future;
     }
-    return uvzk__future_begun(future, uvzk__hold_client(hold), status);
+    return uvzk__future_begun(future, uvzk__hold_session(hold), status);
 }
 
 /* -------------------------------------------------------------------- verify */
@@ -51,7 +51,7 @@ int uvzk_hold_verify_future(uvzk_hold_t *hold, uvzk_future_t *shell)
     }
     status = uvzk_hold_verify(
         hold, &UVZK__CONTAINER_OF(future, struct verifying, future)->request, verified);
-    return uvzk__future_begun(future, uvzk__hold_client(hold), status);
+    return uvzk__future_begun(future, uvzk__hold_session(hold), status);
 }
 
 /* ------------------------------------------------------------- guarded write */
@@ -84,7 +84,7 @@ int uvzk_hold_write_future(uvzk_hold_t *hold, uvzk_future_t *shell,
     struct writing *write = UVZK__CONTAINER_OF(future, struct writing, future);
     write->refused = SIZE_MAX;
     status = uvzk_hold_write(hold, &write->request, ops, count, written);
-    return uvzk__future_begun(future, uvzk__hold_client(hold), status);
+    return uvzk__future_begun(future, uvzk__hold_session(hold), status);
 }
 
 size_t uvzk_future_refused(const uvzk_future_t *shell)

@@ -8,21 +8,21 @@
 
 /* --------------------------------------------------------------- participants */
 
-struct roll {
+struct participants_result {
     struct uvzk__future future;
     uvzk_participants_t request;
     const char **paths; /* the texts stand behind them, in one piece */
     size_t count, holding;
 };
 
-static struct roll *roll_of(struct uvzk__future *future)
+static struct participants_result *participants_result_of(struct uvzk__future *future)
 {
-    return UVZK__CONTAINER_OF(future, struct roll, future);
+    return UVZK__CONTAINER_OF(future, struct participants_result, future);
 }
 
 static void free_paths(struct uvzk__future *future)
 {
-    uvzk__free(roll_of(future)->paths);
+    uvzk__free(participants_result_of(future)->paths);
 }
 
 static const struct uvzk__future_kind participants = {.freed = free_paths};
@@ -48,27 +48,29 @@ static const char **copy_paths(const char *const *paths, size_t count)
 static void told(uvzk_participants_t *request, int status, const char *const *paths,
                  size_t count)
 {
-    struct roll *roll = UVZK__CONTAINER_OF(request, struct roll, request);
+    struct participants_result *result =
+        UVZK__CONTAINER_OF(request, struct participants_result, request);
 
     if (status == 0) {
-        roll->paths = copy_paths(paths, count);
-        roll->count = count;
-        roll->holding = uvzk_participants_holding(request);
-        status = roll->paths == NULL ? UV_ENOMEM : 0;
+        result->paths = copy_paths(paths, count);
+        result->count = count;
+        result->holding = uvzk_participants_holding(request);
+        status = result->paths == NULL ? UV_ENOMEM : 0;
     }
-    uvzk__future_over(&roll->future, status);
+    uvzk__future_over(&result->future, status);
 }
 
 int uvzk_lock_participants_future(uvzk_lock_t *lock, uvzk_future_t *shell)
 {
     struct uvzk__future *future;
-    int status = uvzk__future_new(shell, &participants, sizeof(struct roll), &future);
+    int status = uvzk__future_new(shell, &participants,
+                                  sizeof(struct participants_result), &future);
 
     if (status != 0) {
         return status;
     }
-    status = uvzk_lock_participants(lock, &roll_of(future)->request, told);
-    return uvzk__future_begun(future, uvzk__lock_client(lock), status);
+    status = uvzk_lock_participants(lock, &participants_result_of(future)->request, told);
+    return uvzk__future_begun(future, uvzk__lock_session(lock), status);
 }
 
 int uvzk_future_participants(const uvzk_future_t *shell, const char *const **paths,
@@ -84,13 +86,13 @@ int uvzk_future_participants(const uvzk_future_t *shell, const char *const **pat
                             "future: of no participants that are told with 0");
     }
     if (paths != NULL) {
-        *paths = roll_of(future)->paths;
+        *paths = participants_result_of(future)->paths;
     }
     if (count != NULL) {
-        *count = roll_of(future)->count;
+        *count = participants_result_of(future)->count;
     }
     if (holding != NULL) {
-        *holding = roll_of(future)->holding;
+        *holding = participants_result_of(future)->holding;
     }
     return 0;
 }
@@ -129,7 +131,7 @@ int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *shell,
     struct run *run = UVZK__CONTAINER_OF(future, struct run, future);
     run->locker.data = shell;
     status = uvzk_lock_run(lock, &run->locker, options, locked_cb, unlocked);
-    return uvzk__future_begun(future, uvzk__lock_client(lock), status);
+    return uvzk__future_begun(future, uvzk__lock_session(lock), status);
 }
 
 /* ---------------------------------------------------------------------- close */
@@ -152,5 +154,5 @@ int uvzk_lock_close_future(uvzk_lock_t *lock, uvzk_future_t *shell)
     if (status == 0) {
         lock->reserved[0] = future;
     }
-    return uvzk__future_begun(future, uvzk__lock_client(lock), status);
+    return uvzk__future_begun(future, uvzk__lock_session(lock), status);
 }

@@ -39,7 +39,7 @@ int uvzk_shared_value_set_future(uvzk_shared_value_t *value, uvzk_future_t *shel
         return status;
     }
     status = uvzk_shared_value_set(value, request, data, length, was_set);
-    return uvzk__future_begun(future, uvzk__shared_value_client(value), status);
+    return uvzk__future_begun(future, uvzk__shared_value_session(value), status);
 }
 
 int uvzk_shared_value_try_set_future(uvzk_shared_value_t *value, uvzk_future_t *shell,
@@ -54,12 +54,12 @@ int uvzk_shared_value_try_set_future(uvzk_shared_value_t *value, uvzk_future_t *
         return status;
     }
     status = uvzk_shared_value_try_set(value, request, version, data, length, was_set);
-    return uvzk__future_begun(future, uvzk__shared_value_client(value), status);
+    return uvzk__future_begun(future, uvzk__shared_value_session(value), status);
 }
 
-static struct uvzk__client *client_of_count(const uvzk_shared_count_t *count)
+static struct uvzk__session *session_of_count(const uvzk_shared_count_t *count)
 {
-    return count == NULL ? NULL : uvzk__shared_value_client(&count->value);
+    return count == NULL ? NULL : uvzk__shared_value_session(&count->value);
 }
 
 int uvzk_shared_count_set_future(uvzk_shared_count_t *count, uvzk_future_t *shell,
@@ -73,7 +73,7 @@ int uvzk_shared_count_set_future(uvzk_shared_count_t *count, uvzk_future_t *shel
         return status;
     }
     status = uvzk_shared_count_set(count, request, value, was_set);
-    return uvzk__future_begun(future, client_of_count(count), status);
+    return uvzk__future_begun(future, session_of_count(count), status);
 }
 
 int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count, uvzk_future_t *shell,
@@ -87,7 +87,7 @@ int uvzk_shared_count_try_set_future(uvzk_shared_count_t *count, uvzk_future_t *
         return status;
     }
     status = uvzk_shared_count_try_set(count, request, version, value, was_set);
-    return uvzk__future_begun(future, client_of_count(count), status);
+    return uvzk__future_begun(future, session_of_count(count), status);
 }
 
 /* ---------------------------------------------------------------------- close */
@@ -115,7 +115,7 @@ int uvzk_shared_value_close_future(uvzk_shared_value_t *value, uvzk_future_t *sh
     if (status == 0) {
         value->reserved[0] = future;
     }
-    return uvzk__future_begun(future, uvzk__shared_value_client(value), status);
+    return uvzk__future_begun(future, uvzk__shared_value_session(value), status);
 }
 
 int uvzk_shared_count_close_future(uvzk_shared_count_t *count, uvzk_future_t *shell)
@@ -130,5 +130,5 @@ int uvzk_shared_count_close_future(uvzk_shared_count_t *count, uvzk_future_t *sh
     if (status == 0) {
         count->reserved[0] = future;
     }
-    return uvzk__future_begun(future, client_of_count(count), status);
+    return uvzk__future_begun(future, session_of_count(count), status);
 }

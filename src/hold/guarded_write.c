@@ -6,8 +6,8 @@
 #include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "engine/acl.h"
-#include "hold/rollcall.h"
-#include "recipes/driven.h"
+#include "hold/node_checks.h"
+#include "recipes/driver_directory.h"
 
 #define OP_BYTES 40U /* of an operation without its path, data and ACL, at most */
 
@@ -41,7 +41,7 @@ static bool has_data(const uvzk_write_op_t *op)
     return op->kind == UVZK_WRITE_CREATE || op->kind == UVZK_WRITE_SET;
 }
 
-static int check_op(const struct uvzk__client *client, const uvzk_write_op_t *op)
+static int check_op(const struct uvzk__session *session, const uvzk_write_op_t *op)
 {
     if (op->kind > UVZK_WRITE_CHECK || op->path == NULL || op->version < -1 ||
         (has_data(op) && op->data == NULL && op->data_length > 0)) {
@@ -51,16 +51,16 @@ static int check_op(const struct uvzk__client *client, const uvzk_write_op_t *op
                        : op->version < -1          ? "ops: a version is below -1"
                                           : "ops: data is NULL, data_length is not 0");
     }
-    return uvzk__path_validate_below(client->ns, op->path);
+    return uvzk__path_validate_below(session->ns, op->path);
 }
 
-static int check_ops(const struct uvzk__client *client, const uvzk_write_op_t *ops,
+static int check_ops(const struct uvzk__session *session, const uvzk_write_op_t *ops,
                      size_t count)
 {
     size_t bytes = 0;
 
     for (size_t i = 0; i < count; i++) {
-        int status = check_op(client, &ops[i]);
+        int status = check_op(session, &ops[i]);
         if (status != 0) {
             return status;
         }
@@ -77,11 +77,11 @@ static int check_ops(const struct uvzk__client *client, const uvzk_write_op_t *o
 }
 
 /* A check cannot tell one znode of a fixed name from the next. */
-static bool can_be_checked(const struct uvzk__rollcall *rollcall)
+static bool can_be_checked(const struct uvzk__node_checks *node_checks)
 {
-    for (size_t i = 0; i < rollcall->count; i++) {
-        const struct uvzk__contender *contender = rollcall->contenders[i];
-        if (contender->claim->kind == &uvzk__claim_driven &&
+    for (size_t i = 0; i < node_checks->count; i++) {
+        const struct uvzk__contender *contender = node_checks->contenders[i];
+        if (contender->claim->kind == &uvzk__claim_of_driver &&
             uvzk__has_fixed_name(contender)) {
             return false;
         }
@@ -90,12 +90,12 @@ static bool can_be_checked(const struct uvzk__rollcall *rollcall)
 }
 
 /* All of it: the checks and the ACLs too. */
-static bool fits(const struct uvzk__rollcall *rollcall, size_t behind)
+static bool fits(const struct uvzk__node_checks *node_checks, size_t behind)
 {
     size_t bytes = 0;
 
-    for (size_t i = 0; i < rollcall->count + behind && bytes <= UVZK__DATA_MAX; i++) {
-        const struct uvzk__op *op = &rollcall->ops[i];
+    for (size_t i = 0; i < node_checks->count + behind && bytes <= UVZK__DATA_MAX; i++) {
+        const struct uvzk__op *op = &node_checks->ops[i];
         bytes += OP_BYTES + strlen(op->path) + op->data_length;
         bytes += op->acl == NULL ? 0 : uvzk__acl_bytes(op->acl);
     }
@@ -104,7 +104,7 @@ static bool fits(const struct uvzk__rollcall *rollcall, size_t behind)
 
 /* --------------------------------------------------------------------- copying */
 
-static int copy_op(struct uvzk__client *client, struct copy *copy, struct uvzk__op *to,
+static int copy_op(struct uvzk__session *session, struct copy *copy, struct uvzk__op *to,
                    const uvzk_write_op_t *from)
 {
     static const enum uvzk__op_kind kinds[] = {
@@ -114,7 +114,7 @@ static int copy_op(struct uvzk__client *client, struct copy *copy, struct uvzk__
         [UVZK_WRITE_CHECK] = UVZK__OP_CHECK,
     };
 
-    copy->path = uvzk__path_join(client->ns, from->path);
+    copy->path = uvzk__path_join(session->ns, from->path);
     if (copy->path == NULL) {
         return UV_ENOMEM;
     }
@@ -131,12 +131,12 @@ static int copy_op(struct uvzk__client *client, struct copy *copy, struct uvzk__
     to->version = from->version;
     to->path = copy->path;
     if (from->kind == UVZK_WRITE_CREATE) {
-        to->acl = uvzk__acl_of(client, copy->path, &copy->acl);
+        to->acl = uvzk__acl_of(session, copy->path, &copy->acl);
     }
     return 0;
 }
 
-static struct guarded_write *copy_ops(struct uvzk__rollcall *rollcall,
+static struct guarded_write *copy_ops(struct uvzk__node_checks *node_checks,
                                       const uvzk_write_op_t *ops, size_t count)
 {
     struct guarded_write *write =
@@ -147,8 +147,8 @@ static struct guarded_write *copy_ops(struct uvzk__rollcall *rollcall,
     }
     write->count = count;
     for (size_t i = 0; i < count; i++) {
-        if (copy_op(rollcall->client, &write->copies[i],
-                    &rollcall->ops[rollcall->count + i], &ops[i]) != 0) {
+        if (copy_op(node_checks->session, &write->copies[i],
+                    &node_checks->ops[node_checks->count + i], &ops[i]) != 0) {
             free_write(write);
             return NULL;
         }
@@ -158,10 +158,10 @@ static struct guarded_write *copy_ops(struct uvzk__rollcall *rollcall,
 
 /* --------------------------------------------------------------------- sending */
 
-static void written(struct uvzk__rollcall *rollcall, const struct uvzk__reply *reply,
-                    int status, size_t failed)
+static void written(struct uvzk__node_checks *node_checks,
+                    const struct uvzk__reply *reply, int status, size_t failed)
 {
-    struct guarded_write *write = rollcall->data;
+    struct guarded_write *write = node_checks->data;
     uvzk_write_t *shell = write->shell;
     uvzk_write_cb cb = write->cb;
 
@@ -174,44 +174,44 @@ static void written(struct uvzk__rollcall *rollcall, const struct uvzk__reply *r
     cb(shell, status, failed);
 }
 
-static void discard(struct uvzk__rollcall *rollcall, struct guarded_write *write)
+static void discard(struct uvzk__node_checks *node_checks, struct guarded_write *write)
 {
     if (write != NULL) {
         free_write(write);
     }
-    if (rollcall != NULL) {
-        uvzk__rollcall_free(rollcall);
+    if (node_checks != NULL) {
+        uvzk__node_checks_free(node_checks);
     }
 }
 
 static int submit(struct uvzk__claim *claim, uvzk_write_t *shell,
                   const uvzk_write_op_t *ops, size_t count, uvzk_write_cb cb)
 {
-    struct uvzk__rollcall *rollcall = uvzk__rollcall_new(claim, count);
+    struct uvzk__node_checks *node_checks = uvzk__node_checks_new(claim, count);
     struct guarded_write *write = NULL;
-    int status = rollcall == NULL ? UV_ENOMEM : 0;
+    int status = node_checks == NULL ? UV_ENOMEM : 0;
 
-    if (status == 0 && !can_be_checked(rollcall)) {
+    if (status == 0 && !can_be_checked(node_checks)) {
         status =
             uvzk__refuse(UV_ENOTSUP, "hold: of a znode with a fixed name, of which a "
                                      "check says nothing");
     }
     if (status == 0) {
-        write = copy_ops(rollcall, ops, count);
+        write = copy_ops(node_checks, ops, count);
         status = write == NULL ? UV_ENOMEM
-                 : fits(rollcall, count)
+                 : fits(node_checks, count)
                      ? 0
                      : uvzk__refuse(UV_EINVAL, "ops: more than 1000000 bytes with "
                                                "the hold's znodes");
     }
     if (status != 0) {
-        discard(rollcall, write);
+        discard(node_checks, write);
         return status;
     }
     write->shell = shell;
     write->cb = cb;
     shell->impl = write;
-    uvzk__rollcall_send(rollcall, count, written, write);
+    uvzk__node_checks_send(node_checks, count, written, write);
     return 0;
 }
 
@@ -232,7 +232,7 @@ int uvzk_hold_write(uvzk_hold_t *hold, uvzk_write_t *shell, const uvzk_write_op_
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
-    int status = check_ops(claim->client, ops, count);
+    int status = check_ops(claim->session, ops, count);
     if (status != 0) {
         return status;
     }

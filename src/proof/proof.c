@@ -118,7 +118,7 @@ static void shorten(struct uvzk__proof *proof, uint32_t timeout_ms)
 }
 
 /* What has been answered, as far as is known here, was so on a connection before. */
-uint64_t uvzk__proof_cut(const struct uvzk__proof *proof, uint32_t timeout_ms)
+uint64_t uvzk__proof_shortened(const struct uvzk__proof *proof, uint32_t timeout_ms)
 {
     uint64_t contact = newest(&proof->contacts);
     uint64_t until =
@@ -175,7 +175,7 @@ static uint64_t heard_of(const struct uvzk__proof *proof)
 }
 
 void uvzk__proof_answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t now_ms,
-                          enum uvzk__passage passage)
+                          enum uvzk__ack_level ack)
 {
     uint64_t half = proof->tick_ms / 2;
 
@@ -183,10 +183,10 @@ void uvzk__proof_answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t 
         return;
     }
     record(proof, &proof->contacts, sent_ms, now_ms);
-    if (proof->mode == UVZK_PROOF_NONE || passage == UVZK__PASSED_SERVER) {
+    if (proof->mode == UVZK_PROOF_NONE || ack == UVZK__ACK_SERVER) {
         return;
     }
-    if (passage == UVZK__PASSED_QUORUM) {
+    if (ack == UVZK__ACK_QUORUM) {
         if (sent_ms > proof->proved_ms) {
             proof->proved_ms = sent_ms;
         }

@@ -44,10 +44,10 @@
 #define UVZK__PROOF_RECORDS 64
 
 /* Who has had a hand in an answer. */
-enum uvzk__passage {
-    UVZK__PASSED_SERVER, /* the server that we are connected to */
-    UVZK__PASSED_LEADER, /* and the leader of that one */
-    UVZK__PASSED_QUORUM  /* and a quorum; or what the mode takes for that */
+enum uvzk__ack_level {
+    UVZK__ACK_SERVER, /* the server that we are connected to */
+    UVZK__ACK_LEADER, /* and the leader of that one */
+    UVZK__ACK_QUORUM  /* and a quorum; or what the mode takes for that */
 };
 
 /* What known_ms tells of moment_ms. Both rise from one record to the next. */
@@ -106,13 +106,13 @@ static inline uint64_t uvzk__proof_valid_until(const struct uvzk__proof *proof)
 
 /* The same, where a server may have given the session this timeout (0: none has) at a
  * connect that uvzk__proof_connected has not been told of yet. */
-uint64_t uvzk__proof_cut(const struct uvzk__proof *, uint32_t timeout_ms);
+uint64_t uvzk__proof_shortened(const struct uvzk__proof *, uint32_t timeout_ms);
 static inline uint64_t uvzk__proof_valid_until_given(const struct uvzk__proof *proof,
                                                      uint32_t timeout_ms)
 {
     return timeout_ms >= proof->timeout_ms || timeout_ms == 0
                ? proof->valid_until
-               : uvzk__proof_cut(proof, timeout_ms);
+               : uvzk__proof_shortened(proof, timeout_ms);
 }
 
 void uvzk__proof_init(struct uvzk__proof *, uint32_t mode, uint32_t tick_ms);
@@ -131,7 +131,7 @@ void uvzk__proof_ended(struct uvzk__proof *);
 
 /* A request was answered. */
 void uvzk__proof_answered(struct uvzk__proof *, uint64_t sent_ms, uint64_t now_ms,
-                          enum uvzk__passage);
+                          enum uvzk__ack_level);
 
 /* Whether something may be granted at now_ms: valid, and with enough time left
  * (T/8) for the next proof to arrive, where the tick allows that much. */

@@ -18,426 +18,441 @@
 /* Of an op, besides its path. */
 #define OP_BYTES 20U
 
-#define RESTING UVZK__PROOF_RESTING
-#define ASKING UVZK__PROOF_ASKING
+#define RESTING UVZK__PROVER_RESTING
+#define ASKING UVZK__PROVER_ASKING
 
 static const struct uvzk__state table[] = {
     [RESTING] = {"RESTING", UVZK__BIT(ASKING)},
     [ASKING] = {"ASKING", UVZK__BIT(RESTING)},
 };
 
-const struct uvzk__machine uvzk__proof_request_machine =
-    UVZK__MACHINE("proof request", table);
+const struct uvzk__machine uvzk__prover_machine = UVZK__MACHINE("proof request", table);
 
-static bool sound(const struct uvzk__prover *prover)
+static bool invariant_holds(const struct uvzk__prover *prover)
 {
-    return prover->request == RESTING || uvzk__session_id(&prover->client->session) != 0;
+    return prover->state == RESTING ||
+           uvzk__connection_session_id(&prover->session->connection) != 0;
 }
 
 /* The only writer of request. */
-static void move(struct uvzk__prover *prover, enum uvzk__proof_request request)
+static void move(struct uvzk__prover *prover, enum uvzk__prover_state request)
 {
-    prover->request = (uint8_t)uvzk__machine_move(&uvzk__proof_request_machine,
-                                                  prover->request, request);
-    assert(sound(prover));
+    prover->state =
+        (uint8_t)uvzk__machine_move(&uvzk__prover_machine, prover->state, request);
+    assert(invariant_holds(prover));
 }
 
-struct inquest {
+struct proof_request {
     struct uvzk__rpc rpc;
-    struct uvzk__client *client;
+    struct uvzk__session *session;
     uint64_t stamp; /* of its submission */
     size_t count, bytes;
     struct uvzk__op *ops;
-    struct uvzk__witness **witnesses; /* of each op */
+    struct uvzk__proof_subject **subjects; /* of each op */
 };
 
-static struct uvzk__witness *witness_at(struct uvzk__link *link)
+static struct uvzk__proof_subject *subject_at(struct uvzk__link *link)
 {
-    return UVZK__CONTAINER_OF(link, struct uvzk__witness, link);
+    return UVZK__CONTAINER_OF(link, struct uvzk__proof_subject, link);
 }
 
-static uint64_t period(const struct uvzk__client *client)
+static uint64_t period(const struct uvzk__session *session)
 {
-    return uvzk__proof_period(&client->prover->proof);
+    return uvzk__proof_period(&session->prover->proof);
 }
 
-static uint32_t mode(const struct uvzk__client *client)
+static uint32_t mode(const struct uvzk__session *session)
 {
-    return uvzk__proof_mode(&client->prover->proof);
+    return uvzk__proof_mode(&session->prover->proof);
 }
 
-static void touch_at(struct uvzk__client *client, uint64_t at_ms)
+static void touch_at(struct uvzk__session *session, uint64_t at_ms)
 {
-    uvzk__timed_set(client, &client->prover->touch, at_ms);
+    uvzk__timer_set(session, &session->prover->touch, at_ms);
 }
 
 /* The port is asked, for the loop may be late. */
-uint64_t uvzk__prover_valid_until(const struct uvzk__client *client)
+uint64_t uvzk__prover_valid_until(const struct uvzk__session *session)
 {
-    return uvzk__proof_valid_until_given(&client->prover->proof,
-                                         uvzk__port_least_timeout(client->port));
+    return uvzk__proof_valid_until_given(&session->prover->proof,
+                                         uvzk__port_least_timeout(session->port));
 }
 
-bool uvzk__prover_grants(struct uvzk__client *client)
+bool uvzk__prover_grants(struct uvzk__session *session)
 {
-    return uvzk__proof_grants(&client->prover->proof, uvzk__now(client));
+    return uvzk__proof_grants(&session->prover->proof, uvzk__now(session));
 }
 
-bool uvzk__prover_possible(const struct uvzk__client *client)
+bool uvzk__prover_possible(const struct uvzk__session *session)
 {
-    return uvzk__proof_possible(&client->prover->proof);
+    return uvzk__proof_possible(&session->prover->proof);
 }
 
-uint64_t uvzk__prover_proofs(const struct uvzk__client *client)
+uint64_t uvzk__prover_proofs(const struct uvzk__session *session)
 {
-    return client->prover->proof_count;
+    return session->prover->proof_count;
 }
 
-void uvzk__prover_connected(struct uvzk__client *client, uint32_t timeout_ms, bool fresh,
-                            uint64_t opened_ms)
+void uvzk__prover_connected(struct uvzk__session *session, uint32_t timeout_ms,
+                            bool fresh, uint64_t opened_ms)
 {
-    struct uvzk__proof *proof = &client->prover->proof;
+    struct uvzk__proof *proof = &session->prover->proof;
     uint32_t before_ms = uvzk__proof_timeout(proof);
-    uint32_t least_ms = uvzk__port_least_timeout(client->port);
+    uint32_t least_ms = uvzk__port_least_timeout(session->port);
 
     if (least_ms != 0 && least_ms < timeout_ms) {
         timeout_ms = least_ms; /* on a connection that the loop has not heard of */
     }
     if (!fresh && timeout_ms < before_ms) {
-        uvzk__log(client, UVZK_LOG_WARN, "proof",
+        uvzk__log(session, UVZK_LOG_WARN, "proof",
                   "this server ends the session after %" PRIu32 " ms, not %" PRIu32
                   ": holds are valid for less time from now on",
                   timeout_ms, before_ms);
     }
     uvzk__proof_connected(proof, timeout_ms, fresh, opened_ms);
     if (!uvzk__proof_possible(proof)) {
-        uvzk__log(client, UVZK_LOG_ERROR, "proof",
+        uvzk__log(session, UVZK_LOG_ERROR, "proof",
                   "a session of %" PRIu32 " ms is too short for a tick of %" PRIu32
                   " ms: ownership cannot be proved",
                   timeout_ms, uvzk__proof_tick(proof));
     }
 }
 
-void uvzk__prover_suspended(struct uvzk__client *client)
+void uvzk__prover_suspended(struct uvzk__session *session)
 {
-    uvzk__proof_suspended(&client->prover->proof, uvzk__now(client));
-    uvzk__prover_schedule(client);
+    uvzk__proof_suspended(&session->prover->proof, uvzk__now(session));
+    uvzk__prover_schedule(session);
 }
 
-void uvzk__prover_ended(struct uvzk__client *client)
+void uvzk__prover_ended(struct uvzk__session *session)
 {
-    uvzk__proof_ended(&client->prover->proof);
+    uvzk__proof_ended(&session->prover->proof);
 }
 
 /* -------------------------------------------------------------- the requests */
 
-static void touch_candidates(struct uvzk__client *client)
+static void touch_candidates(struct uvzk__session *session)
 {
     struct uvzk__link *link;
 
-    for (link = client->prover->candidates.next; link != &client->prover->candidates;
+    for (link = session->prover->candidates.next; link != &session->prover->candidates;
          link = link->next) {
-        client->prover->witnesses->answered(witness_at(link));
+        session->prover->subject_kind->answered(subject_at(link));
     }
 }
 
-static void free_inquest(struct inquest *inquest)
+static void free_proof_request(struct proof_request *proof_request)
 {
-    if (inquest != NULL) {
-        uvzk__free(inquest->ops);
-        uvzk__free(inquest->witnesses);
-        uvzk__free(inquest);
+    if (proof_request != NULL) {
+        uvzk__free(proof_request->ops);
+        uvzk__free(proof_request->subjects);
+        uvzk__free(proof_request);
     }
 }
 
 /* With room for all that it may name; NULL when out of memory. */
-static struct inquest *new_inquest(struct uvzk__client *client)
+static struct proof_request *new_proof_request(struct uvzk__session *session)
 {
-    struct inquest *inquest = uvzk__calloc(1, sizeof(*inquest));
-    size_t room = uvzk__list_length(&client->prover->candidates, CANDIDATES_A_PROOF) +
-                  uvzk__list_length(&client->prover->held, HELD_A_PROOF);
+    struct proof_request *proof_request = uvzk__calloc(1, sizeof(*proof_request));
+    size_t room = uvzk__list_length(&session->prover->candidates, CANDIDATES_A_PROOF) +
+                  uvzk__list_length(&session->prover->held, HELD_A_PROOF);
 
-    if (inquest == NULL) {
+    if (proof_request == NULL) {
         return NULL;
     }
-    inquest->client = client;
+    proof_request->session = session;
     if (room > 0) {
-        inquest->ops = uvzk__calloc(room, sizeof(inquest->ops[0]));
-        inquest->witnesses = uvzk__calloc(room, sizeof(struct uvzk__witness *));
-        if (inquest->ops == NULL || inquest->witnesses == NULL) {
-            free_inquest(inquest);
+        proof_request->ops = uvzk__calloc(room, sizeof(proof_request->ops[0]));
+        proof_request->subjects =
+            uvzk__calloc(room, sizeof(struct uvzk__proof_subject *));
+        if (proof_request->ops == NULL || proof_request->subjects == NULL) {
+            free_proof_request(proof_request);
             return NULL;
         }
     }
-    return inquest;
+    return proof_request;
 }
 
 /* One that may not be read is left out from now on, or the checks of all others would come
  * to nothing for ever; who waits for its proof cannot have it. */
-static void is_to_blame(struct uvzk__client *client, struct uvzk__witness *witness,
-                        int status)
+static void check_failed(struct uvzk__session *session,
+                         struct uvzk__proof_subject *proof_subject, int status)
 {
     if (status == UVZK_ENONODE) {
-        client->prover->witnesses->missing(witness);
-    } else if (witness->held) {
-        witness->unreadable = true;
+        session->prover->subject_kind->missing(proof_subject);
+    } else if (proof_subject->held) {
+        proof_subject->unreadable = true;
     } else {
-        client->prover->witnesses->refused(witness, status);
+        session->prover->subject_kind->refused(proof_subject, status);
     }
 }
 
 /* The ops are looked at in their order: those before the one to blame have passed. */
-static void vouch(const struct inquest *inquest, size_t passed)
+static void report_standing(const struct proof_request *proof_request, size_t passed)
 {
     for (size_t i = 0; i < passed; i++) {
-        inquest->client->prover->witnesses->stands(inquest->witnesses[i], inquest->stamp);
+        proof_request->session->prover->subject_kind->stands(proof_request->subjects[i],
+                                                             proof_request->stamp);
     }
 }
 
-static void inquest_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void proof_request_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct inquest *inquest = UVZK__CONTAINER_OF(rpc, struct inquest, rpc);
-    struct uvzk__client *client = inquest->client;
+    struct proof_request *proof_request =
+        UVZK__CONTAINER_OF(rpc, struct proof_request, rpc);
+    struct uvzk__session *session = proof_request->session;
     int status = reply->status;
 
-    move(client->prover, RESTING);
-    uvzk__answered(client, rpc, status, rpc->kind == UVZK__RPC_MULTI);
-    if (client->observer != NULL && status == 0) {
-        uvzk__took(&client->observer->metrics.proof, uvzk__now(client) - rpc->sent_ms);
+    move(session->prover, RESTING);
+    uvzk__answered(session, rpc, status, rpc->kind == UVZK__RPC_MULTI);
+    if (session->observer != NULL && status == 0) {
+        uvzk__histogram_add(&session->observer->metrics.proof,
+                            uvzk__now(session) - rpc->sent_ms);
     }
     if (status == 0) {
-        vouch(inquest, inquest->count);
+        report_standing(proof_request, proof_request->count);
     } else if ((status == UVZK_ENONODE || status == UVZK_ENOAUTH) &&
-               reply->failed_op < inquest->count) {
-        is_to_blame(client, inquest->witnesses[reply->failed_op], status);
-        vouch(inquest, reply->failed_op);
-        touch_at(client, uvzk__now(client)); /* the others are not checked yet */
+               reply->failed_op < proof_request->count) {
+        check_failed(session, proof_request->subjects[reply->failed_op], status);
+        report_standing(proof_request, reply->failed_op);
+        touch_at(session, uvzk__now(session)); /* the others are not checked yet */
     }
-    for (size_t i = 0; i < inquest->count; i++) {
-        client->prover->witnesses->dismiss(inquest->witnesses[i]);
+    for (size_t i = 0; i < proof_request->count; i++) {
+        session->prover->subject_kind->release(proof_request->subjects[i]);
     }
-    free_inquest(inquest);
-    touch_candidates(client);
+    free_proof_request(proof_request);
+    touch_candidates(session);
 }
 
-static void call(struct inquest *inquest, struct uvzk__witness *witness)
+static void add_check(struct proof_request *proof_request,
+                      struct uvzk__proof_subject *proof_subject)
 {
-    struct uvzk__op *op = &inquest->ops[inquest->count];
+    struct uvzk__op *op = &proof_request->ops[proof_request->count];
 
-    inquest->client->prover->witnesses->call(witness, op);
-    witness->inquired = true;
-    inquest->witnesses[inquest->count++] = witness;
-    inquest->bytes += strlen(op->path) + OP_BYTES;
+    proof_request->session->prover->subject_kind->add_check(proof_subject, op);
+    proof_subject->requested = true;
+    proof_request->subjects[proof_request->count++] = proof_subject;
+    proof_request->bytes += strlen(op->path) + OP_BYTES;
 }
 
 /* Takes so many nodes at most from the head of the list and moves them to its tail. */
-static void summon(struct inquest *inquest, struct uvzk__link *head, size_t most)
+static void add_subjects(struct proof_request *proof_request, struct uvzk__link *head,
+                         size_t most)
 {
     for (size_t left = uvzk__list_length(head, most); left > 0; left--) {
-        struct uvzk__witness *witness = witness_at(head->next);
-        const char *path = inquest->client->prover->witnesses->path(witness);
-        if (inquest->bytes + strlen(path) + OP_BYTES > BYTES_A_PROOF) {
+        struct uvzk__proof_subject *proof_subject = subject_at(head->next);
+        const char *path =
+            proof_request->session->prover->subject_kind->path(proof_subject);
+        if (proof_request->bytes + strlen(path) + OP_BYTES > BYTES_A_PROOF) {
             return;
         }
         uvzk__list_append(head, uvzk__list_take(head));
-        if (!witness->held || !witness->unreadable) {
-            call(inquest, witness);
+        if (!proof_subject->held || !proof_subject->unreadable) {
+            add_check(proof_request, proof_subject);
         }
     }
 }
 
 /* A proof if there is anything to prove, else a touch: a sync, which the leader answers by
  * itself, so that the next grant knows how lately the leader has heard of us. */
-static void inquire(struct uvzk__client *client)
+static void send_proof(struct uvzk__session *session)
 {
-    struct inquest *inquest = new_inquest(client);
+    struct proof_request *proof_request = new_proof_request(session);
 
-    if (inquest == NULL) {
-        touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->prover->proof));
+    if (proof_request == NULL) {
+        touch_at(session,
+                 uvzk__now(session) + uvzk__proof_retry(&session->prover->proof));
         return;
     }
-    summon(inquest, &client->prover->candidates, CANDIDATES_A_PROOF);
-    if (mode(client) == UVZK_PROOF_QUORUM) {
-        summon(inquest, &client->prover->held, HELD_A_PROOF);
+    add_subjects(proof_request, &session->prover->candidates, CANDIDATES_A_PROOF);
+    if (mode(session) == UVZK_PROOF_QUORUM) {
+        add_subjects(proof_request, &session->prover->held, HELD_A_PROOF);
     }
     bool holds =
-        mode(client) == UVZK_PROOF_QUORUM &&
-        !uvzk__list_empty(&client->prover->held); /* though none of it may be read */
-    if (inquest->count > 0 || holds) {
-        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_MULTI, NULL, inquest_replied);
-        inquest->rpc.ops = inquest->ops;
-        inquest->rpc.op_count = inquest->count;
-        client->prover->proof_count++;
+        mode(session) == UVZK_PROOF_QUORUM &&
+        !uvzk__list_empty(&session->prover->held); /* though none of it may be read */
+    if (proof_request->count > 0 || holds) {
+        uvzk__rpc_prepare(&proof_request->rpc, UVZK__RPC_MULTI, NULL,
+                          proof_request_replied);
+        proof_request->rpc.ops = proof_request->ops;
+        proof_request->rpc.op_count = proof_request->count;
+        session->prover->proof_count++;
     } else {
-        uvzk__rpc_prepare(&inquest->rpc, UVZK__RPC_SYNC, "/", inquest_replied);
-        client->prover->proof_count += mode(client) == UVZK_PROOF_SYNC;
+        uvzk__rpc_prepare(&proof_request->rpc, UVZK__RPC_SYNC, "/",
+                          proof_request_replied);
+        session->prover->proof_count += mode(session) == UVZK_PROOF_SYNC;
     }
-    move(client->prover, ASKING);
-    uvzk__submit(client, &inquest->rpc);
-    inquest->stamp = uvzk__stamp(&client->submissions);
+    move(session->prover, ASKING);
+    uvzk__submit(session, &proof_request->rpc);
+    proof_request->stamp = uvzk__stamp(&session->submissions);
 }
 
-static void touch_due(struct uvzk__timed *timed)
+static void touch_due(struct uvzk__timer *timer)
 {
-    struct uvzk__client *client =
-        UVZK__CONTAINER_OF(timed, struct uvzk__prover, touch)->client;
+    struct uvzk__session *session =
+        UVZK__CONTAINER_OF(timer, struct uvzk__prover, touch)->session;
 
-    if (!uvzk__session_is_connected(&client->session) ||
-        !uvzk__barrier_is_open(&client->barrier) || client->port_closing) {
+    if (!uvzk__connection_is_connected(&session->connection) ||
+        !uvzk__barrier_is_open(&session->barrier) || session->port_closing) {
         return; /* the barrier's reply begins anew */
     }
-    bool proves = mode(client) != UVZK_PROOF_NONE;
+    bool proves = mode(session) != UVZK_PROOF_NONE;
     if (proves) {
-        touch_at(client, uvzk__now(client) + period(client));
+        touch_at(session, uvzk__now(session) + period(session));
     }
-    if (client->prover->request == RESTING &&
-        (proves || !uvzk__list_empty(&client->prover->candidates))) {
-        inquire(client);
+    if (session->prover->state == RESTING &&
+        (proves || !uvzk__list_empty(&session->prover->candidates))) {
+        send_proof(session);
     }
 }
 
 /* -------------------------------------------------------------- the moments */
 
-static void expiry_due(struct uvzk__timed *timed)
+static void expiry_due(struct uvzk__timer *timer)
 {
-    struct uvzk__client *client =
-        UVZK__CONTAINER_OF(timed, struct uvzk__prover, expiry)->client;
+    struct uvzk__session *session =
+        UVZK__CONTAINER_OF(timer, struct uvzk__prover, expiry)->session;
 
-    uvzk__prover_check(client);
-    uvzk__prover_schedule(client);
+    uvzk__prover_check(session);
+    uvzk__prover_schedule(session);
 }
 
-void uvzk__prover_init(struct uvzk__client *client, const struct uvzk__witness_kind *kind,
-                       uint32_t mode, uint32_t tick_ms)
+void uvzk__prover_init(struct uvzk__session *session,
+                       const struct uvzk__proof_subject_kind *kind, uint32_t mode,
+                       uint32_t tick_ms)
 {
-    client->prover->client = client;
-    client->prover->witnesses = kind;
-    uvzk__proof_init(&client->prover->proof, mode, tick_ms);
-    uvzk__list_init(&client->prover->held);
-    uvzk__list_init(&client->prover->candidates);
-    client->prover->touch.due = touch_due;
-    client->prover->expiry.due = expiry_due;
+    session->prover->session = session;
+    session->prover->subject_kind = kind;
+    uvzk__proof_init(&session->prover->proof, mode, tick_ms);
+    uvzk__list_init(&session->prover->held);
+    uvzk__list_init(&session->prover->candidates);
+    session->prover->touch.due = touch_due;
+    session->prover->expiry.due = expiry_due;
 }
 
 /* A period after the last request of the kind, but while something is held no
  * later than a period after the last proof: touches prove nothing. */
-static void schedule_touch(struct uvzk__client *client)
+static void schedule_touch(struct uvzk__session *session)
 {
-    uint64_t now = uvzk__now(client), at = now + period(client);
+    uint64_t now = uvzk__now(session), at = now + period(session);
 
-    if (!uvzk__list_empty(&client->prover->held) && client->prover->request == RESTING) {
-        uint64_t due = uvzk__proof_proved_at(&client->prover->proof) + period(client);
+    if (!uvzk__list_empty(&session->prover->held) && session->prover->state == RESTING) {
+        uint64_t due = uvzk__proof_proved_at(&session->prover->proof) + period(session);
         at = due < now ? now : due;
     }
-    if (!uvzk__deadline_is_armed(&client->prover->touch.deadline) ||
-        uvzk__deadline_at(&client->prover->touch.deadline) > at) {
-        touch_at(client, at);
+    if (!uvzk__deadline_is_armed(&session->prover->touch.deadline) ||
+        uvzk__deadline_at(&session->prover->touch.deadline) > at) {
+        touch_at(session, at);
     }
 }
 
-void uvzk__prover_schedule(struct uvzk__client *client)
+void uvzk__prover_schedule(struct uvzk__session *session)
 {
-    if (uvzk__session_is_connected(&client->session) && mode(client) != UVZK_PROOF_NONE) {
-        schedule_touch(client);
+    if (uvzk__connection_is_connected(&session->connection) &&
+        mode(session) != UVZK_PROOF_NONE) {
+        schedule_touch(session);
     }
-    uint64_t until = uvzk__prover_valid_until(client);
+    uint64_t until = uvzk__prover_valid_until(session);
 
-    if (uvzk__list_empty(&client->prover->held) || until == UINT64_MAX) {
-        uvzk__timed_clear(client, &client->prover->expiry);
-    } else if (!uvzk__deadline_is_armed(&client->prover->expiry.deadline) ||
-               uvzk__deadline_at(&client->prover->expiry.deadline) != until) {
-        uvzk__timed_set(client, &client->prover->expiry, until);
+    if (uvzk__list_empty(&session->prover->held) || until == UINT64_MAX) {
+        uvzk__timer_clear(session, &session->prover->expiry);
+    } else if (!uvzk__deadline_is_armed(&session->prover->expiry.deadline) ||
+               uvzk__deadline_at(&session->prover->expiry.deadline) != until) {
+        uvzk__timer_set(session, &session->prover->expiry, until);
     }
 }
 
-void uvzk__prover_answered(struct uvzk__client *client, const struct uvzk__rpc *rpc,
+void uvzk__prover_answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
                            bool write)
 {
-    enum uvzk__passage passage = UVZK__PASSED_SERVER;
+    enum uvzk__ack_level ack = UVZK__ACK_SERVER;
 
-    if (write || (rpc->kind == UVZK__RPC_SYNC && mode(client) == UVZK_PROOF_SYNC)) {
-        passage = UVZK__PASSED_QUORUM;
+    if (write || (rpc->kind == UVZK__RPC_SYNC && mode(session) == UVZK_PROOF_SYNC)) {
+        ack = UVZK__ACK_QUORUM;
     } else if (rpc->kind == UVZK__RPC_SYNC) {
-        passage = UVZK__PASSED_LEADER;
+        ack = UVZK__ACK_LEADER;
     }
-    uvzk__proof_answered(&client->prover->proof, rpc->sent_ms, uvzk__now(client),
-                         passage);
-    uvzk__prover_schedule(client);
+    uvzk__proof_answered(&session->prover->proof, rpc->sent_ms, uvzk__now(session), ack);
+    uvzk__prover_schedule(session);
 }
 
-void uvzk__prover_refresh(struct uvzk__client *client)
+void uvzk__prover_refresh(struct uvzk__session *session)
 {
-    if (!uvzk__list_empty(&client->prover->candidates)) {
-        touch_at(client, uvzk__now(client));
-    } else if (mode(client) != UVZK_PROOF_NONE) {
+    if (!uvzk__list_empty(&session->prover->candidates)) {
+        touch_at(session, uvzk__now(session));
+    } else if (mode(session) != UVZK_PROOF_NONE) {
         /* What waits to be sent goes first, and is as good as a touch. */
-        touch_at(client, uvzk__now(client) + uvzk__proof_retry(&client->prover->proof));
+        touch_at(session,
+                 uvzk__now(session) + uvzk__proof_retry(&session->prover->proof));
     }
-    uvzk__prover_schedule(client);
+    uvzk__prover_schedule(session);
 }
 
-/* ------------------------------------------------------------ the witnesses */
+/* ------------------------------------------------------------ the proof subjects */
 
-void uvzk__prover_want(struct uvzk__client *client, struct uvzk__witness *witness)
+void uvzk__prover_request(struct uvzk__session *session,
+                          struct uvzk__proof_subject *proof_subject)
 {
-    uint64_t at = uvzk__now(client);
+    uint64_t at = uvzk__now(session);
 
-    if (uvzk__list_empty(&witness->link)) {
-        uvzk__list_append(&client->prover->candidates, &witness->link);
-        witness->inquired = false;
-    } else if (witness->inquired) {
+    if (uvzk__list_empty(&proof_subject->link)) {
+        uvzk__list_append(&session->prover->candidates, &proof_subject->link);
+        proof_subject->requested = false;
+    } else if (proof_subject->requested) {
         at +=
-            uvzk__proof_retry(&client->prover->proof); /* one has just come to nothing */
+            uvzk__proof_retry(&session->prover->proof); /* one has just come to nothing */
     } /* else the one that may be under way does not name it: it has the next one */
-    if (client->prover->request == RESTING &&
-        uvzk__session_is_connected(&client->session) &&
-        (!uvzk__deadline_is_armed(&client->prover->touch.deadline) ||
-         uvzk__deadline_at(&client->prover->touch.deadline) > at)) {
-        touch_at(client, at);
+    if (session->prover->state == RESTING &&
+        uvzk__connection_is_connected(&session->connection) &&
+        (!uvzk__deadline_is_armed(&session->prover->touch.deadline) ||
+         uvzk__deadline_at(&session->prover->touch.deadline) > at)) {
+        touch_at(session, at);
     }
 }
 
-void uvzk__prover_unwant(struct uvzk__witness *witness)
+void uvzk__prover_cancel(struct uvzk__proof_subject *proof_subject)
 {
-    if (!witness->held) {
-        uvzk__list_remove(&witness->link);
+    if (!proof_subject->held) {
+        uvzk__list_remove(&proof_subject->link);
     }
 }
 
-void uvzk__prover_hold(struct uvzk__client *client, struct uvzk__witness *witness)
+void uvzk__prover_add_held(struct uvzk__session *session,
+                           struct uvzk__proof_subject *proof_subject)
 {
-    uvzk__list_remove(&witness->link);
-    witness->held = true;
-    witness->unreadable = false;
-    uvzk__list_append(&client->prover->held, &witness->link);
-    uvzk__prover_schedule(client);
+    uvzk__list_remove(&proof_subject->link);
+    proof_subject->held = true;
+    proof_subject->unreadable = false;
+    uvzk__list_append(&session->prover->held, &proof_subject->link);
+    uvzk__prover_schedule(session);
 }
 
-void uvzk__prover_let_go(struct uvzk__client *client, struct uvzk__witness *witness)
+void uvzk__prover_remove_held(struct uvzk__session *session,
+                              struct uvzk__proof_subject *proof_subject)
 {
-    witness->held = false;
-    uvzk__list_remove(&witness->link);
-    uvzk__prover_schedule(client);
+    proof_subject->held = false;
+    uvzk__list_remove(&proof_subject->link);
+    uvzk__prover_schedule(session);
 }
 
-void uvzk__prover_check(struct uvzk__client *client)
+void uvzk__prover_check(struct uvzk__session *session)
 {
     struct uvzk__link held, *link;
 
-    if (uvzk__prover_valid_until(client) > uvzk__now(client)) {
+    if (uvzk__prover_valid_until(session) > uvzk__now(session)) {
         return;
     }
-    uvzk__list_move(&client->prover->held, &held);
+    uvzk__list_move(&session->prover->held, &held);
     while ((link = uvzk__list_take(&held)) != NULL) {
-        client->prover->witnesses->lapsed(witness_at(link));
+        session->prover->subject_kind->expired(subject_at(link));
     }
 }
 
-void uvzk__provers_check(struct uvzk__client *client)
+void uvzk__provers_check(struct uvzk__session *session)
 {
-    const struct uvzk__sessions *sessions = client->sessions;
+    const struct uvzk__client *client = session->client;
 
-    for (uint32_t i = 0; i < sessions->count; i++) {
-        uvzk__prover_check(sessions->each[i]);
+    for (uint32_t i = 0; i < client->count; i++) {
+        uvzk__prover_check(client->sessions[i]);
     }
 }

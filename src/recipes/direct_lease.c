@@ -2,18 +2,18 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
-#include "directory/making.h"
+#include "directory/create_batch.h"
+#include "directory/create_order.h"
+#include "directory/last_seen.h"
 #include "directory/queue.h"
-#include "directory/ranks.h"
-#include "directory/vouching.h"
 #include "directory/watermark.h"
-#include "engine/flight.h"
+#include "engine/inflight.h"
 #include "engine/submission.h"
 
 /* NULL: none of ours is there. */
 static struct uvzk__queue *locks_of(const struct uvzk__queue *leases)
 {
-    return uvzk__queue_find(leases->client, UVZK__EXCLUSIVE,
+    return uvzk__queue_find(leases->session, UVZK__EXCLUSIVE,
                             uvzk__leases(leases)->locks_path->text);
 }
 
@@ -22,84 +22,87 @@ static bool none_of_ours_waits(const struct uvzk__queue *leases)
     const struct uvzk__lease_directory *directory = uvzk__leases(leases);
     const struct uvzk__queue *locks = locks_of(leases);
 
-    return directory->tickets == 0 && directory->taker == NULL &&
-           uvzk__first_follower(leases) == NULL &&
-           uvzk__list_empty(&directory->bidding) &&
-           (locks == NULL || uvzk__contenders_in(&locks->tallies) == 0);
+    return directory->tickets == 0 && directory->ticket_holder == NULL &&
+           uvzk__first_sharer(leases) == NULL &&
+           uvzk__list_empty(&directory->with_leases) &&
+           (locks == NULL || uvzk__contenders_in(&locks->counts) == 0);
 }
 
-static bool may_send(const struct uvzk__bid *bid)
+static bool may_send(const struct uvzk__lease_request *request)
 {
-    struct uvzk__queue *leases = bid->leases;
+    struct uvzk__queue *leases = request->leases;
 
-    return uvzk__may_send(leases->client) && !uvzk__queue_is_resting(leases) &&
-           leases->making == 0 && !leases->behind && uvzk__rank_is_due(leases) &&
-           none_of_ours_waits(leases) && uvzk__leases_out(leases) < bid->max(bid->claim);
+    return uvzk__may_send(leases->session) && !uvzk__queue_is_backing_off(leases) &&
+           leases->creates_in_batch == 0 && !leases->creates_postponed &&
+           uvzk__create_order_allows(leases) && none_of_ours_waits(leases) &&
+           uvzk__leases_out(leases) < request->max(request->claim);
 }
 
-bool uvzk__direct_lease_may(const struct uvzk__bid *bid)
+bool uvzk__direct_lease_may(const struct uvzk__lease_request *request)
 {
-    return (bid->claim->client->tuning & UVZK__TUNE_DIRECT_LEASE) && bid->wanted == 1 &&
-           uvzk__leases(bid->leases)->direct == NULL &&
-           uvzk__watermark_is_alone(bid->leases) && may_send(bid);
+    return (request->claim->session->tuning & UVZK__TUNE_DIRECT_LEASE) &&
+           request->wanted == 1 && uvzk__leases(request->leases)->direct == NULL &&
+           uvzk__watermark_is_alone(request->leases) && may_send(request);
 }
 
-int uvzk__direct_lease_begin(struct uvzk__bid *bid, bool position)
+int uvzk__direct_lease_begin(struct uvzk__lease_request *request, bool position)
 {
-    int status = uvzk__bid_fill(bid);
+    int status = uvzk__lease_request_fill(request);
 
     if (status == 0) {
-        uvzk__bid_goes_direct(bid, position);
+        uvzk__lease_request_set_direct(request, position);
     }
     return status;
 }
 
 /* ------------------------------------------------------------------ a ticket instead */
 
-/* Before all others of ours, when it is settled. What has not been sent for its lease the
- * taker sends. */
-static void has_ticket_instead(struct uvzk__bid *bid)
+/* Before all others of ours, when it is settled. What has not been sent for its lease the ticket
+ * holder sends. */
+static void use_ticket_instead(struct uvzk__lease_request *request)
 {
-    uvzk__bid_goes_direct_no_more(bid);
-    uvzk__bid_follows_first(bid);
-    uvzk__leases_ticket_anew(bid->leases, true);
-    uvzk__queue_touch(bid->leases);
+    uvzk__lease_request_clear_direct(request);
+    uvzk__lease_request_share_first(request);
+    uvzk__leases_want_new_ticket(request->leases, true);
+    uvzk__queue_settle_later(request->leases);
 }
 
-void uvzk__direct_lease_withdraw(struct uvzk__bid *bid)
+void uvzk__direct_lease_withdraw(struct uvzk__lease_request *request)
 {
-    uvzk__watermark_met(bid->leases);
-    has_ticket_instead(bid);
-    int status = uvzk__bid_return(bid, uvzk__bid_leases(bid), true);
+    uvzk__watermark_others_seen(request->leases);
+    use_ticket_instead(request);
+    int status = uvzk__lease_request_return(
+        request, uvzk__lease_request_lease_count(request), true);
     if (status != 0) {
-        uvzk__bid_is_surplus(bid);
-        uvzk__claim_end(bid->claim, status);
+        uvzk__lease_request_forbid_handover(request);
+        uvzk__claim_end(request->claim, status);
     }
 }
 
-bool uvzk__direct_lease_makes_way(struct uvzk__queue *leases)
+bool uvzk__direct_lease_yield(struct uvzk__queue *leases)
 {
-    struct uvzk__bid *bid = uvzk__leases(leases)->direct;
-    bool waits = bid != NULL && !uvzk__claim_is_given_up(bid->claim) &&
-                 !uvzk__bid_begun(bid) &&
-                 uvzk__list_empty(&uvzk__first_lease(bid->claim)->errand);
+    struct uvzk__lease_request *request = uvzk__leases(leases)->direct;
+    bool waits = request != NULL && !uvzk__claim_is_given_up(request->claim) &&
+                 !uvzk__lease_request_begun(request) &&
+                 uvzk__list_empty(&uvzk__first_lease(request->claim)->in_batch);
 
     if (waits) {
-        has_ticket_instead(bid);
+        use_ticket_instead(request);
     }
     return waits;
 }
 
 /* ------------------------------------------------------------------------ its lease */
 
-static void ask(struct uvzk__bid *bid, struct uvzk__contender *lease)
+static void send_create(struct uvzk__lease_request *request,
+                        struct uvzk__contender *lease)
 {
-    if (may_send(bid)) {
-        uvzk__bid_made_directly(bid);
-        uvzk__make(lease);
-        uvzk__queue_touch(bid->leases); /* the look leaves behind it */
+    if (may_send(request)) {
+        uvzk__lease_request_direct_sent(request);
+        uvzk__create_batch_add(lease);
+        uvzk__queue_settle_later(request->leases); /* the look leaves behind it */
     } else {
-        has_ticket_instead(bid);
+        use_ticket_instead(request);
     }
 }
 
@@ -107,57 +110,59 @@ static void ask(struct uvzk__bid *bid, struct uvzk__contender *lease)
  * it; 0: none has, yet. */
 static uint64_t counted_at(const struct uvzk__contender *lease)
 {
-    uint64_t listed = uvzk__listed_at(&lease->queue->freshness);
+    uint64_t listed = uvzk__view_stamp(&lease->queue->freshness);
 
-    return lease->covered && listed < lease->create_stamp ? lease->create_stamp
-           : listed > lease->create_stamp                 ? listed
-                                                          : 0;
+    return lease->predecessors_known && listed < lease->create_stamp ? lease->create_stamp
+           : listed > lease->create_stamp                            ? listed
+                                                                     : 0;
 }
 
-bool uvzk__direct_lease_is_counted(const struct uvzk__bid *bid)
+bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *request)
 {
-    uint64_t counted = counted_at(uvzk__first_lease(bid->claim));
+    uint64_t counted = counted_at(uvzk__first_lease(request->claim));
 
-    return counted != 0 && uvzk__leases(bid->leases)->vacant_stamp > counted;
+    return counted != 0 && uvzk__leases(request->leases)->locks_empty_stamp > counted;
 }
 
 /* A look behind its create has found somebody, or nothing. */
-static bool has_met_somebody(const struct uvzk__bid *bid)
+static bool others_seen(const struct uvzk__lease_request *request)
 {
-    const struct uvzk__lease_directory *directory = uvzk__leases(bid->leases);
+    const struct uvzk__lease_directory *directory = uvzk__leases(request->leases);
 
-    return !directory->looking && directory->look_stamp > bid->made_stamp &&
-           directory->vacant_stamp < directory->look_stamp;
+    return !directory->locks_read_pending &&
+           directory->locks_read_stamp > request->made_stamp &&
+           directory->locks_empty_stamp < directory->locks_read_stamp;
 }
 
-static void judge(struct uvzk__bid *bid, const struct uvzk__contender *lease)
+static void decide(struct uvzk__lease_request *request,
+                   const struct uvzk__contender *lease)
 {
-    uvzk__bid_stands_directly(bid, uvzk__node_place(&lease->node).czxid,
-                              lease->create_stamp);
-    if (lease->create_stamp < bid->claim->client->connected_stamp ||
-        has_met_somebody(bid)) {
-        uvzk__direct_lease_withdraw(bid);
+    uvzk__lease_request_direct_stands(request, uvzk__node_place(&lease->node).czxid,
+                                      lease->create_stamp);
+    if (lease->create_stamp < request->claim->session->connected_stamp ||
+        others_seen(request)) {
+        uvzk__direct_lease_withdraw(request);
     }
 }
 
 void uvzk__direct_lease_settle(struct uvzk__queue *leases)
 {
-    struct uvzk__bid *bid = uvzk__leases(leases)->direct;
+    struct uvzk__lease_request *request = uvzk__leases(leases)->direct;
 
-    if (bid == NULL || uvzk__claim_is_given_up(bid->claim)) {
+    if (request == NULL || uvzk__claim_is_given_up(request->claim)) {
         return;
     }
-    struct uvzk__contender *lease = uvzk__first_lease(bid->claim);
-    if (uvzk__bid_complete(bid)) {
-        judge(bid, lease);
-    } else if (uvzk__bid_begun(bid) ||
+    struct uvzk__contender *lease = uvzk__first_lease(request->claim);
+    if (uvzk__lease_request_complete(request)) {
+        decide(request, lease);
+    } else if (uvzk__lease_request_begun(request) ||
                uvzk__node_state(&lease->node) == UVZK__NODE_PARENTS ||
-               !uvzk__list_empty(&lease->errand)) {
+               !uvzk__list_empty(&lease->in_batch)) {
         return; /* it is on its way, or its directory is */
-    } else if (uvzk__bid_is_counted(bid)) {
-        ask(bid, lease);
+    } else if (uvzk__lease_request_is_counted(request)) {
+        send_create(request, lease);
     } else {
-        has_ticket_instead(bid); /* it was not made, after all */
+        use_ticket_instead(request); /* it was not made, after all */
     }
 }
 
@@ -167,13 +172,14 @@ void uvzk__direct_lease_settle(struct uvzk__queue *leases)
  * or NULL. */
 static const struct uvzk__contender *lease_sent(const struct uvzk__queue *leases)
 {
-    const struct uvzk__bid *bid = uvzk__leases(leases)->direct;
+    const struct uvzk__lease_request *request = uvzk__leases(leases)->direct;
 
-    if (bid == NULL || uvzk__claim_is_given_up(bid->claim) || !uvzk__bid_begun(bid)) {
+    if (request == NULL || uvzk__claim_is_given_up(request->claim) ||
+        !uvzk__lease_request_begun(request)) {
         return NULL;
     }
-    const struct uvzk__contender *lease = uvzk__first_lease(bid->claim);
-    bool in_pipeline = (leases->client->tuning & UVZK__TUNE_PIPELINE) != 0 &&
+    const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
+    bool in_pipeline = (leases->session->tuning & UVZK__TUNE_PIPELINE) != 0 &&
                        uvzk__node_is_in_flight(&lease->node);
     return in_pipeline || uvzk__node_has_place(&lease->node) ? lease : NULL;
 }
@@ -181,8 +187,8 @@ static const struct uvzk__contender *lease_sent(const struct uvzk__queue *leases
 /* Whether its number will count it, as far as is known, or has. */
 static bool counts_by_number(const struct uvzk__contender *lease)
 {
-    return lease->covered ||
-           (!uvzk__node_has_place(&lease->node) && uvzk__watermark_expects(lease->queue));
+    return lease->predecessors_known || (!uvzk__node_has_place(&lease->node) &&
+                                         uvzk__watermark_expects_next(lease->queue));
 }
 
 bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases)
@@ -190,60 +196,63 @@ bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases)
     const struct uvzk__contender *lease = lease_sent(leases);
 
     return lease != NULL && !counts_by_number(lease) &&
-           uvzk__listed_at(&leases->freshness) < lease->create_stamp;
+           uvzk__view_stamp(&leases->freshness) < lease->create_stamp;
 }
 
 /* What its number has counted when it was made waits for nobody, whoever stands beside it: it
  * is enough that it was made. */
-static void vouch(const struct uvzk__queue *leases)
+static void mark_seen(const struct uvzk__queue *leases)
 {
-    struct uvzk__bid *bid = uvzk__leases(leases)->direct;
+    struct uvzk__lease_request *request = uvzk__leases(leases)->direct;
 
-    if (bid == NULL || uvzk__claim_is_given_up(bid->claim) || !uvzk__bid_complete(bid)) {
+    if (request == NULL || uvzk__claim_is_given_up(request->claim) ||
+        !uvzk__lease_request_complete(request)) {
         return;
     }
-    struct uvzk__contender *lease = uvzk__first_lease(bid->claim);
+    struct uvzk__contender *lease = uvzk__first_lease(request->claim);
     if (counted_at(lease) == lease->create_stamp) {
-        uvzk__vouch(lease, lease->create_stamp);
+        uvzk__last_seen_set(lease, lease->create_stamp);
     }
 }
 
-static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+static void locks_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__queue *leases = uvzk__flight_asker(rpc);
+    struct uvzk__queue *leases = uvzk__inflight_requester(rpc);
     bool vacant = reply->status == 0 && reply->name_count == 0;
 
-    uvzk__flight_landed(leases->client, rpc, reply->status, false);
-    if (uvzk__is_passing(reply->status)) {
-        uvzk__leases_not_looked(leases);
+    uvzk__inflight_done(leases->session, rpc, reply->status, false);
+    if (uvzk__is_transient(reply->status)) {
+        uvzk__leases_locks_read_failed(leases);
     } else {
-        uvzk__leases_looked(leases, vacant);
-        vouch(leases);
+        uvzk__leases_locks_read_answered(leases, vacant);
+        mark_seen(leases);
     }
-    uvzk__queue_touch(leases);
+    uvzk__queue_settle_later(leases);
 }
 
 /* Behind the request that counts the leases. */
-void uvzk__direct_lease_look(struct uvzk__queue *leases)
+void uvzk__direct_lease_read_locks(struct uvzk__queue *leases)
 {
     const struct uvzk__lease_directory *directory = uvzk__leases(leases);
     const struct uvzk__contender *lease = lease_sent(leases);
 
-    if (lease == NULL || directory->looking || !uvzk__may_send(leases->client)) {
+    if (lease == NULL || directory->locks_read_pending ||
+        !uvzk__may_send(leases->session)) {
         return;
     }
     uint64_t counts = counted_at(lease);
     if (counts == 0) {
         counts = counts_by_number(lease) ? lease->create_stamp
-                                         : uvzk__asked_at(&leases->freshness);
+                                         : uvzk__listing_stamp(&leases->freshness);
     }
-    if (counts < lease->create_stamp || directory->look_stamp > counts) {
+    if (counts < lease->create_stamp || directory->locks_read_stamp > counts) {
         return; /* the listing is yet to leave; or it has been looked at */
     }
-    struct uvzk__rpc *rpc = uvzk__flight_new(leases->client, leases, UVZK__RPC_CHILDREN,
-                                             directory->locks_path->text, looked);
+    struct uvzk__rpc *rpc =
+        uvzk__inflight_new(leases->session, leases, UVZK__RPC_CHILDREN,
+                           directory->locks_path->text, locks_replied);
     if (rpc != NULL) {
-        uvzk__submit(leases->client, rpc);
-        uvzk__leases_looking(leases, uvzk__stamp(&leases->client->submissions));
+        uvzk__submit(leases->session, rpc);
+        uvzk__leases_locks_read_sent(leases, uvzk__stamp(&leases->session->submissions));
     }
 }

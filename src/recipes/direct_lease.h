@@ -19,16 +19,16 @@
 #ifndef UVZK_DIRECT_LEASE_H
 #define UVZK_DIRECT_LEASE_H
 
-#include "recipes/bid.h"
+#include "recipes/lease_request.h"
 
 /* Whether this one, which is new, may try; and it does. position: it wants to be told how
- * many are before it, if there are any. 0 or why it cannot have a lease, as uvzk__bid_fill. */
-bool uvzk__direct_lease_may(const struct uvzk__bid *);
-int uvzk__direct_lease_begin(struct uvzk__bid *, bool position);
+ * many are before it, if there are any. 0 or why it cannot have a lease, as uvzk__lease_request_fill. */
+bool uvzk__direct_lease_may(const struct uvzk__lease_request *);
+int uvzk__direct_lease_begin(struct uvzk__lease_request *, bool position);
 
 /* Another one of ours comes: whether one tries that has asked for nothing yet; it is to have a
- * ticket before (uvzk__ticket_made_anew). */
-bool uvzk__direct_lease_makes_way(struct uvzk__queue *leases);
+ * ticket before (uvzk__ticket_create_new). */
+bool uvzk__direct_lease_yield(struct uvzk__queue *leases);
 
 /* The leases' directory is settled: what is due is sent; who may not be granted, whatever the
  * count says, is withdrawn. */
@@ -36,12 +36,12 @@ void uvzk__direct_lease_settle(struct uvzk__queue *leases);
 
 /* Whether a listing is wanted that counts it; then `locks` is looked at, if it is time. */
 bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases);
-void uvzk__direct_lease_look(struct uvzk__queue *leases);
+void uvzk__direct_lease_read_locks(struct uvzk__queue *leases);
 
 /* Whether it is counted, and nobody was in `locks` after that. */
-bool uvzk__direct_lease_is_counted(const struct uvzk__bid *);
+bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *);
 
 /* Its lease goes, and it is to have a ticket. Its claim may have ended afterwards. */
-void uvzk__direct_lease_withdraw(struct uvzk__bid *);
+void uvzk__direct_lease_withdraw(struct uvzk__lease_request *);
 
 #endif

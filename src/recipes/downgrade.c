@@ -2,10 +2,10 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
-#include "directory/making.h"
+#include "directory/create_batch.h"
+#include "directory/last_seen.h"
 #include "directory/queue.h"
-#include "directory/vouching.h"
-#include "engine/flight.h"
+#include "engine/inflight.h"
 #include "engine/submission.h"
 
 struct downgrade {
@@ -20,7 +20,7 @@ static void forget(struct uvzk__claim *reading)
 
     if (downgrade != NULL) {
         reading->extra = NULL;
-        uvzk__contender_unpin(downgrade->writer);
+        uvzk__contender_unref(downgrade->writer);
         uvzk__free(downgrade);
     }
 }
@@ -32,9 +32,9 @@ int uvzk__downgrade_prepare(struct uvzk__claim *reading, struct uvzk__claim *wri
     if (downgrade == NULL) {
         return UV_ENOMEM;
     }
-    downgrade->writer = uvzk__claim_first(writing);
+    downgrade->writer = uvzk__claim_first_contender(writing);
     downgrade->writer_place = uvzk__node_place(&downgrade->writer->node);
-    uvzk__contender_pin(downgrade->writer);
+    uvzk__contender_ref(downgrade->writer);
     reading->extra = downgrade;
     return 0;
 }
@@ -45,29 +45,29 @@ static int become_ordinary(struct uvzk__contender *reader, struct downgrade *dow
     if (!downgrade->writer->ended) {
         uvzk__contender_missing(downgrade->writer);
     }
-    uvzk__contender_is_reader(reader, 0);
+    uvzk__contender_set_reader(reader, 0);
     forget(reader->claim);
-    return uvzk__contender_rename(reader);
+    return uvzk__contender_new_name(reader);
 }
 
 static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__contender *reader = uvzk__flight_asker(rpc);
+    struct uvzk__contender *reader = uvzk__inflight_requester(rpc);
     struct downgrade *downgrade = reader->claim->extra;
     const struct uvzk__place place = downgrade->writer_place;
     int status = reply->status;
 
-    uvzk__flight_landed(uvzk__client_of(reader), rpc, status, true);
+    uvzk__inflight_done(uvzk__session_of(reader), rpc, status, true);
     if (status == UVZK_ENONODE) {
         status = become_ordinary(reader, downgrade) == 0 ? UVZK_ENOTSENT : UV_EIO;
     } else if (status == 0) {
-        uvzk__contender_covered(reader);
+        uvzk__contender_set_predecessors_known(reader);
     }
     uvzk__node_created(&reader->node, status, place);
     if (status == 0) {
-        uvzk__vouch(reader, reader->create_stamp);
+        uvzk__last_seen_set(reader, reader->create_stamp);
     }
-    uvzk__contender_follow(reader);
+    uvzk__contender_update(reader);
 }
 
 static void create(struct uvzk__contender *reader)
@@ -76,26 +76,27 @@ static void create(struct uvzk__contender *reader)
     struct uvzk__rpc *rpc;
 
     if (downgrade == NULL) {
-        uvzk__make(reader);
+        uvzk__create_batch_add(reader);
         return;
     }
-    rpc =
-        uvzk__flight_new(uvzk__client_of(reader), reader, UVZK__RPC_MULTI, NULL, created);
+    rpc = uvzk__inflight_new(uvzk__session_of(reader), reader, UVZK__RPC_MULTI, NULL,
+                             created);
     if (rpc == NULL) {
         return;
     }
-    uvzk__contender_name(reader, downgrade->writer_place.sequence);
+    uvzk__contender_set_sequence(reader, downgrade->writer_place.sequence);
     uvzk__contender_check_op(downgrade->writer, &downgrade->ops[0]);
     downgrade->ops[1].kind = UVZK__OP_CREATE;
     downgrade->ops[1].mode = UVZK__EPHEMERAL;
     downgrade->ops[1].path = reader->path;
-    downgrade->ops[1].acl = uvzk__contender_acl(reader, uvzk__flight_acl(rpc));
+    downgrade->ops[1].acl = uvzk__contender_acl(reader, uvzk__inflight_acl(rpc));
     uvzk__contender_data(reader, &downgrade->ops[1].data, &downgrade->ops[1].data_length);
     rpc->ops = downgrade->ops;
     rpc->op_count = 2;
     uvzk__node_sent(&reader->node);
-    uvzk__submit(uvzk__client_of(reader), rpc);
-    uvzk__contender_made_at(reader, uvzk__stamp(&uvzk__client_of(reader)->submissions));
+    uvzk__submit(uvzk__session_of(reader), rpc);
+    uvzk__contender_set_create_stamp(reader,
+                                     uvzk__stamp(&uvzk__session_of(reader)->submissions));
 }
 
 const struct uvzk__claim_kind uvzk__claim_reading = {

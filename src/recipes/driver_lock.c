@@ -1,5 +1,5 @@
 /* LockInternalsDriver: a lock whose znodes, and whose order, are the caller's. What its
- * contenders do is driven.h's. */
+ * contenders do is driver_directory.h's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
-#include "recipes/driven.h"
+#include "recipes/driver_directory.h"
 #include "recipes/fixed_name.h"
 #include "recipes/lock_driver.h"
 
@@ -21,11 +21,11 @@ static struct uvzk__lock_driver *driver_of(const struct uvzk__lock *lock)
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)lock;
-    return uvzk__object(UV_EINVAL, options->leases > 1
-                                       ? "options.leases: only a semaphore has several"
-                                   : options->revoke_cb != NULL
-                                       ? "options.revoke_cb: not of a lock with a driver"
-                                       : NULL);
+    return uvzk__refuse_if(
+        UV_EINVAL, options->leases > 1 ? "options.leases: only a semaphore has several"
+                   : options->revoke_cb != NULL
+                       ? "options.revoke_cb: not of a lock with a driver"
+                       : NULL);
 }
 
 /* Who waits for whom is the driver's to say, but a fixed name is had by one alone. */
@@ -33,7 +33,7 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
 {
     const struct uvzk__lock_driver *driver = driver_of(lock);
     struct uvzk__queue *queue =
-        uvzk__queue_find(lock->client, UVZK__DRIVEN, lock->path->text);
+        uvzk__queue_find(lock->session, UVZK__DRIVER_DEFINED, lock->path->text);
 
     (void)options;
     return queue != NULL && uvzk__lock_driver_fixed(driver) &&
@@ -45,40 +45,41 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__lock_driver *driver = driver_of(lock);
     struct uvzk__contender *contender;
-    int status = uvzk__driven_attach(claim, driver);
+    int status = uvzk__driver_claim_new(claim, driver);
 
     if (status == 0) {
-        status = uvzk__claim_queue_up(claim, &uvzk__driven_directory, lock->path,
-                                      uvzk__lock_driver_fixed(driver) ? "" : driver->name,
-                                      options, &contender);
+        status = uvzk__claim_add_contender(
+            claim, &uvzk__driver_directory, lock->path,
+            uvzk__lock_driver_fixed(driver) ? "" : driver->name, options, &contender);
     }
     if (status == 0) {
-        uvzk__contender_has_fixed_name(contender, uvzk__lock_driver_fixed(driver));
+        uvzk__contender_set_fixed_name(contender, uvzk__lock_driver_fixed(driver));
     }
     return status;
 }
 
 static void freed(struct uvzk__lock *lock)
 {
-    uvzk__lock_driver_drop(driver_of(lock));
+    uvzk__lock_driver_unref(driver_of(lock));
 }
 
 /* -------------------------------------------------------------------- participants */
 
 static size_t directories(const struct uvzk__lock *lock,
-                          struct uvzk__directory *directory)
+                          struct uvzk__participant_directory *directory)
 {
-    *directory = (struct uvzk__directory){lock->path->text, UVZK__DRIVEN};
+    *directory =
+        (struct uvzk__participant_directory){lock->path->text, UVZK__DRIVER_DEFINED};
     return 1;
 }
 
 /* Whoever has the znode holds; who waits for it has none. */
-static int judge_fixed(const char *name, struct uvzk__participant *participants,
-                       size_t count)
+static int classify_fixed(const char *name, struct uvzk__participant *participants,
+                          size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         participants[i].holds = strcmp(uvzk__path_name(participants[i].path), name) == 0;
-        participants[i].silent = !participants[i].holds;
+        participants[i].hidden = !participants[i].holds;
     }
     return 0;
 }
@@ -97,7 +98,7 @@ static int name_to_path(const void *name, const void *participant)
 }
 
 /* Holders first, wherever the driver sorts them. */
-static int by_rank(const void *left, const void *right)
+static int by_order(const void *left, const void *right)
 {
     const struct uvzk__participant *a = left, *b = right;
 
@@ -106,35 +107,36 @@ static int by_rank(const void *left, const void *right)
 }
 
 /* The order and the holders are the driver's to say, and who takes part at all. */
-static void rank(const struct uvzk__ranking *ranking,
+static void sort(const struct uvzk__sorted_children *children,
                  struct uvzk__participant *participants, size_t count)
 {
     size_t watch;
 
     qsort(participants, count, sizeof(participants[0]), by_path);
     for (size_t i = 0; i < count; i++) {
-        participants[i].silent = true;
+        participants[i].hidden = true;
         participants[i].place.sequence = INT32_MAX;
     }
-    for (size_t i = 0; i < ranking->count; i++) {
+    for (size_t i = 0; i < children->count; i++) {
         struct uvzk__participant *participant =
-            bsearch(ranking->names[i], participants, count, sizeof(participants[0]),
+            bsearch(children->names[i], participants, count, sizeof(participants[0]),
                     name_to_path);
-        participant->silent = false;
+        participant->hidden = false;
         participant->place.sequence = (int32_t)i;
-        participant->holds = uvzk__ranking_judge(ranking, i, &watch) == UVZK__GETS;
+        participant->holds =
+            uvzk__sorted_children_decide(children, i, &watch) == UVZK__DRIVER_GETS_LOCK;
     }
-    qsort(participants, count, sizeof(participants[0]), by_rank);
+    qsort(participants, count, sizeof(participants[0]), by_order);
 }
 
-static int judge(const struct uvzk__lock *lock, struct uvzk__participant *participants,
-                 size_t count)
+static int classify(const struct uvzk__lock *lock, struct uvzk__participant *participants,
+                    size_t count)
 {
     const struct uvzk__lock_driver *driver = driver_of(lock);
-    struct uvzk__ranking ranking;
+    struct uvzk__sorted_children children;
 
     if (uvzk__lock_driver_fixed(driver)) {
-        return judge_fixed(driver->name, participants, count);
+        return classify_fixed(driver->name, participants, count);
     }
     const char **names = uvzk__calloc(count, sizeof(char *));
     if (names == NULL) {
@@ -143,22 +145,22 @@ static int judge(const struct uvzk__lock *lock, struct uvzk__participant *partic
     for (size_t i = 0; i < count; i++) {
         names[i] = uvzk__path_name(participants[i].path);
     }
-    int status = uvzk__ranking_make(&ranking, &driver->settings, names, count);
+    int status = uvzk__sorted_children_sort(&children, &driver->settings, names, count);
     if (status == 0) {
-        rank(&ranking, participants, count);
+        sort(&children, participants, count);
     }
-    uvzk__ranking_free(&ranking);
+    uvzk__sorted_children_free(&children);
     uvzk__free(names);
     return status;
 }
 
 static const struct uvzk__lock_kind driver_lock = {
-    .claim_kind = &uvzk__claim_driven,
+    .claim_kind = &uvzk__claim_of_driver,
     .check = check,
     .occupied = occupied,
     .prepare = prepare,
     .directories = directories,
-    .judge = judge,
+    .classify = classify,
     .freed = freed,
 };
 
@@ -181,10 +183,10 @@ int uvzk_driver_lock_init(uvzk_client_t *client, uvzk_lock_t *shell, const char 
     }
     lock = uvzk__lock_new(client->impl, shell, path, &driver_lock);
     if (lock == NULL) {
-        uvzk__lock_driver_drop(driver);
+        uvzk__lock_driver_unref(driver);
         return UV_ENOMEM;
     }
     lock->extra = driver;
-    uvzk__lock_is_durable(lock, settings->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL);
+    uvzk__lock_set_persistent(lock, settings->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL);
     return 0;
 }

@@ -8,51 +8,51 @@
 #include "directory/contender.h"
 #include "directory/queue.h"
 #include "engine/acl.h"
-#include "engine/flight.h"
+#include "engine/inflight.h"
 #include "engine/submission.h"
-#include "recipes/driven.h"
-#include "recipes/lookout.h"
+#include "recipes/driver_directory.h"
+#include "recipes/node_watch.h"
 
 /* Before a znode of ours, or of another one's, is looked at again that may not be read. */
 #define LOOK_AGAIN_MS 1000U
 
 static const char *name_of(const struct uvzk__contender *contender)
 {
-    return uvzk__driven_of(contender)->driver->name;
+    return uvzk__driver_claim_of(contender)->driver->name;
 }
 
 /* ------------------------------------------------------------------------- creating */
 
 static int64_t session_of(const struct uvzk__contender *contender)
 {
-    return uvzk__session_id(&uvzk__client_of(contender)->session);
+    return uvzk__connection_session_id(&uvzk__session_of(contender)->connection);
 }
 
 static void remember(const struct uvzk__contender *contender, int64_t czxid)
 {
-    uvzk__lock_driver_had(uvzk__driven_of(contender)->driver, session_of(contender),
+    uvzk__lock_driver_had(uvzk__driver_claim_of(contender)->driver, session_of(contender),
                           czxid);
 }
 
 static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__contender *contender = uvzk__flight_asker(rpc);
+    struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
     struct uvzk__place place = {0, reply->stat.czxid};
     bool taken = reply->status == UVZK_ENODEEXISTS;
 
-    uvzk__flight_landed(uvzk__client_of(contender), rpc, reply->status, true);
-    uvzk__contender_pin(contender);
+    uvzk__inflight_done(uvzk__session_of(contender), rpc, reply->status, true);
+    uvzk__contender_ref(contender);
     if (reply->status == 0) {
-        uvzk__queue_set_just_made(contender->queue, false);
+        uvzk__queue_set_just_created(contender->queue, false);
         remember(contender, place.czxid);
-        uvzk__driven_gets(contender);
+        uvzk__driver_claim_set_gets_lock(contender);
     }
     uvzk__node_created(&contender->node, taken ? UVZK_ENOTSENT : reply->status, place);
-    uvzk__contender_follow(contender);
+    uvzk__contender_update(contender);
     if (taken && !contender->ended) {
-        uvzk__driven_waits(contender, name_of(contender), 1);
+        uvzk__driver_claim_set_waits(contender, name_of(contender), 1);
     }
-    uvzk__contender_unpin(contender);
+    uvzk__contender_unref(contender);
 }
 
 static void write_path(struct uvzk__contender *contender)
@@ -65,20 +65,21 @@ static void write_path(struct uvzk__contender *contender)
 /* Whether it is under way. */
 static bool create(struct uvzk__contender *contender)
 {
-    struct uvzk__rpc *rpc = uvzk__flight_new(uvzk__client_of(contender), contender,
-                                             UVZK__RPC_CREATE, contender->path, created);
+    struct uvzk__rpc *rpc =
+        uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
+                           contender->path, created);
 
     if (rpc == NULL) {
         return false;
     }
     write_path(contender);
     rpc->mode = UVZK__EPHEMERAL;
-    rpc->acl =
-        uvzk__acl_of(uvzk__client_of(contender), contender->path, uvzk__flight_acl(rpc));
+    rpc->acl = uvzk__acl_of(uvzk__session_of(contender), contender->path,
+                            uvzk__inflight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
-    uvzk__submit(uvzk__client_of(contender), rpc);
-    uvzk__contender_sent(contender);
-    uvzk__driven_asks(contender);
+    uvzk__submit(uvzk__session_of(contender), rpc);
+    uvzk__contender_create_sent(contender);
+    uvzk__driver_claim_set_undecided(contender);
     return true;
 }
 
@@ -86,7 +87,7 @@ static bool create(struct uvzk__contender *contender)
 
 /* Nothing in the name tells whose znode stands there, but its stat does: one of our
  * session is this contender's, because no other one of ours was let near it. */
-static void inspected(struct uvzk__contender *contender, bool ours, int64_t czxid)
+static void node_read(struct uvzk__contender *contender, bool ours, int64_t czxid)
 {
     struct uvzk__node *node = &contender->node;
 
@@ -96,17 +97,17 @@ static void inspected(struct uvzk__contender *contender, bool ours, int64_t czxi
             uvzk__node_sent(node);
             uvzk__node_identified(node, 0, czxid, true);
             remember(contender, czxid);
-            uvzk__driven_gets(contender);
+            uvzk__driver_claim_set_gets_lock(contender);
         }
     } else if (uvzk__node_state(node) == UVZK__NODE_UNKNOWN) {
         uvzk__node_absent(node);
     } else if (ours) {
-        uvzk__driven_confirmed(uvzk__driven_of(contender), true);
+        uvzk__driver_claim_set_confirmed(uvzk__driver_claim_of(contender), true);
     } else {
         uvzk__node_sent(node); /* an earlier delete was carried out */
         uvzk__node_delete_replied(node, UVZK_ENONODE);
     }
-    uvzk__contender_follow(contender);
+    uvzk__contender_update(contender);
 }
 
 /* Whether a znode of our session can be the contender's, whose own czxid is 0 if it has not
@@ -115,73 +116,75 @@ static bool has_its_czxid(const struct uvzk__contender *contender, int64_t czxid
 {
     int64_t own = uvzk__node_place(&contender->node).czxid;
 
-    return own != 0 ? czxid == own
-                    : uvzk__lock_driver_may_be_later(uvzk__driven_of(contender)->driver,
-                                                     session_of(contender), czxid);
+    return own != 0
+               ? czxid == own
+               : uvzk__lock_driver_may_be_later(uvzk__driver_claim_of(contender)->driver,
+                                                session_of(contender), czxid);
 }
 
 /* The server will not tell. A look is taken again after a rest, for as long as a znode
  * of ours may stand there: nobody else would delete it. */
-static void inspection_failed(struct uvzk__contender *contender, int status)
+static void read_failed(struct uvzk__contender *contender, int status)
 {
     bool refused = uvzk__is_answer(status); /* else there will be another chance */
 
-    if (refused && uvzk__node_state(&contender->node) == UVZK__NODE_DOOMED) {
-        uvzk__contender_rest(contender, LOOK_AGAIN_MS);
+    if (refused && uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) {
+        uvzk__contender_back_off(contender, LOOK_AGAIN_MS);
     } else if (refused) {
-        uvzk__queue_rest(contender->queue);
+        uvzk__queue_back_off(contender->queue);
         uvzk__contender_end(contender, status);
     }
 }
 
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct uvzk__contender *contender = uvzk__flight_asker(rpc);
+    struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
     int status = reply->status;
     bool ours = status == 0 && reply->stat.ephemeral_owner == session_of(contender);
 
-    uvzk__flight_landed(uvzk__client_of(contender), rpc, status, false);
+    uvzk__inflight_done(uvzk__session_of(contender), rpc, status, false);
     if (!contender->ended) {
-        uvzk__driven_inspects(uvzk__driven_of(contender), false);
+        uvzk__driver_claim_set_reading(uvzk__driver_claim_of(contender), false);
         if (status == 0 || status == UVZK_ENONODE) {
             ours = ours && has_its_czxid(contender, reply->stat.czxid);
-            inspected(contender, ours, reply->stat.czxid);
+            node_read(contender, ours, reply->stat.czxid);
         } else {
-            inspection_failed(contender, status);
+            read_failed(contender, status);
         }
     }
-    uvzk__contender_unpin(contender);
+    uvzk__contender_unref(contender);
 }
 
-static void inspect(struct uvzk__contender *contender)
+static void read_node(struct uvzk__contender *contender)
 {
-    struct uvzk__driven *driven = uvzk__driven_of(contender);
+    struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
     struct uvzk__rpc *rpc = NULL;
 
-    if (!driven->inspecting && uvzk__may_send(uvzk__client_of(contender))) {
-        rpc = uvzk__flight_new(uvzk__client_of(contender), contender, UVZK__RPC_EXISTS,
-                               contender->path, stat_replied);
+    if (!driver_claim->reading && uvzk__may_send(uvzk__session_of(contender))) {
+        rpc = uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_EXISTS,
+                                 contender->path, stat_replied);
     }
     if (rpc != NULL) {
-        uvzk__driven_inspects(driven, true);
-        uvzk__contender_pin(contender);
-        uvzk__submit(uvzk__client_of(contender), rpc);
+        uvzk__driver_claim_set_reading(driver_claim, true);
+        uvzk__contender_ref(contender);
+        uvzk__submit(uvzk__session_of(contender), rpc);
     }
 }
 
 /* After a delete whose outcome is not known the name may be another one's. */
 bool uvzk__fixed_name_certain(struct uvzk__contender *contender)
 {
-    struct uvzk__driven *driven = uvzk__driven_of(contender);
+    struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
 
-    if (!uvzk__has_fixed_name(contender) || !uvzk__node_is_doubted(&contender->node)) {
+    if (!uvzk__has_fixed_name(contender) ||
+        !uvzk__node_delete_is_unknown(&contender->node)) {
         return true;
     }
-    if (driven->confirmed) {
-        uvzk__driven_confirmed(driven, false);
+    if (driver_claim->confirmed) {
+        uvzk__driver_claim_set_confirmed(driver_claim, false);
         return true;
     }
-    inspect(contender);
+    read_node(contender);
     return false;
 }
 
@@ -193,13 +196,13 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
 }
 
 /* It has, or may have, or is about to have a znode. */
-static bool engaged(const struct uvzk__contender *contender)
+static bool may_have_node(const struct uvzk__contender *contender)
 {
     switch (uvzk__node_state(&contender->node)) {
     case UVZK__NODE_CREATING:
         return uvzk__node_is_in_flight(&contender->node);
     case UVZK__NODE_PARENTS:
-    case UVZK__NODE_RESTING:
+    case UVZK__NODE_BACKING_OFF:
         return false;
     default:
         return true;
@@ -207,16 +210,16 @@ static bool engaged(const struct uvzk__contender *contender)
 }
 
 /* The name, as one of ours that is engaged with it has it; NULL: none is. */
-static const char *engaged_name(struct uvzk__queue *queue, const char *name)
+static const char *name_in_use(struct uvzk__queue *queue, const char *name)
 {
-    const struct uvzk__ring *rings[] = {&queue->holders, &queue->members, &queue->leaving,
-                                        &queue->strangers};
+    const struct uvzk__ring *rings[] = {&queue->holders, &queue->waiters,
+                                        &queue->deleting, &queue->unplaced};
 
     for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
         for (struct uvzk__link *link = uvzk__ring_first(rings[i]); link != NULL;
              link = uvzk__ring_next(rings[i], link)) {
             struct uvzk__contender *contender = contender_at(link);
-            if (uvzk__has_fixed_name(contender) && engaged(contender) &&
+            if (uvzk__has_fixed_name(contender) && may_have_node(contender) &&
                 strcmp(uvzk__path_name(contender->path), name) == 0) {
                 return uvzk__path_name(contender->path);
             }
@@ -227,7 +230,7 @@ static const char *engaged_name(struct uvzk__queue *queue, const char *name)
 
 bool uvzk__fixed_name_taken(struct uvzk__queue *queue, const char *name)
 {
-    return engaged_name(queue, name) != NULL || uvzk__lookout_exists(queue, name);
+    return name_in_use(queue, name) != NULL || uvzk__node_watch_exists(queue, name);
 }
 
 bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
@@ -239,15 +242,15 @@ bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
     if (!uvzk__has_fixed_name(contender) ||
         stat->ephemeral_owner != session_of(contender) ||
         uvzk__node_state(node) != UVZK__NODE_CREATING || uvzk__node_is_in_flight(node) ||
-        engaged_name(contender->queue, name_of(contender)) != NULL ||
+        name_in_use(contender->queue, name_of(contender)) != NULL ||
         !has_its_czxid(contender, stat->czxid)) {
         return false;
     }
     write_path(contender);
     uvzk__node_sent(node);
     uvzk__node_created(node, UVZK_ECONNLOSS, unknown);
-    uvzk__contender_follow(contender);
-    uvzk__driven_asks(contender);
+    uvzk__contender_update(contender);
+    uvzk__driver_claim_set_undecided(contender);
     return true;
 }
 
@@ -258,14 +261,14 @@ static void start_fixed(struct uvzk__contender *contender, const char **taken)
     const char *name = name_of(contender);
 
     if (*taken == NULL || strcmp(*taken, name) != 0) {
-        *taken = engaged_name(queue, name);
+        *taken = name_in_use(queue, name);
     }
     if (*taken != NULL) {
-        uvzk__driven_tell_position(contender, 1);
-        uvzk__claim_end_tries(contender->claim);
-    } else if (uvzk__lookout_exists(queue, name)) {
-        uvzk__driven_waits(contender, name, 1);
-    } else if (!uvzk__queue_is_resting(queue) && uvzk__may_send(queue->client) &&
+        uvzk__driver_claim_notify_position(contender, 1);
+        uvzk__claim_end_try_once(contender->claim);
+    } else if (uvzk__node_watch_exists(queue, name)) {
+        uvzk__driver_claim_set_waits(contender, name, 1);
+    } else if (!uvzk__queue_is_backing_off(queue) && uvzk__may_send(queue->session) &&
                create(contender)) {
         *taken = name;
     }
@@ -273,21 +276,21 @@ static void start_fixed(struct uvzk__contender *contender, const char **taken)
 
 void uvzk__fixed_names_settle(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__ring_first(&queue->strangers);
+    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
     const char *taken = NULL;
 
     while (link != NULL) {
         struct uvzk__contender *contender = contender_at(link);
-        link = uvzk__ring_next(&queue->strangers, link);
+        link = uvzk__ring_next(&queue->unplaced, link);
         if (!uvzk__has_fixed_name(contender)) {
             continue;
         }
         if (uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN &&
-            !uvzk__queue_is_resting(queue)) {
-            inspect(contender);
+            !uvzk__queue_is_backing_off(queue)) {
+            read_node(contender);
         } else if (uvzk__node_state(&contender->node) == UVZK__NODE_CREATING &&
                    !uvzk__node_is_in_flight(&contender->node) &&
-                   uvzk__driven_of(contender)->lookout == NULL) {
+                   uvzk__driver_claim_of(contender)->node_watch == NULL) {
             start_fixed(contender, &taken);
         }
     }

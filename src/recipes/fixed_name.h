@@ -1,4 +1,4 @@
-/* The part of a driven directory (driven.h) that is about fixed names.
+/* The part of a driver-defined directory (driver_directory.h) that is about fixed names.
  *
  *   CREATING, one of ours at a time --> made: it GETS
  *      ^    |

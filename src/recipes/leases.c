@@ -2,7 +2,7 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
-#include "directory/foreigners.h"
+#include "directory/foreign_nodes.h"
 #include "directory/listing.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
@@ -13,7 +13,7 @@
 #include "engine/turn.h"
 #include "proof/prover.h"
 #include "recipes/direct_lease.h"
-#include "recipes/lease_making.h"
+#include "recipes/lease_batch.h"
 #include "recipes/lease_offers.h"
 #include "recipes/shared_ticket.h"
 
@@ -22,74 +22,77 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-static struct uvzk__bid *bid_at(struct uvzk__link *link)
+static struct uvzk__lease_request *request_at(struct uvzk__link *link)
 {
-    return UVZK__CONTAINER_OF(link, struct uvzk__bid, in_line);
+    return UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_with_leases);
 }
 
 /* ------------------------------------------------------------------- counting */
 
 /* Whether all of its leases stand, a listing behind them has come, and it has not been
  * counted; or only when there might be more than now. */
-static bool to_count(const struct uvzk__bid *bid)
+static bool needs_count(const struct uvzk__lease_request *request)
 {
-    return !uvzk__claim_is_given_up(bid->claim) &&
-           (bid->direct ? uvzk__direct_lease_is_counted(bid)
-                        : uvzk__listed_at(&bid->leases->freshness) > bid->made_stamp) &&
-           (!uvzk__bid_is_counted(bid) || bid->max(bid->claim) < bid->allowed) &&
-           uvzk__bid_complete(bid);
+    return !uvzk__claim_is_given_up(request->claim) &&
+           (request->direct
+                ? uvzk__direct_lease_is_counted(request)
+                : uvzk__view_stamp(&request->leases->freshness) > request->made_stamp) &&
+           (!uvzk__lease_request_is_counted(request) ||
+            request->max(request->claim) < request->max_when_counted) &&
+           uvzk__lease_request_complete(request);
 }
 
 /* Whether it has leases, or may have. */
-static bool has_begun(const struct uvzk__bid *bid)
+static bool has_begun(const struct uvzk__lease_request *request)
 {
-    return !uvzk__claim_is_given_up(bid->claim) && uvzk__bid_begun(bid);
+    return !uvzk__claim_is_given_up(request->claim) && uvzk__lease_request_begun(request);
 }
 
 /* The last such one in line; or NULL. */
-static struct uvzk__bid *last_that(struct uvzk__queue *queue,
-                                   bool (*is_it)(const struct uvzk__bid *))
+static struct uvzk__lease_request *
+last_that(struct uvzk__queue *queue, bool (*is_it)(const struct uvzk__lease_request *))
 {
-    for (struct uvzk__link *link = uvzk__leases(queue)->bidding.prev;
-         link != &uvzk__leases(queue)->bidding; link = link->prev) {
-        if (is_it(bid_at(link))) {
-            return bid_at(link);
+    for (struct uvzk__link *link = uvzk__leases(queue)->with_leases.prev;
+         link != &uvzk__leases(queue)->with_leases; link = link->prev) {
+        if (is_it(request_at(link))) {
+            return request_at(link);
         }
     }
     return NULL;
 }
 
 /* It waits on, for as long as its ticket stands, or that of the one that it follows. */
-static void withdraw(struct uvzk__bid *bid)
+static void withdraw(struct uvzk__lease_request *request)
 {
-    if (bid->direct) {
-        uvzk__direct_lease_withdraw(bid);
+    if (request->direct) {
+        uvzk__direct_lease_withdraw(request);
         return;
     }
-    int status = bid->ticket == NULL && !uvzk__bid_is_follower(bid)
+    int status = request->ticket == NULL && !uvzk__lease_request_is_sharer(request)
                      ? UVZK_EDELETED
-                     : uvzk__bid_return(bid, uvzk__bid_leases(bid), true);
+                     : uvzk__lease_request_return(
+                           request, uvzk__lease_request_lease_count(request), true);
 
-    uvzk__bid_emptied(bid);
+    uvzk__lease_request_emptied(request);
     if (status != 0) {
-        uvzk__bid_is_surplus(bid);
-        uvzk__claim_end(bid->claim, status);
+        uvzk__lease_request_forbid_handover(request);
+        uvzk__claim_end(request->claim, status);
     }
 }
 
 /* Until there are no more than there may be, or it has none itself: those behind it go
  * first, counted or not, or they would be granted before it. False: what one of them has
  * is not known yet. */
-static bool withdraw_surplus(struct uvzk__bid *bid, uint64_t *out)
+static bool withdraw_surplus(struct uvzk__lease_request *request, uint64_t *out)
 {
-    struct uvzk__bid *last = NULL;
+    struct uvzk__lease_request *last = NULL;
 
-    while (last != bid && *out > bid->max(bid->claim)) {
-        last = last_that(bid->leases, has_begun);
-        if (!uvzk__bid_settled(last)) {
+    while (last != request && *out > request->max(request->claim)) {
+        last = last_that(request->leases, has_begun);
+        if (!uvzk__lease_request_none_in_flight(last)) {
             return false;
         }
-        *out -= uvzk__bid_leases_out(last);
+        *out -= uvzk__lease_request_leases_out(last);
         withdraw(last);
     }
     return true;
@@ -100,46 +103,46 @@ static bool withdraw_surplus(struct uvzk__bid *bid, uint64_t *out)
  * nothing meanwhile. */
 static void count_made(struct uvzk__queue *queue)
 {
-    struct uvzk__bid *bid = last_that(queue, to_count);
-    uint64_t out = bid == NULL ? 0 : uvzk__leases_out(queue);
+    struct uvzk__lease_request *request = last_that(queue, needs_count);
+    uint64_t out = request == NULL ? 0 : uvzk__leases_out(queue);
 
-    while (bid != NULL && withdraw_surplus(bid, &out)) {
-        if (!uvzk__claim_is_given_up(bid->claim)) { /* it could not wait on */
-            uvzk__bid_counted(bid);
+    while (request != NULL && withdraw_surplus(request, &out)) {
+        if (!uvzk__claim_is_given_up(request->claim)) { /* it could not wait on */
+            uvzk__lease_request_counted(request);
         }
-        bid = last_that(queue, to_count);
+        request = last_that(queue, needs_count);
     }
 }
 
 /* ------------------------------------------------------------------- granting */
 
-static void grant(struct uvzk__bid *bid, bool on_credit)
+static void grant(struct uvzk__lease_request *request, bool early)
 {
-    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (on_credit) {
-            uvzk__contender_on_credit(lease);
+        if (early) {
+            uvzk__contender_set_granted_early(lease);
         }
         uvzk__contender_grant(lease);
     }
-    uvzk__bid_granted(bid);
-    uvzk__claim_grant(bid->claim, bid->token);
-    uvzk__ticket_served(bid);
+    uvzk__lease_request_granted(request);
+    uvzk__claim_grant(request->claim, request->fencing_token);
+    uvzk__ticket_granted(request);
 }
 
 /* All stand, but it is a while since that was seen, or the session is not proved. */
-static void want_proof(struct uvzk__bid *bid)
+static void request_proof(struct uvzk__lease_request *request)
 {
-    struct uvzk__contender *lease = uvzk__first_lease(bid->claim);
+    struct uvzk__contender *lease = uvzk__first_lease(request->claim);
 
-    while (lease != NULL && uvzk__contender_prove(lease)) {
+    while (lease != NULL && uvzk__contender_request_proof(lease)) {
         lease = uvzk__next_lease(lease);
     }
 }
 
-static bool just_seen(const struct uvzk__bid *bid)
+static bool just_seen(const struct uvzk__lease_request *request)
 {
-    for (struct uvzk__contender *lease = uvzk__first_lease(bid->claim); lease != NULL;
+    for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
         if (!uvzk__is_just_seen(lease)) {
             return false;
@@ -148,201 +151,209 @@ static bool just_seen(const struct uvzk__bid *bid)
     return true;
 }
 
-static bool has_credit(const struct uvzk__bid *bid)
+static bool may_grant_early(const struct uvzk__lease_request *request)
 {
-    return bid->handed_on &&
-           uvzk__credits(&bid->leases->tallies) + bid->wanted <= UVZK__CREDITS_MAX;
+    return request->handed_over &&
+           uvzk__early_grants(&request->leases->counts) + request->wanted <=
+               UVZK__EARLY_GRANTS_MAX;
 }
 
-/* Whether a ticket's delete is under way, which will check those on credit. */
-static bool credit_comes(const struct uvzk__bid *bid)
+/* Whether a ticket's delete is under way, which will check those granted early. */
+static bool early_check_pending(const struct uvzk__lease_request *request)
 {
-    const struct uvzk__queue *locks = uvzk__queue_find(
-        bid->claim->client, UVZK__EXCLUSIVE, uvzk__leases(bid->leases)->locks_path->text);
+    const struct uvzk__queue *locks =
+        uvzk__queue_find(request->claim->session, UVZK__EXCLUSIVE,
+                         uvzk__leases(request->leases)->locks_path->text);
 
-    return bid->handed_on && bid->wanted <= UVZK__CREDITS_MAX && locks != NULL &&
-           !uvzk__ring_empty(&locks->leaving);
+    return request->handed_over && request->wanted <= UVZK__EARLY_GRANTS_MAX &&
+           locks != NULL && !uvzk__ring_empty(&locks->deleting);
 }
 
-/* What was handed on is held on credit, though it has just been seen: somebody may have
+/* What was handed on is granted early, though it has just been seen: somebody may have
  * deleted it between that and the delete of the ticket, which lets the next one in, and
  * checks it. True if it could be granted. If not, and it is not only a matter of credit, or
  * of those ahead of it, a proof is wanted. */
-static bool grant_or_prove(struct uvzk__bid *bid, bool first)
+static bool grant_or_prove(struct uvzk__lease_request *request, bool first)
 {
-    struct uvzk__client *client = bid->claim->client;
-    bool proved = uvzk__prover_grants(client);
-    bool seen = just_seen(bid), on_credit = has_credit(bid);
+    struct uvzk__session *session = request->claim->session;
+    bool proved = uvzk__prover_grants(session);
+    bool seen = just_seen(request), early = may_grant_early(request);
 
-    if (proved && first && (seen || on_credit)) {
-        grant(bid, on_credit);
+    if (proved && first && (seen || early)) {
+        grant(request, early);
         return true;
     }
-    if (!proved || (!seen && !credit_comes(bid))) {
-        want_proof(bid);
+    if (!proved || (!seen && !early_check_pending(request))) {
+        request_proof(request);
     }
     return false;
 }
 
 /* Its ticket was deleted by somebody else, and it stands at the tail again, or will: others
  * are served before it. Or that ticket may not serve it any more. */
-static bool lost_its_place(const struct uvzk__bid *bid)
+static bool lost_its_place(const struct uvzk__lease_request *request)
 {
-    const struct uvzk__contender *ticket = uvzk__bid_ticket(bid);
+    const struct uvzk__contender *ticket = uvzk__lease_request_ticket(request);
 
     if (ticket == NULL) {
-        return uvzk__bid_is_follower(bid);
+        return uvzk__lease_request_is_sharer(request);
     }
     return uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||
-           uvzk__node_place(&ticket->node).czxid != bid->token ||
-           uvzk__ticket_is_used_up(bid) ||
-           (uvzk__bid_is_follower(bid) && !uvzk__ticket_may_serve(bid));
+           uvzk__node_place(&ticket->node).czxid != request->fencing_token ||
+           uvzk__ticket_is_used_up(request) ||
+           (uvzk__lease_request_is_sharer(request) && !uvzk__ticket_may_share(request));
 }
 
 /* In the order of their tokens: nobody is granted before another one that has begun to
  * have leases, though they may have to be asked for once more. */
 static void grant_complete(struct uvzk__queue *queue)
 {
-    struct uvzk__link *link = uvzk__leases(queue)->bidding.next;
+    struct uvzk__link *link = uvzk__leases(queue)->with_leases.next;
     bool first = true;
 
-    while (link != &uvzk__leases(queue)->bidding) {
-        struct uvzk__bid *bid = bid_at(link);
+    while (link != &uvzk__leases(queue)->with_leases) {
+        struct uvzk__lease_request *request = request_at(link);
         link = link->next;
-        if (uvzk__claim_is_given_up(bid->claim)) {
+        if (uvzk__claim_is_given_up(request->claim)) {
             continue;
         }
-        if (!has_begun(bid)) {
-            first = first && (uvzk__bid_leases(bid) == 0 || lost_its_place(bid));
-        } else if (!uvzk__bid_complete(bid)) {
+        if (!has_begun(request)) {
+            first = first && (uvzk__lease_request_lease_count(request) == 0 ||
+                              lost_its_place(request));
+        } else if (!uvzk__lease_request_complete(request)) {
             first = false;
-        } else if (lost_its_place(bid)) {
-            withdraw(bid);
+        } else if (lost_its_place(request)) {
+            withdraw(request);
         } else {
-            first = uvzk__bid_is_counted(bid) && grant_or_prove(bid, first) && first;
+            first = uvzk__lease_request_is_counted(request) &&
+                    grant_or_prove(request, first) && first;
         }
     }
 }
 
-/* ----------------------------------------------------------------- the taker */
+/* ----------------------------------------------------------------- the ticket holder */
 
 /* Whether others' leases were listed since `locks` is ours; and, counted: nothing has
  * been heard of any that has gone since. */
-static bool bounded(const struct uvzk__queue *queue)
+static bool others_counted(const struct uvzk__queue *queue)
 {
-    return uvzk__listed_at(&queue->freshness) >
-           uvzk__leases(queue)->taker->ticket->queue->reign_stamp;
+    return uvzk__view_stamp(&queue->freshness) >
+           uvzk__leases(queue)->ticket_holder->ticket->queue->held_stamp;
 }
 
 static bool counted(const struct uvzk__queue *queue)
 {
-    return bounded(queue) && !uvzk__is_doubted(&queue->freshness);
+    return others_counted(queue) && !uvzk__is_stale(&queue->freshness);
 }
 
 /* The one of ours that is served next: by the same ticket; or behind that one in `locks`,
  * with nobody else between, unless the follower that is next has come before; or NULL. */
-static struct uvzk__bid *next_served(struct uvzk__queue *queue, struct uvzk__bid *bid,
-                                     const struct uvzk__bid *waiting)
+static struct uvzk__lease_request *
+next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
+              const struct uvzk__lease_request *waiting)
 {
     const struct uvzk__contender *own =
-        bid == uvzk__leases(queue)->taker ? NULL : bid->ticket;
-    struct uvzk__queue *locks = uvzk__leases(queue)->taker->ticket->queue;
+        request == uvzk__leases(queue)->ticket_holder ? NULL : request->ticket;
+    struct uvzk__queue *locks = uvzk__leases(queue)->ticket_holder->ticket->queue;
     struct uvzk__link *link = own == NULL
-                                  ? uvzk__ring_first(&locks->members)
-                                  : uvzk__ring_next(&locks->members, &own->in_queue);
+                                  ? uvzk__ring_first(&locks->waiters)
+                                  : uvzk__ring_next(&locks->waiters, &own->in_queue);
     const struct uvzk__contender *ticket = link == NULL ? NULL : contender_at(link);
-    struct uvzk__bid *follower = uvzk__ticket_serves_next(bid);
+    struct uvzk__lease_request *sharer = uvzk__ticket_next_sharer(request);
 
-    if (follower != NULL) {
-        return follower;
+    if (sharer != NULL) {
+        return sharer;
     }
 
-    if (!(queue->client->tuning & UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
-        uvzk__contender_beside(ticket) != queue || ticket->given_up ||
-        uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING || !ticket->covered ||
-        uvzk__blocker(locks, ticket) != NULL) {
+    if (!(queue->session->tuning & UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
+        uvzk__contender_leases(ticket) != queue || ticket->given_up ||
+        uvzk__node_state(&ticket->node) != UVZK__NODE_STANDING ||
+        !ticket->predecessors_known || uvzk__blocker(locks, ticket) != NULL) {
         return NULL;
     }
-    struct uvzk__bid *next = uvzk__bid_of(ticket->claim);
+    struct uvzk__lease_request *next = uvzk__lease_request_of(ticket->claim);
     return waiting != NULL && waiting->arrival < next->arrival ? NULL : next;
 }
 
-/* The taker has to wait: for those of ours that go, for others, or for the count. */
+/* The ticket holder has to wait: for those of ours that go, for others, or for the count. */
 static void wait_for_room(struct uvzk__queue *queue)
 {
-    uvzk__queue_set_crowded(queue, uvzk__aside(queue)->foreigners.leases > 0);
+    uvzk__queue_want_children_watch(
+        queue, uvzk__queue_optional(queue)->foreign_nodes.leases > 0);
     if (counted(queue)) {
-        uvzk__claim_end_tries(uvzk__leases(queue)->taker->claim);
+        uvzk__claim_end_try_once(uvzk__leases(queue)->ticket_holder->claim);
     }
 }
 
 /* With fewer leases than there were, those that are let go are not handed on. */
-static bool may_hand_on(const struct uvzk__queue *queue, const struct uvzk__bid *bid,
-                        uint64_t out)
+static bool may_hand_on(const struct uvzk__queue *queue,
+                        const struct uvzk__lease_request *request, uint64_t out)
 {
-    return bounded(queue) && out <= bid->max(bid->claim) && !queue->unreadable;
+    return others_counted(queue) && out <= request->max(request->claim) &&
+           !queue->unreadable;
 }
 
-/* Leases are made for the taker and those that follow it, in order, for as long as there
+/* Leases are made for the ticket holder and those that follow it, in order, for as long as there
  * seems to be room. */
-static void serve(struct uvzk__queue *queue)
+static void create_leases(struct uvzk__queue *queue)
 {
-    struct uvzk__lease_making *making = NULL;
+    struct uvzk__lease_batch *batch = NULL;
     uint64_t out = uvzk__leases_out(queue);
-    struct uvzk__bid *bid = uvzk__leases(queue)->taker;
-    const struct uvzk__bid *waiting = uvzk__first_follower(queue);
+    struct uvzk__lease_request *request = uvzk__leases(queue)->ticket_holder;
+    const struct uvzk__lease_request *waiting = uvzk__first_sharer(queue);
 
-    if (!uvzk__claim_is_given_up(bid->claim) && !uvzk__bid_begun(bid) &&
-        uvzk__ticket_is_used_up(bid)) {
-        uvzk__ticket_let_go(bid);
+    if (!uvzk__claim_is_given_up(request->claim) && !uvzk__lease_request_begun(request) &&
+        uvzk__ticket_is_used_up(request)) {
+        uvzk__ticket_release(request);
         return;
     }
-    while (bid != NULL && !uvzk__claim_is_given_up(bid->claim) &&
-           uvzk__bid_settled(bid)) {
-        if (may_hand_on(queue, bid, out)) {
-            uvzk__leases_take_offers(bid);
+    while (request != NULL && !uvzk__claim_is_given_up(request->claim) &&
+           uvzk__lease_request_none_in_flight(request)) {
+        if (may_hand_on(queue, request, out)) {
+            uvzk__leases_take_offers(request);
         }
-        if (!uvzk__bid_complete(bid)) {
-            uint32_t lacking = bid->wanted - uvzk__bid_leases_out(bid);
-            if (out + lacking > bid->max(bid->claim)) {
+        if (!uvzk__lease_request_complete(request)) {
+            uint32_t lacking = request->wanted - uvzk__lease_request_leases_out(request);
+            if (out + lacking > request->max(request->claim)) {
                 break;
             }
-            if (!uvzk__may_send(queue->client) || uvzk__queue_is_resting(queue) ||
-                !uvzk__lease_making_plan(&making, bid)) {
+            if (!uvzk__may_send(queue->session) || uvzk__queue_is_backing_off(queue) ||
+                !uvzk__lease_batch_plan(&batch, request)) {
                 break;
             }
             out += lacking;
-        } else if (!uvzk__bid_is_counted(bid)) {
+        } else if (!uvzk__lease_request_is_counted(request)) {
             break; /* how many there are will be known soon */
         }
-        if (uvzk__bid_is_follower(bid)) {
-            waiting = uvzk__next_follower(bid);
+        if (uvzk__lease_request_is_sharer(request)) {
+            waiting = uvzk__next_sharer(request);
         }
-        bid = next_served(queue, bid, waiting);
+        request = next_to_serve(queue, request, waiting);
     }
-    if (making == NULL && bid == uvzk__leases(queue)->taker && bid != NULL &&
-        !uvzk__claim_is_given_up(bid->claim) && uvzk__bid_settled(bid) &&
-        !uvzk__bid_complete(bid)) {
+    if (batch == NULL && request == uvzk__leases(queue)->ticket_holder &&
+        request != NULL && !uvzk__claim_is_given_up(request->claim) &&
+        uvzk__lease_request_none_in_flight(request) &&
+        !uvzk__lease_request_complete(request)) {
         wait_for_room(queue);
     }
-    uvzk__lease_making_send(making);
+    uvzk__lease_batch_send(batch);
 }
 
-void uvzk__leases_taker(struct uvzk__bid *bid)
+void uvzk__leases_ticket_held(struct uvzk__lease_request *request)
 {
-    uvzk__leases_taken_by(bid->leases, bid);
-    uvzk__leases_taken_at(bid->leases, uvzk__now(bid->claim->client));
-    uvzk__queue_touch(bid->leases);
+    uvzk__leases_set_ticket_holder(request->leases, request);
+    uvzk__leases_set_ticket_held(request->leases, uvzk__now(request->claim->session));
+    uvzk__queue_settle_later(request->leases);
 }
 
-void uvzk__leases_no_taker(struct uvzk__bid *bid)
+void uvzk__leases_ticket_lost(struct uvzk__lease_request *request)
 {
-    if (uvzk__leases(bid->leases)->taker == bid) {
-        uvzk__leases_taken_by(bid->leases, NULL);
-        uvzk__queue_set_crowded(bid->ticket->queue, false);
-        uvzk__queue_touch(bid->ticket->queue);
+    if (uvzk__leases(request->leases)->ticket_holder == request) {
+        uvzk__leases_set_ticket_holder(request->leases, NULL);
+        uvzk__queue_want_children_watch(request->ticket->queue, false);
+        uvzk__queue_settle_later(request->ticket->queue);
     }
-    uvzk__queue_touch(bid->leases);
+    uvzk__queue_settle_later(request->leases);
 }
 
 /* ------------------------------------------------------------------ requests */
@@ -350,82 +361,84 @@ void uvzk__leases_no_taker(struct uvzk__bid *bid)
 static void init(struct uvzk__queue *queue)
 {
     uvzk__list_init(&uvzk__leases(queue)->offers);
-    uvzk__list_init(&uvzk__leases(queue)->bidding);
-    uvzk__list_init(&uvzk__leases(queue)->followers);
+    uvzk__list_init(&uvzk__leases(queue)->with_leases);
+    uvzk__list_init(&uvzk__leases(queue)->ticket_sharers);
 }
 
 /* Tickets that may not be deleted outlive the leases. */
-static void forget(struct uvzk__queue *queue)
+static void detach_tickets(struct uvzk__queue *queue)
 {
     const struct uvzk__queue *locks = uvzk__queue_find(
-        queue->client, UVZK__EXCLUSIVE, uvzk__leases(queue)->locks_path->text);
+        queue->session, UVZK__EXCLUSIVE, uvzk__leases(queue)->locks_path->text);
 
     for (struct uvzk__link *link = locks == NULL ? NULL
-                                                 : uvzk__ring_first(&locks->leaving);
-         link != NULL; link = uvzk__ring_next(&locks->leaving, link)) {
+                                                 : uvzk__ring_first(&locks->deleting);
+         link != NULL; link = uvzk__ring_next(&locks->deleting, link)) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
-        if (uvzk__contender_beside(contender) == queue) {
-            uvzk__contender_is_ticket(contender, NULL);
+        if (uvzk__contender_leases(contender) == queue) {
+            uvzk__contender_set_ticket(contender, NULL);
         }
     }
 }
 
 static void freed(struct uvzk__queue *queue)
 {
-    forget(queue);
-    uvzk__shared_path_let_go(uvzk__leases(queue)->locks_path);
+    detach_tickets(queue);
+    uvzk__shared_path_unref(uvzk__leases(queue)->locks_path);
 }
 
 static bool in_use(const struct uvzk__queue *queue)
 {
-    return uvzk__leases(queue)->bids > 0 || uvzk__leases(queue)->looking;
+    return uvzk__leases(queue)->lease_requests > 0 ||
+           uvzk__leases(queue)->locks_read_pending;
 }
 
 static void watches_lost(struct uvzk__queue *queue)
 {
-    if (uvzk__predecessor_watched(&uvzk__aside(queue)->predecessor) != NULL) {
-        uvzk__freshness_doubted(queue); /* arming it does not tell what has gone */
+    if (uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) != NULL) {
+        uvzk__freshness_set_stale(queue); /* arming it does not tell what has gone */
     }
 }
 
 static void refused(struct uvzk__queue *queue, int status)
 {
-    if (uvzk__leases(queue)->taker != NULL) {
-        uvzk__claim_end(uvzk__leases(queue)->taker->claim, status);
+    if (uvzk__leases(queue)->ticket_holder != NULL) {
+        uvzk__claim_end(uvzk__leases(queue)->ticket_holder->claim, status);
     }
 }
 
-/* What has been made is counted, in the pipeline without waiting for the reply; and the
- * taker that finds no room wants to know how things are. */
+/* What has been made is counted, in the pipeline without waiting for the reply; and the ticket
+ * holder that finds no room wants to know how things are. */
 static bool wants_listing(const struct uvzk__queue *queue)
 {
-    bool pipeline = queue->client->tuning & UVZK__TUNE_PIPELINE;
-    bool waits = uvzk__leases(queue)->taker != NULL &&
-                 uvzk__leases(queue)->making == NULL &&
-                 uvzk__bid_settled(uvzk__leases(queue)->taker) &&
-                 !uvzk__bid_complete(uvzk__leases(queue)->taker);
+    bool pipeline = queue->session->tuning & UVZK__TUNE_PIPELINE;
+    bool waits = uvzk__leases(queue)->ticket_holder != NULL &&
+                 uvzk__leases(queue)->batch == NULL &&
+                 uvzk__lease_request_none_in_flight(uvzk__leases(queue)->ticket_holder) &&
+                 !uvzk__lease_request_complete(uvzk__leases(queue)->ticket_holder);
 
-    bool made = uvzk__leases(queue)->made_stamp > uvzk__listed_at(&queue->freshness) &&
-                (uvzk__leases(queue)->making == NULL || pipeline);
+    bool made = uvzk__leases(queue)->made_stamp > uvzk__view_stamp(&queue->freshness) &&
+                (uvzk__leases(queue)->batch == NULL || pipeline);
 
     return ((made || uvzk__direct_lease_wants_listing(queue)) &&
-            (uvzk__unsearchable_may(queue) || !uvzk__ring_empty(&queue->members))) ||
-           queue->waits_long ||
+            (uvzk__unsearchable_may(queue) || !uvzk__ring_empty(&queue->waiters))) ||
+           queue->blocked_long ||
            (waits && (!counted(queue) ||
-                      (queue->crowded && uvzk__predecessor_watched(
-                                             &uvzk__aside(queue)->predecessor) == NULL)));
+                      (queue->wants_children_watch &&
+                       uvzk__predecessor_watched(
+                           &uvzk__queue_optional(queue)->predecessor) == NULL)));
 }
 
-static void request(struct uvzk__queue *queue)
+static void send_request(struct uvzk__queue *queue)
 {
     if (!uvzk__queue_may_ask(queue)) {
         return;
     }
-    if (!queue->crowded) {
+    if (!queue->wants_children_watch) {
         uvzk__predecessor_unwatch(queue);
     }
-    if (uvzk__queue_has_stranger(queue, UVZK__NODE_PARENTS)) {
+    if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
     } else if (uvzk__queue_wants_search(queue) || wants_listing(queue)) {
         uvzk__listing_start(queue);
@@ -434,23 +447,24 @@ static void request(struct uvzk__queue *queue)
 
 static void settle(struct uvzk__queue *queue)
 {
-    uvzk__queue_set_crowded(queue, false);
+    uvzk__queue_want_children_watch(queue, false);
     uvzk__direct_lease_settle(queue);
-    uvzk__ticket_made_anew(queue);
+    uvzk__ticket_create_new(queue);
     count_made(queue);
-    if (uvzk__leases(queue)->taker != NULL && uvzk__leases(queue)->making == NULL) {
-        serve(queue);
+    if (uvzk__leases(queue)->ticket_holder != NULL &&
+        uvzk__leases(queue)->batch == NULL) {
+        create_leases(queue);
     }
     grant_complete(queue);
-    uvzk__leases_withdraw_offers(queue,
-                                 uvzk__leases(queue)->taker != NULL && !bounded(queue));
-    uvzk__watermark_ask(queue);
-    request(queue);
-    uvzk__direct_lease_look(queue);
+    uvzk__leases_withdraw_offers(queue, uvzk__leases(queue)->ticket_holder != NULL &&
+                                            !others_counted(queue));
+    uvzk__watermark_send_watch(queue);
+    send_request(queue);
+    uvzk__direct_lease_read_locks(queue);
 }
 
 const struct uvzk__directory_kind uvzk__lease_directory = {
-    .discipline = UVZK__COUNTED,
+    .directory_order = UVZK__COUNTED,
     .extra_size = sizeof(struct uvzk__lease_directory),
     .init = init,
     .freed = freed,

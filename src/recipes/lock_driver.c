@@ -20,21 +20,21 @@ struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *settin
     if (settings->max_leases == 0) {
         driver->settings.max_leases = 1;
     }
-    driver->users = 1;
+    driver->refs = 1;
     driver->last_czxid = driver->last_session = 0;
     memcpy(driver->name, settings->name, size);
     return driver;
 }
 
-struct uvzk__lock_driver *uvzk__lock_driver_share(struct uvzk__lock_driver *driver)
+struct uvzk__lock_driver *uvzk__lock_driver_ref(struct uvzk__lock_driver *driver)
 {
-    driver->users++;
+    driver->refs++;
     return driver;
 }
 
-void uvzk__lock_driver_drop(struct uvzk__lock_driver *driver)
+void uvzk__lock_driver_unref(struct uvzk__lock_driver *driver)
 {
-    if (--driver->users == 0) {
+    if (--driver->refs == 0) {
         uvzk__free(driver);
     }
 }
@@ -76,7 +76,7 @@ int uvzk__lock_driver_check(const uvzk_lock_driver_t *driver)
                                               : "driver.mode: there is no such mode");
     }
     bool fixed = driver->mode == UVZK_NODE_EPHEMERAL;
-    most = fixed ? UVZK__FIXED_NAME_MAX : UVZK__TOKEN_MAX;
+    most = fixed ? UVZK__FIXED_NAME_MAX : UVZK__NAME_PREFIX_MAX;
     length = strnlen(driver->name, most + 1);
     if (length == 0 || length > most || strchr(driver->name, '/') != NULL) {
         return uvzk__refuse(UV_EINVAL, "driver.name: empty, too long, or with a '/'");

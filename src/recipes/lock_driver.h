@@ -10,12 +10,13 @@
 
 /* Of a name without a number and without protection: it takes no more room. */
 #define UVZK__FIXED_NAME_MAX 64
-_Static_assert(UVZK__FIXED_NAME_MAX <= UVZK__NAME_PREFIX_SIZE + 10, "room in the path");
+_Static_assert(UVZK__FIXED_NAME_MAX <= UVZK__PROTECTED_NAME_SIZE + 10,
+               "room in the path");
 
 /* A driver, copied: its lock's and that of all its claims, which may live longer. */
 struct uvzk__lock_driver {
     uvzk_lock_driver_t settings;
-    uint32_t users;
+    uint32_t refs;
     /* Of a fixed name: the last znode that is known to have been ours, and its session; 0: none
      * (fixed_name.h). */
     int64_t last_czxid, last_session;
@@ -24,8 +25,8 @@ struct uvzk__lock_driver {
 
 /* NULL when out of memory; with one user. One more; and one less, the last one frees it. */
 struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *);
-struct uvzk__lock_driver *uvzk__lock_driver_share(struct uvzk__lock_driver *);
-void uvzk__lock_driver_drop(struct uvzk__lock_driver *);
+struct uvzk__lock_driver *uvzk__lock_driver_ref(struct uvzk__lock_driver *);
+void uvzk__lock_driver_unref(struct uvzk__lock_driver *);
 
 /* The znode with this czxid is the session's, by this driver's fixed name. And whether one of that
  * name and session can be a later one than all that are known to have been. */

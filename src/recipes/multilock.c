@@ -22,15 +22,15 @@ static struct uvzk__multilock *multilock_of(const struct uvzk__lock *lock)
 
 /* -------------------------------------------------------------- telling errors */
 
-static void tell_error(struct uvzk__telling *telling)
+static void notify_error(struct uvzk__notification *notification)
 {
     struct uvzk__member_error *error =
-        UVZK__CONTAINER_OF(telling, struct uvzk__member_error, telling);
+        UVZK__CONTAINER_OF(notification, struct uvzk__member_error, notification);
     uvzk_multilock_error_cb error_cb = error->multilock->error_cb;
     uvzk_lock_t *shell = error->multilock->shell, *member = error->member->shell;
     int status = error->status;
 
-    uvzk__claim_unpin(error->claim);
+    uvzk__claim_unref(error->claim);
     error_cb(shell, member, status);
 }
 
@@ -38,8 +38,8 @@ void uvzk__member_error_init(struct uvzk__member_error *error, struct uvzk__clai
                              const struct uvzk__multilock *multilock,
                              const struct uvzk__multilock_member *member)
 {
-    error->telling.deliver = tell_error;
-    uvzk__list_init(&error->telling.link);
+    error->notification.notify_cb = notify_error;
+    uvzk__list_init(&error->notification.link);
     error->claim = claim;
     error->multilock = multilock;
     error->member = member;
@@ -50,8 +50,8 @@ void uvzk__member_error_report(struct uvzk__member_error *error, int status)
     if (status != 0 && error->status == 0) {
         error->status = status;
         if (error->multilock->error_cb != NULL) {
-            uvzk__claim_pin(error->claim);
-            uvzk__tell_soon(error->claim->client, &error->telling);
+            uvzk__claim_ref(error->claim);
+            uvzk__notify_later(error->claim->session, &error->notification);
         }
     }
 }
@@ -65,7 +65,7 @@ static struct uvzk__lock *member_at(const struct uvzk__multilock *multilock, siz
 
 int uvzk__multilock_member_check(const struct uvzk__multilock_member *member)
 {
-    return uvzk__lock_again(member->shell, member->identity) != NULL
+    return uvzk__lock_by_identity(member->shell, member->identity) != NULL
                ? 0
                : uvzk__refuse(UVZK_ECLOSED,
                               "a member of the multi lock is closed, or was, and is "
@@ -118,8 +118,8 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
 }
 
 /* By its first member's, which is its home too; members in turn have homes of their own. */
-static const char *overflows(const struct uvzk__lock *lock,
-                             const uvzk_acquire_options_t *options)
+static const char *session_order_path(const struct uvzk__lock *lock,
+                                      const uvzk_acquire_options_t *options)
 {
     const struct uvzk__multilock *multilock = multilock_of(lock);
 
@@ -142,7 +142,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
 static void begin(struct uvzk__claim *claim)
 {
     if (claim->kind == &uvzk__claim_at_once) {
-        uvzk__contender_pump(uvzk__claim_first(claim));
+        uvzk__contender_pump(uvzk__claim_first_contender(claim));
     } else {
         uvzk__in_turn_begin(claim);
     }
@@ -158,7 +158,7 @@ static const struct uvzk__lock_kind multilock_kind = {
     .claim_kind = &uvzk__claim_in_turn,
     .check = check,
     .occupied = occupied,
-    .overflows = overflows,
+    .session_order_path = session_order_path,
     .prepare = prepare,
     .begin = begin,
     .freed = freed,
@@ -186,7 +186,7 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
     }
     for (size_t i = 0; i < count; i++) {
         const struct uvzk__lock *member = members[i] == NULL ? NULL : members[i]->impl;
-        if (member == NULL || member->client->shell != client) {
+        if (member == NULL || member->session->shell != client) {
             return uvzk__refuse(UV_EINVAL,
                                 "members: one is NULL, not initialised, or of another "
                                 "client");
@@ -261,7 +261,7 @@ int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
         status = uvzk__refuse(UVZK_EDEADLOCK, "members: two are mutexes of one path");
     } else if (multilock != NULL) {
         lock =
-            uvzk__lock_new(member_at(multilock, 0)->client, shell, "", &multilock_kind);
+            uvzk__lock_new(member_at(multilock, 0)->session, shell, "", &multilock_kind);
     }
     if (lock == NULL) {
         if (multilock != NULL) {

@@ -33,7 +33,7 @@ struct uvzk__multilock {
 
 /* A member's trouble, to be told to the user; told once for each member. */
 struct uvzk__member_error {
-    struct uvzk__telling telling;
+    struct uvzk__notification notification;
     struct uvzk__claim *claim; /* pinned until it is told */
     const struct uvzk__multilock *multilock;
     const struct uvzk__multilock_member *member;
@@ -51,12 +51,12 @@ void uvzk__member_error_report(struct uvzk__member_error *, int status);
 int uvzk__multilock_member_check(const struct uvzk__multilock_member *);
 
 enum uvzk__member_state {
-    UVZK__MEMBER_IDLE,       /* next: ASKED */
-    UVZK__MEMBER_ASKED,      /* next: GRANTED OVER */
-    UVZK__MEMBER_GRANTED,    /* next: LETTING_GO LOSING */
-    UVZK__MEMBER_LETTING_GO, /* next: OVER */
-    UVZK__MEMBER_LOSING,     /* next: OVER; it has not been told */
-    UVZK__MEMBER_OVER        /* final */
+    UVZK__MEMBER_IDLE,      /* next: ASKED */
+    UVZK__MEMBER_ASKED,     /* next: GRANTED OVER */
+    UVZK__MEMBER_GRANTED,   /* next: LETTING_GO LOSING */
+    UVZK__MEMBER_RELEASING, /* next: OVER */
+    UVZK__MEMBER_LOSING,    /* next: OVER; it has not been told */
+    UVZK__MEMBER_DONE       /* final */
 };
 
 extern const struct uvzk__machine uvzk__member_machine;

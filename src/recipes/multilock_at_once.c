@@ -50,12 +50,13 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct at_once *at_once = UVZK__CONTAINER_OF(rpc, struct at_once, rpc);
     struct uvzk__claim *claim = at_once->claim;
 
-    uvzk__answered(claim->client, rpc, reply->status, true);
-    uvzk__claim_pin(claim);
+    uvzk__answered(claim->session, rpc, reply->status, true);
+    uvzk__claim_ref(claim);
     for (size_t i = 0; i < at_once->count; i++) {
-        uvzk__contender_made_by_op(at_once->contenders[i], reply, i, at_once->count, 0);
+        uvzk__contender_create_op_answered(at_once->contenders[i], reply, i,
+                                           at_once->count, 0);
     }
-    uvzk__claim_unpin(claim);
+    uvzk__claim_unref(claim);
 }
 
 /* Whether all of them are to be made, and none is being made. */
@@ -103,16 +104,16 @@ static void create(struct uvzk__contender *contender)
         uvzk__contender_create_op(at_once->contenders[i], &at_once->ops[i],
                                   &at_once->acls[i]);
     }
-    uvzk__submit(uvzk__client_of(contender), &at_once->rpc);
+    uvzk__submit(uvzk__session_of(contender), &at_once->rpc);
     for (size_t i = 0; i < at_once->count; i++) {
-        uvzk__contender_sent(at_once->contenders[i]);
+        uvzk__contender_create_sent(at_once->contenders[i]);
     }
 }
 
 /* ------------------------------------------------------------------- the claim */
 
 /* Whether one that has to be made is left behind by others that stand. */
-static bool torn(const struct at_once *at_once)
+static bool incomplete(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
         if (uvzk__node_needs(&at_once->contenders[i]->node) == UVZK__NEEDS_CREATE) {
@@ -125,7 +126,7 @@ static bool torn(const struct at_once *at_once)
 static void granted(struct uvzk__contender *contender)
 {
     if (!uvzk__claim_is_given_up(contender->claim) &&
-        torn(at_once_of(contender->claim))) {
+        incomplete(at_once_of(contender->claim))) {
         uvzk__claim_end(contender->claim, UVZK_EDELETED);
     } else {
         uvzk__claim_plain_granted(contender);
@@ -139,9 +140,9 @@ static void ended(struct uvzk__contender *contender, int code)
 }
 
 /* The znode of one that never held was not lost: it had none, or lets go of it. */
-static void retired(struct uvzk__contender *contender, int status)
+static void contender_gone(struct uvzk__contender *contender, int status)
 {
-    if (status != UVZK_ELOST || contender->reigned) {
+    if (status != UVZK_ELOST || contender->has_held) {
         uvzk__member_error_report(error_of(contender), status);
     }
 }
@@ -151,7 +152,7 @@ static void freed(struct uvzk__claim *claim)
     struct at_once *at_once = at_once_of(claim);
 
     if (at_once != NULL) {
-        uvzk__lock_unpin(at_once->lock);
+        uvzk__lock_unref(at_once->lock);
         uvzk__free(at_once->contenders);
         uvzk__free(at_once->errors);
         uvzk__free(at_once->ops);
@@ -165,7 +166,7 @@ const struct uvzk__claim_kind uvzk__claim_at_once = {
     .ungranted = uvzk__claim_plain_ungranted,
     .ended = ended,
     .create = create,
-    .retired = retired,
+    .contender_gone = contender_gone,
     .freed = freed,
 };
 
@@ -173,14 +174,14 @@ const struct uvzk__claim_kind uvzk__claim_at_once = {
 static int add_member(struct at_once *at_once, const struct uvzk__lock *member)
 {
     struct uvzk__queue *queue =
-        uvzk__queue_of(at_once->claim->client, &uvzk__exclusive, member->path);
+        uvzk__queue_of(at_once->claim->session, &uvzk__exclusive, member->path);
     struct uvzk__contender **contender = &at_once->contenders[at_once->count];
     int status = queue == NULL ? UV_ENOMEM
                                : uvzk__contender_new(at_once->claim, queue,
-                                                     UVZK__TOKEN_MUTEX, contender);
+                                                     UVZK__NAME_PREFIX_MUTEX, contender);
 
     if (status == 0) {
-        uvzk__contender_is_never_made_anew(*contender);
+        uvzk__contender_forbid_recreate(*contender);
         at_once->count++;
     }
     return status;
@@ -198,7 +199,7 @@ int uvzk__at_once_prepare(struct uvzk__claim *claim,
     claim->extra = at_once;
     at_once->claim = claim;
     at_once->lock = claim->lock;
-    uvzk__lock_pin(at_once->lock);
+    uvzk__lock_ref(at_once->lock);
     at_once->contenders =
         uvzk__calloc(multilock->count, sizeof(struct uvzk__contender *));
     at_once->errors = uvzk__calloc(multilock->count, sizeof(at_once->errors[0]));
@@ -214,7 +215,7 @@ int uvzk__at_once_prepare(struct uvzk__claim *claim,
         status = add_member(at_once, multilock->members[i].shell->impl);
     }
     if (status != 0) {
-        uvzk__claim_empty(claim);
+        uvzk__claim_remove_contenders(claim);
     }
     return status;
 }

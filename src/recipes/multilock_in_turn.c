@@ -10,18 +10,18 @@
 
 #include "claim/claim.h"
 #include "claim/lock.h"
-#include "claim/ran_out.h"
+#include "claim/timed_out_wait.h"
 #include "directory/contender.h"
-#include "directory/making.h"
+#include "directory/create_batch.h"
 #include "recipes/multilock.h"
 #include "recipes/shared_ticket.h"
 
 #define IDLE UVZK__MEMBER_IDLE
 #define ASKED UVZK__MEMBER_ASKED
 #define GRANTED UVZK__MEMBER_GRANTED
-#define LETTING_GO UVZK__MEMBER_LETTING_GO
+#define LETTING_GO UVZK__MEMBER_RELEASING
 #define LOSING UVZK__MEMBER_LOSING
-#define OVER UVZK__MEMBER_OVER
+#define OVER UVZK__MEMBER_DONE
 
 static const struct uvzk__state table[] = {
     [IDLE] = {"IDLE", UVZK__BIT(ASKED)},
@@ -50,7 +50,7 @@ struct in_turn {
     struct member members[];
 };
 
-static bool sound(const struct member *member)
+static bool invariant_holds(const struct member *member)
 {
     switch (member->state) {
     case GRANTED:
@@ -68,7 +68,7 @@ static void move(struct member *member, enum uvzk__member_state state)
 {
     member->state =
         (uint8_t)uvzk__machine_move(&uvzk__member_machine, member->state, state);
-    assert(sound(member));
+    assert(invariant_holds(member));
 }
 
 static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
@@ -76,10 +76,10 @@ static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
     return claim->extra;
 }
 
-static void over(struct member *member)
+static void done(struct member *member)
 {
     move(member, OVER);
-    uvzk__claim_unpin(member->in_turn->claim);
+    uvzk__claim_unref(member->in_turn->claim);
 }
 
 static void failed(struct member *member, int status)
@@ -94,11 +94,11 @@ static void member_released(uvzk_hold_t *hold, int status)
     struct uvzk__claim *claim = member->in_turn->claim;
 
     uvzk__member_error_report(&member->error, status);
-    uvzk__claim_troubled(claim, status);
-    over(member);
+    uvzk__claim_set_release_status(claim, status);
+    done(member);
 }
 
-static void let_go(struct in_turn *in_turn);
+static void release_members(struct in_turn *in_turn);
 
 /* At once: what has lost a member is not held for a moment longer. The others are let
  * go when it is told: whoever ends members may be counting on them. */
@@ -115,8 +115,8 @@ static void member_lost(uvzk_hold_t *hold, int reason)
     struct member *member = hold->data;
 
     (void)reason;
-    let_go(member->in_turn);
-    over(member);
+    release_members(member->in_turn);
+    done(member);
 }
 
 static void ask_next(struct in_turn *in_turn);
@@ -130,18 +130,18 @@ static void member_acquired(uvzk_hold_t *hold, int status)
         if (!uvzk__claim_is_given_up(in_turn->claim)) {
             failed(member, status);
         }
-        over(member);
+        done(member);
         return;
     }
     move(member, GRANTED);
     in_turn->granted++;
-    uvzk__loss_overhear(hold, member_losing);
+    uvzk__hold_intercept_loss(hold, member_losing);
     ask_next(in_turn);
 }
 
 /* The token of all is that of one of them, which may be compared with one of another lock
  * that another member keeps apart from this one: it has to be nobody else's. */
-static void make_alone(const struct member *member)
+static void create_alone(const struct member *member)
 {
     const struct uvzk__acquisition *acquisition = member->request.impl;
     struct uvzk__claim *claim = acquisition->claim;
@@ -150,12 +150,12 @@ static void make_alone(const struct member *member)
     if (claim == NULL) {
         return;
     }
-    if (claim->kind == &uvzk__claim_bids) {
-        uvzk__ticket_of_its_own(uvzk__bid_of(claim));
+    if (claim->kind == &uvzk__claim_lease_requests) {
+        uvzk__ticket_make_own(uvzk__lease_request_of(claim));
     }
     for (link = uvzk__ring_first(&claim->contenders); link != NULL;
          link = uvzk__ring_next(&claim->contenders, link)) {
-        uvzk__make_alone(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim));
+        uvzk__create_alone(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim));
     }
 }
 
@@ -169,7 +169,7 @@ static void ask(struct member *member)
     options.timeout_ms = in_turn->try_once ? UVZK_TRY_ONCE : UVZK_WAIT_FOREVER;
     options.node_data = uvzk__claim_data(in_turn->claim);
     options.node_data_length = uvzk__claim_data_length(in_turn->claim);
-    uvzk__claim_pin(in_turn->claim);
+    uvzk__claim_ref(in_turn->claim);
     move(member, ASKED);
     int status = uvzk__multilock_member_check(member->error.member);
     if (status == 0) { /* the user may have closed it meanwhile */
@@ -177,10 +177,10 @@ static void ask(struct member *member)
                                    &options, member_acquired, member_lost);
     }
     if (status == 0) {
-        make_alone(member);
+        create_alone(member);
     } else {
         failed(member, status);
-        over(member);
+        done(member);
     }
 }
 
@@ -209,11 +209,11 @@ static bool one_is_losing(const struct in_turn *in_turn)
     return false;
 }
 
-static void let_go(struct in_turn *in_turn)
+static void release_members(struct in_turn *in_turn)
 {
     struct uvzk__claim *claim = in_turn->claim;
 
-    uvzk__claim_pin(claim);
+    uvzk__claim_ref(claim);
     for (size_t i = in_turn->count; i > 0; i--) {
         struct member *member = &in_turn->members[i - 1];
         if (member->state == GRANTED) {
@@ -223,13 +223,13 @@ static void let_go(struct in_turn *in_turn)
             (void)uvzk_hold_cancel(&member->request);
         }
     }
-    uvzk__claim_unpin(claim);
+    uvzk__claim_unref(claim);
 }
 
-static bool keep(struct uvzk__claim *claim)
+static bool keeps_contenders(struct uvzk__claim *claim)
 {
     if (!one_is_losing(in_turn_of(claim))) {
-        let_go(in_turn_of(claim));
+        release_members(in_turn_of(claim));
     }
     return true;
 }
@@ -244,15 +244,15 @@ static const struct uvzk__claim *member_claim(const struct uvzk__claim *claim,
 }
 
 /* For what the member that is asked waits for. */
-static void awaits(const struct uvzk__claim *claim, size_t most,
-                   struct uvzk__awaiting *awaiting)
+static void wait_reason(const struct uvzk__claim *claim, size_t most,
+                        struct uvzk__wait_reason *reason)
 {
     const struct in_turn *in_turn = in_turn_of(claim);
 
     for (size_t i = 0; i < in_turn->count; i++) {
         const struct uvzk__acquisition *asked = in_turn->members[i].request.impl;
         if (in_turn->members[i].state == ASKED && asked != NULL && asked->claim != NULL) {
-            uvzk__claim_awaits(asked->claim, most, awaiting);
+            uvzk__claim_wait_reason(asked->claim, most, reason);
         }
     }
 }
@@ -262,16 +262,16 @@ static void freed(struct uvzk__claim *claim)
     struct in_turn *in_turn = in_turn_of(claim);
 
     if (in_turn != NULL) {
-        uvzk__lock_unpin(in_turn->lock);
+        uvzk__lock_unref(in_turn->lock);
         uvzk__free(in_turn);
     }
 }
 
 const struct uvzk__claim_kind uvzk__claim_in_turn = {
-    .keep = keep,
+    .keeps_contenders = keeps_contenders,
     .member = member_claim,
     .freed = freed,
-    .awaits = awaits,
+    .wait_reason = wait_reason,
 };
 
 int uvzk__in_turn_prepare(struct uvzk__claim *claim,
@@ -287,7 +287,7 @@ int uvzk__in_turn_prepare(struct uvzk__claim *claim,
     claim->extra = in_turn;
     in_turn->claim = claim;
     in_turn->lock = claim->lock;
-    uvzk__lock_pin(in_turn->lock);
+    uvzk__lock_ref(in_turn->lock);
     in_turn->count = multilock->count;
     in_turn->try_once = options->timeout_ms == UVZK_TRY_ONCE;
     for (size_t i = 0; i < in_turn->count; i++) {

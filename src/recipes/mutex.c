@@ -11,19 +11,19 @@
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)lock;
-    return uvzk__object(UV_EINVAL, options->leases > 1
-                                       ? "options.leases: only a semaphore has several"
-                                       : NULL);
+    return uvzk__refuse_if(UV_EINVAL, options->leases > 1
+                                          ? "options.leases: only a semaphore has several"
+                                          : NULL);
 }
 
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)options;
-    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE, lock->path->text, false);
+    return uvzk__queue_occupied(lock->session, UVZK__EXCLUSIVE, lock->path->text, false);
 }
 
-static const char *overflows(const struct uvzk__lock *lock,
-                             const uvzk_acquire_options_t *options)
+static const char *session_order_path(const struct uvzk__lock *lock,
+                                      const uvzk_acquire_options_t *options)
 {
     (void)options;
     return lock->path->text;
@@ -34,19 +34,19 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__contender *contender;
 
-    return uvzk__claim_queue_up(claim, &uvzk__exclusive, lock->path, UVZK__TOKEN_MUTEX,
-                                options, &contender);
+    return uvzk__claim_add_contender(claim, &uvzk__exclusive, lock->path,
+                                     UVZK__NAME_PREFIX_MUTEX, options, &contender);
 }
 
 static size_t directories(const struct uvzk__lock *lock,
-                          struct uvzk__directory *directory)
+                          struct uvzk__participant_directory *directory)
 {
-    *directory = (struct uvzk__directory){lock->path->text, UVZK__EXCLUSIVE};
+    *directory = (struct uvzk__participant_directory){lock->path->text, UVZK__EXCLUSIVE};
     return 1;
 }
 
-static int judge(const struct uvzk__lock *lock, struct uvzk__participant *participants,
-                 size_t count)
+static int classify(const struct uvzk__lock *lock, struct uvzk__participant *participants,
+                    size_t count)
 {
     (void)lock;
     (void)count;
@@ -57,7 +57,7 @@ static int judge(const struct uvzk__lock *lock, struct uvzk__participant *partic
 static int prepare_in_cohort(struct uvzk__lock *lock, struct uvzk__claim *claim,
                              const uvzk_acquire_options_t *options)
 {
-    int status = uvzk__cohort_join(lock, claim);
+    int status = uvzk__cohort_add_claim(lock, claim);
 
     return status == 0 ? prepare(lock, claim, options) : status;
 }
@@ -66,10 +66,10 @@ const struct uvzk__lock_kind uvzk__mutex = {
     .claim_kind = &uvzk__claim_plain,
     .check = check,
     .occupied = occupied,
-    .overflows = overflows,
+    .session_order_path = session_order_path,
     .prepare = prepare,
     .directories = directories,
-    .judge = judge,
+    .classify = classify,
 };
 
 const struct uvzk__lock_kind uvzk__mutex_in_cohort = {
@@ -78,7 +78,7 @@ const struct uvzk__lock_kind uvzk__mutex_in_cohort = {
     .occupied = occupied,
     .prepare = prepare_in_cohort,
     .directories = directories,
-    .judge = judge,
+    .classify = classify,
     .freed = uvzk__cohort_freed,
 };
 
@@ -95,7 +95,7 @@ int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path
 int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *shell, const char *path,
                            uint32_t handovers, uint32_t ms)
 {
-    const struct uvzk__cohort_bound bound = {handovers, ms};
+    const struct uvzk__cohort_limit bound = {handovers, ms};
     struct uvzk__lock *lock;
     int status = uvzk__lock_check(client, shell, path);
 
@@ -109,7 +109,7 @@ int uvzk_mutex_init_cohort(uvzk_client_t *client, uvzk_mutex_t *shell, const cha
     if (lock == NULL) {
         return UV_ENOMEM;
     }
-    status = uvzk__cohort_bind(lock, &bound);
+    status = uvzk__cohort_set_limit(lock, &bound);
     if (status != 0) {
         uvzk__lock_free(lock);
     }

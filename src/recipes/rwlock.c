@@ -35,9 +35,9 @@ static struct uvzk__claim *claim_on_other_half(const struct uvzk__lock *lock,
 /* ------------------------------------------------------------- participants */
 
 static size_t directories(const struct uvzk__lock *lock,
-                          struct uvzk__directory *directory)
+                          struct uvzk__participant_directory *directory)
 {
-    *directory = (struct uvzk__directory){lock->path->text, UVZK__READ_WRITE};
+    *directory = (struct uvzk__participant_directory){lock->path->text, UVZK__READ_WRITE};
     return 1;
 }
 
@@ -54,7 +54,8 @@ static int64_t first_of(const struct uvzk__participant *participants, size_t cou
 }
 
 /* A downgraded reader has its writer's number: then both hold. */
-static int judge_half(struct uvzk__participant *participants, size_t count, bool shared)
+static int classify_half(struct uvzk__participant *participants, size_t count,
+                         bool shared)
 {
     int64_t reader = first_of(participants, count, true);
     int64_t writer = first_of(participants, count, false);
@@ -62,25 +63,25 @@ static int judge_half(struct uvzk__participant *participants, size_t count, bool
     for (size_t i = 0; i < count; i++) {
         struct uvzk__participant *participant = &participants[i];
         int64_t number = participant->place.sequence;
-        participant->silent = participant->shared != shared;
+        participant->hidden = participant->shared != shared;
         participant->holds =
             shared ? number <= writer : number == writer && number <= reader;
     }
     return 0;
 }
 
-static int judge_writers(const struct uvzk__lock *lock,
-                         struct uvzk__participant *participants, size_t count)
+static int classify_writers(const struct uvzk__lock *lock,
+                            struct uvzk__participant *participants, size_t count)
 {
     (void)lock;
-    return judge_half(participants, count, false);
+    return classify_half(participants, count, false);
 }
 
-static int judge_readers(const struct uvzk__lock *lock,
-                         struct uvzk__participant *participants, size_t count)
+static int classify_readers(const struct uvzk__lock *lock,
+                            struct uvzk__participant *participants, size_t count)
 {
     (void)lock;
-    return judge_half(participants, count, true);
+    return classify_half(participants, count, true);
 }
 
 /* -------------------------------------------------------------------- write */
@@ -90,7 +91,7 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
     if (options->leases > 1) {
         return uvzk__refuse(UV_EINVAL, "options.leases: only a semaphore has several");
     }
-    uvzk__prover_check(lock->client); /* a write hold that has run out is none */
+    uvzk__prover_check(lock->session); /* a write hold that has run out is none */
     if (uvzk__claim_of(lock, options->owner) == NULL &&
         claim_on_other_half(lock, options) != NULL) {
         return uvzk__refuse(UVZK_EDEADLOCK,
@@ -102,7 +103,7 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
 static bool write_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)options;
-    return uvzk__queue_occupied(lock->client, UVZK__READ_WRITE, lock->path->text, false);
+    return uvzk__queue_occupied(lock->session, UVZK__READ_WRITE, lock->path->text, false);
 }
 
 static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
@@ -110,8 +111,8 @@ static int prepare_write(struct uvzk__lock *lock, struct uvzk__claim *claim,
 {
     struct uvzk__contender *contender;
 
-    return uvzk__claim_queue_up(claim, &uvzk__read_write, lock->path, UVZK__TOKEN_WRITE,
-                                options, &contender);
+    return uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path,
+                                     UVZK__NAME_PREFIX_WRITE, options, &contender);
 }
 
 static const struct uvzk__lock_kind write_half = {
@@ -120,7 +121,7 @@ static const struct uvzk__lock_kind write_half = {
     .occupied = write_occupied,
     .prepare = prepare_write,
     .directories = directories,
-    .judge = judge_writers,
+    .classify = classify_writers,
     .freed = half_freed,
 };
 
@@ -129,9 +130,9 @@ static const struct uvzk__lock_kind write_half = {
 static int check_read(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     (void)lock;
-    return uvzk__object(UV_EINVAL, options->leases > 1
-                                       ? "options.leases: only a semaphore has several"
-                                       : NULL);
+    return uvzk__refuse_if(UV_EINVAL, options->leases > 1
+                                          ? "options.leases: only a semaphore has several"
+                                          : NULL);
 }
 
 /* The write hold of this owner, if it is valid at this moment; else NULL. */
@@ -146,7 +147,7 @@ static struct uvzk__claim *write_hold(const struct uvzk__lock *lock,
 static bool read_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     return write_hold(lock, options) == NULL &&
-           uvzk__queue_occupied(lock->client, UVZK__READ_WRITE, lock->path->text, true);
+           uvzk__queue_occupied(lock->session, UVZK__READ_WRITE, lock->path->text, true);
 }
 
 static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
@@ -159,13 +160,14 @@ static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
     if (writing != NULL && uvzk__downgrade_prepare(claim, writing) != 0) {
         return UV_ENOMEM;
     }
-    status = uvzk__claim_queue_up(claim, &uvzk__read_write, lock->path, UVZK__TOKEN_READ,
-                                  options, &contender);
+    status = uvzk__claim_add_contender(claim, &uvzk__read_write, lock->path,
+                                       UVZK__NAME_PREFIX_READ, options, &contender);
     if (status == 0) {
-        uvzk__contender_is_reader(
-            contender, writing == NULL
-                           ? 0
-                           : uvzk__node_place(&uvzk__claim_first(writing)->node).czxid);
+        uvzk__contender_set_reader(
+            contender,
+            writing == NULL
+                ? 0
+                : uvzk__node_place(&uvzk__claim_first_contender(writing)->node).czxid);
     }
     return status;
 }
@@ -176,7 +178,7 @@ static const struct uvzk__lock_kind read_half = {
     .occupied = read_occupied,
     .prepare = prepare_read,
     .directories = directories,
-    .judge = judge_readers,
+    .classify = classify_readers,
     .freed = half_freed,
 };
 

@@ -6,8 +6,8 @@
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
+#include "directory/create_batch.h"
 #include "directory/in_order.h"
-#include "directory/making.h"
 #include "directory/queue.h"
 #include "recipes/direct_lease.h"
 #include "recipes/lease_offers.h"
@@ -52,66 +52,68 @@ static uint64_t max_of(const struct uvzk__claim *claim)
 static void granted(struct uvzk__contender *contender)
 {
     if (contender->ticket) {
-        uvzk__leases_taker(uvzk__bid_of(contender->claim));
+        uvzk__leases_ticket_held(uvzk__lease_request_of(contender->claim));
     }
 }
 
 static void ungranted(struct uvzk__contender *contender)
 {
-    struct uvzk__bid *bid = uvzk__bid_of(contender->claim);
+    struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
 
     if (contender->ticket) {
-        uvzk__leases_no_taker(bid);
+        uvzk__leases_ticket_lost(request);
     } else {
-        uvzk__claim_ungrant(bid->claim);
-        if (!uvzk__claim_is_given_up(bid->claim)) {
-            uvzk__bid_ungranted(bid);
+        uvzk__claim_ungrant(request->claim);
+        if (!uvzk__claim_is_given_up(request->claim)) {
+            uvzk__lease_request_ungranted(request);
         }
-        uvzk__queue_touch(bid->leases);
+        uvzk__queue_settle_later(request->leases);
     }
 }
 
 /* A ticket is of no use any more once the leases are held. */
 static void ended(struct uvzk__contender *contender, int code)
 {
-    struct uvzk__bid *bid = uvzk__bid_of(contender->claim);
+    struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
 
     if (contender->ticket) {
-        if (contender != bid->ticket) {
+        if (contender != request->ticket) {
             return; /* let go: it follows another one's */
         }
-        uvzk__leases_no_taker(bid);
-        uvzk__bid_has_ticket(bid, NULL);
-        uvzk__ticket_ended(bid->leases, code);
-        if (uvzk__claim_is_held(bid->claim)) {
+        uvzk__leases_ticket_lost(request);
+        uvzk__lease_request_set_ticket(request, NULL);
+        uvzk__ticket_ended(request->leases, code);
+        if (uvzk__claim_is_held(request->claim)) {
             return;
         }
     }
-    uvzk__claim_end(bid->claim, code);
+    uvzk__claim_end(request->claim, code);
 }
 
-static bool keep(struct uvzk__claim *claim)
+static bool keeps_contenders(struct uvzk__claim *claim)
 {
-    return uvzk__ticket_left(uvzk__bid_of(claim)) || uvzk__leases_offer(claim);
+    return uvzk__ticket_claim_ended(uvzk__lease_request_of(claim)) ||
+           uvzk__leases_offer(claim);
 }
 
 static void create(struct uvzk__contender *contender)
 {
     if (contender->ticket) {
-        uvzk__make(contender);
+        uvzk__create_batch_add(contender);
     } else {
-        uvzk__queue_touch(contender->queue); /* the taker makes all of them */
+        uvzk__queue_settle_later(
+            contender->queue); /* the ticket holder makes all of them */
     }
 }
 
-const struct uvzk__claim_kind uvzk__claim_bids = {
+const struct uvzk__claim_kind uvzk__claim_lease_requests = {
     .granted = granted,
     .ungranted = ungranted,
     .ended = ended,
     .create = create,
-    .keep = keep,
-    .freed = uvzk__bid_free,
-    .awaits = uvzk__bid_awaits,
+    .keeps_contenders = keeps_contenders,
+    .freed = uvzk__lease_request_free,
+    .wait_reason = uvzk__lease_request_wait_reason,
 };
 
 /* -------------------------------------------------------------------- its locks */
@@ -123,25 +125,25 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
     if (semaphore->counted && semaphore->count == NULL) {
         return uvzk__refuse(UVZK_ECLOSED, "the semaphore's count is closed");
     }
-    return uvzk__object(UV_EINVAL,
-                        options->leases > LEASES_MAX ? "options.leases: more than 100"
-                        : options->revoke_cb != NULL
-                            ? "options.revoke_cb: a semaphore's hold cannot be revoked"
-                        : !semaphore->counted && options->leases > semaphore->max
-                            ? "options.leases: more than the semaphore's max_leases"
-                            : NULL);
+    return uvzk__refuse_if(UV_EINVAL,
+                           options->leases > LEASES_MAX ? "options.leases: more than 100"
+                           : options->revoke_cb != NULL
+                               ? "options.revoke_cb: a semaphore's hold cannot be revoked"
+                           : !semaphore->counted && options->leases > semaphore->max
+                               ? "options.leases: more than the semaphore's max_leases"
+                               : NULL);
 }
 
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
     const struct uvzk__queue *leases =
-        uvzk__queue_find(lock->client, UVZK__COUNTED, semaphore->leases_path->text);
+        uvzk__queue_find(lock->session, UVZK__COUNTED, semaphore->leases_path->text);
 
     (void)options;
-    return uvzk__queue_occupied(lock->client, UVZK__EXCLUSIVE,
+    return uvzk__queue_occupied(lock->session, UVZK__EXCLUSIVE,
                                 semaphore->locks_path->text, false) ||
-           (leases != NULL && uvzk__first_follower(leases) != NULL);
+           (leases != NULL && uvzk__first_sharer(leases) != NULL);
 }
 
 /* The directory of the leases, which knows the one of the locks. */
@@ -149,13 +151,13 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
 {
     struct semaphore *semaphore = semaphore_of(lock);
     struct uvzk__queue *queue =
-        uvzk__queue_of(lock->client, &uvzk__lease_directory, semaphore->leases_path);
+        uvzk__queue_of(lock->session, &uvzk__lease_directory, semaphore->leases_path);
 
     if (queue == NULL) {
         return NULL;
     }
-    uvzk__queue_touch(queue); /* settled, and freed if it stays empty */
-    uvzk__leases_of_locks(queue, semaphore->locks_path);
+    uvzk__queue_settle_later(queue); /* settled, and freed if it stays empty */
+    uvzk__leases_set_locks_path(queue, semaphore->locks_path);
     return queue;
 }
 
@@ -174,41 +176,42 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     int status = leases == NULL ? UV_ENOMEM : 0;
 
     if (status == 0) {
-        status = uvzk__bid_new(claim, leases, options->leases == 0 ? 1 : options->leases,
-                               max_of);
+        status = uvzk__lease_request_new(
+            claim, leases, options->leases == 0 ? 1 : options->leases, max_of);
     }
     if (status == 0 && has_fixed_count(lock) &&
-        uvzk__direct_lease_may(uvzk__bid_of(claim))) {
-        return uvzk__direct_lease_begin(uvzk__bid_of(claim), options->queued_cb != NULL);
+        uvzk__direct_lease_may(uvzk__lease_request_of(claim))) {
+        return uvzk__direct_lease_begin(uvzk__lease_request_of(claim),
+                                        options->queued_cb != NULL);
     }
-    if (status == 0 && uvzk__direct_lease_makes_way(leases)) {
-        uvzk__ticket_made_anew(leases);
+    if (status == 0 && uvzk__direct_lease_yield(leases)) {
+        uvzk__ticket_create_new(leases);
     }
     if (status == 0 && options->queued_cb == NULL &&
-        uvzk__ticket_is_shared_with(uvzk__bid_of(claim))) {
-        uvzk__bid_follows(uvzk__bid_of(claim));
+        uvzk__ticket_should_share(uvzk__lease_request_of(claim))) {
+        uvzk__lease_request_share_ticket(uvzk__lease_request_of(claim));
         return 0;
     }
     if (status == 0) {
-        status =
-            uvzk__claim_queue_up(claim, &uvzk__exclusive, semaphore_of(lock)->locks_path,
-                                 UVZK__TOKEN_MUTEX, options, &ticket);
+        status = uvzk__claim_add_contender(claim, &uvzk__exclusive,
+                                           semaphore_of(lock)->locks_path,
+                                           UVZK__NAME_PREFIX_MUTEX, options, &ticket);
     }
     if (status == 0) {
-        uvzk__contender_is_ticket(ticket, leases);
-        uvzk__bid_has_ticket(uvzk__bid_of(claim), ticket);
+        uvzk__contender_set_ticket(ticket, leases);
+        uvzk__lease_request_set_ticket(uvzk__lease_request_of(claim), ticket);
     }
     return status;
 }
 
 static void begin(struct uvzk__claim *claim)
 {
-    const struct uvzk__bid *bid = uvzk__bid_of(claim);
+    const struct uvzk__lease_request *request = uvzk__lease_request_of(claim);
 
-    if (bid->ticket != NULL) {
-        uvzk__contender_pump(bid->ticket);
+    if (request->ticket != NULL) {
+        uvzk__contender_pump(request->ticket);
     } else {
-        uvzk__queue_touch(bid->leases);
+        uvzk__queue_settle_later(request->leases);
     }
 }
 
@@ -217,23 +220,25 @@ static void freed(struct uvzk__lock *lock)
     struct semaphore *semaphore = semaphore_of(lock);
 
     uvzk__list_remove(&semaphore->listener.link);
-    uvzk__shared_path_let_go(semaphore->locks_path);
-    uvzk__shared_path_let_go(semaphore->leases_path);
+    uvzk__shared_path_unref(semaphore->locks_path);
+    uvzk__shared_path_unref(semaphore->leases_path);
     uvzk__free(semaphore);
 }
 
 static size_t directories(const struct uvzk__lock *lock,
-                          struct uvzk__directory *directory)
+                          struct uvzk__participant_directory *directory)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
 
-    directory[0] = (struct uvzk__directory){semaphore->leases_path->text, UVZK__COUNTED};
-    directory[1] = (struct uvzk__directory){semaphore->locks_path->text, UVZK__EXCLUSIVE};
+    directory[0] =
+        (struct uvzk__participant_directory){semaphore->leases_path->text, UVZK__COUNTED};
+    directory[1] = (struct uvzk__participant_directory){semaphore->locks_path->text,
+                                                        UVZK__EXCLUSIVE};
     return 2;
 }
 
-static int judge(const struct uvzk__lock *lock, struct uvzk__participant *participants,
-                 size_t count)
+static int classify(const struct uvzk__lock *lock, struct uvzk__participant *participants,
+                    size_t count)
 {
     (void)lock;
     for (size_t i = 0; i < count; i++) {
@@ -243,14 +248,14 @@ static int judge(const struct uvzk__lock *lock, struct uvzk__participant *partic
 }
 
 static const struct uvzk__lock_kind semaphore_kind = {
-    .claim_kind = &uvzk__claim_bids,
+    .claim_kind = &uvzk__claim_lease_requests,
     .ignores_owners = true,
     .check = check,
     .occupied = occupied,
     .prepare = prepare,
     .begin = begin,
     .directories = directories,
-    .judge = judge,
+    .classify = classify,
     .freed = freed,
 };
 
@@ -260,11 +265,11 @@ static void count_changed(struct uvzk__value_listener *listener)
 {
     struct semaphore *semaphore =
         UVZK__CONTAINER_OF(listener, struct semaphore, listener);
-    struct uvzk__queue *leases = uvzk__queue_find(semaphore->lock->client, UVZK__COUNTED,
+    struct uvzk__queue *leases = uvzk__queue_find(semaphore->lock->session, UVZK__COUNTED,
                                                   semaphore->leases_path->text);
 
     if (leases != NULL) {
-        uvzk__queue_touch(leases);
+        uvzk__queue_settle_later(leases);
     }
 }
 
@@ -374,18 +379,19 @@ int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases)
         return hold == NULL ? uvzk__refuse(UV_EINVAL, "hold is NULL")
                             : uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
     }
-    if (leases == 0 || claim->kind != &uvzk__claim_bids ||
+    if (leases == 0 || claim->kind != &uvzk__claim_lease_requests ||
         leases >= uvzk_hold_lease_count(hold)) {
-        return uvzk__refuse(UV_EINVAL,
-                            claim->kind != &uvzk__claim_bids ? "hold is not a semaphore's"
-                            : leases == 0                    ? "leases is 0"
-                                          : "leases: all that the hold has, or "
-                                            "more; release it instead");
+        return uvzk__refuse(UV_EINVAL, claim->kind != &uvzk__claim_lease_requests
+                                           ? "hold is not a semaphore's"
+                                       : leases == 0
+                                           ? "leases is 0"
+                                           : "leases: all that the hold has, or "
+                                             "more; release it instead");
     }
-    struct uvzk__bid *bid = uvzk__bid_of(claim);
-    int status = uvzk__bid_return(bid, leases, false);
+    struct uvzk__lease_request *request = uvzk__lease_request_of(claim);
+    int status = uvzk__lease_request_return(request, leases, false);
     if (status == 0) {
-        uvzk__bid_wants_less(bid, leases);
+        uvzk__lease_request_wants_less(request, leases);
     }
     return status;
 }

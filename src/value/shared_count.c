@@ -123,7 +123,7 @@ int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *shell,
         return status;
     }
     struct uvzk__shared_value *value = shell->value.impl;
-    value->dropped = free_count;
+    value->client_gone_cb = free_count;
     count->shell = shell;
     count->cb = cb;
     count->listener.changed = changed;

@@ -11,22 +11,22 @@
 
 static bool has_news(const struct uvzk__shared_value *value)
 {
-    const struct uvzk__replica *replica = value->replica;
+    const struct uvzk__node_cache *node_cache = value->node_cache;
 
-    if (replica->status != value->told_status) {
-        return replica->status != 0 || replica->version.mzxid != 0;
+    if (node_cache->status != value->told_status) {
+        return node_cache->status != 0 || node_cache->version.mzxid != 0;
     }
-    return replica->status == 0 && replica->version.mzxid != value->told_mzxid;
+    return node_cache->status == 0 && node_cache->version.mzxid != value->told_mzxid;
 }
 
 static void tell_news(struct uvzk__shared_value *value)
 {
-    const struct uvzk__replica *replica = value->replica;
+    const struct uvzk__node_cache *node_cache = value->node_cache;
 
-    value->told_status = replica->status;
-    value->told_mzxid = replica->version.mzxid;
+    value->told_status = node_cache->status;
+    value->told_mzxid = node_cache->version.mzxid;
     if (value->cb != NULL) {
-        value->cb(value->shell, replica->status);
+        value->cb(value->shell, node_cache->status);
     }
 }
 
@@ -45,25 +45,25 @@ static void end_listening(struct uvzk__shared_value *value)
 
 static void free_value(struct uvzk__shared_value *value)
 {
-    struct uvzk__replica *replica = value->replica;
+    struct uvzk__node_cache *node_cache = value->node_cache;
 
     value->shell->impl = NULL;
     end_listening(value);
-    uvzk__list_remove(&value->telling.link);
+    uvzk__list_remove(&value->notification.link);
     uvzk__list_remove(&value->siblings);
     uvzk__free(value);
-    uvzk__replica_end_unused(replica);
+    uvzk__node_cache_end_unused(node_cache);
 }
 
-static void tell(struct uvzk__telling *telling)
+static void tell(struct uvzk__notification *notification)
 {
     struct uvzk__shared_value *value =
-        UVZK__CONTAINER_OF(telling, struct uvzk__shared_value, telling);
+        UVZK__CONTAINER_OF(notification, struct uvzk__shared_value, notification);
     uvzk_shared_value_close_cb close_cb = value->close_cb;
     uvzk_shared_value_t *shell = value->shell;
 
     if (!value->closing) {
-        if (!value->replica->client->closing && has_news(value)) {
+        if (!value->node_cache->session->closing && has_news(value)) {
             tell_news(value);
         }
     } else { /* its sets have been told: they were put on the list before */
@@ -76,7 +76,7 @@ static void tell(struct uvzk__telling *telling)
 
 void uvzk__shared_value_tell(struct uvzk__shared_value *value)
 {
-    uvzk__tell_soon(value->replica->client, &value->telling);
+    uvzk__notify_later(value->node_cache->session, &value->notification);
 }
 
 void uvzk__shared_value_changed(struct uvzk__shared_value *value)
@@ -92,11 +92,11 @@ void uvzk__shared_value_changed(struct uvzk__shared_value *value)
     uvzk__shared_value_tell(value);
 }
 
-struct uvzk__client *uvzk__shared_value_client(const uvzk_shared_value_t *shell)
+struct uvzk__session *uvzk__shared_value_session(const uvzk_shared_value_t *shell)
 {
     const struct uvzk__shared_value *value = shell == NULL ? NULL : shell->impl;
 
-    return value == NULL ? NULL : value->replica->client;
+    return value == NULL ? NULL : value->node_cache->session;
 }
 
 void uvzk__shared_value_listen(struct uvzk__shared_value *value,
@@ -111,36 +111,37 @@ void uvzk__shared_value_listen(struct uvzk__shared_value *value,
 static int check(const uvzk_client_t *client_shell, const uvzk_shared_value_t *shell,
                  const char *path, const void *seed, size_t seed_length)
 {
-    int status = uvzk__object(UV_EINVAL, client_shell == NULL ? "client is NULL"
-                                         : shell == NULL      ? "the value is NULL"
-                                         : path == NULL       ? "path is NULL"
-                                         : seed == NULL && seed_length > 0
-                                             ? "seed is NULL, seed_length is not 0"
-                                         : seed_length > UVZK__DATA_MAX
-                                             ? "seed_length is more than 1000000"
-                                             : NULL);
+    int status = uvzk__refuse_if(UV_EINVAL, client_shell == NULL ? "client is NULL"
+                                            : shell == NULL      ? "the value is NULL"
+                                            : path == NULL       ? "path is NULL"
+                                            : seed == NULL && seed_length > 0
+                                                ? "seed is NULL, seed_length is not 0"
+                                            : seed_length > UVZK__DATA_MAX
+                                                ? "seed_length is more than 1000000"
+                                                : NULL);
     if (status != 0) {
         return status;
     }
-    const struct uvzk__client *client = client_shell->impl;
-    if (client == NULL || client->closing) {
+    const struct uvzk__session *session = client_shell->impl;
+    if (session == NULL || session->closing) {
         return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
     }
     if (shell->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "the value is initialised already, or not zeroed");
     }
-    return uvzk__path_validate_below(client->ns, path);
+    return uvzk__path_validate_below(session->ns, path);
 }
 
 /* Of the path below the namespace. NULL: out of memory. */
-static struct uvzk__replica *find_replica(struct uvzk__client *client, const char *path)
+static struct uvzk__node_cache *find_node_cache(struct uvzk__session *session,
+                                                const char *path)
 {
-    char *full = uvzk__path_join(client->ns, path);
-    struct uvzk__replica *replica =
-        full == NULL ? NULL : uvzk__replica_of(uvzk__home_of(client, full), full);
+    char *full = uvzk__path_join(session->ns, path);
+    struct uvzk__node_cache *node_cache =
+        full == NULL ? NULL : uvzk__node_cache_of(uvzk__home_of(session, full), full);
 
     uvzk__free(full);
-    return replica;
+    return node_cache;
 }
 
 int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *shell,
@@ -154,28 +155,29 @@ int uvzk_shared_value_init(uvzk_client_t *client_shell, uvzk_shared_value_t *she
     }
     struct uvzk__shared_value *value = uvzk__calloc(1, sizeof(*value));
     void *own_seed = uvzk__memdup(seed, seed_length);
-    struct uvzk__replica *replica =
-        value == NULL || own_seed == NULL ? NULL : find_replica(client_shell->impl, path);
-    if (replica == NULL) {
+    struct uvzk__node_cache *node_cache = value == NULL || own_seed == NULL
+                                              ? NULL
+                                              : find_node_cache(client_shell->impl, path);
+    if (node_cache == NULL) {
         uvzk__free(own_seed);
         uvzk__free(value);
         return UV_ENOMEM;
     }
     value->shell = shell;
-    value->replica = replica;
+    value->node_cache = node_cache;
     value->cb = cb;
-    value->telling.deliver = tell;
-    uvzk__list_init(&value->telling.link);
+    value->notification.notify_cb = tell;
+    uvzk__list_init(&value->notification.link);
     uvzk__list_init(&value->sets);
     uvzk__list_init(&value->listeners);
-    uvzk__list_append(&replica->values, &value->siblings);
+    uvzk__list_append(&node_cache->values, &value->siblings);
     shell->impl = value;
-    uvzk__replica_seed(replica, own_seed, seed_length);
-    if (replica->client->auth_failed) {
-        uvzk__replica_refused(replica, UVZK_EAUTH);
+    uvzk__node_cache_seed(node_cache, own_seed, seed_length);
+    if (node_cache->session->auth_failed) {
+        uvzk__node_cache_refused(node_cache, UVZK_EAUTH);
     }
     uvzk__shared_value_tell(value); /* another one may have read it before */
-    uvzk__replica_pump(replica);
+    uvzk__node_cache_pump(node_cache);
     return 0;
 }
 
@@ -192,22 +194,22 @@ int uvzk_shared_value_close(uvzk_shared_value_t *shell,
     }
     value->closing = true;
     value->close_cb = close_cb;
-    uvzk__list_remove(&value->telling.link);
+    uvzk__list_remove(&value->notification.link);
     end_listening(value);
     uvzk__shared_value_end_sets(value, UVZK_ECLOSED);
     uvzk__shared_value_tell(value);
     return 0;
 }
 
-void uvzk__shared_values_free(struct uvzk__client *client)
+void uvzk__shared_values_free(struct uvzk__session *session)
 {
-    while (client->replicas != NULL) {
+    while (session->node_caches != NULL) {
         struct uvzk__shared_value *value = UVZK__CONTAINER_OF(
-            client->replicas->values.next, struct uvzk__shared_value, siblings);
+            session->node_caches->values.next, struct uvzk__shared_value, siblings);
         uvzk_shared_value_t *shell = value->shell;
-        void (*dropped)(uvzk_shared_value_t *) = value->dropped;
+        void (*dropped)(uvzk_shared_value_t *) = value->client_gone_cb;
 
-        free_value(value); /* the last one frees the replica */
+        free_value(value); /* the last one frees the node cache */
         if (dropped != NULL) {
             dropped(shell);
         }
@@ -226,18 +228,18 @@ int uvzk_shared_value_get(const uvzk_shared_value_t *shell, const void **data,
     if (value == NULL || value->closing) {
         return uvzk__refuse(UVZK_ECLOSED, "the value is closing, or not initialised");
     }
-    const struct uvzk__replica *replica = value->replica;
-    if (replica->version.mzxid == 0) {
+    const struct uvzk__node_cache *node_cache = value->node_cache;
+    if (node_cache->version.mzxid == 0) {
         return uvzk__refuse(UVZK_ENONODE, "the value has not been read yet");
     }
     if (data != NULL) {
-        *data = replica->data;
+        *data = node_cache->data;
     }
     if (length != NULL) {
-        *length = replica->length;
+        *length = node_cache->length;
     }
     if (version != NULL) {
-        *version = replica->version;
+        *version = node_cache->version;
     }
     return 0;
 }
@@ -280,7 +282,7 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
                      const uvzk_value_version_t *over, const void *data, size_t length,
                      uvzk_set_cb cb)
 {
-    int status = uvzk__object(
+    int status = uvzk__refuse_if(
         UV_EINVAL, shell == NULL                ? "the value is NULL"
                    : request == NULL            ? "request is NULL"
                    : cb == NULL                 ? "cb is NULL"
@@ -294,7 +296,7 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
     if (request->impl != NULL) {
         return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
     }
-    if (value == NULL || value->closing || value->replica->client->closing) {
+    if (value == NULL || value->closing || value->node_cache->session->closing) {
         return uvzk__refuse(UVZK_ECLOSED, "the value or its client is closing, or it is "
                                           "not initialised");
     }
@@ -303,10 +305,10 @@ static int begin_set(uvzk_shared_value_t *shell, uvzk_set_t *request,
     if (set == NULL) {
         return UV_ENOMEM;
     }
-    if (value->replica->client->auth_failed) {
+    if (value->node_cache->session->auth_failed) {
         uvzk__value_set_end(set, UVZK_EAUTH);
     }
-    uvzk__replica_pump(value->replica);
+    uvzk__node_cache_pump(value->node_cache);
     return 0;
 }
 

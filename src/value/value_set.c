@@ -20,7 +20,7 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__value_set_machine =
     UVZK__MACHINE("set of a shared value", table);
 
-static bool sound(const struct uvzk__value_set *set)
+static bool invariant_holds(const struct uvzk__value_set *set)
 {
     switch (set->state) {
     case SENT:
@@ -36,7 +36,7 @@ static bool sound(const struct uvzk__value_set *set)
 static void move(struct uvzk__value_set *set, enum uvzk__value_set_state state)
 {
     set->state = (uint8_t)uvzk__machine_move(&uvzk__value_set_machine, set->state, state);
-    assert(sound(set));
+    assert(invariant_holds(set));
 }
 
 static void free_set(struct uvzk__value_set *set)
@@ -45,10 +45,10 @@ static void free_set(struct uvzk__value_set *set)
     uvzk__free(set);
 }
 
-static void tell(struct uvzk__telling *telling)
+static void tell(struct uvzk__notification *notification)
 {
     struct uvzk__value_set *set =
-        UVZK__CONTAINER_OF(telling, struct uvzk__value_set, telling);
+        UVZK__CONTAINER_OF(notification, struct uvzk__value_set, notification);
     uvzk_set_t *shell = set->shell;
     uvzk_set_cb cb = set->cb;
     int status = set->status;
@@ -66,7 +66,7 @@ static void decide(struct uvzk__value_set *set, int status)
 {
     move(set, DECIDED);
     set->status = status;
-    uvzk__tell_soon(set->replica->client, &set->telling);
+    uvzk__notify_later(set->node_cache->session, &set->notification);
 }
 
 struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
@@ -85,17 +85,17 @@ struct uvzk__value_set *uvzk__value_set_new(struct uvzk__shared_value *value,
         uvzk__free(set);
         return NULL;
     }
-    set->replica = value->replica;
+    set->node_cache = value->node_cache;
     set->value = value;
     set->shell = shell;
     set->cb = cb;
     set->length = length;
-    set->over.version = UVZK__ANY_VERSION;
+    set->expected.version = UVZK__ANY_VERSION;
     if (over != NULL) {
-        set->over = *over;
+        set->expected = *over;
     }
-    set->telling.deliver = tell;
-    uvzk__list_init(&set->telling.link);
+    set->notification.notify_cb = tell;
+    uvzk__list_init(&set->notification.link);
     uvzk__list_append(&value->sets, &set->siblings);
     shell->impl = set;
     return set;
@@ -126,18 +126,18 @@ static void conclude(struct uvzk__value_set *set, const struct uvzk__reply *repl
     }
     switch (reply->status) {
     case 0:
-        uvzk__replica_learn(set->replica, &reply->stat, set->data, set->length);
+        uvzk__node_cache_update(set->node_cache, &reply->stat, set->data, set->length);
         set->data = NULL;
         decide(set, 0);
         break;
     case UVZK_ENOTSENT:
     case UVZK_ETHROTTLED:
         move(set, WAITING);
-        uvzk__replica_rest(set->replica);
+        uvzk__node_cache_retry_later(set->node_cache);
         break;
     case UVZK_EBADVERSION:
         move(set, REREADING);
-        uvzk__replica_read_again(set->replica);
+        uvzk__node_cache_read_again(set->node_cache);
         break;
     case UVZK_EEXPIRED: /* the connection went with the session */
         decide(set, UVZK_ECONNLOSS);
@@ -153,8 +153,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__value_set *set = UVZK__CONTAINER_OF(rpc, struct uvzk__value_set, rpc);
 
     set->under_way = false;
-    uvzk__answered(set->replica->client, rpc, reply->status, true);
-    uvzk__replica_unpin(set->replica);
+    uvzk__answered(set->node_cache->session, rpc, reply->status, true);
+    uvzk__node_cache_unpin(set->node_cache);
     if (set->value == NULL) {
         free_set(set);
     } else if (set->state == SENT) {
@@ -166,10 +166,11 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
  * mzxids never do. */
 static bool is_outdated(const struct uvzk__value_set *set)
 {
-    const uvzk_value_version_t *known = &set->replica->version;
+    const uvzk_value_version_t *known = &set->node_cache->version;
 
-    return set->over.version != UVZK__ANY_VERSION &&
-           (set->over.version != known->version || set->over.mzxid != known->mzxid);
+    return set->expected.version != UVZK__ANY_VERSION &&
+           (set->expected.version != known->version ||
+            set->expected.mzxid != known->mzxid);
 }
 
 void uvzk__value_set_send(struct uvzk__value_set *set)
@@ -181,14 +182,14 @@ void uvzk__value_set_send(struct uvzk__value_set *set)
         decide(set, UVZK_EBADVERSION);
         return;
     }
-    uvzk__rpc_prepare(&set->rpc, UVZK__RPC_SET, set->replica->path, replied);
+    uvzk__rpc_prepare(&set->rpc, UVZK__RPC_SET, set->node_cache->path, replied);
     set->rpc.data = set->data;
     set->rpc.data_length = set->length;
-    set->rpc.version = set->over.version;
+    set->rpc.version = set->expected.version;
     set->under_way = true;
     move(set, SENT);
-    uvzk__replica_pin(set->replica);
-    uvzk__submit(set->replica->client, &set->rpc);
+    uvzk__node_cache_pin(set->node_cache);
+    uvzk__submit(set->node_cache->session, &set->rpc);
 }
 
 void uvzk__value_set_was_read(struct uvzk__value_set *set)

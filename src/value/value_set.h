@@ -12,7 +12,7 @@
 #define UVZK_VALUE_SET_H
 
 #include "base/machine.h"
-#include "engine/client.h"
+#include "engine/session.h"
 #include "value/shared_value.h"
 
 #define UVZK__ANY_VERSION (-1) /* to ZooKeeper */
@@ -28,15 +28,15 @@ extern const struct uvzk__machine uvzk__value_set_machine;
 
 struct uvzk__value_set {
     struct uvzk__rpc rpc;
-    struct uvzk__replica *replica;    /* pinned while under way */
-    struct uvzk__shared_value *value; /* NULL once told */
+    struct uvzk__node_cache *node_cache; /* pinned while under way */
+    struct uvzk__shared_value *value;    /* NULL once told */
     uvzk_set_t *shell;
     uvzk_set_cb cb;
     struct uvzk__link siblings; /* on value->sets */
-    struct uvzk__telling telling;
+    struct uvzk__notification notification;
     void *data;
     size_t length;
-    uvzk_value_version_t over; /* of the value it is to replace; version -1: any */
+    uvzk_value_version_t expected; /* of the value it is to replace; version -1: any */
     int status;
     uint8_t state; /* enum uvzk__value_set_state */
     bool under_way;

@@ -28,21 +28,21 @@ static void a_random_uuid_is_version_4_variant_1(void **state)
     uint8_t uuid[UVZK__UUID_BYTES];
     memset(uuid, 0xff, sizeof(uuid));
     uvzk__uuid_from_random(uuid);
-    char name[UVZK__NAME_PREFIX_SIZE];
-    uvzk__node_name_prefix(name, uuid, "");
+    char name[UVZK__PROTECTED_NAME_SIZE];
+    uvzk__protected_name(name, uuid, "");
     assert_string_equal(name, "_c_ffffffff-ffff-4fff-bfff-ffffffffffff-");
 
     memset(uuid, 0, sizeof(uuid));
     uvzk__uuid_from_random(uuid);
-    uvzk__node_name_prefix(name, uuid, "");
+    uvzk__protected_name(name, uuid, "");
     assert_string_equal(name, "_c_00000000-0000-4000-8000-000000000000-");
 }
 
 static void a_prefix_is_written_as_curator_does(void **state)
 {
     (void)state;
-    char name[UVZK__NAME_PREFIX_SIZE];
-    size_t length = uvzk__node_name_prefix(name, uuid_bytes, "lock-");
+    char name[UVZK__PROTECTED_NAME_SIZE];
+    size_t length = uvzk__protected_name(name, uuid_bytes, "lock-");
     assert_string_equal(name, "_c_" UUID "-lock-");
     assert_int_equal(length, strlen(name));
     assert_int_equal(UVZK__PROTECTION_LENGTH, strlen("_c_" UUID "-"));
@@ -52,10 +52,10 @@ static void a_prefix_is_written_as_curator_does(void **state)
 static void the_longest_token_fits(void **state)
 {
     (void)state;
-    char name[UVZK__NAME_PREFIX_SIZE];
-    size_t length = uvzk__node_name_prefix(name, uuid_bytes, "0123456789abcde-");
+    char name[UVZK__PROTECTED_NAME_SIZE];
+    size_t length = uvzk__protected_name(name, uuid_bytes, "0123456789abcde-");
     assert_string_equal(name, "_c_" UUID "-0123456789abcde-");
-    assert_int_equal(length, UVZK__NAME_PREFIX_SIZE - 1);
+    assert_int_equal(length, UVZK__PROTECTED_NAME_SIZE - 1);
 }
 
 static void contenders_are_recognised(void **state)
@@ -171,7 +171,7 @@ static int32_t random_sequence(struct seeded *random)
 static size_t format_name(char *out, size_t size, const uint8_t *uuid, const char *token,
                           int32_t sequence)
 {
-    size_t length = uvzk__node_name_prefix(out, uuid, token);
+    size_t length = uvzk__protected_name(out, uuid, token);
     snprintf(out + length, size - length, "%010" PRId32, sequence);
     return length;
 }
@@ -190,7 +190,7 @@ static void names_survive_a_round_trip(void **state)
         uvzk__uuid_from_random(uuid);
         int32_t sequence = random_sequence(&random);
         const char *token = tokens[seeded_below(&random, 7)];
-        char name[UVZK__NAME_PREFIX_SIZE + 16], again[sizeof(name)];
+        char name[UVZK__PROTECTED_NAME_SIZE + 16], again[sizeof(name)];
         format_name(name, sizeof(name), uuid, token, sequence);
 
         struct uvzk__node_name parsed = parse(name, token);

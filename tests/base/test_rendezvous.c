@@ -13,7 +13,7 @@ static uint32_t home_of(const char *text, uint32_t count)
     uint32_t home = 0;
 
     for (uint32_t i = 1; i < count; i++) {
-        if (uvzk__rendezvous_draw(key, i) > uvzk__rendezvous_draw(key, home)) {
+        if (uvzk__rendezvous_weight(key, i) > uvzk__rendezvous_weight(key, home)) {
             home = i;
         }
     }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fence.h"
+#include "fenced_resource.h"
 
 #define ONE_IN 200
 #define NS_IN_MS 1000000U
@@ -126,7 +126,7 @@ static void show_token(struct worker *worker)
     for (char *at = store + strlen(chaos.fences) + 1; *at != '\0'; at++) {
         *at = *at == '/' ? '_' : *at;
     }
-    if (!fence_present(store, token) && uvzk_hold_is_valid(&worker->hold) != 0) {
+    if (!fenced_resource_accept(store, token) && uvzk_hold_is_valid(&worker->hold) != 0) {
         say("fell %s %s %lld", worker->id, worker->lock->name, (long long)token);
     }
 }

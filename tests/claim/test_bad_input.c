@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
+#include "base/place.h"
 #include "world.h"
 
 #define UUID "64fc66ae-773f-4d77-9695-eba698b095f7"
@@ -269,10 +269,10 @@ static void ignore_session(struct uvzk__port_user *user,
 }
 
 static void ignore_trouble(struct uvzk__port_user *user,
-                           const struct uvzk__trouble *trouble)
+                           const struct uvzk__connect_error *error)
 {
     (void)user;
-    (void)trouble;
+    (void)error;
 }
 
 static void ignore_turn(struct uvzk__port_user *user)
@@ -290,7 +290,7 @@ static void ignore_log(struct uvzk__port_user *user, int level, const char *modu
 }
 
 static struct uvzk__port_user nobody = {.session = ignore_session,
-                                        .unreached = ignore_trouble,
+                                        .no_connection = ignore_trouble,
                                         .turn = ignore_turn,
                                         .log = ignore_log,
                                         .closed = ignore_turn};
@@ -495,20 +495,22 @@ static void test_refuses_null(void **state)
     assert_int_equal(uvzk_mutex_init(&here.client, &other, NULL), UV_EINVAL);
     assert_int_equal(uvzk_lock_close(NULL, NULL), UV_EINVAL);
     assert_int_equal(
-        uvzk_lock_acquire(NULL, &request, NULL, hold_never_told, hold_never_told),
+        uvzk_lock_acquire(NULL, &request, NULL, hold_unexpected_cb, hold_unexpected_cb),
+        UV_EINVAL);
+    assert_int_equal(uvzk_lock_acquire(&here.mutex, NULL, NULL, hold_unexpected_cb,
+                                       hold_unexpected_cb),
+                     UV_EINVAL);
+    assert_int_equal(
+        uvzk_lock_acquire(&here.mutex, &request, NULL, NULL, hold_unexpected_cb),
         UV_EINVAL);
     assert_int_equal(
-        uvzk_lock_acquire(&here.mutex, NULL, NULL, hold_never_told, hold_never_told),
+        uvzk_lock_acquire(&here.mutex, &request, NULL, hold_unexpected_cb, NULL),
         UV_EINVAL);
-    assert_int_equal(
-        uvzk_lock_acquire(&here.mutex, &request, NULL, NULL, hold_never_told), UV_EINVAL);
-    assert_int_equal(
-        uvzk_lock_acquire(&here.mutex, &request, NULL, hold_never_told, NULL), UV_EINVAL);
     assert_int_equal(uvzk_lock_participants(NULL, &listing, on_participants), UV_EINVAL);
     assert_int_equal(uvzk_lock_participants(&here.mutex, NULL, on_participants),
                      UV_EINVAL);
     assert_int_equal(uvzk_lock_participants(&here.mutex, &listing, NULL), UV_EINVAL);
-    assert_int_equal(uvzk_hold_release(NULL, hold_never_told), UV_EINVAL);
+    assert_int_equal(uvzk_hold_release(NULL, hold_unexpected_cb), UV_EINVAL);
     assert_int_equal(uvzk_hold_release(&first.request, NULL), UV_EINVAL);
     assert_int_equal(uvzk_hold_cancel(NULL), UV_EINVAL);
     assert_int_equal(uvzk_hold_verify(NULL, &question, on_verified), UV_EINVAL);
@@ -690,7 +692,8 @@ static void expect_not_held(struct hold *hold)
 {
     uvzk_verify_t question = {.data = NULL};
 
-    assert_int_equal(uvzk_hold_release(&hold->request, hold_never_told), UVZK_ENOTHELD);
+    assert_int_equal(uvzk_hold_release(&hold->request, hold_unexpected_cb),
+                     UVZK_ENOTHELD);
     assert_int_equal(uvzk_hold_verify(&hold->request, &question, on_verified),
                      UVZK_ENOTHELD);
     assert_int_equal(uvzk_hold_token(&hold->request), 0);
@@ -705,8 +708,8 @@ static void expect_not_pending(struct hold *hold)
 
 static void expect_busy(struct hold *hold)
 {
-    assert_int_equal(uvzk_lock_acquire(&here.mutex, &hold->request, NULL, hold_never_told,
-                                       hold_never_told),
+    assert_int_equal(uvzk_lock_acquire(&here.mutex, &hold->request, NULL,
+                                       hold_unexpected_cb, hold_unexpected_cb),
                      UV_EBUSY);
 }
 
@@ -760,7 +763,7 @@ static void probe_final(uvzk_hold_t *hold, int status)
 {
     (void)status;
     final_cancel = uvzk_hold_cancel(hold);
-    final_release = uvzk_hold_release(hold, hold_never_told);
+    final_release = uvzk_hold_release(hold, hold_unexpected_cb);
 }
 
 static void test_a_final_callback_finds_its_request_idle(void **state)
@@ -769,7 +772,8 @@ static void test_a_final_callback_finds_its_request_idle(void **state)
     begin(state);
     final_cancel = final_release = 0;
     assert_int_equal(
-        uvzk_lock_acquire(&here.mutex, &request, NULL, probe_final, hold_never_told), 0);
+        uvzk_lock_acquire(&here.mutex, &request, NULL, probe_final, hold_unexpected_cb),
+        0);
     assert_int_equal(uvzk_hold_cancel(&request), 0);
     UNTIL(final_cancel != 0);
     assert_int_equal(final_cancel, UVZK_ESTATE);
@@ -779,7 +783,7 @@ static void test_a_final_callback_finds_its_request_idle(void **state)
 
 static void test_questions_are_asked_one_at_a_time(void **state)
 {
-    int status = HOLD_UNTOLD, count = -1;
+    int status = HOLD_NO_STATUS, count = -1;
     uvzk_verify_t question = {.data = &status};
     uvzk_participants_t listing = {.data = &count};
     begin(state);
@@ -789,15 +793,15 @@ static void test_questions_are_asked_one_at_a_time(void **state)
     assert_int_equal(uvzk_lock_participants(&here.mutex, &listing, on_participants), 0);
     assert_int_equal(uvzk_lock_participants(&here.mutex, &listing, on_participants),
                      UV_EBUSY);
-    UNTIL(status != HOLD_UNTOLD && count >= 0);
+    UNTIL(status != HOLD_NO_STATUS && count >= 0);
     assert_int_equal(status, 0);
     assert_int_equal(count, 1);
     hold_give_back(&first);
-    status = HOLD_UNTOLD;
+    status = HOLD_NO_STATUS;
     assert_int_equal(uvzk_hold_verify(&first.request, &question, on_verified),
                      UVZK_ENOTHELD);
     world_run_for(&world, 10000);
-    assert_int_equal(status, HOLD_UNTOLD);
+    assert_int_equal(status, HOLD_NO_STATUS);
     end();
 }
 
@@ -812,8 +816,10 @@ static void test_only_the_holding_request_releases(void **state)
     hold_begin_for(&second, &here, &bob, UVZK_WAIT_FOREVER);
     hold_begin_on_for(&third, &here, &other, &alice); /* another lock */
     UNTIL(second.queued == 1 && third.queued == 1);
-    assert_int_equal(uvzk_hold_release(&second.request, hold_never_told), UVZK_ENOTHELD);
-    assert_int_equal(uvzk_hold_release(&third.request, hold_never_told), UVZK_ENOTHELD);
+    assert_int_equal(uvzk_hold_release(&second.request, hold_unexpected_cb),
+                     UVZK_ENOTHELD);
+    assert_int_equal(uvzk_hold_release(&third.request, hold_unexpected_cb),
+                     UVZK_ENOTHELD);
     assert_true(uvzk_lock_is_held_by(&here.mutex, &alice));
     assert_false(uvzk_lock_is_held_by(&here.mutex, &bob));
     assert_false(uvzk_lock_is_held_by(&other, &alice));
@@ -823,7 +829,7 @@ static void test_only_the_holding_request_releases(void **state)
     hold_await(&second, HOUR_MS);
     assert_true(hold_pending(&third));
     hold_give_back(&second);
-    hold_take_turn(&third, HOUR_MS);
+    hold_acquire_release(&third, HOUR_MS);
     end();
 }
 
@@ -841,7 +847,7 @@ static void test_a_copy_of_a_request_is_no_hold(void **state)
     copy = first.request;
     assert_int_equal(uvzk_hold_verify(&copy, &question, NULL), UV_EINVAL);
     assert_int_equal(uvzk_hold_is_valid(&copy), 0);
-    assert_int_equal(uvzk_hold_release(&copy, hold_never_told), UVZK_ENOTHELD);
+    assert_int_equal(uvzk_hold_release(&copy, hold_unexpected_cb), UVZK_ENOTHELD);
     assert_true(uvzk_hold_is_valid(&first.request));
     hold_give_back(&first);
     end();
@@ -904,27 +910,27 @@ static void expect_foreign(const struct process *process, size_t count)
 }
 
 /* Two processes, three contenders, and all of them served in order. */
-static void serve_among(size_t foreigners)
+static void serve_among(size_t foreign_nodes)
 {
     process_begin(&there, &world, "there", NULL);
     grant(&first, NULL);
-    expect_foreign(&here, foreigners);
+    expect_foreign(&here, foreign_nodes);
     assert_int_equal(logged.warnings, 1);
     assert_non_null(strstr(logged.line, WORLD_PATH));
     hold_begin(&second, &there, UVZK_WAIT_FOREVER);
     await_place(&second, 1);
-    expect_foreign(&there, foreigners);
+    expect_foreign(&there, foreign_nodes);
     queue_up(&third, 2);
     assert_int_equal(participants(), 3);
-    expect_foreign(&here, foreigners);
+    expect_foreign(&here, foreign_nodes);
     hold_give_back(&first);
     hold_await(&second, HOUR_MS);
     assert_true(hold_pending(&third));
     hold_give_back(&second);
-    hold_take_turn(&third, HOUR_MS);
+    hold_acquire_release(&third, HOUR_MS);
     assert_true(first.token < second.token && second.token < third.token);
     assert_int_equal(logged.warnings, 1); /* said once, not at each listing */
-    assert_int_equal(znodes(), foreigners);
+    assert_int_equal(znodes(), foreign_nodes);
     end();
 }
 
@@ -966,8 +972,8 @@ static void test_foreign_children_may_come_and_go(void **state)
     queue_up(&first, 2);
     expect_foreign(&here, 0);
     hold_give_back(&second);
-    hold_take_turn(&third, HOUR_MS);
-    hold_take_turn(&first, HOUR_MS);
+    hold_acquire_release(&third, HOUR_MS);
+    hold_acquire_release(&first, HOUR_MS);
     end();
 }
 
@@ -984,7 +990,7 @@ static void test_waits_for_a_contender_of_go(void **state)
     assert_int_equal(first.answered, 0);
     expect_foreign(&here, 0);
     assert_int_equal(sim_delete_by_hand(world.sim, path), 0);
-    hold_take_turn(&first, HOUR_MS);
+    hold_acquire_release(&first, HOUR_MS);
     end();
 }
 
@@ -1116,7 +1122,7 @@ static void test_a_sequential_create_that_exists(void **state)
 static void test_a_second_znode_that_is_worn_out(void **state)
 {
     begin_near(state, LIMIT - 1);
-    struct world_path holder = world_foreigner(&world, WORLD_PATH, "lock-");
+    struct world_path holder = world_foreign_node(&world, WORLD_PATH, "lock-");
     queue_up(&first, 1);
     assert_int_equal(znodes(), 2);
     world_delete_child(&world, WORLD_PATH, 1);
@@ -1149,7 +1155,7 @@ static void test_worn_out_contenders_block_nobody(void **state)
     expect_foreign(&here, LENGTH(worn_out_names));
     assert_int_equal(logged.warnings, 1);
     hold_give_back(&first);
-    hold_take_turn(&second, HOUR_MS);
+    hold_acquire_release(&second, HOUR_MS);
     assert_int_equal(znodes(), LENGTH(worn_out_names));
     end();
 }

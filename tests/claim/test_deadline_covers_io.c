@@ -24,7 +24,7 @@ static void overload(struct process *process)
 }
 
 static void (*const troubles[])(struct process *) = {
-    process_in_peace,    process_silence, process_reset, process_lose_servers,
+    process_no_fault,    process_silence, process_reset, process_lose_servers,
     process_lose_leader, delay,           overload};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
@@ -61,7 +61,7 @@ static void told_in_time_whatever_happens(void **state)
             hold_begin(&hold, &b, TIMEOUT_MS);
             world_steps(&world, steps);
             troubles[trouble](&b);
-            if (troubles[trouble] == process_in_peace) {
+            if (troubles[trouble] == process_no_fault) {
                 check_in_time(&hold, due_ms, UV_ETIMEDOUT);
             } else {
                 check_in_time_however(&hold, due_ms);
@@ -156,9 +156,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(told_in_time_whatever_happens),
-        WORLD_STORY(told_in_time_without_a_connection, 1, SEEDS),
-        WORLD_STORY(told_in_time_over_new_nodes, 1, SEEDS),
-        WORLD_STORY(trying_once_ends_with_the_connection, 1, SEEDS),
+        WORLD_SCENARIO(told_in_time_without_a_connection, 1, SEEDS),
+        WORLD_SCENARIO(told_in_time_over_new_nodes, 1, SEEDS),
+        WORLD_SCENARIO(trying_once_ends_with_the_connection, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

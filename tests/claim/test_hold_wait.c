@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "claim/acquisition.h"
-#include "claim/ran_out.h"
+#include "claim/timed_out_wait.h"
 
 #define RW_PATH "/rw"
 #define PERMITS_PATH "/permits"
@@ -110,7 +110,7 @@ static void lost_connection(uint64_t seed, void *const *state)
     ran_out(&third, UVZK_EUNREACHABLE, UVZK_WAITS_FOR_CONNECTION);
     world_run_for(&world, 3500);
     assert_int_equal(kind_of(&second), UVZK_WAITS_FOR_OTHERS);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ------------------------------------------------------------------- behind others */
@@ -140,7 +140,7 @@ static void behind_others_and_ours(uint64_t seed, void *const *state)
     ask(&fourth, &b, NULL, TIMEOUT_MS);
     ran_out(&fourth, UV_ETIMEDOUT, UVZK_WAITS_FOR_OURS);
     assert_int_equal(told.ahead, 2);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Whoever stands before it is told by name when its time has run out, and when it was
@@ -163,7 +163,7 @@ static void by_name(uint64_t seed, void *const *state)
     uvzk_wait_t wait;
     uvzk_wait_init(&wait);
     assert_int_equal(uvzk_hold_wait(&third.request, &wait), UVZK_ESTATE);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Readers do not wait for readers. */
@@ -185,7 +185,7 @@ static void readers(uint64_t seed, void *const *state)
     assert_int_equal(kind_of(&fourth), UVZK_WAITS_FOR_OTHERS);
     assert_true(strcmp(wait_of(&fourth).predecessor, first.path) != 0);
     hold_await_status(&fourth, TIMEOUT_MS, UV_ETIMEDOUT);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* --------------------------------------------------------------------- on its way */
@@ -224,7 +224,7 @@ static void not_queued(uint64_t seed, void *const *state)
     world_run_for(&world, 500);
     world_make_directory(&world, &a);
     hold_take(&second, &a);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* It stands, and who is before it cannot be found out. */
@@ -237,7 +237,7 @@ static void place_not_known(uint64_t seed, void *const *state)
     ask(&second, &b, NULL, TIMEOUT_MS);
     ran_out(&second, UVZK_ENOTQUEUED, UVZK_WAITS_FOR_PLACE);
     sim_refuse(world.sim, UVZK__RPC_CHILDREN, 0, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Nobody is before it any more, but nothing has been proved for too long. */
@@ -246,7 +246,7 @@ static void not_proved(uint64_t seed, void *const *state)
     world_begin_one(&world, seed, state, &a);
     assert_true(process_await_connected(&a, 1000));
     world_make_directory(&world, &a);
-    struct world_path other = world_foreigner(&world, WORLD_PATH, "lock-");
+    struct world_path other = world_foreign_node(&world, WORLD_PATH, "lock-");
     ask(&first, &a, NULL, 2 * WORLD_TIMEOUT_MS);
     world_run_for(&world, 500);
     assert_string_equal(wait_of(&first).predecessor, other.text);
@@ -259,7 +259,7 @@ static void not_proved(uint64_t seed, void *const *state)
     hold_await_status(&first, WORLD_TIMEOUT_MS, UVZK_EPROOF);
     assert_int_equal(told.kind, UVZK_WAITS_FOR_PROOF);
     sim_refuse(world.sim, UVZK__RPC_MULTI, 0, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ------------------------------------------------------------------- other recipes */
@@ -278,7 +278,7 @@ static void leases(uint64_t seed, void *const *state)
     assert_int_equal(kind_of(&third), UVZK_WAITS_FOR_OURS);
     ran_out(&second, UV_ETIMEDOUT, UVZK_WAITS_FOR_LEASES);
     assert_int_equal(told.ahead, 2);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void members(uint64_t seed, void *const *state)
@@ -299,7 +299,7 @@ static void members(uint64_t seed, void *const *state)
         assert_string_equal(wait_of(&second).predecessor, first.path);
         ran_out(&second, UV_ETIMEDOUT, UVZK_WAITS_FOR_OTHERS);
         assert_string_equal(told.predecessor, first.path);
-        world_wind_up(&world);
+        world_release_and_end(&world);
     }
 }
 
@@ -327,7 +327,7 @@ static void drivers(uint64_t seed, void *const *state)
                     kind_of(&third) == UVZK_WAITS_FOR_OTHERS);
         ran_out(&second, UV_ETIMEDOUT, UVZK_WAITS_FOR_OTHERS);
         assert_string_equal(told.predecessor, first.path);
-        world_wind_up(&world);
+        world_release_and_end(&world);
     }
 }
 
@@ -358,14 +358,14 @@ static void what_may_be_asked(uint64_t seed, void *const *state)
     assert_int_equal(uvzk_hold_wait(&second.request, &later.wait), 0);
     assert_int_equal(later.wait.size, sizeof(later));
     assert_int_equal(later.behind[0], 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* A queue's length for each of all who wait in it would be its square. */
 static void so_many_are_counted(uint64_t seed, void *const *state)
 {
     struct hold crowd[6];
-    struct uvzk__awaiting awaiting;
+    struct uvzk__wait_reason reason;
 
     world_begin_held(&world, seed, state, &a, &first);
     for (size_t i = 0; i < 6; i++) {
@@ -373,31 +373,31 @@ static void so_many_are_counted(uint64_t seed, void *const *state)
     }
     world_run_for(&world, 500);
     const struct uvzk__acquisition *last = crowd[5].request.impl;
-    uvzk__claim_awaits(last->claim, SIZE_MAX, &awaiting);
-    assert_int_equal(awaiting.ahead, 6);
-    uvzk__claim_awaits(last->claim, 3, &awaiting);
-    assert_int_equal(awaiting.ahead, 3);
-    assert_int_equal(awaiting.kind, UVZK_WAITS_FOR_OURS);
-    world_wind_up(&world);
+    uvzk__claim_wait_reason(last->claim, SIZE_MAX, &reason);
+    assert_int_equal(reason.ahead, 6);
+    uvzk__claim_wait_reason(last->claim, 3, &reason);
+    assert_int_equal(reason.ahead, 3);
+    assert_int_equal(reason.kind, UVZK_WAITS_FOR_OURS);
+    world_release_and_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(no_connection, 1, SEEDS),
-        WORLD_STORY(lost_connection, 1, SEEDS),
-        WORLD_STORY(behind_others_and_ours, 1, SEEDS),
-        WORLD_STORY(by_name, 1, SEEDS),
-        WORLD_STORY(readers, 1, SEEDS),
-        WORLD_STORY(step_by_step, 1, SEEDS),
-        WORLD_STORY(not_queued, 1, SEEDS),
-        WORLD_STORY(place_not_known, 1, SEEDS),
-        WORLD_STORY(not_proved, 1, SEEDS),
-        WORLD_STORY(leases, 1, SEEDS),
-        WORLD_STORY(members, 1, SEEDS),
-        WORLD_STORY(drivers, 1, SEEDS),
-        WORLD_STORY(what_may_be_asked, 1, 1),
-        WORLD_STORY(so_many_are_counted, 1, 1),
+        WORLD_SCENARIO(no_connection, 1, SEEDS),
+        WORLD_SCENARIO(lost_connection, 1, SEEDS),
+        WORLD_SCENARIO(behind_others_and_ours, 1, SEEDS),
+        WORLD_SCENARIO(by_name, 1, SEEDS),
+        WORLD_SCENARIO(readers, 1, SEEDS),
+        WORLD_SCENARIO(step_by_step, 1, SEEDS),
+        WORLD_SCENARIO(not_queued, 1, SEEDS),
+        WORLD_SCENARIO(place_not_known, 1, SEEDS),
+        WORLD_SCENARIO(not_proved, 1, SEEDS),
+        WORLD_SCENARIO(leases, 1, SEEDS),
+        WORLD_SCENARIO(members, 1, SEEDS),
+        WORLD_SCENARIO(drivers, 1, SEEDS),
+        WORLD_SCENARIO(what_may_be_asked, 1, 1),
+        WORLD_SCENARIO(so_many_are_counted, 1, 1),
     };
     return cmocka_run_group_tests_name("hold_wait", tests, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static void the_holder_is_told(uint64_t seed, void *const *state)
         assert_int_equal(reentry.lost, 1);
         assert_int_equal(reentry.reason, ways[i].reason);
         check_nothing_is_held();
-        assert_int_equal(uvzk_hold_release(&held.request, hold_never_told),
+        assert_int_equal(uvzk_hold_release(&held.request, hold_unexpected_cb),
                          UVZK_ENOTHELD);
         world_end(&world);
     }
@@ -146,7 +146,7 @@ static void a_lost_hold_is_not_re_entered(uint64_t seed, void *const *state)
     world_run_for(&world, 1000);
     assert_int_equal(again.answered, 0);
     hold_give_back(&other);
-    hold_take_turn(&again, 1000);
+    hold_acquire_release(&again, 1000);
     assert_string_not_equal(again.path, held.path);
     assert_true(again.token > other.token);
     world_end(&world);
@@ -202,13 +202,13 @@ static void releasing_a_lost_hold_says_so(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(the_holder_is_told, 1, SEEDS),
-        WORLD_STORY(the_holder_is_warned, 1, SEEDS),
-        WORLD_STORY(a_short_interruption_is_survived, 1, SEEDS),
-        WORLD_STORY(a_lost_hold_is_not_re_entered, 1, SEEDS),
-        WORLD_STORY(an_invalid_hold_is_not_re_entered, 1, SEEDS),
-        WORLD_STORY(a_replaced_session_is_lost, 1, SEEDS),
-        WORLD_STORY(releasing_a_lost_hold_says_so, 1, SEEDS),
+        WORLD_SCENARIO(the_holder_is_told, 1, SEEDS),
+        WORLD_SCENARIO(the_holder_is_warned, 1, SEEDS),
+        WORLD_SCENARIO(a_short_interruption_is_survived, 1, SEEDS),
+        WORLD_SCENARIO(a_lost_hold_is_not_re_entered, 1, SEEDS),
+        WORLD_SCENARIO(an_invalid_hold_is_not_re_entered, 1, SEEDS),
+        WORLD_SCENARIO(a_replaced_session_is_lost, 1, SEEDS),
+        WORLD_SCENARIO(releasing_a_lost_hold_says_so, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

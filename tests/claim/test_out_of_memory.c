@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "failing_allocator.h"
 #include "probe.h"
-#include "scarce.h"
 #include "world.h"
 
 /* ---------------------------------------------------------------------- a play */
@@ -88,8 +88,9 @@ static void run(uint64_t ms)
 static void check_pace(uint64_t since_ms, uint64_t retry_ms)
 {
     uint64_t taken = world_now(&world) - since_ms;
-    uint64_t most = play.fail_count == SCARCE_FOR_GOOD ? SCARCE_MS + retry_ms
-                                                       : play.fail_count * retry_ms;
+    uint64_t most = play.fail_count == FAILING_ALLOCATOR_FOREVER
+                        ? SCARCE_MS + retry_ms
+                        : play.fail_count * retry_ms;
 
     if (taken > 200 + most) {
         world_fail(&world, "it takes %llu ms", (unsigned long long)taken);
@@ -150,14 +151,14 @@ static void waiters_are_cancelled(void)
 {
     run(100);
     ask_for(0, 0);
-    hold_let_go(&claims[0]); /* before the create is answered */
+    hold_release_or_cancel(&claims[0]); /* before the create is answered */
     ask_for(1, 0);
     run(500);
     ask_for(2, 1);
     ask_for(3, 0);
     run(500);
-    hold_let_go(&claims[2]);
-    hold_let_go(&claims[3]);
+    hold_release_or_cancel(&claims[2]);
+    hold_release_or_cancel(&claims[3]);
     run(500);
     EXPECT(hold_holds(&claims[1]));
     EXPECT(claims[2].status == UV_ECANCELED && claims[3].status == UV_ECANCELED);
@@ -199,14 +200,14 @@ static void the_reply_of_the_create_is_lost(void)
 static void a_reply_does_not_fit_into_memory(void)
 {
     run(100);
-    sim_spoil_reply(processes[0].port);
+    sim_reply_enomem(processes[0].port);
     ask_for(0, 0);
     run(2000);
     EXPECT(claims[0].status == UV_ENOMEM);
     ask_for(1, 0);
     await_answer(1);
     EXPECT(hold_holds(&claims[1]));
-    sim_spoil_reply(processes[0].port);
+    sim_reply_enomem(processes[0].port);
     finish(1);
 }
 
@@ -258,8 +259,8 @@ static void the_participants_of_a_semaphore_are_listed(void)
     for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
         (void)sim_create_by_hand(world.sim, made[i], UVZK__CONTAINER);
     }
-    (void)world_foreigner(&world, leases, "lease-");
-    (void)world_foreigner(&world, locks, "lock-");
+    (void)world_foreign_node(&world, leases, "lease-");
+    (void)world_foreign_node(&world, locks, "lock-");
     status =
         uvzk_semaphore_init(&processes[0].client, &semaphore, WORLD_PATH "/sem", 2, NULL);
     assert_true(status == 0 || status == UV_ENOMEM);
@@ -371,7 +372,7 @@ static void a_hold_is_verified(void)
 {
     ask_for(0, 0);
     await_answer(0);
-    play.verify_status = HOLD_UNTOLD;
+    play.verify_status = HOLD_NO_STATUS;
     if (hold_holds(&claims[0])) {
         int status = uvzk_hold_verify(&claims[0].request, &play.verify, on_verified);
         assert_true(status == 0 || status == UV_ENOMEM);
@@ -439,7 +440,7 @@ static void the_session_expires(void)
 
 static void delete_some_node(size_t which)
 {
-    world.meddled = true;
+    world.holder_deleted = true;
     if (which < world_queue_length(&world)) {
         world_delete_child(&world, WORLD_PATH, which);
     }
@@ -462,15 +463,15 @@ static void nodes_are_deleted_by_hand(void)
     finish(1);
 }
 
-static void a_foreigner_stands_before(void)
+static void a_foreign_node_stands_before(void)
 {
     struct world_path one, other;
 
     ask_for(0, 0); /* makes the directory */
     await_answer(0);
     finish(0);
-    one = world_foreigner(&world, WORLD_PATH, "lock-");
-    other = world_foreigner(&world, WORLD_PATH, "lock-");
+    one = world_foreign_node(&world, WORLD_PATH, "lock-");
+    other = world_foreign_node(&world, WORLD_PATH, "lock-");
     if (one.text[0] == '\0') {
         return; /* out of memory, and no directory */
     }
@@ -556,14 +557,14 @@ static const struct scenario {
     {"close of the mutex", a_mutex_closes_with_all_it_has, UVZK_ECLOSED},
     {"expiry", the_session_expires, UVZK_EEXPIRED},
     {"deleted by hand", nodes_are_deleted_by_hand, UVZK_EDELETED},
-    {"foreigners", a_foreigner_stands_before, 0},
+    {"foreigners", a_foreign_node_stands_before, 0},
     {"data", data_and_many_at_once, 0},
     {"locks of one turn", locks_of_one_turn, 0},
 };
 
 static void check_status(const struct scenario *scenario, int status)
 {
-    bool known = status == 0 || status == HOLD_UNTOLD;
+    bool known = status == 0 || status == HOLD_NO_STATUS;
     /* What found no memory for so long has no place yet when the time runs out. */
     bool unplaced = scenario->may == UV_ETIMEDOUT && status == UVZK_ENOTQUEUED;
 
@@ -574,8 +575,8 @@ static void check_status(const struct scenario *scenario, int status)
 
 static void each_ms(struct world *of)
 {
-    if (play.fail_count == SCARCE_FOR_GOOD) {
-        scarce_stop_after(SCARCE_MS, world_now(of));
+    if (play.fail_count == FAILING_ALLOCATOR_FOREVER) {
+        failing_allocator_stop_after(SCARCE_MS, world_now(of));
     }
 }
 
@@ -588,8 +589,8 @@ static bool perform(const struct scenario *scenario, unsigned tuning, uint64_t f
     (void)snprintf(what, sizeof(what), "%s, tuning %u, allocations %llu to %llu fail",
                    scenario->name, tuning, (unsigned long long)first,
                    (unsigned long long)(first + count - 1));
-    scarce_arm(0, 0);
-    int64_t live = scarce_live();
+    failing_allocator_arm(0, 0);
+    int64_t live = failing_allocator_live_blocks();
     memset(claims, 0, sizeof(claims));
     memset(&play, 0, sizeof(play));
     play.fail_count = count;
@@ -598,25 +599,25 @@ static bool perform(const struct scenario *scenario, unsigned tuning, uint64_t f
     world.each_ms = each_ms;
     process_make(&processes[0], &world, "a", NULL);
     process_make(&processes[1], &world, "b", NULL);
-    scarce_arm(first, count);
+    failing_allocator_arm(first, count);
     process_start(&processes[0]);
     process_start(&processes[1]);
     scenario->act();
-    bool failed = scarce_failed() > 0;
+    bool failed = failing_allocator_failures() > 0;
     if (!failed && play.unexpected != NULL) {
         world_fail(&world, "not so: %s", play.unexpected);
     }
-    scarce_arm(0, 0); /* there is memory again */
-    world_let_go(&world);
+    failing_allocator_arm(0, 0); /* there is memory again */
+    world_release_all(&world);
     for (int i = 0; i < CLAIMS; i++) {
         if (claims[i].accepted) {
             check_status(scenario, claims[i].status);
         }
     }
     world_end(&world);
-    if (scarce_live() != live) {
+    if (failing_allocator_live_blocks() != live) {
         fail_msg("%s: %lld blocks of memory are never freed", what,
-                 (long long)(scarce_live() - live));
+                 (long long)(failing_allocator_live_blocks() - live));
     }
     return failed;
 }
@@ -665,7 +666,7 @@ static void forty_in_a_row_fail(void **state)
 static void all_fail_from_one_on(void **state)
 {
     (void)state;
-    fail_everywhere(SCARCE_FOR_GOOD);
+    fail_everywhere(FAILING_ALLOCATOR_FOREVER);
 }
 
 /* ------------------------------------------------------------------ making clients */
@@ -691,15 +692,15 @@ static bool make_and_close(struct sim *sim, uint64_t first)
     uvzk_client_t client = {0};
     uvzk_mutex_t mutex = {0};
     uvzk_client_options_t options;
-    int64_t live = scarce_live();
+    int64_t live = failing_allocator_live_blocks();
 
     fill(&options);
-    scarce_arm(first, 1);
+    failing_allocator_arm(first, 1);
     int status = uvzk__client_create(&client, port, &options, UVZK__TUNE_ALL);
     if (status != 0) {
         assert_int_equal(status, UV_ENOMEM);
         assert_null(client.impl);
-        assert_int_equal(scarce_live(), live);
+        assert_int_equal(failing_allocator_live_blocks(), live);
         assert_int_equal(uvzk__client_create(&client, port, &options, UVZK__TUNE_ALL), 0);
     }
     status = uvzk_mutex_init(&client, &mutex, "/a");
@@ -711,11 +712,11 @@ static bool make_and_close(struct sim *sim, uint64_t first)
     assert_int_equal(uvzk_client_close(&client, NULL), 0);
     sim_run_for(sim, 1000);
     assert_null(client.impl);
-    assert_int_equal(scarce_live(), live);
-    return scarce_failed() > 0;
+    assert_int_equal(failing_allocator_live_blocks(), live);
+    return failing_allocator_failures() > 0;
 }
 
-static void making_fails_without_a_trace(void **state)
+static void create_fails_without_a_trace(void **state)
 {
     struct sim *sim = sim_new(1, NULL);
     uint64_t first = 1;
@@ -732,7 +733,7 @@ static void making_fails_without_a_trace(void **state)
 static void the_simulator_has_memory_of_its_own(void **state)
 {
     (void)state;
-    scarce_arm(1, UINT64_MAX);
+    failing_allocator_arm(1, UINT64_MAX);
     struct sim *sim = sim_exact();
     struct probe *probe = probe_connected(sim, "c");
     assert_int_equal(create(probe, "/a", UVZK__PERSISTENT), 0);
@@ -743,22 +744,22 @@ static void the_simulator_has_memory_of_its_own(void **state)
     sim_run_for(sim, 5000);
     probe_end(probe);
     sim_free(sim);
-    assert_int_equal(scarce_asked(), 0);
-    scarce_arm(0, 0);
+    assert_int_equal(failing_allocator_calls(), 0);
+    failing_allocator_arm(0, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_simulator_has_memory_of_its_own),
-        cmocka_unit_test(making_fails_without_a_trace),
+        cmocka_unit_test(create_fails_without_a_trace),
         cmocka_unit_test(one_allocation_fails),
         cmocka_unit_test(five_in_a_row_fail),
         cmocka_unit_test(forty_in_a_row_fail),
         cmocka_unit_test(all_fail_from_one_on),
     };
 
-    if (scarce_install() != 0) {
+    if (failing_allocator_install() != 0) {
         return 1;
     }
     return cmocka_run_group_tests_name("out of memory", tests, NULL, NULL);

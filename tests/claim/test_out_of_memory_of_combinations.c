@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scarce.h"
+#include "failing_allocator.h"
 #include "world.h"
 
 #define HOLDS 4
@@ -43,7 +43,7 @@ static struct hold holds[HOLDS];
         int made_status = (call);                     \
         if (made_status != 0) {                       \
             assert_int_equal(made_status, UV_ENOMEM); \
-            scarce_stop();                            \
+            failing_allocator_stop();                 \
             assert_int_equal((call), 0);              \
         }                                             \
     } while (0)
@@ -339,7 +339,7 @@ static void on_revoked(uvzk_hold_t *request)
 
     hold->revoked++;
     if (hold_holds(hold)) {
-        hold_let_go(hold);
+        hold_release_or_cancel(hold);
     }
 }
 
@@ -476,7 +476,7 @@ static void values_are_followed(void)
     const void *data = NULL;
     size_t length = 0;
 
-    scarce_stop();
+    failing_allocator_stop();
     run(12000); /* what found no memory is asked for again */
     assert_int_equal(play.sets_told, play.sets_asked);
     set(0, 1, "z");
@@ -555,7 +555,7 @@ static void count_of_a_semaphore(void)
         (void)sim_set_by_hand(world.sim, "/c", "\0\0\0\1", 4);
     }
     finish_all();
-    scarce_stop();
+    failing_allocator_stop();
     run(12000);
     assert_int_equal(play.sets_told, play.sets_asked);
     assert_int_equal(uvzk_shared_count_set(&play.counts[1], &play.sets[0], 7, on_set), 0);
@@ -595,7 +595,7 @@ static const struct scenario {
 
 static void each_ms(struct world *of)
 {
-    scarce_stop_after(SCARCE_MS, world_now(of));
+    failing_allocator_stop_after(SCARCE_MS, world_now(of));
     nobody_writes_beside();
 }
 
@@ -659,23 +659,23 @@ static bool perform(const struct scenario *scenario, uint64_t first, uint64_t ma
 
     (void)snprintf(what, sizeof(what), "%s, from allocation %llu on, %s fail",
                    scenario->name, (unsigned long long)first, many == 1 ? "one" : "all");
-    scarce_arm(0, 0);
-    int64_t live = scarce_live();
+    failing_allocator_arm(0, 0);
+    int64_t live = failing_allocator_live_blocks();
     begin();
     world.what = what;
-    scarce_arm(first, many);
+    failing_allocator_arm(first, many);
     scenario->act();
-    scarce_stop();
+    failing_allocator_stop();
     close_values();
-    world_let_go(&world);
+    world_release_all(&world);
     check(scenario);
     check_server();
     world_end(&world);
-    if (scarce_live() != live) {
+    if (failing_allocator_live_blocks() != live) {
         fail_msg("%s: %lld blocks of memory are never freed", what,
-                 (long long)(scarce_live() - live));
+                 (long long)(failing_allocator_live_blocks() - live));
     }
-    return scarce_failed() > 0;
+    return failing_allocator_failures() > 0;
 }
 
 static void every_allocation_fails_once_and_for_good(void **state)
@@ -686,8 +686,8 @@ static void every_allocation_fails_once_and_for_good(void **state)
     for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
         uint64_t last[2] = {0, 0};
         for (int good = 0; good < 2; good++) {
-            while (
-                perform(&scenarios[i], ++last[good], good == 0 ? 1 : SCARCE_FOR_GOOD)) {
+            while (perform(&scenarios[i], ++last[good],
+                           good == 0 ? 1 : FAILING_ALLOCATOR_FOREVER)) {
             }
             plays += last[good];
         }
@@ -707,7 +707,7 @@ int main(void)
         cmocka_unit_test(every_allocation_fails_once_and_for_good),
     };
 
-    if (scarce_install() != 0) {
+    if (failing_allocator_install() != 0) {
         return 1;
     }
     return cmocka_run_group_tests_name("out of memory, combinations", tests, NULL, NULL);

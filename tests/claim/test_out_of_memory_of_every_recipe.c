@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scarce.h"
+#include "failing_allocator.h"
 #include "world.h"
 
 #define HOLDS 4
@@ -31,7 +31,7 @@ static bool is_done_or_refused(int status)
 
 static void each_ms(struct world *of)
 {
-    scarce_stop_after(SCARCE_MS, world_now(of));
+    failing_allocator_stop_after(SCARCE_MS, world_now(of));
 }
 
 /* -------------------------------------------------------------------- the recipes */
@@ -115,8 +115,8 @@ static int multi_in_turn(struct process *process, uvzk_lock_t *lock)
                          : mutex(process, lock);
 }
 
-static int driven(struct process *process, uvzk_lock_t *lock, const char *path,
-                  uint32_t mode)
+static int by_driver(struct process *process, uvzk_lock_t *lock, const char *path,
+                     uint32_t mode)
 {
     uvzk_lock_driver_t driver;
 
@@ -128,27 +128,27 @@ static int driven(struct process *process, uvzk_lock_t *lock, const char *path,
 
 static int sequential_driver(struct process *process, uvzk_lock_t *lock)
 {
-    return driven(process, lock, ROOT "/a", UVZK_NODE_EPHEMERAL_SEQUENTIAL);
+    return by_driver(process, lock, ROOT "/a", UVZK_NODE_EPHEMERAL_SEQUENTIAL);
 }
 
 static int fixed_driver(struct process *process, uvzk_lock_t *lock)
 {
-    return driven(process, lock, ROOT "/a", UVZK_NODE_EPHEMERAL);
+    return by_driver(process, lock, ROOT "/a", UVZK_NODE_EPHEMERAL);
 }
 
-static int durable_driver(struct process *process, uvzk_lock_t *lock)
+static int persistent_driver(struct process *process, uvzk_lock_t *lock)
 {
-    return driven(process, lock, ROOT "/a", UVZK_NODE_PERSISTENT_SEQUENTIAL);
+    return by_driver(process, lock, ROOT "/a", UVZK_NODE_PERSISTENT_SEQUENTIAL);
 }
 
-static int second_durable(struct process *process, uvzk_lock_t *lock)
+static int second_persistent(struct process *process, uvzk_lock_t *lock)
 {
-    return driven(process, lock, ROOT "/b", UVZK_NODE_PERSISTENT_SEQUENTIAL);
+    return by_driver(process, lock, ROOT "/b", UVZK_NODE_PERSISTENT_SEQUENTIAL);
 }
 
-static int durable_multi(struct process *process, uvzk_lock_t *lock)
+static int persistent_multi(struct process *process, uvzk_lock_t *lock)
 {
-    return process == &a ? several(lock, UVZK_MULTILOCK_IN_TURN, second_durable)
+    return process == &a ? several(lock, UVZK_MULTILOCK_IN_TURN, second_persistent)
                          : mutex(process, lock);
 }
 
@@ -166,10 +166,10 @@ static const struct recipe {
     {"semaphore mutex", semaphore_mutex, 1, UV_ENOMEM},
     {"multi lock at once", multi_at_once, 1, 0},
     {"multi lock in turn", multi_in_turn, 1, UV_ENOMEM},
-    {"multi lock of persistent members", durable_multi, 1, UV_ENOMEM},
+    {"multi lock of persistent members", persistent_multi, 1, UV_ENOMEM},
     {"driver", sequential_driver, 1, 0},
     {"driver with one name", fixed_driver, 1, 0},
-    {"driver with persistent znodes", durable_driver, 1, 0},
+    {"driver with persistent znodes", persistent_driver, 1, 0},
     {"mutex of several sessions", mutex, 3, 0},
     {"multi lock of several sessions", multi_in_turn, 3, UV_ENOMEM},
 };
@@ -216,7 +216,7 @@ static void given_up(void)
     (void)ask(2, &a, 200);
     (void)ask(3, &a, UVZK_TRY_ONCE);
     world_run_for(&world, 50);
-    hold_let_go(&holds[1]);
+    hold_release_or_cancel(&holds[1]);
     world_run_for(&world, 4000);
 }
 
@@ -360,8 +360,9 @@ static void closed(void)
     process_close(&a);
     assert_true(world_await(&world, &a.closed, 60000));
     assert_true(hold_over(&holds[0]) && hold_over(&holds[1]));
-    if (a.durable) {
-        hold_let_go(&holds[2]); /* what A could not delete is in its way for ever */
+    if (a.persistent) {
+        hold_release_or_cancel(
+            &holds[2]); /* what A could not delete is in its way for ever */
     }
 }
 
@@ -395,8 +396,8 @@ static void begin(const struct recipe *recipe)
     world.each_ms = each_ms;
     process_begin(&a, &world, "a", &options);
     process_begin(&b, &world, "b", NULL);
-    a.durable = b.durable =
-        recipe->init == durable_driver || recipe->init == durable_multi;
+    a.persistent = b.persistent =
+        recipe->init == persistent_driver || recipe->init == persistent_multi;
     assert_true(process_await_connected(&a, 1000));
     assert_true(process_await_connected(&b, 1000));
 }
@@ -411,7 +412,7 @@ static void init(const struct recipe *recipe, struct process *process)
         assert_int_equal(status, UV_ENOMEM);
         assert_null(lock->impl);
         assert_null(rwlock.write.impl);
-        scarce_stop();
+        failing_allocator_stop();
         assert_int_equal(recipe->init(process, lock), 0);
     }
 }
@@ -470,27 +471,28 @@ static bool perform(const struct recipe *recipe, const struct situation *situati
     (void)snprintf(what, sizeof(what), "%s, %s, from allocation %llu on, %s fail",
                    recipe->name, situation->name, (unsigned long long)first,
                    many == 1 ? "one" : "all");
-    scarce_arm(0, 0);
-    int64_t live = scarce_live();
+    failing_allocator_arm(0, 0);
+    int64_t live = failing_allocator_live_blocks();
     begin(recipe);
     world.what = what;
-    scarce_arm(first, many);
+    failing_allocator_arm(first, many);
     init(recipe, &a);
     init(recipe, &b);
     situation->act();
-    scarce_stop();
+    failing_allocator_stop();
     close_count();
-    world_let_go(&world);
+    world_release_all(&world);
     check(recipe, situation);
-    if (!(a.durable && a.closing)) { /* persistent znodes may outlive a client in need */
+    if (!(a.persistent &&
+          a.closing)) { /* persistent znodes may outlive a client in need */
         check_server();
     }
     world_end(&world);
-    if (scarce_live() != live) {
+    if (failing_allocator_live_blocks() != live) {
         fail_msg("%s: %lld blocks of memory are never freed", what,
-                 (long long)(scarce_live() - live));
+                 (long long)(failing_allocator_live_blocks() - live));
     }
-    return scarce_failed() > 0;
+    return failing_allocator_failures() > 0;
 }
 
 static int scenarios;
@@ -501,8 +503,8 @@ static void fail_in_turn(const struct recipe *recipe, const struct situation *si
     uint64_t last[2] = {0, 0};
 
     for (int good = 0; good < 2; good++) {
-        while (
-            perform(recipe, situation, ++last[good], good == 0 ? 1 : SCARCE_FOR_GOOD)) {
+        while (perform(recipe, situation, ++last[good],
+                       good == 0 ? 1 : FAILING_ALLOCATOR_FOREVER)) {
         }
         plays += last[good];
     }
@@ -535,7 +537,7 @@ int main(void)
         cmocka_unit_test(every_allocation_fails_once_and_for_good),
     };
 
-    if (scarce_install() != 0) {
+    if (failing_allocator_install() != 0) {
         return 1;
     }
     return cmocka_run_group_tests_name("out of memory, every recipe", tests, NULL, NULL);

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pace.h"
-#include "sim_inside.h"
+#include "request_rate.h"
+#include "sim_internal.h"
 #include "world.h"
 
 #define TROUBLE_MS 3000U /* how long a lasting trouble lasts */
@@ -61,7 +61,7 @@ static struct process processes[2];
 static struct hold claims[CLAIMS];
 static struct trouble trouble;
 static uint64_t over_ms; /* when the trouble is; 0: it has not begun */
-static struct pace paces[2];
+static struct request_rate request_rates[2];
 static uint64_t hits; /* refusals in all plays of one kind */
 
 /* ----------------------------------------------------------------- the trouble */
@@ -79,7 +79,8 @@ static void each_ms(struct world *of)
         end_trouble();
     }
     for (int i = 0; i < 2; i++) {
-        if (processes[i].port != NULL && pace_look(&paces[i]) > REQUESTS_A_SECOND) {
+        if (processes[i].port != NULL &&
+            request_rate_now(&request_rates[i]) > REQUESTS_A_SECOND) {
             world_fail(of, "%s repeats without a pause", processes[i].name);
         }
     }
@@ -141,15 +142,15 @@ static void a_queue(void)
     finish(4);
 }
 
-static void a_foreigner(void)
+static void a_foreign_node(void)
 {
-    struct world_path foreigner = world_foreigner(&world, WORLD_PATH, "lock-");
+    struct world_path foreign_node = world_foreign_node(&world, WORLD_PATH, "lock-");
 
     step(WAIT);
     ask(5, 0);
     world_run_for(&world, 4000);
     step(GRANT);
-    world_delete(&world, &foreigner);
+    world_delete(&world, &foreign_node);
     world_await_answer(&world, &claims[5]);
     step(RELEASE);
     finish(5);
@@ -232,7 +233,7 @@ static void begin(const char *what)
     options.proof = trouble.proof;
     for (int i = 0; i < 2; i++) {
         process_make(&processes[i], &world, i == 0 ? "a" : "b", &options);
-        pace_begin(&paces[i], world.sim, processes[i].port);
+        request_rate_begin(&request_rates[i], world.sim, processes[i].port);
     }
 }
 
@@ -246,7 +247,7 @@ static void end(void)
         world_run_for(&world, 4ULL * WORLD_TIMEOUT_MS);
         assert_int_equal(world_queue_length(&world), 0);
     } else {
-        world_let_go(&world);
+        world_release_all(&world);
     }
     world_end(&world);
 }
@@ -265,7 +266,7 @@ static void perform(const struct trouble *this)
     begin(what);
     a_first_lock();
     a_queue();
-    a_foreigner();
+    a_foreign_node();
     for (int i = 0; i < CLAIMS; i++) {
         check_claim(i);
     }

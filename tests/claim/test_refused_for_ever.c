@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim_inside.h"
+#include "sim_internal.h"
 #include "world.h"
 
 #define PATH "/app/of/many"
@@ -102,31 +102,31 @@ static uvzk_lock_t *make_in_turn(void)
     return make_multilock(UVZK_MULTILOCK_IN_TURN);
 }
 
-static uvzk_lock_t *make_driven(uint32_t mode)
+static uvzk_lock_t *make_driver_lock(uint32_t mode)
 {
     uvzk_lock_driver_t driver;
 
     uvzk_lock_driver_init(&driver);
     driver.name = mode == UVZK_NODE_EPHEMERAL ? "lock" : "lock-";
     driver.mode = mode;
-    process.durable = mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
+    process.persistent = mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
     assert_int_equal(uvzk_driver_lock_init(client, &lock, PATH, &driver), 0);
     return &lock;
 }
 
 static uvzk_lock_t *make_sequential(void)
 {
-    return make_driven(UVZK_NODE_EPHEMERAL_SEQUENTIAL);
+    return make_driver_lock(UVZK_NODE_EPHEMERAL_SEQUENTIAL);
 }
 
 static uvzk_lock_t *make_fixed(void)
 {
-    return make_driven(UVZK_NODE_EPHEMERAL);
+    return make_driver_lock(UVZK_NODE_EPHEMERAL);
 }
 
-static uvzk_lock_t *make_durable(void)
+static uvzk_lock_t *make_persistent(void)
 {
-    return make_driven(UVZK_NODE_PERSISTENT_SEQUENTIAL);
+    return make_driver_lock(UVZK_NODE_PERSISTENT_SEQUENTIAL);
 }
 
 /* No lock, but a value. */
@@ -161,7 +161,7 @@ static const struct recipe recipes[] = {
     {"multi lock in turn", PATH, "lock-", make_in_turn, .leases = 1},
     {"driver's lock", PATH, "lock-", make_sequential, .leases = 1},
     {"fixed name", PATH, NULL, make_fixed, .leases = 1},
-    {"persistent lock", PATH, "lock-", make_durable, .leases = 1},
+    {"persistent lock", PATH, "lock-", make_persistent, .leases = 1},
     {"shared value", NULL, NULL, make_value, .leases = 0},
 };
 
@@ -173,7 +173,7 @@ static struct world_path put_obstacle(const struct recipe *recipe)
 
     world_make_path(&world, recipe->directory);
     if (recipe->obstacle != NULL) {
-        return world_foreigner(&world, recipe->directory, recipe->obstacle);
+        return world_foreign_node(&world, recipe->directory, recipe->obstacle);
     }
     assert_non_null(sim_create_by_hand(world.sim, fixed.text, UVZK__EPHEMERAL));
     return fixed;
@@ -213,7 +213,7 @@ static uint64_t refuse_at(const struct trouble *trouble, enum moment moment)
     if (trouble->moment != moment) {
         return 0;
     }
-    sim_blame(world.sim, trouble->blamed);
+    sim_set_failed_op(world.sim, trouble->blamed);
     sim_refuse(world.sim, trouble->kind, trouble->status, FOR_EVER);
     return sim_submitted(process.port);
 }

@@ -80,7 +80,7 @@ static void who_waits_hears_it(uint64_t steps, void *const *state)
     check_told(1);
     assert_int_equal(revoked.answered, 0);
     hold_give_back(&other);
-    hold_take_turn(&revoked, 1000);
+    hold_acquire_release(&revoked, 1000);
     assert_int_equal(revoked.revoked, 1);
     world_end(&world);
 }
@@ -159,12 +159,12 @@ static void who_enters_again_hears_it(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(whenever_it_lands_it_is_heard, 0, STEPS - 1),
-        WORLD_STORY(who_waits_hears_it, 0, STEPS - 1),
-        WORLD_STORY(others_do_not_clear_it, 0, STEPS - 1),
-        WORLD_STORY(an_interruption_does_not_hide_it, 0, 7),
-        WORLD_STORY(one_plea_is_told_once, 0, 7),
-        WORLD_STORY(who_enters_again_hears_it, 0, 7),
+        WORLD_SCENARIO(whenever_it_lands_it_is_heard, 0, STEPS - 1),
+        WORLD_SCENARIO(who_waits_hears_it, 0, STEPS - 1),
+        WORLD_SCENARIO(others_do_not_clear_it, 0, STEPS - 1),
+        WORLD_SCENARIO(an_interruption_does_not_hide_it, 0, 7),
+        WORLD_SCENARIO(one_plea_is_told_once, 0, 7),
+        WORLD_SCENARIO(who_enters_again_hears_it, 0, 7),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

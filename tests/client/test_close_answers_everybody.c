@@ -85,7 +85,7 @@ static void fail_to_open(struct process *process)
 }
 
 static void (*const troubles[])(struct process *) = {
-    process_in_peace,    process_silence,    process_reset, expire,
+    process_no_fault,    process_silence,    process_reset, expire,
     process_lose_leader, refuse_credentials, fail_to_open,  process_lose_reply};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
@@ -186,8 +186,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(everybody_is_answered),
-        WORLD_STORY(waiters_are_told_closed_at_once, 1, 10),
-        WORLD_STORY(a_release_under_way_is_waited_for, 1, 10),
+        WORLD_SCENARIO(waiters_are_told_closed_at_once, 1, 10),
+        WORLD_SCENARIO(a_release_under_way_is_waited_for, 1, 10),
         WORLD_TEST(a_closing_client_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

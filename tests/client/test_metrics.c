@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/client.h"
+#include "engine/session.h"
 
 #define LATENCY 5U
 #define HELD_MS 300U
@@ -257,8 +257,8 @@ static void test_from_the_first_question_on(void **state)
     (void)state;
     begin(0, NULL);
     hold_take(&first, &a);
-    const struct uvzk__client *client = a.client.impl;
-    assert_null(client->observer);
+    const struct uvzk__session *session = a.client.impl;
+    assert_null(session->observer);
     assert_int_equal(metrics_of_a().grants, 0);
     assert_int_equal(metrics_of_a().held, 1);
     hold_give_back(&first);
@@ -391,7 +391,7 @@ static void test_shows_what_is_pending_and_held(void **state)
     assert_int_equal(look_at(&a).held, 1);
     assert_int_equal(uvzk_client_each_hold(NULL, on_entry, NULL), UV_EINVAL);
     assert_int_equal(uvzk_client_each_hold(&a.client, NULL, NULL), UV_EINVAL);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_what_may_be_asked(void **state)

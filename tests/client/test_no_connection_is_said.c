@@ -129,7 +129,8 @@ static void the_session_has_ended(void **state)
  * that, not of nobody's. Another reason has nothing to do with it. */
 static void whose_it_is_stays_known(void **state)
 {
-    static const struct uvzk__trouble unknown = {UV_EAI_NONAME, "zk.test", "unknown"};
+    static const struct uvzk__connect_error unknown = {UV_EAI_NONAME, "zk.test",
+                                                       "unknown"};
     static const int codes[] = {UV_EAI_NONAME, UV_ENOMEM};
     uvzk_client_options_t options;
     (void)state;
@@ -138,7 +139,7 @@ static void whose_it_is_stays_known(void **state)
         world_begin_exact(&world, UVZK__TUNE_ALL, 1);
         process_options(&options);
         process_make(&a, &world, "a", &options);
-        a.port->user->unreached(a.port->user, &unknown);
+        a.port->user->no_connection(a.port->user, &unknown);
         assert_string_equal(last_error().address, "zk.test");
         sim_fail_open(a.port, codes[i]);
         process_start(&a);

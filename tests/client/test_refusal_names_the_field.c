@@ -32,7 +32,7 @@ static void begin(void)
 
 static void end(void)
 {
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* -------------------------------------------------------------------- what it is told */
@@ -44,9 +44,9 @@ static void test_only_of_the_code_that_was_returned(void **state)
     assert_string_equal(uvzk_refusal(UV_EINVAL), "cb is NULL");
     assert_string_equal(uvzk_refusal(UV_ENOMEM), uvzk_strerror(UV_ENOMEM));
     assert_string_equal(uvzk_refusal(0), uvzk_strerror(0));
-    assert_int_equal(uvzk__object(UV_EBUSY, NULL), 0);
+    assert_int_equal(uvzk__refuse_if(UV_EBUSY, NULL), 0);
     assert_string_equal(uvzk_refusal(UV_EINVAL), "cb is NULL");
-    assert_int_equal(uvzk__object(UV_EBUSY, "hold is in use"), UV_EBUSY);
+    assert_int_equal(uvzk__refuse_if(UV_EBUSY, "hold is in use"), UV_EBUSY);
     assert_string_equal(uvzk_refusal(UV_EBUSY), "hold is in use");
     assert_string_equal(uvzk_refusal(UV_EINVAL), uvzk_strerror(UV_EINVAL));
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "claim/lock.h"
-#include "engine/client.h"
-#include "scarce.h"
+#include "engine/session.h"
+#include "failing_allocator.h"
 
 #define LATENCY 2U
 #define SESSIONS 3U
@@ -22,9 +22,9 @@ static uvzk_mutex_t mutexes[MANY];
 
 /* ------------------------------------------------------------------------ its world */
 
-static const struct uvzk__sessions *sessions(void)
+static const struct uvzk__client *client_inside(void)
 {
-    return ((const struct uvzk__client *)a.client.impl)->sessions;
+    return ((const struct uvzk__session *)a.client.impl)->client;
 }
 
 static void begin_with(const uvzk_client_options_t *options)
@@ -99,14 +99,15 @@ static void make_small(const uvzk_mutex_t *mutex)
                    sizeof("/_c_64fc66ae-773f-4d77-9695-eba698b095f7-lock-0123456789");
 
     for (uint32_t i = 0; i < SESSIONS; i++) {
-        sessions()->each[i]->directories->node_bytes_most = (ROOM + 1) * bytes - 1;
+        client_inside()->sessions[i]->directories->node_bytes_max =
+            (ROOM + 1) * bytes - 1;
     }
 }
 
 /* The rank of the sessions for the mutex's path. */
 static uint32_t in_rank(const uvzk_mutex_t *mutex, int place)
 {
-    const struct uvzk__client *session = NULL;
+    const struct uvzk__session *session = NULL;
     uint32_t tried = 0;
 
     for (int i = 0; i <= place; i++) {
@@ -117,7 +118,7 @@ static uint32_t in_rank(const uvzk_mutex_t *mutex, int place)
 
 static void wind_up(void)
 {
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ---------------------------------------------------------------------------- homes */
@@ -512,7 +513,7 @@ static void nobody_waits_for_a_lost_connection(void **state)
     wind_up();
 }
 
-/* Nor when it has nothing under way that would be answered then, as it is held back. */
+/* Nor when it has nothing under way that would be answered then, as it is backing off. */
 static void nobody_waits_for_a_lost_connection_that_was_held_back(void **state)
 {
     (void)state;
@@ -550,7 +551,7 @@ static void newcomers_at_home_keep_nobody_waiting(void **state)
     assert_int_equal(session_of(&holds[ROOM]), in_rank(mutex, 1));
     world_run_for(&world, 20);
     assert_int_equal(sim_ephemeral_count(world.sim, sim_session_id(next)), 0);
-    sessions()->each[0]->directories->node_bytes_most = UVZK__NODE_BYTES_MAX;
+    client_inside()->sessions[0]->directories->node_bytes_max = UVZK__NODE_BYTES_MAX;
     for (int i = ROOM + 1; i < MANY; i++) { /* at each moment one is being made at home */
         hold_begin_on(&holds[i], &a, mutex, 1, UVZK_WAIT_FOREVER);
         world_run_for(&world, 20);
@@ -592,7 +593,7 @@ static void nobody_waits_for_one_that_rests(void **state)
     assert_int_equal(sim_ephemeral_count(world.sim, sim_session_id(next)), 2);
     hold_cancel(&holds[0]);
     for (int i = 1; i < ROOM + 2; i++) {
-        hold_take_turn(&holds[i], 1000);
+        hold_acquire_release(&holds[i], 1000);
     }
     wind_up();
 }
@@ -662,16 +663,16 @@ static void watches_are_a_budget_too(void **state)
 
     begin();
     uvzk_mutex_t *mutex = mutex_at(0, 1);
-    sessions()->each[1]->watches.bytes += UVZK__WATCH_BYTES_MAX;
+    client_inside()->sessions[1]->watches.bytes += UVZK__WATCH_BYTES_MAX;
     hold_take_on(&holds[0], &a, mutex, 1);
     assert_int_equal(session_of(&holds[0]), in_rank(mutex, 1));
     for (uint32_t i = 0; i < SESSIONS; i++) { /* all are spent: at home, as with one */
-        sessions()->each[i]->watches.bytes += i == 1 ? 0 : UVZK__WATCH_BYTES_MAX;
+        client_inside()->sessions[i]->watches.bytes += i == 1 ? 0 : UVZK__WATCH_BYTES_MAX;
     }
     hold_take_on(&holds[1], &a, mutex_at(1, 1), 1);
     assert_int_equal(session_of(&holds[1]), 1);
     for (uint32_t i = 0; i < SESSIONS; i++) {
-        sessions()->each[i]->watches.bytes -= UVZK__WATCH_BYTES_MAX;
+        client_inside()->sessions[i]->watches.bytes -= UVZK__WATCH_BYTES_MAX;
     }
     wind_up();
 }
@@ -960,11 +961,12 @@ static void not_all_can_be_made(void **state)
         ports[i] = sim_port_new(world.sim, "c");
     }
     for (uint64_t first = 1; status == UV_ENOMEM; first++) {
-        int64_t live = scarce_live();
-        scarce_arm(first, 1);
+        int64_t live = failing_allocator_live_blocks();
+        failing_allocator_arm(first, 1);
         status = uvzk__client_create_over(&client, ports, SESSIONS, &options, 0);
-        scarce_arm(0, 0);
-        assert_true(status == 0 || (client.impl == NULL && scarce_live() == live));
+        failing_allocator_arm(0, 0);
+        assert_true(status == 0 ||
+                    (client.impl == NULL && failing_allocator_live_blocks() == live));
     }
     assert_int_equal(status, 0);
     assert_int_equal(uvzk_client_close(&client, NULL), 0);
@@ -1007,7 +1009,7 @@ int main(void)
         cmocka_unit_test(a_trace_goes_on_to_the_end),
         cmocka_unit_test(not_all_can_be_made),
     };
-    if (scarce_install() != 0) {
+    if (failing_allocator_install() != 0) {
         return 1;
     }
     return cmocka_run_group_tests_name("sessions", tests, NULL, NULL);

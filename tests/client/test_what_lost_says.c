@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/client.h"
+#include "engine/session.h"
 
 #define SESSIONS 2U
 #define LATENCY 2U
@@ -110,7 +110,7 @@ static void no_hold_is_valid(void **state)
             hold_await_lost(&holds[0], 1, holds[0].reason);
             assert_true(holds[0].lost_ms <= lost.at_ms);
             world_run_for(&world, 2ULL * WORLD_TIMEOUT_MS);
-            world_wind_up(&world);
+            world_release_and_end(&world);
         }
     }
 }
@@ -134,7 +134,7 @@ static void other_sessions_hold_on(void **state)
     hold_await_lost(&holds[1], 1, UVZK_EEXPIRED);
     world_run_for(&world, WORLD_TIMEOUT_MS);
     assert_true(hold_holds(&holds[0]) && uvzk_hold_is_valid(&holds[0].request));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void persistent_znodes_stay(void **state)
@@ -143,7 +143,7 @@ static void persistent_znodes_stay(void **state)
     (void)state;
 
     begin(1, UVZK_PROOF_QUORUM);
-    a.durable = true;
+    a.persistent = true;
     uvzk_lock_driver_init(&driver);
     driver.name = "lock-";
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
@@ -155,7 +155,7 @@ static void persistent_znodes_stay(void **state)
     assert_true(lost.valid[0] && !lost.valid[1]);
     world_run_for(&world, 3ULL * WORLD_TIMEOUT_MS);
     assert_true(hold_holds(&holds[0]) && uvzk_hold_is_valid(&holds[0].request));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 int main(void)

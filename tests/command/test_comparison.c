@@ -121,7 +121,7 @@ static void one_that_shows_what_was_deleted_differs(void **state)
     assert_true(comparison_find(&comparison));
     assert_int_equal(comparison.count, 1);
     assert_difference(0, 'a', 4, 3);
-    assert_int_equal(comparison_odd_one(&comparison), 2);
+    assert_int_equal(comparison_outlier(&comparison), 2);
 }
 
 static void one_that_lacks_what_was_made_differs(void **state)
@@ -133,7 +133,7 @@ static void one_that_lacks_what_was_made_differs(void **state)
     assert_true(comparison_find(&comparison));
     assert_int_equal(comparison.count, 1);
     assert_difference(0, 'a', 5, 2);
-    assert_int_equal(comparison_odd_one(&comparison), 1);
+    assert_int_equal(comparison_outlier(&comparison), 1);
 }
 
 static void one_that_does_both_is_told_by_both(void **state)
@@ -144,7 +144,7 @@ static void one_that_does_both_is_told_by_both(void **state)
     }
     assert_true(comparison_find(&comparison));
     assert_int_equal(comparison.count, 3);
-    assert_int_equal(comparison_odd_one(&comparison), 1);
+    assert_int_equal(comparison_outlier(&comparison), 1);
 }
 
 static void none_is_blamed_where_two_differ(void **state)
@@ -155,7 +155,7 @@ static void none_is_blamed_where_two_differ(void **state)
     }
     assert_true(comparison_find(&comparison));
     assert_difference(0, 'a', 1, 4);
-    assert_int_equal(comparison_odd_one(&comparison), -1);
+    assert_int_equal(comparison_outlier(&comparison), -1);
 }
 
 static void none_is_blamed_where_two_are_odd(void **state)
@@ -167,7 +167,7 @@ static void none_is_blamed_where_two_are_odd(void **state)
     assert_true(comparison_find(&comparison));
     assert_int_equal(comparison.count, 2);
     assert_difference(0, 'a', 1, ALL & ~1U);
-    assert_int_equal(comparison_odd_one(&comparison), -1);
+    assert_int_equal(comparison_outlier(&comparison), -1);
 }
 
 #define COMPARES(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -73,7 +73,7 @@ void leaving_keeps_the_session(void **state)
         for (int i = 0; i < COUNT; i++) {
             asks[i] = ask_read(probe, UVZK__RPC_EXISTS, "/e", false);
         }
-        probe->port->leave(probe->port);
+        probe->port->leave_server(probe->port);
         assert_int_equal(probe->sessions[UVZK__SESSION_SUSPENDED], time - 1);
         assert_int_equal(probe->left, time - 1);
         probe_await_session(probe, UVZK__SESSION_SUSPENDED, time);
@@ -95,7 +95,7 @@ void leaving_without_a_connection_is_nothing(void **state)
     struct probe *probe = connected(state);
 
     probe_lose(probe);
-    probe->port->leave(probe->port);
+    probe->port->leave_server(probe->port);
     probe_regain(probe);
     assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
     assert_int_equal(probe->left, 0);

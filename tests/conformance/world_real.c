@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "close_keep_session.h"
 #include "handle.h"
-#include "quiet_close.h"
 #include "raw.h"
 #include "run_loop.h"
 #include "server.h"
@@ -155,10 +155,10 @@ static bool it_leaves(void *context)
 void world_move_late(struct world *world)
 {
     atomic_store(&leaves, false);
-    uvzk__quiet_close_waits(come_back);
+    uvzk__close_keep_session_hook(come_back);
     world_move(world);
     assert(run_until(&world->loop, it_leaves, NULL, PATIENCE_MS));
-    uvzk__quiet_close_waits(NULL);
+    uvzk__close_keep_session_hook(NULL);
     proxy_pass(&world->proxy);
 }
 
@@ -177,7 +177,7 @@ void world_stand_direct(bool direct)
 static bool has_news_of_its_end(struct uvzk__handle *handle)
 {
     pthread_mutex_lock(&handle->mutex);
-    bool ended = handle->news.ended;
+    bool ended = handle->pending.ended;
     pthread_mutex_unlock(&handle->mutex);
     return ended;
 }

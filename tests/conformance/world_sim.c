@@ -77,7 +77,7 @@ void world_move(struct world *world)
 
 void world_move_late(struct world *world)
 {
-    sim_come_back_unheard(world->port);
+    sim_reconnect_unreported(world->port);
     world_lose(world);
 }
 

@@ -66,7 +66,7 @@ static void begin(unsigned tuning)
 static void end(void)
 {
     for (size_t i = 0; i < sizeof(holds) / sizeof(holds[0]); i++) {
-        hold_let_go(&holds[i]);
+        hold_release_or_cancel(&holds[i]);
     }
     world_end(&world);
 }
@@ -127,8 +127,8 @@ static void one_when_the_obstacle_goes(void **state)
     for (enum recipe recipe = 0; recipe < RECIPES; recipe++) {
         begin(*(const unsigned *)*state);
         print_message("%s\n", recipes[recipe].name);
-        struct world_path obstacle =
-            world_foreigner(&world, recipes[recipe].directory, recipes[recipe].obstacle);
+        struct world_path obstacle = world_foreign_node(&world, recipes[recipe].directory,
+                                                        recipes[recipe].obstacle);
         wait_in_line(recipe);
         world_delete(&world, &obstacle);
         expect_all_within(0, 1, trips(5));
@@ -171,7 +171,7 @@ static void readers_behind_a_writer(void **state)
     size_t count = *(const size_t *)*state;
 
     begin(UVZK__TUNE_ALL);
-    struct world_path writer = world_foreigner(&world, "/rw", "__WRIT__");
+    struct world_path writer = world_foreign_node(&world, "/rw", "__WRIT__");
     ask_all(0, count, lock_of(READ, 0));
     sim_run_for(world.sim, 2ULL * WORLD_TIMEOUT_MS);
     world_delete(&world, &writer);
@@ -230,7 +230,7 @@ static void test_readers_whose_writers_go_one_by_one(void **state)
     begin(UVZK__TUNE_ALL);
     memset(rwlocks, 0, sizeof(rwlocks));
     for (int i = 0; i < 3; i++) {
-        writers[i] = world_foreigner(&world, directories[i], "__WRIT__");
+        writers[i] = world_foreign_node(&world, directories[i], "__WRIT__");
         assert_int_equal(uvzk_rwlock_init(&process->client, &rwlocks[i], directories[i]),
                          0);
         hold_begin_on(&holds[i], process, &rwlocks[i].read, 0, UVZK_WAIT_FOREVER);

@@ -12,12 +12,12 @@
 
 #define COUNT 300U
 
-static const struct uvzk__directory_kind exclusive = {.discipline = UVZK__EXCLUSIVE};
-static const struct uvzk__directory_kind counted = {.discipline = UVZK__COUNTED};
+static const struct uvzk__directory_kind exclusive = {.directory_order = UVZK__EXCLUSIVE};
+static const struct uvzk__directory_kind counted = {.directory_order = UVZK__COUNTED};
 static struct uvzk__queue queues[COUNT];
 static bool fails;
 
-static void *scarce_calloc(size_t count, size_t size)
+static void *failing_allocator_calloc(size_t count, size_t size)
 {
     return fails ? NULL : calloc(count, size);
 }
@@ -26,7 +26,7 @@ static int be_scarce(void **state)
 {
     (void)state;
     fails = false;
-    return uvzk_replace_allocator(malloc, realloc, scarce_calloc, free);
+    return uvzk_replace_allocator(malloc, realloc, failing_allocator_calloc, free);
 }
 
 static int restore(void **state)
@@ -50,9 +50,9 @@ static int add(struct uvzk__catalogue *catalogue, size_t i,
 static void take_out(struct uvzk__catalogue *catalogue, size_t i)
 {
     uvzk__catalogue_remove(catalogue, &queues[i]);
-    assert_null(uvzk__catalogue_find(catalogue, queues[i].kind->discipline,
+    assert_null(uvzk__catalogue_find(catalogue, queues[i].kind->directory_order,
                                      queues[i].path->text));
-    uvzk__shared_path_let_go(queues[i].path);
+    uvzk__shared_path_unref(queues[i].path);
 }
 
 static void each_is_found(const struct uvzk__catalogue *catalogue, size_t count)
@@ -62,7 +62,7 @@ static void each_is_found(const struct uvzk__catalogue *catalogue, size_t count)
     for (size_t i = 0; i < count; i++) {
         assert_ptr_equal(at, &queues[i]);
         at = uvzk__catalogue_next(catalogue, at);
-        assert_ptr_equal(uvzk__catalogue_find(catalogue, queues[i].kind->discipline,
+        assert_ptr_equal(uvzk__catalogue_find(catalogue, queues[i].kind->directory_order,
                                               queues[i].path->text),
                          &queues[i]);
     }
@@ -99,7 +99,7 @@ static void out_of_memory_the_first_is_refused_and_no_other(void **state)
     fails = true;
     assert_int_equal(add(&catalogue, 0, &exclusive), UV_ENOMEM);
     assert_null(uvzk__catalogue_first(&catalogue));
-    uvzk__shared_path_let_go(queues[0].path);
+    uvzk__shared_path_unref(queues[0].path);
     fails = false;
     assert_int_equal(add(&catalogue, 0, &exclusive), 0);
     fails = true;

@@ -52,7 +52,7 @@ static void the_race_is_run_until_it_is_won(uint64_t seed, void *const *state)
     lose_races(&holds[0], seed % 2 == 0);
     uint64_t lost_ms = world_now(&world);
     for (size_t i = 0; i < 3; i++) {
-        hold_take_turn(&holds[i], 1000);
+        hold_acquire_release(&holds[i], 1000);
     }
     assert_true(holds[0].answered_ms - lost_ms < 500);
     world_end(&world);
@@ -69,7 +69,7 @@ static void the_servers_own_removal(uint64_t steps, void *const *state)
     hold_begin(&second, &a, 1500);
     world_steps(&world, steps);
     sim_check_containers(world.sim);
-    hold_take_turn(&second, 1000);
+    hold_acquire_release(&second, 1000);
     assert_true(second.token > world.first.token);
     world_end(&world);
 }
@@ -107,17 +107,17 @@ static void two_processes_in_the_race(uint64_t seed, void *const *state)
     world_run_for(&world, 500);
     assert_int_equal(second->answered, 0);
     hold_give_back(first);
-    hold_take_turn(second, 1000);
+    hold_acquire_release(second, 1000);
     world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(the_race_is_run_until_it_is_won, 1, SEEDS),
-        WORLD_STORY(the_servers_own_removal, 0, 15),
-        WORLD_STORY(only_the_deadline_ends_it, 1, SEEDS),
-        WORLD_STORY(two_processes_in_the_race, 1, SEEDS),
+        WORLD_SCENARIO(the_race_is_run_until_it_is_won, 1, SEEDS),
+        WORLD_SCENARIO(the_servers_own_removal, 0, 15),
+        WORLD_SCENARIO(only_the_deadline_ends_it, 1, SEEDS),
+        WORLD_SCENARIO(two_processes_in_the_race, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

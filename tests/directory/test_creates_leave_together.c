@@ -110,7 +110,7 @@ static void end(void)
         held += hold_holds(&holds[i]);
     }
     assert_int_equal(znodes(), held);
-    world_let_go(&world);
+    world_release_all(&world);
     assert_int_equal(znodes(), 0);
     world_end(&world);
 }
@@ -175,8 +175,8 @@ static void a_lone_create_is_none(void **state)
         hold_begin_on(&more[1], &a, &locks[0], 0, UVZK_WAIT_FOREVER);
         await_all();
         hold_give_back(&holds[0]);
-        hold_take_turn(&more[0], 2000);
-        hold_take_turn(&more[1], 2000);
+        hold_acquire_release(&more[0], 2000);
+        hold_acquire_release(&more[1], 2000);
         assert_int_equal(creates(from), 3);
         end();
     }
@@ -203,7 +203,7 @@ static void check_order(uint64_t seed, uint64_t steps, bool missing)
         hold_await(&more[i], 1000);
         assert_true(hold_pending(&more[i + 1]));
         hold_give_back(&more[i]);
-        hold_take_turn(&more[i + 1], 1000);
+        hold_acquire_release(&more[i + 1], 1000);
     }
     end();
 }
@@ -227,7 +227,7 @@ static void four_are_under_way(void **state)
     size_t from = world.line_count;
     ask();
     size_t most = 0;
-    while (world_line(&world, from, "a", MADE) == WORLD_NOWHERE) {
+    while (world_line(&world, from, "a", MADE) == WORLD_NO_LINE) {
         most = sim_outstanding(a.port) > most ? sim_outstanding(a.port) : most;
         world_steps(&world, 1);
     }
@@ -336,7 +336,7 @@ static void the_others_of_a_refused_one_go_on(void **state)
             size_t blamed = seed % MANY;
             begin(seed, MANY, EMPTY);
             size_t from = world.line_count;
-            sim_blame(world.sim, blamed);
+            sim_set_failed_op(world.sim, blamed);
             sim_refuse(world.sim, UVZK__RPC_MULTI, codes[i], 1);
             ask();
             for (size_t j = 0; j < MANY; j++) {
@@ -356,7 +356,7 @@ static void who_comes_behind_is_not_forgotten(void **state)
         for (uint64_t steps = 0; steps < 8; steps++) {
             struct hold behind;
             begin(seed, MANY, EMPTY);
-            sim_blame(world.sim, 0);
+            sim_set_failed_op(world.sim, 0);
             sim_refuse(world.sim, UVZK__RPC_MULTI, UVZK_ENOAUTH, 1);
             ask();
             world_steps(&world, steps);
@@ -444,7 +444,7 @@ static void who_makes_no_directory_needs_no_right_to(void **state)
 /* -------------------------------------------------------------------------- lost */
 
 static void (*const troubles[])(struct process *) = {
-    process_lose_request, process_lose_reply, process_spoil_reply,
+    process_lose_request, process_lose_reply, process_reply_enomem,
     process_reset,        process_silence,    process_lose_servers};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
@@ -466,7 +466,7 @@ static void what_is_lost_is_found(void **state)
                 refused += holds[i].status == UV_ENOMEM;
                 assert_true(hold_holds(&holds[i]) || holds[i].status == UV_ENOMEM);
             }
-            assert_in_range(refused, 0, troubles[trouble] == process_spoil_reply);
+            assert_in_range(refused, 0, troubles[trouble] == process_reply_enomem);
             world_run_for(&world, 1000);
             assert_int_equal(process_metrics(&a).orphans,
                              0); /* made once, not made again and healed */
@@ -503,7 +503,7 @@ static void who_is_cancelled_leaves_nothing(void **state)
         ask();
         world_steps(&world, steps);
         for (size_t i = steps % 2; i < MANY; i += 2) {
-            hold_let_go(&holds[i]);
+            hold_release_or_cancel(&holds[i]);
         }
         for (size_t i = 0; i < MANY; i++) {
             hold_await_answer(&holds[i], 5000);
@@ -540,7 +540,7 @@ static void another_one_tells_it(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         begin(seed, MANY, EMPTY);
-        world.meddled = true;
+        world.holder_deleted = true;
         size_t from = world.line_count;
         ask();
         await_server(from, MADE "ok");
@@ -563,7 +563,7 @@ static void what_is_anothers_tells_nothing(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct uvzk__stat stat;
         begin(seed, MANY, EMPTY);
-        world.meddled = true;
+        world.holder_deleted = true;
         ask();
         while (znodes() == 0) {
             world_steps(&world, 1);

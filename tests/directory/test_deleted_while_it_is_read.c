@@ -37,7 +37,7 @@ static void begin(uint64_t seed, void *const *state)
 
     begin_both(seed, state);
     hold_take(&held, &b);
-    before = world_foreigner(&world, WORLD_PATH, "lock-");
+    before = world_foreign_node(&world, WORLD_PATH, "lock-");
     uvzk_acquire_options_init(&options);
     options.revoke_cb = on_plea;
     assert_int_equal(hold_ask(&waits, &a, NULL, &options), 0);
@@ -58,7 +58,7 @@ static void check(uint64_t seed, uint64_t steps, void *const *state)
     world_run_for(&world, 2 * REST_MS);
     assert_int_equal(world_queue_length(&world), 2);
     hold_give_back(&held);
-    hold_take_turn(&waits, 1000);
+    hold_acquire_release(&waits, 1000);
     world_end(&world);
 }
 

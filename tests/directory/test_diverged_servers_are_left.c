@@ -96,7 +96,7 @@ static void one_that_shows_ours_is_left(uint64_t seed, void *const *state)
     assert_int_equal(second.lost, 0);
     assert_true(sim_shows(world.sim, follower, path.text));
     check_last_error(&a);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Another client's, which does not see it: who has waited for long asks the quorum. */
@@ -115,7 +115,7 @@ static void one_that_shows_anothers_is_left(uint64_t seed, void *const *state)
     assert_int_equal(process_metrics(&a).diverged, 1);
     check_last_error(&a);
     assert_int_equal(third.answered, 0); /* its place is kept */
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* What is held meanwhile stays, and is valid throughout. */
@@ -132,7 +132,7 @@ static void holds_stay(uint64_t seed, void *const *state)
     assert_int_equal(process_metrics(&a).diverged, 1);
     assert_int_equal(third.lost, 0);
     assert_true(uvzk_hold_is_valid(&third.request));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* There is no other server to go to: the quorum's word is enough, and it is not left again
@@ -152,7 +152,7 @@ static void where_there_is_no_other_nobody_is_stuck(uint64_t seed, void *const *
     }
     assert_int_equal(sim_server_of(a.port), follower);
     assert_in_range(process_metrics(&a).diverged, 1, 8);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* It leads, and the znode is back for all: only its owner's client can know, and deletes it
@@ -171,7 +171,7 @@ static void what_is_back_for_all_is_deleted_again(uint64_t seed, void *const *st
     world_run_for(&world, 500);
     assert_int_equal(process_metrics(&a).orphans, 1);
     assert_int_equal(process_metrics(&a).diverged + process_metrics(&b).diverged, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Behind others, where it is neither the first of all nor anybody's predecessor of ours: any
@@ -201,7 +201,7 @@ static void what_is_back_behind_others_is_deleted(uint64_t seed, void *const *st
     assert_false(sim_exists(world.sim, path.text));
     assert_int_equal(process_metrics(&a).orphans, 1);
     assert_int_equal(first.lost + second.answered + third.answered, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* A server that lags, or is cut off, has not diverged, and no znode that stands is doubted for
@@ -226,7 +226,7 @@ static void who_only_lags_is_not_left(uint64_t seed, void *const *state)
     }
     assert_int_equal(process_metrics(&a).diverged + process_metrics(&b).diverged, 0);
     assert_int_equal(process_metrics(&a).orphans + process_metrics(&b).orphans, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* A lease that a follower shows has a permit there. */
@@ -246,7 +246,7 @@ static void a_lease_that_was_deleted(uint64_t seed, void *const *state)
     assert_true(world_await(&world, &second.answered, 4 * WORLD_TIMEOUT_MS));
     assert_int_equal(second.status, 0);
     assert_in_range(process_metrics(&a).diverged, 1, 2);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* The reverse: it does not show what stands. Whoever is told so gives it up, and it must not
@@ -265,7 +265,7 @@ static void one_that_does_not_show_ours_is_left(uint64_t seed, void *const *stat
     assert_true(world_await(&world, &second.answered, 2 * WORLD_TIMEOUT_MS));
     assert_int_equal(second.status, 0);
     assert_int_equal(world_queue_length(&world), 1);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* A hold that this server lacks: the leader has it, and is asked by each proof. */
@@ -286,7 +286,7 @@ static void a_hold_that_a_server_lacks_is_kept(uint64_t seed, void *const *state
     hold_release(&first);
     assert_true(world_await(&world, &second.answered, 3000));
     assert_int_equal(second.status, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* A holds, has a watch on its znode, and B waits behind it. */
@@ -320,7 +320,7 @@ static void a_server_that_tells_of_a_deletion_wrongly(uint64_t seed, void *const
     assert_int_equal(process_metrics(&a).diverged, 1);
     assert_true(sim_server_of(a.port) != follower);
     check_last_error(&a);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void go_elsewhere(struct hold *hold)
@@ -341,7 +341,7 @@ static void who_did_not_say_it_is_not_left(uint64_t seed, void *const *state)
     world_run_for(&world, 3000);
     assert_int_equal(sim_server_of(a.port), sim_leader(world.sim));
     assert_int_equal(process_metrics(&a).diverged, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* A leader has forgotten the create of what is held: nobody can promise that no other one is
@@ -352,14 +352,14 @@ static void a_forgotten_hold_is_lost_and_its_token_is_less(uint64_t seed,
     (void)begin(seed, state);
     hold_take(&first, &a);
     int64_t token = first.token;
-    world.meddled = true;
-    sim_forget(world.sim, 1000);
+    world.holder_deleted = true;
+    sim_lose_transactions(world.sim, 1000);
     sim_restart(world.sim, 100);
     assert_true(world_await(&world, &first.lost, WORLD_TIMEOUT_MS));
     assert_true(process_await_connected(&b, 5000));
     hold_take(&second, &b);
     assert_true(second.token > token);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Who waits for a child that its driver has named, by a number or by the one name. */
@@ -375,12 +375,12 @@ static void of_a_lock_driver(uint64_t seed, void *const *state)
     hold_begin(&second, &a, UVZK_WAIT_FOREVER);
     if (seed % 2 == 1) { /* it tries at once, and is told that the name is free */
         assert_true(world_await(&world, &second.answered, 3000));
-        world_wind_up(&world);
+        world_release_and_end(&world);
         return;
     }
     assert_true(world_await(&world, &second.answered, 2 * WORLD_TIMEOUT_MS));
     assert_int_equal(process_metrics(&a).diverged, 1);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static int begin_with_a_fixed_name(uint64_t seed, void *const *state)
@@ -406,7 +406,7 @@ static void of_a_fixed_name(uint64_t seed, void *const *state)
     assert_true(world_await(&world, &second.answered, 3 * WORLD_TIMEOUT_MS));
     assert_int_equal(second.status, 0);
     assert_int_equal(process_metrics(&a).diverged, 1);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* A create is lost, and its client comes to a server that still shows the znode of its last
@@ -424,7 +424,7 @@ static void a_deleted_znode_is_not_the_lost_create(uint64_t seed, void *const *s
     assert_int_equal(second.status, 0);
     assert_true(second.token > before);
     assert_true(sim_exists(world.sim, path.text)); /* as the leader has it */
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Nor is it a new one when it is back for all. It is waited for, without haste. */
@@ -441,29 +441,29 @@ static void what_is_back_of_a_fixed_name_is_waited_for(uint64_t seed, void *cons
     assert_true(sim_submitted(a.port) - before < 20);
     assert_int_equal(sim_delete_by_hand(world.sim, path.text), 0);
     hold_await(&second, 5000);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(one_that_shows_ours_is_left, 1, SEEDS),
-        WORLD_STORY(one_that_shows_anothers_is_left, 1, SEEDS),
-        WORLD_STORY(holds_stay, 1, SEEDS),
-        WORLD_STORY(where_there_is_no_other_nobody_is_stuck, 1, SEEDS),
-        WORLD_STORY(what_is_back_for_all_is_deleted_again, 1, SEEDS),
-        WORLD_STORY(what_is_back_behind_others_is_deleted, 1, SEEDS),
-        WORLD_STORY(who_only_lags_is_not_left, 1, SEEDS),
-        WORLD_STORY(a_lease_that_was_deleted, 1, SEEDS),
-        WORLD_STORY(one_that_does_not_show_ours_is_left, 1, SEEDS),
-        WORLD_STORY(a_hold_that_a_server_lacks_is_kept, 1, SEEDS),
-        WORLD_STORY(a_server_that_tells_of_a_deletion_wrongly, 1, SEEDS),
-        WORLD_STORY(who_did_not_say_it_is_not_left, 1, SEEDS),
-        WORLD_STORY(a_forgotten_hold_is_lost_and_its_token_is_less, 1, SEEDS),
-        WORLD_STORY(of_a_lock_driver, 1, SEEDS),
-        WORLD_STORY(of_a_fixed_name, 1, SEEDS),
-        WORLD_STORY(a_deleted_znode_is_not_the_lost_create, 1, SEEDS),
-        WORLD_STORY(what_is_back_of_a_fixed_name_is_waited_for, 1, SEEDS),
+        WORLD_SCENARIO(one_that_shows_ours_is_left, 1, SEEDS),
+        WORLD_SCENARIO(one_that_shows_anothers_is_left, 1, SEEDS),
+        WORLD_SCENARIO(holds_stay, 1, SEEDS),
+        WORLD_SCENARIO(where_there_is_no_other_nobody_is_stuck, 1, SEEDS),
+        WORLD_SCENARIO(what_is_back_for_all_is_deleted_again, 1, SEEDS),
+        WORLD_SCENARIO(what_is_back_behind_others_is_deleted, 1, SEEDS),
+        WORLD_SCENARIO(who_only_lags_is_not_left, 1, SEEDS),
+        WORLD_SCENARIO(a_lease_that_was_deleted, 1, SEEDS),
+        WORLD_SCENARIO(one_that_does_not_show_ours_is_left, 1, SEEDS),
+        WORLD_SCENARIO(a_hold_that_a_server_lacks_is_kept, 1, SEEDS),
+        WORLD_SCENARIO(a_server_that_tells_of_a_deletion_wrongly, 1, SEEDS),
+        WORLD_SCENARIO(who_did_not_say_it_is_not_left, 1, SEEDS),
+        WORLD_SCENARIO(a_forgotten_hold_is_lost_and_its_token_is_less, 1, SEEDS),
+        WORLD_SCENARIO(of_a_lock_driver, 1, SEEDS),
+        WORLD_SCENARIO(of_a_fixed_name, 1, SEEDS),
+        WORLD_SCENARIO(a_deleted_znode_is_not_the_lost_create, 1, SEEDS),
+        WORLD_SCENARIO(what_is_back_of_a_fixed_name_is_waited_for, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

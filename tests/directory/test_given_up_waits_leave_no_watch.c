@@ -71,7 +71,7 @@ static void they_do_not_add_up(uint64_t seed, void *const *state)
     assert_in_range(sim_watch_count(world.sim), 1, usual);
     assert_int_equal(stays.answered, 0);
     hold_give_back(&held);
-    hold_take_turn(&stays, 1000);
+    hold_acquire_release(&stays, 1000);
     assert_int_equal(sim_watch_count(world.sim), 0);
     world_end(&world);
 }
@@ -84,7 +84,7 @@ static void no_watch_on_what_is_gone(uint64_t seed, void *const *state)
         world_begin_queued(&world, seed, state, &a, &held, &b, &waits);
         world_steps(&world, steps);
         hold_give_back(&held);
-        hold_take_turn(&waits, 3000);
+        hold_acquire_release(&waits, 3000);
         world_run_for(&world, 200);
         assert_int_equal(sim_watch_count(world.sim), 0);
         assert_int_equal(sim_armed(a.port) + sim_armed(b.port), 0);
@@ -114,9 +114,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(no_watch_is_left),
-        WORLD_STORY(they_do_not_add_up, 1, SEEDS),
-        WORLD_STORY(no_watch_on_what_is_gone, 1, SEEDS),
-        WORLD_STORY(no_watch_on_what_may_not_be_deleted, 1, SEEDS),
+        WORLD_SCENARIO(they_do_not_add_up, 1, SEEDS),
+        WORLD_SCENARIO(no_watch_on_what_is_gone, 1, SEEDS),
+        WORLD_SCENARIO(no_watch_on_what_may_not_be_deleted, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,8 +104,8 @@ static void a_lonely_follower_decides_nothing(uint64_t seed, void *const *state)
         size_t cut = world.line_count;
         process_await_line(&a, cut, "its follower hangs up", 3000);
         assert_int_equal(hold.answered, 0);
-        assert_true(world_line(&world, cut, "a", "create ") == WORLD_NOWHERE);
-        assert_true(world_line(&world, cut, "a", SEARCH) == WORLD_NOWHERE);
+        assert_true(world_line(&world, cut, "a", "create ") == WORLD_NO_LINE);
+        assert_true(world_line(&world, cut, "a", SEARCH) == WORLD_NO_LINE);
         cut = world.line_count;
         hold_await(&hold, 2000);
         check_barrier_precedes_search(cut);
@@ -192,13 +192,13 @@ static void the_owner_is_compared(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(the_barrier_comes_first, 1, SEEDS),
-        WORLD_STORY(the_clean_up_searches_behind_a_barrier_too, 1, SEEDS),
-        WORLD_STORY(a_lonely_follower_decides_nothing, 1, SEEDS),
-        WORLD_STORY(the_search_is_repeated, 1, SEEDS),
-        WORLD_STORY(a_refused_barrier_does_not_count, 1, SEEDS),
-        WORLD_STORY(a_barrier_of_before_does_not_count, 1, SEEDS),
-        WORLD_STORY(the_owner_is_compared, 1, SEEDS),
+        WORLD_SCENARIO(the_barrier_comes_first, 1, SEEDS),
+        WORLD_SCENARIO(the_clean_up_searches_behind_a_barrier_too, 1, SEEDS),
+        WORLD_SCENARIO(a_lonely_follower_decides_nothing, 1, SEEDS),
+        WORLD_SCENARIO(the_search_is_repeated, 1, SEEDS),
+        WORLD_SCENARIO(a_refused_barrier_does_not_count, 1, SEEDS),
+        WORLD_SCENARIO(a_barrier_of_before_does_not_count, 1, SEEDS),
+        WORLD_SCENARIO(the_owner_is_compared, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

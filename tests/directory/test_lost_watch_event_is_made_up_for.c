@@ -75,8 +75,8 @@ static void of_a_semaphore(uint64_t seed, void *const *state)
     check_served(&a.semaphore, &b.semaphore, 2);
 }
 
-static void begin_driven(uint64_t seed, void *const *state,
-                         const uvzk_lock_driver_t *driver)
+static void begin_driver_lock(uint64_t seed, void *const *state,
+                              const uvzk_lock_driver_t *driver)
 {
     world_begin_two(&world, seed, state, &a, &b);
     assert_int_equal(process_drive(&a, driver), 0);
@@ -92,7 +92,7 @@ static void of_lock_drivers(uint64_t seed, void *const *state)
     } else {
         n_leases_driver(&driver, 1);
     }
-    begin_driven(seed, state, &driver);
+    begin_driver_lock(seed, state, &driver);
     check_served(&a.mutex, &b.mutex, 1);
 }
 
@@ -117,7 +117,7 @@ static void of_a_change_that_a_driver_waits_for(uint64_t seed, void *const *stat
 
     n_leases_driver(&driver, 1);
     driver.gets_the_lock = counts_asks;
-    begin_driven(seed, state, &driver);
+    begin_driver_lock(seed, state, &driver);
     begin_waiting(&a.mutex, &b.mutex, 1);
     changed_asked = 0;
     sim_lose_events(b.port, 1);
@@ -126,7 +126,7 @@ static void of_a_change_that_a_driver_waits_for(uint64_t seed, void *const *stat
     assert_int_equal(changed_asked, 0);
     assert_true(world_await(&world, &changed_asked, AGAIN_MS));
     hold_give_back(&holds);
-    hold_take_turn(&waits, 1000);
+    hold_acquire_release(&waits, 1000);
     world_end(&world);
 }
 
@@ -182,7 +182,7 @@ static void of_a_revocation_that_may_not_be_read(uint64_t seed, void *const *sta
     check_heard(4 * AGAIN_MS);
 }
 
-/* Of the second in line, while its guard does not hear of it. */
+/* Of the second in line, while its own watch does not hear of it. */
 static struct world_path delete_unheard(void)
 {
     struct world_path path = world_child(&world, WORLD_PATH, 1);
@@ -195,9 +195,9 @@ static struct world_path delete_unheard(void)
 }
 
 /* Silence is not believed for longer than that: B's znode is deleted by hand after a
- * while, and its guard does not tell. It is not granted on it, although there are proofs
+ * while, and its own watch does not tell. It is not granted on it, although there are proofs
  * of something else that B holds. */
-static void of_the_guard_on_ones_own_znode(uint64_t seed, void *const *state)
+static void of_the_own_watch(uint64_t seed, void *const *state)
 {
     uvzk_mutex_t another = {0};
     struct hold other;
@@ -218,9 +218,9 @@ static void of_the_guard_on_ones_own_znode(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
-/* A listing shows first that a znode is gone: its guard is not taken for that of the
+/* A listing shows first that a znode is gone: its own watch is not taken for that of the
  * next one. */
-static void no_guard_is_left_on_what_is_gone(void **state)
+static void no_own_watch_is_left_on_what_is_gone(void **state)
 {
     for (uint64_t seed = 1; seed < 2 * SEEDS; seed += 2) { /* it asks for its place */
         struct hold later;
@@ -234,8 +234,8 @@ static void no_guard_is_left_on_what_is_gone(void **state)
         assert_int_equal(world_queue_length(&world), 3);
         assert_int_equal(sim_armed(b.port), 2); /* for who is first now */
         hold_give_back(&holds);
-        hold_take_turn(&later, 1000);
-        hold_take_turn(&waits, 1000);
+        hold_acquire_release(&later, 1000);
+        hold_acquire_release(&waits, 1000);
         world_end(&world);
     }
 }
@@ -251,23 +251,23 @@ static void it_is_slow(void **state)
     assert_int_equal(world_count(&world, from, "b", "getChildren"), 0);
     assert_int_equal(sim_armed(b.port), 2);
     hold_give_back(&holds);
-    hold_take_turn(&waits, 1000);
+    hold_acquire_release(&waits, 1000);
     world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(of_a_mutex, 0, SEEDS - 1),
-        WORLD_STORY(of_a_reader_behind_a_writer, 0, SEEDS - 1),
-        WORLD_STORY(of_a_writer_behind_a_reader, 0, SEEDS - 1),
-        WORLD_STORY(of_a_semaphore, 0, SEEDS - 1),
-        WORLD_STORY(of_lock_drivers, 0, 2 * SEEDS - 1),
-        WORLD_STORY(of_a_change_that_a_driver_waits_for, 0, SEEDS - 1),
-        WORLD_STORY(of_a_revocation, 0, SEEDS - 1),
-        WORLD_STORY(of_a_revocation_that_may_not_be_read, 0, SEEDS - 1),
-        WORLD_STORY(of_the_guard_on_ones_own_znode, 0, SEEDS - 1),
-        WORLD_TEST(no_guard_is_left_on_what_is_gone),
+        WORLD_SCENARIO(of_a_mutex, 0, SEEDS - 1),
+        WORLD_SCENARIO(of_a_reader_behind_a_writer, 0, SEEDS - 1),
+        WORLD_SCENARIO(of_a_writer_behind_a_reader, 0, SEEDS - 1),
+        WORLD_SCENARIO(of_a_semaphore, 0, SEEDS - 1),
+        WORLD_SCENARIO(of_lock_drivers, 0, 2 * SEEDS - 1),
+        WORLD_SCENARIO(of_a_change_that_a_driver_waits_for, 0, SEEDS - 1),
+        WORLD_SCENARIO(of_a_revocation, 0, SEEDS - 1),
+        WORLD_SCENARIO(of_a_revocation_that_may_not_be_read, 0, SEEDS - 1),
+        WORLD_SCENARIO(of_the_own_watch, 0, SEEDS - 1),
+        WORLD_TEST(no_own_watch_is_left_on_what_is_gone),
         WORLD_TEST(it_is_slow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ static void all_readers_are_granted(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(all_readers_are_granted, 1, SEEDS),
+        WORLD_SCENARIO(all_readers_are_granted, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

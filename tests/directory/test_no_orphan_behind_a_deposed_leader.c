@@ -62,7 +62,7 @@ static void it_is_looked_for_where_a_quorum_answers(uint64_t seed, void *const *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(it_is_looked_for_where_a_quorum_answers, 1, SEEDS),
+        WORLD_SCENARIO(it_is_looked_for_where_a_quorum_answers, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #define OUTAGE_MS 2000U
 
 static void (*const troubles[])(struct process *) = {
-    process_lose_request, process_lose_reply, process_spoil_reply, process_reset,
+    process_lose_request, process_lose_reply, process_reply_enomem, process_reset,
     process_silence};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
@@ -102,7 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(nothing_given_up_is_left),
-        WORLD_STORY(the_clean_up_survives_interruptions, 1, SEEDS),
+        WORLD_SCENARIO(the_clean_up_survives_interruptions, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static size_t let_all_go(size_t count)
     size_t most = 0;
 
     for (size_t i = 0; i < count; i++) {
-        hold_let_go(&holds[i]);
+        hold_release_or_cancel(&holds[i]);
     }
     while (znodes() > 0) {
         size_t outstanding = sim_outstanding(process.port);
@@ -113,7 +113,7 @@ static void test_deletes_gather(void **state)
     world_run_for(&world, 2000);
     uint64_t before = process_stats(&process).requests;
     for (size_t i = MANY; i > 0; i--) {
-        hold_let_go(&holds[i - 1]);
+        hold_release_or_cancel(&holds[i - 1]);
         world_run_for(&world, 1);
     }
     world_run_for(&world, 1000);

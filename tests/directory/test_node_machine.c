@@ -510,8 +510,8 @@ static void noticed(const struct world *from)
         w.excused = true;
         uvzk__node_missing(&w.node, false);
         arrive(&w, "it is missed, and that is the end", true);
-    } else if (w.node.state == UVZK__NODE_RESTING) {
-        uvzk__node_rested(&w.node);
+    } else if (w.node.state == UVZK__NODE_BACKING_OFF) {
+        uvzk__node_backoff_over(&w.node);
         arrive(&w, "it has rested", true);
     }
 }
@@ -745,13 +745,13 @@ static void a_worn_out_sequence_is_refused_and_deleted(void **state)
 
     (void)state;
     uvzk__node_created(&node, 0, (struct uvzk__place){UVZK__SEQUENCE_LIMIT + 1, 9});
-    assert_int_equal(node.state, UVZK__NODE_DOOMED);
+    assert_int_equal(node.state, UVZK__NODE_DELETING);
     assert_int_equal(node.status, UVZK_EEXHAUSTED);
     assert_false(node.wanted);
     assert_int_equal(uvzk__node_needs(&node), UVZK__NEEDS_DELETE);
 }
 
-static struct uvzk__node doomed_node(void)
+static struct uvzk__node deleting_node(void)
 {
     struct uvzk__node node = sent_node();
 
@@ -818,32 +818,32 @@ static void a_missed_node_has_no_place(void **state)
     assert_false(uvzk__node_has_place(&node));
     assert_int_equal(node.place.czxid, 0); /* no token of a node that is gone */
     assert_int_equal(uvzk__node_needs(&node), UVZK__NEEDS_NOTHING);
-    uvzk__node_rested(&node);
+    uvzk__node_backoff_over(&node);
     assert_int_equal(uvzk__node_needs(&node), UVZK__NEEDS_CREATE);
 }
 
 static void a_delete_tells_who_deleted(void **state)
 {
-    struct uvzk__node node = doomed_node();
+    struct uvzk__node node = deleting_node();
 
     (void)state;
     uvzk__node_delete_replied(&node, 0);
     assert_int_equal(node.state, UVZK__NODE_GONE);
     assert_true(node.deleted);
 
-    node = doomed_node(); /* somebody else was first: the hold had been lost */
+    node = deleting_node(); /* somebody else was first: the hold had been lost */
     uvzk__node_delete_replied(&node, UVZK_ENONODE);
     assert_int_equal(node.state, UVZK__NODE_GONE);
     assert_false(node.deleted);
 
-    node = doomed_node(); /* it was perhaps our own, whose reply was lost */
+    node = deleting_node(); /* it was perhaps our own, whose reply was lost */
     uvzk__node_delete_replied(&node, UVZK_ECONNLOSS);
     assert_int_equal(uvzk__node_needs(&node), UVZK__NEEDS_DELETE);
     uvzk__node_sent(&node);
     uvzk__node_delete_replied(&node, UVZK_ENONODE);
     assert_true(node.deleted);
 
-    node = doomed_node(); /* but not one that was never carried out */
+    node = deleting_node(); /* but not one that was never carried out */
     uvzk__node_delete_replied(&node, UVZK_ENOTSENT);
     uvzk__node_sent(&node);
     uvzk__node_delete_replied(&node, UVZK_ETHROTTLED);
@@ -851,7 +851,7 @@ static void a_delete_tells_who_deleted(void **state)
     uvzk__node_delete_replied(&node, UVZK_ENONODE);
     assert_false(node.deleted);
 
-    node = doomed_node();
+    node = deleting_node();
     uvzk__node_delete_replied(&node, UVZK_ENOAUTH);
     assert_int_equal(uvzk__node_needs(&node), UVZK__NEEDS_DELETE);
     uvzk__node_sent(&node);
@@ -870,7 +870,7 @@ static void the_session_ends_with_its_reason_for_who_waits(void **state)
     assert_int_equal(node.state, UVZK__NODE_GONE);
     assert_int_equal(node.status, UVZK_EEXPIRED);
 
-    node = doomed_node(); /* given back: it is gone, as was wished */
+    node = deleting_node(); /* given back: it is gone, as was wished */
     uvzk__node_session_ended(&node, UVZK_EEXPIRED);
     assert_int_equal(node.state, UVZK__NODE_GONE);
     assert_int_equal(node.status, 0);

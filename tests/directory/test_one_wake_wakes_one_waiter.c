@@ -128,7 +128,7 @@ static void giving_up_disturbs_nobody(uint64_t seed, void *const *state)
     assert_int_equal(submitted(1) - before, 1); /* its delete */
     for (size_t i = 0; i <= 6; i++) {
         if (i != 4) {
-            hold_take_turn(&holds[i], 500);
+            hold_acquire_release(&holds[i], 500);
         }
     }
     world_end(&world);
@@ -137,9 +137,9 @@ static void giving_up_disturbs_nobody(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(others_are_left_in_peace, 1, SEEDS),
-        WORLD_STORY(the_cost_does_not_grow_with_the_crowd, 1, SEEDS),
-        WORLD_STORY(giving_up_disturbs_nobody, 1, SEEDS),
+        WORLD_SCENARIO(others_are_left_in_peace, 1, SEEDS),
+        WORLD_SCENARIO(the_cost_does_not_grow_with_the_crowd, 1, SEEDS),
+        WORLD_SCENARIO(giving_up_disturbs_nobody, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

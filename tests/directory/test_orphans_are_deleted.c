@@ -22,8 +22,8 @@ static struct world_path behind(const struct process *process, const char *direc
     struct world_path path;
 
     (void)snprintf(path.text, sizeof(path.text), "%s%s", directory, name);
-    const char *made = sim_create_behind(world.sim, sim_session_id(process->port),
-                                         path.text, UVZK__EPHEMERAL_SEQUENTIAL);
+    const char *made = sim_create_in_session(world.sim, sim_session_id(process->port),
+                                             path.text, UVZK__EPHEMERAL_SEQUENTIAL);
     assert_non_null(made);
     (void)snprintf(path.text, sizeof(path.text), "%s", made);
     return path;
@@ -49,7 +49,7 @@ static void one_of_ours_is_deleted(uint64_t seed, void *const *state)
     assert_false(sim_exists(world.sim, orphan.text));
     assert_int_equal(process_metrics(&a).orphans, 1);
     assert_int_equal(process_metrics(&a).diverged, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Others' are left alone, whoever they are, and so is what no contender of ours could ever
@@ -64,7 +64,7 @@ static void those_of_others_stand(uint64_t seed, void *const *state)
     assert_true(sim_exists(world.sim, others.text));
     assert_int_equal(process_metrics(&a).orphans + process_metrics(&b).orphans, 0);
     world_delete(&world, &others);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Without a UUID, as go-zookeeper writes it, it is not of our making. */
@@ -78,7 +78,7 @@ static void a_name_that_is_not_ours_stands(uint64_t seed, void *const *state)
     assert_int_equal(first.answered, 0);
     assert_true(sim_exists(world.sim, strange.text));
     world_delete(&world, &strange);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* The delete is lost, its reply is, the connection is: it is repeated. */
@@ -95,7 +95,7 @@ static void its_delete_is_guaranteed(uint64_t seed, void *const *state)
     assert_true(world_await(&world, &first.answered, 3 * WORLD_TIMEOUT_MS));
     assert_int_equal(first.status, 0);
     assert_false(sim_exists(world.sim, orphan.text));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Somebody makes one of the same name right after it has been deleted: that is another one. */
@@ -112,7 +112,7 @@ static void one_of_its_name_convicts_nobody(uint64_t seed, void *const *state)
     assert_int_equal(process_metrics(&a).orphans, 1);
     assert_int_equal(process_metrics(&a).diverged, 0);
     world_delete(&world, &orphan);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Each blocks the other one's client, and is seen by that one alone as the next before it:
@@ -129,7 +129,7 @@ static void two_that_block_each_other_go(uint64_t seed, void *const *state)
     hold_begin(&third, &b, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &first.answered, 2 * WORLD_TIMEOUT_MS));
     assert_false(sim_exists(world.sim, one.text));
-    world_let_go(&world);
+    world_release_all(&world);
     assert_false(sim_exists(world.sim, two.text));
     world_end(&world);
 }
@@ -159,7 +159,7 @@ static void two_of_a_driver_that_block_each_other_go(uint64_t seed, void *const 
     hold_begin(&third, &b, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &first.answered, 3 * WORLD_TIMEOUT_MS));
     assert_false(sim_exists(world.sim, one.text));
-    world_let_go(&world);
+    world_release_all(&world);
     assert_false(sim_exists(world.sim, two.text));
     world_end(&world);
 }
@@ -179,8 +179,8 @@ static void of_another_session_of_ours(void **state)
     (void)process_metrics(&a);
     for (uint32_t i = 0; i < a.sessions; i++) {
         const char *made =
-            sim_create_behind(world.sim, sim_session_id(a.ports[i]),
-                              WORLD_PATH UUID_A "lock-", UVZK__EPHEMERAL_SEQUENTIAL);
+            sim_create_in_session(world.sim, sim_session_id(a.ports[i]),
+                                  WORLD_PATH UUID_A "lock-", UVZK__EPHEMERAL_SEQUENTIAL);
         assert_non_null(made);
         hold_begin(&first, &a, UVZK_WAIT_FOREVER);
         assert_true(world_await(&world, &first.answered, 5000));
@@ -202,7 +202,7 @@ static void a_create_that_is_not_known_yet_stands(uint64_t seed, void *const *st
     assert_true(world_await(&world, &first.answered, 3 * WORLD_TIMEOUT_MS));
     assert_int_equal(first.status, 0);
     assert_int_equal(process_metrics(&a).orphans, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Of one that has no place only the UUID tells which znode it may mean, and it rests before
@@ -233,7 +233,7 @@ static void the_uuid_of_one_that_rests_stands(uint64_t seed, void *const *state)
     assert_true(sim_exists(world.sim, meant.text));
     assert_int_equal(third.answered, 0);
     assert_true(world_await(&world, &third.answered, 2 * WORLD_TIMEOUT_MS));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ------------------------------------------------------------------ readers and writers */
@@ -245,14 +245,14 @@ static void of_a_read_write_lock(uint64_t seed, void *const *state)
     begin(seed, state);
     process_make_rwlock(&a, OTHER_PATH);
     hold_begin_on(&first, &a, &a.rwlock.write, 1, UVZK_WAIT_FOREVER);
-    world_let_go(&world);
+    world_release_all(&world);
     struct world_path orphan = behind(&a, OTHER_PATH, names[seed % 2]);
     hold_begin_on(&first, &a, &a.rwlock.write, 1, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &first.answered, 2000));
     assert_int_equal(first.status, 0);
     assert_false(sim_exists(world.sim, orphan.text));
     assert_int_equal(process_metrics(&a).orphans, 1);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ------------------------------------------------------------------------------ leases */
@@ -264,14 +264,14 @@ static void a_lease_of_ours_is_deleted(uint64_t seed, void *const *state)
     begin(seed, state);
     process_make_semaphore(&a, OTHER_PATH, 1);
     hold_begin_on(&first, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
-    world_let_go(&world);
+    world_release_all(&world);
     struct world_path orphan = behind(&a, OTHER_PATH "/leases", UUID_A "lease-");
     hold_begin_on(&first, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &first.answered, 2 * WORLD_TIMEOUT_MS));
     assert_int_equal(first.status, 0);
     assert_false(sim_exists(world.sim, orphan.text));
     assert_int_equal(process_metrics(&a).orphans, 1);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Its owner's client is not the one that waits for room: it stands in line behind that. */
@@ -281,7 +281,7 @@ static void a_lease_of_who_stands_behind_is_deleted(uint64_t seed, void *const *
     process_make_semaphore(&a, OTHER_PATH, 1);
     process_make_semaphore(&b, OTHER_PATH, 1);
     hold_begin_on(&first, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
-    world_let_go(&world);
+    world_release_all(&world);
     struct world_path orphan = behind(&a, OTHER_PATH "/leases", UUID_A "lease-");
     hold_begin_on(&first, &b, &b.semaphore, 1, UVZK_WAIT_FOREVER);
     world_run_for(&world, 500);
@@ -290,7 +290,7 @@ static void a_lease_of_who_stands_behind_is_deleted(uint64_t seed, void *const *
     assert_int_equal(first.status, 0);
     assert_false(sim_exists(world.sim, orphan.text));
     assert_int_equal(process_metrics(&a).orphans, 1);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void a_lease_of_another_stands(uint64_t seed, void *const *state)
@@ -298,7 +298,7 @@ static void a_lease_of_another_stands(uint64_t seed, void *const *state)
     begin(seed, state);
     process_make_semaphore(&a, OTHER_PATH, 2);
     hold_begin_on(&first, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
-    world_let_go(&world);
+    world_release_all(&world);
     struct world_path orphan = behind(&b, OTHER_PATH "/leases", UUID_A "lease-");
     hold_begin_on(&first, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
     assert_true(world_await(&world, &first.answered, 2000));
@@ -308,26 +308,26 @@ static void a_lease_of_another_stands(uint64_t seed, void *const *state)
     assert_true(sim_exists(world.sim, orphan.text));
     assert_int_equal(process_metrics(&a).orphans, 0);
     world_delete(&world, &orphan);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(one_of_ours_is_deleted, 1, SEEDS),
-        WORLD_STORY(those_of_others_stand, 1, SEEDS),
-        WORLD_STORY(a_name_that_is_not_ours_stands, 1, SEEDS),
-        WORLD_STORY(its_delete_is_guaranteed, 0, 39),
-        WORLD_STORY(one_of_its_name_convicts_nobody, 1, SEEDS),
-        WORLD_STORY(two_that_block_each_other_go, 1, SEEDS),
-        WORLD_STORY(two_of_a_driver_that_block_each_other_go, 1, SEEDS),
+        WORLD_SCENARIO(one_of_ours_is_deleted, 1, SEEDS),
+        WORLD_SCENARIO(those_of_others_stand, 1, SEEDS),
+        WORLD_SCENARIO(a_name_that_is_not_ours_stands, 1, SEEDS),
+        WORLD_SCENARIO(its_delete_is_guaranteed, 0, 39),
+        WORLD_SCENARIO(one_of_its_name_convicts_nobody, 1, SEEDS),
+        WORLD_SCENARIO(two_that_block_each_other_go, 1, SEEDS),
+        WORLD_SCENARIO(two_of_a_driver_that_block_each_other_go, 1, SEEDS),
         WORLD_TEST(of_another_session_of_ours),
-        WORLD_STORY(a_create_that_is_not_known_yet_stands, 1, SEEDS),
-        WORLD_STORY(the_uuid_of_one_that_rests_stands, 1, SEEDS),
-        WORLD_STORY(of_a_read_write_lock, 1, SEEDS),
-        WORLD_STORY(a_lease_of_ours_is_deleted, 1, SEEDS),
-        WORLD_STORY(a_lease_of_who_stands_behind_is_deleted, 1, SEEDS),
-        WORLD_STORY(a_lease_of_another_stands, 1, SEEDS),
+        WORLD_SCENARIO(a_create_that_is_not_known_yet_stands, 1, SEEDS),
+        WORLD_SCENARIO(the_uuid_of_one_that_rests_stands, 1, SEEDS),
+        WORLD_SCENARIO(of_a_read_write_lock, 1, SEEDS),
+        WORLD_SCENARIO(a_lease_of_ours_is_deleted, 1, SEEDS),
+        WORLD_SCENARIO(a_lease_of_who_stands_behind_is_deleted, 1, SEEDS),
+        WORLD_SCENARIO(a_lease_of_another_stands, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void end(void)
 {
     hold_give_back(&waits);
     if (later.released == 0) {
-        hold_take_turn(&later, PROOF_MS);
+        hold_acquire_release(&later, PROOF_MS);
     }
     world_end(&world);
 }
@@ -140,10 +140,10 @@ static void deadline_and_cancel_still_end_it(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(one_node_from_the_begin_to_the_grant, 0, 29),
-        WORLD_STORY(the_turn_that_comes_during_the_outage, 1, 4 * SEEDS),
-        WORLD_STORY(an_outage_of_the_ensemble, 1, 4 * SEEDS),
-        WORLD_STORY(deadline_and_cancel_still_end_it, 1, SEEDS),
+        WORLD_SCENARIO(one_node_from_the_begin_to_the_grant, 0, 29),
+        WORLD_SCENARIO(the_turn_that_comes_during_the_outage, 1, 4 * SEEDS),
+        WORLD_SCENARIO(an_outage_of_the_ensemble, 1, 4 * SEEDS),
+        WORLD_SCENARIO(deadline_and_cancel_still_end_it, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void await_answers(void)
 
 static void end(void)
 {
-    world_let_go(&world);
+    world_release_all(&world);
     assert_int_equal(world_children(&world, PATH), 0);
     world_end(&world);
 }
@@ -373,7 +373,7 @@ static void who_is_cancelled_leaves_nothing(void **state)
             world_steps(&world, steps);
             for (size_t i = 0; row[i] != '\0'; i++) {
                 if (i % keep == 0 && row[i] == 'r') {
-                    hold_let_go(&holds[i]);
+                    hold_release_or_cancel(&holds[i]);
                 }
             }
             await_answers();
@@ -391,13 +391,13 @@ static void who_waits_behind_a_row_that_goes_is_made(void **state)
             begin(seed, "rrrrwr", true);
             ask();
             for (size_t i = left; i < 4; i++) {
-                hold_let_go(&holds[i]);
+                hold_release_or_cancel(&holds[i]);
             }
             for (size_t i = 0; i < left; i++) {
-                hold_take_turn(&holds[i], 2000);
+                hold_acquire_release(&holds[i], 2000);
             }
-            hold_take_turn(&holds[4], 2000);
-            hold_take_turn(&holds[5], 2000);
+            hold_acquire_release(&holds[4], 2000);
+            hold_acquire_release(&holds[5], 2000);
             end();
         }
     }

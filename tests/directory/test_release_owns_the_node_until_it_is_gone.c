@@ -18,9 +18,9 @@ static void overload(struct process *process)
 
 /* The last one strikes the next reply, whichever: only where that is the release's. */
 static void (*const troubles[])(struct process *) = {
-    process_in_peace,   process_lose_request, process_lose_reply,  process_reset,
-    process_silence,    process_lose_servers, process_lose_leader, overload,
-    process_spoil_reply};
+    process_no_fault,    process_lose_request, process_lose_reply,  process_reset,
+    process_silence,     process_lose_servers, process_lose_leader, overload,
+    process_reply_enomem};
 #define TROUBLES (sizeof(troubles) / sizeof(troubles[0]))
 
 /* Who has released is told 0 when the znode is gone. */
@@ -65,7 +65,7 @@ static void check(void *const *state, size_t trouble, uint64_t before, uint64_t 
     world_run_for(&world, OUTAGE_MS);
     assert_int_equal(again.answered, 0);
     hold_give_back(&other);
-    hold_take_turn(&again, PROOF_MS);
+    hold_acquire_release(&again, PROOF_MS);
     assert_true(again.token > other.token);
     world_end(&world);
 }
@@ -117,7 +117,7 @@ static void a_release_under_way_is_visible(uint64_t seed, void *const *state)
     for (unsigned i = 0; i < OUTAGE_MS; i += 100) {
         assert_false(uvzk_hold_is_valid(&held.request));
         assert_false(uvzk_lock_is_held(&a.mutex));
-        assert_int_equal(uvzk_hold_release(&held.request, hold_never_told),
+        assert_int_equal(uvzk_hold_release(&held.request, hold_unexpected_cb),
                          UVZK_ENOTHELD);
         assert_int_equal(uvzk_hold_cancel(&held.request), UVZK_ESTATE);
         assert_int_equal(process_contenders(&a), 1);
@@ -166,10 +166,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(it_lasts_until_the_node_is_gone),
-        WORLD_STORY(the_same_process_comes_after_it, 1, SEEDS),
-        WORLD_STORY(a_release_under_way_is_visible, 1, SEEDS),
-        WORLD_STORY(it_ends_with_the_session, 0, 11),
-        WORLD_STORY(a_session_given_up_is_not_known_to_be_gone, 1, SEEDS),
+        WORLD_SCENARIO(the_same_process_comes_after_it, 1, SEEDS),
+        WORLD_SCENARIO(a_release_under_way_is_visible, 1, SEEDS),
+        WORLD_SCENARIO(it_ends_with_the_session, 0, 11),
+        WORLD_SCENARIO(a_session_given_up_is_not_known_to_be_gone, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void test_reader_before_writers_that_give_up(void **state)
 
     (void)state;
     begin();
-    struct world_path foreigner = world_foreigner(&world, "/rw", "__WRIT__");
+    struct world_path foreign_node = world_foreign_node(&world, "/rw", "__WRIT__");
     hold_begin_on(&holds[0], &processes[0], &lock->read, 0, UVZK_WAIT_FOREVER);
     hold_begin_on(&holds[1], &processes[0], &lock->read, 0, UVZK_WAIT_FOREVER);
     world_run_for(&world, SETTLED_MS);
@@ -65,7 +65,7 @@ static void test_reader_before_writers_that_give_up(void **state)
         sim_run_for(world.sim, 0);
         assert_int_equal(writer.status, UV_ECANCELED);
         if (now() == gone_ms) {
-            world_delete(&world, &foreigner);
+            world_delete(&world, &foreign_node);
         }
     }
     assert_true(world_await_all(&world, holds, 2, by_ms));

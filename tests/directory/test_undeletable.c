@@ -96,7 +96,7 @@ static void the_next_one_of_ours_goes_on(uint64_t seed, void *const *state)
     give_right(WORLD_PATH);
     hold_await(&waits, PAUSE_MAX_MS + 1000);
     hold_give_back(&waits);
-    hold_take_turn(&next, 3000);
+    hold_acquire_release(&next, 3000);
     world_end(&world);
 }
 
@@ -161,7 +161,7 @@ static void a_delete_leaves_behind_the_look(uint64_t seed, void *const *state)
         world_run_for(&world, 400 + after);
         give_right(WORLD_PATH);
         world_delete_child(&world, WORLD_PATH, 0);
-        hold_let_go(&next);
+        hold_release_or_cancel(&next);
         hold_await(&waits, PAUSE_MAX_MS + 1000);
         hold_finish(&next, 2000);
         world_run_for(&world, PAUSE_MAX_MS + 1000);
@@ -275,7 +275,7 @@ static void a_ticket(uint64_t seed, void *const *state)
     process_make_semaphore(&b, "/app/s", 2);
     world_make_path(&world, "/app/s/locks");
     world_make_path(&world, "/app/s/leases");
-    struct world_path other = world_foreigner(&world, "/app/s/leases", "lease-");
+    struct world_path other = world_foreign_node(&world, "/app/s/leases", "lease-");
     take_right("/app/s/locks");
     hold_take_on(&held, &a, &a.semaphore, 1);
     world_run_for(&world, 1000);
@@ -316,7 +316,7 @@ static void drive(uint32_t mode)
     uvzk_lock_driver_init(&driver);
     driver.name = mode == UVZK_NODE_EPHEMERAL ? "lock" : "lock-";
     driver.mode = mode;
-    a.durable = b.durable = mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
+    a.persistent = b.persistent = mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
     assert_int_equal(process_drive(&a, &driver), 0);
     assert_int_equal(process_drive(&b, &driver), 0);
 }
@@ -395,23 +395,23 @@ static void a_refusal_proves_nothing(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(a_release, 1, SEEDS),
-        WORLD_STORY(a_wait_that_runs_out, 1, SEEDS),
-        WORLD_STORY(the_next_one_of_ours_goes_on, 1, SEEDS),
-        WORLD_STORY(many_at_once, 1, SEEDS),
-        WORLD_STORY(what_is_refused_later_goes_with_what_was_before, 1, SEEDS),
-        WORLD_STORY(a_delete_leaves_behind_the_look, 1, 2),
-        WORLD_STORY(many_have_gone, 1, SEEDS),
-        WORLD_STORY(deleted_by_hand, 1, SEEDS),
-        WORLD_STORY(the_session_ends, 1, SEEDS),
-        WORLD_STORY(the_client_is_closed, 1, SEEDS),
-        WORLD_STORY(the_lock_is_closed, 1, SEEDS),
-        WORLD_STORY(through_an_outage, 1, SEEDS),
-        WORLD_STORY(a_ticket, 1, SEEDS),
-        WORLD_STORY(a_lease, 1, SEEDS),
-        WORLD_STORY(a_fixed_name, 1, SEEDS),
-        WORLD_STORY(a_persistent_one, 1, SEEDS),
-        WORLD_STORY(a_refusal_proves_nothing, 1, SEEDS),
+        WORLD_SCENARIO(a_release, 1, SEEDS),
+        WORLD_SCENARIO(a_wait_that_runs_out, 1, SEEDS),
+        WORLD_SCENARIO(the_next_one_of_ours_goes_on, 1, SEEDS),
+        WORLD_SCENARIO(many_at_once, 1, SEEDS),
+        WORLD_SCENARIO(what_is_refused_later_goes_with_what_was_before, 1, SEEDS),
+        WORLD_SCENARIO(a_delete_leaves_behind_the_look, 1, 2),
+        WORLD_SCENARIO(many_have_gone, 1, SEEDS),
+        WORLD_SCENARIO(deleted_by_hand, 1, SEEDS),
+        WORLD_SCENARIO(the_session_ends, 1, SEEDS),
+        WORLD_SCENARIO(the_client_is_closed, 1, SEEDS),
+        WORLD_SCENARIO(the_lock_is_closed, 1, SEEDS),
+        WORLD_SCENARIO(through_an_outage, 1, SEEDS),
+        WORLD_SCENARIO(a_ticket, 1, SEEDS),
+        WORLD_SCENARIO(a_lease, 1, SEEDS),
+        WORLD_SCENARIO(a_fixed_name, 1, SEEDS),
+        WORLD_SCENARIO(a_persistent_one, 1, SEEDS),
+        WORLD_SCENARIO(a_refusal_proves_nothing, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

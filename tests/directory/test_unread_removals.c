@@ -17,7 +17,7 @@ static void begin(void)
     world_begin_exact_two(&world, UVZK__TUNE_ALL, LATENCY, &a, &b);
     world_run_for(&world, 500);
     assert_true(process_connected(&a) && process_connected(&b));
-    world.meddled = true;
+    world.holder_deleted = true;
 }
 
 static void settle(void)
@@ -73,7 +73,7 @@ static void a_directory_counted_up_to_the_mark_gives_two_holds(void **state)
     hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
     hold_give_back(&hold);
     hold_give_back(&others);
-    hold_take_turn(&waits, 5000);
+    hold_acquire_release(&waits, 5000);
     world_end(&world);
 }
 
@@ -87,7 +87,7 @@ static void and_no_later_than_a_session_timeout(void **state)
     settle();
     assert_true(hold_pending(&hold));
     hold_give_back(&others);
-    hold_take_turn(&hold, 5000);
+    hold_acquire_release(&hold, 5000);
     world_end(&world);
 }
 
@@ -101,7 +101,7 @@ static void and_only_with_that_very_number(void **state)
     settle();
     assert_true(hold_pending(&hold));
     hold_give_back(&others);
-    hold_take_turn(&hold, 5000);
+    hold_acquire_release(&hold, 5000);
     world_end(&world);
 }
 
@@ -141,17 +141,17 @@ static void who_waits_for_it_is_late(void **state)
 {
     (void)state;
     begin();
-    struct world_path other = world_foreigner(&world, WORLD_PATH, "lock-");
+    struct world_path other = world_foreign_node(&world, WORLD_PATH, "lock-");
     if (other.text[0] == '\0') {
         world_make_directory(&world, &a);
-        other = world_foreigner(&world, WORLD_PATH, "lock-");
+        other = world_foreign_node(&world, WORLD_PATH, "lock-");
     }
     hold_begin(&waits, &b, UVZK_WAIT_FOREVER);
     settle();
     delete_unread(other.text);
     world_run_for(&world, WORLD_TIMEOUT_MS / 2);
     assert_true(hold_pending(&waits));
-    hold_take_turn(&waits, WORLD_TIMEOUT_MS);
+    hold_acquire_release(&waits, WORLD_TIMEOUT_MS);
     world_end(&world);
 }
 

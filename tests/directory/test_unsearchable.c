@@ -122,7 +122,7 @@ static void beside_a_drivers_waiter(uint64_t seed, void *const *state)
     assert_in_range(listings_within(60000), 5, 25);
     give_right(WORLD_PATH);
     hold_give_back(&held);
-    hold_take_turn(&waits, 1000);
+    hold_acquire_release(&waits, 1000);
     world_run_for(&world, PAUSE_MAX_MS);
     world_end(&world);
 }
@@ -186,14 +186,14 @@ static void until_its_session_has_gone(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(of_a_mutex, 1, SEEDS),
-        WORLD_STORY(the_next_ones_pauses_are_short, 1, SEEDS),
-        WORLD_STORY(of_a_driver, 1, SEEDS),
-        WORLD_STORY(beside_a_drivers_waiter, 1, SEEDS),
-        WORLD_STORY(of_a_lease, 1, SEEDS),
-        WORLD_STORY(who_comes_waits_for_no_pause, 1, SEEDS),
-        WORLD_STORY(what_is_wanted_waits_for_no_pause, 1, SEEDS),
-        WORLD_STORY(until_its_session_has_gone, 1, SEEDS),
+        WORLD_SCENARIO(of_a_mutex, 1, SEEDS),
+        WORLD_SCENARIO(the_next_ones_pauses_are_short, 1, SEEDS),
+        WORLD_SCENARIO(of_a_driver, 1, SEEDS),
+        WORLD_SCENARIO(beside_a_drivers_waiter, 1, SEEDS),
+        WORLD_SCENARIO(of_a_lease, 1, SEEDS),
+        WORLD_SCENARIO(who_comes_waits_for_no_pause, 1, SEEDS),
+        WORLD_SCENARIO(what_is_wanted_waits_for_no_pause, 1, SEEDS),
+        WORLD_SCENARIO(until_its_session_has_gone, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,9 @@ static void released_when_it_is_back(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(released_during_the_outage, 1, SEEDS),
-        WORLD_STORY(released_when_it_is_back, 1, SEEDS),
-        WORLD_STORY(released_after_the_outage, 1, SEEDS),
+        WORLD_SCENARIO(released_during_the_outage, 1, SEEDS),
+        WORLD_SCENARIO(released_when_it_is_back, 1, SEEDS),
+        WORLD_SCENARIO(released_after_the_outage, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

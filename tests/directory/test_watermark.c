@@ -28,7 +28,7 @@ static void begin_with(unsigned tuning, uint64_t seed)
 
 static void begin(unsigned tuning)
 {
-    begin_with(tuning, WORLD_UNTOLD);
+    begin_with(tuning, WORLD_NO_QUEUED_CB);
 }
 
 static void settle(void)
@@ -70,7 +70,7 @@ static void begin_marked(void)
 static void others_come(unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+        (void)world_foreign_node(&world, WORLD_PATH, ANYBODY);
     }
 }
 
@@ -116,7 +116,7 @@ static void ask_and_wait(void)
 static void who_wants_its_position_is_told(void **state)
 {
     (void)state;
-    begin_with(UVZK__TUNE_ALL, WORLD_TOLD);
+    begin_with(UVZK__TUNE_ALL, WORLD_QUEUED_CB);
     turns(NULL, TURNS);
     assert_int_equal(listings_of_a_turn(NULL), 0);
     hold_take(&hold, &a);
@@ -132,7 +132,7 @@ static void a_number_further_on_is_listed(void **state)
 {
     (void)state;
     begin_marked();
-    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    (void)world_foreign_node(&world, WORLD_PATH, ANYBODY);
     ask_and_wait();
 }
 
@@ -161,7 +161,7 @@ static void who_stands_behind_us_is_not_known(void **state)
     hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
     world_run_for(&world, LATENCY + 2);
     assert_int_equal(world_queue_length(&world), 1);
-    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    (void)world_foreign_node(&world, WORLD_PATH, ANYBODY);
     settle();
     assert_true(hold_holds(&hold));
     assert_int_equal(process_watermarks(&a), 1);
@@ -191,7 +191,7 @@ static void what_we_could_not_delete_is_known(void **state)
     assert_int_equal(next.answered, 0);
     assert_int_equal(sim_set_deletable(world.sim, WORLD_PATH, true), 0);
     hold_give_back(&hold);
-    hold_take_turn(&next, WORLD_TIMEOUT_MS);
+    hold_acquire_release(&next, WORLD_TIMEOUT_MS);
     world_end(&world);
 }
 
@@ -268,7 +268,7 @@ static void a_listing_that_is_refused_ends_it(void **state)
 {
     (void)state;
     begin_deaf();
-    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    (void)world_foreign_node(&world, WORLD_PATH, ANYBODY);
     world_delete_child(&world, WORLD_PATH, 0);
     hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
     hold_await_status(&hold, 1000, UVZK_ENOAUTH);
@@ -288,7 +288,7 @@ static void a_missing_directory_ends_it(void **state)
     while (sim_set_counter(world.sim, WORLD_PATH, TURNS - 1) != 0) {
         world_run_for(&world, 1);
     }
-    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    (void)world_foreign_node(&world, WORLD_PATH, ANYBODY);
     settle();
     it_waits_until_all_go();
 }
@@ -354,7 +354,7 @@ static void who_waits_for_a_lease_has_the_place(void **state)
     assert_int_equal(uvzk_mutex_init(&a.client, &mutex, "/s/leases"), 0);
     turns(&mutex, TURNS);
     assert_int_equal(process_watermarks(&a), 1);
-    struct world_path lease = world_foreigner(&world, "/s/leases", "lease-");
+    struct world_path lease = world_foreign_node(&world, "/s/leases", "lease-");
     hold_begin_on(&waits, &a, &a.semaphore, 1, UVZK_WAIT_FOREVER);
     settle();
     assert_true(hold_pending(&waits));
@@ -391,7 +391,7 @@ static void nothing_is_left_of_it(void)
     assert_int_equal(process_stats(&a).watches, 0);
     assert_int_equal(sim_watch_count(world.sim), 0);
     assert_null(uvzk__catalogue_first(
-        &((struct uvzk__client *)a.client.impl)->directories->catalogue));
+        &((struct uvzk__session *)a.client.impl)->directories->catalogue));
     world_end(&world);
 }
 
@@ -425,7 +425,7 @@ static void one_that_is_of_no_use_ends(void **state)
     begin(UVZK__TUNE_ALL);
     turns(NULL, 2);
     assert_int_equal(process_watermarks(&a), 1);
-    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    (void)world_foreign_node(&world, WORLD_PATH, ANYBODY);
     hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
     world_run_for(&world, 2 * WORLD_TIMEOUT_MS);
     hold_begin(&next, &a, UVZK_WAIT_FOREVER);
@@ -479,7 +479,7 @@ static void several_beside_others_have_none(void **state)
     (void)state;
     begin(UVZK__TUNE_ALL);
     turn(NULL);
-    (void)world_foreigner(&world, WORLD_PATH, ANYBODY);
+    (void)world_foreign_node(&world, WORLD_PATH, ANYBODY);
     hold_begin(&next, &a, UVZK_WAIT_FOREVER);
     settle();
     hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
@@ -504,7 +504,7 @@ int main(void)
         cmocka_unit_test(a_smaller_number_ends_it),
         cmocka_unit_test(a_listing_that_is_refused_ends_it),
         cmocka_unit_test(a_missing_directory_ends_it),
-        WORLD_STORY_CASE(a_server_that_lags_tells_it_in_order, 0, 7, tuned),
+        WORLD_SCENARIO_CASE(a_server_that_lags_tells_it_in_order, 0, 7, tuned),
         cmocka_unit_test(a_lock_of_another_kind_has_no_second_watch),
         cmocka_unit_test(a_shared_value_has_the_place),
         cmocka_unit_test(who_waits_for_a_lease_has_the_place),

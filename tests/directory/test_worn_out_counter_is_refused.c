@@ -3,7 +3,7 @@
  * negative. Whoever is given such a number is refused, and leaves nothing behind. */
 #include "world.h"
 
-#include "base/order.h"
+#include "base/place.h"
 
 #define SEEDS 8U
 
@@ -48,7 +48,7 @@ static void newcomers_are_refused(uint64_t seed, void *const *state)
         assert_true(uvzk_hold_is_valid(&last.request));
         assert_int_equal(waiting.answered, 0);
         hold_give_back(&last);
-        hold_take_turn(&waiting, 1000);
+        hold_acquire_release(&waiting, 1000);
         world_end(&world);
     }
 }
@@ -109,7 +109,7 @@ static void a_tie_is_not_broken_by_name(uint64_t seed, void *const *state)
         world_run_for(&world, 2000);
         assert_int_equal(hold.answered, 0);
         assert_int_equal(sim_delete_by_hand(world.sim, tied[i]), 0);
-        hold_take_turn(&hold, 1000);
+        hold_acquire_release(&hold, 1000);
         world_end(&world);
     }
 }
@@ -117,10 +117,10 @@ static void a_tie_is_not_broken_by_name(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(newcomers_are_refused, 1, SEEDS),
-        WORLD_STORY(nobody_holds_with_a_worn_out_number, 1, SEEDS),
-        WORLD_STORY(a_new_directory_is_good_again, 1, SEEDS),
-        WORLD_STORY(a_tie_is_not_broken_by_name, 1, SEEDS),
+        WORLD_SCENARIO(newcomers_are_refused, 1, SEEDS),
+        WORLD_SCENARIO(nobody_holds_with_a_worn_out_number, 1, SEEDS),
+        WORLD_SCENARIO(a_new_directory_is_good_again, 1, SEEDS),
+        WORLD_SCENARIO(a_tie_is_not_broken_by_name, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,7 +175,7 @@ static void test_it_is_asked_for_a_shared_value(void **state)
     (void)state;
 
     begin();
-    value_status = HOLD_UNTOLD;
+    value_status = HOLD_NO_STATUS;
     assert_int_equal(uvzk_shared_value_init(client, &value, "/v/x", "1", 1, on_value), 0);
     world_run_for(&world, 1000);
     assert_int_equal(value_status, 0);
@@ -204,7 +204,7 @@ static void write_guarded(const char *path)
                                    {UVZK_WRITE_CREATE, -1, path, NULL, 0}};
 
     memset(&writing, 0, sizeof(writing));
-    writing.status = HOLD_UNTOLD;
+    writing.status = HOLD_NO_STATUS;
     assert_int_equal(uvzk_hold_write(&one.request, &writing.request, ops, 2, on_written),
                      0);
     world_run_for(&world, 1000);
@@ -304,7 +304,7 @@ static void test_nonsense_of_a_shared_value(void **state)
     (void)state;
 
     begin();
-    value_status = HOLD_UNTOLD;
+    value_status = HOLD_NO_STATUS;
     provider.bad_at = "/app/v/x";
     provider.bad = open_acl;
     assert_int_equal(uvzk_shared_value_init(client, &value, "/v/x", "1", 1, on_value), 0);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/client.h"
 #include "engine/log.h"
-#include "scarce.h"
+#include "engine/session.h"
+#include "failing_allocator.h"
 #include "world.h"
 
 #define PATIENCE_MS 600000U
@@ -30,7 +30,7 @@ static void act(void)
     if (verb == RELEASE && hold_holds(&holder) && !holder.releasing) {
         hold_release(&holder);
     } else if (verb == RELEASE) {
-        assert_int_equal(uvzk_hold_release(&holder.request, hold_never_told),
+        assert_int_equal(uvzk_hold_release(&holder.request, hold_unexpected_cb),
                          UVZK_ENOTHELD);
     } else if (verb == CANCEL) {
         (void)uvzk_hold_cancel(&waiter.request);
@@ -79,7 +79,7 @@ static void with_each_verb(void (*happens)(void), const char *line)
 {
     for (verb = NOTHING; verb <= CLOSE_CLIENT; verb++) {
         begin();
-        world.meddled = true;
+        world.holder_deleted = true;
         hold_take(&holder, &process);
         hold_begin(&waiter, &process, UVZK_WAIT_FOREVER);
         assert_true(world_await(&world, &waiter.queued, PATIENCE_MS));
@@ -172,9 +172,9 @@ static void test_a_line_without_memory_is_dropped(void **state)
 {
     (void)state;
     begin();
-    scarce_arm(1, 1);
+    failing_allocator_arm(1, 1);
     uvzk__log(process.client.impl, UVZK_LOG_WARN, "test", "first");
-    scarce_arm(0, 0);
+    failing_allocator_arm(0, 0);
     expect_lines(1, "lines of this log that were dropped: 1");
     world_end(&world);
 }
@@ -182,12 +182,12 @@ static void test_a_line_without_memory_is_dropped(void **state)
 /* on_log fails at a line after the close. */
 static void test_no_line_after_the_close(void **state)
 {
-    const struct uvzk__client *client;
+    const struct uvzk__session *session;
     (void)state;
     begin();
-    client = process.client.impl;
+    session = process.client.impl;
     process_close(&process);
-    while (!client->port_closing) {
+    while (!session->port_closing) {
         world_steps(&world, 1);
     }
     uvzk__log(process.client.impl, UVZK_LOG_WARN, "test", "late");
@@ -207,7 +207,7 @@ int main(void)
         cmocka_unit_test(test_a_line_without_memory_is_dropped),
         cmocka_unit_test(test_no_line_after_the_close),
     };
-    return scarce_install() < 0
+    return failing_allocator_install() < 0
                ? 1
                : cmocka_run_group_tests_name("log_lines_may_act", tests, NULL, NULL);
 }

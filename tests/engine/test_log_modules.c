@@ -49,13 +49,13 @@ static void begin(uvzk_client_log_cb plain, uvzk_client_log_line_cb lines)
 /* A holder's znode is deleted, and the connection lost. */
 static void play(void)
 {
-    world.meddled = true;
+    world.holder_deleted = true;
     hold_take(&first, &a);
     world_delete_child(&world, WORLD_PATH, 0);
     hold_await_lost(&first, WORLD_TIMEOUT_MS, UVZK_EDELETED);
     sim_disconnect(a.port, SIM_RESET, 6000);
     world_run_for(&world, 10000);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_of_each_its_module(void **state)

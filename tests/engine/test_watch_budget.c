@@ -1,5 +1,5 @@
 /* What a session may have under watch is limited, and each waiter that is first in a
- * directory needs some of it: its predecessor's watch for certain, its guard only where
+ * directory needs some of it: its predecessor's watch for certain, its own watch only where
  * there is room. Ten thousand of them wait in one session. */
 #include "cmocka_test.h"
 
@@ -66,7 +66,7 @@ static void queue_up(const uvzk_acquire_options_t *options)
     for (int i = 0; i < WAITERS; i++) {
         (void)snprintf(path, sizeof(path), "/l/%05d", i);
         assert_non_null(sim_create_by_hand(world.sim, path, UVZK__PERSISTENT));
-        waiters[i].foreigner = world_foreigner(&world, path, "lock-");
+        waiters[i].foreigner = world_foreign_node(&world, path, "lock-");
         ask(&waiters[i], path, options);
     }
 }
@@ -77,7 +77,7 @@ static void let_go(void)
     int granted = world.grants;
 
     for (int i = WAITERS; i-- > 0;) {
-        hold_let_go(&waiters[i].hold);
+        hold_release_or_cancel(&waiters[i].hold);
     }
     assert_true(world_await_count(&world, &world.ends, WAITERS, ABOUT_A_MINUTE));
     for (int i = 0; i < WAITERS; i++) {
@@ -111,7 +111,7 @@ static void ten_thousand_wait_and_are_granted(void **state)
     end();
 }
 
-/* A plea is heard by the guard alone. */
+/* A plea is heard by the own watch alone. */
 static void who_is_revocable_is_refused_rather_than_deaf(void **state)
 {
     (void)state;

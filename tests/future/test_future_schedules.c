@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scarce.h"
+#include "failing_allocator.h"
 #include "world.h"
 
 #define LOCKS 4
@@ -410,7 +410,7 @@ static void run_schedule(void)
     }
     drop_all();
     if (!close_first) {
-        world_let_go(&world);
+        world_release_all(&world);
     }
     for (int i = 0; i < LOCKS && !close_first; i++) {
         (void)snprintf(path, sizeof(path), "/f/%d", i);
@@ -420,7 +420,7 @@ static void run_schedule(void)
     }
     world_end(&world);
     free_waiters();
-    if (scarce_live() != 0) {
+    if (failing_allocator_live_blocks() != 0) {
         fail_msg("seed %" PRIu64 ": memory is left", seed);
     }
 }
@@ -450,7 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_schedules)};
 
-    if (scarce_install() != 0) {
+    if (failing_allocator_install() != 0) {
         return 1;
     }
     return cmocka_run_group_tests_name("future_schedules", tests, NULL, NULL);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "scarce.h"
+#include "failing_allocator.h"
 #include "world.h"
 
 #define LOCKS 5
@@ -61,12 +61,12 @@ static void end(void)
     }
     uvzk_future_drop(&whole);
     uvzk_future_drop(&other);
-    world_let_go(&world);
+    world_release_all(&world);
     for (int i = 0; i < LOCKS; i++) {
         assert_int_equal(znodes(i), 0);
     }
     world_end(&world);
-    assert_int_equal(scarce_live(), 0);
+    assert_int_equal(failing_allocator_live_blocks(), 0);
 }
 
 static void on_done(uvzk_future_t *future, int status, void *context)
@@ -87,7 +87,7 @@ static void wait_for(struct waiter *waiter, uvzk_future_t *future)
 {
     memset(waiter, 0, sizeof(*waiter));
     waiter->future = future;
-    waiter->status = HOLD_UNTOLD;
+    waiter->status = HOLD_NO_STATUS;
     assert_int_equal(uvzk_future_then(future, on_done, waiter), 0);
     assert_int_equal(waiter->calls, 0); /* never from inside the call */
 }
@@ -141,7 +141,7 @@ static void lose(int lock)
 {
     const uvzk_hold_t *hold = uvzk_future_hold(&parts[lock]);
 
-    world.meddled = true;
+    world.holder_deleted = true;
     assert_int_equal(sim_delete_by_hand(world.sim, uvzk_hold_path(hold)), 0);
 }
 
@@ -814,9 +814,9 @@ static void test_out_of_memory(void **state)
     for (uint64_t first = 1; status != 0; first++) {
         struct waiter waiter = {0};
         begin();
-        scarce_arm(first, 1);
+        failing_allocator_arm(first, 1);
         status = try_all(&waiter);
-        scarce_arm(0, 0);
+        failing_allocator_arm(0, 0);
         assert_true(status == 0 || status == UV_ENOMEM);
         world_run_for(&world, 200);
         assert_int_equal(waiter.calls, status == 0);
@@ -837,11 +837,11 @@ static void test_answers_out_of_memory(void **state)
             i == 0 ? uvzk_client_read_future(client, &other, uvzk_hold_path(hold))
                    : uvzk_lock_participants_future(&ours[0], &other),
             0);
-        scarce_arm(1, 1000);
+        failing_allocator_arm(1, 1000);
         while (uvzk_future_status(&other) == UV_EAGAIN) {
             world_steps(&world, 1);
         }
-        scarce_arm(0, 0);
+        failing_allocator_arm(0, 0);
         assert_int_equal(uvzk_future_status(&other), UV_ENOMEM);
         uvzk_future_drop(&other);
     }
@@ -875,7 +875,7 @@ int main(void)
         cmocka_unit_test(test_answers_out_of_memory),
     };
 
-    if (scarce_install() != 0) {
+    if (failing_allocator_install() != 0) {
         return 1;
     }
     return cmocka_run_group_tests_name("futures", tests, NULL, NULL);

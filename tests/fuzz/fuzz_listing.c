@@ -1,10 +1,10 @@
 /* Listings: children of any name stand in a lock's directory before one of ours asks,
  * behind it, and go again. Ours is granted when and only when no contender of others
  * stands before it. */
-#include "base/discipline.h"
-#include "base/order.h"
+#include "base/directory_order.h"
 #include "base/path.h"
-#include "client/client.h"
+#include "base/place.h"
+#include "client/create.h"
 #include "fuzz.h"
 #include "sim.h"
 
@@ -17,7 +17,7 @@ struct stand {
     uvzk_client_t client;
     uvzk_rwlock_t lock; /* both halves, or the first one as a mutex */
     uvzk_hold_t hold;
-    enum uvzk__discipline discipline;
+    enum uvzk__directory_order directory_order;
     bool shared; /* ours is a reader */
     int told;    /* callbacks of the acquire */
     int status;
@@ -61,11 +61,11 @@ static bool comes_before(const struct stand *stand, const char *child, const cha
     struct uvzk__node_name theirs, ours;
     bool shared, own_shared;
 
-    uvzk__discipline_parse(stand->discipline, child, &theirs, &shared);
-    uvzk__discipline_parse(stand->discipline, own, &ours, &own_shared);
+    uvzk__parse_child_name(stand->directory_order, child, &theirs, &shared);
+    uvzk__parse_child_name(stand->directory_order, own, &ours, &own_shared);
     return theirs.is_contender && strcmp(child, own) != 0 &&
-           !uvzk__sequence_worn_out(theirs.sequence) && theirs.sequence < ours.sequence &&
-           !(shared && own_shared);
+           !uvzk__sequence_exhausted(theirs.sequence) &&
+           theirs.sequence < ours.sequence && !(shared && own_shared);
 }
 
 static void check_grant(const struct stand *stand)
@@ -147,7 +147,7 @@ static void begin(struct stand *stand, uint8_t how)
     stand->hold.data = stand;
     PROMISE(uvzk__client_create(&stand->client, sim_port_new(stand->sim, "a"), &options,
                                 how % (UVZK__TUNE_ALL + 1)) == 0);
-    stand->discipline = how & 16 ? UVZK__READ_WRITE : UVZK__EXCLUSIVE;
+    stand->directory_order = how & 16 ? UVZK__READ_WRITE : UVZK__EXCLUSIVE;
     stand->shared = how & 32;
     if (how & 16) {
         PROMISE(uvzk_rwlock_init(&stand->client, &stand->lock, DIRECTORY) == 0);
@@ -160,7 +160,7 @@ static void begin(struct stand *stand, uint8_t how)
 
 static void ask(struct stand *stand)
 {
-    bool reads = stand->discipline == UVZK__READ_WRITE && stand->shared;
+    bool reads = stand->directory_order == UVZK__READ_WRITE && stand->shared;
 
     PROMISE(uvzk_lock_acquire(reads ? &stand->lock.read : &stand->lock.write,
                               &stand->hold, NULL, on_acquired, on_lost) == 0);

@@ -2,30 +2,30 @@
  * written anew, and the places have one order. */
 #include <inttypes.h>
 
-#include "base/discipline.h"
-#include "base/order.h"
+#include "base/directory_order.h"
+#include "base/place.h"
 #include "fuzz.h"
 
 #define NAMES_MAX 8
 
-static const char *token_of(enum uvzk__discipline discipline, bool shared)
+static const char *token_of(enum uvzk__directory_order directory_order, bool shared)
 {
-    switch (discipline) {
+    switch (directory_order) {
     case UVZK__EXCLUSIVE:
-        return UVZK__TOKEN_MUTEX;
+        return UVZK__NAME_PREFIX_MUTEX;
     case UVZK__COUNTED:
-        return UVZK__TOKEN_LEASE;
+        return UVZK__NAME_PREFIX_LEASE;
     default:
-        return shared ? UVZK__TOKEN_READ : UVZK__TOKEN_WRITE;
+        return shared ? UVZK__NAME_PREFIX_READ : UVZK__NAME_PREFIX_WRITE;
     }
 }
 
 /* What a server would have made of it: its UUID is written in one way only. */
 static void write_anew(const struct uvzk__node_name *name, const char *token)
 {
-    char text[UVZK__NAME_PREFIX_SIZE + 16];
+    char text[UVZK__PROTECTED_NAME_SIZE + 16];
     struct uvzk__node_name again;
-    size_t length = uvzk__node_name_prefix(text, name->uuid, token);
+    size_t length = uvzk__protected_name(text, name->uuid, token);
 
     (void)snprintf(text + length, 16, "%010" PRId32, name->sequence);
     uvzk__node_name_parse(&again, text, token);
@@ -34,25 +34,25 @@ static void write_anew(const struct uvzk__node_name *name, const char *token)
     PROMISE(memcmp(again.uuid, name->uuid, sizeof(again.uuid)) == 0);
 }
 
-static void look(const char *text, enum uvzk__discipline discipline,
+static void look(const char *text, enum uvzk__directory_order directory_order,
                  struct uvzk__place *place)
 {
     struct uvzk__node_name name;
     bool shared;
     char digits[16];
 
-    uvzk__discipline_parse(discipline, text, &name, &shared);
+    uvzk__parse_child_name(directory_order, text, &name, &shared);
     if (!name.is_contender) {
         PROMISE(!shared);
         return;
     }
-    PROMISE(discipline != UVZK__DRIVEN);
+    PROMISE(directory_order != UVZK__DRIVER_DEFINED);
     PROMISE(strncmp(text, "_c_", 3) == 0);
     (void)snprintf(digits, sizeof(digits), "%010" PRId32, name.sequence);
     PROMISE(strlen(text) > strlen(digits) &&
             strcmp(text + strlen(text) - strlen(digits), digits) == 0);
-    PROMISE(strstr(text, token_of(discipline, shared)) != NULL);
-    write_anew(&name, token_of(discipline, shared));
+    PROMISE(strstr(text, token_of(directory_order, shared)) != NULL);
+    write_anew(&name, token_of(directory_order, shared));
     place->sequence = name.sequence;
 }
 
@@ -74,14 +74,14 @@ static void compare(const struct uvzk__place *places, size_t count)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = {data, size};
-    enum uvzk__discipline discipline = take_byte(&input) % 4;
+    enum uvzk__directory_order directory_order = take_byte(&input) % 4;
     struct uvzk__place places[NAMES_MAX] = {{0, 0}};
     size_t count = 0;
 
     while (input.left > 0 && count < NAMES_MAX) {
         char *text = take_line(&input);
         places[count].czxid = (int64_t)strlen(text) % 3;
-        look(text, discipline, &places[count++]);
+        look(text, directory_order, &places[count++]);
         free(text);
     }
     compare(places, count);

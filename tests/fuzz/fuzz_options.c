@@ -1,6 +1,6 @@
 /* Options, and the data of znodes: a client is made or refused, and what it is made with
  * is what its znodes have. */
-#include "client/client.h"
+#include "client/create.h"
 #include "fuzz.h"
 #include "sim.h"
 

@@ -5,7 +5,7 @@
  * request is answered once, and each hold ends once. When the script is over, all have let
  * go and nothing goes wrong any more: everybody is answered, and no contender, watch or
  * znode is left. */
-#include "client/client.h"
+#include "client/create.h"
 #include "fuzz.h"
 #include "sim.h"
 
@@ -22,13 +22,13 @@ enum recipe { MUTEX, RWLOCK, SEMAPHORE, RECIPES };
 enum state { IDLE, ASKING, HOLDING, RELEASING };
 
 struct claim {
-    struct seat *seat;
+    struct client_slot *slot;
     uvzk_hold_t request;
     enum state state;
     bool reads;
 };
 
-struct seat {
+struct client_slot {
     struct script *script;
     struct uvzk__port *port;
     uvzk_client_t client;
@@ -40,7 +40,7 @@ struct seat {
 struct script {
     struct sim *sim;
     enum recipe recipe;
-    struct seat seats[SEATS];
+    struct client_slot slots[SEATS];
 };
 
 /* ------------------------------------------------------------------- properties */
@@ -48,10 +48,10 @@ struct script {
 /* Nothing protects a hold whose session an operator has ended. */
 static bool holds(const struct claim *claim)
 {
-    const struct seat *seat = claim->seat;
+    const struct client_slot *slot = claim->slot;
 
     return claim->state == HOLDING && uvzk_hold_is_valid(&claim->request) &&
-           sim_session_alive(seat->script->sim, uvzk_client_session_id(&seat->client));
+           sim_session_alive(slot->script->sim, uvzk_client_session_id(&slot->client));
 }
 
 static void check_exclusion(const struct script *script)
@@ -60,7 +60,7 @@ static void check_exclusion(const struct script *script)
 
     for (int i = 0; i < SEATS; i++) {
         for (int j = 0; j < CLAIMS; j++) {
-            const struct claim *claim = &script->seats[i].claims[j];
+            const struct claim *claim = &script->slots[i].claims[j];
             readers += holds(claim) && claim->reads;
             others += holds(claim) && !claim->reads;
         }
@@ -116,14 +116,14 @@ static void on_released(uvzk_hold_t *hold, int status)
 
 static void on_closed(uvzk_client_t *client)
 {
-    ((struct seat *)client->data)->closed = true;
+    ((struct client_slot *)client->data)->closed = true;
 }
 
 /* ---------------------------------------------------------------------- the acts */
 
 static void ask(struct claim *claim, bool reads, int64_t timeout_ms)
 {
-    struct seat *seat = claim->seat;
+    struct client_slot *slot = claim->slot;
     uvzk_acquire_options_t options;
 
     if (claim->state != IDLE) {
@@ -131,9 +131,9 @@ static void ask(struct claim *claim, bool reads, int64_t timeout_ms)
     }
     uvzk_acquire_options_init(&options);
     options.timeout_ms = timeout_ms;
-    claim->reads = reads && seat->script->recipe == RWLOCK;
+    claim->reads = reads && slot->script->recipe == RWLOCK;
     claim->state = ASKING;
-    int status = uvzk_lock_acquire(claim->reads ? &seat->lock.read : &seat->lock.write,
+    int status = uvzk_lock_acquire(claim->reads ? &slot->lock.read : &slot->lock.write,
                                    &claim->request, &options, on_acquired, on_lost);
     PROMISE(status == 0);
 }
@@ -157,7 +157,7 @@ static bool held_by_anybody(const struct script *script, const char *path)
 {
     for (int i = 0; i < SEATS; i++) {
         for (int j = 0; j < CLAIMS; j++) {
-            const char *held = uvzk_hold_path(&script->seats[i].claims[j].request);
+            const char *held = uvzk_hold_path(&script->slots[i].claims[j].request);
             if (held != NULL && strcmp(held, path) == 0) {
                 return true;
             }
@@ -184,42 +184,42 @@ static void delete_by_hand(struct script *script, uint8_t which)
     }
 }
 
-static void disturb(struct script *script, struct seat *seat, uint8_t how)
+static void disturb(struct script *script, struct client_slot *slot, uint8_t how)
 {
     uint64_t ms = how & 8 ? TIMEOUT_MS : 300;
 
     switch (how & 7) {
     case 0:
-        sim_disconnect(seat->port, SIM_RESET, ms);
+        sim_disconnect(slot->port, SIM_RESET, ms);
         break;
     case 1:
-        sim_disconnect(seat->port, SIM_SILENT, ms);
+        sim_disconnect(slot->port, SIM_SILENT, ms);
         break;
     case 2:
-        sim_pause(seat->port, ms);
+        sim_pause(slot->port, ms);
         break;
     case 3:
-        sim_stall(seat->port, ms);
+        sim_stall(slot->port, ms);
         break;
     case 4:
-        sim_follower_cut(seat->port, ms);
+        sim_follower_cut(slot->port, ms);
         break;
     case 5:
         sim_restart(script->sim, ms);
         break;
     case 6:
-        sim_repeat_connected(seat->port);
+        sim_repeat_connected(slot->port);
         break;
     default:
-        (void)sim_expire(seat->port);
+        (void)sim_expire(slot->port);
         break;
     }
 }
 
 static void act(struct script *script, uint8_t byte, struct input *input)
 {
-    struct seat *seat = &script->seats[(byte >> 4 & 3) % SEATS];
-    struct claim *claim = &seat->claims[byte >> 6 & 1];
+    struct client_slot *slot = &script->slots[(byte >> 4 & 3) % SEATS];
+    struct claim *claim = &slot->claims[byte >> 6 & 1];
     bool flag = byte & 0x80;
 
     switch (byte & 15) {
@@ -241,16 +241,16 @@ static void act(struct script *script, uint8_t byte, struct input *input)
         cancel(claim);
         break;
     case 7:
-        sim_lose_request(seat->port);
+        sim_lose_request(slot->port);
         break;
     case 8:
-        sim_lose_reply(seat->port);
+        sim_lose_reply(slot->port);
         break;
     case 9:
         delete_by_hand(script, byte >> 4);
         break;
     case 10:
-        disturb(script, seat, take_byte(input));
+        disturb(script, slot, take_byte(input));
         break;
     case 11:
         run_for(script, (byte >> 4) * 400U);
@@ -269,7 +269,7 @@ static void act(struct script *script, uint8_t byte, struct input *input)
 
 /* ------------------------------------------------------------- beginning and end */
 
-static void open_seat(struct seat *seat, struct script *script, unsigned tuning)
+static void open_seat(struct client_slot *slot, struct script *script, unsigned tuning)
 {
     uvzk_client_options_t options;
     int status;
@@ -280,24 +280,24 @@ static void open_seat(struct seat *seat, struct script *script, unsigned tuning)
     options.retry.kind = UVZK_RETRY_N_TIMES;
     options.retry.base_ms = 50;
     options.retry.max_retries = 3;
-    seat->script = script;
-    seat->client.data = seat;
-    seat->port =
-        sim_port_new(script->sim, (const char *[]){"a", "b", "c"}[seat - script->seats]);
-    sim_set_timeout(seat->port, TIMEOUT_MS);
-    PROMISE(uvzk__client_create(&seat->client, seat->port, &options, tuning) == 0);
+    slot->script = script;
+    slot->client.data = slot;
+    slot->port =
+        sim_port_new(script->sim, (const char *[]){"a", "b", "c"}[slot - script->slots]);
+    sim_set_timeout(slot->port, TIMEOUT_MS);
+    PROMISE(uvzk__client_create(&slot->client, slot->port, &options, tuning) == 0);
     if (script->recipe == MUTEX) {
-        status = uvzk_mutex_init(&seat->client, &seat->lock.write, PATH);
+        status = uvzk_mutex_init(&slot->client, &slot->lock.write, PATH);
     } else if (script->recipe == RWLOCK) {
-        status = uvzk_rwlock_init(&seat->client, &seat->lock, PATH);
+        status = uvzk_rwlock_init(&slot->client, &slot->lock, PATH);
     } else {
         status =
-            uvzk_semaphore_init(&seat->client, &seat->lock.write, PATH, LEASES_MAX, NULL);
+            uvzk_semaphore_init(&slot->client, &slot->lock.write, PATH, LEASES_MAX, NULL);
     }
-    PROMISE(status == 0 && uvzk_client_start(&seat->client) == 0);
+    PROMISE(status == 0 && uvzk_client_start(&slot->client) == 0);
     for (int i = 0; i < CLAIMS; i++) {
-        seat->claims[i].seat = seat;
-        seat->claims[i].request.data = &seat->claims[i];
+        slot->claims[i].slot = slot;
+        slot->claims[i].request.data = &slot->claims[i];
     }
 }
 
@@ -315,7 +315,7 @@ static void begin(struct script *script, uint8_t how, unsigned tuning)
     script->recipe = how % 8 % RECIPES;
     script->sim = sim_new(how, &options);
     for (int i = 0; i < SEATS; i++) {
-        open_seat(&script->seats[i], script, tuning);
+        open_seat(&script->slots[i], script, tuning);
     }
 }
 
@@ -324,11 +324,11 @@ static bool all_idle(struct script *script)
     bool idle = true;
 
     for (int i = 0; i < SEATS; i++) {
-        struct seat *seat = &script->seats[i];
-        uvzk_client_state_t state = uvzk_client_state(&seat->client);
+        struct client_slot *slot = &script->slots[i];
+        uvzk_client_state_t state = uvzk_client_state(&slot->client);
         for (int j = 0; j < CLAIMS; j++) {
-            let_go(&seat->claims[j]);
-            idle = idle && seat->claims[j].state == IDLE;
+            let_go(&slot->claims[j]);
+            idle = idle && slot->claims[j].state == IDLE;
         }
         idle = idle && (state == UVZK_STATE_CONNECTED || state == UVZK_STATE_RECONNECTED);
     }
@@ -342,7 +342,7 @@ static void check_residue(struct script *script)
 
     for (int i = 0; i < SEATS; i++) {
         uvzk_client_stats_t stats;
-        uvzk_client_stats(&script->seats[i].client, &stats);
+        uvzk_client_stats(&script->slots[i].client, &stats);
         PROMISE(stats.contenders == 0 && stats.watches == 0);
     }
     for (int i = counted ? 1 : 0; i < (counted ? 3 : 1); i++) {
@@ -364,11 +364,11 @@ static void end(struct script *script)
     } while (!all_idle(script));
     check_residue(script);
     for (int i = 0; i < SEATS; i++) {
-        PROMISE(uvzk_client_close(&script->seats[i].client, on_closed) == 0);
+        PROMISE(uvzk_client_close(&script->slots[i].client, on_closed) == 0);
     }
     run_for(script, 2 * TIMEOUT_MS);
     for (int i = 0; i < SEATS; i++) {
-        PROMISE(script->seats[i].closed);
+        PROMISE(script->slots[i].closed);
     }
     sim_free(script->sim);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "history_parts.h"
-#include "soundness.h"
+#include "invariants.h"
 
 #define HEAL_MS 240000U /* how long everybody has to be answered after that */
 
@@ -27,7 +27,7 @@ const char *history_recipe_name(const struct recipe *recipe)
 
 const char *history_unseen(const struct recipe *recipe, const struct history_result *sum)
 {
-    bool none_is_worn = sum->aged > 0 && sum->worn == 0;
+    bool none_is_worn = sum->high_counters > 0 && sum->exhausted == 0;
     bool none_is_asked = recipe->revocable && sum->revoked == 0 &&
                          (history_sim_allowed() & HISTORY_REVOKES) != 0;
 
@@ -46,12 +46,12 @@ static void some_faults(struct history *history, uint64_t seed)
     memset(&faults, 0, sizeof(faults));
     faults.lose_request = 4000 * weight;
     faults.lose_reply = 8000 * weight;
-    faults.spoil_reply = chance(history, 4) == 0 ? 2000 : 0;
+    faults.reply_enomem = chance(history, 4) == 0 ? 2000 : 0;
     faults.delay = 4000 * weight;
     faults.random_fails = chance(history, 8) == 0 ? 2000 : 0;
     faults.reset = 30000 * weight;
     faults.silence = 20000 * weight;
-    faults.expire = history->killings ? 30000 * weight : 0;
+    faults.expire = history->operator_kills ? 30000 * weight : 0;
     faults.pause = history->pauses ? 15000 * weight : 0;
     faults.stall = history->pauses ? 15000 * weight : 0;
     faults.follower_cut = 15000 * weight;
@@ -64,12 +64,12 @@ static void some_faults(struct history *history, uint64_t seed)
     faults.pause_max_ms = 2 * history->timeout_ms;
     faults.cut_max_ms = 2 * history->timeout_ms;
     history_sim_faults(&faults, seed, history->timeout_ms);
-    if (history->vandals) {
+    if (history->deletes_nodes) {
         faults.forget = 0;
         faults.miss_delete = 0; /* likewise: its owner's server shows it to its owner */
     }
     history_sim_more_faults(&faults);
-    faults.forget = history->remembers ? 0 : faults.forget;
+    faults.forget = history->leaders_lose_nothing ? 0 : faults.forget;
     sim_set_faults(history->sim, &faults);
 }
 
@@ -80,7 +80,7 @@ static void create_sim(struct history *history, uint64_t seed)
     history_sim_options(&options, seed, history->options->verbose);
     options.container_check_random = true;
     options.container_check_ms =
-        (history_sim_kinds(seed) & HISTORY_LONELY) != 0 ? 1000 : 4000;
+        (history_sim_kinds(seed) & HISTORY_SPARSE) != 0 ? 1000 : 4000;
     history->sim = sim_new(seed, &options);
 }
 
@@ -88,25 +88,25 @@ static void begin(struct history *history, uint64_t seed)
 {
     create_sim(history, seed);
     history->kinds = history_sim_kinds(seed);
-    history->killings = seed % 4 == 3;
+    history->operator_kills = seed % 4 == 3;
     history->pauses = seed % 5 != 0;
-    history->vandals = seed % 4 == 2 || seed % 16 == 1 || seed % 16 == 4;
-    history->closings = seed % 7 == 3 && history->recipe->lock_count > 0;
+    history->deletes_nodes = seed % 4 == 2 || seed % 16 == 1 || seed % 16 == 4;
+    history->lock_closings = seed % 7 == 3 && history->recipe->lock_count > 0;
     history->cohorts = seed % 8 >= 6;
     history->proof = seed % 16 == 9    ? UVZK_PROOF_SYNC
                      : seed % 16 == 13 ? UVZK_PROOF_NONE
                                        : UVZK_PROOF_QUORUM;
     history->tick_ms = history_sim_tick(seed);
-    history->slow_wires = history_sim_has_slow_wires(seed);
+    history->slow_links = history_sim_has_slow_links(seed);
     history->timeout_ms = (uint32_t)(4000 + chance(history, 8000));
     bool late = history->pauses || (history->kinds & HISTORY_CLOCKS) != 0;
     history->told_within_ms = late ? 8 * history->timeout_ms : 100;
-    history->seat_count = 2 + (int)chance(history, CLIENTS_MAX - 1);
-    history->actor_count = 1 + (int)chance(history, ACTORS_MAX);
+    history->slot_count = 2 + (int)chance(history, CLIENTS_MAX - 1);
+    history->worker_count = 1 + (int)chance(history, WORKERS_MAX);
     history->path_count = 1 + (int)chance(history, PATHS_MAX);
-    if ((history->kinds & HISTORY_LONELY) != 0) {
-        history->seat_count = 2;
-        history->actor_count = 1 + history->actor_count % 2;
+    if ((history->kinds & HISTORY_SPARSE) != 0) {
+        history->slot_count = 2;
+        history->worker_count = 1 + history->worker_count % 2;
         history->path_count = 1;
     }
     history->readers = (uint64_t[]){20, 50, 75, 90}[chance(history, 4)];
@@ -114,11 +114,11 @@ static void begin(struct history *history, uint64_t seed)
         history->recipe->prepare(history);
     }
     history->end_ms = sim_now(history->sim) + history->recipe->active_ms;
-    neighbours_begin(history, seed);
-    for (int i = 0; i < history->seat_count; i++) {
-        history->seats[i].history = history;
-        history->seats[i].number = i;
-        seat_open(&history->seats[i]);
+    foreign_clients_begin(history, seed);
+    for (int i = 0; i < history->slot_count; i++) {
+        history->slots[i].history = history;
+        history->slots[i].number = i;
+        client_slot_open(&history->slots[i]);
     }
     if (history->options->faults) {
         some_faults(history, seed);
@@ -127,43 +127,44 @@ static void begin(struct history *history, uint64_t seed)
 
 /* ---------------------------------------------------------------------- its time */
 
-static void move_seat(struct seat *seat, bool ending)
+static void move_seat(struct client_slot *slot, bool ending)
 {
-    struct history *history = seat->history;
+    struct history *history = slot->history;
 
-    requests_check(seat);
-    check_revocations(seat);
-    for (int i = 0; i < history->actor_count; i++) {
-        actor_act(&seat->actors[i]);
+    requests_check(slot);
+    check_revocations(slot);
+    for (int i = 0; i < history->worker_count; i++) {
+        worker_act(&slot->workers[i]);
     }
-    if (seat_auth_failed(seat)) {
-        seat_close(seat);
+    if (client_slot_auth_failed(slot)) {
+        client_slot_close(slot);
         return;
     }
     if (ending) {
         return;
     }
-    if (history->recipe->seat_moves != NULL) {
-        history->recipe->seat_moves(seat);
+    if (history->recipe->client_slot_step != NULL) {
+        history->recipe->client_slot_step(slot);
     }
-    revocation_moves(seat);
-    seat_reopen_locks(seat);
-    if (history->closings && chance(history, 200) == 0) {
-        seat_close_a_lock(seat);
+    revocation_step(slot);
+    client_slot_reopen_locks(slot);
+    if (history->lock_closings && chance(history, 200) == 0) {
+        client_slot_close_a_lock(slot);
     }
     if (chance(history, 8000) == 0) {
-        seat_close(seat);
+        client_slot_close(slot);
     }
 }
 
 /* Of several locks it may stand at another one. */
-static bool asks_below(const struct actor *actor, const char *path)
+static bool asks_below(const struct actor *worker, const char *path)
 {
-    for (int i = 0; i < actor->history->recipe->ticket_count; i++) {
-        const struct ticket *ticket = &actor->tickets[i];
-        int shares = ticket->state == ASKING && ticket->share_count == 1 ? 1 : 0;
+    for (int i = 0; i < worker->history->recipe->acquisition_count; i++) {
+        const struct acquisition *acquisition = &worker->acquisitions[i];
+        int shares =
+            acquisition->state == ASKING && acquisition->share_count == 1 ? 1 : 0;
         for (int j = 0; j < shares; j++) {
-            const char *lock = history_paths[ticket->shares[j].path];
+            const char *lock = history_paths[acquisition->shares[j].path];
             if (strncmp(lock, path, strlen(lock)) == 0) {
                 return true;
             }
@@ -178,13 +179,13 @@ static bool is_idle(void *context, int64_t owner, const char *path)
 {
     const struct history *history = context;
 
-    for (int i = 0; i < history->seat_count; i++) {
-        const struct seat *seat = &history->seats[i];
-        for (int j = 0; seat->client != NULL && j < seat->sessions; j++) {
-            for (int k = 0; k < history->actor_count; k++) {
-                if (!history->recipe->unnumbered && seat->ports[j] != NULL &&
-                    sim_session_id(seat->ports[j]) == owner &&
-                    asks_below(&seat->actors[k], path)) {
+    for (int i = 0; i < history->slot_count; i++) {
+        const struct client_slot *slot = &history->slots[i];
+        for (int j = 0; slot->client != NULL && j < slot->sessions; j++) {
+            for (int k = 0; k < history->worker_count; k++) {
+                if (!history->recipe->unnumbered && slot->ports[j] != NULL &&
+                    sim_session_id(slot->ports[j]) == owner &&
+                    asks_below(&slot->workers[k], path)) {
                     return false;
                 }
             }
@@ -200,31 +201,31 @@ static void move_all(struct history *history)
     bool ending = now >= history->end_ms;
 
     if (ending && (history->kinds & HISTORY_DIVERGED) != 0) {
-        sim_bury(history->sim, is_idle, history);
+        sim_delete_resurrected(history->sim, is_idle, history);
     }
-    operator_moves(history);
+    operator_step(history);
     if (!ending) {
-        vandal_moves(history);
-        counters_move(history);
+        node_deleter_step(history);
+        counters_step(history);
     } else if (history->recipe->ending != NULL) {
         history->recipe->ending(history);
     }
-    for (int i = 0; i < history->seat_count && !history->failed; i++) {
-        struct seat *seat = &history->seats[i];
-        if (seat->client == NULL && !ending && now >= seat->reopen_ms) {
-            seat_open(seat);
-        } else if (seat->client != NULL && !seat->closing) {
-            move_seat(seat, ending);
+    for (int i = 0; i < history->slot_count && !history->failed; i++) {
+        struct client_slot *slot = &history->slots[i];
+        if (slot->client == NULL && !ending && now >= slot->reopen_ms) {
+            client_slot_open(slot);
+        } else if (slot->client != NULL && !slot->closing) {
+            move_seat(slot, ending);
         }
     }
-    neighbours_move(history, ending);
+    foreign_clients_step(history, ending);
 }
 
 static void check_soundness(struct history *history)
 {
-    for (int i = 0; i < history->seat_count; i++) {
-        const uvzk_client_t *client = history->seats[i].client;
-        const char *broken = client == NULL ? NULL : soundness_broken(client);
+    for (int i = 0; i < history->slot_count; i++) {
+        const uvzk_client_t *client = history->slots[i].client;
+        const char *broken = client == NULL ? NULL : invariants_broken(client);
         if (broken != NULL) {
             history_fail(history, "%s", broken);
         }
@@ -250,38 +251,38 @@ static void step_until(struct history *history, uint64_t until,
     }
 }
 
-static bool seat_at_rest(const struct seat *seat)
+static bool seat_at_rest(const struct client_slot *slot)
 {
     uvzk_client_state_t state;
 
-    if (seat->client == NULL) {
+    if (slot->client == NULL) {
         return true;
     }
-    for (int i = 0; i < seat->history->actor_count; i++) {
-        if (!actor_idle(&seat->actors[i])) {
+    for (int i = 0; i < slot->history->worker_count; i++) {
+        if (!worker_idle(&slot->workers[i])) {
             return false;
         }
     }
-    state = uvzk_client_state(seat->client);
-    return seat->closing || state == UVZK_STATE_CONNECTED ||
+    state = uvzk_client_state(slot->client);
+    return slot->closing || state == UVZK_STATE_CONNECTED ||
            state == UVZK_STATE_RECONNECTED;
 }
 
 /* Everybody has been answered, and the servers are back. */
 static bool at_rest(const struct history *history)
 {
-    for (int i = 0; i < history->seat_count; i++) {
-        if (!seat_at_rest(&history->seats[i])) {
+    for (int i = 0; i < history->slot_count; i++) {
+        if (!seat_at_rest(&history->slots[i])) {
             return false;
         }
     }
-    return neighbours_gone(history);
+    return foreign_clients_gone(history);
 }
 
 static bool all_closed(const struct history *history)
 {
-    for (int i = 0; i < history->seat_count; i++) {
-        if (history->seats[i].client != NULL) {
+    for (int i = 0; i < history->slot_count; i++) {
+        if (history->slots[i].client != NULL) {
             return false;
         }
     }
@@ -290,9 +291,9 @@ static bool all_closed(const struct history *history)
 
 static void close_all(struct history *history)
 {
-    for (int i = 0; i < history->seat_count; i++) {
-        if (history->seats[i].client != NULL && !history->seats[i].closing) {
-            seat_close(&history->seats[i]);
+    for (int i = 0; i < history->slot_count; i++) {
+        if (history->slots[i].client != NULL && !history->slots[i].closing) {
+            client_slot_close(&history->slots[i]);
         }
     }
 }
@@ -313,7 +314,7 @@ static void answer_all(struct history *history)
     do {
         before = answers(history);
         step_until(history, sim_now(history->sim) + HEAL_MS, at_rest);
-    } while (history->slow_wires && !history->failed && !at_rest(history) &&
+    } while (history->slow_links && !history->failed && !at_rest(history) &&
              answers(history) > before);
     if (!at_rest(history)) {
         history_fail(history, "somebody was never answered");
@@ -323,7 +324,7 @@ static void answer_all(struct history *history)
 static void finish(struct history *history)
 {
     sim_set_faults(history->sim, NULL);
-    if (history->neighbours != NULL) {
+    if (history->foreign_clients != NULL) {
         sim_converge(history->sim); /* other libraries stay where they are */
     }
     /* The sessions of who has closed meanwhile run out from then on. */
@@ -368,6 +369,6 @@ void history_run(uint64_t seed, const struct history_options *options,
         return; /* what is broken is left as it is: the process is about to end */
     }
     sim_free(history->sim);
-    neighbours_free(history);
+    foreign_clients_free(history);
     free(history);
 }

@@ -16,12 +16,12 @@
  *   history.c         from the seed to the verdict
  *   history_parts.h   what it consists of, and what a recipe is to it
  *   history_sim.h     the ensemble, as the seed has it
- *   history_seat.c    processes: opened, closed, opened anew
- *   history_actor.c   what actors do, and what they are told
+ *   history_client_slot.c    processes: opened, closed, opened anew
+ *   history_worker.c   what actors do, and what they are told
  *   history_future.c  the same by futures
  *   history_checks.c  what must hold whatever the recipe
- *   history_neighbour.c  other libraries' clients beside ours
- *   history_vandal.c  somebody who deletes znodes by hand
+ *   history_foreign_clients.c  other libraries' clients beside ours
+ *   history_node_deleter.c  somebody who deletes znodes by hand
  *   history_operator.c  somebody who deletes what closed clients have left
  *   history_counters.c  directories in which thousands of millions have stood
  *   history_revocation.c  somebody who asks holders for their holds
@@ -53,24 +53,24 @@ struct history_options {
 struct history_result {
     uint64_t steps, requests;
     uint64_t
-        forgotten;   /* moments at which two held, one of them forgotten by a leader, or
+        lost_txn_overlaps; /* moments at which two held, one of them forgotten by a leader, or
                            not known to the other: nobody told of a removal */
-    uint64_t faults; /* that happened at random (sim_fault_count) */
+    uint64_t faults;       /* that happened at random (sim_fault_count) */
     uint64_t grants, refusals, losses, releases;
-    uint64_t again;     /* of the grants: re-entries, and reads under a write */
-    uint64_t beside;    /* of the grants: while somebody else held validly */
-    uint64_t kept;      /* reads that stayed when their write was released */
-    uint64_t handed_on; /* of the grants: with the znode, and the token, of another */
-    uint64_t deadlocks; /* upgrades, all refused */
-    uint64_t vandalised;
-    uint64_t resized; /* a semaphore's shared count */
-    uint64_t several; /* of the grants: more than one lease, or lock */
-    uint64_t foreign; /* grants of other libraries */
-    uint64_t away;    /* of the grants: in another session than the lock's home */
-    uint64_t aged;    /* counters that were brought near their end */
-    uint64_t worn;    /* of the refusals: by a number that is worn out */
-    uint64_t durable; /* of the grants: by persistent znodes, among others or alone */
-    uint64_t revoked; /* times that a ticket was told that others want it */
+    uint64_t reentries;     /* of the grants: re-entries, and reads under a write */
+    uint64_t shared_grants; /* of the grants: while somebody else held validly */
+    uint64_t kept_reads;    /* reads that stayed when their write was released */
+    uint64_t cohort_grants; /* of the grants: with the znode, and the token, of another */
+    uint64_t deadlocks;     /* upgrades, all refused */
+    uint64_t nodes_deleted;
+    uint64_t resized;        /* a semaphore's shared count */
+    uint64_t multi_grants;   /* of the grants: more than one lease, or lock */
+    uint64_t foreign_grants; /* grants of other libraries */
+    uint64_t remote_grants;  /* of the grants: in another session than the lock's home */
+    uint64_t high_counters;  /* counters that were brought near their end */
+    uint64_t exhausted;      /* of the refusals: by a number that is worn out */
+    uint64_t persistent; /* of the grants: by persistent znodes, among others or alone */
+    uint64_t revoked;    /* times that a ticket was told that others want it */
     uint64_t trace_hash;
     char failure[HISTORY_FAILURE_SIZE]; /* empty: all is well */
 };

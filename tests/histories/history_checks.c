@@ -5,45 +5,46 @@
 #include "engine/tuning.h"
 #include "history_parts.h"
 
-static bool session_alive(const struct ticket *ticket)
+static bool session_alive(const struct acquisition *acquisition)
 {
-    return seat_is_alive(ticket->actor->seat);
+    return client_slot_is_alive(acquisition->worker->slot);
 }
 
-bool ticket_killed(const struct ticket *ticket)
+bool acquisition_killed(const struct acquisition *acquisition)
 {
-    return ticket->actor->history->killings && !session_alive(ticket);
+    return acquisition->worker->history->operator_kills && !session_alive(acquisition);
 }
 
-static bool holds(const struct ticket *ticket)
+static bool holds(const struct acquisition *acquisition)
 {
-    return ticket->actor->history->proof != UVZK_PROOF_NONE && ticket->state == HOLDING &&
-           uvzk_hold_is_valid(ticket->request) && !ticket_killed(ticket);
+    return acquisition->worker->history->proof != UVZK_PROOF_NONE &&
+           acquisition->state == HOLDING && uvzk_hold_is_valid(acquisition->request) &&
+           !acquisition_killed(acquisition);
 }
 
 /* A hold that is not valid is told to be lost, as soon as its process runs. Its end may move
  * into the past: it ended when it was last seen to be valid, then. */
-static void check_told(struct ticket *ticket)
+static void check_told(struct acquisition *acquisition)
 {
-    struct history *history = ticket->actor->history;
-    uint64_t now = sim_clock(ticket->actor->seat->port);
+    struct history *history = acquisition->worker->history;
+    uint64_t now = sim_clock(acquisition->worker->slot->port);
 
-    if (ticket->state != HOLDING || uvzk_hold_is_valid(ticket->request)) {
-        ticket->ended_ms = UINT64_MAX;
-        ticket->seen_ms = now;
+    if (acquisition->state != HOLDING || uvzk_hold_is_valid(acquisition->request)) {
+        acquisition->ended_ms = UINT64_MAX;
+        acquisition->seen_ms = now;
         return;
     }
-    if (ticket->ended_ms == UINT64_MAX) {
-        uint64_t until = uvzk_hold_valid_until(ticket->request);
-        ticket->ended_ms = until == 0                ? now
-                           : until < ticket->seen_ms ? ticket->seen_ms
-                                                     : until;
+    if (acquisition->ended_ms == UINT64_MAX) {
+        uint64_t until = uvzk_hold_valid_until(acquisition->request);
+        acquisition->ended_ms = until == 0                     ? now
+                                : until < acquisition->seen_ms ? acquisition->seen_ms
+                                                               : until;
     }
-    if (ticket->ended_ms > now) {
+    if (acquisition->ended_ms > now) {
         history_fail(history, "is_held and valid_until disagree");
-    } else if (now - ticket->ended_ms > history->told_within_ms) {
+    } else if (now - acquisition->ended_ms > history->told_within_ms) {
         history_fail(history, "a hold of client %d ended %" PRIu64 " ms ago, untold",
-                     ticket->actor->seat->number, now - ticket->ended_ms);
+                     acquisition->worker->slot->number, now - acquisition->ended_ms);
     }
 }
 
@@ -52,7 +53,7 @@ static void check_told(struct ticket *ticket)
 static bool is_forgotten(const struct share *share, const struct share *later)
 {
     return share->token < later->token &&
-           sim_forgot(share->ticket->actor->history->sim, share->token);
+           sim_lost_transaction(share->acquisition->worker->history->sim, share->token);
 }
 
 /* Beyond a session timeout, for clocks that drift. */
@@ -62,11 +63,11 @@ static uint64_t silence(const struct history *history)
 }
 
 /* A8 of docs/promise.md. Whoever came behind it may hold as well, where its znode went and no
- * watch told of it: its guard is believed for a session timeout, and then its proof. Or
+ * watch told of it: its own watch is believed for a session timeout, and then its proof. Or
  * whoever came behind it did not know that the directory was another one. */
 static bool is_untold(const struct share *share, int64_t later)
 {
-    const struct history *history = share->ticket->actor->history;
+    const struct history *history = share->acquisition->worker->history;
     uint64_t most = silence(history);
 
     return share->token != 0 && share->token < later &&
@@ -83,22 +84,23 @@ static bool may_be_beside(const struct share *share, const struct share *later)
 static void fail_beside(const struct share *one, const struct share *other)
 {
     if (may_be_beside(one, other) || may_be_beside(other, one)) {
-        one->ticket->actor->history->result->forgotten++;
+        one->acquisition->worker->history->result->lost_txn_overlaps++;
         return;
     }
-    history_fail(one->ticket->actor->history,
+    history_fail(one->acquisition->worker->history,
                  "two valid holds on %s: client %d token %" PRId64
                  " and client %d token %" PRId64,
-                 history_paths[one->path], other->ticket->actor->seat->number,
-                 other->token, one->ticket->actor->seat->number, one->token);
+                 history_paths[one->path], other->acquisition->worker->slot->number,
+                 other->token, one->acquisition->worker->slot->number, one->token);
 }
 
 /* Of one owner, and on one znode or on the writer's and its reader's. Its token is not known if
  * somebody has deleted it by hand before a multi lock was granted. */
 static bool one_hold(const struct share *one, const struct share *other)
 {
-    return one->ticket->actor == other->ticket->actor && one->ticket->owner != NULL &&
-           one->ticket->owner == other->ticket->owner &&
+    return one->acquisition->worker == other->acquisition->worker &&
+           one->acquisition->owner != NULL &&
+           one->acquisition->owner == other->acquisition->owner &&
            (one->token == other->token || one->token == 0 || other->token == 0);
 }
 
@@ -125,7 +127,7 @@ static void count_exclusive(struct tally *tally, const struct share *share)
 /* Its maker may not have known of those that were there before. */
 static bool is_untold_lease(const struct share *share)
 {
-    const struct history *history = share->ticket->actor->history;
+    const struct history *history = share->acquisition->worker->history;
 
     return sim_went_unread(history->sim, share->token, 2 * silence(history)) ||
            sim_made_behind_unread(history->sim, history_paths[share->path],
@@ -141,8 +143,9 @@ void check_share(struct history *history, const struct share *share)
         tally->leases += share->leases;
         tally->untold += is_untold_lease(share) ? share->leases : 0;
         if (max > 0 && tally->leases > max && tally->leases - tally->untold <= max) {
-            history->result->forgotten++;
-        } else if (max > 0 && tally->leases > max && !sim_forgot(history->sim, 0)) {
+            history->result->lost_txn_overlaps++;
+        } else if (max > 0 && tally->leases > max &&
+                   !sim_lost_transaction(history->sim, 0)) {
             history_fail(history, "%" PRIu64 " of %" PRIu32 " leases held on %s",
                          tally->leases, max, history_paths[share->path]);
         }
@@ -159,25 +162,26 @@ void check_share(struct history *history, const struct share *share)
 }
 
 /* Several locks that were taken once more are one hold, with the same leases. */
-static bool is_again(const struct ticket *ticket)
+static bool is_again(const struct acquisition *acquisition)
 {
-    const struct ticket *first = &ticket->actor->tickets[0];
+    const struct acquisition *first = &acquisition->worker->acquisitions[0];
 
-    return ticket != first && ticket->in_turn && ticket->owner != NULL &&
-           first->owner == ticket->owner && first->lock == ticket->lock && holds(first);
+    return acquisition != first && acquisition->in_turn && acquisition->owner != NULL &&
+           first->owner == acquisition->owner && first->lock == acquisition->lock &&
+           holds(first);
 }
 
-static void check_actor(struct actor *actor)
+static void check_actor(struct actor *worker)
 {
-    struct history *history = actor->history;
+    struct history *history = worker->history;
 
-    for (int i = 0; i < history->recipe->ticket_count; i++) {
-        struct ticket *ticket = &actor->tickets[i];
-        check_told(ticket);
-        int count = holds(ticket) ? ticket->share_count : 0;
+    for (int i = 0; i < history->recipe->acquisition_count; i++) {
+        struct acquisition *acquisition = &worker->acquisitions[i];
+        check_told(acquisition);
+        int count = holds(acquisition) ? acquisition->share_count : 0;
         for (int j = 0; j < count; j++) {
-            if (ticket->shares[j].kind != LEASES || !is_again(ticket)) {
-                check_share(history, &ticket->shares[j]);
+            if (acquisition->shares[j].kind != LEASES || !is_again(acquisition)) {
+                check_share(history, &acquisition->shares[j]);
             }
         }
     }
@@ -186,28 +190,30 @@ static void check_actor(struct actor *actor)
 void check_holds(struct history *history)
 {
     memset(history->tallies, 0, sizeof(history->tallies));
-    for (int i = 0; i < history->seat_count; i++) {
-        for (int j = 0; history->seats[i].client != NULL && j < history->actor_count;
+    for (int i = 0; i < history->slot_count; i++) {
+        for (int j = 0; history->slots[i].client != NULL && j < history->worker_count;
              j++) {
-            check_actor(&history->seats[i].actors[j]);
+            check_actor(&history->slots[i].workers[j]);
         }
     }
-    neighbours_check(history);
+    foreign_clients_check(history);
 }
 
-uint64_t count_leases(const struct history *history, int path, const struct ticket *but)
+uint64_t count_leases(const struct history *history, int path,
+                      const struct acquisition *but)
 {
     uint64_t leases = 0;
 
-    for (int i = 0; i < history->seat_count; i++) {
-        for (int j = 0; history->seats[i].client != NULL && j < history->actor_count;
+    for (int i = 0; i < history->slot_count; i++) {
+        for (int j = 0; history->slots[i].client != NULL && j < history->worker_count;
              j++) {
-            const struct ticket *tickets = history->seats[i].actors[j].tickets;
-            for (int k = 0; k < history->recipe->ticket_count; k++) {
-                for (int l = 0; l < tickets[k].share_count; l++) {
-                    const struct share *share = &tickets[k].shares[l];
-                    bool counts = &tickets[k] != but && share->kind == LEASES &&
-                                  share->path == path && holds(&tickets[k]);
+            const struct acquisition *acquisitions =
+                history->slots[i].workers[j].acquisitions;
+            for (int k = 0; k < history->recipe->acquisition_count; k++) {
+                for (int l = 0; l < acquisitions[k].share_count; l++) {
+                    const struct share *share = &acquisitions[k].shares[l];
+                    bool counts = &acquisitions[k] != but && share->kind == LEASES &&
+                                  share->path == path && holds(&acquisitions[k]);
                     leases += counts ? share->leases : 0;
                 }
             }
@@ -219,7 +225,7 @@ uint64_t count_leases(const struct history *history, int path, const struct tick
 /* Of a count that changes it is not known which one they went by. */
 static bool exceeds_all_it_excludes(const struct share *share)
 {
-    const struct history *history = share->ticket->actor->history;
+    const struct history *history = share->acquisition->worker->history;
     const int64_t *last = history->last_leases[share->path];
     uint32_t max = history->max_leases[share->path];
 
@@ -236,7 +242,7 @@ static bool exceeds_all_it_excludes(const struct share *share)
  * told in any order. */
 static bool may_stand_beside(const struct share *share)
 {
-    const struct history *history = share->ticket->actor->history;
+    const struct history *history = share->acquisition->worker->history;
     bool in_any_order = history->max_leases[share->path] != 0 &&
                         (history->options->tuning & UVZK__TUNE_DIRECT_LEASE) != 0;
     int64_t least = in_any_order ? share->before : history->last_token[share->path];
@@ -249,11 +255,11 @@ static bool may_stand_beside(const struct share *share)
  * to its bound, and of which it is a later hold. */
 static bool is_handed_on(const struct share *share)
 {
-    struct history *history = share->ticket->actor->history;
+    struct history *history = share->acquisition->worker->history;
     bool later = share->token == history->last_token[share->path] &&
                  share->cohort > history->last_cohort[share->path];
 
-    history->result->handed_on += later;
+    history->result->cohort_grants += later;
     return history->cohorts && share->kind == EXCLUSIVE && later &&
            share->cohort <= COHORT_HANDOVERS + 1;
 }
@@ -261,7 +267,7 @@ static bool is_handed_on(const struct share *share)
 static void note_leases(const struct share *share)
 {
     int64_t *last =
-        &share->ticket->actor->history->last_leases[share->path][share->leases];
+        &share->acquisition->worker->history->last_leases[share->path][share->leases];
 
     if (share->kind == LEASES && share->token > *last) {
         *last = share->token;
@@ -270,21 +276,23 @@ static void note_leases(const struct share *share)
 
 void check_token(const struct share *share)
 {
-    struct history *history = share->ticket->actor->history;
+    struct history *history = share->acquisition->worker->history;
     int64_t *last = &history->last_token[share->path];
     int64_t *last_exclusive = &history->last_exclusive[share->path];
     int64_t before = share->kind == SHARED ? *last_exclusive : *last;
 
-    if (share->token == 0 || ticket_killed(share->ticket) ||
-        history->proof == UVZK_PROOF_NONE || (history->vandals && history->robberies)) {
+    if (share->token == 0 || acquisition_killed(share->acquisition) ||
+        history->proof == UVZK_PROOF_NONE ||
+        (history->deletes_nodes && history->deletes_first_waiter)) {
         return;
     }
-    if (share->token == share->joined || actor_joins(share, share->token) != 0) {
-        history->result->again++;
+    if (share->token == share->joined || worker_joins(share, share->token) != 0) {
+        history->result->reentries++;
         before = *last_exclusive - 1;
     }
-    bool forgotten = sim_forgot(history->sim, share->token) || /* and less, so it tells */
-                     is_untold(share, before);
+    bool forgotten =
+        sim_lost_transaction(history->sim, share->token) || /* and less, so it tells */
+        is_untold(share, before);
     if (share->token <= before && !may_stand_beside(share) && !is_handed_on(share) &&
         !forgotten) {
         history_fail(history, "token %" PRId64 " granted after %" PRId64 " on %s",
@@ -307,21 +315,21 @@ static bool is_of_its_kind(const struct history *history, int status)
     case UVZK_ETHROTTLED:
         return (history->kinds & HISTORY_THROTTLE) != 0;
     case UVZK_ENOAUTH:
-        return (history->kinds & HISTORY_BLIND) != 0;
+        return (history->kinds & HISTORY_UNREADABLE) != 0;
     case UVZK_EEXHAUSTED:
-        history->result->worn++;
-        return (history->kinds & HISTORY_OLD) != 0;
+        history->result->exhausted++;
+        return (history->kinds & HISTORY_HIGH_COUNTERS) != 0;
     default:
         return false;
     }
 }
 
-void check_refusal(const struct ticket *ticket, int status)
+void check_refusal(const struct acquisition *acquisition, int status)
 {
-    const struct history *history = ticket->actor->history;
+    const struct history *history = acquisition->worker->history;
 
-    if (ticket->cancelled && status != UV_ECANCELED) {
-        history_fail(ticket->actor->history, "cancelled, but told %s",
+    if (acquisition->cancelled && status != UV_ECANCELED) {
+        history_fail(acquisition->worker->history, "cancelled, but told %s",
                      uvzk_err_name(status));
     }
     switch (status) {
@@ -335,30 +343,31 @@ void check_refusal(const struct ticket *ticket, int status)
         return;
     case UVZK_EUNREACHABLE:
     case UVZK_ENOTQUEUED:
-        if (ticket->limited) {
+        if (acquisition->limited) {
             return;
         }
         break;
     case UVZK_EAUTH:
-        if (seat_auth_failed(ticket->actor->seat)) {
+        if (client_slot_auth_failed(acquisition->worker->slot)) {
             return;
         }
         break;
     case UVZK_ELIMIT: /* of a member: its home is full, the other sessions' credentials refused */
-        if (ticket->in_turn && seat_auth_failed(ticket->actor->seat)) {
+        if (acquisition->in_turn && client_slot_auth_failed(acquisition->worker->slot)) {
             return;
         }
         break;
     case UVZK_EDELETED:
         /* A session's end deletes its nodes, and may be heard of in that order. */
-        if (history->vandals || history->killings || !session_alive(ticket) ||
-            sim_forgot(history->sim, 0)) {
+        if (history->deletes_nodes || history->operator_kills ||
+            !session_alive(acquisition) || sim_lost_transaction(history->sim, 0)) {
             return;
         }
         break;
     case UVZK_EPROOF:
         /* What it was to share, or had already, was lost before it was told. */
-        if (ticket->limited || ticket->in_turn || ticket->shares[0].joined != 0) {
+        if (acquisition->limited || acquisition->in_turn ||
+            acquisition->shares[0].joined != 0) {
             return;
         }
         break;
@@ -368,7 +377,7 @@ void check_refusal(const struct ticket *ticket, int status)
         }
         break;
     }
-    history_fail(ticket->actor->history, "refused with %s", uvzk_err_name(status));
+    history_fail(acquisition->worker->history, "refused with %s", uvzk_err_name(status));
 }
 
 /* ------------------------------------------------------------------ at the end */
@@ -377,17 +386,17 @@ static void check_clients(struct history *history)
 {
     size_t counts = 0;
 
-    for (int i = 0; i < history->seat_count; i++) {
+    for (int i = 0; i < history->slot_count; i++) {
         uvzk_client_stats_t stats;
-        if (history->seats[i].client == NULL || history->seats[i].closing) {
+        if (history->slots[i].client == NULL || history->slots[i].closing) {
             continue;
         }
-        uvzk_client_stats(history->seats[i].client, &stats);
+        uvzk_client_stats(history->slots[i].client, &stats);
         history->result->requests += stats.requests;
         for (int j = 0; j < PATHS_MAX;
              j++) { /* one watch each, for as long as it is open */
-            stats.watches -= history->seats[i].counts[j].seat != NULL;
-            counts += history->seats[i].counts[j].seat != NULL;
+            stats.watches -= history->slots[i].counts[j].slot != NULL;
+            counts += history->slots[i].counts[j].slot != NULL;
         }
         if (stats.contenders != 0 || stats.watches != 0) {
             history_fail(history,
@@ -395,7 +404,7 @@ static void check_clients(struct history *history)
                          i, stats.contenders, stats.watches);
         }
     }
-    /* Fewer: one is being set anew at this moment (second_look.h). */
+    /* Fewer: one is being set anew at this moment (watch_renewal.h). */
     if (sim_watch_count(history->sim) > counts) {
         history_fail(history, "%zu watches left, of %zu counts",
                      sim_watch_count(history->sim), counts);

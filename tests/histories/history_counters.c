@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/order.h"
+#include "base/place.h"
 #include "history_parts.h"
 
 #define NEAR 24 /* so many numbers */
@@ -20,16 +20,16 @@ static const char *some_directory(struct history *history, int path)
     return directories[chance(history, count)];
 }
 
-void counters_move(struct history *history)
+void counters_step(struct history *history)
 {
     char directory[128];
 
-    if ((history->kinds & HISTORY_OLD) == 0 || history->recipe->unnumbered ||
+    if ((history->kinds & HISTORY_HIGH_COUNTERS) == 0 || history->recipe->unnumbered ||
         chance(history, 400) != 0) {
         return;
     }
     int path = some_path(history);
-    bool last = chance(history, 3) == 0 && history->neighbours == NULL;
+    bool last = chance(history, 3) == 0 && history->foreign_clients == NULL;
     int32_t value =
         (last ? INT32_MAX : UVZK__SEQUENCE_LIMIT) - (int32_t)chance(history, NEAR);
     (void)snprintf(directory, sizeof(directory), "%s%s", history_paths[path],
@@ -37,7 +37,7 @@ void counters_move(struct history *history)
     int32_t before = sim_counter(history->sim, directory);
     if (before >= 0 && before < value) {
         (void)sim_set_counter(history->sim, directory, value);
-        history->result->aged++;
+        history->result->high_counters++;
         sim_note(history->sim, "the counter of %s comes to %" PRId32, directory, value);
     }
 }

@@ -16,38 +16,40 @@ static uvzk_future_t *awaited(struct by_future *by)
 
 static void on_acquired(uvzk_future_t *future, int status, void *context)
 {
-    struct ticket *ticket = context;
+    struct acquisition *acquisition = context;
 
-    if (future != awaited(ticket->by_future) || uvzk_future_status(future) != status) {
-        history_fail(ticket->actor->history, "told of another future");
+    if (future != awaited(acquisition->by_future) ||
+        uvzk_future_status(future) != status) {
+        history_fail(acquisition->worker->history, "told of another future");
     }
-    ticket->request = uvzk_future_hold(&ticket->by_future->acquired);
-    ticket_answered(ticket, status);
+    acquisition->request = uvzk_future_hold(&acquisition->by_future->acquired);
+    acquisition_answered(acquisition, status);
 }
 
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
     uvzk_future_t *future = hold->data;
 
-    ticket_lost(future->data, reason);
+    acquisition_lost(future->data, reason);
 }
 
 static void on_released(uvzk_future_t *future, int status, void *context)
 {
     (void)future;
-    ticket_released(context, status);
+    acquisition_released(context, status);
 }
 
-int by_future_acquire(struct ticket *ticket, const uvzk_acquire_options_t *options)
+int by_future_acquire(struct acquisition *acquisition,
+                      const uvzk_acquire_options_t *options)
 {
-    struct history *history = ticket->actor->history;
+    struct history *history = acquisition->worker->history;
     struct by_future *by = calloc(1, sizeof(*by));
     uvzk_future_t *const parts[] = {&by->acquired};
     int status =
-        uvzk_lock_acquire_future(lock_of(ticket), &by->acquired, options, on_lost);
+        uvzk_lock_acquire_future(lock_of(acquisition), &by->acquired, options, on_lost);
 
-    ticket->by_future = by;
-    by->acquired.data = ticket;
+    acquisition->by_future = by;
+    by->acquired.data = acquisition;
     if (status != 0) {
         return status;
     }
@@ -57,19 +59,19 @@ int by_future_acquire(struct ticket *ticket, const uvzk_acquire_options_t *optio
             history_fail(history, "a combination is refused");
         }
     }
-    if (uvzk_future_then(awaited(by), on_acquired, ticket) != 0) {
+    if (uvzk_future_then(awaited(by), on_acquired, acquisition) != 0) {
         history_fail(history, "nobody may wait for a future");
     }
     return 0;
 }
 
-bool by_future_give_up(struct ticket *ticket)
+bool by_future_give_up(struct acquisition *acquisition)
 {
-    struct by_future *by = ticket->by_future;
+    struct by_future *by = acquisition->by_future;
 
-    switch (chance(ticket->actor->history, 4)) {
+    switch (chance(acquisition->worker->history, 4)) {
     case 0:
-        ticket_over(ticket); /* drops them */
+        acquisition_over(acquisition); /* drops them */
         return true;
     case 1: /* the combination fails with its part */
         return uvzk_future_cancel(&by->acquired) == 0;
@@ -78,28 +80,28 @@ bool by_future_give_up(struct ticket *ticket)
     }
 }
 
-void by_future_release(struct ticket *ticket)
+void by_future_release(struct acquisition *acquisition)
 {
-    struct by_future *by = ticket->by_future;
+    struct by_future *by = acquisition->by_future;
 
-    if (chance(ticket->actor->history, 3) == 0) {
-        ticket_over(ticket);
+    if (chance(acquisition->worker->history, 3) == 0) {
+        acquisition_over(acquisition);
         return;
     }
-    ticket->state = RELEASING;
-    if (uvzk_hold_release_future(ticket->request, &by->released) != 0 ||
-        uvzk_future_then(&by->released, on_released, ticket) != 0) {
-        history_fail(ticket->actor->history, "release refused");
+    acquisition->state = RELEASING;
+    if (uvzk_hold_release_future(acquisition->request, &by->released) != 0 ||
+        uvzk_future_then(&by->released, on_released, acquisition) != 0) {
+        history_fail(acquisition->worker->history, "release refused");
     }
 }
 
-void by_future_free(struct ticket *ticket)
+void by_future_free(struct acquisition *acquisition)
 {
-    struct by_future *by = ticket->by_future;
+    struct by_future *by = acquisition->by_future;
 
     uvzk_future_drop(&by->acquired);
     uvzk_future_drop(&by->whole);
     uvzk_future_drop(&by->released);
     free(by);
-    ticket->by_future = NULL;
+    acquisition->by_future = NULL;
 }

@@ -15,56 +15,56 @@ static void prepare(struct history *history)
     for (int i = 0; i < PATHS_MAX; i++) {
         history->max_leases[i] = max;
     }
-    history->vandals = history->vandals && max == 1;
+    history->deletes_nodes = history->deletes_nodes && max == 1;
 }
 
-static int open_lock(struct place *place, int path)
+static int open_lock(struct path_locks *path_locks, int path)
 {
     uvzk_lock_driver_t driver;
 
-    n_leases_driver(&driver, place->seat->history->max_leases[path]);
-    return uvzk_driver_lock_init(place->seat->client, &place->as.mutex,
+    n_leases_driver(&driver, path_locks->slot->history->max_leases[path]);
+    return uvzk_driver_lock_init(path_locks->slot->client, &path_locks->as.mutex,
                                  history_paths[path], &driver);
 }
 
-static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
+static void wish(struct acquisition *acquisition, uvzk_acquire_options_t *options)
 {
-    struct history *history = ticket->actor->history;
+    struct history *history = acquisition->worker->history;
 
     (void)options; /* no owner: each ticket is one lease */
-    ticket_set(ticket, some_path(history), 0, LEASES, 1);
+    acquisition_set(acquisition, some_path(history), 0, LEASES, 1);
 }
 
-static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
+static bool wish_more(struct acquisition *acquisition, uvzk_acquire_options_t *options)
 {
-    wish(ticket, options);
-    return chance(ticket->actor->history, 2) == 0;
+    wish(acquisition, options);
+    return chance(acquisition->worker->history, 2) == 0;
 }
 
-static void granted(struct ticket *ticket)
+static void granted(struct acquisition *acquisition)
 {
-    ticket->shares[0].token = 0;
+    acquisition->shares[0].token = 0;
 }
 
 static const char *unseen(const struct history_result *sum)
 {
-    return sum->losses == 0       ? "a loss"
-           : sum->beside == 0     ? "holders together"
-           : sum->vandalised == 0 ? "a waiter whose znode was deleted by hand"
-                                  : NULL;
+    return sum->losses == 0          ? "a loss"
+           : sum->shared_grants == 0 ? "holders together"
+           : sum->nodes_deleted == 0 ? "a waiter whose znode was deleted by hand"
+                                     : NULL;
 }
 
 const struct recipe recipe_leases_driver = {
     .name = "leases_driver",
     .active_ms = 20000,
     .lock_count = 1,
-    .ticket_count = 2,
+    .acquisition_count = 2,
     .directories = no_directory_below,
     .prepare = prepare,
     .open = open_lock,
     .shell = only_lock,
-    .wish = wish,
-    .wish_more = wish_more,
+    .choose_acquire = wish,
+    .choose_another = wish_more,
     .granted = granted,
     .unseen = unseen,
 };

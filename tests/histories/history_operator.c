@@ -7,9 +7,9 @@
 
 #define CHILDREN_MAX 128
 
-void operator_tag(const struct seat *seat, char tag[TAG_SIZE])
+void operator_tag(const struct client_slot *slot, char tag[TAG_SIZE])
 {
-    (void)snprintf(tag, TAG_SIZE, "client %d.%u", seat->number, seat->openings);
+    (void)snprintf(tag, TAG_SIZE, "client %d.%u", slot->number, slot->openings);
 }
 
 /* Ours, of one that is closed. */
@@ -23,9 +23,9 @@ static bool is_left(const struct history *history, const char *path)
     if (data == NULL || length < strlen(mark) || memcmp(data, mark, strlen(mark)) != 0) {
         return false;
     }
-    for (int i = 0; i < history->seat_count; i++) {
-        operator_tag(&history->seats[i], tag);
-        if (history->seats[i].client != NULL && strlen(tag) == length &&
+    for (int i = 0; i < history->slot_count; i++) {
+        operator_tag(&history->slots[i], tag);
+        if (history->slots[i].client != NULL && strlen(tag) == length &&
             memcmp(data, tag, length) == 0) {
             return false;
         }
@@ -48,10 +48,10 @@ static void clear(struct history *history, const char *directory)
     }
 }
 
-void operator_moves(struct history *history)
+void operator_step(struct history *history)
 {
     for (int i = 0; i < history->path_count; i++) {
-        if ((history->durable >> i & 1U) != 0) {
+        if ((history->persistent >> i & 1U) != 0) {
             clear(history, history_paths[i]);
         }
     }

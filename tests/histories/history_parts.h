@@ -11,14 +11,14 @@
 #define UVZK_HISTORY_PARTS_H
 
 #include "history.h"
-#include "history_neighbour.h"
-#include "pace.h"
+#include "history_foreign_clients.h"
+#include "request_rate.h"
 #include "sim.h"
 #include "uvzk.h"
 
 #define CLIENTS_MAX 6
-#define ACTORS_MAX 5
-#define TICKETS_MAX 3
+#define WORKERS_MAX 5
+#define ACQUISITIONS_MAX 3
 #define PATHS_MAX 3
 #define MULTIS_MAX 6
 #define SESSIONS_MAX 3
@@ -30,7 +30,7 @@
 #define COHORT_MS 6000U
 
 struct history;
-struct seat;
+struct client_slot;
 struct actor;
 
 enum ticket_state { IDLE, ASKING, HOLDING, RELEASING };
@@ -43,7 +43,7 @@ enum kind {
 };
 
 struct share {
-    struct ticket *ticket;
+    struct acquisition *acquisition;
     int path;
     enum kind kind;
     uint32_t leases;
@@ -53,8 +53,8 @@ struct share {
     int64_t before;  /* the greatest token granted before it was asked for */
 };
 
-struct ticket {
-    struct actor *actor;
+struct acquisition {
+    struct actor *worker;
     uvzk_hold_t *request;        /* freed and made anew for each acquire */
     struct by_future *by_future; /* it acquires so, and the hold is there; or NULL */
     enum ticket_state state;
@@ -67,8 +67,8 @@ struct ticket {
     uint64_t next_ms;  /* when to do the next thing */
     bool in_turn;      /* what it has of several locks may be lost before it has all */
     bool cancelled;
-    bool limited; /* it does not wait for ever */
-    bool doomed;  /* it must end without a grant, or as lost */
+    bool limited;   /* it does not wait for ever */
+    bool must_fail; /* it must end without a grant, or as lost */
     bool revocable;
     bool told_early;   /* it has been told that others want its znode, while it waited */
     int64_t wanted;    /* the czxid of the znode that others want, as it was told */
@@ -78,12 +78,13 @@ struct ticket {
 
 struct actor {
     struct history *history;
-    struct seat *seat;
-    struct ticket tickets[TICKETS_MAX]; /* the others on top of the first */
+    struct client_slot *slot;
+    struct acquisition
+        acquisitions[ACQUISITIONS_MAX]; /* the others on top of the first */
 };
 
-struct place {
-    struct seat *seat;
+struct path_locks {
+    struct client_slot *slot;
     union {
         uvzk_mutex_t mutex;
         uvzk_rwlock_t rwlock;
@@ -97,27 +98,27 @@ struct place {
 /* The shared count of a semaphore, as one client knows it. */
 struct known_count {
     uvzk_shared_count_t count;
-    struct seat *seat;
+    struct client_slot *slot;
     int path;
     int32_t value;        /* 0: not known yet */
     uint64_t excess_most; /* so many leases, once: granted while it was lowered */
 };
 
 /* Closed and opened anew at times. */
-struct seat {
+struct client_slot {
     struct history *history;
     int number;
     struct uvzk__port *port; /* of its first session; NULL once closed */
     struct uvzk__port *ports[SESSIONS_MAX];
     int sessions;
     uvzk_client_t *client;
-    struct place places[PATHS_MAX];
+    struct path_locks path_locks[PATHS_MAX];
     struct known_count counts[PATHS_MAX];
     uvzk_multilock_t multis[MULTIS_MAX];
-    struct actor actors[ACTORS_MAX];
+    struct actor workers[WORKERS_MAX];
     uint64_t reopen_ms; /* when closed */
     unsigned openings;
-    struct pace paces[SESSIONS_MAX];
+    struct request_rate request_rates[SESSIONS_MAX];
     bool closing;
 };
 
@@ -133,34 +134,34 @@ struct history {
     const struct history_options *options;
     const struct recipe *recipe;
     struct history_result *result;
-    struct seat seats[CLIENTS_MAX];
-    struct neighbours *neighbours; /* NULL: none */
+    struct client_slot slots[CLIENTS_MAX];
+    struct foreign_clients *foreign_clients; /* NULL: none */
     struct tally tallies[PATHS_MAX];
-    int seat_count, actor_count, path_count;
+    int slot_count, worker_count, path_count;
     int64_t last_token[PATHS_MAX];                   /* the greatest granted */
     int64_t last_leases[PATHS_MAX][LEASES_MOST + 1]; /* to who asked for so many */
     int64_t last_exclusive[PATHS_MAX]; /* of those that nobody holds beside */
     uint32_t last_cohort[PATHS_MAX];   /* of the one with the greatest token */
     uint32_t timeout_ms, tick_ms;
-    bool slow_wires;
-    uint64_t strike_ms[PATHS_MAX];  /* when the vandal strikes next */
-    uint64_t readers;               /* of a hundred wishes, where there are any */
-    uint32_t max_leases[PATHS_MAX]; /* 0: a shared count says it */
-    bool in_turn;                   /* all multi locks are acquired in turn */
-    bool mutexes;                   /* ... and all their members are mutexes */
-    unsigned durable; /* ... and on these paths they have persistent znodes: bits */
-    bool remembers;   /* no leader forgets anything */
-    bool robberies;   /* vandals delete the first in line, too */
-    uint64_t end_ms;  /* no new acquires from here on */
+    bool slow_links;
+    uint64_t next_delete_ms[PATHS_MAX]; /* when the node deleter strikes next */
+    uint64_t readers;                   /* of a hundred wishes, where there are any */
+    uint32_t max_leases[PATHS_MAX];     /* 0: a shared count says it */
+    bool in_turn;                       /* all multi locks are acquired in turn */
+    bool mutexes;                       /* ... and all their members are mutexes */
+    unsigned persistent; /* ... and on these paths they have persistent znodes: bits */
+    bool leaders_lose_nothing; /* no leader forgets anything */
+    bool deletes_first_waiter; /* vandals delete the first in line, too */
+    uint64_t end_ms;           /* no new acquires from here on */
     uint64_t told_within_ms;
-    bool pauses;    /* processes and loops stop at times */
-    uint32_t proof; /* uvzk_proof_t; without any, nobody is safe */
-    bool vandals;   /* somebody deletes the nodes of waiters by hand */
-    bool killings;  /* an operator ends sessions before their time */
-    bool closings;  /* locks are closed at times */
-    bool cohorts;   /* clients with an even number hand a mutex's znode on */
-    unsigned kinds; /* enum history_kind */
-    bool swift;     /* the servers are near: what spins, spins fast */
+    bool pauses;         /* processes and loops stop at times */
+    uint32_t proof;      /* uvzk_proof_t; without any, nobody is safe */
+    bool deletes_nodes;  /* somebody deletes the nodes of waiters by hand */
+    bool operator_kills; /* an operator ends sessions before their time */
+    bool lock_closings;  /* locks are closed at times */
+    bool cohorts;        /* clients with an even number hand a mutex's znode on */
+    unsigned kinds;      /* enum history_kind */
+    bool near_servers;   /* the servers are near: what spins, spins fast */
     bool failed;
 };
 
@@ -170,39 +171,39 @@ struct recipe {
     bool unnumbered;    /* its znodes have no sequence numbers */
     bool revocable;     /* its holds may be asked for */
     int lock_count;     /* of a place, to be closed at times */
-    int ticket_count;
+    int acquisition_count;
     /* Whether its locks have room in other sessions than their path's home. NULL: no. */
     bool (*overflows)(const struct history *);
     /* Directories of znodes below this path, "" for itself; waiters queue in the
      * first. Ends with NULL. */
     const char *const *(*directories)(const struct history *, int path);
-    /* What other libraries' clients ask for on a path: BIT_OF(enum neighbour_lock), 0:
+    /* What other libraries' clients ask for on a path: BIT_OF(enum foreign_lock), 0:
      * nothing. NULL: there are none. */
     unsigned (*foreign_locks)(const struct history *, int path);
     /* Of a new history, before it has seats. May be NULL. */
     void (*prepare)(struct history *);
     /* Makes the locks of a place, and of the seat when all its places have theirs
      * (may be NULL); 0 or an error. */
-    int (*open)(struct place *, int path);
-    int (*open_seat)(struct seat *);
-    uvzk_lock_t *(*shell)(struct place *, int lock);
+    int (*open)(struct path_locks *, int path);
+    int (*open_seat)(struct client_slot *);
+    uvzk_lock_t *(*shell)(struct path_locks *, int lock);
     /* What the first ticket of an actor without any asks for: path, lock, shares;
      * options: owner, leases. */
-    void (*wish)(struct ticket *, uvzk_acquire_options_t *);
+    void (*choose_acquire)(struct acquisition *, uvzk_acquire_options_t *);
     /* What one more ticket asks for, where another one waits or holds; false: not
      * now. */
-    bool (*wish_more)(struct ticket *, uvzk_acquire_options_t *);
+    bool (*choose_another)(struct acquisition *, uvzk_acquire_options_t *);
     /* Now and then, all may be NULL: an actor asks for what must be refused at once; a
      * holder does something else than to release, and has (true); a seat; the
      * history, when nobody asks any more. */
-    void (*provoke)(struct actor *);
-    bool (*while_held)(struct ticket *);
-    void (*seat_moves)(struct seat *);
+    void (*try_refused)(struct actor *);
+    bool (*while_held)(struct acquisition *);
+    void (*client_slot_step)(struct client_slot *);
     void (*ending)(struct history *);
     /* The ticket was granted: its shares' tokens, if they are not all the hold's, and
      * what else there is to check. May be NULL. */
-    void (*granted)(struct ticket *);
-    void (*released)(struct ticket *); /* may be NULL */
+    void (*granted)(struct acquisition *);
+    void (*released)(struct acquisition *); /* may be NULL */
     const char *(*unseen)(const struct history_result *);
 };
 
@@ -222,21 +223,22 @@ static inline int some_path(struct history *history)
     return (int)chance(history, (uint64_t)history->path_count);
 }
 
-static inline const char *path_of(const struct ticket *ticket)
+static inline const char *path_of(const struct acquisition *acquisition)
 {
-    return history_paths[ticket->path];
+    return history_paths[acquisition->path];
 }
 
-uvzk_lock_t *lock_of(struct ticket *ticket);
+uvzk_lock_t *lock_of(struct acquisition *acquisition);
 
 /* The ticket is about this path, too. */
-void ticket_add(struct ticket *ticket, int path, enum kind kind, uint32_t leases);
+void acquisition_add(struct acquisition *acquisition, int path, enum kind kind,
+                     uint32_t leases);
 /* ... and about nothing else: a lock of that place. */
-void ticket_set(struct ticket *ticket, int path, int lock, enum kind kind,
-                uint32_t leases);
+void acquisition_set(struct acquisition *acquisition, int path, int lock, enum kind kind,
+                     uint32_t leases);
 
 /* Of recipes with one lock at a place. */
-uvzk_lock_t *only_lock(struct place *, int lock);
+uvzk_lock_t *only_lock(struct path_locks *, int lock);
 /* Of recipes whose znodes stand below the path itself. */
 /* Of recipes whose locks are mutexes. */
 bool mutexes_overflow(const struct history *);
@@ -244,62 +246,63 @@ const char *const *no_directory_below(const struct history *, int path);
 unsigned foreign_mutexes(const struct history *, int path);
 extern const char *const semaphore_directories[];
 
-/* ------------------------------------------------------------ history_seat.c */
+/* ------------------------------------------------------------ history_client_slot.c */
 
-void seat_open(struct seat *seat);
-void seat_close(struct seat *seat);
+void client_slot_open(struct client_slot *slot);
+void client_slot_close(struct client_slot *slot);
 /* Credentials were refused to one of its sessions; all of them live, as the servers see
  * it. */
-bool seat_auth_failed(const struct seat *seat);
-bool seat_is_alive(const struct seat *seat);
+bool client_slot_auth_failed(const struct client_slot *slot);
+bool client_slot_is_alive(const struct client_slot *slot);
 /* Whether what it holds lives in another session than the lock's home. */
-bool seat_has_away(const uvzk_hold_t *hold);
+bool client_slot_has_remote_hold(const uvzk_hold_t *hold);
 /* Nothing ever did, though it might have. */
-bool seat_nobody_was_away(const struct history_result *sum);
+bool client_slot_no_remote_hold(const struct history_result *sum);
 /* One of the locks, at random, while the client goes on. */
-void seat_close_a_lock(struct seat *seat);
+void client_slot_close_a_lock(struct client_slot *slot);
 /* Makes the locks anew that have been closed. */
-void seat_reopen_locks(struct seat *seat);
+void client_slot_reopen_locks(struct client_slot *slot);
 
-/* ----------------------------------------------------------- history_actor.c */
+/* ----------------------------------------------------------- history_worker.c */
 
-void actor_begin(struct actor *actor, struct seat *seat);
+void worker_begin(struct actor *worker, struct client_slot *slot);
 /* Does what is due. */
-void actor_act(struct actor *actor);
+void worker_act(struct actor *worker);
 /* Its client closes: it does nothing more. */
-void actor_stop(struct actor *actor);
-bool actor_idle(const struct actor *actor);
+void worker_stop(struct actor *worker);
+bool worker_idle(const struct actor *worker);
 /* What a ticket is told of its acquire, by whatever way. */
-void ticket_answered(struct ticket *ticket, int status);
-void ticket_lost(struct ticket *ticket, int reason);
-void ticket_released(struct ticket *ticket, int status);
+void acquisition_answered(struct acquisition *acquisition, int status);
+void acquisition_lost(struct acquisition *acquisition, int reason);
+void acquisition_released(struct acquisition *acquisition, int status);
 /* Nothing more is told of it. */
-void ticket_over(struct ticket *ticket);
+void acquisition_over(struct acquisition *acquisition);
 
 /* Another ticket of the actor, and owned by it, in one of these states (BIT_OF); or
  * NULL. */
 #define BIT_OF(state) (1U << (state))
-struct ticket *actor_other(struct ticket *ticket, unsigned states);
+struct acquisition *worker_other(struct acquisition *acquisition, unsigned states);
 /* The token of a hold of its owner that the share may be one with: of any, or with
  * this very token. 0: there is none. */
-int64_t actor_joins(const struct share *share, int64_t token);
+int64_t worker_joins(const struct share *share, int64_t token);
 
 /* ---------------------------------------------------------- history_future.c */
 
 /* What uvzk_lock_acquire says. The ticket's by_future is there if that is 0. */
-int by_future_acquire(struct ticket *ticket, const uvzk_acquire_options_t *options);
+int by_future_acquire(struct acquisition *acquisition,
+                      const uvzk_acquire_options_t *options);
 /* Gives up: the ticket will be answered, or it is over. False: it is done already, and will
  * be answered so: its session's turn was before that of the future's. */
-bool by_future_give_up(struct ticket *ticket);
+bool by_future_give_up(struct acquisition *acquisition);
 /* Releases: the ticket will be told, or it is over. */
-void by_future_release(struct ticket *ticket);
-void by_future_free(struct ticket *ticket);
+void by_future_release(struct acquisition *acquisition);
+void by_future_free(struct acquisition *acquisition);
 
 /* ---------------------------------------------------------- history_checks.c */
 
 /* In histories where an operator ends sessions early a hold ends with its session,
  * told or not: nothing can protect it. */
-bool ticket_killed(const struct ticket *ticket);
+bool acquisition_killed(const struct acquisition *acquisition);
 
 /* After every event. */
 void check_holds(struct history *history);
@@ -312,10 +315,11 @@ void check_share(struct history *history, const struct share *share);
 void check_token(const struct share *share);
 
 /* Valid leases on a path now, but not those of this ticket. */
-uint64_t count_leases(const struct history *history, int path, const struct ticket *but);
+uint64_t count_leases(const struct history *history, int path,
+                      const struct acquisition *but);
 
 /* What may end an acquire in these histories, and nothing else. */
-void check_refusal(const struct ticket *ticket, int status);
+void check_refusal(const struct acquisition *acquisition, int status);
 
 /* At the end. */
 void check_residue(struct history *history);
@@ -323,36 +327,36 @@ void check_residue(struct history *history);
 /* ------------------------------------------------------ history_counters.c */
 
 /* Brings a directory's counter near its end, at times. */
-void counters_move(struct history *history);
+void counters_step(struct history *history);
 
 /* ------------------------------------------------------ history_operator.c */
 
 /* What the client's persistent znodes say, so that the operator knows them. */
 #define TAG_SIZE 32
-void operator_tag(const struct seat *seat, char tag[TAG_SIZE]);
+void operator_tag(const struct client_slot *slot, char tag[TAG_SIZE]);
 /* Deletes the persistent znodes of clients that are closed. */
-void operator_moves(struct history *history);
+void operator_step(struct history *history);
 
 /* ---------------------------------------------------- history_revocation.c */
 
 /* The ticket is about to ask; it may be that it is to be told who wants it. */
-void revocation_wish(struct ticket *ticket, uvzk_acquire_options_t *options);
+void revocation_choose(struct acquisition *acquisition, uvzk_acquire_options_t *options);
 /* Somebody asks for a znode in a lock's directory, at times. */
-void revocation_moves(struct seat *seat);
+void revocation_step(struct client_slot *slot);
 /* Who holds and is asked for has been told. */
-void check_revocations(struct seat *seat);
+void check_revocations(struct client_slot *slot);
 
 /* -------------------------------------------------------- history_requests.c */
 
 /* Of a client that has just been made; and now and then. */
-void requests_begin(struct seat *seat);
-void requests_check(struct seat *seat);
+void requests_begin(struct client_slot *slot);
+void requests_check(struct client_slot *slot);
 
-/* ---------------------------------------------------------- history_vandal.c */
+/* ---------------------------------------------------------- history_node_deleter.c */
 
 /* Deletes the znode of somebody who waits, at times. */
-void vandal_moves(struct history *history);
+void node_deleter_step(struct history *history);
 /* Somebody lets go of a hold on this path. */
-void vandal_sees_release(struct history *history, int path);
+void node_deleter_sees_release(struct history *history, int path);
 
 #endif

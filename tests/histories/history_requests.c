@@ -8,23 +8,23 @@
 #define REQUESTS_A_SECOND 240U
 #define REQUESTS_A_TICKET 20U
 
-void requests_begin(struct seat *seat)
+void requests_begin(struct client_slot *slot)
 {
-    for (int i = 0; i < seat->sessions; i++) {
-        pace_begin(&seat->paces[i], seat->history->sim, seat->ports[i]);
+    for (int i = 0; i < slot->sessions; i++) {
+        request_rate_begin(&slot->request_rates[i], slot->history->sim, slot->ports[i]);
     }
 }
 
-void requests_check(struct seat *seat)
+void requests_check(struct client_slot *slot)
 {
-    struct history *history = seat->history;
-    uint64_t tickets =
-        (uint64_t)history->actor_count * (uint64_t)history->recipe->ticket_count;
-    for (int i = 0; i < seat->sessions; i++) {
-        uint64_t sent = pace_look(&seat->paces[i]);
-        if (sent > REQUESTS_A_SECOND + REQUESTS_A_TICKET * tickets) {
+    struct history *history = slot->history;
+    uint64_t acquisitions =
+        (uint64_t)history->worker_count * (uint64_t)history->recipe->acquisition_count;
+    for (int i = 0; i < slot->sessions; i++) {
+        uint64_t sent = request_rate_now(&slot->request_rates[i]);
+        if (sent > REQUESTS_A_SECOND + REQUESTS_A_TICKET * acquisitions) {
             history_fail(history, "client %d sends %" PRIu64 " requests in a second",
-                         seat->number, sent);
+                         slot->number, sent);
         }
     }
 }

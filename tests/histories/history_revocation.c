@@ -11,52 +11,53 @@
 
 #define CHILDREN_MAX 128
 
-static bool stat_of(const struct ticket *ticket, struct uvzk__stat *stat)
+static bool stat_of(const struct acquisition *acquisition, struct uvzk__stat *stat)
 {
-    const char *path = uvzk_hold_path(ticket->request);
+    const char *path = uvzk_hold_path(acquisition->request);
 
-    return path != NULL && sim_stat(ticket->actor->history->sim, path, stat);
+    return path != NULL && sim_stat(acquisition->worker->history->sim, path, stat);
 }
 
 static void on_revoked(uvzk_hold_t *hold)
 {
-    struct ticket *ticket = hold->data;
-    struct history *history = ticket->actor->history;
+    struct acquisition *acquisition = hold->data;
+    struct history *history = acquisition->worker->history;
     struct uvzk__stat stat;
 
-    sim_note(history->sim, "client %d: %s is asked for", ticket->actor->seat->number,
-             path_of(ticket));
-    if (hold != ticket->request || !ticket->revocable ||
-        (ticket->state != ASKING && ticket->state != HOLDING)) {
+    sim_note(history->sim, "client %d: %s is asked for",
+             acquisition->worker->slot->number, path_of(acquisition));
+    if (hold != acquisition->request || !acquisition->revocable ||
+        (acquisition->state != ASKING && acquisition->state != HOLDING)) {
         history_fail(history, "asked for what it does not have");
     }
     history->result->revoked++;
-    if (stat_of(ticket, &stat)) { /* it may be another one than before */
-        ticket->revoked = (stat.czxid == ticket->wanted ? ticket->revoked : 0) + 1;
-        ticket->wanted = stat.czxid;
-        if (ticket->revoked > stat.version) {
+    if (stat_of(acquisition, &stat)) { /* it may be another one than before */
+        acquisition->revoked =
+            (stat.czxid == acquisition->wanted ? acquisition->revoked : 0) + 1;
+        acquisition->wanted = stat.czxid;
+        if (acquisition->revoked > stat.version) {
             history_fail(history, "asked for %" PRId32 " times, told %" PRId32,
-                         stat.version, ticket->revoked);
+                         stat.version, acquisition->revoked);
         }
     } else {
-        ticket->told_early = true; /* of which znode is not known */
+        acquisition->told_early = true; /* of which znode is not known */
     }
-    if (!ticket->cancelled && chance(history, 2) == 0) {
-        ticket->next_ms = sim_now(history->sim);
+    if (!acquisition->cancelled && chance(history, 2) == 0) {
+        acquisition->next_ms = sim_now(history->sim);
     }
 }
 
-void revocation_wish(struct ticket *ticket, uvzk_acquire_options_t *options)
+void revocation_choose(struct acquisition *acquisition, uvzk_acquire_options_t *options)
 {
-    struct history *history = ticket->actor->history;
+    struct history *history = acquisition->worker->history;
 
-    ticket->told_early = false;
-    ticket->wanted = 0;
-    ticket->revoked = 0;
-    ticket->asked_ms = 0;
-    ticket->revocable = (history->kinds & HISTORY_REVOKES) != 0 &&
-                        history->recipe->revocable && chance(history, 2) == 0;
-    options->revoke_cb = ticket->revocable ? on_revoked : NULL;
+    acquisition->told_early = false;
+    acquisition->wanted = 0;
+    acquisition->revoked = 0;
+    acquisition->asked_ms = 0;
+    acquisition->revocable = (history->kinds & HISTORY_REVOKES) != 0 &&
+                             history->recipe->revocable && chance(history, 2) == 0;
+    options->revoke_cb = acquisition->revocable ? on_revoked : NULL;
 }
 
 /* ------------------------------------------------------------------------- asking */
@@ -71,9 +72,9 @@ static void on_asked(uvzk_revoke_t *request, int status)
     free(request);
 }
 
-void revocation_moves(struct seat *seat)
+void revocation_step(struct client_slot *slot)
 {
-    struct history *history = seat->history;
+    struct history *history = slot->history;
     const char *names[CHILDREN_MAX];
     char path[256];
 
@@ -90,7 +91,7 @@ void revocation_moves(struct seat *seat)
     (void)snprintf(path, sizeof(path), "%s/%s", lock, names[which]);
     uvzk_revoke_t *request = calloc(1, sizeof(*request));
     request->data = history;
-    int status = uvzk_client_revoke(seat->client, request, path, on_asked);
+    int status = uvzk_client_revoke(slot->client, request, path, on_asked);
     if (status != 0) {
         history_fail(history, "a revocation is refused: %s", uvzk_err_name(status));
         free(request);
@@ -100,36 +101,38 @@ void revocation_moves(struct seat *seat)
 /* ----------------------------------------------------------------------- checking */
 
 /* Of a znode that may be read, and that has been nobody else's. */
-static bool must_be_told(const struct ticket *ticket)
+static bool must_be_told(const struct acquisition *acquisition)
 {
-    const struct history *history = ticket->actor->history;
+    const struct history *history = acquisition->worker->history;
     struct uvzk__stat stat;
 
-    return ticket->state == HOLDING && ticket->revocable && !ticket->told_early &&
-           ticket->shares[0].joined == 0 && !history->cohorts && !ticket_killed(ticket) &&
-           (history->kinds & HISTORY_BLIND) == 0 && uvzk_hold_is_valid(ticket->request) &&
-           stat_of(ticket, &stat) && stat.version > 0 && stat.czxid != ticket->wanted;
+    return acquisition->state == HOLDING && acquisition->revocable &&
+           !acquisition->told_early && acquisition->shares[0].joined == 0 &&
+           !history->cohorts && !acquisition_killed(acquisition) &&
+           (history->kinds & HISTORY_UNREADABLE) == 0 &&
+           uvzk_hold_is_valid(acquisition->request) && stat_of(acquisition, &stat) &&
+           stat.version > 0 && stat.czxid != acquisition->wanted;
 }
 
-void check_revocations(struct seat *seat)
+void check_revocations(struct client_slot *slot)
 {
-    struct history *history = seat->history;
+    struct history *history = slot->history;
     uint64_t now = sim_now(history->sim);
 
     if ((history->kinds & HISTORY_REVOKES) == 0) {
         return;
     }
-    for (int i = 0; i < history->actor_count; i++) {
-        for (int j = 0; j < history->recipe->ticket_count; j++) {
-            struct ticket *ticket = &seat->actors[i].tickets[j];
-            if (!must_be_told(ticket)) {
-                ticket->asked_ms = 0;
-            } else if (ticket->asked_ms == 0) {
-                ticket->asked_ms = now;
-            } else if (now - ticket->asked_ms >
+    for (int i = 0; i < history->worker_count; i++) {
+        for (int j = 0; j < history->recipe->acquisition_count; j++) {
+            struct acquisition *acquisition = &slot->workers[i].acquisitions[j];
+            if (!must_be_told(acquisition)) {
+                acquisition->asked_ms = 0;
+            } else if (acquisition->asked_ms == 0) {
+                acquisition->asked_ms = now;
+            } else if (now - acquisition->asked_ms >
                        history->told_within_ms + 2ULL * history->timeout_ms) {
                 history_fail(history, "client %d was not told that others want %s",
-                             seat->number, path_of(ticket));
+                             slot->number, path_of(acquisition));
             }
         }
     }

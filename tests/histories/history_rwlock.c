@@ -11,60 +11,62 @@ static unsigned foreign_locks(const struct history *history, int path)
 {
     (void)history;
     (void)path;
-    return BIT_OF(NEIGHBOUR_READ) | BIT_OF(NEIGHBOUR_WRITE);
+    return BIT_OF(FOREIGN_READ) | BIT_OF(FOREIGN_WRITE);
 }
 
-static int open_lock(struct place *place, int path)
+static int open_lock(struct path_locks *path_locks, int path)
 {
-    return uvzk_rwlock_init(place->seat->client, &place->as.rwlock, history_paths[path]);
+    return uvzk_rwlock_init(path_locks->slot->client, &path_locks->as.rwlock,
+                            history_paths[path]);
 }
 
-static uvzk_lock_t *shell(struct place *place, int lock)
+static uvzk_lock_t *shell(struct path_locks *path_locks, int lock)
 {
-    return lock == READ ? &place->as.rwlock.read : &place->as.rwlock.write;
+    return lock == READ ? &path_locks->as.rwlock.read : &path_locks->as.rwlock.write;
 }
 
-static void want(struct ticket *ticket, int path, int half)
+static void want(struct acquisition *acquisition, int path, int half)
 {
-    ticket_set(ticket, path, half, half == READ ? SHARED : EXCLUSIVE, 0);
+    acquisition_set(acquisition, path, half, half == READ ? SHARED : EXCLUSIVE, 0);
 }
 
-static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
+static void wish(struct acquisition *acquisition, uvzk_acquire_options_t *options)
 {
-    struct history *history = ticket->actor->history;
+    struct history *history = acquisition->worker->history;
 
-    want(ticket, some_path(history),
+    want(acquisition, some_path(history),
          chance(history, 100) < history->readers ? READ : WRITE);
-    options->owner = chance(history, 3) != 0 ? ticket->actor : NULL;
+    options->owner = chance(history, 3) != 0 ? acquisition->worker : NULL;
 }
 
 /* Whether the owner waits for this half or holds it, as far as it has been told. */
-static bool engaged(const struct actor *actor, int half)
+static bool engaged(const struct actor *worker, int half)
 {
-    for (int i = 0; i < TICKETS_MAX; i++) {
-        const struct ticket *ticket = &actor->tickets[i];
-        if (ticket->owner != NULL && ticket->lock == half &&
-            (ticket->state == ASKING ||
-             (ticket->state == HOLDING && uvzk_hold_is_valid(ticket->request)))) {
+    for (int i = 0; i < ACQUISITIONS_MAX; i++) {
+        const struct acquisition *acquisition = &worker->acquisitions[i];
+        if (acquisition->owner != NULL && acquisition->lock == half &&
+            (acquisition->state == ASKING ||
+             (acquisition->state == HOLDING &&
+              uvzk_hold_is_valid(acquisition->request)))) {
             return true;
         }
     }
     return false;
 }
 
-static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
+static bool wish_more(struct acquisition *acquisition, uvzk_acquire_options_t *options)
 {
-    struct history *history = ticket->actor->history;
-    const struct ticket *other = actor_other(
-        ticket, BIT_OF(HOLDING) | (chance(history, 4) == 0 ? BIT_OF(ASKING) : 0));
+    struct history *history = acquisition->worker->history;
+    const struct acquisition *other = worker_other(
+        acquisition, BIT_OF(HOLDING) | (chance(history, 4) == 0 ? BIT_OF(ASKING) : 0));
 
     if (other == NULL || chance(history, 2) == 0) {
         return false;
     }
-    want(ticket, other->path,
+    want(acquisition, other->path,
          other->lock == WRITE && chance(history, 3) == 0 ? WRITE : READ);
-    options->owner = ticket->actor;
-    return ticket->lock == READ || !engaged(ticket->actor, READ);
+    options->owner = acquisition->worker;
+    return acquisition->lock == READ || !engaged(acquisition->worker, READ);
 }
 
 static void on_upgraded(uvzk_hold_t *hold, int status)
@@ -76,27 +78,28 @@ static void on_upgraded(uvzk_hold_t *hold, int status)
 }
 
 /* The read was lost or refused just before, and that is still to be told. */
-static void expect_end_of_reads(struct actor *actor)
+static void expect_end_of_reads(struct actor *worker)
 {
-    for (int i = 0; i < TICKETS_MAX; i++) {
-        struct ticket *ticket = &actor->tickets[i];
-        ticket->doomed = ticket->owner != NULL && ticket->lock == READ &&
-                         (ticket->state == ASKING || ticket->state == HOLDING);
+    for (int i = 0; i < ACQUISITIONS_MAX; i++) {
+        struct acquisition *acquisition = &worker->acquisitions[i];
+        acquisition->must_fail =
+            acquisition->owner != NULL && acquisition->lock == READ &&
+            (acquisition->state == ASKING || acquisition->state == HOLDING);
     }
 }
 
-static void upgrade(struct actor *actor, uvzk_lock_t *lock)
+static void upgrade(struct actor *worker, uvzk_lock_t *lock)
 {
-    struct history *history = actor->history;
+    struct history *history = worker->history;
     uvzk_acquire_options_t options;
     uvzk_hold_t *hold = calloc(1, sizeof(*hold));
 
     uvzk_acquire_options_init(&options);
-    options.owner = actor;
+    options.owner = worker;
     hold->data = history;
     int status = uvzk_lock_acquire(lock, hold, &options, on_upgraded, on_upgraded);
     if (status == 0) {
-        expect_end_of_reads(actor);
+        expect_end_of_reads(worker);
         (void)uvzk_hold_cancel(hold);
         return;
     }
@@ -109,32 +112,33 @@ static void upgrade(struct actor *actor, uvzk_lock_t *lock)
 }
 
 /* Who reads, or waits for it, and asks to write would wait for itself. */
-static void provoke(struct actor *actor)
+static void provoke(struct actor *worker)
 {
-    struct place *place = &actor->seat->places[actor->tickets[0].path];
+    struct path_locks *path_locks =
+        &worker->slot->path_locks[worker->acquisitions[0].path];
 
-    if (engaged(actor, READ) && !engaged(actor, WRITE) && !place->closing[READ] &&
-        !place->closing[WRITE] && chance(actor->history, 8) == 0) {
-        upgrade(actor, shell(place, WRITE));
+    if (engaged(worker, READ) && !engaged(worker, WRITE) && !path_locks->closing[READ] &&
+        !path_locks->closing[WRITE] && chance(worker->history, 8) == 0) {
+        upgrade(worker, shell(path_locks, WRITE));
     }
 }
 
-static void released(struct ticket *ticket)
+static void released(struct acquisition *acquisition)
 {
-    const struct ticket *other = actor_other(ticket, BIT_OF(HOLDING));
+    const struct acquisition *other = worker_other(acquisition, BIT_OF(HOLDING));
 
-    ticket->actor->history->result->kept +=
-        ticket->lock == WRITE && other != NULL && other->lock == READ;
+    acquisition->worker->history->result->kept_reads +=
+        acquisition->lock == WRITE && other != NULL && other->lock == READ;
 }
 
 static const char *unseen(const struct history_result *sum)
 {
-    return sum->losses == 0      ? "a loss"
-           : sum->again == 0     ? "a re-entry"
-           : sum->beside == 0    ? "readers together"
-           : sum->kept == 0      ? "a downgrade"
-           : sum->deadlocks == 0 ? "an upgrade"
-                                 : NULL;
+    return sum->losses == 0          ? "a loss"
+           : sum->reentries == 0     ? "a re-entry"
+           : sum->shared_grants == 0 ? "readers together"
+           : sum->kept_reads == 0    ? "a downgrade"
+           : sum->deadlocks == 0     ? "an upgrade"
+                                     : NULL;
 }
 
 const struct recipe recipe_rwlock = {
@@ -142,14 +146,14 @@ const struct recipe recipe_rwlock = {
     .active_ms = 13000,
     .revocable = true,
     .lock_count = 2,
-    .ticket_count = 3,
+    .acquisition_count = 3,
     .directories = no_directory_below,
     .foreign_locks = foreign_locks,
     .open = open_lock,
     .shell = shell,
-    .wish = wish,
-    .wish_more = wish_more,
-    .provoke = provoke,
+    .choose_acquire = wish,
+    .choose_another = wish_more,
+    .try_refused = provoke,
     .released = released,
     .unseen = unseen,
 };

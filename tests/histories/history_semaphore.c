@@ -28,14 +28,14 @@ static const char *const *directories(const struct history *history, int path)
 /* Others do not follow a shared count here. */
 static unsigned foreign_locks(const struct history *history, int path)
 {
-    return history->max_leases[path] == 0 ? 0 : BIT_OF(NEIGHBOUR_SEMAPHORE);
+    return history->max_leases[path] == 0 ? 0 : BIT_OF(FOREIGN_SEMAPHORE);
 }
 
 static void prepare(struct history *history)
 {
     bool counted = chance(history, 3) == 0;
 
-    history->robberies = chance(history, 2) == 0;
+    history->deletes_first_waiter = chance(history, 2) == 0;
     for (int i = 0; i < PATHS_MAX; i++) {
         history->max_leases[i] = counted ? 0 : 1 + (uint32_t)chance(history, LEASES_MOST);
     }
@@ -64,18 +64,18 @@ static void on_count(uvzk_shared_count_t *count, int status, int32_t value)
     hear_of(count->data);
 }
 
-static int begin_count(struct seat *seat, int path)
+static int begin_count(struct client_slot *slot, int path)
 {
-    struct known_count *known = &seat->counts[path];
+    struct known_count *known = &slot->counts[path];
 
-    if (known->seat != NULL) {
+    if (known->slot != NULL) {
         return 0; /* semaphores come and go, the count stays */
     }
-    known->seat = seat;
+    known->slot = slot;
     known->path = path;
     known->count.data = known;
-    return uvzk_shared_count_init(seat->client, &known->count, count_paths[path],
-                                  1 + (int32_t)chance(seat->history, LEASES_MOST),
+    return uvzk_shared_count_init(slot->client, &known->count, count_paths[path],
+                                  1 + (int32_t)chance(slot->history, LEASES_MOST),
                                   on_count);
 }
 
@@ -85,9 +85,9 @@ static void on_set(uvzk_set_t *request, int status)
     free(request);
 }
 
-static void seat_moves(struct seat *seat)
+static void client_slot_step(struct client_slot *slot)
 {
-    struct history *history = seat->history;
+    struct history *history = slot->history;
     int path = some_path(history);
 
     if (history->max_leases[path] != 0 || chance(history, 100) != 0) {
@@ -95,9 +95,9 @@ static void seat_moves(struct seat *seat)
     }
     uvzk_set_t *request = calloc(1, sizeof(*request));
     int32_t value = 1 + (int32_t)chance(history, LEASES_MOST);
-    sim_note(history->sim, "client %d: sets the count of %s to %d", seat->number,
+    sim_note(history->sim, "client %d: sets the count of %s to %d", slot->number,
              history_paths[path], (int)value);
-    if (uvzk_shared_count_set(&seat->counts[path].count, request, value, on_set) == 0) {
+    if (uvzk_shared_count_set(&slot->counts[path].count, request, value, on_set) == 0) {
         history->result->resized++;
     } else {
         history_fail(history, "set refused");
@@ -119,35 +119,37 @@ static void ending(struct history *history)
 
 /* -------------------------------------------------------------- the semaphore */
 
-static int open_semaphore(struct place *place, int path)
+static int open_semaphore(struct path_locks *path_locks, int path)
 {
-    uint32_t max = place->seat->history->max_leases[path];
-    uvzk_shared_count_t *count = max == 0 ? &place->seat->counts[path].count : NULL;
-    int status = count == NULL ? 0 : begin_count(place->seat, path);
+    uint32_t max = path_locks->slot->history->max_leases[path];
+    uvzk_shared_count_t *count = max == 0 ? &path_locks->slot->counts[path].count : NULL;
+    int status = count == NULL ? 0 : begin_count(path_locks->slot, path);
 
-    return status != 0 ? status
-                       : uvzk_semaphore_init(place->seat->client, &place->as.semaphore,
-                                             history_paths[path], max, count);
+    return status != 0
+               ? status
+               : uvzk_semaphore_init(path_locks->slot->client, &path_locks->as.semaphore,
+                                     history_paths[path], max, count);
 }
 
-static void wish(struct ticket *ticket, uvzk_acquire_options_t *options)
+static void wish(struct acquisition *acquisition, uvzk_acquire_options_t *options)
 {
-    struct history *history = ticket->actor->history;
+    struct history *history = acquisition->worker->history;
     int path = some_path(history);
     uint32_t max = history->max_leases[path], leases = 1;
 
     if (chance(history, 2) == 0) {
         leases += (uint32_t)chance(history, max == 0 ? LEASES_MOST : max);
     }
-    ticket_set(ticket, path, 0, LEASES, leases);
-    options->owner = chance(history, 2) == 0 ? ticket->actor : NULL; /* says nothing */
+    acquisition_set(acquisition, path, 0, LEASES, leases);
+    options->owner =
+        chance(history, 2) == 0 ? acquisition->worker : NULL; /* says nothing */
     options->leases = leases == 1 ? (uint32_t)chance(history, 2) : leases;
 }
 
-static bool wish_more(struct ticket *ticket, uvzk_acquire_options_t *options)
+static bool wish_more(struct acquisition *acquisition, uvzk_acquire_options_t *options)
 {
-    wish(ticket, options);
-    return chance(ticket->actor->history, 2) == 0;
+    wish(acquisition, options);
+    return chance(acquisition->worker->history, 2) == 0;
 }
 
 static void never_acquired(uvzk_hold_t *hold, int status)
@@ -156,41 +158,42 @@ static void never_acquired(uvzk_hold_t *hold, int status)
     history_fail(hold->data, "asked for more leases than there are");
 }
 
-static void provoke(struct actor *actor)
+static void provoke(struct actor *worker)
 {
-    struct history *history = actor->history;
+    struct history *history = worker->history;
     int path = some_path(history);
-    struct place *place = &actor->seat->places[path];
+    struct path_locks *path_locks = &worker->slot->path_locks[path];
     uvzk_acquire_options_t options;
     uvzk_hold_t request = {.data = history};
 
-    if (history->max_leases[path] == 0 || place->closing[0] || chance(history, 50) != 0) {
+    if (history->max_leases[path] == 0 || path_locks->closing[0] ||
+        chance(history, 50) != 0) {
         return;
     }
     uvzk_acquire_options_init(&options);
     options.leases = history->max_leases[path] + 1;
-    if (uvzk_lock_acquire(&place->as.semaphore, &request, &options, never_acquired,
+    if (uvzk_lock_acquire(&path_locks->as.semaphore, &request, &options, never_acquired,
                           never_acquired) != UV_EINVAL) {
         history_fail(history, "more leases than there are: not refused");
     }
 }
 
-static bool return_some(struct ticket *ticket)
+static bool return_some(struct acquisition *acquisition)
 {
-    struct history *history = ticket->actor->history;
-    struct share *share = &ticket->shares[0];
+    struct history *history = acquisition->worker->history;
+    struct share *share = &acquisition->shares[0];
 
-    if (share->leases == 1 || !uvzk_hold_is_valid(ticket->request) ||
+    if (share->leases == 1 || !uvzk_hold_is_valid(acquisition->request) ||
         chance(history, 3) != 0) {
         return false;
     }
     uint32_t back = 1 + (uint32_t)chance(history, share->leases - 1);
-    int status = uvzk_hold_return_leases(ticket->request, back);
+    int status = uvzk_hold_return_leases(acquisition->request, back);
     if (status != 0) {
         history_fail(history, "return of leases: %s", uvzk_err_name(status));
     }
     share->leases -= back;
-    if (uvzk_hold_lease_count(ticket->request) != share->leases) {
+    if (uvzk_hold_lease_count(acquisition->request) != share->leases) {
         history_fail(history, "wrong number of leases after a return");
     }
     return true;
@@ -200,25 +203,25 @@ static int32_t greatest_known(const struct history *history, int path)
 {
     int32_t greatest = 0;
 
-    for (int i = 0; i < history->seat_count; i++) {
-        int32_t value = history->seats[i].counts[path].value;
+    for (int i = 0; i < history->slot_count; i++) {
+        int32_t value = history->slots[i].counts[path].value;
         greatest = value > greatest ? value : greatest;
     }
     return greatest;
 }
 
-static void check_count(struct ticket *ticket)
+static void check_count(struct acquisition *acquisition)
 {
-    struct history *history = ticket->actor->history;
-    const struct share *share = &ticket->shares[0];
-    struct known_count *known = &ticket->actor->seat->counts[share->path];
-    uint64_t leases = share->leases + count_leases(history, share->path, ticket);
+    struct history *history = acquisition->worker->history;
+    const struct share *share = &acquisition->shares[0];
+    struct known_count *known = &acquisition->worker->slot->counts[share->path];
+    uint64_t leases = share->leases + count_leases(history, share->path, acquisition);
 
     hear_of(known);
-    int32_t count = history->vandals && history->robberies
+    int32_t count = history->deletes_nodes && history->deletes_first_waiter
                         ? greatest_known(history, share->path)
                         : known->value;
-    if (leases <= (uint64_t)count || ticket_killed(ticket) ||
+    if (leases <= (uint64_t)count || acquisition_killed(acquisition) ||
         history->proof == UVZK_PROOF_NONE) {
         return;
     }
@@ -229,44 +232,44 @@ static void check_count(struct ticket *ticket)
     known->excess_most = 0;
 }
 
-static void granted(struct ticket *ticket)
+static void granted(struct acquisition *acquisition)
 {
-    struct history *history = ticket->actor->history;
-    const struct share *share = &ticket->shares[0];
+    struct history *history = acquisition->worker->history;
+    const struct share *share = &acquisition->shares[0];
 
-    if (uvzk_hold_lease_count(ticket->request) != share->leases) {
+    if (uvzk_hold_lease_count(acquisition->request) != share->leases) {
         history_fail(history, "wrong number of leases");
     }
     if (history->max_leases[share->path] == 0) {
-        check_count(ticket);
+        check_count(acquisition);
     }
-    history->result->several += share->leases > 1;
+    history->result->multi_grants += share->leases > 1;
 }
 
 static const char *unseen(const struct history_result *sum)
 {
-    return sum->losses == 0    ? "a loss"
-           : sum->beside == 0  ? "holders together"
-           : sum->several == 0 ? "several leases"
-           : sum->resized == 0 ? "a resizing"
-                               : NULL;
+    return sum->losses == 0          ? "a loss"
+           : sum->shared_grants == 0 ? "holders together"
+           : sum->multi_grants == 0  ? "several leases"
+           : sum->resized == 0       ? "a resizing"
+                                     : NULL;
 }
 
 const struct recipe recipe_semaphore = {
     .name = "semaphore",
     .active_ms = 8000,
     .lock_count = 1,
-    .ticket_count = 2,
+    .acquisition_count = 2,
     .directories = directories,
     .foreign_locks = foreign_locks,
     .prepare = prepare,
     .open = open_semaphore,
     .shell = only_lock,
-    .wish = wish,
-    .wish_more = wish_more,
-    .provoke = provoke,
+    .choose_acquire = wish,
+    .choose_another = wish_more,
+    .try_refused = provoke,
     .while_held = return_some,
-    .seat_moves = seat_moves,
+    .client_slot_step = client_slot_step,
     .ending = ending,
     .granted = granted,
     .unseen = unseen,
@@ -276,15 +279,15 @@ const struct recipe recipe_semaphore = {
 
 static void prepare_mutex(struct history *history)
 {
-    history->robberies = chance(history, 2) == 0;
+    history->deletes_first_waiter = chance(history, 2) == 0;
     for (int i = 0; i < PATHS_MAX; i++) {
         history->max_leases[i] = 1;
     }
 }
 
-static int open_mutex(struct place *place, int path)
+static int open_mutex(struct path_locks *path_locks, int path)
 {
-    return uvzk_semaphore_mutex_init(place->seat->client, &place->as.semaphore,
+    return uvzk_semaphore_mutex_init(path_locks->slot->client, &path_locks->as.semaphore,
                                      history_paths[path]);
 }
 
@@ -297,15 +300,15 @@ const struct recipe recipe_semaphore_mutex = {
     .name = "semaphore_mutex",
     .active_ms = 10000,
     .lock_count = 1,
-    .ticket_count = 2,
+    .acquisition_count = 2,
     .directories = directories,
     .foreign_locks = foreign_locks,
     .prepare = prepare_mutex,
     .open = open_mutex,
     .shell = only_lock,
-    .wish = wish,
-    .wish_more = wish_more,
-    .provoke = provoke,
+    .choose_acquire = wish,
+    .choose_another = wish_more,
+    .try_refused = provoke,
     .granted = granted,
     .unseen = unseen_of_mutex,
 };

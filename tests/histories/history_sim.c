@@ -30,13 +30,13 @@ unsigned history_sim_kinds(uint64_t seed)
         kinds |= bits / 32 % 2 == 0 ? HISTORY_DEPOSED : 0;
     }
     kinds |= bits / 64 % 2 == 0 ? HISTORY_MOVES : 0;
-    kinds |= bits / 128 % 2 == 0 ? HISTORY_ORDER : 0;
+    kinds |= bits / 128 % 2 == 0 ? HISTORY_EVENT_ORDER : 0;
     kinds |= bits / 256 % 4 == 0 ? HISTORY_CLOCKS : 0;
     kinds |= bits / 1024 % 4 == 0 ? HISTORY_THROTTLE : 0;
     kinds |= bits / 4096 % 8 == 0 ? HISTORY_AUTH : 0;
-    kinds |= bits / 32768 % 8 == 0 ? HISTORY_BLIND : 0;
+    kinds |= bits / 32768 % 8 == 0 ? HISTORY_UNREADABLE : 0;
     kinds |= bits / 262144 % 4 == 0 ? HISTORY_FUTURES : 0;
-    kinds |= bits / 2097152 % 4 == 0 ? HISTORY_LONELY : 0;
+    kinds |= bits / 2097152 % 4 == 0 ? HISTORY_SPARSE : 0;
     kinds |= bits / 8388608 % 4 == 0 ? HISTORY_SESSIONS : 0;
     if ((kinds & HISTORY_SERVERS) != 0) {
         kinds |= bits / 268435456 % 4 == 0 ? HISTORY_DIVERGED : 0;
@@ -45,25 +45,26 @@ unsigned history_sim_kinds(uint64_t seed)
     kinds |= scattered(seed ^ HISTORY_RENEGOTIATE) % 4 == 0 ? HISTORY_RENEGOTIATE : 0;
     kinds |= scattered(seed ^ HISTORY_DURABLE) % 4 == 0 ? HISTORY_DURABLE : 0;
     kinds |= scattered(seed ^ HISTORY_FORBID) % 4 == 0 ? HISTORY_FORBID : 0;
-    if ((kinds & HISTORY_BLIND) != 0) {
+    if ((kinds & HISTORY_UNREADABLE) != 0) {
         kinds |= scattered(seed ^ HISTORY_UNREAD) % 2 == 0 ? HISTORY_UNREAD : 0;
     }
-    kinds |= scattered(seed ^ HISTORY_OLD) % 8 == 0 ? HISTORY_OLD : 0;
+    kinds |= scattered(seed ^ HISTORY_HIGH_COUNTERS) % 8 == 0 ? HISTORY_HIGH_COUNTERS : 0;
     kinds |= scattered(seed ^ HISTORY_REVOKES) % 4 == 0 ? HISTORY_REVOKES : 0;
     if ((kinds & HISTORY_RENEGOTIATE) == 0) {
-        kinds |= scattered(seed ^ HISTORY_FAR) % 3 == 0 ? HISTORY_FAR : 0;
+        kinds |= scattered(seed ^ HISTORY_SLOW_LINKS) % 3 == 0 ? HISTORY_SLOW_LINKS : 0;
     }
     return kinds & history_sim_allowed();
 }
 
 static bool has_two_hops(uint64_t seed)
 {
-    return (history_sim_kinds(seed) & HISTORY_FAR) != 0 && scattered(seed) % 11 % 2 == 0;
+    return (history_sim_kinds(seed) & HISTORY_SLOW_LINKS) != 0 &&
+           scattered(seed) % 11 % 2 == 0;
 }
 
-bool history_sim_has_slow_wires(uint64_t seed)
+bool history_sim_has_slow_links(uint64_t seed)
 {
-    return (history_sim_kinds(seed) & HISTORY_FAR) != 0 && !has_two_hops(seed);
+    return (history_sim_kinds(seed) & HISTORY_SLOW_LINKS) != 0 && !has_two_hops(seed);
 }
 
 #define FAR_TICK_MS 200
@@ -74,7 +75,7 @@ uint32_t history_sim_tick(uint64_t seed)
 
     sim_options_init(&usual);
     return has_two_hops(seed)                 ? 2 * usual.tick_ms
-           : history_sim_has_slow_wires(seed) ? FAR_TICK_MS
+           : history_sim_has_slow_links(seed) ? FAR_TICK_MS
                                               : usual.tick_ms;
 }
 
@@ -85,28 +86,29 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     sim_options_init(options);
     options->batches = (kinds & HISTORY_BATCHES) != 0;
     options->shuffle_ties = seed % 2 == 0;
-    options->hop_max_ms = seed % 3 == 0 ? 3 : 0;
+    options->to_loop_max_ms = seed % 3 == 0 ? 3 : 0;
     options->followers = seed % 3 != 1;
     if (options->batches && scattered(seed) / 2 % 2 == 0) {
-        options->hop_max_ms = 20;
+        options->to_loop_max_ms = 20;
     }
     if ((kinds & HISTORY_SERVERS) != 0) {
         static const uint32_t lags[] = {20, 20, 100, 400};
         options->servers = scattered(seed) / 8 % 4 == 0 ? 5 : 3;
         options->lag_max_ms = lags[scattered(seed) % 7 % 4];
     }
-    options->shuffle_rewatches = (kinds & HISTORY_ORDER) != 0;
+    options->shuffle_rewatches = (kinds & HISTORY_EVENT_ORDER) != 0;
     options->clock_drift_ppm = (kinds & HISTORY_CLOCKS) != 0 ? 10000 : 0;
-    options->exists_needs_read = (kinds & HISTORY_BLIND) != 0 && scattered(seed) % 3 == 0;
+    options->exists_needs_read =
+        (kinds & HISTORY_UNREADABLE) != 0 && scattered(seed) % 3 == 0;
     options->eager_acl_checks =
         (kinds & HISTORY_FORBID) != 0 && scattered(seed ^ HISTORY_FORBID) / 4 % 2 == 0;
     options->late_loop = (kinds & HISTORY_CLOSES) != 0;
     options->late_open_max_ms = options->late_loop ? 500 : 0;
-    options->unlike_limits = options->late_pings = (kinds & HISTORY_RENEGOTIATE) != 0;
+    options->different_limits = options->late_pings = (kinds & HISTORY_RENEGOTIATE) != 0;
     options->two_hops = has_two_hops(seed);
     if (options->two_hops) {
         options->followers = true;
-    } else if (history_sim_has_slow_wires(seed)) {
+    } else if (history_sim_has_slow_links(seed)) {
         options->tick_ms = FAR_TICK_MS;
     }
     options->no_containers = seed % 16 == 5;
@@ -137,9 +139,9 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     if ((kinds & HISTORY_AUTH) != 0) {
         faults->fail_auth = 20000;
     }
-    if ((kinds & HISTORY_BLIND) != 0) {
-        faults->blind = 300000;
-        faults->blind_max_ms = timeout_ms / 2;
+    if ((kinds & HISTORY_UNREADABLE) != 0) {
+        faults->unreadable = 300000;
+        faults->unreadable_max_ms = timeout_ms / 2;
     }
     if ((kinds & HISTORY_FORBID) != 0) {
         faults->forbid = 300000;
@@ -155,7 +157,7 @@ void history_sim_faults(struct sim_faults *faults, uint64_t seed, uint32_t timeo
     }
     if ((kinds & HISTORY_CLOSES) != 0) {
         faults->stall += faults->stall > 0 ? 50000 : 0;
-        faults->come_back_unheard = 100000;
+        faults->reconnect_unreported = 100000;
         faults->close_handle = 20000;
     }
     if ((kinds & HISTORY_RENEGOTIATE) != 0) {
@@ -177,7 +179,7 @@ void history_sim_more_faults(struct sim_faults *faults)
     uint32_t *each[] = {
         &faults->lose_request,
         &faults->lose_reply,
-        &faults->spoil_reply,
+        &faults->reply_enomem,
         &faults->delay,
         &faults->random_fails,
         &faults->reset,
@@ -192,13 +194,13 @@ void history_sim_more_faults(struct sim_faults *faults)
         &faults->fail_auth,
         &faults->move_at_event,
         &faults->replace_handle,
-        &faults->come_back_unheard,
+        &faults->reconnect_unreported,
         &faults->close_handle,
         &faults->restart,
         &faults->lag,
         &faults->depose,
         &faults->throttle,
-        &faults->blind,
+        &faults->unreadable,
         &faults->forbid,
         &faults->lose_reply_deposed,
         &faults->miss_delete,

@@ -13,19 +13,19 @@
 
 /* What ZooKeeper may do, and not all seeds let it do: each a bit. */
 enum history_kind {
-    HISTORY_BATCHES = 1,     /* what has arrived comes in one batch before one turn */
-    HISTORY_SERVERS = 2,     /* several servers, each behind the leader in its own way */
-    HISTORY_DEPOSED = 4,     /* ... and old leaders that do not know they are; no seed has
+    HISTORY_BATCHES = 1, /* what has arrived comes in one batch before one turn */
+    HISTORY_SERVERS = 2, /* several servers, each behind the leader in its own way */
+    HISTORY_DEPOSED = 4, /* ... and old leaders that do not know they are; no seed has
                             them that is judged by UVZK_PROOF_SYNC */
-    HISTORY_MOVES = 8,       /* clients go over to another server at any time */
-    HISTORY_ORDER = 16,      /* missed events come in any order */
-    HISTORY_CLOCKS = 32,     /* clocks drift, and jump forward */
-    HISTORY_THROTTLE = 64,   /* servers are overloaded at times */
-    HISTORY_AUTH = 128,      /* credentials are refused in the middle of a session */
-    HISTORY_BLIND = 256,     /* a znode may not be read for a time; and newer servers */
-    HISTORY_FUTURES = 512,   /* nothing of ZooKeeper's: some acquire by futures */
-    HISTORY_LONELY = 1024,   /* few come, and empty containers go at once */
-    HISTORY_SESSIONS = 2048, /* nor this: some clients have several sessions */
+    HISTORY_MOVES = 8,   /* clients go over to another server at any time */
+    HISTORY_EVENT_ORDER = 16, /* missed events come in any order */
+    HISTORY_CLOCKS = 32,      /* clocks drift, and jump forward */
+    HISTORY_THROTTLE = 64,    /* servers are overloaded at times */
+    HISTORY_AUTH = 128,       /* credentials are refused in the middle of a session */
+    HISTORY_UNREADABLE = 256, /* a znode may not be read for a time; and newer servers */
+    HISTORY_FUTURES = 512,    /* nothing of ZooKeeper's: some acquire by futures */
+    HISTORY_SPARSE = 1024,    /* few come, and empty containers go at once */
+    HISTORY_SESSIONS = 2048,  /* nor this: some clients have several sessions */
     HISTORY_DIVERGED =
         4096, /* several servers, which miss deletes of ephemerals: they go on
                                 showing them, and bring them back when they lead */
@@ -42,9 +42,9 @@ enum history_kind {
                                that is outside the promise (A8), and known */
     HISTORY_DURABLE = 131072, /* nothing of ZooKeeper's: multi locks in turn have members
                                    with persistent znodes, or mutexes in several sessions */
-    HISTORY_OLD = 262144,     /* directories' counters come near their end */
-    HISTORY_REVOKES = 524288, /* nothing of ZooKeeper's: holds are asked for */
-    HISTORY_FAR =
+    HISTORY_HIGH_COUNTERS = 262144, /* directories' counters come near their end */
+    HISTORY_REVOKES = 524288,       /* nothing of ZooKeeper's: holds are asked for */
+    HISTORY_SLOW_LINKS =
         4194304, /* round trips of several ticks; or what servers hear of sessions
                              comes to the leader in two hops, by way of an ObserverMaster. Not with
                              RENEGOTIATE, which has sessions of few ticks, and late pings
@@ -61,7 +61,7 @@ unsigned history_sim_allowed(void);
 unsigned history_sim_kinds(uint64_t seed);
 
 /* Whether round trips take several ticks, an eighth of a session at most. */
-bool history_sim_has_slow_wires(uint64_t seed);
+bool history_sim_has_slow_links(uint64_t seed);
 /* For the clients' tick_ms. */
 uint32_t history_sim_tick(uint64_t seed);
 

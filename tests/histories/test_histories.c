@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/client.h"
+#include "client/create.h"
 #include "history.h"
 
 #define ENOUGH 1000U /* histories, to have seen everything that is rare */
@@ -54,25 +54,25 @@ static void add_up(struct history_result *sum, const struct history_result *resu
 {
     sum->steps += result->steps;
     sum->requests += result->requests;
-    sum->forgotten += result->forgotten;
+    sum->lost_txn_overlaps += result->lost_txn_overlaps;
     sum->faults += result->faults;
     sum->grants += result->grants;
     sum->refusals += result->refusals;
     sum->losses += result->losses;
     sum->releases += result->releases;
-    sum->again += result->again;
-    sum->beside += result->beside;
-    sum->kept += result->kept;
-    sum->handed_on += result->handed_on;
+    sum->reentries += result->reentries;
+    sum->shared_grants += result->shared_grants;
+    sum->kept_reads += result->kept_reads;
+    sum->cohort_grants += result->cohort_grants;
     sum->deadlocks += result->deadlocks;
-    sum->vandalised += result->vandalised;
+    sum->nodes_deleted += result->nodes_deleted;
     sum->resized += result->resized;
-    sum->several += result->several;
-    sum->foreign += result->foreign;
-    sum->away += result->away;
-    sum->aged += result->aged;
-    sum->worn += result->worn;
-    sum->durable += result->durable;
+    sum->multi_grants += result->multi_grants;
+    sum->foreign_grants += result->foreign_grants;
+    sum->remote_grants += result->remote_grants;
+    sum->high_counters += result->high_counters;
+    sum->exhausted += result->exhausted;
+    sum->persistent += result->persistent;
     sum->revoked += result->revoked;
 }
 
@@ -123,36 +123,37 @@ static void report(uint64_t count, const struct history_result *sum)
            " grants (%" PRIu64 " again, %" PRIu64 " beside others), %" PRIu64
            " refusals, %" PRIu64 " losses, %" PRIu64 " releases, %" PRIu64
            " deleted by hand",
-           count, sum->steps, sum->faults, sum->grants, sum->again, sum->beside,
-           sum->refusals, sum->losses, sum->releases, sum->vandalised);
-    if (sum->several > 0) {
-        printf(", %" PRIu64 " of several, %" PRIu64 " resizings", sum->several,
+           count, sum->steps, sum->faults, sum->grants, sum->reentries,
+           sum->shared_grants, sum->refusals, sum->losses, sum->releases,
+           sum->nodes_deleted);
+    if (sum->multi_grants > 0) {
+        printf(", %" PRIu64 " of several, %" PRIu64 " resizings", sum->multi_grants,
                sum->resized);
     }
-    if (sum->foreign > 0) {
-        printf(", %" PRIu64 " grants of other libraries", sum->foreign);
+    if (sum->foreign_grants > 0) {
+        printf(", %" PRIu64 " grants of other libraries", sum->foreign_grants);
     }
-    if (sum->handed_on > 0) {
-        printf(", %" PRIu64 " grants of a znode handed on", sum->handed_on);
+    if (sum->cohort_grants > 0) {
+        printf(", %" PRIu64 " grants of a znode handed on", sum->cohort_grants);
     }
-    if (sum->away > 0) {
-        printf(", %" PRIu64 " in another session", sum->away);
+    if (sum->remote_grants > 0) {
+        printf(", %" PRIu64 " in another session", sum->remote_grants);
     }
-    if (sum->worn > 0) {
-        printf(", %" PRIu64 " numbers worn out", sum->worn);
+    if (sum->exhausted > 0) {
+        printf(", %" PRIu64 " numbers worn out", sum->exhausted);
     }
-    if (sum->durable > 0) {
-        printf(", %" PRIu64 " grants by persistent znodes", sum->durable);
+    if (sum->persistent > 0) {
+        printf(", %" PRIu64 " grants by persistent znodes", sum->persistent);
     }
     if (sum->revoked > 0) {
         printf(", %" PRIu64 " revocations", sum->revoked);
     }
-    if (sum->forgotten > 0) {
+    if (sum->lost_txn_overlaps > 0) {
         printf(", %" PRIu64 " moments beside what was forgotten or untold",
-               sum->forgotten);
+               sum->lost_txn_overlaps);
     }
-    if (sum->kept > 0) {
-        printf(", %" PRIu64 " downgrades, %" PRIu64 " upgrades refused", sum->kept,
+    if (sum->kept_reads > 0) {
+        printf(", %" PRIu64 " downgrades, %" PRIu64 " upgrades refused", sum->kept_reads,
                sum->deadlocks);
     }
     printf(": all checks hold\n");

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "scarce.h"
+#include "failing_allocator.h"
 #include "value_history.h"
 
 static uint64_t setting(const char *name, uint64_t otherwise)
@@ -61,7 +61,7 @@ int main(void)
     uint64_t count = setting("UVZK_HISTORIES", 10000);
     struct value_history_result sum = {0};
 
-    if (scarce_install() != 0) {
+    if (failing_allocator_install() != 0) {
         return 1;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/client.h"
-#include "metronome.h"
-#include "scarce.h"
+#include "client/create.h"
+#include "failing_allocator.h"
 #include "sim.h"
+#include "ticker.h"
 
 #define PATH "/values/deep/v"
-#define SEATS_MAX 5
+#define SLOTS_MAX 5
 #define HANDLES 2
 #define SESSIONS_MAX 3
 #define SETS_MAX 1024
@@ -22,11 +22,11 @@
 #define HEAL_MS 120000U
 
 struct history;
-struct seat;
+struct client_slot;
 
 /* A shared value, made anew each time. */
 struct handle {
-    struct seat *seat;
+    struct client_slot *slot;
     uvzk_shared_value_t *value; /* NULL: closed */
     int64_t mzxid;              /* told last */
     int status;
@@ -36,7 +36,7 @@ struct handle {
     int incarnation;
 };
 
-struct seat {
+struct client_slot {
     struct history *history;
     int number;
     struct uvzk__port *ports[SESSIONS_MAX];
@@ -57,7 +57,7 @@ struct set {
     int status;
     char text[TEXT_SIZE];
     size_t took_effect; /* how often */
-    size_t place;       /* in the znode's states */
+    size_t path_locks;  /* in the znode's states */
 };
 
 /* What the znode was, one transaction after the other; mzxid 0: missing. */
@@ -69,16 +69,16 @@ struct znode_state {
 struct history {
     struct sim *sim;
     struct value_history_result *result;
-    struct seat seats[SEATS_MAX];
-    int seat_count;
+    struct client_slot slots[SLOTS_MAX];
+    int slot_count;
     struct set sets[SETS_MAX];
     size_t set_count;
     struct znode_state states[STATES_MAX];
     size_t state_count;
-    struct metronome metronome;
+    struct ticker ticker;
     uint32_t timeout_ms;
     uint64_t end_ms;
-    bool vandals, killings, pauses, failed;
+    bool deletes_nodes, operator_kills, pauses, failed;
     unsigned kinds; /* enum history_kind */
 };
 
@@ -151,10 +151,10 @@ static uint64_t soon(struct history *history, uint64_t most_ms)
     return sim_now(history->sim) + 1 + chance(history, most_ms);
 }
 
-static bool auth_failed(const struct seat *seat)
+static bool auth_failed(const struct client_slot *slot)
 {
-    for (uint32_t i = 0; i < seat->sessions; i++) {
-        if (sim_auth_failed(seat->ports[i])) {
+    for (uint32_t i = 0; i < slot->sessions; i++) {
+        if (sim_auth_failed(slot->ports[i])) {
             return true;
         }
     }
@@ -164,16 +164,16 @@ static bool auth_failed(const struct seat *seat)
 /* What only some histories have. */
 static bool is_of_its_kind(const struct handle *handle, int status)
 {
-    unsigned kinds = handle->seat->history->kinds;
+    unsigned kinds = handle->slot->history->kinds;
 
-    return (status == UVZK_EAUTH && auth_failed(handle->seat)) ||
-           (status == UVZK_ENOAUTH && (kinds & HISTORY_BLIND) != 0);
+    return (status == UVZK_EAUTH && auth_failed(handle->slot)) ||
+           (status == UVZK_ENOAUTH && (kinds & HISTORY_UNREADABLE) != 0);
 }
 
 /* What it knows is something that the znode was. */
 static void check_known(struct handle *handle)
 {
-    struct history *history = handle->seat->history;
+    struct history *history = handle->slot->history;
     uvzk_value_version_t version;
     const void *data;
     size_t length;
@@ -197,19 +197,19 @@ static void check_known(struct handle *handle)
 static void on_value(uvzk_shared_value_t *value, int status)
 {
     struct handle *handle = value->data;
-    struct history *history = handle->seat->history;
+    struct history *history = handle->slot->history;
     uvzk_value_version_t version = {0, 0};
 
     (void)uvzk_shared_value_get(value, NULL, NULL, &version);
-    sim_note(history->sim, "client %d: value says %s at %" PRId64, handle->seat->number,
+    sim_note(history->sim, "client %d: value says %s at %" PRId64, handle->slot->number,
              uvzk_err_name(status), version.mzxid);
-    if (handle->value != value || handle->closing || handle->seat->closing) {
+    if (handle->value != value || handle->closing || handle->slot->closing) {
         fail(history, "told after the close");
     }
     if (status != 0 && status != UVZK_ENONODE && !is_of_its_kind(handle, status)) {
         fail(history, "a value says %s", uvzk_err_name(status));
     }
-    if (status == UVZK_ENONODE && !history->vandals) {
+    if (status == UVZK_ENONODE && !history->deletes_nodes) {
         fail(history, "a znode that was never deleted is missing");
     }
     if (status == handle->status && (status != 0 || version.mzxid == handle->mzxid)) {
@@ -229,23 +229,23 @@ static void on_value_closed(uvzk_shared_value_t *value)
     struct handle *handle = value->data;
 
     if (!handle->closing || value->impl != NULL) {
-        fail(handle->seat->history, "a close callback out of order");
+        fail(handle->slot->history, "a close callback out of order");
     }
     free(value);
     handle->value = NULL;
-    handle->next_ms = soon(handle->seat->history, 500);
+    handle->next_ms = soon(handle->slot->history, 500);
 }
 
 static void was_set(struct set *set, int status)
 {
-    struct history *history = set->handle->seat->history;
+    struct history *history = set->handle->slot->history;
 
-    sim_note(history->sim, "client %d: set of %s says %s", set->handle->seat->number,
+    sim_note(history->sim, "client %d: set of %s says %s", set->handle->slot->number,
              set->text, uvzk_err_name(status));
     if (status > 0) {
         fail(history, "the callback of a set out of order");
     }
-    if (status == 0 && !set->handle->closing && !set->handle->seat->closing) {
+    if (status == 0 && !set->handle->closing && !set->handle->slot->closing) {
         check_known(set->handle);
     }
     set->status = status;
@@ -259,7 +259,7 @@ static void on_set(uvzk_set_t *request, int status)
     struct set *set = request->data;
 
     if (set->request != request || request->impl != NULL) {
-        fail(set->handle->seat->history, "the callback of a set out of order");
+        fail(set->handle->slot->history, "the callback of a set out of order");
     }
     free(request);
     set->request = NULL;
@@ -271,7 +271,7 @@ static void on_set_done(uvzk_future_t *future, int status, void *context)
     struct set *set = context;
 
     if (set->future != future || uvzk_future_status(future) != status) {
-        fail(set->handle->seat->history, "told of another future");
+        fail(set->handle->slot->history, "told of another future");
     }
     uvzk_future_drop(future);
     free(future);
@@ -281,43 +281,43 @@ static void on_set_done(uvzk_future_t *future, int status, void *context)
 
 static void on_client_closed(uvzk_client_t *client)
 {
-    struct seat *seat = client->data;
+    struct client_slot *slot = client->data;
 
     for (int i = 0; i < HANDLES; i++) {
-        struct handle *handle = &seat->handles[i];
+        struct handle *handle = &slot->handles[i];
         if (handle->value != NULL && handle->value->impl != NULL) {
-            fail(seat->history, "a value outlives its client");
+            fail(slot->history, "a value outlives its client");
         }
         free(handle->value); /* closed with its client, without a word */
         handle->value = NULL;
     }
     free(client);
-    seat->client = NULL;
-    seat->sessions = 0;
-    seat->reopen_ms = soon(seat->history, 1500);
+    slot->client = NULL;
+    slot->sessions = 0;
+    slot->reopen_ms = soon(slot->history, 1500);
 }
 
 /* ---------------------------------------------------------------- what they do */
 
 /* Every other client has several, where any has. */
-static void open_ports(struct seat *seat)
+static void open_ports(struct client_slot *slot)
 {
-    struct history *history = seat->history;
-    bool several = (history->kinds & HISTORY_SESSIONS) != 0 && seat->number % 2 == 0;
+    struct history *history = slot->history;
+    bool several = (history->kinds & HISTORY_SESSIONS) != 0 && slot->number % 2 == 0;
     char name[8];
 
-    (void)snprintf(name, sizeof(name), "c%d", seat->number);
-    seat->sessions = several ? 2 + (uint32_t)chance(history, SESSIONS_MAX - 1) : 1;
-    for (uint32_t i = 0; i < seat->sessions; i++) {
-        seat->ports[i] =
-            i == 0 ? sim_port_new(history->sim, name) : sim_port_beside(seat->ports[0]);
-        sim_set_timeout(seat->ports[i], history->timeout_ms);
+    (void)snprintf(name, sizeof(name), "c%d", slot->number);
+    slot->sessions = several ? 2 + (uint32_t)chance(history, SESSIONS_MAX - 1) : 1;
+    for (uint32_t i = 0; i < slot->sessions; i++) {
+        slot->ports[i] =
+            i == 0 ? sim_port_new(history->sim, name) : sim_port_beside(slot->ports[0]);
+        sim_set_timeout(slot->ports[i], history->timeout_ms);
     }
 }
 
-static void open_seat(struct seat *seat)
+static void open_seat(struct client_slot *slot)
 {
-    struct history *history = seat->history;
+    struct history *history = slot->history;
     uvzk_client_options_t options;
 
     uvzk_client_options_init(&options);
@@ -325,42 +325,42 @@ static void open_seat(struct seat *seat)
     options.session_timeout_ms = history->timeout_ms;
     options.retry.kind = UVZK_RETRY_FOREVER;
     options.retry.base_ms = 50;
-    open_ports(seat);
-    seat->client = calloc(1, sizeof(*seat->client));
-    seat->client->data = seat;
-    seat->closing = false;
-    if (uvzk__client_create_over(seat->client, seat->ports, seat->sessions, &options,
+    open_ports(slot);
+    slot->client = calloc(1, sizeof(*slot->client));
+    slot->client->data = slot;
+    slot->closing = false;
+    if (uvzk__client_create_over(slot->client, slot->ports, slot->sessions, &options,
                                  UVZK__TUNE_ALL) != 0 ||
-        uvzk_client_start(seat->client) != 0) {
+        uvzk_client_start(slot->client) != 0) {
         fail(history, "a client cannot be made");
     }
     for (int i = 0; i < HANDLES; i++) {
-        seat->handles[i].next_ms = soon(history, i == 0 ? 50 : 3000);
+        slot->handles[i].next_ms = soon(history, i == 0 ? 50 : 3000);
     }
 }
 
-static void close_seat(struct seat *seat)
+static void close_seat(struct client_slot *slot)
 {
-    seat->closing = true;
-    if (uvzk_client_close(seat->client, on_client_closed) != 0) {
-        fail(seat->history, "a client cannot be closed");
+    slot->closing = true;
+    if (uvzk_client_close(slot->client, on_client_closed) != 0) {
+        fail(slot->history, "a client cannot be closed");
     }
 }
 
 static void open_handle(struct handle *handle)
 {
-    struct history *history = handle->seat->history;
+    struct history *history = handle->slot->history;
     char seed[TEXT_SIZE];
 
     handle->incarnation++;
-    (void)snprintf(seed, sizeof(seed), "seed%d.%d", handle->seat->number,
+    (void)snprintf(seed, sizeof(seed), "seed%d.%d", handle->slot->number,
                    handle->incarnation);
     handle->value = calloc(1, sizeof(*handle->value));
     handle->value->data = handle;
     handle->closing = false;
     handle->mzxid = 0;
     handle->status = 0;
-    if (uvzk_shared_value_init(handle->seat->client, handle->value, PATH, seed,
+    if (uvzk_shared_value_init(handle->slot->client, handle->value, PATH, seed,
                                strlen(seed), on_value) != 0) {
         fail(history, "a value cannot be made");
     }
@@ -370,7 +370,7 @@ static void close_handle(struct handle *handle)
 {
     handle->closing = true;
     if (uvzk_shared_value_close(handle->value, on_value_closed) != 0) {
-        fail(handle->seat->history, "a value cannot be closed");
+        fail(handle->slot->history, "a value cannot be closed");
     }
 }
 
@@ -402,13 +402,13 @@ static int set_by_request(struct set *set)
 
 static void begin_set(struct handle *handle, const uvzk_value_version_t *over)
 {
-    struct history *history = handle->seat->history;
+    struct history *history = handle->slot->history;
     struct set *set = &history->sets[history->set_count];
 
     if (history->set_count == SETS_MAX) {
         return;
     }
-    (void)snprintf(set->text, sizeof(set->text), "s%d.%zu", handle->seat->number,
+    (void)snprintf(set->text, sizeof(set->text), "s%d.%zu", handle->slot->number,
                    history->set_count++);
     set->handle = handle;
     set->incarnation = handle->incarnation;
@@ -435,7 +435,7 @@ static void try_to_set(struct handle *handle)
 
 static void act(struct handle *handle)
 {
-    struct history *history = handle->seat->history;
+    struct history *history = handle->slot->history;
     uint64_t kind = chance(history, 100);
 
     handle->next_ms = soon(history, 400);
@@ -455,17 +455,17 @@ static void act(struct handle *handle)
     } else if (kind < 92) {
         close_handle(handle);
     } else if (kind < 94) {
-        close_seat(handle->seat);
+        close_seat(handle->slot);
     }
 }
 
 /* Nothing can be done with it any more. */
 static void close_refused(struct history *history)
 {
-    for (int i = 0; i < history->seat_count; i++) {
-        struct seat *seat = &history->seats[i];
-        if (seat->client != NULL && !seat->closing && auth_failed(seat)) {
-            close_seat(seat);
+    for (int i = 0; i < history->slot_count; i++) {
+        struct client_slot *slot = &history->slots[i];
+        if (slot->client != NULL && !slot->closing && auth_failed(slot)) {
+            close_seat(slot);
         }
     }
 }
@@ -475,19 +475,19 @@ static void act_all(struct history *history)
     uint64_t now = sim_now(history->sim);
 
     close_refused(history);
-    for (int i = 0; i < history->seat_count; i++) {
-        struct seat *seat = &history->seats[i];
-        if (seat->client == NULL && now >= seat->reopen_ms) {
-            open_seat(seat);
+    for (int i = 0; i < history->slot_count; i++) {
+        struct client_slot *slot = &history->slots[i];
+        if (slot->client == NULL && now >= slot->reopen_ms) {
+            open_seat(slot);
         }
         for (int j = 0; j < HANDLES; j++) {
-            if (seat->client != NULL && !seat->closing &&
-                now >= seat->handles[j].next_ms) {
-                act(&seat->handles[j]);
+            if (slot->client != NULL && !slot->closing &&
+                now >= slot->handles[j].next_ms) {
+                act(&slot->handles[j]);
             }
         }
     }
-    if (history->vandals && chance(history, 800) == 0) {
+    if (history->deletes_nodes && chance(history, 800) == 0) {
         if (sim_delete_by_hand(history->sim, PATH) == 0) {
             write_down(history);
         }
@@ -517,7 +517,7 @@ static void count_effects(struct history *history)
         if (found != NULL) {
             struct set *set = &history->sets[found - history->sets];
             set->took_effect++;
-            set->place = i;
+            set->path_locks = i;
         }
     }
 }
@@ -525,10 +525,10 @@ static void count_effects(struct history *history)
 /* A znode that was made again may have come to the same version number. */
 static bool replaced_the_right_value(const struct history *history, const struct set *set)
 {
-    const struct uvzk__stat *before = &history->states[set->place - 1].stat;
+    const struct uvzk__stat *before = &history->states[set->path_locks - 1].stat;
 
     return before->version == set->over.version &&
-           (before->mzxid == set->over.mzxid || history->vandals);
+           (before->mzxid == set->over.mzxid || history->deletes_nodes);
 }
 
 static bool may_have_taken_effect(int status)
@@ -561,7 +561,7 @@ static void check_set(struct history *history, const struct set *set)
                !replaced_the_right_value(history, set)) {
         fail(history, "%s replaced another value than it was to replace", set->text);
     } else if (set->status == UVZK_EBADVERSION  ? !set->conditional
-               : set->status == UVZK_ENONODE    ? !history->vandals
+               : set->status == UVZK_ENONODE    ? !history->deletes_nodes
                : set->status == UVZK_ETHROTTLED ? (history->kinds & HISTORY_THROTTLE) == 0
                                                 : !may_have_taken_effect(set->status)) {
         fail(history, "%s says %s", set->text, name);
@@ -570,19 +570,19 @@ static void check_set(struct history *history, const struct set *set)
 
 static void check_sets(struct history *history)
 {
-    const struct set *last[SEATS_MAX][HANDLES] = {{NULL}};
+    const struct set *last[SLOTS_MAX][HANDLES] = {{NULL}};
 
     count_effects(history);
     for (size_t i = 0; i < history->set_count; i++) {
         const struct set *set = &history->sets[i];
-        int handle = (int)(set->handle - set->handle->seat->handles);
-        const struct set **before = &last[set->handle->seat->number][handle];
+        int handle = (int)(set->handle - set->handle->slot->handles);
+        const struct set **before = &last[set->handle->slot->number][handle];
         check_set(history, set);
         if (set->took_effect == 0) {
             continue;
         }
         if (*before != NULL && (*before)->incarnation == set->incarnation &&
-            set->place < (*before)->place) {
+            set->path_locks < (*before)->path_locks) {
             fail(history, "%s overtook %s", set->text, (*before)->text);
         }
         *before = set;
@@ -591,7 +591,7 @@ static void check_sets(struct history *history)
 
 static bool is_current(const struct handle *handle)
 {
-    const struct history *history = handle->seat->history;
+    const struct history *history = handle->slot->history;
     const struct znode_state *last = &history->states[history->state_count - 1];
     uvzk_value_version_t version;
 
@@ -603,9 +603,9 @@ static bool is_current(const struct handle *handle)
 
 static bool everyone_is_current(struct history *history)
 {
-    for (int i = 0; i < history->seat_count; i++) {
+    for (int i = 0; i < history->slot_count; i++) {
         for (int j = 0; j < HANDLES; j++) {
-            const struct handle *handle = &history->seats[i].handles[j];
+            const struct handle *handle = &history->slots[i].handles[j];
             if (handle->value != NULL && !is_current(handle)) {
                 return false;
             }
@@ -629,11 +629,11 @@ static void some_faults(struct history *history, uint64_t seed)
     memset(&faults, 0, sizeof(faults));
     faults.lose_request = 4000 * weight;
     faults.lose_reply = 8000 * weight;
-    faults.spoil_reply = chance(history, 4) == 0 ? 4000 : 0;
+    faults.reply_enomem = chance(history, 4) == 0 ? 4000 : 0;
     faults.delay = 4000 * weight;
     faults.reset = 60000 * weight;
     faults.silence = 30000 * weight;
-    faults.expire = history->killings ? 60000 * weight : 0;
+    faults.expire = history->operator_kills ? 60000 * weight : 0;
     faults.pause = history->pauses ? 30000 * weight : 0;
     faults.stall = history->pauses ? 30000 * weight : 0;
     faults.follower_cut = 30000 * weight;
@@ -658,29 +658,29 @@ static void begin(struct history *history, uint64_t seed, bool verbose)
     history_sim_options(&options, seed, verbose);
     history->sim = sim_new(seed, &options);
     history->kinds = history_sim_kinds(seed);
-    history->killings = seed % 4 == 3;
+    history->operator_kills = seed % 4 == 3;
     history->pauses = seed % 5 != 0;
-    history->vandals = seed % 3 == 2;
+    history->deletes_nodes = seed % 3 == 2;
     history->timeout_ms = seed % 7 == 0 ? 10000 : 4000;
-    history->seat_count = 3 + (int)chance(history, 3);
+    history->slot_count = 3 + (int)chance(history, 3);
     history->end_ms = sim_now(history->sim) + ACTIVE_MS;
     history->state_count = 1; /* missing */
-    for (int i = 0; i < history->seat_count; i++) {
-        history->seats[i].history = history;
-        history->seats[i].number = i;
+    for (int i = 0; i < history->slot_count; i++) {
+        history->slots[i].history = history;
+        history->slots[i].number = i;
         for (int j = 0; j < HANDLES; j++) {
-            history->seats[i].handles[j].seat = &history->seats[i];
+            history->slots[i].handles[j].slot = &history->slots[i];
         }
-        open_seat(&history->seats[i]);
+        open_seat(&history->slots[i]);
     }
-    metronome_begin(&history->metronome, history->sim, 5);
+    ticker_begin(&history->ticker, history->sim, 5);
     some_faults(history, seed);
 }
 
 static void live(struct history *history, uint64_t until, bool active)
 {
     while (sim_now(history->sim) < until && !history->failed) {
-        if (metronome_step(&history->metronome)) {
+        if (ticker_step(&history->ticker)) {
             write_down(history);
         } else if (active) {
             act_all(history);
@@ -709,8 +709,8 @@ static void heal(struct history *history)
 
 static bool anyone_open(const struct history *history)
 {
-    for (int i = 0; i < history->seat_count; i++) {
-        if (history->seats[i].client != NULL) {
+    for (int i = 0; i < history->slot_count; i++) {
+        if (history->slots[i].client != NULL) {
             return true;
         }
     }
@@ -719,9 +719,9 @@ static bool anyone_open(const struct history *history)
 
 static bool any_value_open(const struct history *history)
 {
-    for (int i = 0; i < history->seat_count; i++) {
+    for (int i = 0; i < history->slot_count; i++) {
         for (int j = 0; j < HANDLES; j++) {
-            if (history->seats[i].handles[j].value != NULL) {
+            if (history->slots[i].handles[j].value != NULL) {
                 return true;
             }
         }
@@ -731,11 +731,11 @@ static bool any_value_open(const struct history *history)
 
 static void close_values(struct history *history)
 {
-    for (int i = 0; i < history->seat_count; i++) {
-        struct seat *seat = &history->seats[i];
+    for (int i = 0; i < history->slot_count; i++) {
+        struct client_slot *slot = &history->slots[i];
         for (int j = 0; j < HANDLES; j++) {
-            struct handle *handle = &seat->handles[j];
-            if (handle->value != NULL && !handle->closing && !seat->closing) {
+            struct handle *handle = &slot->handles[j];
+            if (handle->value != NULL && !handle->closing && !slot->closing) {
                 close_handle(handle);
             }
         }
@@ -751,19 +751,19 @@ static void close_values(struct history *history)
 
 static void close_clients(struct history *history)
 {
-    for (int i = 0; i < history->seat_count; i++) {
-        struct seat *seat = &history->seats[i];
+    for (int i = 0; i < history->slot_count; i++) {
+        struct client_slot *slot = &history->slots[i];
         uvzk_client_stats_t stats;
-        if (seat->client == NULL || seat->closing) {
+        if (slot->client == NULL || slot->closing) {
             continue;
         }
-        uvzk_client_stats(seat->client, &stats);
-        for (uint32_t j = 0; j < seat->sessions; j++) {
-            if (stats.watches != 0 || sim_armed(seat->ports[j]) != 0) {
-                fail(history, "client %d has watches left", seat->number);
+        uvzk_client_stats(slot->client, &stats);
+        for (uint32_t j = 0; j < slot->sessions; j++) {
+            if (stats.watches != 0 || sim_armed(slot->ports[j]) != 0) {
+                fail(history, "client %d has watches left", slot->number);
             }
         }
-        close_seat(seat);
+        close_seat(slot);
     }
     for (uint64_t until = sim_now(history->sim) + HEAL_MS;
          anyone_open(history) && sim_now(history->sim) < until &&
@@ -800,11 +800,12 @@ void value_history_run(uint64_t seed, bool verbose, struct value_history_result 
     }
     if (!history->failed) {
         sim_run_for(history->sim, 1000);
-        metronome_end(&history->metronome);
+        ticker_end(&history->ticker);
         close_clients(history);
     }
-    if (!history->failed && scarce_live() != 0) {
-        fail(history, "%" PRId64 " blocks of memory are left", scarce_live());
+    if (!history->failed && failing_allocator_live_blocks() != 0) {
+        fail(history, "%" PRId64 " blocks of memory are left",
+             failing_allocator_live_blocks());
     }
     result->steps = sim_steps(history->sim);
     result->faults = sim_fault_count(history->sim);

@@ -36,7 +36,7 @@ static void on_written(uvzk_write_t *request, int status, size_t failed)
 static int ask(uvzk_hold_t *hold, const uvzk_write_op_t *ops, size_t count)
 {
     memset(&writing, 0, sizeof(writing));
-    writing.status = HOLD_UNTOLD;
+    writing.status = HOLD_NO_STATUS;
     return uvzk_hold_write(hold, &writing.request, ops, count, on_written);
 }
 
@@ -99,7 +99,7 @@ static void test_all_operations_are_done(void **state)
     assert_int_equal(writing.failed, SIZE_MAX);
     assert_true(has(DATA, "two"));
     assert_false(sim_exists(world.sim, SECOND));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void refuse(const uvzk_write_op_t *op, int status)
@@ -129,7 +129,7 @@ static void test_a_refused_operation_is_named_and_nothing_is_done(void **state)
     refuse(&orphan, UVZK_ENONODE);
     refuse(&parent, UVZK_ENOTEMPTY);
     assert_true(hold_holds(&held));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_nothing_is_written_without_the_znode(void **state)
@@ -137,14 +137,14 @@ static void test_nothing_is_written_without_the_znode(void **state)
     (void)state;
 
     begin();
-    world.meddled = true;
+    world.holder_deleted = true;
     world_delete_child(&world, WORLD_PATH, 0);
     write_by(&held, &create, UVZK_EDELETED);
     assert_int_equal(writing.failed, SIZE_MAX);
     assert_false(sim_exists(world.sim, DATA));
     hold_await_lost(&held, 60000, UVZK_EDELETED);
     assert_int_equal(ask(&held.request, &create, 1), UVZK_ENOTHELD);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* The znode is a later writer's business: the session is gone, and with it the hold. */
@@ -163,7 +163,7 @@ static void test_nothing_is_written_by_a_session_that_is_gone(void **state)
     }
     assert_false(sim_exists(world.sim, DATA));
     assert_true(world_await(&world, &held.lost, 60000));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ------------------------------------------------------------------------- faults */
@@ -183,7 +183,7 @@ static void meet(void (*fault)(struct uvzk__port *), int status, bool done)
     write_by(&held, &create, status);
     assert_int_equal(writing.failed, SIZE_MAX);
     assert_int_equal(sim_exists(world.sim, DATA), done);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_what_is_not_known_is_said(void **state)
@@ -191,7 +191,7 @@ static void test_what_is_not_known_is_said(void **state)
     (void)state;
     meet(sim_lose_reply, UVZK_ECONNLOSS, true);
     meet(sim_lose_request, UVZK_ECONNLOSS, false);
-    meet(sim_spoil_reply, UV_ENOMEM, true);
+    meet(sim_reply_enomem, UV_ENOMEM, true);
     meet(NULL, UVZK_ENOTSENT, false);
 }
 
@@ -209,7 +209,7 @@ static void test_refusals_of_the_whole(void **state)
         assert_int_equal(writing.failed, SIZE_MAX);
         assert_false(sim_exists(world.sim, DATA));
     }
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Whether the write came before the session's end is not known if there is no reply. */
@@ -228,7 +228,7 @@ static void test_a_session_that_ends_says_nothing_of_the_write(void **state)
         assert_true(writing.status == 0 || writing.status == UVZK_ECONNLOSS);
         assert_true(writing.status != 0 || sim_exists(world.sim, DATA));
         unknown += writing.status != 0;
-        world_wind_up(&world);
+        world_release_and_end(&world);
     }
     assert_true(unknown > 0); /* that case has been met */
 }
@@ -250,7 +250,7 @@ static void cut_off(struct process *of)
 
 static void delete_znode(struct process *of)
 {
-    of->world->meddled = true;
+    of->world->holder_deleted = true;
     if (world_queue_length(of->world) > 0) {
         world_delete_child(of->world, WORLD_PATH, 0);
     }
@@ -276,7 +276,7 @@ static bool disturb(void (*disturbance)(struct process *), int steps)
     if (!is_unknown(writing.status)) {
         assert_int_equal(writing.status == 0, sim_exists(world.sim, DATA));
     }
-    world_wind_up(&world);
+    world_release_and_end(&world);
     return in_time;
 }
 
@@ -337,7 +337,7 @@ static void test_every_znode_of_a_hold_is_checked(void **state)
     check_each_znode(&process.semaphore, 3);
     check_each_znode(&process.rwlock.read, 1);
     check_each_znode(&process.rwlock.write, 1);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static int verified, verify_status;
@@ -363,7 +363,7 @@ static void test_a_hold_that_is_released_is_not_verified(void **state)
     hold_give_back(&other);
     assert_true(world_await(&world, &verified, 60000));
     assert_int_equal(verify_status, UVZK_ELOST);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void check_member(uvzk_lock_t *lock, uint32_t index)
@@ -392,7 +392,7 @@ static void test_every_member_of_a_multi_lock_is_checked(void **state)
         check_member(&at_once, i);
         check_member(&in_turn, i);
     }
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* By a hold of this lock, which has no znode of its own name: refused at once. */
@@ -408,26 +408,26 @@ static void refuse_to_write(uvzk_lock_t *lock)
 static void test_holds_by_drivers(void **state)
 {
     uvzk_lock_driver_t driver;
-    uvzk_lock_t fixed = {0}, durable = {0}, both = {0};
-    uvzk_lock_t *const members[] = {&fixed, &durable};
+    uvzk_lock_t fixed = {0}, persistent = {0}, both = {0};
+    uvzk_lock_t *const members[] = {&fixed, &persistent};
     (void)state;
 
     begin();
-    process.durable = true;
+    process.persistent = true;
     uvzk_lock_driver_init(&driver);
     driver.name = "lock";
     driver.mode = UVZK_NODE_EPHEMERAL;
     assert_int_equal(uvzk_driver_lock_init(client, &fixed, "/app/f", &driver), 0);
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
-    assert_int_equal(uvzk_driver_lock_init(client, &durable, "/app/d", &driver), 0);
+    assert_int_equal(uvzk_driver_lock_init(client, &persistent, "/app/d", &driver), 0);
     assert_int_equal(uvzk_multilock_init(client, &both, members, 2, 0, NULL), 0);
     refuse_to_write(&fixed);
     refuse_to_write(&both);
-    take(&durable, 0);
+    take(&persistent, 0);
     write_by(&other, &create, 0);
     assert_true(has(DATA, "one"));
     hold_give_back(&other);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ---------------------------------------------------------------------- bad input */
@@ -469,7 +469,7 @@ static void test_refuses_bad_operations(void **state)
     refuse_call(&(uvzk_write_op_t){UVZK_WRITE_SET, -1, DATA, bytes, SIZE_MAX}, UV_EINVAL);
     refuse_call(&(uvzk_write_op_t){UVZK_WRITE_SET, -1, DATA, bytes, 999900}, UV_EINVAL);
     assert_int_equal(sim_submitted(process.port), submitted);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_what_fits_is_taken(void **state)
@@ -480,7 +480,7 @@ static void test_what_fits_is_taken(void **state)
 
     begin();
     write_all(&held, ops, 2, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* What the ACLs take counts, too. */
@@ -501,7 +501,7 @@ static void test_the_acls_have_to_fit(void **state)
         ops[i].path = "/app";
     }
     write_all(&held, ops, many, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
     free(ops);
 }
 
@@ -536,7 +536,7 @@ static void test_refuses_nothing_and_too_many(void **state)
     assert_false(sim_exists(world.sim, DATA));
     hold_give_back(&held);
     assert_int_equal(ask(&held.request, &create, 1), UVZK_ENOTHELD);
-    world_wind_up(&world);
+    world_release_and_end(&world);
     free(ops);
 }
 

@@ -88,7 +88,7 @@ static int run(struct worker *worker, uvzk_lock_t *lock,
 {
     memset(worker, 0, sizeof(*worker));
     worker->locker.data = worker;
-    worker->status = HOLD_UNTOLD;
+    worker->status = HOLD_NO_STATUS;
     return uvzk_lock_run(lock, &worker->locker, options, on_locked, on_unlocked);
 }
 
@@ -133,7 +133,7 @@ static void test_locker(void **state)
         assert_false(uvzk_lock_is_held(locks[i]));
         assert_int_equal(uvzk_locker_done(&worker.locker), UVZK_ENOTHELD);
     }
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_who_is_not_granted_never_works(void **state)
@@ -155,7 +155,7 @@ static void test_who_is_not_granted_never_works(void **state)
     assert_int_equal(late.locked, 0);
     finish(&worker);
     await_unlocked(&worker, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_a_lost_hold_ends_the_work(void **state)
@@ -164,14 +164,14 @@ static void test_a_lost_hold_ends_the_work(void **state)
     (void)state;
 
     begin();
-    world.meddled = true;
+    world.holder_deleted = true;
     assert_int_equal(run(&worker, &process.mutex, NULL), 0);
     await_locked(&worker);
     assert_int_equal(sim_delete_by_hand(world.sim, uvzk_hold_path(&worker.locker.hold)),
                      0);
     await_unlocked(&worker, UVZK_EDELETED);
     assert_int_equal(uvzk_locker_done(&worker.locker), UVZK_ENOTHELD);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_refuses_bad_input(void **state)
@@ -207,7 +207,7 @@ static void test_refuses_bad_input(void **state)
     assert_int_equal(uvzk_locker_done(&copy), UVZK_ENOTHELD); /* a copy is no locker */
     finish(&worker);
     await_unlocked(&worker, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ---------------------------------------------------------- disturbed at every step */
@@ -282,7 +282,7 @@ static bool disturb(uvzk_lock_t *lock, void (*disturbance)(uvzk_lock_t *), int s
         }
         assert_true(workers[i].status != 0 || workers[i].locked == 1);
     }
-    world_wind_up(&world);
+    world_release_and_end(&world);
     return in_time;
 }
 

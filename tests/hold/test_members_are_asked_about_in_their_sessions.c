@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "directory/directories.h"
-#include "engine/client.h"
+#include "engine/session.h"
 
 #define LATENCY 10U
 #define MEMBERS 2
@@ -39,9 +39,9 @@ static void begin(uint32_t sessions)
     assert_true(process_await_connected(&a, 1000));
 }
 
-static const struct uvzk__sessions *sessions(void)
+static const struct uvzk__client *client_inside(void)
 {
-    return ((const struct uvzk__client *)a.client.impl)->sessions;
+    return ((const struct uvzk__session *)a.client.impl)->client;
 }
 
 /* A mutex at home in that session. */
@@ -78,7 +78,7 @@ static void begin_away(void)
     begin(2);
     mutex_in(&locks[0], 'm', 0);
     mutex_in(&locks[1], 'n', 0);
-    sessions()->each[0]->directories->node_bytes_most = 1;
+    client_inside()->sessions[0]->directories->node_bytes_max = 1;
     take();
     assert_int_equal(znodes_in(0), 0);
     assert_int_equal(znodes_in(1), MEMBERS);
@@ -102,7 +102,7 @@ static int init_durable(uvzk_lock_t *lock, const char *path)
     uvzk_lock_driver_init(&driver);
     driver.name = "lock-";
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
-    a.durable = true;
+    a.persistent = true;
     return uvzk_driver_lock_init(&a.client, lock, path, &driver);
 }
 
@@ -160,7 +160,7 @@ static void the_home_is_cut_off(void **state)
     hold_verify(&hold, 1000, 0);
     write_by_hold("one", 0);
     assert_true(has("one") && uvzk_hold_is_valid(&hold.request));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* The question is on its way when the home's session ends. */
@@ -172,7 +172,7 @@ static void the_home_ends(void **state)
     hold_verify(&hold, 1000, 0);
     write_by_hold("two", 0);
     assert_true(has("two") && hold_holds(&hold));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ----------------------------------------------------------------- the members' sessions */
@@ -188,7 +188,7 @@ static void one_of_two_is_cut_off(void **state)
         hold_verify(&hold, 1000, 0);
         write_by_hold("three", 0);
         assert_true(has("three") && uvzk_hold_is_valid(&hold.request));
-        world_wind_up(&world);
+        world_release_and_end(&world);
     }
 }
 
@@ -206,7 +206,7 @@ static void one_of_two_is_gone(void **state)
                 0);
             write_by_hold("four", UVZK_EDELETED);
             assert_false(has("four"));
-            world_wind_up(&world);
+            world_release_and_end(&world);
         }
     }
     begin_apart();
@@ -215,7 +215,7 @@ static void one_of_two_is_gone(void **state)
     assert_int_equal(
         sim_delete_by_hand(world.sim, uvzk_hold_lease_path(&hold.request, 1)), 0);
     hold_verify(&hold, 1000, UVZK_EDELETED);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* The one that is asked says what is true: the end of a member's session is the hold's. */
@@ -225,7 +225,7 @@ static void one_of_two_ends(void **state)
     begin_apart();
     verify_as_it_ends(0, UVZK_EEXPIRED);
     hold_await_lost(&hold, 1000, UVZK_EEXPIRED);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* None is connected: it is not known. */
@@ -238,7 +238,7 @@ static void both_are_cut_off(void **state)
     world_run_for(&world, 100);
     hold_verify(&hold, 1000, UVZK_ENOTSENT);
     write_by_hold("five", UVZK_ENOTSENT);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* -------------------------------------------------------------------- persistent znodes */
@@ -254,7 +254,7 @@ static void persistent_members_outlive_the_session_that_is_asked(void **state)
     hold_verify(&hold, 1000, 0); /* in the next session */
     write_by_hold("six", 0);
     assert_true(has("six"));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 int main(void)

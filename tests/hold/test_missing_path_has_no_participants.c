@@ -13,12 +13,12 @@ struct question {
 static void on_listed(uvzk_participants_t *request, int status, const char *const *paths,
                       size_t count)
 {
-    struct question *question = request->data;
+    struct question *query = request->data;
 
     (void)paths;
-    question->told++;
-    question->status = status;
-    question->count = count;
+    query->told++;
+    query->status = status;
+    query->count = count;
 }
 
 static void nobody_takes_part(struct world *world, uvzk_lock_t *lock)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
+#include "base/place.h"
 #include "world.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -48,7 +48,7 @@ static void on_lock_closed(uvzk_lock_t *lock)
 static int ask(uvzk_lock_t *lock)
 {
     memset(&answer, 0, sizeof(answer));
-    answer.status = HOLD_UNTOLD;
+    answer.status = HOLD_NO_STATUS;
     return uvzk_lock_participants(lock, &answer.request, on_told);
 }
 
@@ -94,7 +94,7 @@ static void put(const char *directory, const char *end)
 {
     char path[256];
 
-    (void)snprintf(path, sizeof(path), "%s" WORLD_STRANGER "%s", directory, end);
+    (void)snprintf(path, sizeof(path), "%s" WORLD_FOREIGN_PREFIX "%s", directory, end);
     make(path);
 }
 
@@ -129,7 +129,7 @@ static void test_a_mutex(void **state)
     put("/m", "lock-2147483647");
     make("/m/lock-0000000001");
     EXPECT(&mutex, 1, "lock-0000000007", "lock-0000000012", "lock-0000000100");
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* By the name, not by the path, which may have the other half's name in it. */
@@ -164,7 +164,7 @@ static void test_a_read_write_lock(void **state)
            "__READ__0000000005", "__READ__0000000008");
     EXPECT(&a.rwlock.write, 1, "__WRIT__0000000002", "__WRIT__0000000006",
            "__WRIT__0000000010");
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_a_semaphore(void **state)
@@ -186,7 +186,7 @@ static void test_a_semaphore(void **state)
     make("/s/leases/lease-0000000001");
     EXPECT(&a.semaphore, 2, "lease-0000000008", "lease-0000000009", "lock-0000000003",
            "lock-0000000004");
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_a_multi_lock_has_none_of_its_own(void **state)
@@ -203,7 +203,7 @@ static void test_a_multi_lock_has_none_of_its_own(void **state)
     assert_int_equal(uvzk_multilock_init(client, &both, members, 2, 0, NULL), 0);
     assert_int_equal(ask(&both), UV_ENOTSUP);
     assert_null(answer.request.impl);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void name_driver(uvzk_lock_driver_t *driver, const char *name, uint32_t mode)
@@ -236,7 +236,7 @@ static void test_a_lock_with_a_driver(void **state)
     put("/d", "lease-0000000001"); /* the driver sorts it nowhere */
     put("/d", "lock-0000000100");
     EXPECT(&lock, 2, "lock-0000000007", "lock-0000000012", "lock-0000000100");
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Sorts by what follows the number, and the last one gets the lock. */
@@ -273,7 +273,7 @@ static void test_a_driver_that_turns_all_around(void **state)
     put("/d", "lock-0000000031");
     make("/d/short");
     EXPECT(&lock, 1, "lock-0000000029", "lock-0000000031", "lock-0000000013");
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void test_a_lock_with_a_fixed_name(void **state)
@@ -297,7 +297,7 @@ static void test_a_lock_with_a_fixed_name(void **state)
     EXPECT(&lock, 1, "x/lock");
     hold_cancel(&waiter);
     hold_give_back(&holder);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Our own holders and waiters, told apart. */
@@ -315,7 +315,7 @@ static void test_real_ones(void **state)
     assert_string_equal(answer.paths[0], holds[0].path);
     hold_give_back(&holds[0]);
     EXPECT(&a.mutex, 1, "lock-0000000001", "lock-0000000002");
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* -------------------------------------------------------------- troubles and closing */
@@ -350,7 +350,7 @@ static void test_troubles_are_told(void **state)
     assert_int_equal(answer.status, UVZK_ENOTSENT);
     world_run_for(&world, 5000);
     EXPECT(&a.semaphore, 1, "lease-0000000009", "lock-0000000001");
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Whether the answer had still to come when the lock, or the client, was closed. */
@@ -375,7 +375,7 @@ static bool close_after(bool client, int steps)
     assert_true(answer.status == 0 || (client && answer.status == UVZK_ECLOSED));
     assert_true(client || world_await(&world, &lock_closed, 60000));
     assert_int_equal(answer.told, 1);
-    world_wind_up(&world);
+    world_release_and_end(&world);
     assert_null(a.semaphore.impl);
     return in_time;
 }
@@ -426,7 +426,7 @@ static void on_read(uvzk_read_t *request, int status, const void *data, size_t l
 static int read_node(const char *path)
 {
     memset(&reading, 0, sizeof(reading));
-    reading.status = HOLD_UNTOLD;
+    reading.status = HOLD_NO_STATUS;
     return uvzk_client_read(&a.client, &reading.request, path, on_read);
 }
 
@@ -451,7 +451,7 @@ static void test_a_znode_is_read(void **state)
     read_as("/b", UVZK_ENONODE, "");
     sim_refuse(world.sim, UVZK__RPC_GET, UVZK_ENOAUTH, 1);
     read_as("/a", UVZK_ENOAUTH, "");
-    sim_spoil_reply(a.port);
+    sim_reply_enomem(a.port);
     read_as("/a", UV_ENOMEM, "");
     world_run_for(&world, 500);
     sim_lose_reply(a.port);
@@ -459,7 +459,7 @@ static void test_a_znode_is_read(void **state)
     sim_disconnect(a.port, SIM_RESET, 500);
     world_run_for(&world, 100);
     read_as("/a", UVZK_ENOTSENT, "");
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static uvzk_stat_t stat_told;
@@ -500,7 +500,7 @@ static void test_a_znode_is_looked_at(void **state)
     assert_int_equal(uvzk_client_look(&a.client, &reading.request, "/a", NULL),
                      UV_EINVAL);
     assert_int_equal(uvzk_client_look(&a.client, NULL, "/a", on_looked), UV_EINVAL);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void on_revoked(uvzk_revoke_t *request, int status)
@@ -541,7 +541,7 @@ static void test_reading_refuses_bad_input(void **state)
     assert_int_equal(uvzk_client_read(client, &reading.request, "/a", on_read), UV_EBUSY);
     assert_true(world_await(&world, &reading.told, 60000));
     assert_int_equal(reading.status, UVZK_ENONODE);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static bool close_while_reading(int steps)
@@ -556,7 +556,7 @@ static bool close_while_reading(int steps)
     process_close(&a);
     assert_true(world_await(&world, &reading.told, 60000));
     assert_true(reading.status == 0 || reading.status == UVZK_ECLOSED);
-    world_wind_up(&world);
+    world_release_and_end(&world);
     return in_time;
 }
 

@@ -6,7 +6,7 @@
 
 #include "claim/acquisition.h"
 #include "directory/contender.h"
-#include "hold/rollcall.h"
+#include "hold/node_checks.h"
 #include "world.h"
 
 #define GROUPS 10U
@@ -61,7 +61,7 @@ static void many_znodes_are_asked_for_in_parts(void **state)
     uint64_t before = sim_submitted(process.port), asked_ms = world_now(&world);
     hold_verify(&hold, 1000, 0);
     assert_in_range(sim_submitted(process.port) - before,
-                    (ZNODES + UVZK__ROLLCALL_CHECKS - 1) / UVZK__ROLLCALL_CHECKS, 8);
+                    (ZNODES + UVZK__NODE_CHECKS_MAX - 1) / UVZK__NODE_CHECKS_MAX, 8);
     assert_in_range(world_now(&world) - asked_ms, 4, 4 * 45);
     world_end(&world);
 }
@@ -77,10 +77,10 @@ static void what_stands_is_known_to_have_been_seen(void **state)
     hold_begin_on(&alone, &process, &mutex, 1, UVZK_WAIT_FOREVER);
     hold_await(&alone, 60000);
     const struct uvzk__contender *contender =
-        uvzk__claim_first(uvzk__hold_of(&alone.request));
-    uint64_t before = contender->vouching.stamp;
+        uvzk__claim_first_contender(uvzk__hold_of(&alone.request));
+    uint64_t before = contender->last_seen.stamp;
     hold_verify(&alone, 1000, 0);
-    assert_true(contender->vouching.stamp > before);
+    assert_true(contender->last_seen.stamp > before);
     world_end(&world);
 }
 

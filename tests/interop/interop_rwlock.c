@@ -37,7 +37,7 @@ static void we_try_in_vain(uvzk_lock_t *half)
 {
     static struct hold vain;
     hold_try(&vain, &us, half, UVZK_TRY_ONCE, UV_ETIMEDOUT);
-    hold_try_in_vain(&vain, &us, half, 1, 200);
+    hold_expect_timeout(&vain, &us, half, 1, 200);
 }
 
 /* Curator's thread j queues, and has seen that it must wait for the contender in this

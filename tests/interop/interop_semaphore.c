@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "counter.h"
-#include "listing.h"
 #include "mix.h"
+#include "participants_call.h"
 
 static struct world world;
 static struct process us;
@@ -60,7 +60,7 @@ static void we_try_in_vain(uint32_t leases)
     static struct hold vain;
     hold_begin_on(&vain, &us, &semaphore, leases, UVZK_TRY_ONCE);
     hold_await_status(&vain, PATIENCE_MS, UV_ETIMEDOUT);
-    hold_try_in_vain(&vain, &us, &semaphore, leases, 200);
+    hold_expect_timeout(&vain, &us, &semaphore, leases, 200);
 }
 
 /* ------------------------------------------------------------------- room */
@@ -306,7 +306,7 @@ static void test_two_thousand_grants_of_a_semaphore_mutex(void **state)
 /* Curator names leases in no order; we by their numbers, then those that wait. */
 static void test_both_see_the_same_leases(void **state)
 {
-    static struct listing listing;
+    static struct participants_call listing;
     const char *leases = "/interop/seen/leases";
     (void)state;
     begin_semaphore("/interop/seen", 3);
@@ -316,7 +316,7 @@ static void test_both_see_the_same_leases(void **state)
     we_ask_for(&more, 1);
     wait_created(leases, created + 1);
     assert_true(world_await_children(&world, leases, 3)); /* and counted it */
-    listing_take(&listing, &world, &semaphore);
+    participants_call_run(&listing, &world, &semaphore);
     assert_int_equal(listing.holding, 3);
     assert_int_equal(listing.count, 4);
     const char *theirs = peer_ask(&curator, "participants 3 ", "participants S");

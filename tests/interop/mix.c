@@ -119,7 +119,7 @@ void mix_begin(struct mix *mix, struct world *world, const char *line, const cha
     mix->journal = journal_open(mix->file);
     assert_true(mix->journal >= 0);
     world_make_path(world, line);
-    mix->gate = world_foreigner(world, line, token);
+    mix->gate = world_foreign_node(world, line, token);
 }
 
 static struct mix_member *add(struct mix *mix, const char *who, unsigned permits)
@@ -185,18 +185,18 @@ static void wait_done(struct mix *mix, struct mix_member *member)
 
 void mix_run(struct mix *mix, unsigned permits)
 {
-    const struct journal_verdict *verdict = &mix->verdict;
+    const struct journal_result *result = &mix->verdict;
     world_delete(mix->world, &mix->gate);
     for (int i = 0; i < mix->count; i++) {
         wait_done(mix, &mix->members[i]);
     }
-    assert_true(journal_judge_permits(mix->file, permits, &mix->verdict));
-    if (verdict->complaint[0] != '\0') {
-        fail_msg("%s", verdict->complaint);
+    assert_true(journal_check_permits(mix->file, permits, &mix->verdict));
+    if (result->first_error[0] != '\0') {
+        fail_msg("%s", result->first_error);
     }
-    assert_true(verdict->exclusive && verdict->tokens_grow);
-    assert_int_equal(verdict->entries, mix->count * mix->times);
-    assert_int_equal(verdict->inside, 0);
+    assert_true(result->exclusive && result->tokens_grow);
+    assert_int_equal(result->entries, mix->count * mix->times);
+    assert_int_equal(result->inside, 0);
 }
 
 void mix_entries(const struct mix *mix, char *out, size_t size)

@@ -43,7 +43,7 @@ struct mix {
     int64_t last_token;      /* of ours */
     struct mix_member members[MIX_MAX];
     int count;
-    struct journal_verdict verdict;
+    struct journal_result verdict;
 };
 
 /* line: the directory in which contenders queue; made if it is missing. token:

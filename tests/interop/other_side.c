@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/node_name.h"
-#include "listing.h"
+#include "participants_call.h"
 
 #define SESSION_MS "10000"
 #define COMMANDS_MAX 2
@@ -118,9 +118,9 @@ bool our_side_wait_watches(struct process *ours, const char *node_path)
 void assert_same_participants(struct world *world, uvzk_lock_t *lock, struct peer *peer,
                               const char *name, size_t count)
 {
-    static struct listing listing;
+    static struct participants_call listing;
     char expected[2048];
-    listing_take(&listing, world, lock);
+    participants_call_run(&listing, world, lock);
     assert_int_equal(listing.count, count);
     size_t length =
         (size_t)snprintf(expected, sizeof(expected), "participants %zu", count);
@@ -137,11 +137,11 @@ void assert_name_survives(const char *path, const char *token)
 {
     const char *name = strrchr(path, '/') + 1;
     struct uvzk__node_name parsed;
-    char rebuilt[UVZK__NAME_PREFIX_SIZE + 16];
+    char rebuilt[UVZK__PROTECTED_NAME_SIZE + 16];
     uvzk__node_name_parse(&parsed, name, token);
     assert_true(parsed.is_contender);
     assert_true(parsed.has_uuid);
-    size_t length = uvzk__node_name_prefix(rebuilt, parsed.uuid, token);
+    size_t length = uvzk__protected_name(rebuilt, parsed.uuid, token);
     snprintf(rebuilt + length, sizeof(rebuilt) - length, "%010d", (int)parsed.sequence);
     assert_string_equal(rebuilt, name);
     /* Version 4, variant 1. */

@@ -143,7 +143,7 @@ static void prepare(struct hold *hold, struct process *process, uvzk_lock_t *loc
     hold->lock = lock == NULL ? &process->mutex : lock;
     hold->owner = options->owner;
     hold->leases = options->leases == 0 ? 1 : options->leases;
-    hold->status = hold->reason = hold->release_status = HOLD_UNTOLD;
+    hold->status = hold->reason = hold->release_status = HOLD_NO_STATUS;
     hold->request.data = hold;
 }
 
@@ -158,7 +158,7 @@ int hold_ask(struct hold *hold, struct process *process, uvzk_lock_t *lock,
         settings = *options;
     }
     prepare(hold, process, lock, &settings);
-    settings.queued_cb = world_is_told_of_queues(world) ? on_queued : NULL;
+    settings.queued_cb = world_has_queued_cb(world) ? on_queued : NULL;
     int status =
         uvzk_lock_acquire(hold->lock, &hold->request, &settings, on_acquired, on_lost);
     hold->accepted = status == 0;
@@ -247,8 +247,8 @@ static bool came_to_its_place(struct hold *hold)
     return hold->status != UVZK_ENOTQUEUED && hold->status != UVZK_EPROOF;
 }
 
-void hold_ask_in_vain(struct hold *hold, struct process *process, uvzk_lock_t *lock,
-                      uvzk_acquire_options_t options)
+void hold_expect_timeout_with(struct hold *hold, struct process *process,
+                              uvzk_lock_t *lock, uvzk_acquire_options_t options)
 {
     assert_int_equal(hold_ask(hold, process, lock, &options), 0);
     while (!came_to_its_place(hold) && options.timeout_ms < (int64_t)WORLD_TIMEOUT_MS) {
@@ -258,15 +258,15 @@ void hold_ask_in_vain(struct hold *hold, struct process *process, uvzk_lock_t *l
     assert_int_equal(hold->status, UV_ETIMEDOUT);
 }
 
-void hold_try_in_vain(struct hold *hold, struct process *process, uvzk_lock_t *lock,
-                      uint32_t leases, int64_t timeout_ms)
+void hold_expect_timeout(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                         uint32_t leases, int64_t timeout_ms)
 {
     uvzk_acquire_options_t options;
 
     uvzk_acquire_options_init(&options);
     options.timeout_ms = timeout_ms;
     options.leases = leases;
-    hold_ask_in_vain(hold, process, lock, options);
+    hold_expect_timeout_with(hold, process, lock, options);
 }
 
 void hold_await_status(struct hold *hold, uint64_t ms, int status)
@@ -339,7 +339,7 @@ void hold_cancel(struct hold *hold)
     assert_int_equal(uvzk_hold_cancel(&hold->request), 0);
 }
 
-void hold_let_go(struct hold *hold)
+void hold_release_or_cancel(struct hold *hold)
 {
     if (hold_pending(hold)) {
         hold_cancel(hold);
@@ -354,7 +354,7 @@ void hold_give_back(struct hold *hold)
     hold_await_released(hold, WORLD_TIMEOUT_MS, 0);
 }
 
-void hold_take_turn(struct hold *hold, uint64_t ms)
+void hold_acquire_release(struct hold *hold, uint64_t ms)
 {
     hold_await(hold, ms);
     hold_give_back(hold);
@@ -384,14 +384,15 @@ static void on_verified(uvzk_verify_t *request, int status)
 void hold_verify(struct hold *hold, uint64_t ms, int verdict)
 {
     hold->verified = 0;
-    hold->question.data = hold;
-    assert_int_equal(uvzk_hold_verify(&hold->request, &hold->question, on_verified), 0);
+    hold->verify_request.data = hold;
+    assert_int_equal(uvzk_hold_verify(&hold->request, &hold->verify_request, on_verified),
+                     0);
     expect(hold, world_await(hold->process->world, &hold->verified, ms),
            "it is not verified");
     assert_int_equal(hold->verdict, verdict);
 }
 
-void hold_never_told(uvzk_hold_t *request, int status)
+void hold_unexpected_cb(uvzk_hold_t *request, int status)
 {
     (void)request;
     (void)status;

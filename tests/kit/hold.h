@@ -16,7 +16,7 @@
 
 #include "uvzk.h"
 
-#define HOLD_UNTOLD 9999 /* a status nobody has told yet */
+#define HOLD_NO_STATUS 9999 /* a status nobody has told yet */
 #define HOLD_PATH_MAX 256
 
 struct process;
@@ -32,7 +32,7 @@ struct hold {
     bool accepted, releasing;
     int answered, queued, lost, released; /* callbacks */
     int revoked;                          /* counted by the test's own callback */
-    uvzk_verify_t question;               /* of hold_verify, and what it is told */
+    uvzk_verify_t verify_request;         /* of hold_verify, and what it is told */
     int verified, verdict;
     int status, reason, release_status; /* told when answered, lost, released */
     uint64_t ahead;                     /* told when queued */
@@ -74,10 +74,10 @@ void hold_try(struct hold *hold, struct process *process, uvzk_lock_t *lock,
               int64_t timeout_ms, int status);
 /* Until its time runs out behind others, so many leases wanted: this time, or longer where
  * it has run out before it was known who is before it. */
-void hold_ask_in_vain(struct hold *hold, struct process *process, uvzk_lock_t *lock,
-                      uvzk_acquire_options_t options);
-void hold_try_in_vain(struct hold *hold, struct process *process, uvzk_lock_t *lock,
-                      uint32_t leases, int64_t timeout_ms);
+void hold_expect_timeout_with(struct hold *hold, struct process *process,
+                              uvzk_lock_t *lock, uvzk_acquire_options_t options);
+void hold_expect_timeout(struct hold *hold, struct process *process, uvzk_lock_t *lock,
+                         uint32_t leases, int64_t timeout_ms);
 
 /* Waits for the answer; asserts that it comes within so many ms and is this one; 0. */
 void hold_await_status(struct hold *hold, uint64_t ms, int status);
@@ -96,11 +96,11 @@ int hold_ask_release(struct hold *hold);
 void hold_release(struct hold *hold);
 void hold_cancel(struct hold *hold);
 /* Releases what is held, unless it is being released; cancels what is pending. */
-void hold_let_go(struct hold *hold);
+void hold_release_or_cancel(struct hold *hold);
 /* Releases, and waits for the outcome, which must be 0. */
 void hold_give_back(struct hold *hold);
 /* Waits for the grant, and gives it back. */
-void hold_take_turn(struct hold *hold, uint64_t ms);
+void hold_acquire_release(struct hold *hold, uint64_t ms);
 /* Whatever has become of it: waits for the answer, and gives back what was granted. */
 void hold_finish(struct hold *hold, uint64_t ms);
 
@@ -112,6 +112,6 @@ bool hold_over(const struct hold *hold);    /* told everything, or never accepte
 void hold_verify(struct hold *hold, uint64_t ms, int verdict);
 
 /* The callback of a call that is refused. */
-void hold_never_told(uvzk_hold_t *request, int status);
+void hold_unexpected_cb(uvzk_hold_t *request, int status);
 
 #endif

@@ -144,17 +144,17 @@ static void on_turn(struct uvzk__port_user *user)
 }
 
 /* Only while there is no connection, as far as it has been told. */
-static void on_unreached(struct uvzk__port_user *user,
-                         const struct uvzk__trouble *trouble)
+static void on_no_connection(struct uvzk__port_user *user,
+                             const struct uvzk__connect_error *error)
 {
     struct probe *probe = of_user(user);
 
     assert_may_be_told(probe);
     assert(!probe->connected && !probe->closing);
-    assert(trouble->code < 0 && trouble->address != NULL && trouble->text[0] != '\0');
+    assert(error->code < 0 && error->address != NULL && error->text[0] != '\0');
     probe->troubles++;
-    probe->trouble_code = trouble->code;
-    probe->left += trouble->code == UVZK_EDIVERGED && trouble->address[0] != '\0';
+    probe->trouble_code = error->code;
+    probe->left += error->code == UVZK_EDIVERGED && error->address[0] != '\0';
 }
 
 static void on_log(struct uvzk__port_user *user, int level, const char *module,
@@ -310,8 +310,8 @@ struct probe *probe_over(struct uvzk__port *port, void *place, probe_run_until r
     struct probe *probe = calloc(1, sizeof(*probe));
 
     assert_non_null(probe);
-    probe->user =
-        (struct uvzk__port_user){on_session, on_unreached, on_turn, on_log, on_closed};
+    probe->user = (struct uvzk__port_user){on_session, on_no_connection, on_turn, on_log,
+                                           on_closed};
     probe->acl = &open_acl;
     probe->place = place;
     probe->run_until = run_until;

@@ -1,5 +1,5 @@
 /* Curator's TestInterProcessMutex. */
-#include "listing.h"
+#include "participants_call.h"
 
 #define LOCK "/revoked"
 
@@ -18,11 +18,11 @@ static void on_revoked(uvzk_hold_t *hold)
 /* Of the only participant, found by a listing, by another client. */
 static void ask_for_it(void)
 {
-    static struct listing listing;
-    listing_take(&listing, &world, &b.mutex);
-    assert_int_equal(listing.count, 1);
-    assert_string_equal(listing.paths[0], first.path);
-    assert_int_equal(process_revoke(&b, listing.paths[0]), 0);
+    static struct participants_call participants;
+    participants_call_run(&participants, &world, &b.mutex);
+    assert_int_equal(participants.count, 1);
+    assert_string_equal(participants.paths[0], first.path);
+    assert_int_equal(process_revoke(&b, participants.paths[0]), 0);
 }
 
 /* Each acquisition anew, as often as one likes: nothing has to be set again. */

@@ -1,6 +1,6 @@
 /* Curator's TestInterProcessMutexBase: what every lock with a single holder does, run
  * for the mutex, the semaphore mutex and the multi lock over two paths. */
-#include "crowd.h"
+#include "worker_pool.h"
 
 #include <string.h>
 
@@ -264,33 +264,33 @@ static void test_with_namespace(void **state)
 
 static int peak;
 
-static void check_single_holder(struct crowd *crowd)
+static void check_single_holder(struct worker_pool *pool)
 {
-    int holders = crowd_holders(crowd);
+    int holders = worker_pool_holders(pool);
     peak = holders > peak ? holders : peak;
     assert_true(holders <= 1);
 }
 
 static void test_reentrant_single_lock(void **state)
 {
-    static struct crowd crowd;
+    static struct worker_pool pool;
     const struct kind *kind = *state;
     begin_with_one(kind);
-    crowd_open(&crowd, &world, OWNERS);
+    worker_pool_open(&pool, &world, OWNERS);
     peak = 0;
-    crowd.check = check_single_holder;
+    pool.check = check_single_holder;
     for (int i = 0; i < OWNERS; i++) {
-        crowd_employ(&crowd, i, &a, &subjects[0].lock, 1);
-        crowd.workers[i].options.owner = &crowd.workers[i];
+        worker_pool_assign(&pool, i, &a, &subjects[0].lock, 1);
+        pool.workers[i].options.owner = &pool.workers[i];
     }
-    (void)crowd_turn(&crowd);
+    (void)worker_pool_turn(&pool);
     wait_for_waiters(kind, OWNERS - 1);
-    hold_await(&crowd.workers[0].hold, PATIENCE_MS);
-    assert_int_equal(crowd_holders(&crowd), 1);
-    crowd_finish(&crowd);
-    assert_int_equal(crowd.grants, OWNERS);
+    hold_await(&pool.workers[0].hold, PATIENCE_MS);
+    assert_int_equal(worker_pool_holders(&pool), 1);
+    worker_pool_finish(&pool);
+    assert_int_equal(pool.grants, OWNERS);
     assert_int_equal(peak, 1);
-    crowd_close(&crowd);
+    worker_pool_close(&pool);
     world_end(&world);
 }
 

@@ -1,5 +1,5 @@
 /* Curator's TestInterProcessReadWriteLock. */
-#include "crowd.h"
+#include "worker_pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static void test_that_downgrading_respects_threads(void **state)
     options.owner = &someone;
     options.timeout_ms = 500;
     uint64_t since = uvzk_now();
-    hold_ask_in_vain(&reading, &a, &lock.read, options);
+    hold_expect_timeout_with(&reading, &a, &lock.read, options);
     assert_true(uvzk_now() - since >= 500);
     assert_true(hold_holds(&writing));
     assert_false(uvzk_lock_is_held(&lock.read));
@@ -140,16 +140,15 @@ static bool writes(const struct worker *worker)
 static void choose_half(struct worker *worker)
 {
     uvzk_rwlock_t *own = &locks[worker->number];
-    worker->lock = seeded_below(&worker->crowd->random, 100) < WRITES_PERCENT
-                       ? &own->write
-                       : &own->read;
+    worker->lock = seeded_below(&worker->pool->random, 100) < WRITES_PERCENT ? &own->write
+                                                                             : &own->read;
 }
 
-static void check_halves(struct crowd *crowd)
+static void check_halves(struct worker_pool *pool)
 {
     int readers = 0, writers = 0;
-    for (int i = 0; i < crowd->count; i++) {
-        const struct worker *worker = &crowd->workers[i];
+    for (int i = 0; i < pool->count; i++) {
+        const struct worker *worker = &pool->workers[i];
         readers += worker_holds(worker) && !writes(worker);
         writers += worker_holds(worker) && writes(worker);
     }
@@ -159,24 +158,24 @@ static void check_halves(struct crowd *crowd)
 
 static void test_basic(void **state)
 {
-    static struct crowd crowd;
+    static struct worker_pool pool;
     (void)state;
     world_begin(&world, LOCK);
     world.options.session_timeout_ms = SESSION_MS;
-    crowd_open(&crowd, &world, CLIENTS);
-    crowd.prepare = choose_half;
-    crowd.check = check_halves;
+    worker_pool_open(&pool, &world, CLIENTS);
+    pool.prepare = choose_half;
+    pool.check = check_halves;
     most_readers = 0;
     for (int i = 0; i < CLIENTS; i++) {
         process_begin(&processes[i], &world, "one", NULL);
         make(&processes[i], &locks[i]);
-        crowd_employ(&crowd, i, &processes[i], NULL, ROUNDS);
+        worker_pool_assign(&pool, i, &processes[i], NULL, ROUNDS);
     }
-    crowd_finish(&crowd);
-    assert_int_equal(crowd.grants, CLIENTS * ROUNDS);
+    worker_pool_finish(&pool);
+    assert_int_equal(pool.grants, CLIENTS * ROUNDS);
     assert_in_range(most_readers, 2, CLIENTS); /* they do overlap */
     world_end(&world);
-    crowd_close(&crowd);
+    worker_pool_close(&pool);
 }
 
 /* ------------------------------------------------------------------- the znodes */

@@ -1,5 +1,5 @@
 /* Curator's TestInterProcessSemaphore. */
-#include "crowd.h"
+#include "worker_pool.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static uvzk_semaphore_t semaphore, other_semaphore; /* of each */
 static struct hold first, second, third;
 static struct process processes[CLIENTS];
 static uvzk_semaphore_t semaphores[CLIENTS];
-static struct crowd crowd;
+static struct worker_pool pool;
 
 static void make(struct process *process, uvzk_semaphore_t *shell, uint32_t max)
 {
@@ -39,9 +39,9 @@ static void begin_both(uint32_t max)
     make(&b, &other_semaphore, max);
 }
 
-static void check_single(struct crowd *workers)
+static void check_single(struct worker_pool *workers)
 {
-    assert_in_range(crowd_holders(workers), 0, 1);
+    assert_in_range(worker_pool_holders(workers), 0, 1);
 }
 
 /* Begins, and waits until its znode stands alone in the queue. */
@@ -62,7 +62,7 @@ static void test_simple(void **state)
     begin(1);
     hold_take_on(&first, &a, &semaphore, 1);
     uint64_t since = uvzk_now();
-    hold_try_in_vain(&second, &a, &semaphore, 1, 500);
+    hold_expect_timeout(&second, &a, &semaphore, 1, 500);
     assert_true(uvzk_now() - since >= 500);
     hold_give_back(&first);
     hold_try(&third, &a, &semaphore, PATIENCE_MS, 0);
@@ -200,11 +200,11 @@ static void begin_many(uint32_t max)
 
 static void want_some(struct worker *worker)
 {
-    worker->options.leases = 1 + seeded_below(&worker->crowd->random, MOST_WANTED);
+    worker->options.leases = 1 + seeded_below(&worker->pool->random, MOST_WANTED);
 }
 
 /* Of what is held: for a moment more may stand, as Curator's do, unheld. */
-static void check_sum(struct crowd *workers)
+static void check_sum(struct worker_pool *workers)
 {
     uint32_t sum = 0;
     for (int i = 0; i < workers->count; i++) {
@@ -219,15 +219,15 @@ static void test_max_per_session(void **state)
 {
     (void)state;
     begin_many(SESSION_MAX);
-    crowd_open(&crowd, &world, CLIENTS);
-    crowd.prepare = want_some;
-    crowd.check = check_sum;
+    worker_pool_open(&pool, &world, CLIENTS);
+    pool.prepare = want_some;
+    pool.check = check_sum;
     for (int i = 0; i < CLIENTS; i++) {
-        crowd_employ(&crowd, i, &processes[i], &semaphores[i], 100);
+        worker_pool_assign(&pool, i, &processes[i], &semaphores[i], 100);
     }
-    crowd_finish(&crowd);
-    assert_int_equal(crowd.grants, CLIENTS * 100);
-    crowd_close(&crowd);
+    worker_pool_finish(&pool);
+    assert_int_equal(pool.grants, CLIENTS * 100);
+    worker_pool_close(&pool);
     world_end(&world);
 }
 
@@ -235,14 +235,14 @@ static void test_threads(void **state)
 {
     (void)state;
     begin(1);
-    crowd_open(&crowd, &world, 10);
-    crowd.check = check_single;
-    for (int i = 0; i < crowd.count; i++) {
-        crowd_employ(&crowd, i, &a, &semaphore, 10);
+    worker_pool_open(&pool, &world, 10);
+    pool.check = check_single;
+    for (int i = 0; i < pool.count; i++) {
+        worker_pool_assign(&pool, i, &a, &semaphore, 10);
     }
-    crowd_finish(&crowd);
-    assert_int_equal(crowd.grants, 100);
-    crowd_close(&crowd);
+    worker_pool_finish(&pool);
+    assert_int_equal(pool.grants, 100);
+    worker_pool_close(&pool);
     world_end(&world);
 }
 
@@ -344,17 +344,17 @@ enum moment { CREATES_SENT, LEASE_MADE, LEASE_HELD, MOMENTS };
 
 static bool one_holds(void *context)
 {
-    return crowd_holders(context) == 1;
+    return worker_pool_holders(context) == 1;
 }
 
 static void come_to(enum moment moment)
 {
-    (void)crowd_turn(&crowd);
+    (void)worker_pool_turn(&pool);
     if (moment == LEASE_MADE) {
         assert_true(world_await_children(&world, LEASES, 1));
         proxy_hold_replies(&world.proxy); /* and not heard of */
     } else if (moment == LEASE_HELD) {
-        assert_true(world_await_that(&world, one_holds, &crowd));
+        assert_true(world_await_that(&world, one_holds, &pool));
     }
 }
 
@@ -368,11 +368,11 @@ static void lose_server(enum moment moment)
     process_begin(&a, &world, "a", NULL);
     assert_true(world_await(&world, &a.connected, PATIENCE_MS));
     make(&a, &semaphore, 1);
-    crowd_open(&crowd, &world, 10);
-    crowd.check = check_single;
-    crowd.sessions_may_end = true;
-    for (int i = 0; i < crowd.count; i++) {
-        crowd_employ(&crowd, i, &a, &semaphore, 1);
+    worker_pool_open(&pool, &world, 10);
+    pool.check = check_single;
+    pool.sessions_may_end = true;
+    for (int i = 0; i < pool.count; i++) {
+        worker_pool_assign(&pool, i, &a, &semaphore, 1);
     }
     come_to(moment);
     server_kill(live_server);
@@ -381,9 +381,9 @@ static void lose_server(enum moment moment)
     assert_true(server_restart(live_server));
     proxy_pass(&world.proxy);
     world_look_again(&world);
-    crowd_finish(&crowd);
-    assert_in_range(crowd.grants, 10, 11); /* one of them, perhaps, once more */
-    crowd_close(&crowd);
+    worker_pool_finish(&pool);
+    assert_in_range(pool.grants, 10, 11); /* one of them, perhaps, once more */
+    worker_pool_close(&pool);
     world_end(&world);
 }
 

@@ -1,6 +1,6 @@
 /* Curator's TestInterProcessSemaphoreCluster: an ensemble of three goes away under many
  * clients of one semaphore, and it, or another one, comes. */
-#include "crowd.h"
+#include "worker_pool.h"
 
 #include <limits.h>
 #include <string.h>
@@ -21,26 +21,26 @@ static void revive(int members)
 static struct world world;
 static struct process processes[CLIENTS_MAX];
 static uvzk_semaphore_t semaphores[CLIENTS_MAX];
-static struct crowd crowd;
+static struct worker_pool pool;
 
-static void check_single(struct crowd *workers)
+static void check_single(struct worker_pool *workers)
 {
-    assert_in_range(crowd_holders(workers), 0, 1);
+    assert_in_range(worker_pool_holders(workers), 0, 1);
 }
 
 static void begin(int count, int rounds)
 {
     world_begin(&world, NULL);
     world.options.session_timeout_ms = SESSION_MS;
-    crowd_open(&crowd, &world, count);
-    crowd.check = check_single;
-    crowd.sessions_may_end = true;
+    worker_pool_open(&pool, &world, count);
+    pool.check = check_single;
+    pool.sessions_may_end = true;
     for (int i = 0; i < count; i++) {
         process_begin(&processes[i], &world, "one", NULL);
         memset(&semaphores[i], 0, sizeof(semaphores[i]));
         assert_int_equal(
             uvzk_semaphore_init(&processes[i].client, &semaphores[i], PATH, 1, NULL), 0);
-        crowd_employ(&crowd, i, &processes[i], &semaphores[i], rounds);
+        worker_pool_assign(&pool, i, &processes[i], &semaphores[i], rounds);
     }
 }
 
@@ -48,21 +48,21 @@ static void end(void)
 {
     world_look_again(&world);
     world_end(&world);
-    crowd_close(&crowd);
+    worker_pool_close(&pool);
 }
 
 /* ------------------------------------------------------------------ conditions */
 
 static bool one_holds(void *context)
 {
-    (void)crowd_turn(context);
-    return crowd_holders(context) == 1;
+    (void)worker_pool_turn(context);
+    return worker_pool_holders(context) == 1;
 }
 
 /* Its lease, or its place in the line: the holder's znode there may stand for a while. */
 static bool each_has_one_znode(void)
 {
-    for (int i = 0; i < crowd.count; i++) {
+    for (int i = 0; i < pool.count; i++) {
         if (process_stats(&processes[i]).contenders != 1) {
             return false;
         }
@@ -74,22 +74,22 @@ static bool each_has_one_znode(void)
  * outlive the session. */
 static bool all_others_wait(void *context)
 {
-    (void)crowd_turn(context);
-    return crowd_holders(&crowd) == 1 && each_has_one_znode() &&
-           world_children(&world, PATH "/locks") == crowd.count - 1;
+    (void)worker_pool_turn(context);
+    return worker_pool_holders(&pool) == 1 && each_has_one_znode() &&
+           world_children(&world, PATH "/locks") == pool.count - 1;
 }
 
 static bool all_have_failed(void *context)
 {
-    (void)crowd_turn(context);
-    return !crowd_is_busy(context);
+    (void)worker_pool_turn(context);
+    return !worker_pool_is_busy(context);
 }
 
 static bool nobody_knows_a_session(void *context)
 {
-    const struct crowd *workers = context;
+    const struct worker_pool *workers = context;
     int lost = 0;
-    (void)crowd_turn(context);
+    (void)worker_pool_turn(context);
     for (int i = 0; i < workers->count; i++) {
         lost += processes[i].lost > 0;
     }
@@ -100,21 +100,21 @@ static int grants_wanted;
 
 static bool have_been_granted(void *context)
 {
-    const struct crowd *workers = context;
-    (void)crowd_turn(context);
+    const struct worker_pool *workers = context;
+    (void)worker_pool_turn(context);
     return workers->grants >= grants_wanted;
 }
 
 static void work(int grants)
 {
-    grants_wanted = crowd.grants + grants;
-    assert_true(world_await_that(&world, have_been_granted, &crowd));
+    grants_wanted = pool.grants + grants;
+    assert_true(world_await_that(&world, have_been_granted, &pool));
 }
 
 static bool somebody_holds(void *context)
 {
-    (void)crowd_turn(context);
-    return crowd_holders(context) > 0;
+    (void)worker_pool_turn(context);
+    return worker_pool_holders(context) > 0;
 }
 
 /* ----------------------------------------------------------------------- tests */
@@ -125,21 +125,21 @@ static void test_killed_server_with_ensemble_provider(void **state)
 {
     (void)state;
     begin(10, 1);
-    crowd.clinging = true;
-    assert_true(world_await_that(&world, all_others_wait, &crowd));
+    pool.keep_holds = true;
+    assert_true(world_await_that(&world, all_others_wait, &pool));
 
-    crowd.resting = true;
+    pool.paused = true;
     ensemble_wipe(ensemble);
-    assert_true(world_await_that(&world, all_have_failed, &crowd));
-    assert_int_equal(crowd_holders(&crowd), 0);
+    assert_true(world_await_that(&world, all_have_failed, &pool));
+    assert_int_equal(worker_pool_holders(&pool), 0);
 
-    crowd.resting = false;
-    assert_false(run_until(world.loop, somebody_holds, &crowd, 500));
+    pool.paused = false;
+    assert_false(run_until(world.loop, somebody_holds, &pool, 500));
     revive(ENSEMBLE_SIZE);
-    assert_true(world_await_that(&world, one_holds, &crowd));
-    crowd.clinging = false;
-    crowd_finish(&crowd);
-    assert_int_equal(crowd.grants, 10 + 1); /* one of them twice */
+    assert_true(world_await_that(&world, one_holds, &pool));
+    pool.keep_holds = false;
+    worker_pool_finish(&pool);
+    assert_int_equal(pool.grants, 10 + 1); /* one of them twice */
     end();
 }
 
@@ -151,18 +151,18 @@ static void test_cluster(void **state)
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {
         ensemble_kill(ensemble, i);
     }
-    assert_true(world_await_that(&world, nobody_knows_a_session, &crowd));
-    int before = crowd.grants;
-    assert_false(run_until(world.loop, somebody_holds, &crowd, 1000));
-    assert_int_equal(crowd.grants, before);
+    assert_true(world_await_that(&world, nobody_knows_a_session, &pool));
+    int before = pool.grants;
+    assert_false(run_until(world.loop, somebody_holds, &pool, 1000));
+    assert_int_equal(pool.grants, before);
 
     revive(2);
     work(2 * CLIENTS_MAX);
     for (int i = 0; i < CLIENTS_MAX; i++) {
-        crowd.workers[i].rounds = 0;
+        pool.workers[i].rounds = 0;
     }
-    crowd.sessions_may_end = false; /* there is no reason any more */
-    crowd_finish(&crowd);
+    pool.sessions_may_end = false; /* there is no reason any more */
+    worker_pool_finish(&pool);
     end();
 }
 

@@ -268,17 +268,17 @@ static void set_perms(const char *path, int32_t perms)
 }
 
 /* Whose event is never told, and whose watch is used up all the same: a server does not
- * tell who may not READ the znode at that moment. A second look makes up for it. */
+ * tell who may not READ the znode at that moment. A watch renewal makes up for it. */
 static void test_predecessor_made_unreadable(void **state)
 {
     (void)state;
 
     world_begin_one(&world, "/hidden", &a);
     world_make_path(&world, "/hidden");
-    struct world_path before = world_foreigner(&world, "/hidden", "lock-");
+    struct world_path before = world_foreign_node(&world, "/hidden", "lock-");
     hold_begin(&first, &a, UVZK_WAIT_FOREVER);
     uint64_t since = world_now(&world);
-    while (process_stats(&a).watches != 2) { /* the predecessor's, and the guard */
+    while (process_stats(&a).watches != 2) { /* the predecessor's, and the own watch */
         assert_true(world_turn(&world, since));
     }
     world_run_for(&world, 500); /* both are set */

@@ -6,14 +6,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "impostor.h"
+#include "fake_server.h"
 #include "name_server.h"
 #include "resolver.h"
 
 #define SESSION_MS 4000U
 #define SEARCH_MS 1000U /* between two searches at most, of those that come first */
 #define RUNS 20
-#define PLAIN_IMPOSTORS IMPOSTOR_TWO_FACED /* all before it: a probe finds them out */
+#define PLAIN_IMPOSTORS \
+    FAKE_SERVER_REFUSES_SESSIONS /* all before it: a probe finds them out */
 
 static struct world world;
 static struct process a;
@@ -87,31 +88,32 @@ static void end_with_names(void)
 
 /* ------------------------------------------------------------ wrong entries */
 
-static void end_connected_beside(struct impostor impostors[PLAIN_IMPOSTORS])
+static void end_connected_beside(struct fake_server fake_servers[PLAIN_IMPOSTORS])
 {
     process_end(&a);
     for (int kind = 0; kind < PLAIN_IMPOSTORS; kind++) {
-        impostor_close(&impostors[kind]);
+        fake_server_close(&fake_servers[kind]);
     }
     world_end(&world);
 }
 
-static size_t list_all(struct impostor impostors[PLAIN_IMPOSTORS])
+static size_t list_all(struct fake_server fake_servers[PLAIN_IMPOSTORS])
 {
     size_t length = 0;
     for (int kind = 0; kind < PLAIN_IMPOSTORS; kind++) {
-        assert_int_equal(
-            impostor_open(world.loop, &impostors[kind], (enum impostor_kind)kind), 0);
+        assert_int_equal(fake_server_open(world.loop, &fake_servers[kind],
+                                          (enum fake_server_kind)kind),
+                         0);
         length += (size_t)snprintf(hosts + length, sizeof(hosts) - length, "%s,",
-                                   impostors[kind].hosts);
+                                   fake_servers[kind].hosts);
     }
     return length;
 }
 
-static void assert_told_of(const struct impostor *impostor, const char *why)
+static void assert_told_of(const struct fake_server *fake_server, const char *why)
 {
     char line[200];
-    snprintf(line, sizeof(line), "%s: %s", impostor->hosts, why);
+    snprintf(line, sizeof(line), "%s: %s", fake_server->hosts, why);
     wait_logged(line);
 }
 
@@ -121,9 +123,9 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
     (void)state;
     uint64_t longest = 0;
     for (int run = 0; run < RUNS; run++) {
-        struct impostor impostors[PLAIN_IMPOSTORS];
+        struct fake_server fake_servers[PLAIN_IMPOSTORS];
         begin();
-        size_t length = list_all(impostors);
+        size_t length = list_all(fake_servers);
         world_use_proxy(&world);
         world.options.hosts = hosts;
         snprintf(hosts + length, sizeof(hosts) - length, "%s,%s",
@@ -132,16 +134,16 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
         connect_now();
         uint64_t took = uvzk_now() - before;
         longest = took > longest ? took : longest;
-        assert_told_of(&impostors[IMPOSTOR_SSH], garbage);
-        assert_told_of(&impostors[IMPOSTOR_HTTP], garbage);
-        assert_told_of(&impostors[IMPOSTOR_GARBAGE], garbage);
-        assert_told_of(&impostors[IMPOSTOR_ECHO], garbage);
-        assert_told_of(&impostors[IMPOSTOR_SESSION], garbage);
+        assert_told_of(&fake_servers[FAKE_SERVER_SSH], garbage);
+        assert_told_of(&fake_servers[FAKE_SERVER_HTTP], garbage);
+        assert_told_of(&fake_servers[FAKE_SERVER_GARBAGE], garbage);
+        assert_told_of(&fake_servers[FAKE_SERVER_ECHO], garbage);
+        assert_told_of(&fake_servers[FAKE_SERVER_SESSION], garbage);
         if (run == RUNS - 1) { /* it takes its time */
-            assert_told_of(&impostors[IMPOSTOR_SILENT], "no answer");
+            assert_told_of(&fake_servers[FAKE_SERVER_SILENT], "no answer");
         }
-        assert_told_of(&impostors[IMPOSTOR_HANGS_UP], "hangs up");
-        end_connected_beside(impostors);
+        assert_told_of(&fake_servers[FAKE_SERVER_HANGS_UP], "hangs up");
+        end_connected_beside(fake_servers);
     }
     printf("connected after %lu ms at most, of 2 T = %u ms\n", (unsigned long)longest,
            2 * SESSION_MS);
@@ -149,24 +151,24 @@ static void test_wrong_entries_keep_nobody_from_the_good_ones(void **state)
 }
 
 /* The C client takes it for a server; which one it tries first is left to chance. */
-static void assert_makes_no_session(enum impostor_kind kind)
+static void assert_makes_no_session(enum fake_server_kind kind)
 {
     bool met = false;
     uint64_t since = uvzk_now();
     while (!met &&
            uvzk_now() - since < PATIENCE_MS) { /* a busy one is not tried at all */
-        struct impostor impostor;
+        struct fake_server fake_server;
         begin();
-        assert_int_equal(impostor_open(world.loop, &impostor, kind), 0);
-        snprintf(hosts, sizeof(hosts), "%s,%s", impostor.hosts,
+        assert_int_equal(fake_server_open(world.loop, &fake_server, kind), 0);
+        snprintf(hosts, sizeof(hosts), "%s,%s", fake_server.hosts,
                  server_hosts(live_server));
         connect_now();
         assert_true(uvzk_client_session_id(&a.client) != 0);
         char line[100];
-        snprintf(line, sizeof(line), "%s: made a session without", impostor.hosts);
+        snprintf(line, sizeof(line), "%s: made a session without", fake_server.hosts);
         met = is_logged(line);
         process_end(&a);
-        impostor_close(&impostor);
+        fake_server_close(&fake_server);
         world_end(&world);
     }
     assert_true(met);
@@ -175,25 +177,25 @@ static void assert_makes_no_session(enum impostor_kind kind)
 static void test_a_session_without_id_or_timeout_is_none(void **state)
 {
     (void)state;
-    assert_makes_no_session(IMPOSTOR_TWO_FACED);
-    assert_makes_no_session(IMPOSTOR_NO_ID);
-    assert_makes_no_session(IMPOSTOR_NO_TIMEOUT);
+    assert_makes_no_session(FAKE_SERVER_REFUSES_SESSIONS);
+    assert_makes_no_session(FAKE_SERVER_NO_ID);
+    assert_makes_no_session(FAKE_SERVER_NO_TIMEOUT);
 }
 
 /* Neither an entry nor a name server. A probe has a third of the session's timeout, which
  * is longer than we wait. */
 static void test_nobody_waits_for_the_silent_ones(void **state)
 {
-    struct impostor silent;
+    struct fake_server silent;
     (void)state;
     begin_with_names("127.0.0.1");
     names.hold = true;
-    assert_int_equal(impostor_open(world.loop, &silent, IMPOSTOR_SILENT), 0);
+    assert_int_equal(fake_server_open(world.loop, &silent, FAKE_SERVER_SILENT), 0);
     snprintf(hosts, sizeof(hosts), "%s,zk.test:1,%s", silent.hosts,
              server_hosts(live_server));
     world.options.session_timeout_ms = 10 * PATIENCE_MS;
     connect_now();
-    impostor_close(&silent);
+    fake_server_close(&silent);
     end_with_names();
 }
 

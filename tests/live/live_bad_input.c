@@ -1,7 +1,7 @@
 /* Bad input and odd places on a real server: each has a clear error or the right
  * service, and nothing is left behind. */
 #define THREADED /* the C client's blocking calls */
-#include "listing.h"
+#include "participants_call.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -227,9 +227,9 @@ static const char *const foreign_names[] = {
 
 static size_t count_participants(void)
 {
-    static struct listing listing;
-    listing_take(&listing, &world, &a.mutex);
-    return listing.count;
+    static struct participants_call participants;
+    participants_call_run(&participants, &world, &a.mutex);
+    return participants.count;
 }
 
 /* Ours, a stranger's, ours: served in this order beside the foreign children. */
@@ -237,7 +237,7 @@ static void serve_three(uint64_t foreign)
 {
     hold_take(&first, &a);
     assert_int_equal(process_stats(&a).foreign, foreign);
-    struct world_path stranger = world_foreigner(&world, LOCK, "lock-");
+    struct world_path stranger = world_foreign_node(&world, LOCK, "lock-");
     hold_queue(&second, &a, NULL);
     assert_int_equal(second.ahead, 2);
     assert_int_equal(process_stats(&a).foreign, foreign);
@@ -695,16 +695,16 @@ static void test_a_counter_at_its_limit(void **state)
 /* At 2147483647 the server's counter sticks, or turns negative in a burst. */
 static void test_a_counter_at_its_end(void **state)
 {
-    static struct hold crowd[20];
+    static struct hold pool[20];
     (void)state;
     begin("/stuck");
     make_worn_directory("/stuck", INT32_MAX - 5);
     process_begin(&a, &world, "a", NULL);
-    for (size_t i = 0; i < LENGTH(crowd); i++) {
-        hold_begin(&crowd[i], &a, UVZK_WAIT_FOREVER);
+    for (size_t i = 0; i < LENGTH(pool); i++) {
+        hold_begin(&pool[i], &a, UVZK_WAIT_FOREVER);
     }
-    for (size_t i = 0; i < LENGTH(crowd); i++) {
-        hold_await_status(&crowd[i], PATIENCE_MS, UVZK_EEXHAUSTED);
+    for (size_t i = 0; i < LENGTH(pool); i++) {
+        hold_await_status(&pool[i], PATIENCE_MS, UVZK_EEXHAUSTED);
     }
     refuse_with(UVZK_EEXHAUSTED);
     world_end(&world);

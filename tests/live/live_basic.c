@@ -1,5 +1,5 @@
 /* The public face against a real server: each promise of the header once. */
-#include "listing.h"
+#include "participants_call.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static void test_waits_behind_a_stranger(void **state)
     (void)state;
     world_begin_one(&world, "/stranger", &a);
     world_make_path(&world, "/stranger");
-    struct world_path stranger = world_foreigner(&world, "/stranger", "lock-");
+    struct world_path stranger = world_foreign_node(&world, "/stranger", "lock-");
     hold_queue(&first, &a, NULL);
     assert_int_equal(first.ahead, 1);
     assert_int_equal(first.answered, 0);
@@ -149,7 +149,7 @@ static void test_times_out_in_the_queue(void **state)
     (void)state;
     world_begin_held(&world, LOCK, &a, &first);
     uint64_t begin = uvzk_now();
-    hold_try_in_vain(&second, &a, NULL, 1, 300);
+    hold_expect_timeout(&second, &a, NULL, 1, 300);
     assert_int_equal(second.queued, 1);
     assert_true(uvzk_now() - begin >= 300);
     assert_true(world_await_children(&world, LOCK, 1));
@@ -179,7 +179,7 @@ static void test_cancels_behind_a_stranger(void **state)
 {
     (void)state;
     world_begin_held(&world, LOCK, &a, &first);
-    struct world_path stranger = world_foreigner(&world, LOCK, "lock-");
+    struct world_path stranger = world_foreign_node(&world, LOCK, "lock-");
     hold_give_back(&first);
     hold_queue(&second, &a, NULL);
     wait_for_watches(true);
@@ -221,7 +221,7 @@ static void test_queues_again_after_its_znode_was_deleted(void **state)
 {
     (void)state;
     world_begin_held(&world, LOCK, &a, &first);
-    struct world_path stranger = world_foreigner(&world, LOCK, "lock-");
+    struct world_path stranger = world_foreign_node(&world, LOCK, "lock-");
     hold_queue(&second, &a, NULL);
     struct world_path last = world_child(&world, LOCK, 2);
     world_delete(&world, &last);
@@ -266,7 +266,7 @@ static void test_excludes_others_after_its_znode_was_deleted(void **state)
     queue_two();
     struct world_path last = world_child(&world, LOCK, 1);
     world_delete(&world, &last);
-    exclusion.stranger = world_foreigner(&world, LOCK, "lock-");
+    exclusion.stranger = world_foreign_node(&world, LOCK, "lock-");
     hold_release(&first);
     run_until(world.loop, second_is_decided, &exclusion, 3000);
     assert_int_equal(exclusion.violations, 0);
@@ -285,24 +285,24 @@ static void test_excludes_others_after_its_znode_was_deleted(void **state)
 
 static void test_lists_participants(void **state)
 {
-    static struct listing listing;
+    static struct participants_call participants;
     (void)state;
     world_begin_one(&world, LOCK, &a);
     assert_true(world_await(&world, &a.connected, PATIENCE_MS));
-    listing_take(&listing, &world, &a.mutex);
-    assert_int_equal(listing.count, 0);
+    participants_call_run(&participants, &world, &a.mutex);
+    assert_int_equal(participants.count, 0);
     hold_take(&first, &a);
-    struct world_path stranger = world_foreigner(&world, LOCK, "lock-");
+    struct world_path stranger = world_foreign_node(&world, LOCK, "lock-");
     assert_int_equal(raw_create(world.raw, LOCK "/no-contender"), ZOK);
     hold_queue(&second, &a, NULL);
-    listing_take(&listing, &world, &a.mutex);
-    assert_int_equal(listing.count, 3);
-    assert_string_equal(listing.paths[0], first.path);
-    assert_string_equal(listing.paths[1], stranger.text);
+    participants_call_run(&participants, &world, &a.mutex);
+    assert_int_equal(participants.count, 3);
+    assert_string_equal(participants.paths[0], first.path);
+    assert_string_equal(participants.paths[1], stranger.text);
     assert_int_equal(process_stats(&a).foreign, 1);
     world_delete(&world, &stranger);
     hand_over(&first, &second);
-    assert_string_equal(listing.paths[2], second.path);
+    assert_string_equal(participants.paths[2], second.path);
     hold_give_back(&second);
     assert_int_equal(raw_delete(world.raw, LOCK "/no-contender"), ZOK);
     world_end(&world);
@@ -315,9 +315,9 @@ struct question {
 
 static void on_verified(uvzk_verify_t *request, int status)
 {
-    struct question *question = request->data;
-    question->told++;
-    question->status = status;
+    struct question *query = request->data;
+    query->told++;
+    query->status = status;
 }
 
 static void test_verifies_a_hold(void **state)

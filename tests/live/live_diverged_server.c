@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "close_keep_session.h"
 #include "diverge.h"
-#include "quiet_close.h"
 #include "scratch.h"
 
 #define LOCK "/diverged"
@@ -219,7 +219,7 @@ static void test_orphan_of_our_own_session(void **state)
     assert_int_equal(uvzk_mutex_init(&a.client, &queue, QUEUE), 0);
     hold_take_on(&kept, &a, &kept_lock, 1);
     world_make_path(&world, QUEUE);
-    struct world_path before = world_foreigner(&world, QUEUE, "lock-");
+    struct world_path before = world_foreign_node(&world, QUEUE, "lock-");
     hold_queue(&place, &a, &queue);
     assert_true(world_await_children(&world, QUEUE, 2));
     struct world_path ours = world_child(&world, QUEUE, 1);
@@ -261,13 +261,13 @@ static void test_the_others_answer_late(void **state)
     begin_with_an_orphan();
     move_to_the_odd_one();
     others_late = true;
-    uvzk__quiet_close_waits(close_late);
+    uvzk__close_keep_session_hook(close_late);
     hold_begin(&hold, &a, UVZK_WAIT_FOREVER);
     await_told();
     assert_true(world_await_that(&world, is_probed_and_closing, NULL));
     world_run_for(&world, LATE_MS);
     assert_int_equal(proxies[odd].resumptions, resumptions); /* probes alone came */
-    uvzk__quiet_close_waits(NULL);
+    uvzk__close_keep_session_hook(NULL);
     reach_the_others(true);
     hold_await(&hold, PATIENCE_MS);
     assert_gone_elsewhere();
@@ -280,7 +280,7 @@ static void test_znode_of_another_living_session(void **state)
 {
     (void)state;
     begin(SHORT_MS);
-    struct world_path deleted = world_foreigner(&world, LOCK, "lock-");
+    struct world_path deleted = world_foreign_node(&world, LOCK, "lock-");
     stop_following();
     world_delete(&world, &deleted);
     assert_true(diverge(ensemble, odd));
@@ -409,7 +409,7 @@ static void test_leader_brings_an_orphan_back(void **state)
     assert_true(world_await_that(&world, has_deleted_the_orphan, NULL));
     assert_int_equal(counted().diverged, 0);
     hold_give_back(&other);
-    hold_take_turn(&hold, PATIENCE_MS);
+    hold_acquire_release(&hold, PATIENCE_MS);
     assert_true(world_await_children(&world, LOCK, 0));
     process_end(&b);
     end();

@@ -1,10 +1,10 @@
 /* Lock drivers on the real server: those of the examples, contended for by two clients,
- * and Curator's durable lock. */
+ * and Curator's persistent lock. */
 #include "world.h"
 
 #include <string.h>
 
-#include "contest.h"
+#include "contention.h"
 #include "drivers.h"
 
 #define PATH "/drivers/lock"
@@ -20,21 +20,22 @@ static struct process b;
  * held together at most. */
 static unsigned contend(unsigned permits, uvzk_lock_t *locks[2])
 {
-    static struct contest contest;
-    static struct contestant contestants[CONTENDERS];
+    static struct contention contention;
+    static struct contention_user contention_users[CONTENDERS];
 
-    contest = (struct contest){.permits = permits, .hold_ms = WORK_MS};
-    memset(contestants, 0, sizeof(contestants));
+    contention = (struct contention){.permits = permits, .hold_ms = WORK_MS};
+    memset(contention_users, 0, sizeof(contention_users));
     for (int i = 0; i < CONTENDERS; i++) {
-        contest_join(&contest, &contestants[i], i % 2 == 0 ? &a : &b, locks[i % 2]);
+        contention_join(&contention, &contention_users[i], i % 2 == 0 ? &a : &b,
+                        locks[i % 2]);
     }
     uint64_t since = world_now(&world);
-    while (!contest_has_gone_round(&contest, ROUNDS)) {
+    while (!contention_all_granted(&contention, ROUNDS)) {
         assert_true(world_turn(&world, since));
     }
-    assert_true(contest_stop(&contest, &world));
-    contest_assert_fair(&contest);
-    return contest.most;
+    assert_true(contention_stop(&contention, &world));
+    contention_assert_clean(&contention);
+    return contention.most;
 }
 
 /* --------------------------------------------------------------------- the drivers */

@@ -29,7 +29,7 @@ static void on_written(uvzk_write_t *request, int status, size_t failed)
 static int ask(struct hold *hold, const uvzk_write_op_t *ops, size_t count)
 {
     memset(&writing, 0, sizeof(writing));
-    writing.status = HOLD_UNTOLD;
+    writing.status = HOLD_NO_STATUS;
     return uvzk_hold_write(&hold->request, &writing.request, ops, count, on_written);
 }
 

@@ -1,13 +1,13 @@
 /* A follower may be behind the leader when a client comes to it, as far as the last
  * reply that the client has had; and an event is no reply.
  *
- *     former taker --- leader --- proxy --- next taker
+ *     former ticket holder --- leader --- proxy --- next ticket holder
  *                        |                     |
  *                     follower ---- proxy -----+
  *
- * The next taker of a semaphore's leases learns by an event of the leader's that the
+ * The next ticket holder of a semaphore's leases learns by an event of the leader's that the
  * ticket before its own has gone, and loses its connection before it has listed the
- * leases. It comes to the follower, where the former taker's lease is still to come: a
+ * leases. It comes to the follower, where the former ticket holder's lease is still to come: a
  * listing shows room for one more.
  *
  * A slow wire from the leader to the follower does not show this: the leader's word that
@@ -26,7 +26,7 @@
 #define SESSION_MS 30000
 #define QUIET_MS 300 /* in which a wrong grant would come */
 
-static struct world world; /* seen by the former taker, at the leader */
+static struct world world; /* seen by the former ticket holder, at the leader */
 static int leader, follower;
 static struct proxy at_leader, at_follower;
 static struct process a;
@@ -68,10 +68,10 @@ static void take_the_ticket(void)
     world_look_from(&world, ensemble_hosts_of(ensemble, leader));
     world_make_path(&world, TICKETS);
     world_make_path(&world, LEASES);
-    ticket = world_foreigner(&world, TICKETS, "lock-");
+    ticket = world_foreign_node(&world, TICKETS, "lock-");
 }
 
-/* The next taker waits for the former one's ticket. */
+/* The next ticket holder waits for the former one's ticket. */
 static void begin(void)
 {
     char hosts[128];
@@ -124,8 +124,8 @@ static void test_lease_is_counted_that_a_follower_has_not_seen(void **state)
     wait_for_the_follower();
     assert_true(ensemble_stall(ensemble, follower, COMMITTER));
     proxy_lose_listing(&at_leader);
-    struct world_path lease = world_foreigner(&world, LEASES, "lease-");
-    world_delete(&world, &ticket); /* after the lease, as every taker does it */
+    struct world_path lease = world_foreign_node(&world, LEASES, "lease-");
+    world_delete(&world, &ticket); /* after the lease, as every ticket holder does it */
     assert_true(world_await(&world, &at_leader.lost_listings, PATIENCE_MS));
 
     proxy_pass(&at_follower);

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "client/client.h"
+#include "client/create.h"
+#include "close_keep_session.h"
 #include "handle.h"
-#include "quiet_close.h"
 #include "relay.h"
 #include "zk_port.h"
 
@@ -82,7 +82,7 @@ static void end(void)
 static void end_held(void)
 {
     hold_give_back(&held);
-    hold_take_turn(&waits, PATIENCE_MS);
+    hold_acquire_release(&waits, PATIENCE_MS);
     process_end(&a);
     process_end(&b);
     end();
@@ -120,11 +120,11 @@ static void test_who_comes_back_at_the_last_moment_keeps_the_session(void **stat
     begin_held();
     int64_t session = uvzk_client_session_id(&a.client);
     atomic_store(&leaving, 0);
-    uvzk__quiet_close_waits(come_back);
+    uvzk__close_keep_session_hook(come_back);
     cut(there);
     pass(elsewhere);
     assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));
-    uvzk__quiet_close_waits(NULL);
+    uvzk__close_keep_session_hook(NULL);
     assert_int_equal(atomic_load(&leaving), 1);
     hold_verify(&held, PATIENCE_MS, 0);
     assert_still_held(session);
@@ -143,7 +143,7 @@ static void take_many(void)
         hold_begin_on(&holds[i], &a, &locks[i], 1, UVZK_WAIT_FOREVER);
     }
     for (int i = 0; i < MANY; i++) {
-        hold_take_turn(&holds[i], PATIENCE_MS);
+        hold_acquire_release(&holds[i], PATIENCE_MS);
         assert_int_equal(uvzk_lock_close(&locks[i], NULL), 0);
     }
 }
@@ -162,7 +162,7 @@ static void test_all_is_as_it_was(void **state)
     end_held();
 }
 
-/* Instead of the client's: for quiet_close.c, and, if that is in a library, for all. */
+/* Instead of the client's: for close_keep_session.c, and, if that is in a library, for all. */
 static atomic_bool deaf;
 
 void log_message(log_callback_fn callback, ZooLogLevel level, int line,
@@ -195,7 +195,7 @@ static void test_who_cannot_be_heard_tells_the_end_first(void **state)
     atomic_store(&deaf, false);
     assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));
     assert_true(uvzk_client_session_id(&a.client) != session);
-    hold_take_turn(&waits, PATIENCE_MS);
+    hold_acquire_release(&waits, PATIENCE_MS);
     process_end(&a);
     process_end(&b);
     end();
@@ -214,8 +214,9 @@ static void test_a_late_loop_leaves_no_servers_that_it_has(void **state)
     assert_true(world_await(&world, &a.suspended, PATIENCE_MS));
     pass(there);
     await_through(port->handle->zh);
-    for (int i = 0; i < 3; i++) { /* only strangers have been found, again and again */
-        port->reach.user.done(&port->reach.user, 0);
+    for (int i = 0; i < 3;
+         i++) { /* only unplaced contenders have been found, again and again */
+        port->reconnect.user.done(&port->reconnect.user, 0);
         assert_int_equal(port->handle->state, UVZK__HANDLE_OPEN);
     }
     assert_true(world_await(&world, &a.reconnected, PATIENCE_MS));

@@ -58,7 +58,7 @@ static void on_unlocked(uvzk_locker_t *locker, int status)
 static void run(uvzk_lock_t *lock)
 {
     memset(&work, 0, sizeof(work));
-    work.status = HOLD_UNTOLD;
+    work.status = HOLD_NO_STATUS;
     assert_int_equal(uvzk_lock_run(lock, &work.locker, NULL, on_locked, on_unlocked), 0);
 }
 

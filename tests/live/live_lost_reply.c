@@ -72,7 +72,7 @@ static void test_keeps_its_place_behind_a_stranger(void **state)
 {
     (void)state;
     begin();
-    struct world_path stranger = world_foreigner(&world, LOCK, "lock-");
+    struct world_path stranger = world_foreign_node(&world, LOCK, "lock-");
     connect_to_lose(false);
     hold_queue(&hold, &a, NULL);
     assert_int_equal(world.proxy.dropped, 1);

@@ -69,7 +69,7 @@ static uint32_t home_of(uvzk_lock_t *lock)
 
     hold_begin_on(&asked, &a, lock, 1, UVZK_WAIT_FOREVER);
     uint32_t session = session_of(&asked);
-    hold_take_turn(&asked, PATIENCE_MS);
+    hold_acquire_release(&asked, PATIENCE_MS);
     return session;
 }
 

@@ -30,7 +30,7 @@ static void open_clients(void)
     world_begin(&world, LOCK);
     world.options.session_timeout_ms = SESSION_MS;
     world_make_path(&world, LOCK);
-    stranger = world_foreigner(&world, LOCK, "__WRIT__");
+    stranger = world_foreign_node(&world, LOCK, "__WRIT__");
     process_begin(&ours, &world, "ours", NULL);
     process_begin(&other, &world, "other", NULL);
     assert_int_equal(uvzk_rwlock_init(&ours.client, &reading, LOCK), 0);

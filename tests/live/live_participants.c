@@ -1,6 +1,6 @@
 /* Participants of every kind of lock, and the data of their znodes, against a real server
  * (Curator's testGetParticipantNodes). */
-#include "listing.h"
+#include "participants_call.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 
 static struct world world;
 static struct process a;
-static struct listing listing;
+static struct participants_call participants;
 
 static void look(uvzk_lock_t *lock, size_t count, size_t holding)
 {
-    listing_take(&listing, &world, lock);
-    assert_int_equal(listing.count, count);
-    assert_int_equal(listing.holding, holding);
+    participants_call_run(&participants, &world, lock);
+    assert_int_equal(participants.count, count);
+    assert_int_equal(participants.holding, holding);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(raw_exists(world.raw, listing.paths[i], NULL), ZOK);
+        assert_int_equal(raw_exists(world.raw, participants.paths[i], NULL), ZOK);
     }
 }
 
@@ -50,7 +50,7 @@ static void test_get_participant_nodes_of_a_mutex(void **state)
     hold_await(&holds[0], PATIENCE_MS);
     hold_await_queued(&holds[2]);
     look(&a.mutex, 3, 1);
-    assert_string_equal(listing.paths[0], holds[0].path);
+    assert_string_equal(participants.paths[0], holds[0].path);
     release(holds, 3);
     look(&a.mutex, 0, 0);
     world_end(&world);
@@ -78,16 +78,16 @@ static void test_get_participant_nodes_of_a_read_write_lock(void **state)
     hold_await_queued(&writers[WRITERS - 1]);
     look(&lock.read, READERS, READERS);
     for (int i = 0; i < READERS; i++) {
-        assert_true(name_has(listing.paths[i], "__READ__"));
+        assert_true(name_has(participants.paths[i], "__READ__"));
     }
     look(&lock.write, WRITERS, 0);
     for (int i = 0; i < WRITERS; i++) {
-        assert_true(name_has(listing.paths[i], "__WRIT__"));
+        assert_true(name_has(participants.paths[i], "__WRIT__"));
     }
     release(readers, READERS);
     hold_await(&writers[0], PATIENCE_MS);
     look(&lock.write, WRITERS, 1);
-    assert_string_equal(listing.paths[0], writers[0].path);
+    assert_string_equal(participants.paths[0], writers[0].path);
     look(&lock.read, 0, 0);
     release(writers, WRITERS);
     world_end(&world);
@@ -211,9 +211,10 @@ static void test_get_participant_nodes_of_a_semaphore(void **state)
     hold_await_queued(&waiters[1]);
     look(&semaphore, 5, 3);
     for (int i = 0; i < 5; i++) {
-        assert_true(strstr(listing.paths[i], i < 3 ? "/space/participants/s/leases/"
-                                                   : "/space/participants/s/locks/") ==
-                    listing.paths[i]);
+        assert_true(strstr(participants.paths[i], i < 3
+                                                      ? "/space/participants/s/leases/"
+                                                      : "/space/participants/s/locks/") ==
+                    participants.paths[i]);
     }
     expect_data(uvzk_hold_lease_path(&holders[0].request, 1), 0, "lease data");
     expect_data(holders[1].path, 0, "127.0.0.1");

@@ -19,7 +19,7 @@ static const int crowds[] = {20, 50, 100, MULTILOCKS};
 
 static struct world world;
 static struct process a;
-static int crowd;
+static int pool;
 static uvzk_mutex_t members[MEMBERS];
 static uvzk_multilock_t multilocks[MULTILOCKS];
 static struct hold holds[MULTILOCKS];
@@ -34,7 +34,7 @@ static void begin_all(void)
         assert_int_equal(uvzk_mutex_init(&a.client, &members[i], path), 0);
         list[i] = &members[i];
     }
-    for (int i = 0; i < crowd; i++) {
+    for (int i = 0; i < pool; i++) {
         memset(&multilocks[i], 0, sizeof(multilocks[i]));
         assert_int_equal(
             uvzk_multilock_init(&a.client, &multilocks[i], list, MEMBERS, 0, NULL), 0);
@@ -50,8 +50,8 @@ static void be_refused(void)
     world.options.auth_length = 1;
     process_begin(&a, &world, "a", NULL);
     begin_all();
-    assert_true(world_await_count(&world, &world.ends, crowd, PATIENCE_MS));
-    for (int i = 0; i < crowd; i++) {
+    assert_true(world_await_count(&world, &world.ends, pool, PATIENCE_MS));
+    for (int i = 0; i < pool; i++) {
         assert_int_equal(holds[i].status, UVZK_EAUTH);
     }
     world_end(&world);
@@ -63,7 +63,7 @@ static void test_refusal_under_transactions(void **state)
     int runs = wanted != NULL ? atoi(wanted) : RUNS;
     (void)state;
     for (int i = 0; i < runs; i++) {
-        crowd = crowds[(size_t)i % (sizeof(crowds) / sizeof(crowds[0]))];
+        pool = crowds[(size_t)i % (sizeof(crowds) / sizeof(crowds[0]))];
         be_refused();
     }
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "contest.h"
-#include "quiet_close.h"
+#include "close_keep_session.h"
+#include "contention.h"
 
 #define HELD "/rolling/held"
 #define MUTEX "/rolling/mutex"
@@ -20,19 +20,20 @@ static struct process processes[SIDES]; /* each with a mutex on the path that is
 static uvzk_mutex_t mutexes[SIDES];
 static uvzk_semaphore_t semaphores[SIDES];
 static struct hold holder;
-static struct contest for_mutex = {.permits = 1, .hold_ms = HOLD_MS, .pause_ms = HOLD_MS};
-static struct contest for_leases = {
+static struct contention for_mutex = {
+    .permits = 1, .hold_ms = HOLD_MS, .pause_ms = HOLD_MS};
+static struct contention for_leases = {
     .permits = 2, .hold_ms = HOLD_MS, .pause_ms = HOLD_MS};
-static struct contestant at_mutex[SIDES], at_semaphore[2 * SIDES];
+static struct contention_user at_mutex[SIDES], at_semaphore[2 * SIDES];
 
 /* From now on. */
 static void wait_until_nobody_is_left_out(void)
 {
     uint64_t since = world_now(&world);
-    contest_mark(&for_mutex);
-    contest_mark(&for_leases);
-    while (!contest_has_gone_round(&for_mutex, 1) ||
-           !contest_has_gone_round(&for_leases, 1)) {
+    contention_mark(&for_mutex);
+    contention_mark(&for_leases);
+    while (!contention_all_granted(&for_mutex, 1) ||
+           !contention_all_granted(&for_leases, 1)) {
         assert_true(world_turn(&world, since));
     }
 }
@@ -44,9 +45,9 @@ static void join(int i)
     assert_int_equal(uvzk_mutex_init(&process->client, &mutexes[i], MUTEX), 0);
     assert_int_equal(
         uvzk_semaphore_init(&process->client, &semaphores[i], SEMAPHORE, 2, NULL), 0);
-    contest_join(&for_mutex, &at_mutex[i], process, &mutexes[i]);
-    contest_join(&for_leases, &at_semaphore[2 * i], process, &semaphores[i]);
-    contest_join(&for_leases, &at_semaphore[2 * i + 1], process, &semaphores[i]);
+    contention_join(&for_mutex, &at_mutex[i], process, &mutexes[i]);
+    contention_join(&for_leases, &at_semaphore[2 * i], process, &semaphores[i]);
+    contention_join(&for_leases, &at_semaphore[2 * i + 1], process, &semaphores[i]);
 }
 
 static void begin(void)
@@ -71,16 +72,16 @@ static void assert_nothing_stands(void)
 
 static void end(void)
 {
-    assert_true(contest_stop(&for_mutex, &world));
-    assert_true(contest_stop(&for_leases, &world));
+    assert_true(contention_stop(&for_mutex, &world));
+    assert_true(contention_stop(&for_leases, &world));
     hold_give_back(&holder);
     assert_nothing_stands(); /* while the sessions live */
     for (int i = 0; i < SIDES; i++) {
         assert_int_equal(processes[i].lost, 0);
     }
     printf("%d and %d grants\n", for_mutex.grants, for_leases.grants);
-    contest_assert_fair(&for_mutex);
-    contest_assert_fair(&for_leases);
+    contention_assert_clean(&for_mutex);
+    contention_assert_clean(&for_leases);
     world_end(&world);
 }
 
@@ -166,19 +167,19 @@ static void test_who_knows_one_server_alone(void **state)
     int64_t session = uvzk_client_session_id(&processes[0].client);
     atomic_store(&leaving, 0);
     atomic_store(&left, 0);
-    uvzk__quiet_close_waits(come_back);
+    uvzk__close_keep_session_hook(come_back);
     ensemble_kill(ensemble, member);
     assert_true(world_await_that(&world, has_begun_to_leave, NULL));
     assert_true(ensemble_revive(ensemble, member));
     assert_true(world_await(&world, &processes[0].reconnected, PATIENCE_MS));
-    uvzk__quiet_close_waits(NULL);
+    uvzk__close_keep_session_hook(NULL);
     assert_int_equal(atomic_load(&left), 1);
     hold_verify(&holder, PATIENCE_MS, 0);
     assert_true(uvzk_hold_is_valid(&holder.request));
     assert_int_equal(holder.lost + waiter.answered, 0);
     assert_int_equal(uvzk_client_session_id(&processes[0].client), session);
     hold_give_back(&holder);
-    hold_take_turn(&waiter, PATIENCE_MS);
+    hold_acquire_release(&waiter, PATIENCE_MS);
     process_end(&processes[0]);
     process_end(&processes[1]);
     for (int i = 0; i < ENSEMBLE_SIZE; i++) {

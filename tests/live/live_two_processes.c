@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "fence.h"
+#include "fenced_resource.h"
 #include "journal.h"
 #include "peer.h"
 #include "scratch.h"
@@ -33,32 +33,32 @@ static struct {
     struct hold holds[CONTENDERS], *holder;
     char fence[160], name[32];
     int journal, started;
-} crowd;
+} pool;
 
 static void leave(uv_check_t *check)
 {
-    struct hold *hold = crowd.holder;
+    struct hold *hold = pool.holder;
     uv_check_stop(check);
-    crowd.holder = NULL;
-    assert_true(journal_leave(crowd.journal, crowd.name, hold->token));
+    pool.holder = NULL;
+    assert_true(journal_leave(pool.journal, pool.name, hold->token));
     hold_release(hold);
 }
 
 static void enter(struct hold *hold)
 {
     assert_int_equal(hold->status, 0);
-    assert_null(crowd.holder);
-    crowd.holder = hold;
-    assert_true(journal_enter(crowd.journal, crowd.name, hold->token));
-    assert_true(fence_present(crowd.fence, hold->token));
-    uv_check_start(&crowd.leaving, leave);
+    assert_null(pool.holder);
+    pool.holder = hold;
+    assert_true(journal_enter(pool.journal, pool.name, hold->token));
+    assert_true(fenced_resource_accept(pool.fence, hold->token));
+    uv_check_start(&pool.leaving, leave);
 }
 
 static void on_told(struct hold *hold);
 
 static void send_one(void)
 {
-    struct hold *hold = &crowd.holds[crowd.started++];
+    struct hold *hold = &pool.holds[pool.started++];
     hold_begin(hold, &a, UVZK_WAIT_FOREVER);
     hold->hook = on_told;
 }
@@ -71,7 +71,7 @@ static void on_told(struct hold *hold)
         return;
     }
     assert_int_equal(hold->release_status, 0);
-    if (crowd.started < CONTENDERS) {
+    if (pool.started < CONTENDERS) {
         send_one();
     }
 }
@@ -81,25 +81,25 @@ static int crowd_main(const char *hosts, const char *tick, const char *directory
 {
     char journal[160], line[16];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    snprintf(crowd.name, sizeof(crowd.name), "process-%d", (int)getpid());
-    snprintf(crowd.fence, sizeof(crowd.fence), "%s/fence", directory);
+    snprintf(pool.name, sizeof(pool.name), "process-%d", (int)getpid());
+    snprintf(pool.fence, sizeof(pool.fence), "%s/fence", directory);
     snprintf(journal, sizeof(journal), "%s/journal", directory);
-    crowd.journal = journal_open(journal);
+    pool.journal = journal_open(journal);
     world_begin_beside(&world, LOCK);
     world.options.hosts = hosts;
     world.options.session_timeout_ms = 20000;
     world.options.tick_ms = (uint32_t)strtoul(tick, NULL, 10);
-    process_begin(&a, &world, crowd.name, NULL);
-    uv_check_init(world.loop, &crowd.leaving);
+    process_begin(&a, &world, pool.name, NULL);
+    uv_check_init(world.loop, &pool.leaving);
     assert_true(world_await(&world, &a.connected, PATIENCE_MS));
     puts("ready");
     fflush(stdout);
     assert_non_null(fgets(line, sizeof(line), stdin)); /* the signal to begin */
-    while (crowd.started < AT_A_TIME) {
+    while (pool.started < AT_A_TIME) {
         send_one();
     }
     assert_true(world_await_count(&world, &world.ends, CONTENDERS, PATIENCE_MS));
-    uv_close((uv_handle_t *)&crowd.leaving, NULL);
+    uv_close((uv_handle_t *)&pool.leaving, NULL);
     world_end(&world);
     printf("done %d\n", CONTENDERS);
     return 0;
@@ -111,7 +111,7 @@ static void test_two_processes_exclude_each_other(void **state)
 {
     static struct peer peers[PROCESSES];
     struct scratch scratch;
-    struct journal_verdict verdict;
+    struct journal_result verdict;
     char hosts[32], tick[16], journal[160], program[] = "/proc/self/exe",
                                             mode[] = "crowd";
     char *arguments[] = {program, mode, hosts, tick, scratch.path, NULL};
@@ -128,7 +128,7 @@ static void test_two_processes_exclude_each_other(void **state)
     }
     /* A znode of the test's own holds them back until both are in the queue. */
     world_make_path(&world, LOCK);
-    struct world_path gate = world_foreigner(&world, LOCK, "lock-");
+    struct world_path gate = world_foreign_node(&world, LOCK, "lock-");
     for (int i = 0; i < PROCESSES; i++) {
         peer_say(&peers[i], "begin");
     }
@@ -141,9 +141,9 @@ static void test_two_processes_exclude_each_other(void **state)
         peer_close(&peers[i]);
     }
     snprintf(journal, sizeof(journal), "%s/journal", scratch.path);
-    assert_true(journal_judge(journal, &verdict));
-    if (verdict.complaint[0] != '\0') {
-        print_error("%s\n", verdict.complaint);
+    assert_true(journal_check(journal, &verdict));
+    if (verdict.first_error[0] != '\0') {
+        print_error("%s\n", verdict.first_error);
     }
     assert_true(verdict.exclusive);
     assert_true(verdict.tokens_grow);

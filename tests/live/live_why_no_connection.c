@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "impostor.h"
+#include "fake_server.h"
 #include "name_server.h"
 #include "resolver.h"
 #include "zk_process.h"
@@ -16,7 +16,7 @@
 static struct world world;
 static struct process a;
 static struct hold first;
-static struct impostor impostor;
+static struct fake_server fake_server;
 static struct name_server names;
 static char hosts[64];
 
@@ -68,19 +68,19 @@ static void test_refused(void **state)
 static void test_no_zookeeper_there(void **state)
 {
     static const struct {
-        enum impostor_kind kind;
+        enum fake_server_kind kind;
         int code;
         const char *word;
-    } there[] = {{IMPOSTOR_SILENT, UV_ETIMEDOUT, "no answer"},
-                 {IMPOSTOR_HANGS_UP, UV_ECONNRESET, "hangs up"},
-                 {IMPOSTOR_SSH, UV_EPROTO, "no ZooKeeper server"}};
+    } there[] = {{FAKE_SERVER_SILENT, UV_ETIMEDOUT, "no answer"},
+                 {FAKE_SERVER_HANGS_UP, UV_ECONNRESET, "hangs up"},
+                 {FAKE_SERVER_SSH, UV_EPROTO, "no ZooKeeper server"}};
     (void)state;
     for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++) {
         begin();
-        assert_int_equal(impostor_open(world.loop, &impostor, there[i].kind), 0);
-        (void)snprintf(hosts, sizeof(hosts), "%s", impostor.hosts);
+        assert_int_equal(fake_server_open(world.loop, &fake_server, there[i].kind), 0);
+        (void)snprintf(hosts, sizeof(hosts), "%s", fake_server.hosts);
         fails_with(there[i].code, hosts, there[i].word);
-        impostor_close(&impostor);
+        fake_server_close(&fake_server);
         world_end(&world);
     }
 }

@@ -34,14 +34,14 @@ static void begin(struct listener *listener)
     memset(listener, 0, sizeof(*listener));
     listener->user.log = on_line;
     listener->port.port.user = &listener->user;
-    assert_int_equal(uvzk__hop_init(&listener->port.hop), 0);
+    assert_int_equal(uvzk__to_loop_init(&listener->port.to_loop), 0);
     uvzk__log_route_begin(&listener->route, &listener->port);
 }
 
 static void end(struct listener *listener)
 {
     uvzk__log_route_end(&listener->route);
-    uvzk__hop_destroy(&listener->port.hop);
+    uvzk__to_loop_destroy(&listener->port.to_loop);
 }
 
 static void say(const struct listener *listener, const char *line)
@@ -67,8 +67,8 @@ static void a_line_takes_the_route_of_its_thread(void **state)
     say(&other, "what\nis it");
     say(&other, "1:ZOO_ERROR@here: bad");
     uvzk__log_route_callback()("of nobody");
-    uvzk__hop_drain(&one.port.hop);
-    uvzk__hop_drain(&other.port.hop);
+    uvzk__to_loop_drain(&one.port.to_loop);
+    uvzk__to_loop_drain(&other.port.to_loop);
     assert_int_equal(one.lines, 0);
     assert_int_equal(other.lines, 2);
     assert_int_equal(other.level, UVZK_LOG_ERROR);
@@ -91,7 +91,7 @@ static void each_of_many_has_its_own_lines(void **state)
         say(&many[i], text);
     }
     for (int i = 0; i < MANY; i++) {
-        uvzk__hop_drain(&many[i].port.hop);
+        uvzk__to_loop_drain(&many[i].port.to_loop);
         snprintf(text, sizeof(text), "of %d", i);
         assert_int_equal(many[i].lines, 1);
         assert_string_equal(many[i].last, text);
@@ -114,18 +114,18 @@ static void what_is_said_again_and_again_is_told_once(void **state)
         say(&one, said[i % 3]);
     }
     say(&other, said[0]);
-    uvzk__hop_drain(&one.port.hop);
-    uvzk__hop_drain(&other.port.hop);
+    uvzk__to_loop_drain(&one.port.to_loop);
+    uvzk__to_loop_drain(&other.port.to_loop);
     assert_int_equal(one.lines, 2);
     assert_string_equal(one.last, said[2]);
     assert_int_equal(other.lines, 1);
     /* As if it had been a minute ago; then it comes again, and goes on. */
-    for (size_t i = 0; i < UVZK__REPEATS; i++) {
+    for (size_t i = 0; i < UVZK__LOG_REPEATS_MAX; i++) {
         one.port.log_repeats.texts[i].told_ms -= 60000;
     }
     say(&one, said[1]);
     say(&one, said[1]);
-    uvzk__hop_drain(&one.port.hop);
+    uvzk__to_loop_drain(&one.port.to_loop);
     assert_int_equal(one.lines, 3);
     assert_memory_equal(one.last, said[1], strlen(said[1]));
     assert_non_null(strstr(one.last, " (199 more of these in 60 s)"));
@@ -142,10 +142,10 @@ static void lines_beyond_the_limit_are_counted(void **state)
     for (unsigned i = 0; i < UVZK__LOG_LINES_MAX + 5; i++) {
         say(&one, number(i));
     }
-    uvzk__hop_drain(&one.port.hop);
+    uvzk__to_loop_drain(&one.port.to_loop);
     assert_int_equal(one.lines, UVZK__LOG_LINES_MAX + 1);
     say(&one, "at last");
-    uvzk__hop_drain(&one.port.hop);
+    uvzk__to_loop_drain(&one.port.to_loop);
     assert_int_equal(one.lines, UVZK__LOG_LINES_MAX + 2);
     assert_string_equal(one.last, "at last");
     end(&one);

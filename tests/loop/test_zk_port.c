@@ -8,7 +8,7 @@
 
 #include "handle.h"
 #include "run_loop.h"
-#include "window.h"
+#include "send_window.h"
 #include "world_probe.h"
 #include "world_real.h"
 #include "zk_port.h"
@@ -220,7 +220,7 @@ static void no_multi_before_the_credentials_are_answered(void **state)
     assert_multi_waits(probe);
 }
 
-/* Held back it has not been sent. */
+/* Backing off it has not been sent. */
 static void a_multi_held_back_is_lost_unsent(void **state)
 {
     const struct uvzk__op early = op_create("/early/a", UVZK__PERSISTENT);
@@ -448,7 +448,7 @@ static void random_of_the_process_is_left_alone(void **state)
 /* Only so many are with the client at once; the rest is certainly not sent. */
 static void the_window_holds_requests_back(void **state)
 {
-    enum { COUNT = UVZK__WINDOW + 500 };
+    enum { COUNT = UVZK__SEND_WINDOW + 500 };
     struct ask *asks[COUNT];
     struct probe *probe = *state;
     for (size_t i = 0; i < COUNT; i++) {
@@ -458,11 +458,11 @@ static void the_window_holds_requests_back(void **state)
     ask_wait(asks[COUNT - 1]);
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(asks[i]->status,
-                         i < UVZK__WINDOW ? UVZK_ECONNLOSS : UVZK_ENOTSENT);
+                         i < UVZK__SEND_WINDOW ? UVZK_ECONNLOSS : UVZK_ENOTSENT);
     }
 }
 
-/* -------------------------------------------------------------------- the giver */
+/* -------------------------------------------------------------------- the submit thread */
 
 /* Of this process. */
 static unsigned threads(void)
@@ -490,24 +490,24 @@ static void ask_many(struct probe *probe, struct ask *asks[], size_t count)
 /* Who asks for few things has no thread for it, and no way around by one. */
 static void only_who_asks_for_many_has_a_giver(void **state)
 {
-    struct ask *asks[UVZK__FEW + 1];
+    struct ask *asks[UVZK__DIRECT_SENDS + 1];
     struct probe *probe = *state;
     probe_round_trip(probe);
     unsigned before = threads();
     for (int i = 0; i < 10; i++) {
-        ask_many(probe, asks, UVZK__FEW);
-        assert_int_equal(ask_wait(asks[UVZK__FEW - 1]), UVZK_ENONODE);
+        ask_many(probe, asks, UVZK__DIRECT_SENDS);
+        assert_int_equal(ask_wait(asks[UVZK__DIRECT_SENDS - 1]), UVZK_ENONODE);
     }
     assert_int_equal(threads(), before);
-    ask_many(probe, asks, UVZK__FEW + 1);
-    assert_int_equal(ask_wait(asks[UVZK__FEW]), UVZK_ENONODE);
+    ask_many(probe, asks, UVZK__DIRECT_SENDS + 1);
+    assert_int_equal(ask_wait(asks[UVZK__DIRECT_SENDS]), UVZK_ENONODE);
     assert_int_equal(threads(), before + 1);
 }
 
-/* What the giver still has is certainly not sent, and it lets go of what is replied. */
+/* What the submit thread still has is certainly not sent, and it lets go of what is replied. */
 static void what_the_giver_has_is_lost_unsent(void **state)
 {
-    enum { COUNT = UVZK__WINDOW, TIMES = 10 };
+    enum { COUNT = UVZK__SEND_WINDOW, TIMES = 10 };
     struct ask *asks[COUNT];
     struct probe *probe = *state;
     for (int i = 0; i < TIMES; i++) {
@@ -527,11 +527,11 @@ static void what_the_giver_has_is_lost_unsent(void **state)
 /* As what the loop would have given. */
 static void what_the_giver_cannot_give_is_replied(void **state)
 {
-    struct ask *asks[UVZK__FEW];
+    struct ask *asks[UVZK__DIRECT_SENDS];
     struct probe *probe = *state;
     int status = read_once(probe, UVZK__RPC_GET, "without-a-slash");
     assert_true(status < 0);
-    ask_many(probe, asks, UVZK__FEW);
+    ask_many(probe, asks, UVZK__DIRECT_SENDS);
     struct ask *bad = ask_read(probe, UVZK__RPC_GET, "without-a-slash", true);
     struct ask *behind = ask_read(probe, UVZK__RPC_EXISTS, "/a", false);
     assert_int_equal(ask_wait(behind), UVZK_ENONODE);
@@ -544,17 +544,18 @@ static void what_the_giver_gives_at_the_end_is_told_the_end(void **state)
 {
     enum { COUNT = 50 };
     const struct uvzk__op check = op_of(UVZK__OP_CHECK, "/a", -1);
-    struct ask *asks[UVZK__FEW + COUNT];
+    struct ask *asks[UVZK__DIRECT_SENDS + COUNT];
     struct probe *probe = *state;
     probe_round_trip(probe);
-    ask_many(probe, asks, UVZK__FEW);
+    ask_many(probe, asks, UVZK__DIRECT_SENDS);
     assert_true(world_expire_unheard(probe->world));
     for (size_t i = 0; i < COUNT; i++) {
-        asks[UVZK__FEW + i] = i % 2 == 0 ? ask_multi(probe, &check, 1)
-                                         : ask_read(probe, UVZK__RPC_GET, "/a", true);
+        asks[UVZK__DIRECT_SENDS + i] = i % 2 == 0
+                                           ? ask_multi(probe, &check, 1)
+                                           : ask_read(probe, UVZK__RPC_GET, "/a", true);
     }
     probe_await_session(probe, UVZK__SESSION_EXPIRED, 1);
-    for (size_t i = UVZK__FEW; i < UVZK__FEW + COUNT; i++) {
+    for (size_t i = UVZK__DIRECT_SENDS; i < UVZK__DIRECT_SENDS + COUNT; i++) {
         assert_int_equal(asks[i]->replied, 1);
         assert_true(asks[i]->status < 0);
     }

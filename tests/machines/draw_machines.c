@@ -3,59 +3,59 @@
 
 #include "base/machine.h"
 #include "claim/acquisition.h"
+#include "directory/create_batch.h"
+#include "directory/delete_batch.h"
 #include "directory/divergence.h"
 #include "directory/freshness.h"
-#include "directory/guard.h"
-#include "directory/making.h"
 #include "directory/node.h"
+#include "directory/own_watch.h"
 #include "directory/predecessor.h"
 #include "directory/queue.h"
-#include "directory/sweep.h"
 #include "directory/watermark.h"
 #include "engine/barrier.h"
-#include "engine/session.h"
+#include "engine/connection.h"
 #include "future/future.h"
 #include "handle.h"
 #include "lock_job.h"
 #include "proof/prover.h"
-#include "recipes/bid.h"
-#include "recipes/lookout.h"
+#include "recipes/lease_request.h"
 #include "recipes/multilock.h"
+#include "recipes/node_watch.h"
 #include "search.h"
-#include "supervision.h"
-#include "value/replica.h"
+#include "termination.h"
+#include "value/node_cache.h"
 #include "value/value_set.h"
 
 static const struct {
     const struct uvzk__machine *machine;
     const char *header;
 } machines[] = {
-    {&uvzk__session_machine, "src/engine/session.h"},
+    {&uvzk__connection_machine, "src/engine/connection.h"},
     {&uvzk__barrier_machine, "src/engine/barrier.h"},
-    {&uvzk__proof_request_machine, "src/proof/prover.h"},
-    {&uvzk__replica_machine, "src/value/replica.h"},
-    {&uvzk__replica_watch_machine, "src/value/replica.h"},
+    {&uvzk__prover_machine, "src/proof/prover.h"},
+    {&uvzk__node_cache_machine, "src/value/node_cache.h"},
+    {&uvzk__node_cache_watch_machine, "src/value/node_cache.h"},
     {&uvzk__value_set_machine, "src/value/value_set.h"},
     {&uvzk__node_machine, "src/directory/node.h"},
-    {&uvzk__standing_machine, "src/directory/contender.h"},
-    {&uvzk__guard_machine, "src/directory/guard.h"},
+    {&uvzk__contender_machine, "src/directory/contender.h"},
+    {&uvzk__own_watch_machine, "src/directory/own_watch.h"},
     {&uvzk__queue_machine, "src/directory/queue.h"},
     {&uvzk__listing_machine, "src/directory/freshness.h"},
     {&uvzk__predecessor_machine, "src/directory/predecessor.h"},
     {&uvzk__watermark_machine, "src/directory/watermark.h"},
-    {&uvzk__making_machine, "src/directory/making.h"},
-    {&uvzk__sweep_machine, "src/directory/sweep.h"},
+    {&uvzk__create_batch_machine, "src/directory/create_batch.h"},
+    {&uvzk__delete_batch_machine, "src/directory/delete_batch.h"},
     {&uvzk__divergence_machine, "src/directory/divergence.h"},
     {&uvzk__claim_machine, "src/claim/claim.h"},
     {&uvzk__acquisition_machine, "src/claim/acquisition.h"},
-    {&uvzk__bid_machine, "src/recipes/bid.h"},
+    {&uvzk__lease_request_machine, "src/recipes/lease_request.h"},
     {&uvzk__member_machine, "src/recipes/multilock.h"},
-    {&uvzk__lookout_machine, "src/recipes/lookout.h"},
+    {&uvzk__node_watch_machine, "src/recipes/node_watch.h"},
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__handle_machine, "loop/handle.h"},
     {&uvzk__search_machine, "loop/search.h"},
     {&lock_job_machine, "command/lock_job.h"},
-    {&supervision_machine, "command/supervision.h"},
+    {&termination_machine, "command/termination.h"},
 };
 
 static void draw(const struct uvzk__machine *machine, const char *header)

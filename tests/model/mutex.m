@@ -188,14 +188,14 @@ end;
 
 -- src/claim/acquire.c: uvzk_lock_acquire
 rule "acquire" contender = IDLE ==> begin contender := CREATING; told := WAITS; end;
--- src/directory/contender.c: uvzk__contender_unwanted
+-- src/directory/contender.c: uvzk__contender_withdraw
 rule "give up" told = WAITS ==> begin unwanted(); end;
--- src/directory/contender.c: uvzk__contender_unwanted
+-- src/directory/contender.c: uvzk__contender_withdraw
 rule "release" told = HOLDS ==> begin unwanted(); end;
 rule "again" contender = GONE & told = ENDED & alive & unmade() != 0 ==>
 begin contender := IDLE; told := NONE; end;
 
--- src/directory/succession.c: voucher_of
+-- src/directory/next_holder.c: voucher_of
 rule "grant"
   contender = STANDING & told = WAITS & before = NOBODY & valid > 0
 ==> begin
@@ -215,10 +215,10 @@ rule "send search" may_send() & contender = UNKNOWN ==> begin send(LIST); end;
 rule "send listing" may_send() & contender = STANDING & before = NOT_KNOWN ==> begin send(LIST); end;
 -- src/directory/predecessor.c: uvzk__predecessor_watch
 rule "send get" may_send() & contender = STANDING & (before = ONE | before = SEVERAL) ==> begin send(GET); end;
--- src/proof/prover.c: uvzk__prover_want
+-- src/proof/prover.c: uvzk__prover_request
 rule "send proof" may_send() & contender = STANDING ==> begin send(PROOF); end;
 rule "send read" may_send() ==> begin send(READ); end;
--- src/directory/sweep.c: uvzk__sweep
+-- src/directory/delete_batch.c: uvzk__delete_batches_send
 rule "send delete" may_send() & contender = DOOMED ==> begin send(DELETE); end;
 
 rule "serve a read"

@@ -79,7 +79,7 @@ static void it_stays_valid(void **state)
 {
     begin(state);
     for (size_t i = 0; i < READERS; i++) {
-        hold_take_turn(&readers[i], 1000);
+        hold_acquire_release(&readers[i], 1000);
     }
     uint64_t before = sim_submitted(a.port);
     world_run_for(&world, 3 * WORLD_TIMEOUT_MS);

@@ -82,7 +82,7 @@ static void the_next_client_waits_for_the_old_node(uint64_t seed, void *const *s
     world_run_for(&world, 2000);
     assert_int_equal(again.answered, 0);
     hold_give_back(&next);
-    hold_take_turn(&again, 1000);
+    hold_acquire_release(&again, 1000);
     assert_true(again.token > next.token);
     world_end(&world);
 }
@@ -129,9 +129,9 @@ static void nothing_outlives_an_expiry(uint64_t steps, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(a_claim_ends_with_its_session, 1, SEEDS),
-        WORLD_STORY(the_next_client_waits_for_the_old_node, 1, SEEDS),
-        WORLD_STORY(nothing_outlives_an_expiry, 0, 39),
+        WORLD_SCENARIO(a_claim_ends_with_its_session, 1, SEEDS),
+        WORLD_SCENARIO(the_next_client_waits_for_the_old_node, 1, SEEDS),
+        WORLD_SCENARIO(nothing_outlives_an_expiry, 0, 39),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

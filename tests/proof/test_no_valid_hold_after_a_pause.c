@@ -61,7 +61,7 @@ static void loss_comes_by_the_clock(uint64_t seed, void *const *state)
     sim_disconnect(a.port, SIM_SILENT, 3 * WORLD_TIMEOUT_MS);
     hold_await_lost(&held, WORLD_TIMEOUT_MS, UVZK_EPROOF);
     assert_true(held.lost_ms <= cut_ms + WORLD_TIMEOUT_MS);
-    hold_take_turn(&next, 2 * WORLD_TIMEOUT_MS);
+    hold_acquire_release(&next, 2 * WORLD_TIMEOUT_MS);
     assert_true(next.answered_ms >= held.lost_ms);
     world_end(&world);
 }
@@ -97,9 +97,9 @@ static void every_grant_has_a_larger_token(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(a_stopped_holder_is_valid_no_longer, 1, SEEDS),
-        WORLD_STORY(loss_comes_by_the_clock, 1, SEEDS),
-        WORLD_STORY(every_grant_has_a_larger_token, 1, SEEDS),
+        WORLD_SCENARIO(a_stopped_holder_is_valid_no_longer, 1, SEEDS),
+        WORLD_SCENARIO(loss_comes_by_the_clock, 1, SEEDS),
+        WORLD_SCENARIO(every_grant_has_a_larger_token, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,15 +18,15 @@ static struct uvzk__proof proof_of(uint32_t mode, uint64_t opened_ms)
     return proof;
 }
 
-#define READ UVZK__PASSED_SERVER
-#define SYNC UVZK__PASSED_LEADER
-#define WRITE UVZK__PASSED_QUORUM
+#define READ UVZK__ACK_SERVER
+#define SYNC UVZK__ACK_LEADER
+#define WRITE UVZK__ACK_QUORUM
 
 /* And then it is valid until that. */
 static void answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t answered_ms,
-                     enum uvzk__passage passage, uint64_t valid_until)
+                     enum uvzk__ack_level ack, uint64_t valid_until)
 {
-    uvzk__proof_answered(proof, sent_ms, answered_ms, passage);
+    uvzk__proof_answered(proof, sent_ms, answered_ms, ack);
     assert_int_equal(proof->valid_until, valid_until);
 }
 
@@ -364,7 +364,7 @@ static void too_short_a_session_can_prove_nothing(void **state)
 
 struct ask {
     uint64_t sent, arrives, answered;
-    enum uvzk__passage passage;
+    enum uvzk__ack_level ack;
 };
 
 struct move {
@@ -472,9 +472,9 @@ static void write_requests(struct ensemble *ensemble, uint64_t begin)
         ask->sent = sent;
         ask->arrives = latest_of(sent + up_to(ensemble, slowest), arrived);
         uint64_t kind = up_to(ensemble, 7);
-        ask->passage = kind < 2 ? WRITE : kind == 2 ? SYNC : READ;
+        ask->ack = kind < 2 ? WRITE : kind == 2 ? SYNC : READ;
         uint64_t decided =
-            ask->passage == READ ? ask->arrives : told_at(ensemble, ask->arrives);
+            ask->ack == READ ? ask->arrives : told_at(ensemble, ask->arrives);
         ask->answered = latest_of(decided + up_to(ensemble, slowest), answered);
         arrived = ask->arrives;
         answered = ask->answered;
@@ -552,12 +552,12 @@ static uint64_t best_claim(const struct ensemble *ensemble, size_t first, size_t
     uint64_t proved = 0, passed = 0, heard = floor;
 
     for (size_t i = first; i < answered; i++) {
-        if (ensemble->asks[i].passage == WRITE) {
+        if (ensemble->asks[i].ack == WRITE) {
             proved = ensemble->asks[i].sent;
         }
     }
     for (size_t i = first; i < answered; i++) {
-        if (ensemble->asks[i].passage != READ && ensemble->asks[i].answered < proved) {
+        if (ensemble->asks[i].ack != READ && ensemble->asks[i].answered < proved) {
             passed = ensemble->asks[i].sent;
         }
     }
@@ -609,8 +609,8 @@ static void judge_answer(const struct ensemble *ensemble, struct uvzk__proof *pr
     const struct ask *ask = &ensemble->asks[i];
     uint64_t before = proof->valid_until;
 
-    uvzk__proof_answered(proof, ask->sent, ask->answered, ask->passage);
-    if (ask->passage == WRITE) {
+    uvzk__proof_answered(proof, ask->sent, ask->answered, ask->ack);
+    if (ask->ack == WRITE) {
         judgement->ends_at = ensemble->ends_when_passed_on[i];
     }
     if (proof->valid_until != before) {
@@ -620,10 +620,10 @@ static void judge_answer(const struct ensemble *ensemble, struct uvzk__proof *pr
     /* And it is worth something: forgetting costs little. */
     uint64_t best = best_claim(ensemble, judgement->first, i + 1, judgement->floor,
                                judgement->timeout);
-    if (ask->passage == WRITE) {
+    if (ask->ack == WRITE) {
         assert_true(proof->valid_until <= best || proof->valid_until == before);
     }
-    if (ask->passage == WRITE && best > before) {
+    if (ask->ack == WRITE && best > before) {
         uint64_t heard = best + judgement->timeout / 100 - judgement->timeout;
         uint64_t lost = ensemble->tick / 8 + (ask->answered - heard) / 8;
         judgement->poor += proof->valid_until + lost < best;

@@ -57,7 +57,7 @@ static void each_takes_a_round_trip_more(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(each_takes_a_round_trip_more, 1, SEEDS),
+        WORLD_SCENARIO(each_takes_a_round_trip_more, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "scarce.h"
+#include "failing_allocator.h"
 
 #define PATH "/rw"
 #define ROUND_TRIP_MS 42U
@@ -113,12 +113,12 @@ static void without_memory(void **state)
     do {
         begin(state, PATH, 3);
         hold_release(&writing);
-        scarce_arm(++first, 1);
+        failing_allocator_arm(++first, 1);
         for (size_t i = 0; i < count; i++) {
             hold_await(&readers[i], 2000);
         }
-        failed = scarce_failed();
-        scarce_arm(0, 0);
+        failed = failing_allocator_failures();
+        failing_allocator_arm(0, 0);
         end();
     } while (failed > 0);
     assert_true(first > 1); /* there was something to fail */
@@ -134,7 +134,7 @@ int main(void)
         WORLD_TEST(without_memory),
     };
 
-    if (scarce_install() != 0) {
+    if (failing_allocator_install() != 0) {
         return 1;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

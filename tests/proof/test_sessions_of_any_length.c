@@ -57,7 +57,7 @@ static void a_server_that_allows_less_ends_it_sooner(uint64_t seed, void *const 
     assert_true(uvzk_hold_valid_until(&held.request) <= world_now(&world) + SHORT_MS);
     sim_follower_cut(a.port, 4ULL * WORLD_TIMEOUT_MS);
     hold_await_lost(&held, SHORT_MS, UVZK_EPROOF);
-    hold_take_turn(&next, 3ULL * WORLD_TIMEOUT_MS);
+    hold_acquire_release(&next, 3ULL * WORLD_TIMEOUT_MS);
     assert_true(next.answered_ms >= held.lost_ms);
     world_end(&world);
 }
@@ -75,7 +75,7 @@ static void a_shorter_session_goes_on(uint64_t seed, void *const *state)
     assert_int_equal(held.lost, 0);
     assert_true(uvzk_hold_is_valid(&held.request));
     hold_give_back(&held);
-    hold_take_turn(&next, WORLD_TIMEOUT_MS);
+    hold_acquire_release(&next, WORLD_TIMEOUT_MS);
     world_end(&world);
 }
 
@@ -107,7 +107,7 @@ static void a_late_loop_believes_no_longer_session(uint64_t seed, void *const *s
 static void begin_unheard(uint64_t seed, void *const *state)
 {
     begin_apart(seed, state);
-    sim_come_back_unheard(a.port);
+    sim_reconnect_unreported(a.port);
     sim_connect_to(a.port, 1);
     sim_disconnect(a.port, SIM_RESET, 0);
     uint64_t until = world_now(&world) + 5000;
@@ -134,7 +134,7 @@ static void a_connection_that_is_unheard_of_counts(uint64_t seed, void *const *s
     assert_int_equal(held.lost, 0);
     assert_true(uvzk_hold_is_valid(&held.request));
     hold_give_back(&held);
-    hold_take_turn(&next, WORLD_TIMEOUT_MS);
+    hold_acquire_release(&next, WORLD_TIMEOUT_MS);
     world_end(&world);
 }
 
@@ -148,7 +148,7 @@ static void and_the_end_is_told_by_it(uint64_t seed, void *const *state)
     assert_true(until <= world_now(&world) + SHORT_MS);
     hold_await_lost(&held, SHORT_MS + 100, UVZK_EPROOF);
     assert_true(held.lost_ms >= until && held.lost_ms <= until + 100);
-    hold_take_turn(&next, 3ULL * WORLD_TIMEOUT_MS);
+    hold_acquire_release(&next, 3ULL * WORLD_TIMEOUT_MS);
     world_end(&world);
 }
 
@@ -158,7 +158,7 @@ static void what_one_session_was_given_is_over_with_it(uint64_t seed, void *cons
     begin_apart(seed, state);
     go_over(&a, 1);
     hold_give_back(&held);
-    hold_take_turn(&next, WORLD_TIMEOUT_MS);
+    hold_acquire_release(&next, WORLD_TIMEOUT_MS);
     sim_connect_to(a.port, 0);
     size_t told = a.state_count;
     assert_true(sim_expire(a.port));
@@ -266,7 +266,7 @@ static void a_server_that_answers_late_and_is_cut_off(uint64_t seed, void *const
     uint64_t ms = 1000 + sim_random(world.sim, 3000);
     sim_lag_and_cut(world.sim, 1, ms);
     world_run_for(&world, ms + 4ULL * WORLD_TIMEOUT_MS);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ------------------------------------------------------- observers fed by followers */
@@ -316,7 +316,7 @@ static void twice_the_tick_covers_two_hops(uint64_t seed, void *const *state)
     hold_await(&next, 3ULL * WORLD_TIMEOUT_MS);
     assert_false(uvzk_hold_is_valid(&held.request));
     sim_resume(a.port);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* --------------------------------------------------------------------- idle clients */
@@ -332,21 +332,21 @@ static void who_has_been_idle_need_not_wait(void **state)
     hold_take(&held, &a);
     assert_true(held.answered_ms - asked_ms <=
                 40 + 1); /* a create, and a listing at most */
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(a_server_that_allows_less_ends_it_sooner, 1, SEEDS),
-        WORLD_STORY(a_shorter_session_goes_on, 1, 8),
-        WORLD_STORY(a_late_loop_believes_no_longer_session, 1, SEEDS),
-        WORLD_STORY(a_connection_that_is_unheard_of_counts, 1, 8),
-        WORLD_STORY(and_the_end_is_told_by_it, 1, 8),
-        WORLD_STORY(what_one_session_was_given_is_over_with_it, 1, 8),
+        WORLD_SCENARIO(a_server_that_allows_less_ends_it_sooner, 1, SEEDS),
+        WORLD_SCENARIO(a_shorter_session_goes_on, 1, 8),
+        WORLD_SCENARIO(a_late_loop_believes_no_longer_session, 1, SEEDS),
+        WORLD_SCENARIO(a_connection_that_is_unheard_of_counts, 1, 8),
+        WORLD_SCENARIO(and_the_end_is_told_by_it, 1, 8),
+        WORLD_SCENARIO(what_one_session_was_given_is_over_with_it, 1, 8),
         WORLD_TEST(a_busy_client_far_away_loses_nothing),
-        WORLD_STORY(a_server_that_answers_late_and_is_cut_off, 1, SEEDS),
-        WORLD_STORY(twice_the_tick_covers_two_hops, 1, 400),
+        WORLD_SCENARIO(a_server_that_answers_late_and_is_cut_off, 1, SEEDS),
+        WORLD_SCENARIO(twice_the_tick_covers_two_hops, 1, 400),
         WORLD_TEST(who_has_been_idle_need_not_wait),
     };
     return cmocka_run_group_tests_name("sessions_of_any_length", tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void assert_data(const struct hold *hold, const char *expected)
 /* The first has two with data of its own and gives one back; the second, which waits,
  * asks for these data or for others. */
 static void one_is_given_back(void **state, const char *data, const char *expected,
-                              bool handed_on)
+                              bool handed_over)
 {
     char path[HOLD_PATH_MAX];
 
@@ -53,7 +53,7 @@ static void one_is_given_back(void **state, const char *data, const char *expect
     assert_int_equal(uvzk_hold_return_leases(&first.request, 1), 0);
     hold_await(&second, 1000);
     assert_data(&second, expected);
-    assert_true((strcmp(second.path, path) == 0) == handed_on);
+    assert_true((strcmp(second.path, path) == 0) == handed_over);
     hold_give_back(&second);
     hold_give_back(&first);
     world_end(&world);

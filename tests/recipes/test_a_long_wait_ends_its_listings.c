@@ -27,7 +27,7 @@ static void is_quiet(void)
     assert_true(sim_submitted(b.port) - before < ENOUGH);
 }
 
-static void begin_driven(uint64_t seed, void *const *state)
+static void begin_driver_lock(uint64_t seed, void *const *state)
 {
     uvzk_lock_driver_t driver;
 
@@ -42,7 +42,7 @@ static void begin_driven(uint64_t seed, void *const *state)
 
 static void a_drivers_directory_that_has_gone(uint64_t seed, void *const *state)
 {
-    begin_driven(seed, state);
+    begin_driver_lock(seed, state);
     cut_off_at_the_second_look();
     while (world_children(&world, WORLD_PATH) > 0) {
         world_delete_child(&world, WORLD_PATH, 0);
@@ -56,7 +56,7 @@ static void a_drivers_directory_that_has_gone(uint64_t seed, void *const *state)
 /* Who waits need not list, and waits on. */
 static void a_drivers_directory_that_may_not_be_listed(uint64_t seed, void *const *state)
 {
-    begin_driven(seed, state);
+    begin_driver_lock(seed, state);
     world_run_for(&world, WORLD_TIMEOUT_MS / 2);
     sim_refuse(world.sim, UVZK__RPC_CHILDREN, UVZK_ENOAUTH, UINT32_MAX);
     world_run_for(&world, WORLD_TIMEOUT_MS);
@@ -106,7 +106,7 @@ static void a_ticket_where_nobody_may_list(uint64_t seed, void *const *state)
     is_quiet();
     assert_int_equal(sim_set_readable(world.sim, PATH "/locks", true), 0);
     for (int i = 0; i < 9; i++) {
-        hold_take_turn(&holds[i], 3000);
+        hold_acquire_release(&holds[i], 3000);
     }
     world_end(&world);
 }
@@ -114,10 +114,10 @@ static void a_ticket_where_nobody_may_list(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(a_drivers_directory_that_has_gone, 1, 20),
-        WORLD_STORY(a_drivers_directory_that_may_not_be_listed, 1, 20),
-        WORLD_STORY(leases_that_may_not_be_listed, 1, 20),
-        WORLD_STORY(a_ticket_where_nobody_may_list, 1, 20),
+        WORLD_SCENARIO(a_drivers_directory_that_has_gone, 1, 20),
+        WORLD_SCENARIO(a_drivers_directory_that_may_not_be_listed, 1, 20),
+        WORLD_SCENARIO(leases_that_may_not_be_listed, 1, 20),
+        WORLD_SCENARIO(a_ticket_where_nobody_may_list, 1, 20),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void hand_on_for(uint64_t ms)
 static void end(void)
 {
     for (int i = 0; i < OURS; i++) {
-        hold_let_go(&ours[i]);
+        hold_release_or_cancel(&ours[i]);
     }
     world_run_for(&world, 5000);
     world_end(&world);
@@ -76,7 +76,7 @@ static void it_ends_with_the_proof_that_does_not_find_it(uint64_t seed,
     grants = 0;
     hand_on_for(2000 + sim_random(world.sim, WORLD_TIMEOUT_MS / 6));
     assert_true(grants > 10 && theirs.answered == 0);
-    world.meddled = true;
+    world.holder_deleted = true;
     assert_int_equal(sim_delete_by_hand(world.sim, holder->path), 0);
     uint64_t deleted_ms = world_now(&world);
     grants = 0;
@@ -107,7 +107,7 @@ static void some_were_granted_meanwhile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(it_ends_with_the_proof_that_does_not_find_it, 1, SEEDS),
+        WORLD_SCENARIO(it_ends_with_the_proof_that_does_not_find_it, 1, SEEDS),
         cmocka_unit_test(some_were_granted_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 static struct world world;
 static struct process a;
-static struct hold bids[3];
+static struct hold requests[3];
 
 static void begin(uint64_t seed, void *const *state)
 {
@@ -22,9 +22,9 @@ static void begin(uint64_t seed, void *const *state)
     process_make_semaphore(&a, PATH, 2);
 }
 
-static void ask(struct hold *bid, uint32_t leases, int64_t timeout_ms)
+static void ask(struct hold *request, uint32_t leases, int64_t timeout_ms)
 {
-    hold_begin_on(bid, &a, &a.semaphore, leases, timeout_ms);
+    hold_begin_on(request, &a, &a.semaphore, leases, timeout_ms);
 }
 
 /* Whichever of them are empty, up to `depth` of them. */
@@ -43,16 +43,16 @@ static void the_race_is_run_until_it_is_won(uint64_t seed, void *const *state)
 {
     begin(seed, state);
     for (unsigned i = 0; i < 3; i++) {
-        ask(&bids[i], 1 + i % 2, UVZK_WAIT_FOREVER);
+        ask(&requests[i], 1 + i % 2, UVZK_WAIT_FOREVER);
     }
     for (unsigned races = 0; races < RACES;) {
-        assert_int_equal(bids[0].answered, 0);
+        assert_int_equal(requests[0].answered, 0);
         races += remove_directories(1 + seed % 3);
         world_steps(&world, 1);
     }
     for (unsigned i = 0; i < 3; i++) {
-        hold_finish(&bids[i], 3000);
-        assert_int_equal(bids[i].status, 0);
+        hold_finish(&requests[i], 3000);
+        assert_int_equal(requests[i].status, 0);
     }
     world_end(&world);
 }
@@ -61,14 +61,14 @@ static void the_race_is_run_until_it_is_won(uint64_t seed, void *const *state)
 static void the_servers_own_removal(uint64_t steps, void *const *state)
 {
     begin(steps, state);
-    hold_take_on(&bids[0], &a, &a.semaphore, 2);
-    hold_give_back(&bids[0]);
-    ask(&bids[1], 2, 1500);
+    hold_take_on(&requests[0], &a, &a.semaphore, 2);
+    hold_give_back(&requests[0]);
+    ask(&requests[1], 2, 1500);
     world_steps(&world, steps);
     sim_check_containers(world.sim);
     sim_check_containers(world.sim); /* the parent, now that it is empty */
-    hold_take_turn(&bids[1], 1500);
-    assert_true(bids[1].token > bids[0].token);
+    hold_acquire_release(&requests[1], 1500);
+    assert_true(requests[1].token > requests[0].token);
     world_end(&world);
 }
 
@@ -77,21 +77,21 @@ static void only_the_deadline_ends_it(uint64_t seed, void *const *state)
 {
     begin(seed, state);
     assert_true(process_await_connected(&a, 1000));
-    ask(&bids[0], 1, 1500);
-    while (bids[0].answered == 0) {
+    ask(&requests[0], 1, 1500);
+    while (requests[0].answered == 0) {
         (void)remove_directories(1);
         world_steps(&world, 1);
     }
-    assert_int_equal(bids[0].status, UVZK_ENOTQUEUED);
+    assert_int_equal(requests[0].status, UVZK_ENOTQUEUED);
     world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(the_race_is_run_until_it_is_won, 1, SEEDS),
-        WORLD_STORY(the_servers_own_removal, 0, 29),
-        WORLD_STORY(only_the_deadline_ends_it, 1, SEEDS),
+        WORLD_SCENARIO(the_race_is_run_until_it_is_won, 1, SEEDS),
+        WORLD_SCENARIO(the_servers_own_removal, 0, 29),
+        WORLD_SCENARIO(only_the_deadline_ends_it, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,7 @@ static struct world_path make_anew(const char *directory, const char *token,
         if (i > 0) {
             world_delete(&world, &last);
         }
-        last = world_foreigner(&world, directory, token);
+        last = world_foreign_node(&world, directory, token);
     }
     return last;
 }
@@ -112,7 +112,7 @@ static void a_ticket_that_stands_goes_first(void **state)
 {
     (void)state;
     begin_alone();
-    struct world_path other = world_foreigner(&world, LOCKS, TICKET);
+    struct world_path other = world_foreign_node(&world, LOCKS, TICKET);
     settle();
     ask();
     await_after(&other);
@@ -125,7 +125,7 @@ static void a_ticket_that_comes_meanwhile_goes_first(void **state)
     begin_alone();
     ask();
     world_run_for(&world, 1);
-    struct world_path other = world_foreigner(&world, LOCKS, TICKET);
+    struct world_path other = world_foreign_node(&world, LOCKS, TICKET);
     await_after(&other);
 }
 
@@ -142,7 +142,7 @@ static void a_ticket_that_comes_before_the_count_goes_first(void **state)
         world_steps(&world, 1);
     }
     assert_int_equal(world_children(&world, LOCKS), 0);
-    struct world_path other = world_foreigner(&world, LOCKS, TICKET);
+    struct world_path other = world_foreign_node(&world, LOCKS, TICKET);
     await_after(&other);
 }
 
@@ -151,12 +151,12 @@ static void a_ticket_that_comes_before_the_listing_goes_first(void **state)
 {
     (void)state;
     begin_alone();
-    struct world_path lease = world_foreigner(&world, LEASES, LEASE);
+    struct world_path lease = world_foreign_node(&world, LEASES, LEASE);
     world_delete(&world, &lease);
     ask();
     world_run_for(&world, 2 * LATENCY + 2);
     assert_true(hold_pending(&waits));
-    struct world_path other = world_foreigner(&world, LOCKS, TICKET);
+    struct world_path other = world_foreign_node(&world, LOCKS, TICKET);
     await_after(&other);
 }
 
@@ -176,7 +176,7 @@ static void a_ticket_in_an_outage_goes_first(void **state)
     begin_alone();
     sim_disconnect(a.port, SIM_RESET, 1000);
     world_run_for(&world, 100);
-    struct world_path other = world_foreigner(&world, LOCKS, TICKET);
+    struct world_path other = world_foreign_node(&world, LOCKS, TICKET);
     assert_true(process_await_connected(&a, 5000));
     settle();
     ask();
@@ -192,7 +192,7 @@ static void a_lost_reply_counts_nothing(void **state)
     world_run_for(&world, LATENCY + 2);
     assert_int_equal(world_children(&world, LEASES), 1);
     sim_disconnect(a.port, SIM_RESET, 1000);
-    struct world_path other = world_foreigner(&world, LOCKS, TICKET);
+    struct world_path other = world_foreign_node(&world, LOCKS, TICKET);
     world_run_for(&world, 2000);
     await_after(&other);
 }
@@ -219,7 +219,7 @@ static void a_server_that_lags_tells_it_in_order(uint64_t seed, void *const *sta
         (void)cost_of_a_turn();
     }
     sim_lag(world.sim, sim_server_of(a.port), 2000);
-    struct world_path other = world_foreigner(&world, LOCKS, TICKET);
+    struct world_path other = world_foreign_node(&world, LOCKS, TICKET);
     ask();
     world_run_for(&world, 5000);
     assert_true(hold_pending(&waits));
@@ -236,7 +236,7 @@ static void a_lease_that_stands_is_counted(void **state)
 {
     (void)state;
     begin_alone();
-    struct world_path other = world_foreigner(&world, LEASES, LEASE);
+    struct world_path other = world_foreign_node(&world, LEASES, LEASE);
     ask();
     await_after(&other);
 }
@@ -255,7 +255,7 @@ static void one_of_several_stands_beside_others(void **state)
 {
     (void)state;
     begin_alone_of(3);
-    (void)world_foreigner(&world, LEASES, LEASE);
+    (void)world_foreign_node(&world, LEASES, LEASE);
     (void)cost_of_a_turn();
     (void)cost_of_a_turn();
     assert_int_equal(cost_of_a_turn(), 3);
@@ -270,7 +270,7 @@ static void the_last_of_several_is_not_had_twice(void **state)
     (void)state;
     begin_alone_of(2);
     hold_take_on(&next, &a, &a.semaphore, 1);
-    struct world_path other = world_foreigner(&world, LEASES, LEASE);
+    struct world_path other = world_foreign_node(&world, LEASES, LEASE);
     ask();
     settle();
     assert_true(hold_pending(&waits));
@@ -397,7 +397,7 @@ static void nothing_is_left_when_nobody_comes(void **state)
     assert_int_equal(process_stats(&a).watches, 0);
     assert_int_equal(sim_watch_count(world.sim), 0);
     assert_null(uvzk__catalogue_first(
-        &((struct uvzk__client *)a.client.impl)->directories->catalogue));
+        &((struct uvzk__session *)a.client.impl)->directories->catalogue));
     world_end(&world);
 }
 
@@ -412,7 +412,7 @@ int main(void)
         cmocka_unit_test(a_ticket_in_an_outage_goes_first),
         cmocka_unit_test(a_lost_reply_counts_nothing),
         cmocka_unit_test(who_may_not_look_has_a_ticket),
-        WORLD_STORY_CASE(a_server_that_lags_tells_it_in_order, 0, 7, tuned),
+        WORLD_SCENARIO_CASE(a_server_that_lags_tells_it_in_order, 0, 7, tuned),
         cmocka_unit_test(a_lease_that_stands_is_counted),
         cmocka_unit_test(another_directory_of_leases_is_counted),
         cmocka_unit_test(one_of_several_stands_beside_others),

@@ -15,9 +15,9 @@
 #include "claim/lock.h"
 #include "directory/queue.h"
 #include "drivers.h"
-#include "metronome.h"
-#include "recipes/driven.h"
-#include "scarce.h"
+#include "failing_allocator.h"
+#include "recipes/driver_directory.h"
+#include "ticker.h"
 #include "world.h"
 
 #define CLAIMS 8
@@ -124,50 +124,52 @@ static const unsigned states_of[KINDS] = {
 
 static enum state standing(const struct uvzk__contender *contender)
 {
-    const struct uvzk__driven *driven = contender->claim->extra;
+    const struct uvzk__driver_claim *driver_claim = contender->claim->extra;
 
-    return contender->held                  ? HOLDING
-           : driven->verdict == UVZK__GETS  ? GETTING
-           : driven->verdict == UVZK__WAITS ? WAITING
-                                            : ASKING;
+    return contender->held                                    ? HOLDING
+           : driver_claim->decision == UVZK__DRIVER_GETS_LOCK ? GETTING
+           : driver_claim->decision == UVZK__DRIVER_WAITS     ? WAITING
+                                                              : ASKING;
 }
 
 static enum state state_of(const struct uvzk__contender *contender)
 {
-    const struct uvzk__driven *driven = contender->claim->extra;
+    const struct uvzk__driver_claim *driver_claim = contender->claim->extra;
     const struct uvzk__node *node = &contender->node;
 
     switch (node->state) {
     case UVZK__NODE_CREATING:
-        return node->in_flight ? CREATING : driven->lookout != NULL ? BLOCKED : UNSENT;
+        return node->in_flight                    ? CREATING
+               : driver_claim->node_watch != NULL ? BLOCKED
+                                                  : UNSENT;
     case UVZK__NODE_PARENTS:
         return PARENTS;
     case UVZK__NODE_UNKNOWN:
-        return driven->inspecting ? INSPECTED : UNKNOWN;
+        return driver_claim->reading ? INSPECTED : UNKNOWN;
     case UVZK__NODE_IDENTIFYING:
         return IDENTIFYING;
     case UVZK__NODE_STANDING:
         return standing(contender);
-    case UVZK__NODE_RESTING:
+    case UVZK__NODE_BACKING_OFF:
         return RESTING;
     default:
-        return node->in_flight        ? DELETING
-               : driven->inspecting   ? DOUBT_INSPECTED
-               : node->delete_unknown ? DOUBTED
-                                      : DOOMED;
+        return node->in_flight         ? DELETING
+               : driver_claim->reading ? DOUBT_INSPECTED
+               : node->delete_unknown  ? DOUBTED
+                                       : DOOMED;
     }
 }
 
 static unsigned states_now(const struct process *process)
 {
-    const struct uvzk__client *client = process->client.impl;
+    const struct uvzk__session *session = process->client.impl;
     unsigned states = 0;
 
     for (const struct uvzk__link *link =
-             client == NULL ? NULL : client->directories->contenders.next;
-         link != NULL && link != &client->directories->contenders; link = link->next) {
+             session == NULL ? NULL : session->directories->contenders.next;
+         link != NULL && link != &session->directories->contenders; link = link->next) {
         states |= 1U << state_of(UVZK__CONTAINER_OF((struct uvzk__link *)(uintptr_t)link,
-                                                    struct uvzk__contender, everyone));
+                                                    struct uvzk__contender, in_session));
     }
     return states;
 }
@@ -175,7 +177,7 @@ static unsigned states_now(const struct process *process)
 /* ------------------------------------------------------------------------ the play */
 
 static struct {
-    struct metronome metronome;
+    struct ticker ticker;
     enum kind kind;
     const struct disturbance *disturbance; /* NULL: none, or a deadline */
     uint64_t deadline_ms;                  /* of the first process's claims; 0: none */
@@ -223,7 +225,8 @@ static void delete_waiting(int number)
     const struct uvzk__acquisition *acquisition = claim->request.impl;
 
     if (hold_pending(claim) && acquisition != NULL && acquisition->claim != NULL) {
-        const struct uvzk__contender *contender = uvzk__claim_first(acquisition->claim);
+        const struct uvzk__contender *contender =
+            uvzk__claim_first_contender(acquisition->claim);
         if (state_of(contender) == WAITING) {
             (void)sim_delete_by_hand(world.sim, contender->path);
         }
@@ -352,7 +355,7 @@ static void forbid(struct process *process)
 static void delete_all(struct process *process)
 {
     (void)process;
-    world.meddled = true; /* a holder's too */
+    world.holder_deleted = true; /* a holder's too */
     while (world_queue_length(&world) > 0) {
         world_delete_child(&world, WORLD_PATH, 0);
     }
@@ -392,7 +395,7 @@ static const struct disturbance {
     {"stop", stop, GOES_ON},
     {"lost request", process_lose_request, GOES_ON},
     {"lost reply", process_lose_reply, GOES_ON},
-    {"spoilt reply", process_spoil_reply, GOES_ON},
+    {"spoilt reply", process_reply_enomem, GOES_ON},
     {"CONNECTED again", connected_again, GOES_ON},
     {"overload", overload, GOES_ON},
     {"forbidden", forbid, GOES_ON},
@@ -433,14 +436,14 @@ static void begin_play(enum kind kind, unsigned tuning, const char *what)
     begin(kind, tuning);
     world.what = what;
     start();
-    metronome_begin(&play.metronome, world.sim, 1);
+    ticker_begin(&play.ticker, world.sim, 1);
 }
 
 static void end_play(void)
 {
     enum end end_of_process = play.disturbance == NULL ? GOES_ON : play.disturbance->end;
 
-    metronome_end(&play.metronome);
+    ticker_end(&play.ticker);
     world_run_for(&world, 2ULL * WORLD_TIMEOUT_MS);
     if (end_of_process == SHUT_OUT && !processes[0].closing) {
         process_close(&processes[0]);
@@ -449,7 +452,7 @@ static void end_play(void)
         world_run_for(&world, 2ULL * WORLD_TIMEOUT_MS);
         delete_all(&processes[0]);
     }
-    world_let_go(&world);
+    world_release_all(&world);
     check_answers();
     world_end(&world);
 }
@@ -469,7 +472,7 @@ static unsigned run(enum kind kind, const struct disturbance *disturbance, uint6
     begin_play(kind, tuning, what);
     play.disturbance = disturbance;
     while (ms < PLAY_MS) {
-        if (!metronome_step(&play.metronome)) {
+        if (!ticker_step(&play.ticker)) {
             act(ms++);
         } else if (++events == at && disturbance != NULL) {
             met = MET | states_now(&processes[0]);
@@ -553,7 +556,7 @@ static void fixed_in_every_state(void **state)
     deadline_in_every_state(FIXED);
 }
 
-static void durable_in_every_state(void **state)
+static void persistent_in_every_state(void **state)
 {
     (void)state;
     in_every_state(DURABLE);
@@ -569,15 +572,15 @@ static uint64_t run_without_memory(enum kind kind, uint64_t first)
                    kind_names[kind], first);
     begin_play(kind, tunings[first % 2], what);
     play.memory_may_fail = true;
-    scarce_arm(first, 1);
+    failing_allocator_arm(first, 1);
     for (uint64_t ms = 0; ms < PLAY_MS; ms++) {
         act(ms);
         world_run_for(&world, 1);
     }
-    uint64_t failed = scarce_failed();
-    scarce_arm(0, 0);
+    uint64_t failed = failing_allocator_failures();
+    failing_allocator_arm(0, 0);
     end_play();
-    assert_int_equal(scarce_live(), 0);
+    assert_int_equal(failing_allocator_live_blocks(), 0);
     return failed;
 }
 
@@ -635,7 +638,7 @@ static void test_node_deleted_cleanly_with_faults(void **state)
                               codes[i] == UVZK_ENONODE ? UVZK_EDELETED : codes[i]);
             world_run_for(&world, 200);
             assert_int_equal(world_queue_length(&world), 0);
-            world_wind_up(&world);
+            world_release_and_end(&world);
         }
     }
 }
@@ -658,7 +661,7 @@ static void test_attempt_lock_failed_exception(void **state)
     world_run_for(&world, 200);
     assert_int_equal(hold.status, UVZK_EDELETED);
     assert_int_equal(world_queue_length(&world), 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* TestInterProcessMutex.testPersistentLock: the znode and the hold survive the session,
@@ -694,8 +697,8 @@ static void test_persistent_lock(void **state)
     assert_int_equal(holds.release_status, 0);
     assert_false(sim_exists(world.sim, path.text));
     world_finish(&world, &waits);
-    hold_take_turn(&waits_too, PATIENCE_MS);
-    world_wind_up(&world);
+    hold_acquire_release(&waits_too, PATIENCE_MS);
+    world_release_and_end(&world);
 }
 
 /* --------------------------------------------------------------------- its evidence */
@@ -709,10 +712,10 @@ static void deleted_by_hand(void **state)
         begin_held(kind, &holds);
         world_delete_child(&world, WORLD_PATH, 0);
         hold_begin(&waits, &processes[1], UVZK_WAIT_FOREVER);
-        world.meddled = true;
+        world.holder_deleted = true;
         hold_await_lost(&holds, WORLD_TIMEOUT_MS, UVZK_EDELETED);
         world_finish(&world, &waits);
-        world_wind_up(&world);
+        world_release_and_end(&world);
     }
 }
 
@@ -730,12 +733,12 @@ static void waiter_deleted_by_hand(void **state)
     hold_await(&waits, PATIENCE_MS);
     assert_string_not_equal(waits.path, path.text);
     world_finish(&world, &waits);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* A verdict that could not be acted upon at once, for want of a proof, is not acted upon
  * when a proof comes that says nothing of the znode: it may be gone by then. */
-static void old_verdicts_are_not_trusted(void **state)
+static void old_decisions_are_not_trusted(void **state)
 {
     struct hold holds, waits, takes, comes;
 
@@ -756,7 +759,7 @@ static void old_verdicts_are_not_trusted(void **state)
     hold_await(&takes, PATIENCE_MS);
     world_run_for(&world, WORLD_TIMEOUT_MS);
     assert_true(hold_pending(&waits) && hold_pending(&comes) && hold_holds(&takes));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* A lost delete of a fixed name is not repeated blindly: by then the name is another's. */
@@ -775,7 +778,7 @@ static void lost_delete_spares_the_next_holder(void **state)
         assert_int_equal(holds.release_status, 0);
         assert_true(hold_holds(&waits) && uvzk_hold_is_valid(&waits.request));
         world_finish(&world, &waits);
-        world_wind_up(&world);
+        world_release_and_end(&world);
     }
 }
 
@@ -801,7 +804,7 @@ static void lost_create_and_lost_delete(void **state)
     process_lose_request(&processes[0]);
     world_run_for(&world, SECOND);
     assert_int_equal(world_queue_length(&world), 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ---------------------------------------------------------- what a driver may say */
@@ -835,7 +838,7 @@ static void nonsense_is_refused(void **state)
         hold_await_status(&hold, PATIENCE_MS, UV_EINVAL);
         assert_int_equal(said_own, 0);
         assert_int_equal(said_count, 1);
-        world_wind_up(&world);
+        world_release_and_end(&world);
     }
 }
 
@@ -869,12 +872,12 @@ static void sorts_as_it_says(void **state)
     driver.gets_the_lock = NULL;
     begin_with(&driver, UVZK__TUNE_ALL);
     start();
-    world.meddled = true; /* such an order makes two holders, as it should */
+    world.holder_deleted = true; /* such an order makes two holders, as it should */
     for (int i = 0; i < 3; i++) {
         hold_begin(&holds[i], &processes[i % 2], UVZK_WAIT_FOREVER);
         hold_await(&holds[i], PATIENCE_MS);
     }
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Children of other names take no part, and are counted. */
@@ -893,7 +896,7 @@ static void foreign_children_take_no_part(void **state)
     assert_int_equal(stats.foreign, 1);
     world_finish(&world, &hold);
     world_delete(&world, &note);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ------------------------------------------------------------------- what is refused */
@@ -959,14 +962,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sequential_in_every_state),
         cmocka_unit_test(fixed_in_every_state),
-        cmocka_unit_test(durable_in_every_state),
+        cmocka_unit_test(persistent_in_every_state),
         cmocka_unit_test(without_memory),
         cmocka_unit_test(test_node_deleted_cleanly_with_faults),
         cmocka_unit_test(test_attempt_lock_failed_exception),
         cmocka_unit_test(test_persistent_lock),
         cmocka_unit_test(deleted_by_hand),
         cmocka_unit_test(waiter_deleted_by_hand),
-        cmocka_unit_test(old_verdicts_are_not_trusted),
+        cmocka_unit_test(old_decisions_are_not_trusted),
         cmocka_unit_test(lost_delete_spares_the_next_holder),
         cmocka_unit_test(lost_create_and_lost_delete),
         cmocka_unit_test(nonsense_is_refused),
@@ -974,6 +977,6 @@ int main(void)
         cmocka_unit_test(foreign_children_take_no_part),
         cmocka_unit_test(bad_drivers_are_refused),
     };
-    assert_int_equal(scarce_install(), 0);
+    assert_int_equal(failing_allocator_install(), 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void check_order(size_t from)
     size_t barrier = world_line(&world, connected, "a", "multi -> ok");
     size_t stat = world_line(&world, connected, "a", "server: exists " NODE);
 
-    assert_true(connected < barrier && barrier < stat && stat != WORLD_NOWHERE);
+    assert_true(connected < barrier && barrier < stat && stat != WORLD_NO_LINE);
     assert_true(world_line(&world, connected, "a", "create " NODE) > stat);
     assert_true(world_line(&world, connected, "a", "delete " NODE) > stat);
 }
@@ -69,7 +69,7 @@ static void after_a_lost_create(uint64_t seed, void *const *state)
         struct hold *holds = hold_await_first(&ours, &others, 0);
         assert_true(holds == &ours || !made);
         hold_give_back(holds);
-        hold_take_turn(holds == &ours ? &others : &ours, 3000);
+        hold_acquire_release(holds == &ours ? &others : &ours, 3000);
         world_end(&world);
     }
 }
@@ -118,7 +118,7 @@ static void after_a_lost_delete_that_may_not_be_read(uint64_t seed, void *const 
 static void before_the_first_look(uint64_t seed, void *const *state)
 {
     begin(seed, state);
-    world.meddled = true;
+    world.holder_deleted = true;
     world_make_directory(&world, &a);
     size_t from = world.line_count;
     hold_begin(&held, &a, UVZK_WAIT_FOREVER);
@@ -141,24 +141,24 @@ static void what_was_made_in_spite_of_an_error_is_its_own(uint64_t seed,
     hold_take(&held, &a);
     hold_give_back(&held);
     assert_non_null(
-        sim_create_behind(world.sim, sim_session_id(a.port), NODE, UVZK__EPHEMERAL));
+        sim_create_in_session(world.sim, sim_session_id(a.port), NODE, UVZK__EPHEMERAL));
     hold_begin(&next, &b, UVZK_WAIT_FOREVER);
     world_run_for(&world, 500);
     hold_take(&held, &a);
     assert_int_equal(next.answered, 0);
     hold_give_back(&held);
-    hold_take_turn(&next, 3000);
+    hold_acquire_release(&next, 3000);
     world_end(&world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(after_a_lost_create, 1, SEEDS),
-        WORLD_STORY(after_a_lost_delete, 1, SEEDS),
-        WORLD_STORY(after_a_lost_delete_that_may_not_be_read, 1, SEEDS),
-        WORLD_STORY(before_the_first_look, 1, SEEDS),
-        WORLD_STORY(what_was_made_in_spite_of_an_error_is_its_own, 1, SEEDS),
+        WORLD_SCENARIO(after_a_lost_create, 1, SEEDS),
+        WORLD_SCENARIO(after_a_lost_delete, 1, SEEDS),
+        WORLD_SCENARIO(after_a_lost_delete_that_may_not_be_read, 1, SEEDS),
+        WORLD_SCENARIO(before_the_first_look, 1, SEEDS),
+        WORLD_SCENARIO(what_was_made_in_spite_of_an_error_is_its_own, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "neighbour.h"
+#include "foreign_client.h"
 
 #define PATH "/s"
 #define LEASES_MAX 2U
@@ -17,8 +17,8 @@
 static struct world world;
 static struct process a;
 static struct hold first, ours;
-static struct neighbour curator;
-static struct attempt theirs;
+static struct foreign_client curator;
+static struct foreign_claim theirs;
 
 static void begin(uint32_t limit, void *const *state)
 {
@@ -26,7 +26,7 @@ static void begin(uint32_t limit, void *const *state)
     world_begin_one(&world, 1, state, &a);
     sim_set_latency(a.port, 1, 1);
     process_make_semaphore(&a, PATH, limit);
-    neighbour_begin(&curator, world.sim, "curator", CURATOR, WORLD_TIMEOUT_MS);
+    foreign_client_begin(&curator, world.sim, "curator", CURATOR, WORLD_TIMEOUT_MS);
     sim_set_latency(curator.port, 10, 10);
     hold_take_on(&first, &a, &a.semaphore, limit);
     hold_give_back(&first);
@@ -37,7 +37,7 @@ static void begin(uint32_t limit, void *const *state)
  * its way. */
 static void both_ask(uint32_t limit)
 {
-    attempt_begin(&theirs, &curator, NEIGHBOUR_SEMAPHORE, PATH, 1, limit, 60000);
+    foreign_claim_begin(&theirs, &curator, FOREIGN_SEMAPHORE, PATH, 1, limit, 60000);
     world_run_for(&world, 30);
     hold_begin_on(&ours, &a, &a.semaphore, limit, UVZK_WAIT_FOREVER);
     for (int i = 0; i < 1000 && theirs.ticket.step != STANDING; i++) {
@@ -52,7 +52,7 @@ static uint32_t held(void)
 {
     bool valid = hold_holds(&ours) && uvzk_hold_is_valid(&ours.request);
 
-    return attempt_valid(&theirs) + (valid ? ours.leases : 0);
+    return foreign_claim_valid(&theirs) + (valid ? ours.leases : 0);
 }
 
 /* What we ask for is all that there is. */
@@ -71,7 +71,7 @@ static void both_get_it(void)
         }
         assert_true(held() > 0);
         if (theirs.held) {
-            attempt_release(&theirs);
+            foreign_claim_release(&theirs);
         } else {
             hold_release(&ours);
         }
@@ -82,7 +82,7 @@ static void both_get_it(void)
 
 static void end(void)
 {
-    neighbour_close(&curator);
+    foreign_client_close(&curator);
     world_run_for(&world, 1000);
     assert_null(curator.port);
     assert_int_equal(world_children(&world, PATH "/locks"), 0);

@@ -81,7 +81,7 @@ static void at_every_try(uint64_t seed, void *const *state)
     world_run_for(&world, 500);
     hold_give_back(&between);
     hold_begin_on(&second, &a, &a.semaphore, 1, UVZK_TRY_ONCE);
-    hold_take_turn(&second, 1000);
+    hold_acquire_release(&second, 1000);
     hold_give_back(&before);
     world_end(&world);
 }
@@ -90,7 +90,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(after_a_ticket_was_deleted_unheard),
-        WORLD_STORY(at_every_try, 1, 8),
+        WORLD_SCENARIO(at_every_try, 1, 8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void comes_back_on_a_server_that_lags(uint64_t seed, void *const *state,
     assert_int_equal(second.answered, 0);
     assert_int_equal(sim_server_of(b.port), LAGGING);
     hold_give_back(&first);
-    hold_take_turn(&second, 1000);
+    hold_acquire_release(&second, 1000);
     world_end(&world);
 }
 
@@ -77,7 +77,7 @@ static void whoever_has_heard_by_an_event_counts_what_is_there(uint64_t seed,
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(whoever_has_heard_by_an_event_counts_what_is_there, 1, SEEDS),
+        WORLD_SCENARIO(whoever_has_heard_by_an_event_counts_what_is_there, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void begin(uint64_t seed, void *const *state)
     process_make_semaphore(&a, PATH, LEASES_MAX);
     process_make_semaphore(&b, PATH, LEASES_MAX);
     hold_take_on(&before, &b, &b.semaphore, 1);
-    ticket = world_foreigner(&world, TICKETS, "lock-");
+    ticket = world_foreign_node(&world, TICKETS, "lock-");
 }
 
 static void ask(struct hold *hold, uint32_t leases)
@@ -104,7 +104,7 @@ static void who_is_held_back_is_seen_again(uint64_t seed, void *const *state)
     world_run_for(&world, 60); /* before it asks again */
     assert_int_equal(second.answered, 0);
     world_delete_child(&world, LEASES, world_children(&world, LEASES) - 1);
-    hold_take_turn(&first, 3000);
+    hold_acquire_release(&first, 3000);
     hold_finish(&second, 3000); /* not without its leases */
     world_end(&world);
 }
@@ -185,10 +185,10 @@ static void who_is_ungranted_has_its_place_in_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(of_too_many_the_last_go, 1, SEEDS),
+        WORLD_SCENARIO(of_too_many_the_last_go, 1, SEEDS),
         WORLD_TEST(who_is_known_first_does_not_go_for_those_behind),
-        WORLD_STORY(who_is_held_back_is_seen_again, 1, SEEDS),
-        WORLD_STORY(who_lost_its_place_is_served_anew, 1, SEEDS),
+        WORLD_SCENARIO(who_is_held_back_is_seen_again, 1, SEEDS),
+        WORLD_SCENARIO(who_lost_its_place_is_served_anew, 1, SEEDS),
         WORLD_CASE(who_is_ungranted_has_its_place_in_line, tuned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

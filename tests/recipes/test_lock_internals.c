@@ -94,8 +94,8 @@ static void test_attempt_lock_failed_exception(uint64_t seed, void *const *state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(test_node_deleted_cleanly_with_faults, 1, SEEDS),
-        WORLD_STORY(test_attempt_lock_failed_exception, 1, SEEDS),
+        WORLD_SCENARIO(test_node_deleted_cleanly_with_faults, 1, SEEDS),
+        WORLD_SCENARIO(test_attempt_lock_failed_exception, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include "claim/lock.h"
 #include "directory/contender.h"
-#include "engine/client.h"
+#include "engine/session.h"
 #include "proof/prover.h"
 
 #define LATENCY 2U
@@ -45,22 +45,22 @@ static void combine(void)
                      0);
 }
 
-static int init_durable(struct process *process, uvzk_lock_t *lock, const char *path)
+static int init_persistent(struct process *process, uvzk_lock_t *lock, const char *path)
 {
     uvzk_lock_driver_t driver;
 
     uvzk_lock_driver_init(&driver);
     driver.name = "lock-";
     driver.mode = UVZK_NODE_PERSISTENT_SEQUENTIAL;
-    process->durable = true;
+    process->persistent = true;
     return uvzk_driver_lock_init(&process->client, lock, path, &driver);
 }
 
-static void begin_durable(void)
+static void begin_persistent(void)
 {
     begin(1);
-    assert_int_equal(init_durable(&a, &locks[0], "/m/a"), 0);
-    assert_int_equal(init_durable(&a, &locks[1], "/m/b"), 0);
+    assert_int_equal(init_persistent(&a, &locks[0], "/m/a"), 0);
+    assert_int_equal(init_persistent(&a, &locks[1], "/m/b"), 0);
     combine();
     world_run_for(&world, 2ULL * WORLD_TIMEOUT_MS); /* what connecting proved is old */
     hold_begin_on(&hold, &a, &multi, 1, UVZK_WAIT_FOREVER);
@@ -69,9 +69,9 @@ static void begin_durable(void)
 
 /* ------------------------------------------------------------ members in other sessions */
 
-static const struct uvzk__sessions *sessions(void)
+static const struct uvzk__client *client_inside(void)
 {
-    return ((const struct uvzk__client *)a.client.impl)->sessions;
+    return ((const struct uvzk__session *)a.client.impl)->client;
 }
 
 /* Two mutexes at home in the first session, which has room for neither. */
@@ -86,7 +86,7 @@ static void begin_away(void)
         assert_int_equal(uvzk_mutex_init(&a.client, &locks[i], path), 0);
     }
     combine();
-    sessions()->each[0]->directories->node_bytes_most = 1;
+    client_inside()->sessions[0]->directories->node_bytes_max = 1;
     world_run_for(&world, 2ULL * WORLD_TIMEOUT_MS); /* what connecting proved is old */
     hold_begin_on(&hold, &a, &multi, 1, UVZK_WAIT_FOREVER);
     hold_await(&hold, PATIENCE_MS);
@@ -103,13 +103,13 @@ static void its_home_has_no_room(void **state)
         world_run_for(&world, WORLD_TIMEOUT_MS / 2);
         assert_true(uvzk_hold_is_valid(&hold.request));
         assert_int_equal(uvzk_hold_valid_until(&hold.request),
-                         uvzk__prover_valid_until(sessions()->each[1]));
+                         uvzk__prover_valid_until(client_inside()->sessions[1]));
     }
     hold_verify(&hold, 1000, 0);
     assert_true(sim_expire(a.ports[0])); /* the home's end is not the members' */
     world_run_for(&world, 1000);
     assert_true(uvzk_hold_is_valid(&hold.request) && hold_holds(&hold));
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Another session proves nothing of theirs: it is lost, and told, when theirs is. */
@@ -123,7 +123,7 @@ static void lost_with_the_session_of_its_members(void **state)
     assert_in_range(world_now(&world), until, until + LATENCY);
     assert_false(uvzk_lock_is_held(&multi));
     world_run_for(&world, 4ULL * WORLD_TIMEOUT_MS);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ------------------------------------------------------------------- persistent members */
@@ -134,11 +134,11 @@ static void persistent_members_outlive_the_session(void **state)
     uvzk_lock_t other = {.data = NULL};
     (void)state;
 
-    begin_durable();
+    begin_persistent();
     assert_true(uvzk_hold_valid_until(&hold.request) == UINT64_MAX);
     assert_true(uvzk_lock_is_held(&multi));
     hold_verify(&hold, 1000, 0);
-    assert_int_equal(init_durable(&b, &other, "/m/b"), 0);
+    assert_int_equal(init_persistent(&b, &other, "/m/b"), 0);
     hold_begin_on(&waits, &b, &other, 1, UVZK_WAIT_FOREVER);
     world_run_for(&world, 1000);
     assert_true(sim_expire(a.port));
@@ -151,18 +151,18 @@ static void persistent_members_outlive_the_session(void **state)
     hold_release(&hold);
     hold_await(&waits, PATIENCE_MS);
     hold_await_released(&hold, PATIENCE_MS, 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void a_persistent_member_is_deleted_by_hand(void **state)
 {
     (void)state;
-    begin_durable();
+    begin_persistent();
     world_delete_child(&world, "/m/b", 0);
     hold_await_lost(&hold, WORLD_TIMEOUT_MS, UVZK_EDELETED);
     world_run_for(&world, 1000);
     assert_int_equal(world_children(&world, "/m/a"), 0); /* with one of them all */
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* Of both kinds: the mutex's proof is what ends the hold, and the other one is given back. */
@@ -170,7 +170,7 @@ static void the_first_of_them_to_end(void **state)
 {
     (void)state;
     begin(1);
-    assert_int_equal(init_durable(&a, &locks[0], "/m/a"), 0);
+    assert_int_equal(init_persistent(&a, &locks[0], "/m/a"), 0);
     assert_int_equal(uvzk_mutex_init(&a.client, &locks[1], "/m/b"), 0);
     combine();
     hold_begin_on(&hold, &a, &multi, 1, UVZK_WAIT_FOREVER);
@@ -182,7 +182,7 @@ static void the_first_of_them_to_end(void **state)
     hold_await_lost(&hold, WORLD_TIMEOUT_MS, UVZK_EPROOF);
     world_run_for(&world, 3ULL * WORLD_TIMEOUT_MS);
     assert_int_equal(world_children(&world, "/m/a"), 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 /* ------------------------------------------------------------- a grant is never put aside */
@@ -201,7 +201,8 @@ static void on_first(struct hold *told)
         return;
     }
     struct uvzk__claim *claim = uvzk__lock_first_claim(lock_of(&a.mutex));
-    uvzk__prover_let_go(claim->client, &uvzk__claim_first(claim)->witness);
+    uvzk__prover_remove_held(claim->session,
+                             &uvzk__claim_first_contender(claim)->proof_subject);
     sim_jump_clock(a.port, 2ULL * WORLD_TIMEOUT_MS);
 }
 
@@ -217,7 +218,7 @@ static void a_grant_that_nobody_takes_back_is_refused(void **state)
     hold_await(&first, 1000);
     hold_await_status(&second, 0, UVZK_EPROOF);
     hold_await_lost(&first, 0, UVZK_EPROOF);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 int main(void)

@@ -16,7 +16,7 @@ struct side {
     struct process process;
     uvzk_mutex_t members[MEMBERS];
     uvzk_multilock_t multilock;
-    struct hold bid;
+    struct hold request;
 };
 
 static struct world world;
@@ -71,7 +71,7 @@ static void end(void)
 
 static void ask(struct side *side, int64_t timeout_ms)
 {
-    hold_begin_on(&side->bid, &side->process, &side->multilock, 0, timeout_ms);
+    hold_begin_on(&side->request, &side->process, &side->multilock, 0, timeout_ms);
 }
 
 static void take_member(struct hold *hold, struct side *side, int member)
@@ -88,12 +88,12 @@ static void check_orders(uint64_t seed, void *const *state, unsigned flags)
         ask(round % 2 == 0 ? &a : &b, UVZK_WAIT_FOREVER);
         world_steps(&world, round);
         ask(round % 2 == 0 ? &b : &a, UVZK_WAIT_FOREVER);
-        struct hold *first = hold_await_first(&a.bid, &b.bid, 3000);
-        struct hold *second = first == &a.bid ? &b.bid : &a.bid;
+        struct hold *first = hold_await_first(&a.request, &b.request, 3000);
+        struct hold *second = first == &a.request ? &b.request : &a.request;
         world_run_for(&world, 300);
         assert_int_equal(second->answered, 0);
         hold_give_back(first);
-        hold_take_turn(second, 3000);
+        hold_acquire_release(second, 3000);
     }
     assert_int_equal(errors, 0);
     end();
@@ -126,8 +126,8 @@ static void check_deadline(uint64_t seed, void *const *state, unsigned flags)
         world_run_for(&world, 700);
         hold_give_back(&held[i]);
     }
-    hold_await_status(&a.bid, 0, UV_ETIMEDOUT);
-    assert_in_range(a.bid.answered_ms, due_ms, due_ms + 8);
+    hold_await_status(&a.request, 0, UV_ETIMEDOUT);
+    assert_in_range(a.request.answered_ms, due_ms, due_ms + 8);
     end();
 }
 
@@ -162,7 +162,7 @@ static void the_first_failure_ends_it(void **state)
         sim_refuse(world.sim, way == 0 ? UVZK__RPC_MULTI : UVZK__RPC_CREATE, UVZK_ENOAUTH,
                    1);
         ask(&a, UVZK_WAIT_FOREVER);
-        hold_await_status(&a.bid, 1000, UVZK_ENOAUTH);
+        hold_await_status(&a.request, 1000, UVZK_ENOAUTH);
         world_run_for(&world, 1000);
         assert_int_equal(world_count(&world, from, "a", "create ->"), way);
         assert_int_equal(world_count(&world, from, "a", "multi ->"), 1 - way);
@@ -179,14 +179,14 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
         for (unsigned flags = 0; flags <= UVZK_MULTILOCK_IN_TURN; flags++) {
             begin((uint64_t)member, state, flags);
             ask(&a, UVZK_WAIT_FOREVER);
-            hold_await(&a.bid, 1000);
+            hold_await(&a.request, 1000);
             ask(&b, UVZK_WAIT_FOREVER);
             world_run_for(&world, 500);
-            const char *path = uvzk_hold_lease_path(&a.bid.request, (uint32_t)member);
+            const char *path = uvzk_hold_lease_path(&a.request.request, (uint32_t)member);
             assert_int_equal(sim_delete_by_hand(world.sim, path), 0);
-            hold_await_lost(&a.bid, 5000, UVZK_EDELETED);
+            hold_await_lost(&a.request, 5000, UVZK_EDELETED);
             assert_int_equal(errors, 1);
-            hold_take_turn(&b.bid, 1000);
+            hold_acquire_release(&b.request, 1000);
             end();
         }
     }
@@ -199,7 +199,7 @@ static void what_was_torn_while_nobody_looked_ends_it(uint64_t seed, void *const
     for (int member = 0; member < MEMBERS; member++) {
         begin(seed, state, 0);
         ask(&a, UVZK_WAIT_FOREVER); /* so that the directories are there */
-        hold_take_turn(&a.bid, 1000);
+        hold_acquire_release(&a.request, 1000);
         world_run_for(&world, 300);
         sim_lose_reply(a.process.port);
         ask(&a, UVZK_WAIT_FOREVER);
@@ -207,7 +207,7 @@ static void what_was_torn_while_nobody_looked_ends_it(uint64_t seed, void *const
             world_steps(&world, 1);
         }
         world_delete_child(&world, paths[member], 0);
-        hold_await_status(&a.bid, 5000, UVZK_EDELETED);
+        hold_await_status(&a.request, 5000, UVZK_EDELETED);
         end();
     }
 }
@@ -215,13 +215,13 @@ static void what_was_torn_while_nobody_looked_ends_it(uint64_t seed, void *const
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(opposite_orders_never_deadlock_at_once, 1, SEEDS),
-        WORLD_STORY(opposite_orders_never_deadlock_in_turn, 1, SEEDS),
-        WORLD_STORY(one_deadline_is_for_all_at_once, 1, SEEDS),
-        WORLD_STORY(one_deadline_is_for_all_in_turn, 1, SEEDS),
+        WORLD_SCENARIO(opposite_orders_never_deadlock_at_once, 1, SEEDS),
+        WORLD_SCENARIO(opposite_orders_never_deadlock_in_turn, 1, SEEDS),
+        WORLD_SCENARIO(one_deadline_is_for_all_at_once, 1, SEEDS),
+        WORLD_SCENARIO(one_deadline_is_for_all_in_turn, 1, SEEDS),
         WORLD_TEST(the_first_failure_ends_it),
         WORLD_TEST(the_loss_of_one_is_the_loss_of_all),
-        WORLD_STORY(what_was_torn_while_nobody_looked_ends_it, 1, SEEDS),
+        WORLD_SCENARIO(what_was_torn_while_nobody_looked_ends_it, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static void an_acquire_is_refused(void **state)
         anew[i / 2]();
         assert_int_equal(hold_ask(&hold, &a, &multi, NULL), UVZK_ECLOSED);
         assert_non_null(strstr(uvzk_refusal(UVZK_ECLOSED), "member"));
-        world_wind_up(&world);
+        world_release_and_end(&world);
     }
 }
 
@@ -120,7 +120,7 @@ static void one_under_way_ends(void **state)
         assert_int_equal(failure.status, UVZK_ECLOSED);
         assert_ptr_equal(failure.member, &locks[1]);
         assert_int_equal(world_children(&world, "/m/a"), 0);
-        world_wind_up(&world);
+        world_release_and_end(&world);
     }
 }
 
@@ -135,7 +135,7 @@ static void one_that_holds_goes_on(void **state)
     world_run_for(&world, 2ULL * WORLD_TIMEOUT_MS);
     assert_true(hold_holds(&hold) && uvzk_hold_is_valid(&hold.request));
     hold_give_back(&hold);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 int main(void)

@@ -14,7 +14,7 @@ enum fault { NO_FAULT, LOSE_REPLY, LOSE_REQUEST, RESET, FAULTS };
 /* A's acquire of two ends somehow, somewhere on its way; B then wants all. */
 static struct world world;
 static struct process a, b;
-static struct hold bid, all;
+static struct hold request, all;
 
 static void begin(uint64_t seed, void *const *state)
 {
@@ -42,11 +42,11 @@ static void inject(enum fault fault)
 
 static void stop(enum end end)
 {
-    if (bid.answered || end == DEADLINE) {
+    if (request.answered || end == DEADLINE) {
         return;
     }
     if (end == CANCEL) {
-        hold_cancel(&bid);
+        hold_cancel(&request);
     } else if (end == CLOSE_LOCK) {
         assert_int_equal(uvzk_lock_close(&a.semaphore, NULL), 0);
     } else {
@@ -56,7 +56,7 @@ static void stop(enum end end)
 
 static void nothing_is_left(void)
 {
-    hold_finish(&bid, 2 * WORLD_TIMEOUT_MS);
+    hold_finish(&request, 2 * WORLD_TIMEOUT_MS);
     world_run_for(&world, 2000);
     assert_int_equal(world_children(&world, LEASES), 0);
     hold_take_on(&all, &b, &b.semaphore, LEASES_MAX);
@@ -72,7 +72,7 @@ static void check(void *const *state, uint64_t steps, enum end end, enum fault f
 {
     begin(steps, state);
     world_note(&world, "end %d, fault %d, %d steps", (int)end, (int)fault, (int)steps);
-    hold_begin_on(&bid, &a, &a.semaphore, 2,
+    hold_begin_on(&request, &a, &a.semaphore, 2,
                   end == DEADLINE ? 1 + 4 * (int64_t)steps : UVZK_WAIT_FOREVER);
     world_steps(&world, steps);
     inject(fault);
@@ -101,10 +101,10 @@ static void while_it_waits(void **state)
 
             begin(steps, state);
             hold_take_on(&other, &b, &b.semaphore, LEASES_MAX - 1);
-            hold_begin_on(&bid, &a, &a.semaphore, 2,
+            hold_begin_on(&request, &a, &a.semaphore, 2,
                           end == DEADLINE ? 401 + (int64_t)steps : UVZK_WAIT_FOREVER);
             world_run_for(&world, 400 - 2 * (steps % 8));
-            assert_int_equal(bid.answered, 0);
+            assert_int_equal(request.answered, 0);
             hold_release(&other);
             world_steps(&world, steps);
             stop(end);
@@ -122,7 +122,7 @@ static void nobody_takes_what_is_offered(void **state)
         for (uint64_t steps = 0; steps < STEPS; steps++) {
             begin(steps, state);
             hold_take_on(&all, &a, &a.semaphore, LEASES_MAX);
-            hold_begin_on(&bid, &a, &a.semaphore, 1 + (uint32_t)(steps % LEASES_MAX),
+            hold_begin_on(&request, &a, &a.semaphore, 1 + (uint32_t)(steps % LEASES_MAX),
                           end == DEADLINE ? 400 : UVZK_WAIT_FOREVER);
             world_run_for(&world, 400 - steps % 4);
             hold_release(&all);
@@ -164,7 +164,7 @@ static void check_owners(void *const *state, uint64_t steps, enum fault fault)
     check_owner(next, last);
     assert_int_equal(first.released, 1);
     hold_give_back(next);
-    hold_take_turn(last, 3000);
+    hold_acquire_release(last, 3000);
     assert_true(first.token < next->token && next->token < last->token);
     world_end(&world);
 }

@@ -54,9 +54,9 @@ static void end(void)
     assert_true(hold_holds(&reading));
     assert_true(reading.token == writing.token);
     hold_give_back(&reading);
-    hold_take_turn(&next, 3000);
+    hold_acquire_release(&next, 3000);
     assert_true(next.token > writing.token);
-    hold_take_turn(&later, 3000);
+    hold_acquire_release(&later, 3000);
     world_end(&world);
 }
 
@@ -118,8 +118,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(nobody_comes_in_between),
-        WORLD_STORY(nor_in_an_interruption, 0, STEPS - 1),
-        WORLD_STORY(nobody_reads_beside_a_writer, 0, STEPS - 1),
+        WORLD_SCENARIO(nor_in_an_interruption, 0, STEPS - 1),
+        WORLD_SCENARIO(nobody_reads_beside_a_writer, 0, STEPS - 1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

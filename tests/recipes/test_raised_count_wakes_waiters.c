@@ -190,11 +190,11 @@ static void a_count_that_allows_nothing(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(as_many_are_served_as_there_is_room_for, 1, SEEDS),
-        WORLD_STORY(a_lowered_count_takes_nothing, 1, SEEDS),
-        WORLD_STORY(it_is_not_missed_in_an_interruption, 0, 23),
+        WORLD_SCENARIO(as_many_are_served_as_there_is_room_for, 1, SEEDS),
+        WORLD_SCENARIO(a_lowered_count_takes_nothing, 1, SEEDS),
+        WORLD_SCENARIO(it_is_not_missed_in_an_interruption, 0, 23),
         WORLD_TEST(what_was_counted_is_counted_again),
-        WORLD_STORY(a_count_that_allows_nothing, 1, SEEDS),
+        WORLD_SCENARIO(a_count_that_allows_nothing, 1, SEEDS),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

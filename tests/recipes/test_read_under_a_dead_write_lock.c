@@ -119,10 +119,10 @@ static void its_hold_has_run_out(uint64_t seed, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(its_session_is_gone, 0, STEPS - 1),
-        WORLD_STORY(its_znode_is_deleted, 0, STEPS - 1),
-        WORLD_STORY(its_znode_is_deleted_meanwhile, 0, STEPS - 1),
-        WORLD_STORY(its_hold_has_run_out, 0, 7),
+        WORLD_SCENARIO(its_session_is_gone, 0, STEPS - 1),
+        WORLD_SCENARIO(its_znode_is_deleted, 0, STEPS - 1),
+        WORLD_SCENARIO(its_znode_is_deleted_meanwhile, 0, STEPS - 1),
+        WORLD_SCENARIO(its_hold_has_run_out, 0, 7),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void it_queues_up_again(uint64_t steps, void *const *state)
     delete_the_reader(steps);
     assert_int_equal(reading.answered, 0);
     hold_give_back(&writing);
-    hold_take_turn(&reading, 3000); /* on a znode that stands */
+    hold_acquire_release(&reading, 3000); /* on a znode that stands */
     assert_true(reading.token > writing.token);
     world_end(&world);
 }
@@ -67,8 +67,8 @@ static void it_is_refused_without_retries(uint64_t steps, void *const *state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(it_queues_up_again, 0, STEPS - 1),
-        WORLD_STORY(it_is_refused_without_retries, 0, STEPS - 1),
+        WORLD_SCENARIO(it_queues_up_again, 0, STEPS - 1),
+        WORLD_SCENARIO(it_is_refused_without_retries, 0, STEPS - 1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

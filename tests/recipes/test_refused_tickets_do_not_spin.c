@@ -10,7 +10,7 @@
 
 static struct world world;
 static struct process a;
-static struct hold bids[MANY];
+static struct hold requests[MANY];
 static const char *unreadable; /* what the paths have of those without READ */
 
 /* Contenders' znodes are anybody's, but for READ; directories are open. */
@@ -42,11 +42,11 @@ static void each_is_told(void **state)
     unreadable = "/_c_";
     begin(state);
     for (unsigned i = 0; i < MANY; i++) {
-        hold_begin_on(&bids[i], &a, &a.semaphore, 1 + i % 2, UVZK_WAIT_FOREVER);
+        hold_begin_on(&requests[i], &a, &a.semaphore, 1 + i % 2, UVZK_WAIT_FOREVER);
     }
     world_run_for(&world, 5000);
     for (unsigned i = 0; i < MANY; i++) {
-        hold_await_status(&bids[i], 0, UVZK_ENOAUTH);
+        hold_await_status(&requests[i], 0, UVZK_ENOAUTH);
     }
     assert_true(sim_submitted(a.port) < 100);
     assert_int_equal(world_children(&world, PATH "/locks"), 0);
@@ -58,7 +58,7 @@ static void each_is_told(void **state)
  * that in vain, and goes without the check while the lease is held. */
 static void leases_are_not_checked_in_vain(void **state)
 {
-    struct hold *first = &bids[0], *next = &bids[1];
+    struct hold *first = &requests[0], *next = &requests[1];
 
     unreadable = "-lease-";
     begin(state);

@@ -37,7 +37,7 @@ static void settle(void)
 static void end(void)
 {
     for (size_t i = 0; i < sizeof(holds) / sizeof(holds[0]); i++) {
-        hold_let_go(&holds[i]);
+        hold_release_or_cancel(&holds[i]);
     }
     settle();
     assert_int_equal(world_queue_length(&world), 0);
@@ -244,7 +244,7 @@ static void test_a_new_place_is_made_once(void **state)
 {
     uint64_t apart = 8 * (2 + 1 + 1) + 4, least = 1 + 8 + 4 + 1 + 1;
     (void)state;
-    made_once(UVZK__TUNE_ALL & ~(unsigned)UVZK__TUNE_MAKING, apart, apart);
+    made_once(UVZK__TUNE_ALL & ~(unsigned)UVZK__TUNE_CREATE_BATCH, apart, apart);
     /* Not all of the directories are known to stand in one turn. */
     made_once(UVZK__TUNE_ALL, least, least + 8);
 }
@@ -575,9 +575,9 @@ static void test_leases_are_handed_on_as_often_as_one_likes(void **state)
 {
     (void)state;
     begin(UVZK__TUNE_ALL);
-    process_make_semaphore(&a, "/s", 2 * UVZK__CREDITS_MAX);
+    process_make_semaphore(&a, "/s", 2 * UVZK__EARLY_GRANTS_MAX);
     for (int i = 0; i < 4; i++) {
-        ask_for(i, &a, &a.semaphore, UVZK__CREDITS_MAX);
+        ask_for(i, &a, &a.semaphore, UVZK__EARLY_GRANTS_MAX);
     }
     world_run_for(&world, 1000);
     for (int i = 0; i < 2; i++) {
@@ -702,13 +702,13 @@ static void many_locks_share_their_requests(void **state)
 {
     size_t count = *(const size_t *)*state;
 
-    begin_many(count, true, WORLD_TOLD);
+    begin_many(count, true, WORLD_QUEUED_CB);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
     assert_in_range(cost_of_a_hundred(count), 3, 215);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
     world_end(&world);
-    begin_many(count, false, WORLD_TOLD);
+    begin_many(count, false, WORLD_QUEUED_CB);
     assert_in_range(cost_of_a_hundred(count), 100, 115);
     assert_in_range(cost_of_a_hundred(count), 3, 215);
     assert_in_range(cost_of_a_hundred(count), 3, 15);
@@ -774,9 +774,9 @@ static uint64_t cost_of_cycles(uint32_t share, uint64_t seed)
 static void test_readers_share_their_requests(void **state)
 {
     (void)state;
-    assert_in_range(cost_of_cycles(90, WORLD_TOLD), 20, 50);
-    assert_in_range(cost_of_cycles(99, WORLD_TOLD), 5, 20);
-    assert_in_range(cost_of_cycles(100, WORLD_TOLD), 3, 15);
+    assert_in_range(cost_of_cycles(90, WORLD_QUEUED_CB), 20, 50);
+    assert_in_range(cost_of_cycles(99, WORLD_QUEUED_CB), 5, 20);
+    assert_in_range(cost_of_cycles(100, WORLD_QUEUED_CB), 3, 15);
 }
 
 /* Writers alone, each a create, and deletes that share their multis: nobody lists, for all
@@ -784,7 +784,7 @@ static void test_readers_share_their_requests(void **state)
 static void test_a_hundred_on_one_path_list_no_more(void **state)
 {
     (void)state;
-    assert_in_range(cost_of_cycles(0, WORLD_UNTOLD), 100, 110);
+    assert_in_range(cost_of_cycles(0, WORLD_NO_QUEUED_CB), 100, 110);
     assert_int_equal(listings, 0);
 }
 

@@ -60,7 +60,7 @@ static void two_clients_want_two_of_two(uint64_t seed, void *const *state)
         assert_int_equal(second->answered, 0);
         assert_int_equal(leases(), 2);
         hold_give_back(first);
-        hold_take_turn(second, 1000);
+        hold_acquire_release(second, 1000);
         assert_true(second->token > first->token);
     }
     end();
@@ -82,17 +82,17 @@ static void count_held(struct hold *hold)
 /* Many at a time, each of which lets go at once: all of them come to their turn. */
 static void a_crowd_of_large_and_small(uint64_t seed, void *const *state)
 {
-    struct hold bids[40];
+    struct hold requests[40];
 
     begin(seed, state, most = 5);
     held = 0;
     for (unsigned i = 0; i < 40; i++) {
         struct process *process = sim_random(world.sim, 2) == 0 ? &a : &b;
-        start(&bids[i], process, 1 + (uint32_t)sim_random(world.sim, 5));
-        bids[i].hook = count_held;
+        start(&requests[i], process, 1 + (uint32_t)sim_random(world.sim, 5));
+        requests[i].hook = count_held;
     }
     for (unsigned i = 0; i < 40; i++) {
-        assert_true(world_await(&world, &bids[i].released, 20000));
+        assert_true(world_await(&world, &requests[i].released, 20000));
     }
     end();
 }
@@ -133,7 +133,7 @@ static void more_than_there_are_is_refused_at_once(void **state)
     options.leases = 4;
     assert_int_equal(hold_ask(&impossible, &a, &a.semaphore, &options), UV_EINVAL);
     start(&possible, &b, 3);
-    hold_take_turn(&possible, 500);
+    hold_acquire_release(&possible, 500);
     assert_int_equal(impossible.answered, 0);
     assert_int_equal(sim_submitted(a.port), 1); /* the barrier */
     end();
@@ -142,9 +142,9 @@ static void more_than_there_are_is_refused_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_STORY(two_clients_want_two_of_two, 1, SEEDS),
-        WORLD_STORY(a_crowd_of_large_and_small, 1, SEEDS),
-        WORLD_STORY(no_part_of_it_is_ever_there, 1, SEEDS),
+        WORLD_SCENARIO(two_clients_want_two_of_two, 1, SEEDS),
+        WORLD_SCENARIO(a_crowd_of_large_and_small, 1, SEEDS),
+        WORLD_SCENARIO(no_part_of_it_is_ever_there, 1, SEEDS),
         WORLD_TEST(more_than_there_are_is_refused_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,7 @@ static void end(void)
     world_run_for(&world, 500);
     assert_int_equal(world_children(&world, "/s/leases"), 0);
     assert_int_equal(world_children(&world, "/s/locks"), 0);
-    world_wind_up(&world);
+    world_release_and_end(&world);
 }
 
 static void whoever_waits_is_answered(void **state)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "neighbour.h"
+#include "foreign_client.h"
 #include "recipes/shared_ticket.h"
 #include "world.h"
 
@@ -65,9 +65,9 @@ static void begin(void)
 static void end(void)
 {
     for (size_t i = 0; i < OTHERS; i++) {
-        hold_let_go(&others[i]);
+        hold_release_or_cancel(&others[i]);
     }
-    hold_let_go(&one);
+    hold_release_or_cancel(&one);
     world_run_for(&world, 2000);
     if (a.port != NULL) {
         assert_int_equal(world_children(&world, TICKETS), 0);
@@ -229,12 +229,12 @@ static void a_semaphore_mutex_has_a_token_each_time(void **state)
 }
 
 /* More than its delete may check is not handed on by one ticket. */
-static void what_is_on_credit_is_checked_in_time(void **state)
+static void what_is_granted_early_is_checked_in_time(void **state)
 {
     (void)state;
-    begin_with(2 * UVZK__CREDITS_MAX);
+    begin_with(2 * UVZK__EARLY_GRANTS_MAX);
     for (size_t i = 0; i < 4; i++) {
-        ask(&others[i], &a, UVZK__CREDITS_MAX);
+        ask(&others[i], &a, UVZK__EARLY_GRANTS_MAX);
     }
     world_run_for(&world, 200);
     for (size_t i = 0; i < 2; i++) {
@@ -263,12 +263,12 @@ static struct world_path begin_behind_another(uint32_t leases, uint32_t of_b)
     begin_with(leases);
     hold_take_on(&one, &b, &b.semaphore, of_b);
     world_run_for(&world, 100);
-    return world_foreigner(&world, TICKETS, "lock-");
+    return world_foreign_node(&world, TICKETS, "lock-");
 }
 
 /* A follower came before the fourth, which is told, and behind the second: that one hands
  * its ticket down, and the fourth has no token before. */
-static void tickets_and_followers_have_their_turns(void **state)
+static void tickets_and_sharers_have_their_turns(void **state)
 {
     (void)state;
     struct world_path ahead = begin_behind_another(6, 1);
@@ -320,7 +320,7 @@ static void a_member_has_its_own_ticket(void **state)
     world_run_for(&world, 100);
     assert_int_equal(world_children(&world, TICKETS), 2);
     for (size_t i = 0; i < OTHERS; i++) {
-        hold_let_go(&others[i]);
+        hold_release_or_cancel(&others[i]);
     }
     hold_await(&one, 1000);
     assert_true(one.token > others[OTHERS - 1].token);
@@ -434,13 +434,13 @@ static void come_again(uint64_t ms)
 }
 
 /* How many of A's are granted until somebody else is, who asks at some moment. */
-static int granted_before(struct neighbour *curator, struct attempt *theirs,
+static int granted_before(struct foreign_client *curator, struct foreign_claim *theirs,
                           uint64_t at_most_ms)
 {
     int before = world.grants;
 
     memset(theirs, 0, sizeof(*theirs));
-    attempt_begin(theirs, curator, NEIGHBOUR_SEMAPHORE, PATH, 1, LEASES_MAX, 60000);
+    foreign_claim_begin(theirs, curator, FOREIGN_SEMAPHORE, PATH, 1, LEASES_MAX, 60000);
     for (uint64_t ms = 0; !theirs->held && ms < at_most_ms; ms++) {
         come_again(1);
     }
@@ -452,11 +452,11 @@ static int granted_before(struct neighbour *curator, struct attempt *theirs,
  * under way is granted. lost: A is told of nothing, and looks at the clock. */
 static void curator_has_its_turn(bool lost, uint64_t at_most_ms, int at_most)
 {
-    struct neighbour curator;
-    struct attempt theirs;
+    struct foreign_client curator;
+    struct foreign_claim theirs;
 
     begin();
-    neighbour_begin(&curator, world.sim, "curator", CURATOR, WORLD_TIMEOUT_MS);
+    foreign_client_begin(&curator, world.sim, "curator", CURATOR, WORLD_TIMEOUT_MS);
     sim_set_latency(curator.port, LATENCY_MS, LATENCY_MS);
     come_again(1000);
     for (uint64_t turn = 0; turn < 20; turn++) {
@@ -465,11 +465,11 @@ static void curator_has_its_turn(bool lost, uint64_t at_most_ms, int at_most)
         }
         assert_in_range(granted_before(&curator, &theirs, at_most_ms), 0, at_most);
         come_again(7 + turn);
-        attempt_release(&theirs);
+        foreign_claim_release(&theirs);
         come_again(200 + 13 * turn);
     }
     sim_lose_events(a.port, 0);
-    neighbour_close(&curator);
+    foreign_client_close(&curator);
     world_run_for(&world, 100);
     assert_null(curator.port);
     end();
@@ -576,8 +576,8 @@ int main(void)
         cmocka_unit_test(a_ticket_has_a_past),
         cmocka_unit_test(who_excludes_another_since_the_count_fell),
         cmocka_unit_test(a_semaphore_mutex_has_a_token_each_time),
-        cmocka_unit_test(what_is_on_credit_is_checked_in_time),
-        cmocka_unit_test(tickets_and_followers_have_their_turns),
+        cmocka_unit_test(what_is_granted_early_is_checked_in_time),
+        cmocka_unit_test(tickets_and_sharers_have_their_turns),
         cmocka_unit_test(a_place_is_not_left_to_who_came_later),
         cmocka_unit_test(a_member_has_its_own_ticket),
         cmocka_unit_test(who_gives_up_leaves_its_place),

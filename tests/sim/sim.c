@@ -1,5 +1,5 @@
 /* The event loop: a binary heap of events, virtual time, the trace. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -36,7 +36,7 @@ struct sim_options {
     uint32_t session_timeout_ms; /* asked for by every session; 10000 */
     uint32_t latency_min_ms;     /* one way, each message; 1 */
     uint32_t latency_max_ms;     /* 20 */
-    uint32_t hop_max_ms;         /* from the client's I/O to its loop; 0 */
+    uint32_t to_loop_max_ms;     /* from the client's I/O to its loop; 0 */
     bool batches;                /* what has arrived is delivered in one event, and
                                     the turn comes after all of it, as in loop/ */
     uint32_t alarm_late_max_ms;  /* how late an alarm may come; 2 */
@@ -58,7 +58,7 @@ struct sim_options {
                                     itself for which rights are missing, as far as it
                                     knows, before what it was asked for before is done:
                                     zookeeper.enableEagerACLCheck */
-    bool unlike_limits;          /* each server has its own longest session timeout, of
+    bool different_limits;       /* each server has its own longest session timeout, of
                                     two to six ticks */
     bool late_pings;           /* what lags behind the leader answers its pings late, too,
                                     and what a session has left names it once more */
@@ -139,8 +139,8 @@ int64_t sim_zxid(const struct sim *sim);
  * path, borrowed until it is deleted; NULL if the server refused. */
 const char *sim_create_by_hand(struct sim *sim, const char *path, enum uvzk__mode mode);
 /* The same in a session of a client's, which knows nothing of it. */
-const char *sim_create_behind(struct sim *sim, int64_t session_id, const char *path,
-                              enum uvzk__mode mode);
+const char *sim_create_in_session(struct sim *sim, int64_t session_id, const char *path,
+                                  enum uvzk__mode mode);
 /* 0 or UVZK_ENONODE, UVZK_ENOTEMPTY. */
 int sim_delete_by_hand(struct sim *sim, const char *path);
 int sim_set_by_hand(struct sim *sim, const char *path, const void *data, size_t length);
@@ -198,7 +198,7 @@ void sim_lose_reply(struct uvzk__port *port);
  * so does a server with those of whoever may not READ the znode. */
 void sim_lose_events(struct uvzk__port *port, uint32_t times);
 /* Executed, but replied UV_ENOMEM: the answer did not fit into memory. */
-void sim_spoil_reply(struct uvzk__port *port);
+void sim_reply_enomem(struct uvzk__port *port);
 /* The next message of each direction takes ms longer. */
 void sim_delay(struct uvzk__port *port, uint64_t ms);
 /* The server ends the client's session and hangs up. false: it has none. */
@@ -228,7 +228,7 @@ void sim_repeat_connected(struct uvzk__port *port);
 void sim_replace_handle(struct uvzk__port *port);
 /* The same, and by then it has come through by the handle that is closed, which the server
  * knows and its user never hears of. */
-void sim_come_back_unheard(struct uvzk__port *port);
+void sim_reconnect_unreported(struct uvzk__port *port);
 /* Its handle cannot be closed without ending the session: the user is told EXPIRED, and
  * then it ends at once. Nothing, but while he has been told that the connection is lost,
  * and has nothing outstanding. */
@@ -281,12 +281,13 @@ void sim_lose_node(struct sim *sim, int server, const char *path);
 bool sim_shows(const struct sim *sim, int server, const char *path);
 /* The next leader has lost what ephemerals were made by the last so many transactions, and
  * gives their numbers once more. Whether one with this czxid was lost so; 0: any at all. */
-void sim_forget(struct sim *sim, uint32_t transactions);
-bool sim_forgot(const struct sim *sim, int64_t czxid);
+void sim_lose_transactions(struct sim *sim, uint32_t transactions);
+bool sim_lost_transaction(const struct sim *sim, int64_t czxid);
 void sim_converge(struct sim *sim);
 /* An operator deletes one that is back, if he finds that it may go: the first of those. */
-void sim_bury(struct sim *sim, bool (*may_go)(void *, int64_t owner, const char *path),
-              void *context);
+void sim_delete_resurrected(struct sim *sim,
+                            bool (*may_go)(void *, int64_t owner, const char *path),
+                            void *context);
 /* For ms every other request, on average, is refused with UVZK_ETHROTTLED. */
 void sim_throttle(struct sim *sim, uint64_t ms);
 /* The next `times` requests of this kind, whoever sends them, are answered with
@@ -294,12 +295,12 @@ void sim_throttle(struct sim *sim, uint64_t ms);
 void sim_refuse(struct sim *sim, enum uvzk__rpc_kind kind, int status, uint32_t times);
 /* Multis that are refused so name this operation as the one that failed, if they have
  * it. SIZE_MAX, as in the beginning: none. */
-void sim_blame(struct sim *sim, size_t index);
+void sim_set_failed_op(struct sim *sim, size_t index);
 
 /* Faults at random. Probabilities are parts per million: of each request, of
  * each client and virtual second, of each virtual second. */
 struct sim_faults {
-    uint32_t lose_request, lose_reply, spoil_reply; /* of a request */
+    uint32_t lose_request, lose_reply, reply_enomem; /* of a request */
     uint32_t lose_reply_deposed; /* ... instead, while there is an old leader */
     uint32_t move_at_event;      /* of a watch's event, which no other server has
                                     heard of for up to a second */
@@ -309,9 +310,9 @@ struct sim_faults {
     uint32_t follower_cut, repeat_connected;       /* of a client's second */
     uint32_t move, clock_jump, fail_auth;          /* of a client's second */
     uint32_t replace_handle;                       /* of a client's second */
-    uint32_t come_back_unheard, close_handle;      /* of a client's second */
+    uint32_t reconnect_unreported, close_handle;   /* of a client's second */
     uint32_t restart, lag, depose, throttle;       /* of a second */
-    uint32_t blind, forbid;                        /* of a second */
+    uint32_t unreadable, forbid;                   /* of a second */
     uint32_t blind_removal;  /* of a znode's removal: READ is missing at that instant */
     uint32_t miss_delete;    /* of an ephemeral's delete, at the follower that diverges */
     uint32_t diverges;       /* which one: its number */
@@ -326,8 +327,8 @@ struct sim_faults {
     uint32_t depose_max_ms;
     uint32_t jump_max_ms;
     uint32_t throttle_max_ms;
-    uint32_t blind_max_ms;  /* one znode at a time has no READ */
-    uint32_t forbid_max_ms; /* one directory at a time has no DELETE */
+    uint32_t unreadable_max_ms; /* one znode at a time has no READ */
+    uint32_t forbid_max_ms;     /* one directory at a time has no DELETE */
 };
 /* Copied. NULL: no random faults from now on. */
 void sim_set_faults(struct sim *sim, const struct sim_faults *faults);

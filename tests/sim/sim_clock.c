@@ -1,5 +1,5 @@
 /* The clock of a process: it runs at its own rate, and may jump forward. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #define MILLION 1000000
 

@@ -4,7 +4,7 @@
  * znode is back, for everybody.
  *
  * A session that ends takes what is left of it along, everywhere. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
     if (member->misses == 0 && sim->faults.miss_delete == 0) {
         return false;
     }
-    if (node->undead || !lives(sim, node)) {
-        return node->undead;
+    if (node->missed_delete || !lives(sim, node)) {
+        return node->missed_delete;
     }
     if (member->misses > 0) {
         member->misses--;
@@ -31,7 +31,7 @@ bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
         return false;
     }
     sim__trace(sim, "server", "%zu misses the delete of %s", member->number, node->path);
-    node->undead = true;
+    node->missed_delete = true;
     return true;
 }
 
@@ -85,19 +85,19 @@ void sim__diverged_session_ended(struct sim *sim, struct sim__member *member, in
     struct sim__node *node, *next;
     HASH_ITER(hh, member->tree->nodes, node, next)
     {
-        if (node->undead && node->stat.ephemeral_owner == id) {
+        if (node->missed_delete && node->stat.ephemeral_owner == id) {
             remove_node(sim, member, node);
         }
     }
 }
 
-void sim__diverged_make_way(struct sim__tree *tree, struct sim__node *node)
+void sim__diverged_remove_conflict(struct sim__tree *tree, struct sim__node *node)
 {
     while (!uvzk__list_empty(&node->children)) {
         sim__tree_delete(
             tree, UVZK__CONTAINER_OF(node->children.next, struct sim__node, sibling));
     }
-    if (node->undead) {
+    if (node->missed_delete) {
         sim__tree_delete(tree, node);
     }
 }
@@ -117,7 +117,7 @@ void sim__diverged_copy(struct sim *sim, struct sim__member *member,
     member->tree = &member->own;
     for (const struct sim__node *node = before.nodes; node != NULL;
          node = node->hh.next) {
-        if (node->undead && lives(sim, node) && has_place(&member->own, node)) {
+        if (node->missed_delete && lives(sim, node) && has_place(&member->own, node)) {
             sim__tree_put(&member->own, node);
         }
     }
@@ -131,16 +131,16 @@ void sim__diverged_leads(struct sim *sim, struct sim__member *leader)
     struct sim__tree *tree = &sim->server.tree;
     sim__diverged_lacks_nothing(leader);
     for (struct sim__node *node = leader->own.nodes; node != NULL; node = node->hh.next) {
-        if (node->undead && lives(sim, node) && has_place(tree, node)) {
+        if (node->missed_delete && lives(sim, node) && has_place(tree, node)) {
             struct sim__node *back = sim__tree_put(tree, node);
-            back->undead = false;
-            back->risen = true;
+            back->missed_delete = false;
+            back->resurrected = true;
             uvzk__list_append(
                 &sim__session_find(sim, node->stat.ephemeral_owner)->ephemerals,
                 &back->group);
             sim__trace(sim, "server", "%s is back", node->path);
         }
-        node->undead = false;
+        node->missed_delete = false;
     }
 }
 
@@ -210,12 +210,12 @@ void sim__diverged_forgets_all(struct sim *sim)
     }
 }
 
-void sim_forget(struct sim *sim, uint32_t transactions)
+void sim_lose_transactions(struct sim *sim, uint32_t transactions)
 {
     sim->server.forgets = transactions;
 }
 
-bool sim_forgot(const struct sim *sim, int64_t czxid)
+bool sim_lost_transaction(const struct sim *sim, int64_t czxid)
 {
     const struct sim__server *server = &sim->server;
     size_t i = 0;
@@ -245,12 +245,13 @@ void sim_miss_deletes(struct sim *sim, int server, uint32_t count)
 }
 
 /* Those that are back, and that nobody has deleted since. */
-void sim_bury(struct sim *sim, bool (*may_go)(void *, int64_t owner, const char *path),
-              void *context)
+void sim_delete_resurrected(struct sim *sim,
+                            bool (*may_go)(void *, int64_t owner, const char *path),
+                            void *context)
 {
     struct sim__node *node = sim->server.tree.nodes;
-    while (node != NULL &&
-           !(node->risen && may_go(context, node->stat.ephemeral_owner, node->path))) {
+    while (node != NULL && !(node->resurrected &&
+                             may_go(context, node->stat.ephemeral_owner, node->path))) {
         node = node->hh.next;
     }
     if (node != NULL) {
@@ -269,26 +270,26 @@ static bool any(void *context, int64_t owner, const char *path)
     return true;
 }
 
-static void bury_all(struct sim *sim)
+static void delete_resurrected(struct sim *sim)
 {
     size_t left = SIZE_MAX, before;
     do {
         before = left;
-        sim_bury(sim, any, &left);
+        sim_delete_resurrected(sim, any, &left);
     } while (left != before);
 }
 
 /* Somebody has compared them. */
 void sim_converge(struct sim *sim)
 {
-    bury_all(sim);
+    delete_resurrected(sim);
     for (size_t i = 0; i < sim->server.member_count; i++) {
         struct sim__member *member = &sim->server.members[i];
         struct sim__node *node, *next;
         member->misses = 0;
         HASH_ITER(hh, member->tree->nodes, node, next)
         {
-            if (node->undead) {
+            if (node->missed_delete) {
                 remove_node(sim, member, node);
             }
         }

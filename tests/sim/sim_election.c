@@ -8,7 +8,7 @@
  *   sessions known there        may come back, and none is missed that goes elsewhere
  *   everything that is written  hangs, new sessions too
  *   who has been replied something of the new epoch is refused */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* What goes wrong: each fault by a test's hand, and by the seeded scheduler. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdlib.h>
 
@@ -60,9 +60,9 @@ void sim_lose_events(struct uvzk__port *port, uint32_t times)
     sim__client_of(port)->lose_events = times;
 }
 
-void sim_spoil_reply(struct uvzk__port *port)
+void sim_reply_enomem(struct uvzk__port *port)
 {
-    sim__client_of(port)->spoil_reply = true;
+    sim__client_of(port)->reply_enomem = true;
 }
 
 void sim_delay(struct uvzk__port *port, uint64_t ms)
@@ -220,9 +220,9 @@ void sim_replace_handle(struct uvzk__port *port)
     sim__client_of(port)->replace_handle = true;
 }
 
-void sim_come_back_unheard(struct uvzk__port *port)
+void sim_reconnect_unreported(struct uvzk__port *port)
 {
-    sim__client_of(port)->unheard = true;
+    sim__client_of(port)->connects_unreported = true;
 }
 
 void sim_close_handle(struct uvzk__port *port)
@@ -407,9 +407,9 @@ static void client_faults(struct sim *sim, struct sim__client *client)
         !client->keeps_handle) {
         sim_replace_handle(port);
     }
-    if (faults->come_back_unheard > 0 && dice(sim, faults->come_back_unheard) &&
+    if (faults->reconnect_unreported > 0 && dice(sim, faults->reconnect_unreported) &&
         !client->keeps_handle) {
-        sim_come_back_unheard(port);
+        sim_reconnect_unreported(port);
     }
     if (faults->close_handle > 0 && dice(sim, faults->close_handle) &&
         !client->keeps_handle) {
@@ -466,8 +466,8 @@ void sim__fault_tick(struct sim *sim, struct sim__event *event)
     if (sim->faults.throttle > 0 && dice(sim, sim->faults.throttle)) {
         sim_throttle(sim, sim_random(sim, sim->faults.throttle_max_ms));
     }
-    if (sim->faults.blind > 0 && dice(sim, sim->faults.blind)) {
-        sim__blind_one(sim, sim_random(sim, sim->faults.blind_max_ms));
+    if (sim->faults.unreadable > 0 && dice(sim, sim->faults.unreadable)) {
+        sim__blind_one(sim, sim_random(sim, sim->faults.unreadable_max_ms));
     }
     if (sim->faults.forbid > 0 && dice(sim, sim->faults.forbid)) {
         sim__forbid_one(sim, sim_random(sim, sim->faults.forbid_max_ms));
@@ -487,11 +487,11 @@ void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
         return;
     }
     sim->faults = *faults;
-    uint32_t *limits[] = {&sim->faults.delay_max_ms, &sim->faults.down_max_ms,
-                          &sim->faults.pause_max_ms, &sim->faults.cut_max_ms,
-                          &sim->faults.lag_max_ms,   &sim->faults.depose_max_ms,
-                          &sim->faults.jump_max_ms,  &sim->faults.throttle_max_ms,
-                          &sim->faults.blind_max_ms, &sim->faults.forbid_max_ms};
+    uint32_t *limits[] = {&sim->faults.delay_max_ms,      &sim->faults.down_max_ms,
+                          &sim->faults.pause_max_ms,      &sim->faults.cut_max_ms,
+                          &sim->faults.lag_max_ms,        &sim->faults.depose_max_ms,
+                          &sim->faults.jump_max_ms,       &sim->faults.throttle_max_ms,
+                          &sim->faults.unreadable_max_ms, &sim->faults.forbid_max_ms};
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         if (*limits[i] == 0) {
             *limits[i] = half;

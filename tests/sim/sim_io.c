@@ -8,7 +8,7 @@
  *    │           OPEN_FAILED                                │                    │
  *    │                ▼                     EXPIRED,        ▼                    ▼
  *    └─told by loop─ DEAD ◄──────────────── AUTH_FAILED ────┴────────────────────┘ */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -281,7 +281,7 @@ static void leave_unheard(struct sim__client *client, struct sim__answer *answer
 {
     sim__trace(client->sim, client->name, "is connected, and hangs up unheard");
     sim__answer_free(answer);
-    client->unheard = false;
+    client->connects_unreported = false;
     client->replace_handle = true;
     client->port.wake(&client->port); /* the session may be shorter now */
     sim__io_close_link(client, 0);
@@ -290,9 +290,9 @@ static void leave_unheard(struct sim__client *client, struct sim__answer *answer
 
 static void read_connected(struct sim__client *client, struct sim__answer *answer)
 {
-    uvzk__port_given(&client->port, answer->timeout_ms);
+    uvzk__port_timeout_granted(&client->port, answer->timeout_ms);
     sim__session_told(client->sim, client, answer->session_id, answer->timeout_ms);
-    if (client->unheard && sim__client_is_lost(client)) {
+    if (client->connects_unreported && sim__client_is_lost(client)) {
         leave_unheard(client, answer);
         return;
     }

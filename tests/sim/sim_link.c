@@ -6,7 +6,7 @@
  *
  * A queue has one event: the arrival of its first message. While the link is
  * cut nothing arrives; what was sent waits, as TCP would send it again. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

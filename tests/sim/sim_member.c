@@ -6,7 +6,7 @@
  *   anything else  of the same connection waits behind these
  *
  * A connection is refused by a server that is behind what its client has been replied. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ static uint64_t applied(const struct sim *sim, const struct sim__member *member)
 void sim__member_answer(struct sim *sim, struct sim__link *link,
                         struct sim__answer *answer, uint64_t until)
 {
-    bool first = link->letting_go || uvzk__list_empty(&link->held);
+    bool first = link->sending_held || uvzk__list_empty(&link->held);
     if (first && applied(sim, link->member) >= until) {
         sim__link_send_down(sim, link, answer);
         return;
@@ -122,9 +122,9 @@ static void let_go(struct sim *sim, struct sim__link *link)
             held->answer->zxid = link->member->tree->zxid;
             sim__link_send_down(sim, link, held->answer);
         } else {
-            link->letting_go = true;
+            link->sending_held = true;
             sim__server_receive(sim, link, held->request);
-            link->letting_go = false;
+            link->sending_held = false;
         }
         free(held);
     }
@@ -228,7 +228,7 @@ void sim__members_init(struct sim *sim)
         sim__tree_init(&member->own);
         member->tree = i == 0 ? &server->tree : &member->own;
         member->apply.fire = apply_fires;
-        if (sim->options.unlike_limits) {
+        if (sim->options.different_limits) {
             member->limit_ms = sim__limit(sim);
         }
     }

@@ -8,7 +8,7 @@
  * sent only when both mean the same connection; so what is outstanding when
  * SUSPENDED is told can be replied at once, before the next CONNECTED. What has
  * failed is at the head of the outstanding, and is delivered before the inbox. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +51,8 @@ static void deliver_soon(struct sim__client *client)
 {
     struct sim *sim = client->sim;
     if (client->deliver.place == 0) {
-        uint64_t hop = sim__random_between(sim, 0, sim->options.hop_max_ms);
-        sim__event_set(sim, &client->deliver, sim->now + hop);
+        uint64_t to_loop = sim__random_between(sim, 0, sim->options.to_loop_max_ms);
+        sim__event_set(sim, &client->deliver, sim->now + to_loop);
     }
 }
 
@@ -274,23 +274,23 @@ static void tell_session(struct sim__client *client, enum uvzk__session_event_ki
  * connection is lost. */
 void sim__client_unreached(struct sim__client *client)
 {
-    static const struct uvzk__trouble trouble = {UV_ECONNREFUSED, "sim:2181",
-                                                 "connection refused"};
+    static const struct uvzk__connect_error trouble = {UV_ECONNREFUSED, "sim:2181",
+                                                       "connection refused"};
     bool awake = client->sim->now >= client->paused_until &&
                  client->sim->now >= client->stalled_until;
     if (awake && !client->closing && client->told_epoch == 0) {
-        client->port.user->unreached(client->port.user, &trouble);
+        client->port.user->no_connection(client->port.user, &trouble);
     }
 }
 
 static void tell_left(struct sim__client *client)
 {
-    static const struct uvzk__trouble trouble = {
+    static const struct uvzk__connect_error trouble = {
         UVZK_EDIVERGED, "sim:2181",
         "shows a znode that was deleted: left for another server"};
     if (client->leaves && !client->closing) {
         client->leaves = false;
-        client->port.user->unreached(client->port.user, &trouble);
+        client->port.user->no_connection(client->port.user, &trouble);
     }
 }
 
@@ -312,7 +312,7 @@ static void deliver_down(struct sim__client *client, const struct sim__answer *a
     client->io = SIM__IO_DOWN;
     client->told_epoch = 0;
     client->session_id = client->session_seen = 0;
-    uvzk__port_given_nothing(&client->port);
+    uvzk__port_timeout_reset(&client->port);
     client->last_zxid = 0;
     client->watches_lost = false;
     sim__client_drop_watches(client);
@@ -557,7 +557,7 @@ static void port_unwatch(struct uvzk__port *port, struct uvzk__watch *user)
         return;
     }
     if (client->io == SIM__IO_UP && !watch->fired) {
-        struct sim__request *request = sim__request_new(SIM__FORGET, NULL);
+        struct sim__request *request = sim__request_new(SIM__REMOVE_WATCH, NULL);
         request->watch_id = watch->id;
         sim__io_send(client, request);
     }
@@ -665,8 +665,8 @@ struct uvzk__port *sim_port_new(struct sim *sim, const char *name)
     struct sim__client *client = sim__alloc(sizeof(*client));
     client->port = (struct uvzk__port){.open = port_open,
                                        .abandon = port_abandon,
-                                       .leave = port_leave,
-                                       .ending = port_ending,
+                                       .leave_server = port_leave,
+                                       .close_soon = port_ending,
                                        .close = port_close,
                                        .submit = port_submit,
                                        .unwatch = port_unwatch,

@@ -1,5 +1,5 @@
 /* The one source of chance: xoshiro256**, seeded by splitmix64. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 static uint64_t splitmix(uint64_t *state)
 {

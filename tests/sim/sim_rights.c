@@ -1,13 +1,13 @@
 /* Rights that are missing for a time: READ on one znode, DELETE in one directory, at
  * random; and READ at the instant in which a znode goes, with what came of it. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void set_right(struct sim *sim, const struct sim__missing *missing, bool given)
 {
-    if (missing == &sim->server.blind) {
+    if (missing == &sim->server.unreadable_path) {
         (void)sim_set_readable(sim, missing->path, given);
     } else {
         (void)sim_set_deletable(sim, missing->path, given);
@@ -43,8 +43,9 @@ void sim__blind_one(struct sim *sim, uint64_t ms)
     while (chosen-- > 0) {
         node = node->hh.next;
     }
-    if (sim->server.blind.path == NULL && node != tree->root && !node->unreadable) {
-        take(sim, &sim->server.blind, node, ms);
+    if (sim->server.unreadable_path.path == NULL && node != tree->root &&
+        !node->unreadable) {
+        take(sim, &sim->server.unreadable_path, node, ms);
     }
 }
 
@@ -98,7 +99,7 @@ bool sim_was_unreadable(const struct sim *sim, const char *path)
 
 void sim__rights_are_back(struct sim *sim)
 {
-    give_back(sim, &sim->server.blind.end);
+    give_back(sim, &sim->server.unreadable_path.end);
     give_back(sim, &sim->server.forbidden.end);
 }
 
@@ -191,9 +192,9 @@ bool sim_made_behind_unread(const struct sim *sim, const char *path, int64_t fir
 void sim__rights_free(struct sim *sim)
 {
     struct sim__server *server = &sim->server;
-    sim__event_clear(sim, &server->blind.end);
+    sim__event_clear(sim, &server->unreadable_path.end);
     sim__event_clear(sim, &server->forbidden.end);
-    free(server->blind.path);
+    free(server->unreadable_path.path);
     free(server->forbidden.path);
     while (server->blinded_count > 0) {
         free(server->blinded[--server->blinded_count]);

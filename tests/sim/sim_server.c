@@ -3,7 +3,7 @@
  * Requests of a link are received in order. A write takes the next zxid, fires
  * watches, and is answered, in this order: on the writer's own link too an
  * event comes before the reply of the write that caused it. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -284,7 +284,7 @@ static int check(struct sim *sim, struct uvzk__op *op, struct sim__session *sess
                  struct sim__change **changes, char **path)
 {
     *path = sim__tree_number(&sim->server.tree, op, changes != NULL ? *changes : NULL);
-    if (op->kind == UVZK__OP_DELETE && session != &sim->server.hand &&
+    if (op->kind == UVZK__OP_DELETE && session != &sim->server.operator_session &&
         may_not_delete(&sim->server.tree, op->path)) {
         return UVZK_ENOAUTH;
     }
@@ -479,10 +479,10 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
         sim__server_hang_up(sim, link);
         return;
     }
-    if (lost(sim, client != NULL ? &client->spoil_reply : NULL,
-             sim->faults.spoil_reply)) {
+    if (lost(sim, client != NULL ? &client->reply_enomem : NULL,
+             sim->faults.reply_enomem)) {
         *answer->reply = (struct uvzk__reply){.status = UV_ENOMEM, .failed_op = SIZE_MAX};
-        sim__watch_forget(link, request->watch_id);
+        sim__watch_remove(link, request->watch_id);
         answer->watch_id = 0;
     }
     bool alone = is_read(request) || refused || link->member->deposed;
@@ -496,7 +496,7 @@ static bool hangs(const struct sim *sim, struct sim__link *link,
                   const struct sim__request *request)
 {
     bool alone = is_read(request) || refuses_alone(sim, link, request) ||
-                 request->kind == SIM__PING || request->kind == SIM__FORGET ||
+                 request->kind == SIM__PING || request->kind == SIM__REMOVE_WATCH ||
                  request->kind == SIM__REWATCH;
     bool deposed = link->member->deposed && request->kind != UVZK__RPC_SYNC;
     if ((link->follower != NULL || deposed) && !alone) {
@@ -560,8 +560,8 @@ static void receive(struct sim *sim, struct sim__link *link,
     heard(sim, link, request);
     if (request->kind == SIM__PING) {
         receive_ping(sim, link);
-    } else if (request->kind == SIM__FORGET) {
-        sim__watch_forget(link, request->watch_id);
+    } else if (request->kind == SIM__REMOVE_WATCH) {
+        sim__watch_remove(link, request->watch_id);
     } else if (request->kind == SIM__REWATCH) {
         receive_rewatch(sim, link, request);
     } else if (request->kind == SIM__END_SESSION && link->session == NULL) {
@@ -594,9 +594,9 @@ void sim__server_init(struct sim *sim)
     sim__members_init(sim);
     sim__election_init(sim);
     server->next_session = INT64_C(0x100000000);
-    server->hand.id = HAND_ID;
+    server->operator_session.id = HAND_ID;
     server->refused_op = SIZE_MAX;
-    uvzk__list_init(&server->hand.ephemerals);
+    uvzk__list_init(&server->operator_session.ephemerals);
     server->container_check.fire = container_check;
     sim__event_set(sim, &server->container_check,
                    sim->now + sim->options.container_check_ms);

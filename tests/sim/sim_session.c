@@ -9,7 +9,7 @@
  * report come with the timeout of the connection, and the session lasts so long from then
  * on, be it more or less than before. A timeout that is less than all before counts from when the
  * client has read of it, however late its loop is: that no such reply is lost is what the proof rests on. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

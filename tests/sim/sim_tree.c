@@ -1,5 +1,5 @@
 /* Znodes: what a ZooKeeper server keeps, and what it says to a write. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -180,7 +180,7 @@ struct sim__node *sim__tree_put(struct sim__tree *tree, const struct sim__node *
     copy->stat = node->stat;
     copy->pzxid = node->pzxid;
     copy->unreadable = node->unreadable;
-    copy->undead = node->undead;
+    copy->missed_delete = node->missed_delete;
     copy->parent = parent;
     uvzk__list_append(&parent->children, &copy->sibling);
     parent->stat.child_count++;

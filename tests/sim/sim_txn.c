@@ -4,7 +4,7 @@
  *   begin ─► create, delete, set... ─► commit ─► log ─► members, each in its own time
  *
  * There is one at a time, and it takes one zxid whatever it does, be it nothing. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,8 +100,8 @@ static void apply(struct sim *sim, struct sim__member *member,
         return;
     }
     struct sim__node *node = sim__tree_find(member->tree, op->path, strlen(op->path));
-    if (node != NULL && node->undead) {
-        sim__diverged_make_way(member->tree, node);
+    if (node != NULL && node->missed_delete) {
+        sim__diverged_remove_conflict(member->tree, node);
         node = NULL;
     }
     if (op->kind == UVZK__OP_CREATE) {
@@ -110,7 +110,7 @@ static void apply(struct sim *sim, struct sim__member *member,
         }
     } else if (op->kind == UVZK__OP_DELETE) {
         if (node != NULL && !sim__diverged_misses(sim, member, node)) {
-            sim__diverged_make_way(member->tree, node);
+            sim__diverged_remove_conflict(member->tree, node);
             delete_node(sim, member, node);
         }
     } else if (node == NULL) {

@@ -2,23 +2,23 @@
  *
  * They belong to a connection: when it goes they go, and the client, once back,
  * asks for them anew. */
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static struct sim__watch_point *point_find(struct sim__member *member, const char *path,
-                                           size_t length)
+static struct sim__watched_path *point_find(struct sim__member *member, const char *path,
+                                            size_t length)
 {
-    struct sim__watch_point *point = NULL;
+    struct sim__watched_path *point = NULL;
     HASH_FIND(hh, member->points, path, (unsigned)length, point);
     return point;
 }
 
-static struct sim__watch_point *point_at(struct sim__member *member, const char *path)
+static struct sim__watched_path *point_at(struct sim__member *member, const char *path)
 {
     size_t length = strlen(path);
-    struct sim__watch_point *point = point_find(member, path, length);
+    struct sim__watched_path *point = point_find(member, path, length);
     if (point == NULL) {
         point = sim__alloc(sizeof(*point));
         point->path = sim__copy(path, length + 1);
@@ -29,7 +29,7 @@ static struct sim__watch_point *point_at(struct sim__member *member, const char 
     return point;
 }
 
-static void point_sweep(struct sim__member *member, struct sim__watch_point *point)
+static void point_sweep(struct sim__member *member, struct sim__watched_path *point)
 {
     if (uvzk__list_empty(&point->data) && uvzk__list_empty(&point->child)) {
         HASH_DELETE(hh, member->points, point);
@@ -66,13 +66,13 @@ static void watch_free(struct sim__member *member, struct sim__server_watch *wat
     free(watch);
 }
 
-void sim__watch_forget(struct sim__link *link, uint64_t id)
+void sim__watch_remove(struct sim__link *link, uint64_t id)
 {
     struct sim__member *member = link->member;
     struct sim__server_watch *watch = NULL;
     HASH_FIND(hh, member->watches, &id, sizeof(id), watch);
     if (watch != NULL) {
-        struct sim__watch_point *point = watch->point;
+        struct sim__watched_path *point = watch->point;
         watch_free(member, watch);
         point_sweep(member, point);
     }
@@ -83,7 +83,7 @@ void sim__watch_drop_all(struct sim__link *link)
     while (!uvzk__list_empty(&link->watches)) {
         struct sim__server_watch *watch =
             UVZK__CONTAINER_OF(link->watches.next, struct sim__server_watch, on_link);
-        sim__watch_forget(link, watch->id);
+        sim__watch_remove(link, watch->id);
     }
 }
 
@@ -120,7 +120,7 @@ static void fire_all(struct sim *sim, struct sim__member *member,
 void sim__watch_fire_node(struct sim *sim, struct sim__member *member,
                           const struct sim__node *node, enum uvzk__watch_event event)
 {
-    struct sim__watch_point *point = point_find(member, node->path, node->length);
+    struct sim__watched_path *point = point_find(member, node->path, node->length);
     if (point != NULL) {
         fire_all(sim, member, &point->data, event, node->unreadable);
         if (event == UVZK__WATCH_DELETED) {
@@ -134,7 +134,7 @@ void sim__watch_fire_parent(struct sim *sim, struct sim__member *member,
                             const struct sim__node *node)
 {
     const struct sim__node *parent = node->parent;
-    struct sim__watch_point *point = point_find(member, parent->path, parent->length);
+    struct sim__watched_path *point = point_find(member, parent->path, parent->length);
     if (point != NULL) {
         fire_all(sim, member, &point->child, UVZK__WATCH_CHILDREN, parent->unreadable);
         point_sweep(member, point);

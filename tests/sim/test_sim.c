@@ -15,7 +15,7 @@
 
 static const struct sim_faults weather = {.lose_request = 5000,
                                           .lose_reply = 5000,
-                                          .spoil_reply = 1000,
+                                          .reply_enomem = 1000,
                                           .delay = 5000,
                                           .random_fails = 1000,
                                           .reset = 50000,
@@ -80,7 +80,7 @@ static uint64_t swarm(uint64_t seed, bool shuffle)
     options.container_check_ms = 500;
     options.container_check_random = true;
     options.shuffle_ties = shuffle;
-    options.hop_max_ms = (uint32_t)(seed % 3);
+    options.to_loop_max_ms = (uint32_t)(seed % 3);
     options.batches = seed / 2 % 2 == 1;
     options.servers = (uint32_t)(1 + seed / 4 % 4);
     struct sim *sim = sim_new(seed, &options);

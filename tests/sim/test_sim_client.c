@@ -46,10 +46,10 @@ static void a_spoiled_reply_is_of_an_executed_request(void **state)
 {
     struct probe *a = *state;
     struct sim *sim = a->sim;
-    sim_spoil_reply(a->port);
+    sim_reply_enomem(a->port);
     assert_int_equal(create(a, "/a", UVZK__EPHEMERAL), UV_ENOMEM);
     assert_true(sim_exists(sim, "/a"));
-    sim_spoil_reply(a->port);
+    sim_reply_enomem(a->port);
     struct ask *watched = ask_read(a, UVZK__RPC_GET, "/a", true);
     assert_int_equal(ask_wait(watched), UV_ENOMEM);
     assert_null(watched->watch.armed);
@@ -80,7 +80,7 @@ static void a_multi_is_lost_as_a_whole(void **state)
     assert_int_equal(ask_wait(ask_multi(a, ops, 2)), UVZK_ECONNLOSS);
     assert_int_equal(pairs(sim), 1);
     probe_hear(a, "CONNECTED");
-    sim_spoil_reply(a->port);
+    sim_reply_enomem(a->port);
     assert_int_equal(ask_wait(ask_multi(a, ops, 2)), UV_ENOMEM);
     assert_int_equal(pairs(sim), 2);
     sim_refuse(sim, UVZK__RPC_MULTI, UVZK_ETHROTTLED, 1);
@@ -103,7 +103,7 @@ static void multis_under_faults(uint64_t seed)
     create(a, "/two", UVZK__PERSISTENT);
     sim_set_faults(sim, &(struct sim_faults){.lose_request = 50000,
                                              .lose_reply = 50000,
-                                             .spoil_reply = 50000,
+                                             .reply_enomem = 50000,
                                              .reset = 300000});
     for (size_t i = 0; i < COUNT; i++) {
         asks[i] = ask_multi(a, ops, 2);
@@ -196,7 +196,7 @@ static void what_is_submitted_before_suspended_is_told_is_replied_with_it(void *
     unsigned untold = 0;
     (void)state;
     sim_options_init(&options);
-    options.hop_max_ms = 50;
+    options.to_loop_max_ms = 50;
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct sim *sim = sim_new(seed, &options);
         struct probe *a = probe_connected(sim, "a");
@@ -456,7 +456,7 @@ static void close_after(uint64_t seed, unsigned steps)
 {
     struct sim_options options;
     sim_options_init(&options);
-    options.hop_max_ms = seed % 2 == 0 ? 0 : 5;
+    options.to_loop_max_ms = seed % 2 == 0 ? 0 : 5;
     options.shuffle_ties = seed % 3 == 0;
     struct sim *sim = sim_new(seed, &options);
     struct probe *a = probe_new(sim, "a");
@@ -578,7 +578,7 @@ static void who_comes_back_unheard_keeps_the_session(void **state)
     struct sim *sim = a->sim;
     int64_t session = a->session_id;
     assert_int_equal(create(a, "/a", UVZK__EPHEMERAL), 0);
-    sim_come_back_unheard(a->port);
+    sim_reconnect_unreported(a->port);
     sim_disconnect(a->port, SIM_RESET, 100);
     probe_await_session(a, UVZK__SESSION_CONNECTED, 2);
     assert_true(a->session_id == session);
@@ -662,7 +662,7 @@ static int one_batches(void **state)
     struct sim_options options;
     sim_options_init(&options);
     options.latency_min_ms = options.latency_max_ms = 1;
-    options.hop_max_ms = 1000;
+    options.to_loop_max_ms = 1000;
     options.batches = true;
     *state = probe_connected(sim_new(3, &options), "a");
     return 0;

@@ -10,7 +10,7 @@
 #define TIMEOUT_MS 10000
 #define PATIENCE_MS 60000
 
-struct contestant {
+struct contention_user {
     uvzk_client_t client;
     uvzk_mutex_t mutex;
     uvzk_hold_t hold;
@@ -18,40 +18,40 @@ struct contestant {
     int states[UVZK_STATE_CLOSED + 1]; /* how often each was told */
 };
 
-static struct contestant a, b;
+static struct contention_user a, b;
 
 static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
 {
-    ((struct contestant *)client->data)->states[state]++;
+    ((struct contention_user *)client->data)->states[state]++;
 }
 
 static void on_acquired(uvzk_hold_t *hold, int status)
 {
-    struct contestant *contestant = hold->data;
+    struct contention_user *contention_user = hold->data;
 
-    contestant->answered++;
-    contestant->status = status;
+    contention_user->answered++;
+    contention_user->status = status;
 }
 
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
-    struct contestant *contestant = hold->data;
+    struct contention_user *contention_user = hold->data;
 
-    contestant->lost++;
-    contestant->reason = reason;
+    contention_user->lost++;
+    contention_user->reason = reason;
 }
 
 static void on_released(uvzk_hold_t *hold, int status)
 {
-    struct contestant *contestant = hold->data;
+    struct contention_user *contention_user = hold->data;
 
     assert_int_equal(status, 0);
-    contestant->released++;
+    contention_user->released++;
 }
 
 static void on_closed(uvzk_client_t *client)
 {
-    ((struct contestant *)client->data)->closed++;
+    ((struct contention_user *)client->data)->closed++;
 }
 
 static void begin_world(uint32_t servers, uint64_t seed)
@@ -66,42 +66,43 @@ static void begin_world(uint32_t servers, uint64_t seed)
 
 static uint32_t sessions; /* of whoever begins */
 
-static void begin(struct contestant *contestant)
+static void begin(struct contention_user *contention_user)
 {
     uvzk_client_options_t options;
 
-    memset(contestant, 0, sizeof(*contestant));
-    contestant->client.data = contestant;
-    contestant->hold.data = contestant;
+    memset(contention_user, 0, sizeof(*contention_user));
+    contention_user->client.data = contention_user;
+    contention_user->hold.data = contention_user;
     uvzk_client_options_init(&options);
     options.hosts = "anything:1";
     options.session_timeout_ms = TIMEOUT_MS;
     options.state_cb = on_state;
     options.sessions = sessions;
-    assert_int_equal(uvzk_client_init(NULL, &contestant->client, &options), 0);
-    assert_int_equal(uvzk_client_start(&contestant->client), 0);
-    assert_int_equal(uvzk_mutex_init(&contestant->client, &contestant->mutex, LOCK), 0);
+    assert_int_equal(uvzk_client_init(NULL, &contention_user->client, &options), 0);
+    assert_int_equal(uvzk_client_start(&contention_user->client), 0);
+    assert_int_equal(
+        uvzk_mutex_init(&contention_user->client, &contention_user->mutex, LOCK), 0);
 }
 
-static void ask(struct contestant *contestant)
+static void ask(struct contention_user *contention_user)
 {
-    contestant->answered = 0;
-    assert_int_equal(uvzk_lock_acquire(&contestant->mutex, &contestant->hold, NULL,
-                                       on_acquired, on_lost),
+    contention_user->answered = 0;
+    assert_int_equal(uvzk_lock_acquire(&contention_user->mutex, &contention_user->hold,
+                                       NULL, on_acquired, on_lost),
                      0);
 }
 
-static void take(struct contestant *contestant)
+static void take(struct contention_user *contention_user)
 {
-    ask(contestant);
-    assert_int_equal(uvzk_sim_await(&contestant->answered, PATIENCE_MS), 0);
-    assert_int_equal(contestant->status, 0);
+    ask(contention_user);
+    assert_int_equal(uvzk_sim_await(&contention_user->answered, PATIENCE_MS), 0);
+    assert_int_equal(contention_user->status, 0);
 }
 
-static void end(struct contestant *contestant)
+static void end(struct contention_user *contention_user)
 {
-    assert_int_equal(uvzk_client_close(&contestant->client, on_closed), 0);
-    assert_int_equal(uvzk_sim_await(&contestant->closed, PATIENCE_MS), 0);
+    assert_int_equal(uvzk_client_close(&contention_user->client, on_closed), 0);
+    assert_int_equal(uvzk_sim_await(&contention_user->closed, PATIENCE_MS), 0);
 }
 
 static void end_world(void)

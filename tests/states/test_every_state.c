@@ -18,9 +18,9 @@
 
 #include "claim/acquisition.h"
 #include "claim/claim.h"
-#include "directory/guard.h"
+#include "directory/own_watch.h"
 #include "engine/turn.h"
-#include "scarce.h"
+#include "failing_allocator.h"
 #include "test_every_state_met.h"
 
 /* ------------------------------------------------------------------- the endings */
@@ -32,8 +32,8 @@
 /* Else its end is decided, and about to be told. */
 static bool undecided(const struct uvzk__acquisition *acquisition)
 {
-    return acquisition->told == UVZK__TOLD_ASKED ||
-           acquisition->told == UVZK__TOLD_GRANTING;
+    return acquisition->state == UVZK__ACQUISITION_ASKED ||
+           acquisition->state == UVZK__ACQUISITION_GRANTING;
 }
 
 static void cancel(struct scene *scene, int part)
@@ -47,12 +47,12 @@ static void cancel(struct scene *scene, int part)
 /* As if it had been asked for with just that much time. */
 static void deadline(struct scene *scene, int part)
 {
-    struct uvzk__client *client = scene_client(scene);
+    struct uvzk__session *session = scene_session(scene);
     const struct uvzk__acquisition *acquisition = scene_acquisition(scene, part);
-    struct uvzk__timed *deadline = uvzk__acquisition_deadline(acquisition);
+    struct uvzk__timer *deadline = uvzk__acquisition_deadline(acquisition);
 
     if (undecided(acquisition) && deadline != NULL) {
-        uvzk__timed_set(client, deadline, uvzk__now(client));
+        uvzk__timer_set(session, deadline, uvzk__now(session));
     }
 }
 
@@ -151,8 +151,9 @@ static void check_refusals(struct scene *scene)
     for (int i = 0; i < SCENE_PARTS; i++) {
         const struct uvzk__acquisition *acquisition = scene_acquisition(scene, i);
         uvzk_hold_t *hold = &scene->parts[i].hold.request;
-        bool held = acquisition != NULL && (acquisition->told == UVZK__TOLD_GRANTED ||
-                                            acquisition->told == UVZK__TOLD_LOSING);
+        bool held =
+            acquisition != NULL && (acquisition->state == UVZK__ACQUISITION_GRANTED ||
+                                    acquisition->state == UVZK__ACQUISITION_LOSING);
         if (acquisition == NULL || !undecided(acquisition)) {
             assert_int_equal(uvzk_hold_cancel(hold), UVZK_ESTATE);
         }
@@ -172,9 +173,9 @@ static bool has_znode(const struct scene *scene,
     if (claim == NULL || uvzk__ring_empty(&claim->contenders)) {
         return false;
     }
-    const struct uvzk__contender *first = uvzk__claim_first(claim);
+    const struct uvzk__contender *first = uvzk__claim_first_contender(claim);
     return first->node.state == UVZK__NODE_UNKNOWN ||
-           (uvzk__guarding(first) == UVZK__GUARD_NONE &&
+           (uvzk__own_watch_state(first) == UVZK__OWN_WATCH_NONE &&
             sim_exists(scene->world.sim, first->path));
 }
 
@@ -185,7 +186,7 @@ static void note_parts(struct scene *scene)
         struct part *part = &scene->parts[i];
         if (acquisition != NULL) {
             part->undecided = undecided(acquisition);
-            part->granted_by_then = acquisition->told == UVZK__TOLD_GRANTED;
+            part->granted_by_then = acquisition->state == UVZK__ACQUISITION_GRANTED;
             part->queued_by_then = part->undecided && has_znode(scene, acquisition);
         }
     }
@@ -316,7 +317,7 @@ int main(void)
     const char *only = getenv("UVZK_ONLY");
     size_t count = 0;
 
-    if (scarce_install() != 0) {
+    if (failing_allocator_install() != 0) {
         return 1;
     }
     for (size_t i = 0; i < recipe_count; i++) {

@@ -20,12 +20,12 @@
 
 #include "claim/acquisition.h"
 #include "claim/lock.h"
-#include "client/client.h"
+#include "client/create.h"
 #include "directory/queue.h"
 #include "hold.h"
-#include "metronome.h"
 #include "process.h"
 #include "proof/prover.h"
+#include "ticker.h"
 #include "world.h"
 
 #define SCENE_LOCKS 5
@@ -69,10 +69,10 @@ struct cue {
     void (*act)(struct scene *, const struct cue *);
     int part;
     int lock;
-    int number;       /* leases, permits, a directory, a foreigner */
+    int number;       /* leases, permits, a directory, a foreign node */
     bool owner;       /* the one owner of the scene asks */
     bool once;        /* it is tried once */
-    const char *path; /* the directory of a foreigner, whose name ends so */
+    const char *path; /* the directory of a foreign node, whose name ends so */
     const char *end;
     void (*trouble)(struct process *);
 };
@@ -101,13 +101,13 @@ struct ending {
 struct scene {
     const struct recipe *recipe;
     struct world world; /* its data is the scene */
-    struct metronome metronome;
+    struct ticker ticker;
     struct process process;
     struct lock_set set;
     int lock_closed[SCENE_LOCKS]; /* callbacks */
     bool lock_closing[SCENE_LOCKS];
     struct part parts[SCENE_PARTS];
-    struct world_path foreigners[SCENE_FOREIGNERS];
+    struct world_path foreign_nodes[SCENE_FOREIGNERS];
     size_t next_cue;
     uint64_t moments; /* so far */
     const struct ending *ending;
@@ -132,7 +132,7 @@ void scene_play(struct scene *);
 void scene_close(struct scene *);
 
 /* What is behind the shells; NULL when there is nothing any more. */
-struct uvzk__client *scene_client(const struct scene *);
+struct uvzk__session *scene_session(const struct scene *);
 struct uvzk__acquisition *scene_acquisition(const struct scene *, int part);
 
 /* Whether it may be released. */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "client/lifecycle.h"
-#include "scarce.h"
-#include "sim_inside.h"
+#include "failing_allocator.h"
+#include "sim_internal.h"
 
 /* Somebody finds the way clear: connecting, a few round trips. */
 #define AT_ONCE_MS 500U
@@ -148,16 +148,16 @@ static uint64_t watches_expected(const struct scene *scene)
 
 static bool client_at_rest(const struct scene *scene)
 {
-    const struct uvzk__client *client = scene_client(scene);
+    const struct uvzk__session *session = scene_session(scene);
     uvzk_client_stats_t stats;
 
-    if (client == NULL) {
+    if (session == NULL) {
         return true;
     }
     uvzk_client_stats(&scene->process.client, &stats);
     return stats.contenders == 0 && stats.watches == watches_expected(scene) &&
-           uvzk__catalogue_first(&client->directories->catalogue) == NULL &&
-           client->session.connected && sim_outstanding(scene->process.port) == 0 &&
+           uvzk__catalogue_first(&session->directories->catalogue) == NULL &&
+           session->connection.connected && sim_outstanding(scene->process.port) == 0 &&
            sim_watch_count(scene->world.sim) == watches_expected(scene);
 }
 
@@ -192,9 +192,9 @@ static void check_locks(struct scene *scene)
 {
     for (size_t i = 0; i < scene->set.count; i++) {
         const struct uvzk__lock *lock = scene->set.locks[i]->impl;
-        if (lock != NULL && (lock->pins != 0 || lock->held_count != 0 ||
+        if (lock != NULL && (lock->refs != 0 || lock->held_count != 0 ||
                              uvzk__lock_first_claim(lock) != NULL ||
-                             (!lock->deserted && lock->owned != NULL))) {
+                             (!lock->no_claims && lock->owned != NULL))) {
             world_fail(&scene->world, "lock %zu has something left", i);
         }
         if (scene->lock_closing[i] != (lock == NULL) && !scene->process.closing) {
@@ -205,10 +205,10 @@ static void check_locks(struct scene *scene)
 
 static void check_client(struct scene *scene)
 {
-    const struct uvzk__client *client = scene_client(scene);
+    const struct uvzk__session *session = scene_session(scene);
     uvzk_client_stats_t stats;
 
-    if (client == NULL) {
+    if (session == NULL) {
         return;
     }
     uvzk_client_stats(&scene->process.client, &stats);
@@ -217,26 +217,28 @@ static void check_client(struct scene *scene)
                    stats.contenders, stats.watches);
     }
     const struct uvzk__queue *left =
-        uvzk__catalogue_first(&client->directories->catalogue);
+        uvzk__catalogue_first(&session->directories->catalogue);
     if (left != NULL) {
         world_fail(&scene->world, "the queue of %s is left", left->path->text);
     }
-    if (!uvzk__list_empty(&client->directories->contenders) ||
-        !uvzk__list_empty(&client->prover->held) ||
-        !uvzk__list_empty(&client->prover->candidates) ||
-        !uvzk__list_empty(&client->directories->unmade) ||
-        !uvzk__list_empty(&client->directories->doomed) ||
-        client->directories->makings_under_way + client->directories->sweeps_under_way !=
+    if (!uvzk__list_empty(&session->directories->contenders) ||
+        !uvzk__list_empty(&session->prover->held) ||
+        !uvzk__list_empty(&session->prover->candidates) ||
+        !uvzk__list_empty(&session->directories->to_create) ||
+        !uvzk__list_empty(&session->directories->to_delete) ||
+        session->directories->create_batches_in_flight +
+                session->directories->delete_batches_in_flight !=
             0 ||
-        !uvzk__list_empty(&client->claims->unwinding) ||
-        !uvzk__list_empty(&client->claims->tries) ||
-        !uvzk__list_empty(&client->tellings) ||
-        !uvzk__list_empty(&client->directories->dirty) ||
-        !uvzk__list_empty(&client->directories->behind_scout) ||
-        client->directories->scout != NULL || client->directories->node_bytes != 0) {
+        !uvzk__list_empty(&session->claims->to_withdraw) ||
+        !uvzk__list_empty(&session->claims->try_once) ||
+        !uvzk__list_empty(&session->notifications) ||
+        !uvzk__list_empty(&session->directories->to_settle) ||
+        !uvzk__list_empty(&session->directories->behind_creator) ||
+        session->directories->parents_creator != NULL ||
+        session->directories->node_bytes != 0) {
         world_fail(&scene->world, "the client has something left");
     }
-    if (!client->session.connected) {
+    if (!session->connection.connected) {
         world_fail(&scene->world, "the client never comes back");
     }
 }
@@ -318,8 +320,8 @@ static void another_client_has_it(struct scene *scene)
 static void heal(struct scene *scene)
 {
     for (int i = 0; i < SCENE_FOREIGNERS; i++) {
-        if (scene->foreigners[i].text[0] != '\0') {
-            (void)sim_delete_by_hand(scene->world.sim, scene->foreigners[i].text);
+        if (scene->foreign_nodes[i].text[0] != '\0') {
+            (void)sim_delete_by_hand(scene->world.sim, scene->foreign_nodes[i].text);
         }
     }
 }
@@ -343,15 +345,15 @@ static void call_off_faults(struct scene *scene)
 {
     if (scene->process.port != NULL) {
         struct sim__client *client = sim__client_of(scene->process.port);
-        client->lose_request = client->lose_reply = client->spoil_reply = false;
+        client->lose_request = client->lose_reply = client->reply_enomem = false;
     }
 }
 
 static void come_to_rest(struct scene *scene)
 {
-    const struct uvzk__client *client = scene_client(scene);
+    const struct uvzk__session *session = scene_session(scene);
 
-    if (client != NULL && !client->life->started && !client->closing) {
+    if (session != NULL && !session->lifecycle->started && !session->closing) {
         process_start(&scene->process);
     }
     run_to_rest(scene);
@@ -368,13 +370,13 @@ static void come_to_rest(struct scene *scene)
 
 void scene_close(struct scene *scene)
 {
-    struct uvzk__client *client;
+    struct uvzk__session *session;
 
     heal(scene);
     come_to_rest(scene);
     call_off_faults(scene);
-    client = scene_client(scene);
-    if (client != NULL && !scene->lock_closing[scene->recipe->probe]) {
+    session = scene_session(scene);
+    if (session != NULL && !scene->lock_closing[scene->recipe->probe]) {
         probe_lock(scene, &scene->process, &scene->set,
                    scene->ending != NULL && scene->ending->lasts_ms > WORLD_TIMEOUT_MS
                        ? AFTER_AN_OUTAGE_MS
@@ -382,7 +384,7 @@ void scene_close(struct scene *scene)
                    "the client itself does not get the lock");
     }
     another_client_has_it(scene);
-    if (client != NULL) {
+    if (session != NULL) {
         close_locks(&scene->set);
         sim_run_for(scene->world.sim, 20);
         check_server(scene, process_watermarks(&scene->process));
@@ -390,9 +392,9 @@ void scene_close(struct scene *scene)
         await(scene, &scene->process.closed, AT_ONCE_MS, "the client is never closed");
     }
     run_sessions_out(scene);
-    if (scarce_live() != scene->blocks) {
+    if (failing_allocator_live_blocks() != scene->blocks) {
         world_fail(&scene->world, "%" PRId64 " blocks are left",
-                   scarce_live() - scene->blocks);
+                   failing_allocator_live_blocks() - scene->blocks);
     }
     sim_free(scene->world.sim);
 }

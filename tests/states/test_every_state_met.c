@@ -7,57 +7,57 @@
 
 #include "claim/acquisition.h"
 #include "claim/claim.h"
-#include "directory/guard.h"
+#include "directory/own_watch.h"
 #include "directory/queue.h"
 #include "recipes/leases.h"
 
 /* What is counted. Rows of one request's own come first: an ending of one request meets
  * only those of that request, any other ending meets all. */
-#define ROWS(XX)                                     \
-    XX(CREATING, "node CREATING")                    \
-    XX(CREATING_SENT, "node CREATING, under way")    \
-    XX(PARENTS, "node PARENTS")                      \
-    XX(UNKNOWN, "node UNKNOWN")                      \
-    XX(IDENTIFYING, "node IDENTIFYING")              \
-    XX(STANDING, "node STANDING")                    \
-    XX(RESTING, "node RESTING")                      \
-    XX(DOOMED, "node DOOMED")                        \
-    XX(DOOMED_SENT, "node DOOMED, under way")        \
-    XX(DOOMED_UNKNOWN, "node DOOMED, a delete lost") \
-    XX(ASKED, "told ASKED")                          \
-    XX(GRANTING, "told GRANTING")                    \
-    XX(GRANTED, "told GRANTED")                      \
-    XX(RELEASING, "told RELEASING")                  \
-    XX(LOSING, "told LOSING")                        \
-    XX(RELEASED, "told RELEASED")                    \
-    XX(REFUSED, "told REFUSED")                      \
-    XX(GUARD_NONE, "guard NONE")                     \
-    XX(GUARD_ARMING, "guard ARMING")                 \
-    XX(GUARD_ARMED, "guard ARMED")                   \
-    XX(NOT_PROVED, "first, not proved")              \
-    XX(ON_CREDIT, "held on credit")                  \
-    XX(BID_QUEUED, "bid: ticket waits")              \
-    XX(BID_TAKER, "bid: taker waits")                \
-    XX(BID_CREATING, "bid: leases being made")       \
-    XX(BID_COUNTING, "bid COUNTING")                 \
-    XX(BID_HANDED_ON, "bid: leases handed on")       \
-    XX(BID_COMPLETE, "bid: complete")                \
-    XX(CLAIM_HELD, "claim held")                     \
-    XX(CLAIM_PINNED, "claim pinned")                 \
-    /* of the client */                              \
-    XX(CLAIM_GIVEN_UP, "a claim given up")           \
-    XX(CLAIM_UNWINDING, "a claim unwinding")         \
-    XX(OFFERED, "leases offered")                    \
-    XX(CROWDED, "leases crowded")                    \
-    XX(QUEUE_IDLE, "queue IDLE")                     \
-    XX(QUEUE_MAKING_PARENTS, "queue MAKING_PARENTS") \
-    XX(QUEUE_LISTING, "queue LISTING")               \
-    XX(QUEUE_WATCHING, "queue WATCHING")             \
-    XX(QUEUE_WATCH, "queue has its watch")           \
-    XX(QUEUE_RESTING, "queue rests")                 \
-    XX(MARK_ARMING, "watermark ARMING")              \
-    XX(MARK_ARMED, "watermark ARMED")                \
-    XX(HELD_BACK, "requests held back")              \
+#define ROWS(XX)                                           \
+    XX(CREATING, "node CREATING")                          \
+    XX(CREATING_SENT, "node CREATING, under way")          \
+    XX(PARENTS, "node PARENTS")                            \
+    XX(UNKNOWN, "node UNKNOWN")                            \
+    XX(IDENTIFYING, "node IDENTIFYING")                    \
+    XX(STANDING, "node STANDING")                          \
+    XX(RESTING, "node RESTING")                            \
+    XX(DOOMED, "node DOOMED")                              \
+    XX(DELETING_SENT, "node DOOMED, under way")            \
+    XX(DELETING_UNKNOWN, "node DOOMED, a delete lost")     \
+    XX(ASKED, "told ASKED")                                \
+    XX(GRANTING, "told GRANTING")                          \
+    XX(GRANTED, "told GRANTED")                            \
+    XX(RELEASING, "told RELEASING")                        \
+    XX(LOSING, "told LOSING")                              \
+    XX(RELEASED, "told RELEASED")                          \
+    XX(REFUSED, "told REFUSED")                            \
+    XX(OWN_WATCH_NONE, "guard NONE")                       \
+    XX(OWN_WATCH_ARMING, "guard ARMING")                   \
+    XX(OWN_WATCH_ARMED, "guard ARMED")                     \
+    XX(NOT_PROVED, "first, not proved")                    \
+    XX(GRANTED_EARLY, "held on credit")                    \
+    XX(LEASE_REQUEST_QUEUED, "bid: ticket waits")          \
+    XX(LEASE_REQUEST_TICKET_HOLDER, "bid: taker waits")    \
+    XX(LEASE_REQUEST_CREATING, "bid: leases being made")   \
+    XX(LEASE_REQUEST_COUNTING, "bid COUNTING")             \
+    XX(LEASE_REQUEST_HANDED_OVER, "bid: leases handed on") \
+    XX(LEASE_REQUEST_COMPLETE, "bid: complete")            \
+    XX(CLAIM_HELD, "claim held")                           \
+    XX(CLAIM_REFERENCED, "claim pinned")                   \
+    /* of the client */                                    \
+    XX(CLAIM_GIVEN_UP, "a claim given up")                 \
+    XX(CLAIM_TO_WITHDRAW, "a claim unwinding")             \
+    XX(OFFERED, "leases offered")                          \
+    XX(CHILDREN_WATCH_WANTED, "leases crowded")            \
+    XX(QUEUE_IDLE, "queue IDLE")                           \
+    XX(QUEUE_CREATING_PARENTS, "queue MAKING_PARENTS")     \
+    XX(QUEUE_LISTING, "queue LISTING")                     \
+    XX(QUEUE_WATCHING, "queue WATCHING")                   \
+    XX(QUEUE_WATCH, "queue has its watch")                 \
+    XX(QUEUE_BACKING_OFF, "queue rests")                   \
+    XX(MARK_ARMING, "watermark ARMING")                    \
+    XX(MARK_ARMED, "watermark ARMED")                      \
+    XX(HELD_BACK, "requests held back")                    \
     XX(DISCONNECTED, "no connection")
 
 enum row {
@@ -103,15 +103,15 @@ static enum row row_of_node(const struct uvzk__node *node)
     static const enum row rows[] = {
         [UVZK__NODE_CREATING] = ROW_CREATING, [UVZK__NODE_PARENTS] = ROW_PARENTS,
         [UVZK__NODE_UNKNOWN] = ROW_UNKNOWN,   [UVZK__NODE_IDENTIFYING] = ROW_IDENTIFYING,
-        [UVZK__NODE_STANDING] = ROW_STANDING, [UVZK__NODE_RESTING] = ROW_RESTING,
-        [UVZK__NODE_DOOMED] = ROW_DOOMED,
+        [UVZK__NODE_STANDING] = ROW_STANDING, [UVZK__NODE_BACKING_OFF] = ROW_RESTING,
+        [UVZK__NODE_DELETING] = ROW_DOOMED,
     };
 
-    if (node->state == UVZK__NODE_DOOMED && node->delete_unknown) {
-        return ROW_DOOMED_UNKNOWN;
+    if (node->state == UVZK__NODE_DELETING && node->delete_unknown) {
+        return ROW_DELETING_UNKNOWN;
     }
-    if (node->state == UVZK__NODE_DOOMED && node->in_flight) {
-        return ROW_DOOMED_SENT;
+    if (node->state == UVZK__NODE_DELETING && node->in_flight) {
+        return ROW_DELETING_SENT;
     }
     return node->state == UVZK__NODE_CREATING && node->in_flight ? ROW_CREATING_SENT
                                                                  : rows[node->state];
@@ -129,53 +129,59 @@ static bool is_on(const struct uvzk__link *head, const struct uvzk__link *link)
 
 static void count_contender(struct uvzk__contender *contender, size_t ending)
 {
-    const struct uvzk__client *client = uvzk__client_of(contender);
+    const struct uvzk__session *session = uvzk__session_of(contender);
 
     met(row_of_node(&contender->node), ending);
-    met(ROW_GUARD_NONE + uvzk__guarding(contender), ending);
-    met_if(is_on(&client->prover->candidates, &contender->witness.link), ROW_NOT_PROVED,
-           ending);
-    met_if(contender->on_credit, ROW_ON_CREDIT, ending);
+    met(ROW_OWN_WATCH_NONE + uvzk__own_watch_state(contender), ending);
+    met_if(is_on(&session->prover->candidates, &contender->proof_subject.link),
+           ROW_NOT_PROVED, ending);
+    met_if(contender->granted_early, ROW_GRANTED_EARLY, ending);
 }
 
-static const struct uvzk__bid *semaphore_bid(const struct uvzk__claim *claim)
+static const struct uvzk__lease_request *
+lease_request_of_semaphore(const struct uvzk__claim *claim)
 {
     if (uvzk__ring_empty(&claim->contenders)) {
         return NULL;
     }
-    const struct uvzk__contender *first = uvzk__claim_first(claim);
-    bool semaphore = first->ticket || first->queue->kind->discipline == UVZK__COUNTED;
+    const struct uvzk__contender *first = uvzk__claim_first_contender(claim);
+    bool semaphore =
+        first->ticket || first->queue->kind->directory_order == UVZK__COUNTED;
 
     return semaphore ? claim->extra : NULL;
 }
 
-static void count_bid(const struct uvzk__bid *bid, size_t ending)
+static void count_lease_request(const struct uvzk__lease_request *request, size_t ending)
 {
-    bool taker = uvzk__leases(bid->leases)->taker == bid;
-    bool complete = uvzk__bid_complete(bid);
+    bool is_ticket_holder = uvzk__leases(request->leases)->ticket_holder == request;
+    bool complete = uvzk__lease_request_complete(request);
 
-    met_if(bid->ticket != NULL && !taker, ROW_BID_QUEUED, ending);
-    met_if(taker && uvzk__bid_settled(bid) && !complete, ROW_BID_TAKER, ending);
-    met_if(!uvzk__bid_settled(bid), ROW_BID_CREATING, ending);
-    met_if(complete && !uvzk__bid_is_counted(bid), ROW_BID_COUNTING, ending);
-    met_if(bid->handed_on, ROW_BID_HANDED_ON, ending);
-    met_if(complete, ROW_BID_COMPLETE, ending);
+    met_if(request->ticket != NULL && !is_ticket_holder, ROW_LEASE_REQUEST_QUEUED,
+           ending);
+    met_if(is_ticket_holder && uvzk__lease_request_none_in_flight(request) && !complete,
+           ROW_LEASE_REQUEST_TICKET_HOLDER, ending);
+    met_if(!uvzk__lease_request_none_in_flight(request), ROW_LEASE_REQUEST_CREATING,
+           ending);
+    met_if(complete && !uvzk__lease_request_is_counted(request),
+           ROW_LEASE_REQUEST_COUNTING, ending);
+    met_if(request->handed_over, ROW_LEASE_REQUEST_HANDED_OVER, ending);
+    met_if(complete, ROW_LEASE_REQUEST_COMPLETE, ending);
 }
 
 static void count_claim(const struct uvzk__claim *claim, size_t ending)
 {
-    const struct uvzk__bid *bid = semaphore_bid(claim);
+    const struct uvzk__lease_request *request = lease_request_of_semaphore(claim);
 
     for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
          link = uvzk__ring_next(&claim->contenders, link)) {
         count_contender(UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim),
                         ending);
     }
-    if (bid != NULL) {
-        count_bid(bid, ending);
+    if (request != NULL) {
+        count_lease_request(request, ending);
     }
     met_if(uvzk__claim_is_held(claim), ROW_CLAIM_HELD, ending);
-    met_if(claim->pins > 0, ROW_CLAIM_PINNED, ending);
+    met_if(claim->refs > 0, ROW_CLAIM_REFERENCED, ending);
 }
 
 static void count_part(const struct scene *scene, int part, size_t ending)
@@ -183,19 +189,19 @@ static void count_part(const struct scene *scene, int part, size_t ending)
     const struct uvzk__acquisition *acquisition = scene_acquisition(scene, part);
 
     if (acquisition != NULL) {
-        met(ROW_ASKED + acquisition->told, ending);
+        met(ROW_ASKED + acquisition->state, ending);
     }
 }
 
 /* Those of the members of a multi lock, and of others, are claims like any. */
-static void count_claims(struct uvzk__client *client, size_t ending)
+static void count_claims(struct uvzk__session *session, size_t ending)
 {
-    for (struct uvzk__link *link = client->directories->contenders.next;
-         link != &client->directories->contenders; link = link->next) {
+    for (struct uvzk__link *link = session->directories->contenders.next;
+         link != &session->directories->contenders; link = link->next) {
         const struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_session);
         const struct uvzk__claim *claim = contender->claim;
-        if (claim != NULL && uvzk__claim_first(claim) == contender) {
+        if (claim != NULL && uvzk__claim_first_contender(claim) == contender) {
             count_claim(claim, ending);
         }
     }
@@ -220,29 +226,31 @@ static void count_mark(const struct uvzk__mark *mark, size_t ending)
     met_if(mark != NULL && mark->state == UVZK__WATERMARK_ARMED, ROW_MARK_ARMED, ending);
 }
 
-static void count_around(struct uvzk__client *client, size_t ending)
+static void count_around(struct uvzk__session *session, size_t ending)
 {
-    const struct uvzk__catalogue *catalogue = &client->directories->catalogue;
+    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
 
-    for (struct uvzk__link *link = client->directories->contenders.next;
-         link != &client->directories->contenders; link = link->next) {
+    for (struct uvzk__link *link = session->directories->contenders.next;
+         link != &session->directories->contenders; link = link->next) {
         const struct uvzk__contender *contender =
-            UVZK__CONTAINER_OF(link, struct uvzk__contender, everyone);
-        met_if(!uvzk__contender_is_adopted(contender) &&
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_session);
+        met_if(!uvzk__contender_is_orphan(contender) &&
                    uvzk__claim_is_given_up(contender->claim),
                ROW_CLAIM_GIVEN_UP, ending);
     }
-    met_if(!uvzk__list_empty(&client->claims->unwinding), ROW_CLAIM_UNWINDING, ending);
-    met_if(client->submissions.holding_back, ROW_HELD_BACK, ending);
-    met_if(!client->session.connected, ROW_DISCONNECTED, ending);
+    met_if(!uvzk__list_empty(&session->claims->to_withdraw), ROW_CLAIM_TO_WITHDRAW,
+           ending);
+    met_if(session->submissions.backing_off, ROW_HELD_BACK, ending);
+    met_if(!session->connection.connected, ROW_DISCONNECTED, ending);
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
-        met(ROW_QUEUE_IDLE + queue->doing, ending);
-        met_if(uvzk__aside(queue)->predecessor.path != NULL, ROW_QUEUE_WATCH, ending);
-        met_if(uvzk__queue_is_resting(queue), ROW_QUEUE_RESTING, ending);
-        count_mark(uvzk__aside(queue)->watermark.mark, ending);
-        met_if(queue->crowded, ROW_CROWDED, ending);
-        met_if(queue->kind->discipline == UVZK__COUNTED &&
+        met(ROW_QUEUE_IDLE + queue->state, ending);
+        met_if(uvzk__queue_optional(queue)->predecessor.path != NULL, ROW_QUEUE_WATCH,
+               ending);
+        met_if(uvzk__queue_is_backing_off(queue), ROW_QUEUE_BACKING_OFF, ending);
+        count_mark(uvzk__queue_optional(queue)->watermark.mark, ending);
+        met_if(queue->wants_children_watch, ROW_CHILDREN_WATCH_WANTED, ending);
+        met_if(queue->kind->directory_order == UVZK__COUNTED &&
                    !uvzk__list_empty(&uvzk__leases(queue)->offers),
                ROW_OFFERED, ending);
     }
@@ -250,7 +258,7 @@ static void count_around(struct uvzk__client *client, size_t ending)
 
 void met_count(const struct scene *scene, size_t ending)
 {
-    struct uvzk__client *client = scene_client(scene);
+    struct uvzk__session *session = scene_session(scene);
     enum scope scope = endings[ending].scope;
 
     if (scope == OF_PENDING || scope == OF_HELD) {
@@ -264,10 +272,10 @@ void met_count(const struct scene *scene, size_t ending)
         for (int i = 0; i < SCENE_PARTS; i++) {
             count_part(scene, i, ending);
         }
-        count_claims(client, ending);
+        count_claims(session, ending);
         count_outer_claims(scene, ending);
     }
-    count_around(client, ending);
+    count_around(session, ending);
 }
 
 /* --------------------------------------------------------------------- printing */
@@ -311,7 +319,7 @@ static const struct {
     {ROW_CREATING, ROW_IDENTIFYING, HOLDS, "who holds has a znode"},
     {ROW_RESTING, ROW_RESTING, HOLDS, "who holds has a znode"},
     {ROW_DOOMED, ROW_DOOMED, WAITS, "a ticket of no more use is swept before it is told"},
-    {ROW_DOOMED_UNKNOWN, ROW_DOOMED_UNKNOWN, WAITS, "by then the grant is told"},
+    {ROW_DELETING_UNKNOWN, ROW_DELETING_UNKNOWN, WAITS, "by then the grant is told"},
     {ROW_ASKED, ROW_GRANTING, HOLDS,
      "uvzk_hold_release says UVZK_ENOTHELD, asserted always"},
     {ROW_GRANTED, ROW_RELEASED, WAITS,
@@ -319,7 +327,8 @@ static const struct {
     {ROW_RELEASING, ROW_RELEASING, HOLDS, "released before"},
     {ROW_RELEASED, ROW_REFUSED, HOLDS, "uvzk_hold_release says UVZK_ENOTHELD"},
     {ROW_NOT_PROVED, ROW_NOT_PROVED, HOLDS, "what is held is proved"},
-    {ROW_BID_QUEUED, ROW_BID_COUNTING, HOLDS, "who holds has all leases"},
+    {ROW_LEASE_REQUEST_QUEUED, ROW_LEASE_REQUEST_COUNTING, HOLDS,
+     "who holds has all leases"},
 };
 
 static bool can_be_met(enum row row, size_t ending)

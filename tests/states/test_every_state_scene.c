@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scarce.h"
+#include "failing_allocator.h"
 
 /* Of every request: a deadline that is not reached by itself. */
 #define FAR_MS 3600000
 
-struct uvzk__client *scene_client(const struct scene *scene)
+struct uvzk__session *scene_session(const struct scene *scene)
 {
     return scene->process.client.impl;
 }
@@ -121,7 +121,7 @@ void scene_open(struct scene *scene, const struct recipe *recipe,
     scene->ending = ending;
     scene->target = target;
     scene->ends_at = ends_at;
-    scene->blocks = scarce_live();
+    scene->blocks = failing_allocator_live_blocks();
     describe(scene);
     world_begin_with(&scene->world, 1, recipe->tuning, &settings);
     scene->world.data = scene;
@@ -161,14 +161,13 @@ void scene_play(struct scene *scene)
     uint64_t begun_ms = world_now(&scene->world);
 
     act(scene, begun_ms);
-    metronome_begin(&scene->metronome, scene->world.sim,
-                    recipe->script[scene->next_cue].at_ms);
+    ticker_begin(&scene->ticker, scene->world.sim, recipe->script[scene->next_cue].at_ms);
     while (scene->next_cue < recipe->cues && !scene->ended) {
-        scene->metronome.period_ms = gap_behind(recipe, scene->next_cue);
-        if (metronome_step(&scene->metronome)) {
+        scene->ticker.period_ms = gap_behind(recipe, scene->next_cue);
+        if (ticker_step(&scene->ticker)) {
             a_moment(scene);
         }
         act(scene, begun_ms);
     }
-    metronome_end(&scene->metronome);
+    ticker_end(&scene->ticker);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "claim/claim.h"
-#include "sim_inside.h"
+#include "sim_internal.h"
 
 #define MUTEX "/app/mutexes/m"
 #define OTHER "/app/mutexes/other"
@@ -50,16 +50,17 @@ static void cancel(struct scene *scene, const struct cue *cue)
     hold_cancel(&scene->parts[cue->part].hold);
 }
 
-static void foreigner(struct scene *scene, const struct cue *cue)
+static void foreign_node(struct scene *scene, const struct cue *cue)
 {
-    scene->foreigners[cue->number] = world_foreigner(&scene->world, cue->path, cue->end);
-    assert_true(scene->foreigners[cue->number].text[0] != '\0');
+    scene->foreign_nodes[cue->number] =
+        world_foreign_node(&scene->world, cue->path, cue->end);
+    assert_true(scene->foreign_nodes[cue->number].text[0] != '\0');
 }
 
-static void foreigner_goes(struct scene *scene, const struct cue *cue)
+static void foreign_node_goes(struct scene *scene, const struct cue *cue)
 {
-    world_delete(&scene->world, &scene->foreigners[cue->number]);
-    scene->foreigners[cue->number].text[0] = '\0';
+    world_delete(&scene->world, &scene->foreign_nodes[cue->number]);
+    scene->foreign_nodes[cue->number].text[0] = '\0';
 }
 
 static void befall(struct scene *scene, const struct cue *cue)
@@ -81,7 +82,7 @@ static void throttle(struct scene *scene, const struct cue *cue)
 
 static void delete_first_child(struct scene *scene, const struct cue *cue)
 {
-    scene->world.meddled = true;
+    scene->world.holder_deleted = true;
     world_delete_child(&scene->world, cue->path, 0);
 }
 
@@ -91,9 +92,9 @@ static void delete_node(struct scene *scene, const struct cue *cue)
     const char *path = uvzk_hold_path(&scene->parts[cue->part].hold.request);
 
     if (path == NULL) {
-        path = uvzk__claim_first(acquisition->claim)->path;
+        path = uvzk__claim_first_contender(acquisition->claim)->path;
     }
-    scene->world.meddled = true;
+    scene->world.holder_deleted = true;
     assert_int_equal(sim_delete_by_hand(scene->world.sim, path), 0);
 }
 
@@ -101,10 +102,11 @@ static void ask_for_it(struct scene *scene, const struct cue *cue)
 {
     const struct uvzk__acquisition *acquisition = scene_acquisition(scene, cue->part);
 
-    assert_int_equal(sim_set_by_hand(scene->world.sim,
-                                     uvzk__claim_first(acquisition->claim)->path,
-                                     "__REVOKE__", 10),
-                     0);
+    assert_int_equal(
+        sim_set_by_hand(scene->world.sim,
+                        uvzk__claim_first_contender(acquisition->claim)->path,
+                        "__REVOKE__", 10),
+        0);
 }
 
 static void set_permits(struct scene *scene, const struct cue *cue)
@@ -139,7 +141,7 @@ static const struct cue mutex_script[] = {
     {5, start, NO_PART},
     {60, part_ask, .part = 1},
     {65, part_ask, .part = 2, .owner = true},
-    {80, foreigner, .number = 0, MUTEX_FOREIGNER},
+    {80, foreign_node, .number = 0, MUTEX_FOREIGNER},
     {90, part_ask, .part = 3},
     {95, ask_for_it, .part = 0},
     {100, release, .part = 2},
@@ -150,23 +152,23 @@ static const struct cue mutex_script[] = {
     {230, befall, .trouble = process_lose_request},
     {230, release, .part = 1},
     {330, delete_node, .part = 3},
-    {450, foreigner_goes, .number = 0},
-    {470, foreigner, .number = 1, MUTEX_FOREIGNER},
+    {450, foreign_node_goes, .number = 0},
+    {470, foreign_node, .number = 1, MUTEX_FOREIGNER},
     {480, part_ask, .part = 5},
     {500, release, .part = 4},
     {510, befall, .trouble = process_lose_reply},
     {510, release, .part = 3},
-    {600, befall, .trouble = process_spoil_reply},
+    {600, befall, .trouble = process_reply_enomem},
     {600, part_ask, .part = 6},
-    {12000, foreigner_goes, .number = 1},
+    {12000, foreign_node_goes, .number = 1},
     {12020, delete_node, .part = 5},
     {12040, part_ask, .part = 7, .once = true},
-    {12070, foreigner, .number = 2, MUTEX_FOREIGNER},
+    {12070, foreign_node, .number = 2, MUTEX_FOREIGNER},
     {12080, throttle, .number = UVZK__RPC_CHILDREN},
     {12080, part_ask, .part = 0},
     {12090, part_ask, .part = 1},
     {12680, release, .part = 7},
-    {12700, foreigner_goes, .number = 2},
+    {12700, foreign_node_goes, .number = 2},
     {12710, the_end, NO_PART},
 };
 
@@ -193,7 +195,7 @@ static const struct cue read_script[] = {
     {60, part_ask, .part = 1, WRITE_HALF},
     {65, part_ask, .part = 2, READ_HALF, .owner = true},
     {70, part_ask, .part = 3, READ_HALF},
-    {80, foreigner, .number = 0, FOREIGN_WRITER},
+    {80, foreign_node, .number = 0, FOREIGN_WRITER},
     {90, part_ask, .part = 4, READ_HALF},
     {95, ask_for_it, .part = 4},
     {100, release, .part = 2},
@@ -203,14 +205,14 @@ static const struct cue read_script[] = {
     {230, befall, .trouble = process_lose_request},
     {230, release, .part = 1},
     {330, delete_node, .part = 4},
-    {450, foreigner_goes, .number = 0},
-    {640, foreigner, .number = 1, FOREIGN_WRITER},
+    {450, foreign_node_goes, .number = 0},
+    {640, foreign_node, .number = 1, FOREIGN_WRITER},
     {650, part_ask, .part = 6, READ_HALF},
     {660, befall, .trouble = process_lose_reply},
     {660, release, .part = 3},
     {700, release, .part = 4},
     {700, release, .part = 5},
-    {12000, foreigner_goes, .number = 1},
+    {12000, foreign_node_goes, .number = 1},
     {12020, delete_node, .part = 6},
     {12040, part_ask, .part = 7, READ_HALF},
     {12060, release, .part = 7},
@@ -224,7 +226,7 @@ static const struct cue write_script[] = {
     {5, start, NO_PART},
     {60, part_ask, .part = 1, READ_HALF},
     {65, part_ask, .part = 2, WRITE_HALF, .owner = true},
-    {80, foreigner, .number = 0, FOREIGN_READER},
+    {80, foreign_node, .number = 0, FOREIGN_READER},
     {90, part_ask, .part = 3, WRITE_HALF},
     {95, ask_for_it, .part = 3},
     {100, release, .part = 2},
@@ -234,13 +236,13 @@ static const struct cue write_script[] = {
     {230, befall, .trouble = process_lose_request},
     {230, release, .part = 1},
     {330, delete_node, .part = 3},
-    {450, foreigner_goes, .number = 0},
-    {470, foreigner, .number = 1, FOREIGN_WRITER},
+    {450, foreign_node_goes, .number = 0},
+    {470, foreign_node, .number = 1, FOREIGN_WRITER},
     {480, part_ask, .part = 5, WRITE_HALF},
     {500, release, .part = 4},
     {510, befall, .trouble = process_lose_reply},
     {510, release, .part = 3},
-    {12000, foreigner_goes, .number = 1},
+    {12000, foreign_node_goes, .number = 1},
     {12020, delete_node, .part = 5},
     {12040, part_ask, .part = 7, WRITE_HALF},
     {12060, release, .part = 7},
@@ -252,12 +254,12 @@ static const struct cue write_script[] = {
 static const struct cue downgrade_script[] = {
     {0, part_ask, .part = 0, WRITE_HALF, .owner = true},
     {5, start, NO_PART},
-    {60, foreigner, .number = 0, FOREIGN_WRITER},
+    {60, foreign_node, .number = 0, FOREIGN_WRITER},
     {65, part_ask, .part = 5, READ_HALF},
     {70, part_ask, .part = 1, READ_HALF, .owner = true},
     {70, release, .part = 0},
     {90, release, .part = 1},
-    {100, foreigner_goes, .number = 0},
+    {100, foreign_node_goes, .number = 0},
     {120, release, .part = 5},
     {140, part_ask, .part = 2, WRITE_HALF, .owner = true},
     {160, befall, .trouble = process_lose_reply},
@@ -304,12 +306,12 @@ static const struct cue semaphore_script[] = {
     {75, part_ask, .part = 3},
     {90, release, .part = 0},
     {95, release, .part = 1},
-    {110, foreigner, .number = 0, FOREIGN_TICKET},
+    {110, foreign_node, .number = 0, FOREIGN_TICKET},
     {120, befall, .trouble = process_lose_reply},
     {120, part_ask, .part = 4},
-    {200, foreigner_goes, .number = 0},
-    {210, foreigner, .number = 1, FOREIGN_LEASE},
-    {210, foreigner, .number = 2, FOREIGN_LEASE},
+    {200, foreign_node_goes, .number = 0},
+    {210, foreign_node, .number = 1, FOREIGN_LEASE},
+    {210, foreign_node, .number = 2, FOREIGN_LEASE},
     {220, befall, .trouble = process_lose_request},
     {220, release, .part = 2},
     {320, release, .part = 4},
@@ -317,10 +319,10 @@ static const struct cue semaphore_script[] = {
     {350, part_ask, .part = 5},
     {370, part_ask, .part = 6},
     {375, delete_node, .part = 6},
-    {400, foreigner_goes, .number = 1},
+    {400, foreign_node_goes, .number = 1},
     {401, befall, .trouble = process_lose_reply},
     {500, delete_node, .part = 5},
-    {12000, foreigner_goes, .number = 2},
+    {12000, foreign_node_goes, .number = 2},
     {12100, part_ask, .part = 7},
     {12104, befall, .trouble = process_lose_reply},
     {12240, befall, .trouble = process_lose_reply},
@@ -342,7 +344,7 @@ static void open_large_semaphore(struct lock_set *set, uvzk_client_t *client)
 static const struct cue leases_script[] = {
     {0, part_ask, .part = 0, .number = 3},
     {5, start, NO_PART},
-    {50, foreigner, .number = 0, FOREIGN_LEASE},
+    {50, foreign_node, .number = 0, FOREIGN_LEASE},
     {60, part_ask, .part = 1, .number = 3},
     {70, part_ask, .part = 2, .number = 4},
     {75, part_ask, .part = 3, .number = 1},
@@ -350,10 +352,10 @@ static const struct cue leases_script[] = {
     {100, release, .part = 0},
     {140, release, .part = 1},
     {160, cancel, .part = 3},
-    {180, foreigner_goes, .number = 0},
+    {180, foreign_node_goes, .number = 0},
     {183, befall, .trouble = process_lose_reply},
     {280, release, .part = 2},
-    {290, foreigner, .number = 1, FOREIGN_LEASE},
+    {290, foreign_node, .number = 1, FOREIGN_LEASE},
     {300, part_ask, .part = 4, .number = 3},
     {304, befall, .trouble = process_lose_request},
     {380, part_ask, .part = 5, .number = 2},
@@ -361,14 +363,14 @@ static const struct cue leases_script[] = {
     {395, befall, .trouble = process_lose_reply},
     {395, release, .part = 4},
     {480, release, .part = 5},
-    {490, foreigner_goes, .number = 1},
+    {490, foreign_node_goes, .number = 1},
     {500, part_ask, .part = 6, .number = 3},
     {503, befall, .trouble = process_lose_reply},
-    {600, foreigner, .number = 2, FOREIGN_TICKET},
+    {600, foreign_node, .number = 2, FOREIGN_TICKET},
     {610, part_ask, .part = 7, .number = 3},
     {620, delete_node, .part = 6},
     {640, delete_node, .part = 7},
-    {760, foreigner_goes, .number = 2},
+    {760, foreign_node_goes, .number = 2},
     {764, befall, .trouble = process_lose_reply},
     {1900, the_end, NO_PART},
 };
@@ -395,15 +397,15 @@ static const struct cue counted_script[] = {
     {190, befall, .trouble = process_lose_reply},
     {190, part_ask, .part = 3, .number = 2},
     {290, part_ask, .part = 4},
-    {300, foreigner, .number = 0, FOREIGN_TICKET},
+    {300, foreign_node, .number = 0, FOREIGN_TICKET},
     {310, part_ask, .part = 5},
     {320, befall, .trouble = process_lose_request},
     {320, release, .part = 3},
     {400, release, .part = 4},
-    {420, foreigner_goes, .number = 0},
+    {420, foreign_node_goes, .number = 0},
     {440, release, .part = 5},
     {450, set_permits, .number = 1},
-    {460, foreigner, .number = 1, FOREIGN_LEASE},
+    {460, foreign_node, .number = 1, FOREIGN_LEASE},
     {470, part_ask, .part = 6},
     {480, set_permits, .number = 2},
     {500, delete_node, .part = 6},
@@ -426,19 +428,19 @@ static const struct cue semaphore_mutex_script[] = {
     {200, release, .part = 2},
     {210, part_ask, .part = 3},
     {214, befall, .trouble = process_lose_reply},
-    {300, foreigner, .number = 0, FOREIGN_TICKET},
+    {300, foreign_node, .number = 0, FOREIGN_TICKET},
     {310, part_ask, .part = 4},
     {320, release, .part = 3},
-    {330, foreigner, .number = 1, FOREIGN_LEASE},
-    {340, foreigner_goes, .number = 0},
+    {330, foreign_node, .number = 1, FOREIGN_LEASE},
+    {340, foreign_node_goes, .number = 0},
     {360, delete_node, .part = 4},
-    {440, foreigner_goes, .number = 1},
+    {440, foreign_node_goes, .number = 1},
     {450, part_ask, .part = 5},
     {460, release, .part = 4},
     {470, delete_node, .part = 5},
-    {2700, foreigner, .number = 2, FOREIGN_TICKET},
+    {2700, foreign_node, .number = 2, FOREIGN_TICKET},
     {2710, part_ask, .part = 6},
-    {2730, foreigner_goes, .number = 2},
+    {2730, foreign_node_goes, .number = 2},
     {2733, delay_request, NO_PART},
     {2736, delete_node, .part = 6},
     {2960, the_end, NO_PART},
@@ -460,8 +462,8 @@ static const struct cue again_script[] = {
     {430, part_ask, .part = 4},
     {470, release, .part = 4},
     {500, part_ask, .part = 5},
-    {502, foreigner, .number = 0, FOREIGN_TICKET},
-    {560, foreigner_goes, .number = 0},
+    {502, foreign_node, .number = 0, FOREIGN_TICKET},
+    {560, foreign_node_goes, .number = 0},
     {600, release, .part = 5},
     {640, the_end, NO_PART},
 };
@@ -493,7 +495,7 @@ static const struct cue at_once_script[] = {
     {80, part_ask, .part = 1, .lock = 2},
     {90, part_ask, .part = 2, MULTILOCK},
     {95, part_ask, .part = 3, MULTILOCK, .owner = true},
-    {100, foreigner, .number = 0, MUTEX_FOREIGNER},
+    {100, foreign_node, .number = 0, MUTEX_FOREIGNER},
     {110, part_ask, .part = 4, MULTILOCK},
     {120, release, .part = 3},
     {125, release, .part = 0},
@@ -502,12 +504,12 @@ static const struct cue at_once_script[] = {
     {240, release, .part = 1},
     {260, befall, .trouble = process_lose_request},
     {260, release, .part = 2},
-    {360, foreigner_goes, .number = 0},
-    {380, foreigner, .number = 1, OTHER_FOREIGNER},
+    {360, foreign_node_goes, .number = 0},
+    {380, foreign_node, .number = 1, OTHER_FOREIGNER},
     {390, part_ask, .part = 6, MULTILOCK},
     {400, delete_node, .part = 4},
     {420, release, .part = 5},
-    {12000, foreigner_goes, .number = 1},
+    {12000, foreign_node_goes, .number = 1},
     {12020, befall, .trouble = process_lose_reply},
     {12020, release, .part = 6},
     {12100, the_end, NO_PART},
@@ -544,19 +546,19 @@ static const struct cue in_turn_script[] = {
     {155, release, .part = 0},
     {250, release, .part = 1},
     {260, release, .part = 3},
-    {290, foreigner, .number = 0, MUTEX_FOREIGNER},
+    {290, foreign_node, .number = 0, MUTEX_FOREIGNER},
     {300, part_ask, .part = 4, MULTILOCK},
     {320, release, .part = 2},
-    {350, foreigner, .number = 1, FOREIGN_LEASE},
-    {360, foreigner_goes, .number = 0},
-    {400, foreigner_goes, .number = 1},
+    {350, foreign_node, .number = 1, FOREIGN_LEASE},
+    {360, foreign_node_goes, .number = 0},
+    {400, foreign_node_goes, .number = 1},
     {440, delete_node, .part = 4},
     {450, befall, .trouble = process_lose_reply},
     {450, part_ask, .part = 6, MULTILOCK},
-    {540, foreigner, .number = 2, MUTEX_FOREIGNER},
+    {540, foreign_node, .number = 2, MUTEX_FOREIGNER},
     {550, part_ask, .part = 3, MULTILOCK},
     {560, release, .part = 6},
-    {12000, foreigner_goes, .number = 2},
+    {12000, foreign_node_goes, .number = 2},
     {12030, the_end, NO_PART},
 };
 

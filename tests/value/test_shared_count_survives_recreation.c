@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-#include "sharer.h"
+#include "value_process.h"
 
 struct scene {
     struct world world;
-    struct sharer sharer; /* its client */
+    struct value_process value_process; /* its client */
     uvzk_shared_count_t count;
     int told, missing, closed;
     int32_t value;
@@ -39,21 +39,22 @@ static void begin(struct scene *scene)
 {
     memset(scene, 0, sizeof(*scene));
     world_begin_exact(&scene->world, UVZK__TUNE_ALL, 1);
-    sharer_begin(&scene->sharer, &scene->world, "c", NULL);
+    value_process_begin(&scene->value_process, &scene->world, "c", NULL);
     scene->count.data = scene;
-    assert_int_equal(uvzk_shared_count_init(&scene->sharer.process.client, &scene->count,
-                                            SHARER_PATH, 5, on_count),
+    assert_int_equal(uvzk_shared_count_init(&scene->value_process.process.client,
+                                            &scene->count, VALUE_PROCESS_PATH, 5,
+                                            on_count),
                      0);
-    process_start(&scene->sharer.process);
-    sharer_await(&scene->sharer, &scene->told, 1);
+    process_start(&scene->value_process.process);
+    value_process_await(&scene->value_process, &scene->told, 1);
     assert_int_equal(scene->value, 5);
 }
 
 static void end(struct scene *scene)
 {
     assert_int_equal(uvzk_shared_count_close(&scene->count, on_closed), 0);
-    sharer_await(&scene->sharer, &scene->closed, 1);
-    sharer_end(&scene->sharer);
+    value_process_await(&scene->value_process, &scene->closed, 1);
+    value_process_end(&scene->value_process);
     world_end(&scene->world);
 }
 
@@ -61,12 +62,12 @@ static void set_by_hand(struct scene *scene, char count)
 {
     const char bytes[4] = {0, 0, 0, count};
 
-    assert_int_equal(sim_set_by_hand(scene->world.sim, SHARER_PATH, bytes, 4), 0);
+    assert_int_equal(sim_set_by_hand(scene->world.sim, VALUE_PROCESS_PATH, bytes, 4), 0);
 }
 
 static void make_again(struct scene *scene, char count)
 {
-    sharer_make_by_hand(scene->world.sim);
+    value_process_make_by_hand(scene->world.sim);
     set_by_hand(scene, count);
 }
 
@@ -88,7 +89,7 @@ static void assert_follows(struct scene *scene, char count)
     }
     assert_int_equal(scene->value, count);
     assert_int_equal(known(scene), count);
-    assert_int_equal(uvzk_client_state(&scene->sharer.process.client),
+    assert_int_equal(uvzk_client_state(&scene->value_process.process.client),
                      UVZK_STATE_CONNECTED);
 }
 
@@ -98,8 +99,8 @@ static void deleted_and_made_again_later(void **state)
 
     (void)state;
     begin(&scene);
-    sharer_delete_by_hand(scene.world.sim);
-    sharer_await(&scene.sharer, &scene.missing, 1);
+    value_process_delete_by_hand(scene.world.sim);
+    value_process_await(&scene.value_process, &scene.missing, 1);
     assert_int_equal(known(&scene), 5);
     sim_run_for(scene.world.sim, 60000);
     assert_int_equal(scene.missing, 1);
@@ -120,7 +121,7 @@ static void deleted_and_made_again_at_any_moment(void **state)
             struct scene scene;
             begin(&scene);
             for (char i = 0; i < 5; i++) {
-                sharer_delete_by_hand(scene.world.sim);
+                value_process_delete_by_hand(scene.world.sim);
                 sim_run_for(scene.world.sim, gone_ms);
                 make_again(&scene, (char)(10 + i));
                 sim_run_for(scene.world.sim, back_ms);
@@ -139,11 +140,11 @@ static void made_again_while_cut_off(void **state)
 
     (void)state;
     begin(&scene);
-    sim_disconnect(scene.sharer.process.port, SIM_RESET, 3000);
+    sim_disconnect(scene.value_process.process.port, SIM_RESET, 3000);
     sim_run_for(scene.world.sim, 100);
-    sharer_delete_by_hand(scene.world.sim);
+    value_process_delete_by_hand(scene.world.sim);
     make_again(&scene, 77);
-    sharer_await(&scene.sharer, &scene.told, 2);
+    value_process_await(&scene.value_process, &scene.told, 2);
     assert_int_equal(scene.value, 77);
     assert_int_equal(scene.missing, 0);
     end(&scene);
@@ -155,13 +156,13 @@ static void made_again_in_another_session(void **state)
 
     (void)state;
     begin(&scene);
-    sharer_delete_by_hand(scene.world.sim);
-    sharer_await(&scene.sharer, &scene.missing, 1);
-    assert_true(sim_expire(scene.sharer.process.port));
+    value_process_delete_by_hand(scene.world.sim);
+    value_process_await(&scene.value_process, &scene.missing, 1);
+    assert_true(sim_expire(scene.value_process.process.port));
     sim_run_for(scene.world.sim, 5000);
     assert_int_equal(scene.missing, 1); /* which is no news */
     make_again(&scene, 77);
-    sharer_await(&scene.sharer, &scene.told, 2);
+    value_process_await(&scene.value_process, &scene.told, 2);
     assert_int_equal(scene.value, 77);
     end(&scene);
 }

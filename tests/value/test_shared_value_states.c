@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "metronome.h"
-#include "scarce.h"
-#include "sharer.h"
-#include "value/replica.h"
+#include "failing_allocator.h"
+#include "ticker.h"
+#include "value/node_cache.h"
 #include "value/value_set.h"
+#include "value_process.h"
 
 #define PLAY_MS 700U
 #define SETS 8
@@ -36,10 +36,10 @@ struct disturbance {
 struct play {
     const struct disturbance *disturbance; /* NULL: none */
     struct world world;
-    struct sharer sharer;
+    struct value_process value_process;
     uvzk_shared_value_t other; /* of the same client, on the same path */
     int other_told, other_closed;
-    struct sharer_set sets[SETS];
+    struct value_process_set sets[SETS];
     bool memory_may_fail;
 };
 
@@ -48,54 +48,57 @@ struct play {
 /* What the calls may refuse, in a disturbed play. */
 static void check_refusal(struct play *play, int status)
 {
-    bool closing = play->sharer.value_closed > 0 || play->sharer.process.closed > 0 ||
-                   play->sharer.value.impl == NULL || status == UVZK_ECLOSED;
+    bool closing = play->value_process.value_closed > 0 ||
+                   play->value_process.process.closed > 0 ||
+                   play->value_process.value.impl == NULL || status == UVZK_ECLOSED;
 
     if (status == UV_ENOMEM ? !play->memory_may_fail : status != 0 && !closing) {
-        sharer_fail(&play->sharer, "refused with %s", uvzk_err_name(status));
+        value_process_fail(&play->value_process, "refused with %s",
+                           uvzk_err_name(status));
     }
 }
 
 static void set(struct play *play, int number, const char *text)
 {
-    check_refusal(play, sharer_set(&play->sets[number], &play->sharer, text));
+    check_refusal(play,
+                  value_process_set(&play->sets[number], &play->value_process, text));
 }
 
 static void try_set(struct play *play, int number, const char *text)
 {
-    uvzk_value_version_t version = sharer_version(&play->sharer);
+    uvzk_value_version_t version = value_process_version(&play->value_process);
 
-    check_refusal(play,
-                  sharer_try_set(&play->sets[number], &play->sharer, &version, text));
+    check_refusal(play, value_process_try_set(&play->sets[number], &play->value_process,
+                                              &version, text));
 }
 
 static void make_again(struct play *play)
 {
-    if (!sim_exists(play->world.sim, SHARER_PATH)) {
-        sharer_make_by_hand(play->world.sim);
+    if (!sim_exists(play->world.sim, VALUE_PROCESS_PATH)) {
+        value_process_make_by_hand(play->world.sim);
     }
 }
 
 static void meddle(struct play *play, const char *text)
 {
-    (void)sim_set_by_hand(play->world.sim, SHARER_PATH, text, strlen(text));
+    (void)sim_set_by_hand(play->world.sim, VALUE_PROCESS_PATH, text, strlen(text));
 }
 
 static void remove_it(struct play *play)
 {
-    (void)sim_delete_by_hand(play->world.sim, SHARER_PATH);
+    (void)sim_delete_by_hand(play->world.sim, VALUE_PROCESS_PATH);
 }
 
 static void start(struct play *play)
 {
-    int status = uvzk_client_start(&play->sharer.process.client);
+    int status = uvzk_client_start(&play->value_process.process.client);
 
     assert_true(status == 0 || status == UVZK_ESTATE);
 }
 
 static void early(struct play *play)
 {
-    check_refusal(play, sharer_share(&play->sharer, "seed"));
+    check_refusal(play, value_process_share(&play->value_process, "seed"));
     set(play, 0, "early"); /* waits for the connection */
 }
 
@@ -148,8 +151,8 @@ static void on_other_closed(uvzk_shared_value_t *value)
 static void other_opens(struct play *play)
 {
     play->other.data = play;
-    int status = uvzk_shared_value_init(&play->sharer.process.client, &play->other,
-                                        SHARER_PATH, "again", 5, on_other);
+    int status = uvzk_shared_value_init(&play->value_process.process.client, &play->other,
+                                        VALUE_PROCESS_PATH, "again", 5, on_other);
     if (status != 0 && status != UVZK_ESTATE) {
         check_refusal(play, status);
     }
@@ -164,8 +167,8 @@ static void other_closes(struct play *play)
 
 static void cut_off(struct play *play)
 {
-    if (play->sharer.process.port != NULL) {
-        sim_disconnect(play->sharer.process.port, SIM_RESET, 50);
+    if (play->value_process.process.port != NULL) {
+        sim_disconnect(play->value_process.process.port, SIM_RESET, 50);
     }
 }
 
@@ -200,14 +203,14 @@ static const struct {
 
 static void close_value(struct play *play)
 {
-    if (play->sharer.value.impl != NULL) {
-        sharer_close_value(&play->sharer);
+    if (play->value_process.value.impl != NULL) {
+        value_process_close_value(&play->value_process);
     }
 }
 
 static void close_client(struct play *play)
 {
-    process_close(&play->sharer.process);
+    process_close(&play->value_process.process);
 }
 
 static void close_both(struct play *play)
@@ -218,38 +221,38 @@ static void close_both(struct play *play)
 
 static void expire(struct play *play)
 {
-    (void)sim_expire(play->sharer.process.port);
+    (void)sim_expire(play->value_process.process.port);
 }
 
 static void expire_connected(struct play *play)
 {
-    (void)sim_expire_connected(play->sharer.process.port);
+    (void)sim_expire_connected(play->value_process.process.port);
 }
 
 static void befall(struct play *play)
 {
-    play->disturbance->trouble(&play->sharer.process);
+    play->disturbance->trouble(&play->value_process.process);
 }
 
 static void disconnect(struct play *play)
 {
-    sim_disconnect(play->sharer.process.port, play->disturbance->how,
+    sim_disconnect(play->value_process.process.port, play->disturbance->how,
                    play->disturbance->ms);
 }
 
 static void delay(struct play *play)
 {
-    sim_delay(play->sharer.process.port, 30);
+    sim_delay(play->value_process.process.port, 30);
 }
 
 static void stop(struct play *play)
 {
-    sim_pause(play->sharer.process.port, 200);
+    sim_pause(play->value_process.process.port, 200);
 }
 
 static void connected_again(struct play *play)
 {
-    sim_repeat_connected(play->sharer.process.port);
+    sim_repeat_connected(play->value_process.process.port);
 }
 
 static void restart(struct play *play)
@@ -273,7 +276,7 @@ static void set_by_another(struct play *play)
 
 static void refuse_credentials(struct play *play)
 {
-    sim_fail_auth(play->sharer.process.port);
+    sim_fail_auth(play->value_process.process.port);
 }
 
 static const struct disturbance disturbances[] = {
@@ -291,7 +294,7 @@ static const struct disturbance disturbances[] = {
      .ms = 4 * WORLD_TIMEOUT_MS},
     {"lost request", befall, .end = GOES_ON, .trouble = process_lose_request},
     {"lost reply", befall, .end = GOES_ON, .trouble = process_lose_reply},
-    {"spoilt reply", befall, .end = GOES_ON, .trouble = process_spoil_reply},
+    {"spoilt reply", befall, .end = GOES_ON, .trouble = process_reply_enomem},
     {"delay", delay, .end = GOES_ON},
     {"stop", stop, .end = GOES_ON},
     {"CONNECTED again", connected_again, .end = GOES_ON},
@@ -312,18 +315,19 @@ static const struct disturbance disturbances[] = {
 
 /* Where they have met it. */
 static struct {
-    unsigned doing[DISTURBANCES][UVZK__REPLICA_LOOKING + 1];
-    unsigned watching[DISTURBANCES][UVZK__REPLICA_ARMED + 1];
+    unsigned doing[DISTURBANCES][UVZK__NODE_CACHE_LOOKING + 1];
+    unsigned watching[DISTURBANCES][UVZK__NODE_CACHE_ARMED + 1];
     unsigned set[DISTURBANCES][UVZK__SET_DECIDED + 1];
 } met;
 
 static void meet(const struct play *play, size_t number)
 {
-    const struct uvzk__replica *replica = sharer_replica(&play->sharer);
+    const struct uvzk__node_cache *node_cache =
+        value_process_replica(&play->value_process);
 
-    if (replica != NULL) {
-        met.doing[number][replica->doing]++;
-        met.watching[number][replica->watching]++;
+    if (node_cache != NULL) {
+        met.doing[number][node_cache->state]++;
+        met.watching[number][node_cache->watch_state]++;
     }
     for (int i = 0; i < SETS; i++) {
         const struct uvzk__value_set *pending = play->sets[i].request.impl;
@@ -340,56 +344,56 @@ static void begin(struct play *play, const struct disturbance *disturbance)
     memset(play, 0, sizeof(*play));
     play->disturbance = disturbance;
     world_begin_exact(&play->world, UVZK__TUNE_ALL, 1);
-    sharer_begin(&play->sharer, &play->world, "c", NULL);
+    value_process_begin(&play->value_process, &play->world, "c", NULL);
 }
 
 /* Returns how many events there were. After the event number `at`, from 0, it is
  * disturbed. */
 static uint64_t perform(struct play *play, uint64_t at)
 {
-    struct metronome metronome;
+    struct ticker ticker;
     uint64_t begun = world_now(&play->world), events = 0;
     size_t next = 0;
 
-    metronome_begin(&metronome, play->world.sim, 1);
+    ticker_begin(&ticker, play->world.sim, 1);
     while (world_now(&play->world) < begun + PLAY_MS) {
         while (next < ACTIONS && world_now(&play->world) >= begun + script[next].at_ms) {
             script[next++].act(play);
         }
-        if (metronome_step(&metronome) && events++ == at && play->disturbance != NULL) {
+        if (ticker_step(&ticker) && events++ == at && play->disturbance != NULL) {
             meet(play, (size_t)(play->disturbance - disturbances));
             play->disturbance->disturb(play);
         }
     }
-    metronome_end(&metronome);
+    ticker_end(&ticker);
     return events;
 }
 
 /* After the disturbance: it is as if nothing had been. */
 static void recover(struct play *play)
 {
-    struct sharer_set *set_after = &play->sets[SETS - 1];
+    struct value_process_set *set_after = &play->sets[SETS - 1];
     bool set_now = false;
 
     for (int attempt = 0; attempt < 5 && !set_now; attempt++) {
         world_run_for(&play->world, 10000);
         make_again(play);
-        sharer_await_current(&play->sharer);
-        assert_int_equal(sharer_set(set_after, &play->sharer, "after"), 0);
-        sharer_await(&play->sharer, &set_after->told, 1);
+        value_process_await_current(&play->value_process);
+        assert_int_equal(value_process_set(set_after, &play->value_process, "after"), 0);
+        value_process_await(&play->value_process, &set_after->told, 1);
         set_now = set_after->status == 0; /* a late fault may have met this one */
     }
-    if (!set_now || !sharer_znode_is(play->world.sim, "after")) {
-        sharer_fail(&play->sharer, "a set fails for ever");
+    if (!set_now || !value_process_znode_is(play->world.sim, "after")) {
+        value_process_fail(&play->value_process, "a set fails for ever");
     }
-    sharer_await_current(&play->sharer);
+    value_process_await_current(&play->value_process);
 }
 
 static bool is_shut_out(const struct play *play)
 {
-    const struct uvzk__client *client = play->sharer.process.client.impl;
+    const struct uvzk__session *session = play->value_process.process.client.impl;
 
-    return client != NULL && client->auth_failed;
+    return session != NULL && session->auth_failed;
 }
 
 static void finish(struct play *play, enum end end)
@@ -400,19 +404,20 @@ static void finish(struct play *play, enum end end)
     }
     if (end == GOES_ON) {
         recover(play);
-    } else if (end == SHUT_OUT && play->sharer.status != UVZK_EAUTH) {
-        sharer_fail(&play->sharer, "nobody says that the credentials were refused");
+    } else if (end == SHUT_OUT && play->value_process.status != UVZK_EAUTH) {
+        value_process_fail(&play->value_process,
+                           "nobody says that the credentials were refused");
     }
     for (int i = 0; i < SETS; i++) {
-        if (!sharer_set_over(&play->sets[i])) {
-            sharer_fail(&play->sharer, "set %d is never answered", i);
+        if (!value_process_set_over(&play->sets[i])) {
+            value_process_fail(&play->value_process, "set %d is never answered", i);
         }
     }
     if (play->other.impl != NULL &&
-        uvzk_client_state(&play->sharer.process.client) != UVZK_STATE_CLOSED) {
-        sharer_fail(&play->sharer, "the other value is never closed");
+        uvzk_client_state(&play->value_process.process.client) != UVZK_STATE_CLOSED) {
+        value_process_fail(&play->value_process, "the other value is never closed");
     }
-    sharer_end(&play->sharer);
+    value_process_end(&play->value_process);
     assert_null(play->other.impl);
     world_end(&play->world);
 }
@@ -429,13 +434,13 @@ static void undisturbed(void **state)
         assert_int_equal(play.sets[i].told, 1);
         assert_int_equal(play.sets[i].status, expected[i]);
     }
-    assert_true(sharer_is_current(&play.sharer));
-    assert_true(sharer_knows(&play.sharer, "last"));
-    assert_true(play.sharer.troubles > 0);
+    assert_true(value_process_is_current(&play.value_process));
+    assert_true(value_process_knows(&play.value_process, "last"));
+    assert_true(play.value_process.troubles > 0);
     assert_true(play.other_told > 0);
     assert_int_equal(play.other_closed, 1);
     finish(&play, GOES_ON);
-    assert_int_equal(scarce_live(), 0);
+    assert_int_equal(failing_allocator_live_blocks(), 0);
 }
 
 static uint64_t perform_disturbed(const struct disturbance *disturbance, uint64_t at)
@@ -447,7 +452,7 @@ static uint64_t perform_disturbed(const struct disturbance *disturbance, uint64_
     world_note(&play.world, "%s at event %" PRIu64, disturbance->name, at);
     events = perform(&play, at);
     finish(&play, disturbance->end);
-    assert_int_equal(scarce_live(), 0);
+    assert_int_equal(failing_allocator_live_blocks(), 0);
     return events;
 }
 
@@ -464,10 +469,10 @@ static void every_state_has_met_every_disturbance(void **state)
 {
     (void)state;
     for (size_t i = 0; i < DISTURBANCES; i++) {
-        for (size_t j = 0; j <= UVZK__REPLICA_LOOKING; j++) {
+        for (size_t j = 0; j <= UVZK__NODE_CACHE_LOOKING; j++) {
             assert_true(met.doing[i][j] > 0);
         }
-        for (size_t j = 0; j <= UVZK__REPLICA_ARMED; j++) {
+        for (size_t j = 0; j <= UVZK__NODE_CACHE_ARMED; j++) {
             assert_true(met.watching[i][j] > 0);
         }
         for (size_t j = 0; j <= UVZK__SET_DECIDED; j++) {
@@ -487,15 +492,15 @@ static bool perform_in_need(uint64_t first, uint64_t count)
     play.memory_may_fail = true;
     world_note(&play.world, "allocations %" PRIu64 " to %" PRIu64 " fail", first,
                first + count - 1);
-    scarce_arm(first, count);
+    failing_allocator_arm(first, count);
     (void)perform(&play, 0);
-    bool failed = scarce_failed() > 0;
-    scarce_arm(0, 0);
-    if (play.sharer.value.impl == NULL) {
-        assert_int_equal(sharer_share(&play.sharer, "seed"), 0);
+    bool failed = failing_allocator_failures() > 0;
+    failing_allocator_arm(0, 0);
+    if (play.value_process.value.impl == NULL) {
+        assert_int_equal(value_process_share(&play.value_process, "seed"), 0);
     }
     finish(&play, GOES_ON);
-    assert_int_equal(scarce_live(), 0);
+    assert_int_equal(failing_allocator_live_blocks(), 0);
     return failed;
 }
 
@@ -522,7 +527,7 @@ int main(void)
         cmocka_unit_test(memory_runs_out),
     };
 
-    if (scarce_install() != 0) {
+    if (failing_allocator_install() != 0) {
         return 1;
     }
     return cmocka_run_group_tests_name("shared value, every state", tests, NULL, NULL);

@@ -80,7 +80,7 @@ void ensemble_cut(struct ensemble *e, int member, enum ensemble_cut cut);
  * told that they are: they elect another one, and it goes on leading, alone, for as long
  * as sync_limit says. */
 void ensemble_depose(struct ensemble *e, int leader);
-/* Lets everything through again, what was held back first. */
+/* Lets everything through again, what was backing off first. */
 void ensemble_mend(struct ensemble *e, int member);
 
 /* Whether it serves clients as a part of a quorum, by its own word. A member

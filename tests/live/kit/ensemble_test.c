@@ -127,7 +127,7 @@ static void test_one_alone_does_not_serve(void **state)
 
 /* A cut member that is not deaf sees what is written elsewhere; one that is not
  * mute sees nothing either if it is deaf. All answer their clients, and what
- * was held back is not lost. */
+ * was backing off is not lost. */
 static void test_cut_member_answers_its_clients(void **state)
 {
     const enum ensemble_cut cuts[] = {ENSEMBLE_MUTE, ENSEMBLE_DEAF, ENSEMBLE_APART};

@@ -54,9 +54,9 @@ struct holder {
 };
 
 struct reading {
-    struct journal_verdict *verdict;
+    struct journal_result *result;
     unsigned permits, taken;
-    struct holder inside[JOURNAL_INSIDE_MAX]; /* verdict->inside of them */
+    struct holder inside[JOURNAL_INSIDE_MAX]; /* result->inside of them */
     size_t line;
     char before[WHO_SIZE]; /* who entered last */
     int64_t highest_token; /* of all entries */
@@ -66,17 +66,17 @@ struct reading {
 static void complain(struct reading *reading, bool *property, const char *text,
                      const char *who)
 {
-    struct journal_verdict *verdict = reading->verdict;
+    struct journal_result *result = reading->result;
     *property = false;
-    if (verdict->complaint[0] == '\0') {
-        snprintf(verdict->complaint, sizeof(verdict->complaint), "record %zu: %s %s",
+    if (result->first_error[0] == '\0') {
+        snprintf(result->first_error, sizeof(result->first_error), "record %zu: %s %s",
                  reading->line, who, text);
     }
 }
 
 static struct holder *find(struct reading *reading, const char *who)
 {
-    for (size_t i = 0; i < reading->verdict->inside; i++) {
+    for (size_t i = 0; i < reading->result->inside; i++) {
         if (strcmp(reading->inside[i].who, who) == 0) {
             return &reading->inside[i];
         }
@@ -91,7 +91,7 @@ static void judge_token(struct reading *reading, const struct record *record)
         return;
     }
     if (record->token <= (sole ? reading->highest_token : reading->sole_token)) {
-        complain(reading, &reading->verdict->tokens_grow, "enters with an old token",
+        complain(reading, &reading->result->tokens_grow, "enters with an old token",
                  record->who);
     }
     if (sole) {
@@ -104,34 +104,34 @@ static void judge_token(struct reading *reading, const struct record *record)
 
 static void judge_handover(struct reading *reading, const char *who)
 {
-    struct journal_verdict *verdict = reading->verdict;
-    if (verdict->entries > 0 && strcmp(reading->before, who) != 0) {
-        verdict->handovers++;
-        verdict->crossings += reading->before[0] != who[0];
+    struct journal_result *result = reading->result;
+    if (result->entries > 0 && strcmp(reading->before, who) != 0) {
+        result->handovers++;
+        result->crossings += reading->before[0] != who[0];
     }
-    verdict->entries++;
+    result->entries++;
     snprintf(reading->before, sizeof(reading->before), "%s", who);
 }
 
 /* false: more are in than this can follow. */
 static bool judge_entry(struct reading *reading, const struct record *record)
 {
-    struct journal_verdict *verdict = reading->verdict;
-    if (verdict->inside == JOURNAL_INSIDE_MAX) {
+    struct journal_result *result = reading->result;
+    if (result->inside == JOURNAL_INSIDE_MAX) {
         return false;
     }
     if (find(reading, record->who) != NULL) {
-        complain(reading, &verdict->exclusive, "enters a second time", record->who);
+        complain(reading, &result->exclusive, "enters a second time", record->who);
     }
-    struct holder *holder = &reading->inside[verdict->inside++];
+    struct holder *holder = &reading->inside[result->inside++];
     memcpy(holder->who, record->who, sizeof(holder->who));
     holder->permits = record->permits;
     reading->taken += record->permits;
     if (reading->taken > reading->permits) {
-        complain(reading, &verdict->exclusive, "enters beside too many", record->who);
+        complain(reading, &result->exclusive, "enters beside too many", record->who);
     }
-    if (verdict->inside > verdict->peak) {
-        verdict->peak = verdict->inside;
+    if (result->inside > result->peak) {
+        result->peak = result->inside;
     }
     judge_token(reading, record);
     judge_handover(reading, record->who);
@@ -140,21 +140,21 @@ static bool judge_entry(struct reading *reading, const struct record *record)
 
 static void judge_exit(struct reading *reading, const struct record *record)
 {
-    struct journal_verdict *verdict = reading->verdict;
+    struct journal_result *result = reading->result;
     struct holder *holder = find(reading, record->who);
     if (holder == NULL) {
-        complain(reading, &verdict->exclusive, "leaves, but is not in", record->who);
+        complain(reading, &result->exclusive, "leaves, but is not in", record->who);
         return;
     }
     unsigned permits = record->permits == 0 ? holder->permits : record->permits;
     if (permits > holder->permits) {
-        complain(reading, &verdict->exclusive, "gives back what it has not", record->who);
+        complain(reading, &result->exclusive, "gives back what it has not", record->who);
         permits = holder->permits;
     }
     holder->permits -= permits;
     reading->taken -= permits;
     if (holder->permits == 0) {
-        *holder = reading->inside[--verdict->inside];
+        *holder = reading->inside[--result->inside];
     }
 }
 
@@ -169,17 +169,17 @@ static bool read_record(const char *line, struct record *record)
            ((record->what == 'E' && record->permits > 0) || record->what == 'L');
 }
 
-bool journal_judge_permits(const char *path, unsigned permits,
-                           struct journal_verdict *verdict)
+bool journal_check_permits(const char *path, unsigned permits,
+                           struct journal_result *result)
 {
-    struct reading reading = {.verdict = verdict, .permits = permits};
+    struct reading reading = {.result = result, .permits = permits};
     struct record record;
     char line[256];
     bool well_formed = true;
     FILE *file = fopen(path, "r");
-    memset(verdict, 0, sizeof(*verdict));
-    verdict->exclusive = true;
-    verdict->tokens_grow = true;
+    memset(result, 0, sizeof(*result));
+    result->exclusive = true;
+    result->tokens_grow = true;
     if (file == NULL) {
         return false;
     }
@@ -196,7 +196,7 @@ bool journal_judge_permits(const char *path, unsigned permits,
     return well_formed;
 }
 
-bool journal_judge(const char *path, struct journal_verdict *verdict)
+bool journal_check(const char *path, struct journal_result *result)
 {
-    return journal_judge_permits(path, 1, verdict);
+    return journal_check_permits(path, 1, result);
 }

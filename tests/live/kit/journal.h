@@ -25,25 +25,25 @@ bool journal_leave(int fd, const char *who, int64_t token); /* with all */
 bool journal_take(int fd, const char *who, int64_t token, unsigned permits);
 bool journal_give_back(int fd, const char *who, int64_t token, unsigned permits);
 
-struct journal_verdict {
+struct journal_result {
     bool exclusive;   /* never more permits taken than there are, none given back
                          that was not taken, nobody in twice */
     bool tokens_grow; /* whoever takes all permits has a greater token than all
                          before, and all after have a greater one than it; a
                          token of 0 says nothing, as with peers that know none */
     size_t entries;
-    size_t handovers;    /* entries by another one than the entry before */
-    size_t crossings;    /* of those, by a name with another first letter */
-    size_t peak;         /* the most holders at once */
-    size_t inside;       /* how many are still in at the end */
-    char complaint[160]; /* the first wrong record, "" if there is none */
+    size_t handovers;      /* entries by another one than the entry before */
+    size_t crossings;      /* of those, by a name with another first letter */
+    size_t peak;           /* the most holders at once */
+    size_t inside;         /* how many are still in at the end */
+    char first_error[160]; /* the first wrong record, "" if there is none */
 };
 
 /* The judgement over a lock with so many permits. false: the file cannot be
  * read, or is not a journal. */
-bool journal_judge_permits(const char *path, unsigned permits,
-                           struct journal_verdict *verdict);
+bool journal_check_permits(const char *path, unsigned permits,
+                           struct journal_result *result);
 /* The same over one permit. */
-bool journal_judge(const char *path, struct journal_verdict *verdict);
+bool journal_check(const char *path, struct journal_result *result);
 
 #endif

@@ -31,7 +31,7 @@ void world_fail(struct world *world, const char *format, ...)
     fail_msg("%s", text);
 }
 
-bool world_is_told_of_queues(const struct world *world)
+bool world_has_queued_cb(const struct world *world)
 {
     (void)world;
     return true;
@@ -234,8 +234,8 @@ void world_make_path(struct world *world, const char *path)
     }
 }
 
-struct world_path world_foreigner(struct world *world, const char *directory,
-                                  const char *end)
+struct world_path world_foreign_node(struct world *world, const char *directory,
+                                     const char *end)
 {
     struct world_path path;
 

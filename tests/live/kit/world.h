@@ -89,8 +89,8 @@ void world_make_path(struct world *world, const char *path);
 struct world_path {
     char text[HOLD_PATH_MAX];
 };
-struct world_path world_foreigner(struct world *world, const char *directory,
-                                  const char *end);
+struct world_path world_foreign_node(struct world *world, const char *directory,
+                                     const char *end);
 /* The child in this place of the queue, the first one being 0: its path. */
 struct world_path world_child(struct world *world, const char *directory, size_t place);
 void world_delete(struct world *world, const struct world_path *path);
@@ -108,7 +108,7 @@ bool world_await_children(struct world *world, const char *path, long count);
 
 void world_note(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-bool world_is_told_of_queues(const struct world *world);
+bool world_has_queued_cb(const struct world *world);
 void world_granted(struct world *world, struct hold *hold);
 
 #endif

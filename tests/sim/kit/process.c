@@ -71,7 +71,7 @@ void process_begin(struct process *process, struct world *world, const char *nam
 
 int process_drive(struct process *process, const uvzk_lock_driver_t *driver)
 {
-    process->durable = driver->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
+    process->persistent = driver->mode == UVZK_NODE_PERSISTENT_SEQUENTIAL;
     uvzk__lock_free(process->mutex.impl);
     return uvzk_driver_lock_init(&process->client, &process->mutex, WORLD_PATH, driver);
 }
@@ -193,13 +193,13 @@ uint64_t process_watches(const struct process *process)
 
 uint64_t process_watermarks(const struct process *process)
 {
-    const struct uvzk__client *client = process->client.impl;
+    const struct uvzk__session *session = process->client.impl;
     const struct uvzk__queue *queue =
-        client == NULL ? NULL : uvzk__catalogue_first(&client->directories->catalogue);
+        session == NULL ? NULL : uvzk__catalogue_first(&session->directories->catalogue);
     uint64_t count = 0;
 
     for (; queue != NULL;
-         queue = uvzk__catalogue_next(&client->directories->catalogue, queue)) {
+         queue = uvzk__catalogue_next(&session->directories->catalogue, queue)) {
         count += uvzk__watermark_watches(queue);
     }
     return count;
@@ -211,7 +211,7 @@ void process_expire(struct process *process)
     assert_true(sim_expire(process->port));
 }
 
-void process_in_peace(struct process *process)
+void process_no_fault(struct process *process)
 {
     (void)process;
 }
@@ -226,9 +226,9 @@ void process_lose_reply(struct process *process)
     sim_lose_reply(process->port);
 }
 
-void process_spoil_reply(struct process *process)
+void process_reply_enomem(struct process *process)
 {
-    sim_spoil_reply(process->port);
+    sim_reply_enomem(process->port);
 }
 
 void process_reset(struct process *process)

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/client.h"
-#include "engine/sessions.h"
+#include "client/create.h"
+#include "engine/client.h"
 #include "sim.h"
 #include "uvzk.h"
 
@@ -32,7 +32,7 @@ struct process {
     uint64_t state_ms[PROCESS_STATES];
     size_t state_count;
     bool closing;
-    bool durable;             /* drivers of its locks make znodes that outlive it */
+    bool persistent;          /* drivers of its locks make znodes that outlive it */
     int closed, mutex_closed; /* callbacks */
     /* Its session was ended before its time, and its holds protect nothing until it is
      * told that it has lost the session: */
@@ -83,10 +83,10 @@ void process_take_turn(struct process *process);
  * troubles: nothing, or one loss on its connection (sim.h); or it is cut off for the
  * world's outage_ms, at once or in silence, with all the others, or with a follower. */
 void process_expire(struct process *process);
-void process_in_peace(struct process *process);
+void process_no_fault(struct process *process);
 void process_lose_request(struct process *process);
 void process_lose_reply(struct process *process);
-void process_spoil_reply(struct process *process);
+void process_reply_enomem(struct process *process);
 void process_reset(struct process *process);
 void process_silence(struct process *process);
 void process_lose_servers(struct process *process);

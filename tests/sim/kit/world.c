@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "soundness.h"
+#include "invariants.h"
 
 /* "[%8llu] " before who a line is about. */
 #define STAMP_WIDTH 11U
@@ -86,7 +86,7 @@ size_t world_line(const struct world *world, size_t from, const char *who,
             return i;
         }
     }
-    return WORLD_NOWHERE;
+    return WORLD_NO_LINE;
 }
 
 size_t world_count(const struct world *world, size_t from, const char *who,
@@ -133,7 +133,7 @@ void world_begin_servers(struct world *world, uint64_t seed, void *const *state,
     options.followers = seed % 2 == 0;
     options.shuffle_ties = seed % 3 == 0;
     options.batches = seed % 8 == 5;
-    options.hop_max_ms = options.batches ? 20 : seed % 4 == 3 ? 3 : 0;
+    options.to_loop_max_ms = options.batches ? 20 : seed % 4 == 3 ? 3 : 0;
     options.servers = servers;
     options.trace_lines = 16;
     options.trace_cb = on_line;
@@ -208,13 +208,13 @@ void world_begin_queued(struct world *world, uint64_t seed, void *const *state,
     hold_begin(waits, b, UVZK_WAIT_FOREVER);
 }
 
-void world_tell(void **state)
+void world_run_scenario(void **state)
 {
-    const struct world_story *story = *state;
+    const struct world_scenario *story = *state;
     void *tuning = story->tuning;
 
     for (uint64_t seed = story->first; seed <= story->last; seed++) {
-        story->tell(seed, &tuning);
+        story->run(seed, &tuning);
     }
 }
 
@@ -236,8 +236,8 @@ static void check_exclusion(struct world *world)
 {
     int64_t holder = 0; /* by its token: re-entries of one hold share it */
 
-    for (const struct hold *hold = world->meddled ? NULL : world->holds; hold != NULL;
-         hold = hold->next) {
+    for (const struct hold *hold = world->holder_deleted ? NULL : world->holds;
+         hold != NULL; hold = hold->next) {
         if (!is_of_its_mutex(hold) || hold->process->killed ||
             !uvzk_hold_is_valid(&hold->request)) {
             continue;
@@ -255,7 +255,7 @@ void world_check(struct world *world)
     check_exclusion(world);
     for (const struct process *process = world->processes; process != NULL;
          process = process->next) {
-        const char *broken = soundness_sampled(&process->client, world_now(world));
+        const char *broken = invariants_sampled(&process->client, world_now(world));
         if (broken != NULL) {
             world_fail(world, "%s: %s", process->name, broken);
         }
@@ -279,7 +279,7 @@ static bool is_its_own(const struct process *process, const char *path)
     if (!sim_stat(process->world->sim, path, &stat)) {
         return false;
     }
-    return (process->durable && stat.ephemeral_owner == 0) ||
+    return (process->persistent && stat.ephemeral_owner == 0) ||
            (is_session_of(process, stat.ephemeral_owner) &&
             sim_session_alive(process->world->sim, stat.ephemeral_owner));
 }
@@ -293,7 +293,7 @@ static void check_znodes(struct world *world, const struct hold *hold)
     if (count < hold->leases) {
         world_fail(world, "%s has %" PRIu32 " leases", process->name, count);
     }
-    for (uint32_t i = 0; i < count && !process->killed && !world->meddled; i++) {
+    for (uint32_t i = 0; i < count && !process->killed && !world->holder_deleted; i++) {
         if (!is_its_own(process, uvzk_hold_lease_path(&hold->request, i))) {
             world_fail(world, "%s is granted without a znode of its own", process->name);
         }
@@ -308,7 +308,7 @@ void world_granted(struct world *world, struct hold *hold)
     }
 }
 
-bool world_is_told_of_queues(const struct world *world)
+bool world_has_queued_cb(const struct world *world)
 {
     return world->seed % 2 == 1;
 }
@@ -368,7 +368,7 @@ bool world_await_line(struct world *world, size_t from, const char *who, const c
 {
     uint64_t end = world_now(world) + ms;
 
-    while (world_line(world, from, who, text) == WORLD_NOWHERE) {
+    while (world_line(world, from, who, text) == WORLD_NO_LINE) {
         if (world_now(world) >= end) {
             return false;
         }
@@ -507,7 +507,7 @@ static size_t watermarks(const struct world *world)
     return count;
 }
 
-void world_let_go(struct world *world)
+void world_release_all(struct world *world)
 {
     uint64_t since = world_now(world);
 
@@ -557,9 +557,9 @@ void world_end(struct world *world)
     free(world->lines);
 }
 
-void world_wind_up(struct world *world)
+void world_release_and_end(struct world *world)
 {
-    world_let_go(world);
+    world_release_all(world);
     world_end(world);
 }
 
@@ -578,13 +578,13 @@ void world_make_path(struct world *world, const char *path)
     assert_int_equal(sim_set_counter(world->sim, path, 1), 0);
 }
 
-struct world_path world_foreigner(struct world *world, const char *directory,
-                                  const char *end)
+struct world_path world_foreign_node(struct world *world, const char *directory,
+                                     const char *end)
 {
     struct world_path path;
 
-    (void)snprintf(path.text, sizeof(path.text), "%s" WORLD_STRANGER "%s", directory,
-                   end);
+    (void)snprintf(path.text, sizeof(path.text), "%s" WORLD_FOREIGN_PREFIX "%s",
+                   directory, end);
     const char *made =
         sim_create_by_hand(world->sim, path.text, UVZK__EPHEMERAL_SEQUENTIAL);
     (void)snprintf(path.text, sizeof(path.text), "%s", made == NULL ? "" : made);

@@ -7,7 +7,7 @@
  *               processes' mutexes, which have one path, are valid
  *   znodes      what is granted stands, in a session that is alive and the process's own
  *   answers     as hold.h has it
- *   soundness   what each client keeps is of one mind with itself (soundness.h)
+ *   soundness   what each client keeps is of one mind with itself (invariants.h)
  *   residue     world_end() finds no contender, no watch and no session left
  *
  * With UVZK_VERBOSE set in the environment every line of every trace goes to stderr. */
@@ -26,7 +26,7 @@
 
 #define WORLD_PATH "/locks/a"
 #define WORLD_TIMEOUT_MS 10000U /* of every session */
-#define WORLD_NOWHERE SIZE_MAX
+#define WORLD_NO_LINE SIZE_MAX
 
 /* Many tests run with the plain algorithm and with every optimisation: the state of each
  * is its tuning. */
@@ -37,18 +37,18 @@ extern unsigned world_plain, world_tuned;
 
 /* And many of them tell one story again for each number of a range: a seed, often with
  * more that depends on it. The story begins its world with what it is given, and ends it. */
-struct world_story {
-    void (*tell)(uint64_t seed, void *const *state);
+struct world_scenario {
+    void (*run)(uint64_t seed, void *const *state);
     uint64_t first, last;
     unsigned *tuning;
 };
-void world_tell(void **state);
-#define WORLD_STORY_CASE(story, first, last, how)                  \
-    ((struct CMUnitTest){#story ", " #how, world_tell, NULL, NULL, \
-                         &(struct world_story){story, first, last, &world_##how}})
-#define WORLD_STORY(story, first, last)          \
-    WORLD_STORY_CASE(story, first, last, plain), \
-        WORLD_STORY_CASE(story, first, last, tuned)
+void world_run_scenario(void **state);
+#define WORLD_SCENARIO_CASE(story, first, last, how)                       \
+    ((struct CMUnitTest){#story ", " #how, world_run_scenario, NULL, NULL, \
+                         &(struct world_scenario){story, first, last, &world_##how}})
+#define WORLD_SCENARIO(story, first, last)          \
+    WORLD_SCENARIO_CASE(story, first, last, plain), \
+        WORLD_SCENARIO_CASE(story, first, last, tuned)
 
 struct world {
     struct sim *sim;
@@ -61,9 +61,9 @@ struct world {
     int grants, ends;   /* of holds, so far */
     struct hold first;  /* of world_make_directory */
     /* The test's to set: */
-    bool meddled;       /* somebody deleted a holder's znode: no lock survives that */
-    uint64_t outage_ms; /* of those that are cut off by process_reset() and the like */
-    const char *what;   /* printed when the test fails; may be NULL */
+    bool holder_deleted; /* somebody deleted a holder's znode: no lock survives that */
+    uint64_t outage_ms;  /* of those that are cut off by process_reset() and the like */
+    const char *what;    /* printed when the test fails; may be NULL */
     void (*each_ms)(struct world *); /* called when a ms has passed; may be NULL */
     void (*failing)(struct world *); /* called before the test fails; may be NULL */
     void *data;                      /* the test's own */
@@ -71,8 +71,8 @@ struct world {
 
 /* Seeds, for tests that do mind: holds are told of queues, for which directories are listed;
  * or they are not. */
-#define WORLD_TOLD 1U
-#define WORLD_UNTOLD 2U
+#define WORLD_QUEUED_CB 1U
+#define WORLD_NO_QUEUED_CB 2U
 
 /* state: of the cmocka test, a tuning. Whatever may vary without a test minding varies
  * with the seed: followers, hops, the order of simultaneous events, whether holds are
@@ -133,11 +133,11 @@ bool world_await_all(struct world *world, const struct hold *holds, size_t count
                      uint64_t by_ms);
 /* Everybody lets go of what he holds as he comes to it, until all holds are over; fails
  * after two virtual minutes. Then nothing is left of any client, nor at WORLD_PATH. */
-void world_let_go(struct world *world);
+void world_release_all(struct world *world);
 /* The same for one of them, and for the others only if it takes half a minute. */
 void world_finish(struct world *world, struct hold *hold);
 /* The end of most stories: everybody lets go, and the world ends. */
-void world_wind_up(struct world *world);
+void world_release_and_end(struct world *world);
 /* Waits for its answer, whatever it is; the others let go if it takes half a minute. */
 void world_await_answer(struct world *world, const struct hold *hold);
 
@@ -147,7 +147,7 @@ void world_await_answer(struct world *world, const struct hold *hold);
 void world_note(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The first line at or after `from` that is about `who` and begins with `text`;
- * WORLD_NOWHERE. And how many there are. Kept by world_begin and world_begin_servers. */
+ * WORLD_NO_LINE. And how many there are. Kept by world_begin and world_begin_servers. */
 size_t world_line(const struct world *world, size_t from, const char *who,
                   const char *text);
 size_t world_count(const struct world *world, size_t from, const char *who,
@@ -166,12 +166,12 @@ void world_make_path(struct world *world, const char *path);
 /* Another one's contender in this directory, by the end of its name ("lock-", "__WRIT__",
  * "__READ__", "lease-"), in a session that never ends: its path, "" if there is no such
  * directory. */
-#define WORLD_STRANGER "/_c_64fc66ae-773f-4d77-9695-eba698b095f7-"
+#define WORLD_FOREIGN_PREFIX "/_c_64fc66ae-773f-4d77-9695-eba698b095f7-"
 struct world_path {
     char text[HOLD_PATH_MAX];
 };
-struct world_path world_foreigner(struct world *world, const char *directory,
-                                  const char *end);
+struct world_path world_foreign_node(struct world *world, const char *directory,
+                                     const char *end);
 /* Deletes it, or another znode; nothing if there is none. */
 void world_delete(struct world *world, const struct world_path *path);
 /* The child that was made as the one with this index, and still stands. */
@@ -184,7 +184,7 @@ size_t world_children(const struct world *world, const char *path);
 
 /* ----------------------------------------------------------------- for hold.c alone */
 
-bool world_is_told_of_queues(const struct world *world);
+bool world_has_queued_cb(const struct world *world);
 void world_granted(struct world *world, struct hold *hold);
 
 #endif

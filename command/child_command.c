@@ -1,0 +1,78 @@
+#include "child_command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int set_environment(const struct child_command_options *options)
+{
+    char token[32];
+
+    snprintf(token, sizeof(token), "%" PRId64, options->token);
+    if (setenv("UVZK_PATH", options->path, 1) != 0 ||
+        setenv("UVZK_NODE", options->node, 1) != 0 ||
+        setenv("UVZK_TOKEN", token, 1) != 0) {
+        return -errno;
+    }
+    return 0;
+}
+
+/* Between fork and exec. Whatever was ignored when we were started stays so. */
+static void become(const struct child_command_options *options, pid_t supervisor,
+                   int report)
+{
+    struct terminal terminal = *options->terminal;
+    int error;
+
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != supervisor) {
+        _exit(EXIT_FAILURE); /* it died before that was set */
+    }
+    if (terminal_is_wanted_at_once(&terminal)) {
+        terminal_give(&terminal, getpid());
+    }
+    error = -set_environment(options);
+    if (error == 0) {
+        sigprocmask(SIG_SETMASK, options->mask, NULL);
+        execvp(options->command[0], options->command);
+        error = errno;
+    }
+    terminal_take_back(&terminal);
+    ssize_t told = write(report, &error, sizeof(error));
+    (void)told;
+    _exit(EXIT_FAILURE);
+}
+
+pid_t child_command_run(const struct child_command_options *options)
+{
+    int report[2], error = 0;
+    pid_t supervisor = getpid();
+
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        return -errno;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        become(options, supervisor, report[1]);
+    }
+    error = pid < 0 ? errno : 0;
+    close(report[1]);
+    if (pid > 0) {
+        setpgid(pid, pid); /* whoever of us is first */
+        ssize_t length;
+        do {
+            length = read(report[0], &error, sizeof(error));
+        } while (length < 0 && errno == EINTR);
+        if (length > 0) {
+            waitpid(pid, NULL, 0);
+        }
+    }
+    close(report[0]);
+    return error == 0 ? pid : -error;
+}

@@ -1,0 +1,281 @@
+#include "participant_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A lock that changes hands faster than it can be read is told as it was seen last. */
+#define LISTINGS_MORE 8U
+
+struct node_read {
+    uvzk_read_t request;
+    struct census *participant_list;
+    size_t which;
+};
+
+bool recipes_exclude(enum recipe one, enum recipe other)
+{
+    return one == other || (one <= RECIPE_READ && other <= RECIPE_READ);
+}
+
+const char *recipe_name(enum recipe recipe)
+{
+    static const char *const names[] = {"write", "read", "mutex", "lease"};
+
+    return names[recipe];
+}
+
+void participant_list_free(struct census *participant_list)
+{
+    for (size_t i = 0; i < participant_list->count; i++) {
+        free(participant_list->participants[i].node);
+        free(participant_list->participants[i].data);
+        free(participant_list->participants[i].read_request);
+    }
+    free(participant_list->participants);
+    participant_list->participants = NULL;
+    participant_list->count = 0;
+}
+
+/* By kind, holders first, in the order in which they came. */
+static int by_place(const void *left, const void *right)
+{
+    const struct resident *a = left, *b = right;
+
+    if (!recipes_exclude(a->recipe, b->recipe)) {
+        return a->recipe < b->recipe ? -1 : 1;
+    }
+    if (a->holds != b->holds) {
+        return a->holds ? -1 : 1;
+    }
+    return (a->token > b->token) - (a->token < b->token);
+}
+
+static bool holder_has_gone(const struct census *participant_list)
+{
+    for (size_t i = 0; i < participant_list->count; i++) {
+        if (participant_list->participants[i].holds &&
+            participant_list->participants[i].gone) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void drop_gone(struct census *participant_list)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < participant_list->count; i++) {
+        struct resident *participant = &participant_list->participants[i];
+        free(participant->read_request);
+        participant->read_request = NULL;
+        if (participant->gone) {
+            free(participant->node);
+            free(participant->data);
+        } else {
+            participant_list->participants[kept++] = *participant;
+        }
+    }
+    participant_list->count = kept;
+}
+
+static int list(struct census *participant_list);
+
+/* The listing is older than the reads: who came in between is in neither. */
+static bool lists_again(struct census *participant_list)
+{
+    participant_list->inconsistent =
+        participant_list->status == 0 && holder_has_gone(participant_list);
+    if (!participant_list->inconsistent || participant_list->listings_left == 0) {
+        return false;
+    }
+    participant_list->listings_left--;
+    int status = list(participant_list);
+    if (status < 0) {
+        participant_list->status = status;
+    }
+    return status == 0;
+}
+
+static void tell(struct census *participant_list)
+{
+    if (lists_again(participant_list)) {
+        return;
+    }
+    drop_gone(participant_list);
+    if (participant_list->count > 0) {
+        qsort(participant_list->participants, participant_list->count,
+              sizeof(struct resident), by_place);
+    }
+    participant_list->cb(participant_list, participant_list->status);
+}
+
+static void failed(struct census *participant_list, int status)
+{
+    if (participant_list->status == 0) {
+        participant_list->status = status;
+    }
+}
+
+/* -------------------------------------------------------------- one by one */
+
+static void fill(struct census *participant_list, struct resident *participant,
+                 const void *data, size_t length)
+{
+    participant->data = malloc(length + 1);
+    if (participant->data == NULL) {
+        failed(participant_list, UV_ENOMEM);
+        return;
+    }
+    if (length > 0) {
+        memcpy(participant->data, data, length);
+    }
+    participant->data[length] = '\0';
+    participant->data_length = length;
+}
+
+static void on_looked(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
+                      const void *data, size_t length)
+{
+    struct node_read *looking = request->data;
+    struct census *participant_list = looking->participant_list;
+    struct resident *participant = &participant_list->participants[looking->which];
+
+    if (status == UVZK_ENONODE) {
+        participant->gone = true;
+    } else if (status < 0) {
+        failed(participant_list, status);
+    } else {
+        participant->token = stat->czxid;
+        participant->session = stat->session_id;
+        participant->since_ms = stat->created_ms;
+        fill(participant_list, participant, data, length);
+    }
+    if (--participant_list->outstanding == 0) {
+        tell(participant_list);
+    }
+}
+
+static int look_at(struct census *participant_list, size_t which)
+{
+    struct resident *participant = &participant_list->participants[which];
+
+    participant->read_request = calloc(1, sizeof(*participant->read_request));
+    if (participant->read_request == NULL) {
+        return UV_ENOMEM;
+    }
+    participant->read_request->participant_list = participant_list;
+    participant->read_request->which = which;
+    participant->read_request->request.data = participant->read_request;
+    return uvzk_client_look(participant_list->client, &participant->read_request->request,
+                            participant->node, on_looked);
+}
+
+static void look_at_all(struct census *participant_list)
+{
+    for (size_t i = 0; i < participant_list->count && participant_list->status == 0;
+         i++) {
+        int status = look_at(participant_list, i);
+        participant_list->outstanding += status == 0;
+        if (status < 0) {
+            failed(participant_list, status);
+        }
+    }
+    if (participant_list->outstanding == 0) {
+        tell(participant_list);
+    }
+}
+
+/* ------------------------------------------------------------------- listing */
+
+static int add(struct census *participant_list, enum recipe recipe,
+               const char *const *paths, size_t count, size_t holding)
+{
+    struct resident *more =
+        realloc(participant_list->participants,
+                (participant_list->count + count + 1) * sizeof(struct resident));
+
+    if (more == NULL) {
+        return UV_ENOMEM;
+    }
+    participant_list->participants = more;
+    for (size_t i = 0; i < count; i++) {
+        struct resident *participant = &more[participant_list->count];
+        *participant = (struct resident){.recipe = recipe, .holds = i < holding};
+        participant->node = strdup(paths[i]);
+        if (participant->node == NULL) {
+            return UV_ENOMEM;
+        }
+        participant_list->count++;
+    }
+    return 0;
+}
+
+static void on_participants(uvzk_participants_t *request, int status,
+                            const char *const *paths, size_t count)
+{
+    struct census *participant_list = request->data;
+    enum recipe recipe = (enum recipe)(request - participant_list->requests);
+
+    if (status == 0) {
+        status = add(participant_list, recipe, paths, count,
+                     uvzk_participants_holding(request));
+    }
+    if (status < 0) {
+        failed(participant_list, status);
+    }
+    if (--participant_list->outstanding == 0) {
+        if (participant_list->reads_nodes) {
+            look_at_all(participant_list);
+        } else {
+            tell(participant_list);
+        }
+    }
+}
+
+static int list(struct census *participant_list)
+{
+    uvzk_lock_t *locks[PARTICIPANT_RECIPES] = {
+        &participant_list->rwlock.write, &participant_list->rwlock.read,
+        &participant_list->mutex, &participant_list->semaphore};
+    int status = 0;
+
+    participant_list_free(participant_list);
+    for (size_t i = 0; i < PARTICIPANT_RECIPES && status == 0; i++) {
+        participant_list->requests[i].data = participant_list;
+        status = uvzk_lock_participants(locks[i], &participant_list->requests[i],
+                                        on_participants);
+        participant_list->outstanding += status == 0;
+    }
+    if (status < 0 && participant_list->outstanding > 0) {
+        failed(participant_list, status); /* told when the others are answered */
+        status = 0;
+    }
+    return status;
+}
+
+int participant_list_read(struct census *participant_list, bool looks,
+                          participant_list_cb cb)
+{
+    participant_list->cb = cb;
+    participant_list->reads_nodes = looks;
+    participant_list->status = 0;
+    participant_list->inconsistent = false;
+    participant_list->listings_left = LISTINGS_MORE;
+    return list(participant_list);
+}
+
+int participant_list_init(struct census *participant_list, uvzk_client_t *client,
+                          const char *path)
+{
+    int status = uvzk_mutex_init(client, &participant_list->mutex, path);
+
+    participant_list->client = client;
+    if (status == 0) {
+        status = uvzk_rwlock_init(client, &participant_list->rwlock, path);
+    }
+    if (status == 0) {
+        status = uvzk_semaphore_init(client, &participant_list->semaphore, path, 1, NULL);
+    }
+    return status;
+}

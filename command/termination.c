@@ -1,0 +1,203 @@
+#include "termination.h"
+
+#include <string.h>
+
+#define IDLE TERMINATION_IDLE
+#define RUNNING TERMINATION_RUNNING
+#define ASKED TERMINATION_ASKED
+#define KILLED TERMINATION_KILLED
+#define OVER TERMINATION_OVER
+
+/* SIGKILL takes a moment to do its work. */
+#define DEAD_BEFORE_MS 100U
+#define KILL_AGAIN_MS 20U
+#define EARLY_PARTS 4U
+
+static const struct uvzk__state table[] = {
+    [IDLE] = {"IDLE", UVZK__BIT(RUNNING) | UVZK__BIT(OVER)},
+    [RUNNING] = {"RUNNING", UVZK__BIT(ASKED) | UVZK__BIT(KILLED) | UVZK__BIT(OVER)},
+    [ASKED] = {"ASKED", UVZK__BIT(KILLED) | UVZK__BIT(OVER)},
+    [KILLED] = {"KILLED", UVZK__BIT(OVER)},
+    [OVER] = {"OVER", 0},
+};
+
+const struct uvzk__machine termination_machine =
+    UVZK__MACHINE("the command's supervision", table);
+
+static bool invariant_holds(const struct termination *termination)
+{
+    switch (termination->state) {
+    case IDLE:
+        return !termination->command_ended && !termination->made_to_end;
+    case RUNNING:
+        return !termination->made_to_end;
+    case ASKED:
+        return termination->made_to_end && termination->kill_at != 0;
+    case KILLED:
+        return termination->made_to_end;
+    default:
+        return true;
+    }
+}
+
+/* The only writer of state. */
+static void move(struct termination *termination, enum termination_state state)
+{
+    termination->state =
+        (uint8_t)uvzk__machine_move(&termination_machine, termination->state, state);
+    assert(invariant_holds(termination));
+}
+
+void termination_init(struct termination *termination,
+                      const struct termination_rules *rules)
+{
+    memset(termination, 0, sizeof(*termination));
+    termination->state = IDLE;
+    termination->rules = *rules;
+}
+
+static uint64_t earlier(uint64_t moment, uint64_t by)
+{
+    return moment > by ? moment - by : 0;
+}
+
+/* The grace is taken from the validity, as far as that goes: a hold that is proved as it
+ * should be always has a third of its session left. */
+static uint64_t early(const struct termination_rules *rules, uint64_t session_ms)
+{
+    uint64_t most = session_ms / EARLY_PARTS;
+
+    return rules->on_lost != ON_LOST_TERM ? 0
+           : rules->grace_ms < most       ? rules->grace_ms
+                                          : most;
+}
+
+void termination_started(struct termination *termination, uint64_t session_ms)
+{
+    termination->early_ms = early(&termination->rules, session_ms);
+    move(termination, RUNNING);
+}
+
+void termination_not_started(struct termination *termination)
+{
+    move(termination, OVER);
+}
+
+static enum termination_action kill_all(struct termination *termination, uint64_t now)
+{
+    termination->made_to_end = true;
+    termination->again_at = now + KILL_AGAIN_MS;
+    if (termination->state != KILLED) {
+        move(termination, KILLED);
+    }
+    return ACTION_KILL;
+}
+
+static enum termination_action ask(struct termination *termination, uint64_t now,
+                                   uint64_t kill_at)
+{
+    if (kill_at <= now) {
+        return kill_all(termination, now);
+    }
+    termination->made_to_end = true;
+    termination->kill_at = kill_at;
+    move(termination, ASKED);
+    return ACTION_TERM;
+}
+
+/* What is left of CMD when it has ended by itself is nobody's concern, unless all are
+ * waited for; when it was made to end, nobody is left behind. */
+void termination_command_ended(struct termination *termination)
+{
+    termination->command_ended = true;
+    if (termination->state == RUNNING && !termination->rules.waits_for_all) {
+        move(termination, OVER);
+    }
+}
+
+void termination_nobody_left(struct termination *termination)
+{
+    if (termination->command_ended && termination->state != OVER) {
+        move(termination, OVER);
+    }
+}
+
+enum termination_action termination_lost(struct termination *termination, uint64_t now)
+{
+    if (termination->state != RUNNING || termination->rules.on_lost == ON_LOST_IGNORE) {
+        return ACTION_NONE;
+    }
+    if (termination->rules.on_lost == ON_LOST_KILL) {
+        return kill_all(termination, now);
+    }
+    return ask(termination, now, now + termination->rules.grace_ms);
+}
+
+enum termination_action termination_holder_gone(struct termination *termination,
+                                                uint64_t now, uint64_t valid_until)
+{
+    uint64_t dead_by = earlier(valid_until, DEAD_BEFORE_MS);
+    uint64_t graced = now + termination->rules.grace_ms;
+
+    if (termination->state == IDLE) {
+        move(termination, OVER);
+    }
+    if (termination->state != RUNNING) {
+        return ACTION_NONE;
+    }
+    if (termination->rules.on_lost == ON_LOST_KILL) {
+        return kill_all(termination, now);
+    }
+    return ask(termination, now, graced < dead_by ? graced : dead_by);
+}
+
+/* When a hold that is not proved again must begin to end. */
+static uint64_t ask_at(const struct termination *termination, uint64_t valid_until)
+{
+    return earlier(valid_until, DEAD_BEFORE_MS + termination->early_ms);
+}
+
+enum termination_action termination_check(struct termination *termination, uint64_t now,
+                                          uint64_t valid_until)
+{
+    switch (termination->state) {
+    case RUNNING:
+        if (termination->rules.on_lost == ON_LOST_IGNORE ||
+            now < ask_at(termination, valid_until)) {
+            return ACTION_NONE;
+        }
+        return termination->rules.on_lost == ON_LOST_KILL
+                   ? kill_all(termination, now)
+                   : ask(termination, now, earlier(valid_until, DEAD_BEFORE_MS));
+    case ASKED:
+        return now >= termination->kill_at ? kill_all(termination, now) : ACTION_NONE;
+    case KILLED:
+        return now >= termination->again_at ? kill_all(termination, now) : ACTION_NONE;
+    default:
+        return ACTION_NONE;
+    }
+}
+
+uint64_t termination_next_check(const struct termination *termination,
+                                uint64_t valid_until)
+{
+    switch (termination->state) {
+    case RUNNING:
+        return termination->rules.on_lost == ON_LOST_IGNORE
+                   ? UINT64_MAX
+                   : ask_at(termination, valid_until);
+    case ASKED:
+        return termination->kill_at;
+    case KILLED:
+        return termination->again_at;
+    default:
+        return UINT64_MAX;
+    }
+}
+
+bool termination_in_time(const struct termination_rules *rules, uint64_t session_ms,
+                         uint64_t now, uint64_t valid_until)
+{
+    return rules->on_lost == ON_LOST_IGNORE ||
+           now < earlier(valid_until, DEAD_BEFORE_MS + early(rules, session_ms));
+}

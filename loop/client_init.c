@@ -1,0 +1,89 @@
+/* The public client over the real port. */
+#include "base/refusal.h"
+#include "client/create.h"
+#include "engine/client.h"
+
+#include <string.h>
+
+#include "hosts.h"
+#include "zk_port.h"
+
+static struct uvzk__zk_port *zk_port(struct uvzk__port *port)
+{
+    return (struct uvzk__zk_port *)(void *)port;
+}
+
+/* Over a port for each session. */
+static int create(uv_loop_t *loop, uvzk_client_t *client,
+                  const uvzk_client_options_t *options)
+{
+    struct uvzk__port *ports[UVZK__SESSIONS_MAX];
+    uint32_t count = 0;
+    int rc = 0;
+
+    while (rc == 0 && count < options->sessions) {
+        struct uvzk__zk_port *port = uvzk__zk_port_new(loop, options);
+        rc = port == NULL ? UV_ENOMEM : 0;
+        if (port != NULL) {
+            ports[count++] = &port->port;
+        }
+    }
+    if (rc == 0) {
+        rc = uvzk__client_create_over(client, ports, count, options, UVZK__TUNE_ALL);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (rc == 0) {
+            uvzk__zk_port_start(zk_port(ports[i]));
+        } else {
+            uvzk__zk_port_free(zk_port(ports[i]));
+        }
+    }
+    return rc;
+}
+
+int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
+                     const uvzk_client_options_t *options)
+{
+    uvzk_client_options_t given,
+        known; /* a caller built against another version has other
+                                    fields at the end */
+    if (loop == NULL || client == NULL || options == NULL ||
+        options->size < offsetof(uvzk_client_options_t, hosts) + sizeof(options->hosts)) {
+        return uvzk__refuse(UV_EINVAL, loop == NULL      ? "loop is NULL"
+                                       : client == NULL  ? "client is NULL"
+                                       : options == NULL ? "options is NULL"
+                                                         : "options.size: begin with "
+                                                           "uvzk_client_options_init");
+    }
+    uvzk_client_options_init(&given);
+    memcpy(&given, options,
+           options->size < sizeof(given) ? options->size : sizeof(given));
+    given.size = sizeof(given);
+    int rc = uvzk__hosts_validate(given.hosts);
+    if (rc == 0) {
+        rc = uvzk__options_read(&known, &given);
+    }
+    if (rc < 0) {
+        return rc;
+    }
+    return create(loop, client, &known);
+}
+
+static void keep(uvzk_client_t *client, bool alive)
+{
+    struct uvzk__port *port;
+
+    for (uint32_t i = 0; (port = uvzk__client_port_of(client, i)) != NULL; i++) {
+        uvzk__zk_port_set_ref(zk_port(port), alive);
+    }
+}
+
+void uvzk_client_ref(uvzk_client_t *client)
+{
+    keep(client, true);
+}
+
+void uvzk_client_unref(uvzk_client_t *client)
+{
+    keep(client, false);
+}

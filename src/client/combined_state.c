@@ -1,0 +1,74 @@
+#include "client/combined_state.h"
+
+#include "client/lifecycle.h"
+
+static unsigned severity(uvzk_client_state_t state)
+{
+    switch (state) {
+    case UVZK_STATE_CONNECTED:
+    case UVZK_STATE_RECONNECTED:
+        return 0;
+    case UVZK_STATE_LATENT:
+        return 1;
+    case UVZK_STATE_SUSPENDED:
+        return 2;
+    case UVZK_STATE_LOST:
+        return 3;
+    default:
+        return 4;
+    }
+}
+
+static uvzk_client_state_t worst(const struct uvzk__session *session, bool told)
+{
+    const struct uvzk__client *client = session->client;
+    const struct uvzk__combined_state *states = session->lifecycle->combined_state;
+    uvzk_client_state_t found = UVZK_STATE_CONNECTED;
+
+    for (uint32_t i = 0; i < client->count; i++) {
+        uvzk_client_state_t state =
+            told ? (uvzk_client_state_t)states->each[i]
+                 : uvzk__connection_state(&client->sessions[i]->connection);
+        found = severity(state) > severity(found) ? state : found;
+    }
+    return uvzk__state_is_connected(found) && states->ever_connected
+               ? UVZK_STATE_RECONNECTED
+               : found;
+}
+
+bool uvzk__combined_state_update(struct uvzk__session *session, uvzk_client_state_t state,
+                                 uvzk_client_state_t *of_all)
+{
+    struct uvzk__combined_state *states = session->lifecycle->combined_state;
+
+    *of_all = state;
+    if (!uvzk__has_sessions(session)) {
+        return true;
+    }
+    bool again = state == UVZK_STATE_LATENT; /* a reminder */
+    states->each[session->number] = (uint8_t)state;
+    state = worst(session, true);
+    if (uvzk__state_is_connected(state)
+            ? uvzk__state_is_connected(states->told)
+            : state == states->told && !(again && state == UVZK_STATE_LATENT)) {
+        return false;
+    }
+    states->ever_connected |= uvzk__state_is_connected(state);
+    states->told = state;
+    *of_all = state;
+    return true;
+}
+
+uvzk_client_state_t uvzk__combined_state_now(const struct uvzk__session *session)
+{
+    uvzk_client_state_t now;
+
+    if (!uvzk__has_sessions(session)) {
+        return uvzk__connection_state(&session->connection);
+    }
+    now = worst(session, false);
+    return uvzk__state_is_connected(now) &&
+                   uvzk__state_is_connected(session->lifecycle->combined_state->told)
+               ? session->lifecycle->combined_state->told
+               : now;
+}

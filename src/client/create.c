@@ -1,0 +1,442 @@
+#include "client/create.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/refusal.h"
+#include "base/retry.h"
+#include "claim/claim.h"
+#include "client/combined_state.h"
+#include "client/lifecycle.h"
+#include "directory/contender.h"
+#include "engine/acl.h"
+#include "engine/log.h"
+#include "engine/session.h"
+#include "future/future.h"
+#include "proof/prover.h"
+
+#define SESSION_TIMEOUT_MS 60000U /* curator-default-session-timeout */
+#define TICK_MS 2000U             /* tickTime of ZooKeeper's sample configuration */
+#define CLOSE_WAIT_MS 1000U
+
+/* The C client, which counts in ints, overflows at twice the session timeout and rests
+ * for a sixtieth of it when it has tried every server in vain: below 500 ms that is a
+ * storm of attempts, each with its lines of log. A day is more than any server grants
+ * and far from the overflow (12 days), and so is what is reckoned from either. */
+#define SESSION_TIMEOUT_MIN_MS 500U
+#define SESSION_TIMEOUT_MAX_MS 86400000U
+#define TICK_MIN_MS 10U /* a proof that comes too early is asked for again in a quarter */
+
+void uvzk_client_options_init_size(uvzk_client_options_t *options, size_t size)
+{
+    if (options == NULL) {
+        return;
+    }
+    memset(options, 0, size);
+    options->size = size;
+}
+
+static bool within(uint32_t value, uint32_t least, uint32_t most)
+{
+    return value >= least && value <= most;
+}
+
+/* What is wrong with them; NULL: nothing. */
+static const char *invalid_option(const uvzk_client_options_t *options)
+{
+    if (options->hosts == NULL || options->hosts[0] == '\0') {
+        return "options.hosts: none are named";
+    }
+    if (!within(options->session_timeout_ms, SESSION_TIMEOUT_MIN_MS,
+                SESSION_TIMEOUT_MAX_MS)) {
+        return "options.session_timeout_ms is not 500 to 86400000";
+    }
+    if (!within(options->tick_ms, TICK_MIN_MS, SESSION_TIMEOUT_MAX_MS)) {
+        return "options.tick_ms is not 10 to 86400000";
+    }
+    if (options->proof > UVZK_PROOF_NONE) {
+        return "options.proof: there is no such proof";
+    }
+    if (options->auth_length > 0 &&
+        (options->auth_scheme == NULL || options->auth == NULL)) {
+        return options->auth == NULL
+                   ? "options.auth is NULL, auth_length is not 0"
+                   : "options.auth_scheme is NULL, auth_length is not 0";
+    }
+    if (options->auth_length > UVZK__DATA_MAX) {
+        return "options.auth_length is more than 1000000";
+    }
+    if (options->default_data_length > UVZK__DATA_MAX) {
+        return "options.default_data_length is more than 1000000";
+    }
+    if (options->default_data == NULL && options->default_data_length > 0) {
+        return "options.default_data is NULL, default_data_length is not 0";
+    }
+    return options->sessions > UVZK__SESSIONS_MAX ? "options.sessions is more than 32"
+                                                  : NULL;
+}
+
+/* Who asks for TLS must never get plain text in silence. */
+static const char *missing_tls(const uvzk_client_options_t *options)
+{
+    return options->tls == NULL
+               ? NULL
+               : "options.tls: the ZooKeeper client is built without TLS; leave it NULL, "
+                 "and let options.hosts name a tunnel to the servers' TLS port";
+}
+
+int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t *from)
+{
+    int status;
+
+    if (from == NULL || from->size < sizeof(*into)) {
+        return uvzk__refuse(UV_EINVAL, from == NULL ? "options is NULL"
+                                                    : "options.size: begin with "
+                                                      "uvzk_client_options_init");
+    }
+    memcpy(into, from, sizeof(*into));
+    if (into->session_timeout_ms == 0) {
+        into->session_timeout_ms = SESSION_TIMEOUT_MS;
+    }
+    if (into->tick_ms == 0) {
+        into->tick_ms = TICK_MS;
+    }
+    if (into->close_wait_ms == 0) {
+        into->close_wait_ms = CLOSE_WAIT_MS;
+    }
+    if (into->sessions == 0) {
+        into->sessions = 1;
+    }
+    status = uvzk__refuse_if(UV_EINVAL, invalid_option(into));
+    if (status == 0) {
+        status = uvzk__refuse_if(UV_ENOTSUP, missing_tls(into));
+    }
+    if (status == 0) {
+        status = uvzk__acl_check(into->acl, into->acl_count);
+    }
+    return status != 0 ? status : uvzk__retry_normalize(&into->retry);
+}
+
+/* ------------------------------------------------------------ what it is made of */
+
+static int copy_acl(struct uvzk__session *session, const uvzk_client_options_t *options)
+{
+    static const uvzk_acl_t open = {UVZK_PERM_ALL, "world", "anyone"};
+    const uvzk_acl_t *from = options->acl_count > 0 ? options->acl : &open;
+    size_t count = options->acl_count > 0 ? options->acl_count : 1;
+
+    session->acl_entries = uvzk__calloc(count, sizeof(session->acl_entries[0]));
+    if (session->acl_entries == NULL) {
+        return UV_ENOMEM;
+    }
+    session->acl.entries = session->acl_entries;
+    for (size_t i = 0; i < count; i++) {
+        session->acl_entries[i].perms = from[i].perms;
+        session->acl_entries[i].scheme = uvzk__strdup(from[i].scheme);
+        session->acl_entries[i].id = uvzk__strdup(from[i].id);
+        session->acl.count = i + 1;
+        if (session->acl_entries[i].scheme == NULL ||
+            session->acl_entries[i].id == NULL) {
+            return UV_ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int copy_namespace(struct uvzk__session *session, const char *ns)
+{
+    int status;
+
+    if (ns == NULL || ns[0] == '\0') {
+        session->ns = uvzk__strdup("");
+        return session->ns == NULL ? UV_ENOMEM : 0;
+    }
+    if (ns[0] == '/') {
+        return uvzk__refuse(UVZK_EPATH,
+                            "options.ns begins with '/'"); /* not in Curator */
+    }
+    session->ns = uvzk__path_join("/", ns);
+    if (session->ns == NULL) {
+        return UV_ENOMEM;
+    }
+    status = uvzk__path_validate(session->ns);
+    return uvzk__refuse_if(status, status == 0
+                                       ? NULL
+                                       : "options.ns: an element is empty, \".\", "
+                                         "\"..\", or has characters that ZooKeeper "
+                                         "does not take; or it is too long");
+}
+
+static int copy_data(struct uvzk__session *session, const uvzk_client_options_t *options)
+{
+    session->lifecycle->default_data_is_address = options->default_data == NULL;
+    if (options->default_data == NULL) {
+        return 0;
+    }
+    session->default_data =
+        uvzk__memdup(options->default_data, options->default_data_length);
+    session->default_data_length = options->default_data_length;
+    return session->default_data == NULL ? UV_ENOMEM : 0;
+}
+
+static void free_string(const char *text)
+{
+    uvzk__free((void *)(uintptr_t)text);
+}
+
+void uvzk__session_free(struct uvzk__session *session)
+{
+    for (size_t i = 0; i < session->acl.count; i++) {
+        free_string(session->acl_entries[i].scheme);
+        free_string(session->acl_entries[i].id);
+    }
+    uvzk__free(session->acl_entries);
+    uvzk__free(session->default_data);
+    uvzk__free(session->ns);
+    uvzk__inflight_pool_free(session);
+    uvzk__free(session);
+}
+
+/* What the rooms keep of a client, in one piece. It owns everything behind the shells:
+ *
+ *   client --- queues by path --- contenders in order
+ *          |                          |
+ *          \-- locks --- claims --- contenders
+ *                          \------ acquisitions
+ *
+ * A claim is what one owner asks of one lock: the acquisitions (one, or several
+ * of one owner) that are granted and lost together, and the contenders that this
+ * takes. A contender is one znode of ours in a lock directory; it outlives its
+ * acquisitions for as long as the znode may exist. A queue is the one view of a
+ * lock directory that all its local contenders share. */
+struct rooms {
+    struct uvzk__session session; /* first: it is freed by its address */
+    struct uvzk__prover prover;
+    struct uvzk__directories directories;
+    struct uvzk__claims claims;
+    struct uvzk__futures futures;
+    struct uvzk__lifecycle life;
+};
+
+/* What all sessions of a client share, in one piece. */
+struct shared {
+    struct uvzk__client client; /* first: it is freed by its address */
+    struct uvzk__combined_state states;
+};
+
+void uvzk__client_free(struct uvzk__client *client)
+{
+    if (client->count > 0) {
+        uvzk__observer_free(client->sessions[0]);
+    }
+    for (uint32_t i = client->count; i > 0; i--) {
+        uvzk__session_free(client->sessions[i - 1]);
+    }
+    uvzk__free(client);
+}
+
+static struct uvzk__session *new_session(struct shared *shared,
+                                         const uvzk_client_options_t *options)
+{
+    struct rooms *rooms = uvzk__calloc(1, sizeof(*rooms));
+
+    if (rooms == NULL) {
+        return NULL;
+    }
+    struct uvzk__session *session = &rooms->session;
+    session->client = &shared->client;
+    session->number = shared->client.count;
+    session->prover = &rooms->prover;
+    session->directories = &rooms->directories;
+    session->claims = &rooms->claims;
+    session->futures = &rooms->futures;
+    session->lifecycle = &rooms->life;
+    session->lifecycle->combined_state = &shared->states;
+    uvzk__list_init(&session->notifications);
+    uvzk__prover_init(session, &uvzk__contender_proof_subjects, options->proof,
+                      options->tick_ms);
+    uvzk__directories_init(session->directories, &uvzk__claim_contender_user);
+    uvzk__claims_init(session->claims);
+    uvzk__futures_init(session->futures);
+    uvzk__client_add_session(&shared->client, session);
+    return session;
+}
+
+/* One more session, with copies of what the options point to. */
+static int add_session(struct shared *shared, const uvzk_client_options_t *options)
+{
+    struct uvzk__session *session = new_session(shared, options);
+
+    if (session == NULL) {
+        return UV_ENOMEM;
+    }
+    int status = copy_namespace(session, options->ns);
+    if (status == 0) {
+        status = copy_acl(session, options);
+    }
+    if (status == 0) {
+        status = copy_data(session, options);
+    }
+    if (status == 0 && (options->metrics != 0 || options->trace_cb != NULL)) {
+        status = uvzk__observe(session, options->trace_cb);
+    }
+    return status;
+}
+
+/* Puts it on its port. Nothing can fail any more. */
+static void put_on(struct uvzk__session *session, uvzk_client_t *shell,
+                   struct uvzk__port *port, const uvzk_client_options_t *options,
+                   unsigned tuning)
+{
+    session->shell = shell;
+    session->port = port;
+    session->tuning = tuning;
+    session->lifecycle->state_cb = options->state_cb;
+    session->log_cb = options->log_cb;
+    session->log_line_cb = options->log_line_cb;
+    session->acl_cb = options->acl_cb;
+    session->retry = options->retry;
+    session->lifecycle->close_wait_ms = options->close_wait_ms;
+    session->containers = true;
+    uvzk__connection_init(&session->connection);
+    uvzk__log_init(session);
+    uvzk__lifecycle_init(session);
+}
+
+int uvzk__client_create_over(uvzk_client_t *shell, struct uvzk__port *const *ports,
+                             uint32_t count, const uvzk_client_options_t *options,
+                             unsigned tuning)
+{
+    uvzk_client_options_t known;
+    int status = uvzk__options_read(&known, options);
+
+    if (status != 0) {
+        return status;
+    }
+    if (shell->impl != NULL) {
+        return uvzk__refuse(UV_EBUSY, "client is in use, or not zeroed");
+    }
+    struct shared *shared = uvzk__calloc(1, sizeof(*shared));
+    if (shared == NULL) {
+        return UV_ENOMEM;
+    }
+    struct uvzk__client *client = &shared->client;
+    while (client->count < count && status == 0) {
+        status = add_session(shared, &known);
+    }
+    if (status != 0) {
+        uvzk__client_free(client);
+        return status;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        put_on(client->sessions[i], shell, ports[i], &known, tuning);
+    }
+    shell->impl = client->sessions[0];
+    return 0;
+}
+
+int uvzk__client_create(uvzk_client_t *shell, struct uvzk__port *port,
+                        const uvzk_client_options_t *options, unsigned tuning)
+{
+    return uvzk__client_create_over(shell, &port, 1, options, tuning);
+}
+
+struct uvzk__port *uvzk__client_port_of(const uvzk_client_t *shell, uint32_t index)
+{
+    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+
+    return session == NULL || index >= session->client->count
+               ? NULL
+               : session->client->sessions[index]->port;
+}
+
+struct uvzk__port *uvzk__client_port(const uvzk_client_t *shell)
+{
+    return uvzk__client_port_of(shell, 0);
+}
+
+/* --------------------------------------------------------- the public verbs */
+
+int uvzk_client_start(uvzk_client_t *shell)
+{
+    struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "client is NULL");
+    }
+    if (session == NULL || session->lifecycle->started || session->closing) {
+        return uvzk__refuse(UVZK_ESTATE,
+                            "client is started, closing, or not initialised");
+    }
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        session->client->sessions[i]->lifecycle->started = true;
+        uvzk__open(session->client->sessions[i]);
+    }
+    return 0;
+}
+
+int uvzk_client_close(uvzk_client_t *shell, uvzk_client_close_cb close_cb)
+{
+    struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "client is NULL");
+    }
+    if (session == NULL || session->closing) {
+        return uvzk__refuse(UVZK_ESTATE, "client is closing, or not initialised");
+    }
+    session->lifecycle->close_cb = close_cb;
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        uvzk__close(session->client->sessions[i]);
+    }
+    return 0;
+}
+
+uvzk_client_state_t uvzk_client_state(const uvzk_client_t *shell)
+{
+    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+
+    return session == NULL ? UVZK_STATE_CLOSED : uvzk__combined_state_now(session);
+}
+
+int64_t uvzk_client_session_id(const uvzk_client_t *shell)
+{
+    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+
+    return session == NULL ? 0 : uvzk__connection_session_id(&session->connection);
+}
+
+uint32_t uvzk_client_session_timeout(const uvzk_client_t *shell)
+{
+    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+
+    return session == NULL ? 0 : uvzk__connection_session_timeout(&session->connection);
+}
+
+static void add_stats(const struct uvzk__session *session, uvzk_client_stats_t *stats)
+{
+    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
+
+    stats->requests += uvzk__requests(&session->submissions);
+    stats->listings += uvzk__listings(&session->submissions);
+    stats->proofs += uvzk__prover_proofs(session);
+    stats->contenders += session->directories->contender_count;
+    stats->watches += uvzk__watch_count(&session->watches);
+    for (const struct uvzk__queue *queue = uvzk__catalogue_first(catalogue);
+         queue != NULL; queue = uvzk__catalogue_next(catalogue, queue)) {
+        stats->foreign += uvzk__queue_optional(queue)->foreign_nodes.children;
+    }
+}
+
+void uvzk_client_stats(const uvzk_client_t *shell, uvzk_client_stats_t *stats)
+{
+    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+
+    if (stats == NULL) {
+        return;
+    }
+    memset(stats, 0, sizeof(*stats));
+    for (uint32_t i = 0; session != NULL && i < session->client->count; i++) {
+        add_stats(session->client->sessions[i], stats);
+    }
+}

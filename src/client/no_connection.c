@@ -1,0 +1,129 @@
+#include "client/no_connection.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/refusal.h"
+#include "client/lifecycle.h"
+#include "engine/log.h"
+
+#define FIRST_PAUSE_MS 5000U
+#define LAST_PAUSE_MS 300000U
+
+static struct uvzk__no_connection *of(struct uvzk__session *session)
+{
+    return &session->lifecycle->no_connection;
+}
+
+void uvzk__no_connection_begin(struct uvzk__session *session)
+{
+    struct uvzk__no_connection *no_connection = of(session);
+
+    if (no_connection->since_ms == 0) {
+        no_connection->since_ms = uvzk__now(session);
+        no_connection->pause_ms = FIRST_PAUSE_MS;
+        no_connection->say_at_ms = no_connection->since_ms + FIRST_PAUSE_MS;
+    }
+}
+
+void uvzk__no_connection_end(struct uvzk__session *session)
+{
+    of(session)->since_ms = 0;
+}
+
+const char *uvzk__no_connection_address(const struct uvzk__session *session, int code)
+{
+    const struct uvzk__no_connection *no_connection = &session->lifecycle->no_connection;
+
+    return no_connection->code == code ? no_connection->address : "";
+}
+
+/* Of several sessions without a connection the first one says so: the others mostly have
+ * the same reason. */
+static bool speaks_for_others(const struct uvzk__session *session)
+{
+    uint32_t i = 0;
+
+    while (session->client->sessions[i]->lifecycle->no_connection.since_ms == 0) {
+        i++;
+    }
+    return i == session->number;
+}
+
+bool uvzk__no_connection_because(struct uvzk__session *session,
+                                 const struct uvzk__connect_error *error)
+{
+    struct uvzk__no_connection *no_connection = of(session);
+
+    no_connection->code = error->code;
+    no_connection->at_ms = uvzk__now(session);
+    if (error->address != no_connection->address) {
+        (void)snprintf(no_connection->address, sizeof(no_connection->address), "%s",
+                       error->address);
+    }
+    (void)snprintf(no_connection->text, sizeof(no_connection->text), "%s", error->text);
+    return no_connection->since_ms != 0 &&
+           no_connection->at_ms >= no_connection->say_at_ms && speaks_for_others(session);
+}
+
+void uvzk__no_connection_log(struct uvzk__session *session)
+{
+    struct uvzk__no_connection *no_connection = of(session);
+
+    no_connection->pause_ms = no_connection->pause_ms < LAST_PAUSE_MS / 2
+                                  ? 2 * no_connection->pause_ms
+                                  : LAST_PAUSE_MS;
+    no_connection->say_at_ms = no_connection->at_ms + no_connection->pause_ms;
+    uvzk__log(
+        session, UVZK_LOG_WARN, "session", "no connection for %" PRIu64 " s: %s%s%s",
+        (no_connection->at_ms - no_connection->since_ms) / 1000, no_connection->address,
+        no_connection->address[0] == '\0' ? "" : ": ", no_connection->text);
+}
+
+/* ----------------------------------------------------------------- the public question */
+
+void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size)
+{
+    if (error != NULL) {
+        memset(error, 0, size);
+        error->size = size;
+    }
+}
+
+static const struct uvzk__no_connection *latest(const struct uvzk__client *client)
+{
+    const struct uvzk__no_connection *latest =
+        &client->sessions[0]->lifecycle->no_connection;
+
+    for (uint32_t i = 1; i < client->count; i++) {
+        const struct uvzk__no_connection *no_connection =
+            &client->sessions[i]->lifecycle->no_connection;
+        if (no_connection->at_ms > latest->at_ms) {
+            latest = no_connection;
+        }
+    }
+    return latest;
+}
+
+int uvzk_client_last_error(const uvzk_client_t *shell, uvzk_client_error_t *error)
+{
+    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+
+    if (shell == NULL) {
+        return uvzk__refuse(UV_EINVAL, "client is NULL");
+    }
+    if (error == NULL || error->size < sizeof(*error)) {
+        return uvzk__refuse(UV_EINVAL, "error is NULL, or its size not set by "
+                                       "uvzk_client_error_init");
+    }
+    if (session == NULL) {
+        return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
+    }
+    const struct uvzk__no_connection *no_connection = latest(session->client);
+    error->code = no_connection->code;
+    error->address = no_connection->address;
+    error->text = no_connection->text;
+    error->at = no_connection->at_ms;
+    return 0;
+}

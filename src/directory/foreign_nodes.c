@@ -1,0 +1,157 @@
+#include "directory/foreign_nodes.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "engine/log.h"
+
+void uvzk__foreign_nodes_free(struct uvzk__foreign_node *foreign_nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uvzk__free(foreign_nodes[i].name);
+    }
+    uvzk__free(foreign_nodes);
+}
+
+size_t uvzk__foreign_nodes_before(const struct uvzk__queue *queue,
+                                  const struct uvzk__contender *contender)
+{
+    const struct uvzk__foreign_nodes *foreign_nodes =
+        &uvzk__queue_optional(queue)->foreign_nodes;
+    size_t low = 0, high = foreign_nodes->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (foreign_nodes->list[middle].sequence <=
+            uvzk__node_place(&contender->node).sequence) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const struct uvzk__foreign_node *
+uvzk__foreign_nodes_blocker(const struct uvzk__queue *queue,
+                            const struct uvzk__contender *contender)
+{
+    const struct uvzk__foreign_nodes *foreign_nodes =
+        &uvzk__queue_optional(queue)->foreign_nodes;
+    size_t before = uvzk__contender_downgraded(contender)
+                        ? 0
+                        : uvzk__foreign_nodes_before(queue, contender);
+
+    while (before > 0 && contender->shared && foreign_nodes->list[before - 1].shared) {
+        before--;
+    }
+    return before == 0 ? NULL : &foreign_nodes->list[before - 1];
+}
+
+bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *queue,
+                                        const struct uvzk__contender *contender)
+{
+    const struct uvzk__foreign_node *blocker =
+        uvzk__foreign_nodes_blocker(queue, contender);
+
+    return blocker != NULL &&
+           blocker->sequence ==
+               (contender->shared
+                    ? uvzk__foreign_nodes_first_writer(queue)
+                    : uvzk__queue_optional(queue)->foreign_nodes.list[0].sequence);
+}
+
+int32_t uvzk__foreign_nodes_first_writer(const struct uvzk__queue *queue)
+{
+    const struct uvzk__foreign_nodes *foreign_nodes =
+        &uvzk__queue_optional(queue)->foreign_nodes;
+
+    for (size_t i = 0; i < foreign_nodes->count; i++) {
+        if (!foreign_nodes->list[i].shared) {
+            return foreign_nodes->list[i].sequence;
+        }
+    }
+    return INT32_MAX;
+}
+
+void uvzk__foreign_nodes_remove(struct uvzk__queue *queue, const char *name)
+{
+    const struct uvzk__foreign_nodes *foreign_nodes =
+        &uvzk__queue_optional(queue)->foreign_nodes;
+
+    for (size_t i = foreign_nodes->count; i > 0; i--) {
+        if (strcmp(foreign_nodes->list[i - 1].name, name) == 0) {
+            uvzk__free(foreign_nodes->list[i - 1].name);
+            memmove(&foreign_nodes->list[i - 1], &foreign_nodes->list[i],
+                    (foreign_nodes->count - i) * sizeof(foreign_nodes->list[0]));
+            queue->optional->foreign_nodes.count--;
+            break;
+        }
+    }
+    if (foreign_nodes->count == 0) {
+        uvzk__foreign_nodes_clear(queue);
+    }
+}
+
+void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *queue)
+{
+    queue->optional->foreign_nodes.leases -=
+        uvzk__queue_optional(queue)->foreign_nodes.leases > 0;
+}
+
+void uvzk__foreign_nodes_set(struct uvzk__queue *queue, struct uvzk__foreign_node *list,
+                             size_t count, uint64_t leases)
+{
+    const struct uvzk__foreign_nodes *before =
+        &uvzk__queue_optional(queue)->foreign_nodes;
+
+    if (queue->session->observer != NULL &&
+        (count < before->count || leases < before->leases)) {
+        uvzk__queue_set_released(queue, uvzk__now(queue->session));
+    }
+    uvzk__foreign_nodes_clear(queue);
+    if (count == 0) {
+        uvzk__free(list);
+    }
+    if (queue->optional != NULL) {
+        queue->optional->foreign_nodes.list = count == 0 ? NULL : list;
+        queue->optional->foreign_nodes.count = (uint32_t)count;
+        queue->optional->foreign_nodes.leases = (uint32_t)leases;
+    }
+    assert(queue->optional != NULL || (count == 0 && leases == 0));
+}
+
+void uvzk__foreign_nodes_set_behind(struct uvzk__queue *queue, bool others_behind)
+{
+    assert(queue->optional != NULL || !others_behind);
+    if (queue->optional != NULL) {
+        queue->optional->foreign_nodes.others_behind = others_behind;
+    }
+}
+
+void uvzk__foreign_nodes_clear(struct uvzk__queue *queue)
+{
+    if (queue->optional != NULL) {
+        struct uvzk__foreign_nodes *foreign_nodes = &queue->optional->foreign_nodes;
+
+        uvzk__foreign_nodes_free(foreign_nodes->list, foreign_nodes->count);
+        foreign_nodes->list = NULL;
+        foreign_nodes->count = 0;
+    }
+}
+
+/* Out of memory they are told, and not counted. */
+void uvzk__foreign_children(struct uvzk__queue *queue, uint64_t count)
+{
+    if (count != uvzk__queue_optional(queue)->foreign_nodes.children && count > 0) {
+        uvzk__log(queue->session, UVZK_LOG_WARN, "directory",
+                  "%s has %" PRIu64 " children that are not contenders",
+                  queue->path->text, count);
+    }
+    if (queue->optional != NULL || (count > 0 && uvzk__queue_need_optional(queue))) {
+        queue->optional->foreign_nodes.children = (uint32_t)count;
+    }
+}

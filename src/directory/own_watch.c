@@ -1,0 +1,258 @@
+#include "directory/own_watch.h"
+
+#include <assert.h>
+
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "engine/inflight.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "engine/watch_budget.h"
+
+#define NONE UVZK__OWN_WATCH_NONE
+#define ARMING UVZK__OWN_WATCH_ARMING
+#define ARMED UVZK__OWN_WATCH_ARMED
+#define RESTING UVZK__OWN_WATCH_REFUSED
+
+static const struct uvzk__state table[] = {
+    [NONE] = {"NONE", UVZK__BIT(ARMING) | UVZK__BIT(RESTING)},
+    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(NONE)},
+    [ARMED] = {"ARMED", UVZK__BIT(NONE)},
+    [RESTING] = {"RESTING", UVZK__BIT(NONE)},
+};
+
+const struct uvzk__machine uvzk__own_watch_machine = UVZK__MACHINE("own watch", table);
+
+struct uvzk__own_watch_data {
+    struct uvzk__watch watch;
+    struct uvzk__contender *contender;
+    uint64_t sent_ms;  /* when it was last armed */
+    uint32_t requests; /* under way, which are to arm the watch */
+    uint8_t state;     /* enum uvzk__own_watch_state */
+};
+
+enum uvzk__own_watch_state uvzk__own_watch_state(const struct uvzk__contender *contender)
+{
+    return contender->own_watch.data == NULL
+               ? NONE
+               : (enum uvzk__own_watch_state)contender->own_watch.data->state;
+}
+
+static bool invariant_holds(const struct uvzk__contender *contender)
+{
+    switch (uvzk__own_watch_state(contender)) {
+    case ARMING:
+        return contender->refs > 0;
+    case ARMED:
+        return !contender->ended;
+    case RESTING:
+        return contender->held;
+    default:
+        return true;
+    }
+}
+
+/* The only writer of its state. */
+static void move(struct uvzk__contender *contender, enum uvzk__own_watch_state state)
+{
+    contender->own_watch.data->state = (uint8_t)uvzk__machine_move(
+        &uvzk__own_watch_machine, contender->own_watch.data->state, state);
+    assert(invariant_holds(contender));
+}
+
+void uvzk__own_watch_free(struct uvzk__contender *contender)
+{
+    uvzk__free(contender->own_watch.data);
+    contender->own_watch.data = NULL;
+}
+
+static void free_if_over(struct uvzk__contender *contender)
+{
+    if (contender->own_watch.data != NULL && contender->own_watch.data->state == NONE &&
+        contender->own_watch.data->requests == 0) {
+        uvzk__own_watch_free(contender);
+    }
+}
+
+static void clear_state(struct uvzk__contender *contender)
+{
+    enum uvzk__own_watch_state state = uvzk__own_watch_state(contender);
+
+    uvzk__contender_cancel_watch_renewal(contender);
+    if (state == ARMING || state == ARMED) {
+        uvzk__watch_budget_give(uvzk__session_of(contender), contender->path);
+    }
+    if (state != NONE) {
+        move(contender, NONE);
+    }
+}
+
+static void disarm(struct uvzk__contender *contender)
+{
+    clear_state(contender);
+    free_if_over(contender);
+}
+
+static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    struct uvzk__contender *contender =
+        UVZK__CONTAINER_OF(watch, struct uvzk__own_watch_data, watch)->contender;
+
+    disarm(contender);
+    if (event == UVZK__WATCH_DELETED) {
+        uvzk__contender_not_shown(contender); /* nothing if the delete is ours */
+    } else {
+        uvzk__queue_settle_later(contender->queue);
+        uvzk__contender_pump(contender); /* what is revocable is read again */
+    }
+}
+
+/* A plea may be lost. Nobody's turn is: who has waited for long is proved. */
+static void stands(struct uvzk__contender *contender, const struct uvzk__reply *reply)
+{
+    move(contender, ARMED);
+    if (uvzk__node_state(&contender->node) == UVZK__NODE_BACKING_OFF) {
+        uvzk__own_watch_node_gone(contender);
+        return;
+    }
+    if (contender->revocable) {
+        (void)uvzk__contender_renew_watch_later(contender);
+    }
+    uvzk__session_of(contender)->directories->contender_user->own_node_read(contender,
+                                                                            reply);
+}
+
+/* Who holds does not lose that by being deaf to pleas. */
+static void read_refused(struct uvzk__contender *contender)
+{
+    if (contender->held) {
+        if (uvzk__contender_renew_watch_later(contender)) {
+            move(contender, RESTING);
+        }
+    } else {
+        uvzk__contender_end(contender, UVZK_ENOAUTH);
+    }
+}
+
+static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
+    struct uvzk__session *session = uvzk__session_of(contender);
+    int status = reply->status;
+
+    uvzk__inflight_done(session, rpc, status, false);
+    contender->own_watch.data->requests--;
+    if (status == 0 && contender->ended) {
+        uvzk__unwatch(session, &contender->own_watch.data->watch);
+    }
+    if (!contender->ended) {
+        if (status == 0) {
+            stands(contender, reply);
+        } else {
+            clear_state(contender); /* its memory may be wanted for a rest */
+        }
+        if (status == UVZK_ENONODE) {
+            uvzk__contender_not_shown(contender);
+        } else if (status == UVZK_ENOAUTH) {
+            read_refused(contender);
+        }
+        free_if_over(contender);
+    }
+    if (!contender->ended) {
+        uvzk__queue_settle_later(contender->queue);
+        uvzk__contender_pump(contender);
+    }
+    uvzk__contender_unref(contender);
+}
+
+bool uvzk__own_watch_is_arming(const struct uvzk__contender *contender)
+{
+    return uvzk__own_watch_state(contender) == ARMING;
+}
+
+bool uvzk__own_watch_is_armed(const struct uvzk__contender *contender)
+{
+    return uvzk__own_watch_state(contender) == ARMED;
+}
+
+bool uvzk__own_watch_is_allowed(const struct uvzk__contender *contender)
+{
+    return contender->revocable ||
+           uvzk__watch_budget_is_ample(uvzk__session_of(contender));
+}
+
+bool uvzk__own_watch_shows_node(const struct uvzk__contender *contender)
+{
+    struct uvzk__session *session = uvzk__session_of(contender);
+
+    /* What happened during a disconnection is told only by and by. */
+    return contender->read_stamp > session->connected_stamp &&
+           uvzk__now(session) - contender->own_watch.data->sent_ms <
+               uvzk__connection_session_timeout(&session->connection);
+}
+
+/* Out of memory all rest, and ask anew. */
+static bool need_data(struct uvzk__contender *contender)
+{
+    if (contender->own_watch.data == NULL) {
+        contender->own_watch.data = uvzk__calloc(1, sizeof(*contender->own_watch.data));
+    }
+    if (contender->own_watch.data == NULL) {
+        uvzk__back_off(uvzk__session_of(contender));
+        return false;
+    }
+    contender->own_watch.data->contender = contender;
+    contender->own_watch.data->watch.watch_cb = fired;
+    return true;
+}
+
+void uvzk__own_watch_arm(struct uvzk__contender *contender)
+{
+    struct uvzk__session *session = uvzk__session_of(contender);
+    struct uvzk__rpc *rpc;
+
+    if (uvzk__own_watch_state(contender) != NONE || !uvzk__may_send(session) ||
+        uvzk__node_state(&contender->node) != UVZK__NODE_STANDING ||
+        !uvzk__own_watch_is_allowed(contender)) {
+        return;
+    }
+    if (!uvzk__watch_budget_take(session, contender->path)) {
+        uvzk__contender_end(contender, UVZK_ELIMIT);
+        return;
+    }
+    rpc = need_data(contender) ? uvzk__inflight_new(session, contender, UVZK__RPC_GET,
+                                                    contender->path, armed)
+                               : NULL;
+    if (rpc == NULL) {
+        uvzk__watch_budget_give(session, contender->path);
+        free_if_over(contender);
+        return;
+    }
+    uvzk__contender_ref(contender);
+    move(contender, ARMING);
+    contender->own_watch.data->requests++;
+    rpc->watch = &contender->own_watch.data->watch;
+    uvzk__submit(session, rpc);
+    contender->own_watch.data->sent_ms = rpc->sent_ms;
+    uvzk__contender_set_read_stamp(contender, uvzk__stamp(&session->submissions));
+}
+
+void uvzk__own_watch_end(struct uvzk__contender *contender)
+{
+    if (uvzk__own_watch_state(contender) == ARMED) {
+        uvzk__unwatch(uvzk__session_of(contender), &contender->own_watch.data->watch);
+    }
+    disarm(contender);
+}
+
+void uvzk__own_watch_node_gone(struct uvzk__contender *contender)
+{
+    if (uvzk__own_watch_state(contender) != ARMING) {
+        uvzk__own_watch_end(contender);
+    }
+}
+
+void uvzk__own_watch_lost(struct uvzk__contender *contender)
+{
+    disarm(contender);
+}

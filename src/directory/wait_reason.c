@@ -1,0 +1,120 @@
+#include "directory/wait_reason.h"
+
+#include "directory/contender.h"
+#include "directory/foreign_nodes.h"
+#include "directory/queue.h"
+
+static const struct uvzk__contender *contender_at(const struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_queue);
+}
+
+/* ------------------------------------------------------------ before it has a place */
+
+/* The moment it was asked for; without a connection not before that was lost. */
+static uint64_t since(const struct uvzk__contender *contender)
+{
+    const struct uvzk__connection *connection = &uvzk__session_of(contender)->connection;
+    uint64_t lost = uvzk__connection_is_connected(connection)
+                        ? 0
+                        : uvzk__connection_lost_ms(connection);
+
+    return contender->first_attempt_ms > lost ? contender->first_attempt_ms : lost;
+}
+
+bool uvzk__contender_place_wait_reason(const struct uvzk__contender *contender,
+                                       struct uvzk__wait_reason *reason)
+{
+    enum uvzk__node_state state = uvzk__node_state(&contender->node);
+
+    *reason = (struct uvzk__wait_reason){.since_ms = since(contender)};
+    if (!uvzk__connection_is_connected(&uvzk__session_of(contender)->connection)) {
+        reason->kind = UVZK_WAITS_FOR_CONNECTION;
+    } else if (state == UVZK__NODE_PARENTS) {
+        reason->kind = UVZK_WAITS_FOR_DIRECTORY;
+    } else if (contender->state == UVZK__CONTENDER_UNPLACED) {
+        reason->kind = UVZK_WAITS_FOR_ZNODE; /* it stands on no list of the others' */
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ who is before it */
+
+/* Of ours that wait before it, and of them whether it has to wait for any: a reader does
+ * not for readers. */
+struct before {
+    uint64_t count;
+    bool blocks;
+};
+
+static void count(struct before *before, const struct uvzk__contender *contender,
+                  const struct uvzk__contender *other)
+{
+    before->count++;
+    before->blocks |= !contender->shared || !other->shared;
+}
+
+static struct before ours_before(const struct uvzk__contender *contender, size_t most)
+{
+    const struct uvzk__queue *queue = contender->queue;
+    const struct uvzk__link *link =
+        uvzk__ring_prev(&queue->waiters, &contender->in_queue);
+    struct before before = {0, false};
+
+    for (; link != NULL && before.count < most;
+         link = uvzk__ring_prev(&queue->waiters, link)) {
+        count(&before, contender, contender_at(link));
+    }
+    for (link = uvzk__ring_first(&queue->holders); link != NULL && before.count < most;
+         link = uvzk__ring_next(&queue->holders, link)) {
+        count(&before, contender, contender_at(link));
+    }
+    return before;
+}
+
+/* Given back, and still being deleted. */
+static uint64_t deleting_before(const struct uvzk__contender *contender, size_t most)
+{
+    const struct uvzk__ring *deleting = &contender->queue->deleting;
+    struct before before = {0, false};
+
+    for (const struct uvzk__link *link = uvzk__ring_first(deleting);
+         link != NULL && before.count < most; link = uvzk__ring_next(deleting, link)) {
+        if (uvzk__place_compare(uvzk__node_place(&contender_at(link)->node),
+                                uvzk__node_place(&contender->node)) >= 0) {
+            break;
+        }
+        count(&before, contender, contender_at(link));
+    }
+    return before.blocks ? before.count : 0;
+}
+
+void uvzk__contender_wait_reason(const struct uvzk__contender *contender, size_t most,
+                                 struct uvzk__wait_reason *reason)
+{
+    const struct uvzk__queue *queue = contender->queue;
+    const struct uvzk__foreign_node *blocker;
+    struct before ours;
+
+    if (uvzk__contender_place_wait_reason(contender, reason)) {
+        return;
+    }
+    blocker = uvzk__blocker(queue, contender);
+    ours = ours_before(contender, most);
+    reason->ahead = ours.count + uvzk__foreign_nodes_before(queue, contender);
+    if (blocker != NULL) {
+        reason->kind = UVZK_WAITS_FOR_OTHERS;
+        reason->directory = queue->path->text;
+        reason->name = blocker->name;
+    } else if (ours.blocks && !uvzk__contender_downgraded(contender)) {
+        reason->kind = UVZK_WAITS_FOR_OURS;
+    } else if (!contender->predecessors_known) {
+        reason->kind = UVZK_WAITS_FOR_PLACE;
+        reason->ahead = 0;
+    } else {
+        reason->ahead = deleting_before(contender, most);
+        reason->kind = reason->ahead > 0 ? UVZK_WAITS_FOR_OURS : UVZK_WAITS_FOR_PROOF;
+    }
+}

@@ -1,0 +1,13 @@
+#include "engine/watch_renewal.h"
+
+#include "engine/turn.h"
+
+void uvzk__watch_renewal_schedule(struct uvzk__session *session,
+                                  struct uvzk__timer *timer)
+{
+    uint64_t period = uvzk__connection_session_timeout(&session->connection), random = 0;
+
+    (void)session->port->random(session->port, &random, sizeof(random));
+    uvzk__timer_set(session, timer,
+                    uvzk__now(session) + period - period / 4 + random % (period / 2 + 1));
+}

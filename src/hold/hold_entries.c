@@ -1,0 +1,84 @@
+/* All that is pending or held through a client's locks. */
+#include "base/refusal.h"
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "claim/timed_out_wait.h"
+
+static int show(const struct uvzk__acquisition *acquisition, uvzk_hold_entry_cb cb,
+                void *context)
+{
+    const struct uvzk__claim *claim = acquisition->claim;
+    struct uvzk__lock *lock = acquisition->lock;
+    struct uvzk__wait_reason reason;
+
+    uvzk__claim_wait_reason(claim, UVZK__WAIT_REASON_COUNTED_MAX, &reason);
+    char *path =
+        uvzk__claims_user_text(claim->session, uvzk__wait_reason_path_size(&reason));
+    if (path == NULL) {
+        return UV_ENOMEM;
+    }
+    uvzk_hold_entry_t entry = {.size = sizeof(entry),
+                               .lock = lock->shell,
+                               .lock_path = lock->path->text,
+                               .hold = acquisition->shell,
+                               .owner = uvzk__claim_owner(claim),
+                               .is_held = acquisition->state == UVZK__ACQUISITION_GRANTED,
+                               .wait = uvzk__wait_reason_to_public(&reason, path),
+                               .session = claim->session->number};
+    if (entry.is_held) {
+        entry.token = claim->fencing_token;
+        entry.path = uvzk__claim_node_path(claim, 0);
+    }
+    cb(claim->session->shell, &entry, context);
+    return 0;
+}
+
+static int show_claim(const struct uvzk__claim *claim, uvzk_hold_entry_cb cb,
+                      void *context)
+{
+    const struct uvzk__link *link;
+    int status = 0;
+
+    for (link = uvzk__ring_first(&claim->acquisitions); link != NULL && status == 0;
+         link = uvzk__ring_next(&claim->acquisitions, link)) {
+        status =
+            show(UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__acquisition, in_claim),
+                 cb, context);
+    }
+    return status;
+}
+
+static int show_locks(const struct uvzk__session *session, uvzk_hold_entry_cb cb,
+                      void *context)
+{
+    const struct uvzk__link *at;
+    int status = 0;
+
+    for (at = session->claims->locks.next; at != &session->claims->locks; at = at->next) {
+        const struct uvzk__lock *lock =
+            UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, in_session);
+        for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
+             claim != NULL && status == 0; claim = uvzk__lock_next_claim(lock, claim)) {
+            status = show_claim(claim, cb, context);
+        }
+    }
+    return status;
+}
+
+int uvzk_client_each_hold(uvzk_client_t *shell, uvzk_hold_entry_cb cb, void *context)
+{
+    const struct uvzk__session *session = shell == NULL ? NULL : shell->impl;
+    int status = 0;
+
+    if (shell == NULL || cb == NULL) {
+        return uvzk__refuse(UV_EINVAL, shell == NULL ? "client is NULL" : "cb is NULL");
+    }
+    if (session == NULL) {
+        return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
+    }
+    for (uint32_t i = 0; i < session->client->count && status == 0; i++) {
+        status = show_locks(session->client->sessions[i], cb, context);
+    }
+    return status;
+}

@@ -1,0 +1,160 @@
+/* Questions to the server on behalf of the user: whether a hold is really held, and
+ * what a znode's data are. One request each; the answer goes straight to the user. */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/refusal.h"
+#include "claim/acquisition.h"
+#include "directory/contender.h"
+#include "directory/session_of_node.h"
+#include "engine/submission.h"
+#include "hold/node_checks.h"
+
+/* ------------------------------------------------------------------- verify */
+
+struct verify_request {
+    uvzk_verify_t *shell;
+    uvzk_verify_cb cb;
+};
+
+static bool all_held(const struct uvzk__node_checks *node_checks)
+{
+    for (size_t i = 0; i < node_checks->count; i++) {
+        if (!node_checks->contenders[i]->held) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void verified(struct uvzk__node_checks *node_checks,
+                     const struct uvzk__reply *reply, int status, size_t failed)
+{
+    struct verify_request verify_request = *(struct verify_request *)node_checks->data;
+
+    (void)reply;
+    (void)failed;
+    if (status == 0 && !all_held(node_checks)) {
+        status = UVZK_ELOST;
+    }
+    uvzk__free(node_checks->data);
+    verify_request.shell->impl = NULL;
+    verify_request.cb(verify_request.shell, status);
+}
+
+int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_verify_t *shell, uvzk_verify_cb cb)
+{
+    if (hold == NULL || shell == NULL || cb == NULL) {
+        return uvzk__refuse(UV_EINVAL, hold == NULL    ? "hold is NULL"
+                                       : shell == NULL ? "request is NULL"
+                                                       : "cb is NULL");
+    }
+    struct uvzk__claim *claim = uvzk__hold_of(hold);
+    if (claim == NULL) {
+        return uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
+    }
+    if (shell->impl != NULL) {
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
+    }
+    struct verify_request *verify_request = uvzk__calloc(1, sizeof(*verify_request));
+    struct uvzk__node_checks *node_checks =
+        verify_request == NULL ? NULL : uvzk__node_checks_new(claim, 0);
+    if (node_checks == NULL) {
+        uvzk__free(verify_request);
+        return UV_ENOMEM;
+    }
+    verify_request->shell = shell;
+    verify_request->cb = cb;
+    shell->impl = verify_request;
+    uvzk__node_checks_send(node_checks, 0, verified, verify_request);
+    return 0;
+}
+
+/* ---------------------------------------------------------------------- read */
+
+struct read_query {
+    struct uvzk__rpc rpc;
+    struct uvzk__session *session;
+    uvzk_read_t *shell;
+    uvzk_read_cb read_cb; /* one of the two */
+    uvzk_look_cb look_cb;
+    char path[];
+};
+
+static uvzk_stat_t public_stat(const struct uvzk__stat *stat)
+{
+    return (uvzk_stat_t){.czxid = stat->czxid,
+                         .session_id = stat->ephemeral_owner,
+                         .created_ms = stat->created_ms};
+}
+
+static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct read_query *query = UVZK__CONTAINER_OF(rpc, struct read_query, rpc);
+    uvzk_read_t *shell = query->shell;
+    uvzk_read_cb read_cb = query->read_cb;
+    uvzk_look_cb look_cb = query->look_cb;
+    bool seen = reply->status == 0;
+    const void *data = seen ? reply->data : NULL;
+    size_t length = seen ? reply->data_length : 0;
+
+    uvzk__answered(query->session, rpc, reply->status, false);
+    uvzk__free(query);
+    shell->impl = NULL;
+    if (read_cb != NULL) {
+        read_cb(shell, reply->status, data, length);
+    } else {
+        uvzk_stat_t stat = public_stat(&reply->stat);
+        look_cb(shell, reply->status, seen ? &stat : NULL, data, length);
+    }
+}
+
+/* One of the callbacks is NULL; if both are, the caller gave none. */
+static int begin_read(uvzk_client_t *client_shell, uvzk_read_t *shell,
+                      const char *node_path, uvzk_read_cb read_cb, uvzk_look_cb look_cb)
+{
+    if (client_shell == NULL || shell == NULL || node_path == NULL ||
+        (read_cb == NULL && look_cb == NULL)) {
+        return uvzk__refuse(UV_EINVAL, client_shell == NULL ? "client is NULL"
+                                       : shell == NULL      ? "request is NULL"
+                                       : node_path == NULL  ? "node_path is NULL"
+                                                            : "cb is NULL");
+    }
+    struct uvzk__session *session = client_shell->impl;
+    if (shell->impl != NULL) {
+        return uvzk__refuse(UV_EBUSY, "request is in use, or not zeroed");
+    }
+    if (session == NULL || session->closing) {
+        return uvzk__refuse(UVZK_ECLOSED, "client is closing, or not initialised");
+    }
+    int status = uvzk__path_validate_znode(node_path);
+    if (status != 0) {
+        return status;
+    }
+    size_t length = strlen(node_path);
+    struct read_query *query = uvzk__calloc(1, sizeof(*query) + length + 1);
+    if (query == NULL) {
+        return UV_ENOMEM;
+    }
+    memcpy(query->path, node_path, length);
+    query->session = uvzk__session_of_node(session, query->path);
+    query->shell = shell;
+    query->read_cb = read_cb;
+    query->look_cb = look_cb;
+    shell->impl = query;
+    uvzk__rpc_prepare(&query->rpc, UVZK__RPC_GET, query->path, read_replied);
+    uvzk__submit(query->session, &query->rpc);
+    return 0;
+}
+
+int uvzk_client_read(uvzk_client_t *client, uvzk_read_t *request, const char *node_path,
+                     uvzk_read_cb cb)
+{
+    return begin_read(client, request, node_path, cb, NULL);
+}
+
+int uvzk_client_look(uvzk_client_t *client, uvzk_read_t *request, const char *node_path,
+                     uvzk_look_cb cb)
+{
+    return begin_read(client, request, node_path, NULL, cb);
+}

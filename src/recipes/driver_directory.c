@@ -1,0 +1,489 @@
+#include "recipes/driver_directory.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/divergence.h"
+#include "directory/foreign_nodes.h"
+#include "directory/in_order.h"
+#include "directory/listing.h"
+#include "directory/orphans.h"
+#include "directory/parents.h"
+#include "directory/queue.h"
+#include "directory/view.h"
+#include "engine/inflight.h"
+#include "engine/log.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "proof/prover.h"
+#include "recipes/fixed_name.h"
+#include "recipes/node_watch.h"
+
+static struct uvzk__contender *contender_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+}
+
+static bool stands(const struct uvzk__contender *contender)
+{
+    return uvzk__node_state(&contender->node) == UVZK__NODE_STANDING;
+}
+
+/* -------------------------------------------------------------------- the verdicts */
+
+void uvzk__driver_claim_set_undecided(struct uvzk__contender *contender)
+{
+    uvzk__driver_claim_of(contender)->decision = UVZK__DRIVER_UNDECIDED;
+    uvzk__queue_settle_later(contender->queue);
+}
+
+void uvzk__driver_claim_set_gets_lock(struct uvzk__contender *contender)
+{
+    struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
+
+    driver_claim->decision = UVZK__DRIVER_GETS_LOCK;
+    driver_claim->settle_count =
+        uvzk__session_of(contender)->directories->settle_count + 1;
+    uvzk__queue_settle_later(contender->queue);
+}
+
+void uvzk__driver_claim_notify_position(struct uvzk__contender *contender, uint64_t ahead)
+{
+    if (contender->wants_position) {
+        uvzk__contender_want_no_position(contender);
+        uvzk__claim_queued(contender->claim, ahead == 0 ? 1 : ahead);
+    }
+}
+
+/* The contender may be gone afterwards: it has tried once. */
+void uvzk__driver_claim_set_waits(struct uvzk__contender *contender, const char *name,
+                                  uint64_t ahead)
+{
+    struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
+
+    if (uvzk__node_watch_join(driver_claim, name)) {
+        driver_claim->decision = UVZK__DRIVER_WAITS;
+    } else {
+        uvzk__queue_back_off(contender->queue); /* it asks again */
+    }
+    uvzk__driver_claim_notify_position(contender, ahead);
+    uvzk__claim_end_try_once(contender->claim);
+}
+
+void uvzk__driver_claim_node_changed(struct uvzk__driver_claim *driver_claim, int news)
+{
+    struct uvzk__contender *contender = uvzk__claim_first_contender(driver_claim->claim);
+
+    if (news != 0 && news != UVZK_ENONODE) {
+        uvzk__contender_end(contender, news);
+    } else if (driver_claim->decision != UVZK__DRIVER_GETS_LOCK) {
+        uvzk__driver_claim_set_undecided(contender);
+    } else if (news == UVZK_ENONODE) {
+        uvzk__contender_missing(contender); /* nothing if the delete is ours */
+    }
+}
+
+bool uvzk__driver_claim_owns(const struct uvzk__driver_claim *driver_claim, int64_t czxid)
+{
+    const struct uvzk__contender *contender =
+        uvzk__claim_first_contender(driver_claim->claim);
+
+    return driver_claim->decision != UVZK__DRIVER_GETS_LOCK ||
+           uvzk__node_place(&contender->node).czxid == czxid;
+}
+
+/* ------------------------------------------------------------------------- creating */
+
+static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
+    int status = reply->status;
+
+    uvzk__inflight_done(uvzk__session_of(contender), rpc, status, true);
+    if (contender->claim->persistent && status == UVZK_EEXPIRED) {
+        status = UVZK_ECONNLOSS; /* what it has made stands in the next session, too */
+    }
+    uvzk__contender_create_answered(contender, status, reply->name, reply->stat.czxid);
+}
+
+static void create(struct uvzk__contender *contender)
+{
+    struct uvzk__rpc *rpc;
+
+    if (uvzk__has_fixed_name(contender)) {
+        uvzk__queue_settle_later(contender->queue); /* one at a time */
+        return;
+    }
+    rpc = uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
+                             contender->path, created);
+    if (rpc == NULL) {
+        return;
+    }
+    rpc->mode = contender->claim->persistent ? UVZK__PERSISTENT_SEQUENTIAL
+                                             : UVZK__EPHEMERAL_SEQUENTIAL;
+    rpc->acl = uvzk__contender_acl(contender, uvzk__inflight_acl(rpc));
+    uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
+    uvzk__submit(uvzk__session_of(contender), rpc);
+    uvzk__contender_create_sent(contender);
+    uvzk__driver_claim_set_undecided(contender);
+}
+
+/* ------------------------------------------------------------------------- listings */
+
+static bool is_undecided(const struct uvzk__contender *contender)
+{
+    return stands(contender) &&
+           uvzk__driver_claim_of(contender)->decision == UVZK__DRIVER_UNDECIDED;
+}
+
+/* The contender may be gone afterwards. */
+static void decide(struct uvzk__contender *contender,
+                   const struct uvzk__sorted_children *children)
+{
+    size_t own = uvzk__sorted_children_find(children, uvzk__path_name(contender->path)),
+           watch;
+
+    if (own == SIZE_MAX) {
+        uvzk__contender_missing(contender);
+        return;
+    }
+    switch (uvzk__sorted_children_decide(children, own, &watch)) {
+    case UVZK__DRIVER_GETS_LOCK:
+        uvzk__driver_claim_set_gets_lock(contender);
+        break;
+    case UVZK__DRIVER_WAITS:
+        uvzk__driver_claim_set_waits(contender, children->names[watch], own);
+        break;
+    case UVZK__DRIVER_UNDECIDED:
+        uvzk__log(uvzk__session_of(contender), UVZK_LOG_ERROR, "driver",
+                  "the driver names no child for %s to wait for", contender->path);
+        uvzk__contender_end(contender, UV_EINVAL);
+        break;
+    }
+}
+
+/* Replies and events arrive in the order in which things happened: a listing is never
+ * older than the wake of anybody who asks when it arrives. One ranking serves all that
+ * have the same driver and come one after another. */
+static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *reply)
+{
+    struct uvzk__sorted_children children = {0};
+    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
+    int status = 0;
+
+    while (status == 0 && link != NULL) {
+        struct uvzk__contender *contender = contender_at(link);
+        struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
+        link = uvzk__ring_next(&queue->waiters, link);
+        if (!is_undecided(contender)) {
+            continue;
+        }
+        if (children.driver != &driver_claim->driver->settings) {
+            uvzk__sorted_children_free(&children);
+            status =
+                uvzk__sorted_children_sort(&children, &driver_claim->driver->settings,
+                                           reply->names, reply->name_count);
+            uvzk__foreign_children(queue, children.ignored);
+        }
+        if (status == 0) {
+            decide(contender, &children);
+        }
+    }
+    uvzk__sorted_children_free(&children);
+    return status;
+}
+
+static bool searched_for(const struct uvzk__contender *contender)
+{
+    return uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN &&
+           !uvzk__has_fixed_name(contender);
+}
+
+/* While it is not known its path ends where the number would begin. */
+static bool found(struct uvzk__contender *contender, const char *name)
+{
+    const char *prefix = uvzk__path_name(contender->path);
+    struct uvzk__node_name parsed;
+
+    if (strncmp(name, prefix, strlen(prefix)) != 0) {
+        return false;
+    }
+    uvzk__node_name_parse(&parsed, name, contender->name_prefix);
+    if (parsed.is_contender) {
+        uvzk__contender_found(contender, parsed.sequence);
+    }
+    return parsed.is_contender;
+}
+
+static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply *reply)
+{
+    struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
+
+    while (link != NULL) {
+        struct uvzk__contender *contender = contender_at(link);
+        bool is_there = false;
+        link = uvzk__ring_next(&queue->unplaced, link);
+        if (!searched_for(contender)) {
+            continue;
+        }
+        for (size_t i = 0; i < reply->name_count && !is_there; i++) {
+            is_there = found(contender, reply->names[i]);
+        }
+        if (!is_there &&
+            contender->create_stamp < uvzk__listing_stamp(&queue->freshness)) {
+            uvzk__contender_absent(contender);
+        }
+    }
+}
+
+static void end_undecided(struct uvzk__queue *queue, int status)
+{
+    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
+
+    while (link != NULL) {
+        struct uvzk__contender *contender = contender_at(link);
+        link = uvzk__ring_next(&queue->waiters, link);
+        if (is_undecided(contender)) {
+            uvzk__contender_end(contender, status);
+        }
+    }
+}
+
+static bool is_ours(const struct uvzk__queue *queue, const char *name)
+{
+    const struct uvzk__ring *rings[] = {&queue->holders, &queue->waiters,
+                                        &queue->deleting};
+
+    for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
+        for (struct uvzk__link *link = uvzk__ring_first(rings[i]); link != NULL;
+             link = uvzk__ring_next(rings[i], link)) {
+            if (strcmp(uvzk__path_name(contender_at(link)->path), name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Of those that look like contenders the one with the lowest number: in whatever order the
+ * driver has them, the others will have gone before it. */
+static void check_oldest(struct uvzk__queue *queue, const struct uvzk__reply *reply)
+{
+    const char *oldest = NULL;
+
+    for (size_t i = 0; queue->blocked_long && i < reply->name_count; i++) {
+        const char *name = reply->names[i];
+        if (uvzk__orphan_number(name) != NULL &&
+            (oldest == NULL ||
+             strcmp(uvzk__orphan_number(name), uvzk__orphan_number(oldest)) < 0)) {
+            oldest = name;
+        }
+    }
+    if (oldest != NULL && !is_ours(queue, oldest)) {
+        uvzk__divergence_ask(queue, oldest);
+    }
+    uvzk__queue_set_blocked_long(queue, false);
+}
+
+/* No directory, and a znode of ours in it: somebody has deleted all of it, or the session
+ * is over. If neither, that znode is withdrawn. */
+static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
+{
+    int status = reply->status;
+
+    uvzk__queue_settle_later(queue);
+    if (status == 0 || status == UVZK_ENONODE) {
+        uvzk__freshness_listing_answered(queue);
+        resolve_unknown(queue, reply);
+    }
+    if (status == 0) {
+        check_oldest(queue, reply);
+        status = decide_waiters(queue, reply);
+    }
+    if (status == UVZK_ENONODE) {
+        uvzk__queue_set_blocked_long(queue, false); /* nobody is in the way */
+        end_undecided(queue, UVZK_EDELETED);
+    } else if (status != 0 && !uvzk__queue_is_transient(queue, status)) {
+        end_undecided(queue, status);
+        uvzk__end_unplaced(queue, UVZK__NODE_UNKNOWN, status);
+        uvzk__queue_set_blocked_long(queue, false);
+        uvzk__queue_back_off(queue);
+        uvzk__unsearchable(queue); /* what may stand still has to be searched for */
+    }
+}
+
+static bool any(const struct uvzk__ring *ring,
+                bool (*which)(const struct uvzk__contender *))
+{
+    struct uvzk__link *link = uvzk__ring_first(ring);
+
+    while (link != NULL && !which(contender_at(link))) {
+        link = uvzk__ring_next(ring, link);
+    }
+    return link != NULL;
+}
+
+static void send_request(struct uvzk__queue *queue)
+{
+    if (!uvzk__queue_may_ask(queue)) {
+        return;
+    }
+    if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
+        uvzk__parents_make(queue);
+    } else if ((any(&queue->unplaced, searched_for) && uvzk__unsearchable_may(queue)) ||
+               any(&queue->waiters, is_undecided) || queue->blocked_long) {
+        uvzk__listing_start(queue);
+    }
+}
+
+/* ------------------------------------------------------------------------- granting */
+
+static void grant_if_shown(struct uvzk__contender *contender)
+{
+    struct uvzk__session *session = uvzk__session_of(contender);
+    bool shown = uvzk__driver_claim_of(contender)->settle_count ==
+                     session->directories->settle_count ||
+                 uvzk__is_just_seen(contender);
+
+    if (!contender->claim->persistent && !uvzk__prover_grants(session)) {
+        uvzk__contender_request_proof(contender);
+    } else if (shown) {
+        uvzk__contender_grant(contender);
+    } else if (uvzk__has_fixed_name(contender)) {
+        uvzk__prover_request(session, &contender->proof_subject);
+    } else {
+        uvzk__prover_cancel(&contender->proof_subject);
+        uvzk__driver_claim_set_undecided(contender);
+    }
+}
+
+/* Whose znode is looked after by a watch of its own. */
+static void watch_own_nodes(const struct uvzk__ring *ring)
+{
+    for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
+         link = uvzk__ring_next(ring, link)) {
+        struct uvzk__contender *contender = contender_at(link);
+        struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
+        if (stands(contender) && driver_claim->decision == UVZK__DRIVER_GETS_LOCK &&
+            driver_claim->node_watch == NULL &&
+            (uvzk__has_fixed_name(contender) || contender->claim->persistent) &&
+            !uvzk__node_watch_join(driver_claim, uvzk__path_name(contender->path))) {
+            uvzk__queue_back_off(contender->queue);
+        }
+    }
+}
+
+static void grant_waiters(struct uvzk__queue *queue)
+{
+    struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
+
+    while (link != NULL) {
+        struct uvzk__contender *contender = contender_at(link);
+        link = uvzk__ring_next(&queue->waiters, link);
+        if (stands(contender) &&
+            uvzk__driver_claim_of(contender)->decision == UVZK__DRIVER_GETS_LOCK) {
+            grant_if_shown(contender);
+        }
+    }
+}
+
+static void settle(struct uvzk__queue *queue)
+{
+    uvzk__fixed_names_settle(queue);
+    watch_own_nodes(&queue->waiters);
+    watch_own_nodes(&queue->holders);
+    uvzk__node_watches_arm(queue);
+    grant_waiters(queue);
+    send_request(queue);
+}
+
+const struct uvzk__directory_kind uvzk__driver_directory = {
+    .directory_order = UVZK__DRIVER_DEFINED,
+    .extra_size = sizeof(struct uvzk__node_watch *),
+    .orphan_kind = &uvzk__exclusive,
+    .settle = settle,
+    .in_use = uvzk__node_watches_any,
+    .watches_lost = uvzk__node_watches_lost,
+    .listed = listed,
+};
+
+/* ---------------------------------------------------------------------- its claims */
+
+/* For the child that its driver has named; or, with a fixed name, for one of ours that
+ * is engaged with it. */
+static void wait_reason(const struct uvzk__claim *claim, size_t most,
+                        struct uvzk__wait_reason *reason)
+{
+    const struct uvzk__contender *contender = uvzk__claim_first_contender(claim);
+    const struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
+    bool placed = !uvzk__contender_place_wait_reason(contender, reason);
+    bool begun = uvzk__node_state(&contender->node) != UVZK__NODE_CREATING ||
+                 uvzk__node_is_in_flight(&contender->node);
+
+    (void)most;
+    if (reason->kind == UVZK_WAITS_FOR_CONNECTION) {
+        return;
+    }
+    if (driver_claim->node_watch != NULL &&
+        driver_claim->decision != UVZK__DRIVER_GETS_LOCK) {
+        const char *name = uvzk__node_watch_name(driver_claim->node_watch);
+        bool ours = is_ours(contender->queue, name);
+        reason->kind = ours ? UVZK_WAITS_FOR_OURS : UVZK_WAITS_FOR_OTHERS;
+        reason->ahead = 1;
+        reason->directory = ours ? NULL : contender->queue->path->text;
+        reason->name = ours ? NULL : name;
+    } else if (!placed && !begun && uvzk__has_fixed_name(contender) &&
+               uvzk__fixed_name_taken(contender->queue, driver_claim->driver->name)) {
+        reason->kind = UVZK_WAITS_FOR_OURS;
+        reason->ahead = 1;
+    } else if (placed) {
+        reason->kind = driver_claim->decision == UVZK__DRIVER_GETS_LOCK
+                           ? UVZK_WAITS_FOR_PROOF
+                           : UVZK_WAITS_FOR_PLACE;
+    }
+}
+
+static void granted(struct uvzk__contender *contender)
+{
+    if (contender->claim->persistent) { /* no proof can fail it */
+        uvzk__prover_remove_held(uvzk__session_of(contender), &contender->proof_subject);
+    }
+    uvzk__claim_plain_granted(contender);
+}
+
+static void claim_freed(struct uvzk__claim *claim)
+{
+    struct uvzk__driver_claim *driver_claim = claim->extra;
+
+    if (driver_claim != NULL) {
+        uvzk__node_watch_leave(driver_claim);
+        uvzk__lock_driver_unref(driver_claim->driver);
+        uvzk__free(driver_claim);
+    }
+}
+
+const struct uvzk__claim_kind uvzk__claim_of_driver = {
+    .granted = granted,
+    .ungranted = uvzk__claim_plain_ungranted,
+    .ended = uvzk__claim_plain_ended,
+    .create = create,
+    .may_delete = uvzk__fixed_name_certain,
+    .freed = claim_freed,
+    .wait_reason = wait_reason,
+};
+
+int uvzk__driver_claim_new(struct uvzk__claim *claim, struct uvzk__lock_driver *driver)
+{
+    struct uvzk__driver_claim *driver_claim = uvzk__calloc(1, sizeof(*driver_claim));
+
+    if (driver_claim == NULL) {
+        return UV_ENOMEM;
+    }
+    driver_claim->claim = claim;
+    driver_claim->driver = uvzk__lock_driver_ref(driver);
+    uvzk__list_init(&driver_claim->in_node_watch);
+    claim->extra = driver_claim;
+    return 0;
+}

@@ -1,0 +1,97 @@
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/foreign_nodes.h"
+#include "directory/queue.h"
+#include "recipes/lease_request.h"
+
+/* Whether a listing has shown, since it is this one's turn, how many leases are out. */
+static bool is_counted(const struct uvzk__lease_request *request)
+{
+    return uvzk__view_stamp(&request->leases->freshness) >
+           request->ticket->queue->held_stamp;
+}
+
+/* Everybody's that stand, as the last listing has shown them. */
+static uint64_t leases_out(const struct uvzk__queue *leases)
+{
+    uint64_t count = uvzk__queue_optional(leases)->foreign_nodes.leases;
+
+    for (const struct uvzk__link *link = uvzk__ring_first(&leases->holders); link != NULL;
+         link = uvzk__ring_next(&leases->holders, link)) {
+        count++;
+    }
+    return count;
+}
+
+/* Its turn has come: leases are made for it, looked at again, or there is no room. */
+static void wait_for_leases(const struct uvzk__lease_request *request,
+                            struct uvzk__wait_reason *reason)
+{
+    const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
+
+    if (uvzk__lease_request_complete(request)) {
+        reason->kind = UVZK_WAITS_FOR_PROOF;
+    } else if (uvzk__lease_request_begun(request)) {
+        reason->kind = UVZK_WAITS_FOR_ZNODE;
+    } else if (lease != NULL && uvzk__node_state(&lease->node) == UVZK__NODE_PARENTS) {
+        reason->kind = UVZK_WAITS_FOR_DIRECTORY;
+    } else if (!is_counted(request)) {
+        reason->kind = UVZK_WAITS_FOR_PLACE;
+    } else if (leases_out(request->leases) + request->wanted >
+               request->max(request->claim)) {
+        reason->kind = UVZK_WAITS_FOR_LEASES;
+        reason->ahead = leases_out(request->leases);
+    } else {
+        reason->kind = UVZK_WAITS_FOR_ZNODE; /* they are about to be made */
+    }
+}
+
+/* Those of ours that have tickets are before it, and those that follow them already. */
+static void wait_as_sharer(const struct uvzk__lease_request *request, size_t most,
+                           struct uvzk__wait_reason *reason)
+{
+    const struct uvzk__lease_request *before = uvzk__first_sharer(request->leases);
+
+    *reason = (struct uvzk__wait_reason){.kind = UVZK_WAITS_FOR_CONNECTION};
+    if (!uvzk__connection_is_connected(&request->claim->session->connection)) {
+        return;
+    }
+    reason->kind = UVZK_WAITS_FOR_OURS;
+    reason->ahead = uvzk__leases(request->leases)->tickets;
+    while (before != request && reason->ahead < most) {
+        reason->ahead++;
+        before = uvzk__next_sharer(before);
+    }
+}
+
+/* It had its turn, or needs none: its lease is made, then counted. */
+static void wait_directly(const struct uvzk__lease_request *request,
+                          struct uvzk__wait_reason *reason)
+{
+    const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
+
+    if (lease == NULL || !uvzk__contender_place_wait_reason(lease, reason)) {
+        reason->kind = uvzk__lease_request_is_counted(request) ? UVZK_WAITS_FOR_PROOF
+                                                               : UVZK_WAITS_FOR_PLACE;
+    }
+}
+
+void uvzk__lease_request_wait_reason(const struct uvzk__claim *claim, size_t most,
+                                     struct uvzk__wait_reason *reason)
+{
+    const struct uvzk__lease_request *request = uvzk__lease_request_of(claim);
+
+    if (uvzk__lease_request_is_sharer(request)) {
+        wait_as_sharer(request, most, reason);
+        return;
+    }
+    if (request->ticket == NULL) {
+        wait_directly(request, reason);
+        return;
+    }
+    if (!request->ticket->held) {
+        uvzk__contender_wait_reason(request->ticket, most, reason);
+    } else if (!uvzk__contender_place_wait_reason(request->ticket, reason)) {
+        wait_for_leases(request, reason);
+    }
+}

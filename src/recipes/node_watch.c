@@ -1,0 +1,301 @@
+#include "recipes/node_watch.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/table.h"
+#include "claim/claim.h"
+#include "directory/contender.h"
+#include "directory/divergence.h"
+#include "directory/orphans.h"
+#include "directory/queue.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "engine/watch_budget.h"
+#include "engine/watch_renewal.h"
+#include "recipes/driver_directory.h"
+#include "recipes/fixed_name.h"
+
+enum doing { IDLE, ARMING, ARMED };
+
+struct uvzk__node_watch {
+    UT_hash_handle hh; /* of the directory, by name */
+    struct uvzk__queue *queue;
+    struct uvzk__link watchers; /* struct uvzk__driver_claim */
+    struct uvzk__rpc rpc;
+    struct uvzk__watch watch;
+    struct uvzk__timer renewal_timer; /* ARMED */
+    int64_t mzxid;                    /* of the child, when it was last looked at; or 0 */
+    char *path;
+    const char *name; /* its end */
+    uint8_t state;    /* enum doing */
+};
+
+static const struct uvzk__state table[] = {
+    [IDLE] = {"IDLE", UVZK__BIT(ARMING)},
+    [ARMING] = {"ARMING", UVZK__BIT(ARMED)},
+    [ARMED] = {"ARMED", UVZK__BIT(IDLE)},
+};
+
+const struct uvzk__machine uvzk__node_watch_machine = UVZK__MACHINE("node watch", table);
+
+static bool invariant_holds(const struct uvzk__node_watch *node_watch)
+{
+    return node_watch->state == ARMED ||
+           !uvzk__deadline_is_armed(&node_watch->renewal_timer.deadline);
+}
+
+/* The only writer of doing. */
+static void set_state(struct uvzk__node_watch *node_watch, enum doing state)
+{
+    node_watch->state =
+        (uint8_t)uvzk__machine_move(&uvzk__node_watch_machine, node_watch->state, state);
+    assert(invariant_holds(node_watch));
+}
+
+static struct uvzk__driver_claim *watcher_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__driver_claim, in_node_watch);
+}
+
+/* uvzk__queue_extra of a driver-defined directory: uthash by name. */
+static struct uvzk__node_watch **node_watches_of(const struct uvzk__queue *queue)
+{
+    return uvzk__queue_extra(queue);
+}
+
+static struct uvzk__node_watch *find(const struct uvzk__queue *queue, const char *name)
+{
+    struct uvzk__node_watch *node_watch;
+
+    HASH_FIND_STR(*node_watches_of(queue), name, node_watch);
+    return node_watch;
+}
+
+bool uvzk__node_watch_exists(const struct uvzk__queue *queue, const char *name)
+{
+    return find(queue, name) != NULL;
+}
+
+const char *uvzk__node_watch_name(const struct uvzk__node_watch *node_watch)
+{
+    return node_watch->name;
+}
+
+bool uvzk__node_watches_any(const struct uvzk__queue *queue)
+{
+    return *node_watches_of(queue) != NULL;
+}
+
+/* ------------------------------------------------------------------------- its end */
+
+static void free_watch(struct uvzk__node_watch *node_watch)
+{
+    struct uvzk__queue *queue = node_watch->queue;
+
+    if (node_watch->state != IDLE) {
+        uvzk__watch_budget_give(queue->session, node_watch->path);
+    }
+    uvzk__timer_clear(queue->session, &node_watch->renewal_timer);
+    HASH_DEL(*node_watches_of(queue), node_watch);
+    uvzk__queue_settle_later(queue);
+    uvzk__free(node_watch->path);
+    uvzk__free(node_watch);
+}
+
+/* Tells everyone what has become of the child: ENONODE, it is gone; 0, that is to be
+ * found out; else why it cannot be watched. */
+static void end_watch(struct uvzk__node_watch *node_watch, int news)
+{
+    struct uvzk__link watchers, *link;
+
+    uvzk__list_move(&node_watch->watchers, &watchers);
+    for (link = watchers.next; link != &watchers; link = link->next) {
+        uvzk__driver_claim_set_node_watch(watcher_at(link), NULL);
+    }
+    free_watch(node_watch);
+    while ((link = uvzk__list_take(&watchers)) != NULL) {
+        uvzk__driver_claim_node_changed(watcher_at(link), news);
+    }
+}
+
+static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    end_watch(UVZK__CONTAINER_OF(watch, struct uvzk__node_watch, watch),
+              event == UVZK__WATCH_DELETED ? UVZK_ENONODE : 0);
+}
+
+static void renew_watch(struct uvzk__timer *timer)
+{
+    struct uvzk__node_watch *node_watch =
+        UVZK__CONTAINER_OF(timer, struct uvzk__node_watch, renewal_timer);
+    struct uvzk__session *session = node_watch->queue->session;
+
+    uvzk__unwatch(session, &node_watch->watch);
+    uvzk__watch_budget_give(session, node_watch->path);
+    set_state(node_watch, IDLE);
+    if (uvzk__orphan_number(node_watch->name) != NULL) {
+        uvzk__queue_set_blocked_long(node_watch->queue, true);
+    }
+    uvzk__divergence_ask(node_watch->queue, node_watch->name);
+    uvzk__queue_settle_later(node_watch->queue);
+}
+
+void uvzk__node_watch_leave(struct uvzk__driver_claim *driver_claim)
+{
+    struct uvzk__node_watch *node_watch = driver_claim->node_watch;
+
+    uvzk__driver_claim_set_node_watch(driver_claim, NULL);
+    uvzk__list_remove(&driver_claim->in_node_watch);
+    if (node_watch == NULL || !uvzk__list_empty(&node_watch->watchers) ||
+        node_watch->state == ARMING) {
+        return; /* whoever is the last while it is armed: the reply ends it */
+    }
+    if (node_watch->state == ARMED) {
+        uvzk__unwatch(node_watch->queue->session, &node_watch->watch);
+    }
+    free_watch(node_watch);
+}
+
+void uvzk__node_watches_lost(struct uvzk__queue *queue)
+{
+    struct uvzk__node_watch *node_watch, *next;
+
+    HASH_ITER(hh, *node_watches_of(queue), node_watch, next)
+    {
+        end_watch(node_watch, 0);
+    }
+}
+
+/* ------------------------------------------------------------------------- its life */
+
+bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *name)
+{
+    struct uvzk__queue *queue = uvzk__claim_first_contender(driver_claim->claim)->queue;
+    struct uvzk__node_watch *node_watch = find(queue, name);
+
+    if (node_watch == NULL) {
+        node_watch = uvzk__calloc(1, sizeof(*node_watch));
+        if (node_watch == NULL) {
+            return false;
+        }
+        node_watch->path = uvzk__path_join(queue->path->text, name);
+        if (node_watch->path != NULL) {
+            node_watch->name = uvzk__path_name(node_watch->path);
+            HASH_ADD_KEYPTR(hh, *node_watches_of(queue), node_watch->name,
+                            strlen(node_watch->name), node_watch);
+        }
+        if (node_watch->hh.tbl == NULL) {
+            uvzk__free(node_watch->path);
+            uvzk__free(node_watch);
+            return false;
+        }
+        node_watch->queue = queue;
+        node_watch->watch.watch_cb = fired;
+        node_watch->renewal_timer.due = renew_watch;
+        uvzk__list_init(&node_watch->watchers);
+    }
+    uvzk__driver_claim_set_node_watch(driver_claim, node_watch);
+    uvzk__list_append(&node_watch->watchers, &driver_claim->in_node_watch);
+    uvzk__queue_settle_later(queue);
+    return true;
+}
+
+/* A fixed name may be another one's by now: who owns it there has lost its znode. */
+static void check_owners(struct uvzk__node_watch *node_watch, int64_t czxid)
+{
+    struct uvzk__link *link = node_watch->watchers.next;
+
+    while (link != &node_watch->watchers) {
+        struct uvzk__driver_claim *driver_claim = watcher_at(link);
+        link = link->next;
+        if (!uvzk__driver_claim_owns(driver_claim, czxid)) {
+            uvzk__driver_claim_set_node_watch(driver_claim, NULL);
+            uvzk__list_remove(&driver_claim->in_node_watch);
+            uvzk__driver_claim_node_changed(driver_claim, UVZK_ENONODE);
+        }
+    }
+}
+
+/* It is of our own session, which goes on: who comes first of those that wait for it sees
+ * whether it is its own. */
+static void tell_who_may_have_made_it(struct uvzk__node_watch *node_watch,
+                                      const struct uvzk__stat *stat)
+{
+    if (uvzk__list_empty(&node_watch->watchers)) {
+        return;
+    }
+    struct uvzk__driver_claim *driver_claim = watcher_at(node_watch->watchers.next);
+    if (uvzk__fixed_name_may_be_ours(uvzk__claim_first_contender(driver_claim->claim),
+                                     stat)) {
+        uvzk__driver_claim_set_node_watch(driver_claim, NULL);
+        uvzk__list_remove(&driver_claim->in_node_watch);
+    }
+}
+
+/* A watch on the child stands, which has the stat. */
+static void stands(struct uvzk__node_watch *node_watch, const struct uvzk__stat *stat)
+{
+    struct uvzk__session *session = node_watch->queue->session;
+    bool changed = node_watch->mzxid != 0 && node_watch->mzxid != stat->mzxid;
+
+    set_state(node_watch, ARMED);
+    node_watch->mzxid = stat->mzxid;
+    check_owners(node_watch, stat->czxid);
+    tell_who_may_have_made_it(node_watch, stat);
+    if (changed || uvzk__list_empty(&node_watch->watchers)) {
+        uvzk__unwatch(session, &node_watch->watch);
+        end_watch(node_watch, 0);
+    } else {
+        uvzk__watch_renewal_schedule(session, &node_watch->renewal_timer);
+    }
+}
+
+static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__node_watch *node_watch =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__node_watch, rpc);
+    struct uvzk__queue *queue = node_watch->queue;
+    struct uvzk__session *session = queue->session;
+    int status = reply->status;
+
+    uvzk__answered(session, rpc, status, false);
+    if (status == 0) {
+        stands(node_watch, &reply->stat);
+    } else {
+        end_watch(node_watch,
+                  status == UVZK_ENONODE || !uvzk__queue_is_transient(queue, status)
+                      ? status
+                      : 0);
+    }
+}
+
+static void arm(struct uvzk__node_watch *node_watch)
+{
+    struct uvzk__session *session = node_watch->queue->session;
+
+    if (!uvzk__watch_budget_take(session, node_watch->path)) {
+        end_watch(node_watch, UVZK_ELIMIT);
+        return;
+    }
+    uvzk__rpc_prepare(&node_watch->rpc, UVZK__RPC_GET, node_watch->path, armed);
+    node_watch->rpc.watch = &node_watch->watch;
+    set_state(node_watch, ARMING);
+    uvzk__submit(session, &node_watch->rpc);
+}
+
+void uvzk__node_watches_arm(struct uvzk__queue *queue)
+{
+    struct uvzk__node_watch *node_watch, *next;
+
+    if (uvzk__queue_is_backing_off(queue) || !uvzk__may_send(queue->session)) {
+        return;
+    }
+    HASH_ITER(hh, *node_watches_of(queue), node_watch, next)
+    {
+        if (node_watch->state == IDLE) {
+            arm(node_watch);
+        }
+    }
+}

@@ -1,0 +1,560 @@
+#include "value/node_cache.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "engine/acl.h"
+#include "engine/submission.h"
+#include "engine/turn.h"
+#include "engine/watch_budget.h"
+#include "engine/watch_renewal.h"
+#include "value/shared_value.h"
+
+#define RETRY_MS 100
+#define NO_ROOM_RETRY_MS 1000 /* for another watch: others have to go first */
+
+/* ---------------------------------------------------------------------- watch */
+
+#define UNWATCHED UVZK__NODE_CACHE_UNWATCHED
+#define ARMING UVZK__NODE_CACHE_ARMING
+#define ARMED UVZK__NODE_CACHE_ARMED
+
+static const struct uvzk__state watch_table[] = {
+    [UNWATCHED] = {"UNWATCHED", UVZK__BIT(ARMING)},
+    [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(UNWATCHED)},
+    [ARMED] = {"ARMED", UVZK__BIT(UNWATCHED)},
+};
+
+const struct uvzk__machine uvzk__node_cache_watch_machine =
+    UVZK__MACHINE("node cache's watch", watch_table);
+
+static bool invariant_holds(const struct uvzk__node_cache *node_cache)
+{
+    return (node_cache->state == UVZK__NODE_CACHE_IDLE || node_cache->refs > 0) &&
+           (node_cache->watch_state == UNWATCHED || !node_cache->ended);
+}
+
+/* The only writer of watching. */
+static void move_watch(struct uvzk__node_cache *node_cache,
+                       enum uvzk__node_cache_watch_state watching)
+{
+    node_cache->watch_state = (uint8_t)uvzk__machine_move(
+        &uvzk__node_cache_watch_machine, node_cache->watch_state, watching);
+    assert(invariant_holds(node_cache));
+}
+
+static void disarm(struct uvzk__node_cache *node_cache)
+{
+    if (node_cache->watch_state != UNWATCHED) {
+        uvzk__timer_clear(node_cache->session, &node_cache->watch_renewal);
+        move_watch(node_cache, UNWATCHED);
+        uvzk__watch_budget_give(node_cache->session, node_cache->path);
+    }
+}
+
+static void unwatch(struct uvzk__node_cache *node_cache)
+{
+    if (node_cache->watch_state != UNWATCHED) {
+        uvzk__unwatch(node_cache->session, &node_cache->watch);
+    }
+    disarm(node_cache);
+}
+
+/* Whatever it was, the next read tells. */
+static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    struct uvzk__node_cache *node_cache =
+        UVZK__CONTAINER_OF(watch, struct uvzk__node_cache, watch);
+
+    (void)event;
+    disarm(node_cache);
+    uvzk__node_cache_pump(node_cache);
+}
+
+static void look_again(struct uvzk__timer *timer)
+{
+    struct uvzk__node_cache *node_cache =
+        UVZK__CONTAINER_OF(timer, struct uvzk__node_cache, watch_renewal);
+
+    unwatch(node_cache);
+    uvzk__node_cache_pump(node_cache);
+}
+
+/* For a request that will arm it. False: there is no room for a watch. */
+static bool arm(struct uvzk__node_cache *node_cache)
+{
+    node_cache->session->turn_hooks->yield_watch(node_cache->session, node_cache->path);
+    if (!uvzk__watch_budget_take(node_cache->session, node_cache->path)) {
+        return false;
+    }
+    move_watch(node_cache, ARMING);
+    node_cache->rpc.watch = &node_cache->watch;
+    return true;
+}
+
+/* ------------------------------------------------------------------- its life */
+
+static void free_memory(struct uvzk__node_cache *node_cache)
+{
+    uvzk__free(node_cache->path);
+    uvzk__free(node_cache->creating_path);
+    uvzk__free(node_cache->seed);
+    uvzk__free(node_cache->data);
+    uvzk__free(node_cache);
+}
+
+static void free_if_over(struct uvzk__node_cache *node_cache)
+{
+    if (node_cache->ended && node_cache->refs == 0) {
+        free_memory(node_cache);
+    }
+}
+
+static void retry_due(struct uvzk__timer *timer)
+{
+    struct uvzk__node_cache *node_cache =
+        UVZK__CONTAINER_OF(timer, struct uvzk__node_cache, retry_timer);
+
+    node_cache->retry_pending = false;
+    uvzk__node_cache_pump(node_cache);
+}
+
+static struct uvzk__node_cache *make_node_cache(struct uvzk__session *session,
+                                                const char *path)
+{
+    struct uvzk__node_cache *node_cache = uvzk__calloc(1, sizeof(*node_cache));
+
+    if (node_cache == NULL) {
+        return NULL;
+    }
+    node_cache->session = session;
+    node_cache->watch.watch_cb = fired;
+    node_cache->retry_timer.due = retry_due;
+    node_cache->watch_renewal.due = look_again;
+    uvzk__list_init(&node_cache->values);
+    node_cache->path = uvzk__strdup(path);
+    node_cache->creating_path = uvzk__strdup(path);
+    if (node_cache->path != NULL && node_cache->creating_path != NULL) {
+        HASH_ADD_KEYPTR(hh, session->node_caches, node_cache->path, strlen(path),
+                        node_cache);
+    }
+    if (node_cache->hh.tbl == NULL) {
+        free_memory(node_cache);
+        return NULL;
+    }
+    return node_cache;
+}
+
+struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *session,
+                                             const char *path)
+{
+    struct uvzk__node_cache *node_cache;
+
+    HASH_FIND_STR(session->node_caches, path, node_cache);
+    return node_cache != NULL ? node_cache : make_node_cache(session, path);
+}
+
+bool uvzk__node_cache_exists(const struct uvzk__session *session, const char *path)
+{
+    struct uvzk__node_cache *node_cache;
+
+    HASH_FIND_STR(session->node_caches, path, node_cache);
+    return node_cache != NULL;
+}
+
+void uvzk__node_cache_end_unused(struct uvzk__node_cache *node_cache)
+{
+    if (!uvzk__list_empty(&node_cache->values)) {
+        return;
+    }
+    HASH_DEL(node_cache->session->node_caches, node_cache);
+    uvzk__timer_clear(node_cache->session, &node_cache->retry_timer);
+    unwatch(node_cache);
+    node_cache->ended = true;
+    free_if_over(node_cache);
+}
+
+void uvzk__node_cache_pin(struct uvzk__node_cache *node_cache)
+{
+    node_cache->refs++;
+}
+
+void uvzk__node_cache_unpin(struct uvzk__node_cache *node_cache)
+{
+    node_cache->refs--;
+    free_if_over(node_cache);
+}
+
+static void retry_after(struct uvzk__node_cache *node_cache, uint64_t ms)
+{
+    node_cache->retry_pending = true;
+    uvzk__timer_set(node_cache->session, &node_cache->retry_timer,
+                    uvzk__now(node_cache->session) + ms);
+}
+
+void uvzk__node_cache_retry_later(struct uvzk__node_cache *node_cache)
+{
+    retry_after(node_cache, RETRY_MS);
+}
+
+/* --------------------------------------------------------------- what is known */
+
+static struct uvzk__shared_value *value_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__shared_value, siblings);
+}
+
+static void for_each_value(struct uvzk__node_cache *node_cache,
+                           void (*act)(struct uvzk__shared_value *))
+{
+    struct uvzk__link *link;
+
+    for (link = node_cache->values.next; link != &node_cache->values; link = link->next) {
+        act(value_at(link));
+    }
+}
+
+static void set_status(struct uvzk__node_cache *node_cache, int status)
+{
+    if (node_cache->status != status) {
+        node_cache->status = status;
+        for_each_value(node_cache, uvzk__shared_value_tell);
+    }
+}
+
+void uvzk__node_cache_update(struct uvzk__node_cache *node_cache,
+                             const struct uvzk__stat *stat, void *data, size_t length)
+{
+    if (stat->mzxid <= node_cache->version.mzxid) {
+        uvzk__free(data);
+        set_status(node_cache, 0);
+        return;
+    }
+    uvzk__free(node_cache->data);
+    node_cache->data = data;
+    node_cache->length = length;
+    node_cache->version.mzxid = stat->mzxid;
+    node_cache->version.version = stat->version;
+    node_cache->status = 0;
+    for_each_value(node_cache, uvzk__shared_value_changed);
+}
+
+static void drop_seed(struct uvzk__node_cache *node_cache)
+{
+    uvzk__free(node_cache->seed);
+    node_cache->seed = NULL;
+}
+
+void uvzk__node_cache_seed(struct uvzk__node_cache *node_cache, void *seed, size_t length)
+{
+    if (node_cache->seed != NULL) {
+        uvzk__free(seed);
+        return;
+    }
+    node_cache->seed = seed;
+    node_cache->seed_length = length;
+    node_cache->refusal = 0;
+    node_cache->read_again = true;
+}
+
+/* ---------------------------------------------------------------- the requests */
+
+/* The servers say how things are, and that there is nothing to read. */
+static void settle_without(struct uvzk__node_cache *node_cache, int status)
+{
+    node_cache->answered = true;
+    set_status(node_cache, status);
+}
+
+/* What is refused is not likely to be allowed a moment later: each rest is twice as long
+ * as the one before, up to a session timeout. */
+static void retry_after_longer(struct uvzk__node_cache *node_cache)
+{
+    uint64_t timeout_ms =
+        uvzk__connection_session_timeout(&node_cache->session->connection);
+
+    node_cache->retry_ms =
+        node_cache->retry_ms == 0 ? RETRY_MS : 2 * node_cache->retry_ms;
+    if (node_cache->retry_ms > timeout_ms) {
+        node_cache->retry_ms = timeout_ms;
+    }
+    retry_after(node_cache, node_cache->retry_ms);
+}
+
+/* It is asked again after a rest, or as soon as the connection is back. */
+static void no_answer(struct uvzk__node_cache *node_cache, int status)
+{
+    node_cache->read_again = true;
+    if (uvzk__is_transient(status)) {
+        uvzk__node_cache_retry_later(node_cache);
+    } else {
+        retry_after_longer(node_cache);
+        settle_without(node_cache, status);
+    }
+}
+
+static const struct uvzk__state table[] = {
+    [UVZK__NODE_CACHE_IDLE] = {"IDLE", UVZK__BIT(UVZK__NODE_CACHE_READING) |
+                                           UVZK__BIT(UVZK__NODE_CACHE_SEEDING) |
+                                           UVZK__BIT(UVZK__NODE_CACHE_LOOKING)},
+    [UVZK__NODE_CACHE_READING] = {"READING", UVZK__BIT(UVZK__NODE_CACHE_IDLE)},
+    [UVZK__NODE_CACHE_SEEDING] = {"SEEDING", UVZK__BIT(UVZK__NODE_CACHE_IDLE)},
+    [UVZK__NODE_CACHE_LOOKING] = {"LOOKING", UVZK__BIT(UVZK__NODE_CACHE_IDLE)},
+};
+
+const struct uvzk__machine uvzk__node_cache_machine =
+    UVZK__MACHINE("node cache's request", table);
+
+/* The only writer of doing. */
+static void set_state(struct uvzk__node_cache *node_cache,
+                      enum uvzk__node_cache_state doing)
+{
+    node_cache->state =
+        (uint8_t)uvzk__machine_move(&uvzk__node_cache_machine, node_cache->state, doing);
+    assert(invariant_holds(node_cache));
+}
+
+static void submit(struct uvzk__node_cache *node_cache, enum uvzk__node_cache_state doing)
+{
+    uvzk__node_cache_pin(node_cache);
+    set_state(node_cache, doing);
+    uvzk__submit(node_cache->session, &node_cache->rpc);
+}
+
+/* First thing in every reply. NULL: nobody wants it any more. */
+static struct uvzk__node_cache *reply_begins(struct uvzk__rpc *rpc, int status,
+                                             bool armed)
+{
+    struct uvzk__node_cache *node_cache =
+        UVZK__CONTAINER_OF(rpc, struct uvzk__node_cache, rpc);
+
+    uvzk__answered(node_cache->session, rpc, status, rpc->kind == UVZK__RPC_CREATE);
+    set_state(node_cache, UVZK__NODE_CACHE_IDLE);
+    if (node_cache->ended) {
+        uvzk__node_cache_unpin(node_cache);
+        return NULL;
+    }
+    node_cache->refs--;
+    if (node_cache->watch_state == ARMING && armed) {
+        move_watch(node_cache, ARMED);
+        uvzk__watch_renewal_schedule(node_cache->session, &node_cache->watch_renewal);
+    } else if (node_cache->watch_state == ARMING) {
+        disarm(node_cache);
+    }
+    return node_cache;
+}
+
+static void looked(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    bool stands = reply->status == 0, missing = reply->status == UVZK_ENONODE;
+    struct uvzk__node_cache *node_cache =
+        reply_begins(rpc, reply->status, stands || missing);
+
+    if (node_cache == NULL) {
+        return;
+    }
+    if (stands) {
+        node_cache->read_again = true; /* made, or readable, since the read before */
+    } else if (missing) {
+        node_cache->retry_ms = 0;
+    } else {
+        no_answer(node_cache, reply->status);
+    }
+    uvzk__node_cache_pump(node_cache);
+}
+
+/* Once a watch stood before the read, its answer needs no other. */
+static void look(struct uvzk__node_cache *node_cache)
+{
+    if (node_cache->watch_state != UNWATCHED || !uvzk__may_send(node_cache->session)) {
+        return;
+    }
+    uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_EXISTS, node_cache->path, looked);
+    if (arm(node_cache)) {
+        submit(node_cache, UVZK__NODE_CACHE_LOOKING);
+    }
+}
+
+static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
+
+/* Makes the first `length` bytes of the path: the znode itself, or an ancestor. */
+static void make(struct uvzk__node_cache *node_cache, size_t length)
+{
+    struct uvzk__session *session = node_cache->session;
+    bool ancestor = node_cache->path[length] != '\0';
+
+    if (!uvzk__may_send(session)) {
+        return; /* pump() begins anew */
+    }
+    memcpy(node_cache->creating_path, node_cache->path, length);
+    node_cache->creating_path[length] = '\0';
+    uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_CREATE, node_cache->creating_path,
+                      seed_replied);
+    node_cache->rpc.mode =
+        ancestor && session->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
+    node_cache->rpc.data = ancestor ? "" : node_cache->seed;
+    node_cache->rpc.data_length = ancestor ? 0 : node_cache->seed_length;
+    node_cache->rpc.acl =
+        uvzk__acl_of(session, node_cache->creating_path, &node_cache->acl);
+    submit(node_cache, UVZK__NODE_CACHE_SEEDING);
+}
+
+static void seed_refused(struct uvzk__node_cache *node_cache, int status)
+{
+    if (uvzk__is_transient(status)) {
+        no_answer(node_cache, status);
+    } else {
+        drop_seed(node_cache);
+        node_cache->refusal = status;
+        settle_without(node_cache, status);
+        look(node_cache);
+    }
+}
+
+static void seed_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__node_cache *node_cache = reply_begins(rpc, reply->status, false);
+    int status = reply->status;
+
+    if (node_cache == NULL) {
+        return;
+    }
+    size_t length = strlen(node_cache->creating_path);
+    size_t parent_length = uvzk__path_parent_length(node_cache->creating_path);
+    bool stands = status == 0 || status == UVZK_ENODEEXISTS;
+
+    if (stands && node_cache->path[length] == '\0') {
+        drop_seed(node_cache);
+        node_cache->read_again = true;
+    } else if (stands) {
+        make(node_cache, uvzk__path_next_length(node_cache->path, length));
+    } else if (status == UVZK_ENONODE && parent_length > 1) {
+        make(node_cache, parent_length);
+    } else if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
+        uvzk__no_containers(node_cache->session);
+        make(node_cache, length);
+    } else {
+        seed_refused(node_cache, status);
+    }
+    uvzk__node_cache_pump(node_cache);
+}
+
+static void take(struct uvzk__node_cache *node_cache, const struct uvzk__reply *reply)
+{
+    void *data = uvzk__memdup(reply->data, reply->data_length);
+
+    if (data == NULL) {
+        no_answer(node_cache, UV_ENOMEM);
+        return;
+    }
+    node_cache->answered = true;
+    node_cache->refusal = 0;
+    node_cache->retry_ms = 0;
+    drop_seed(node_cache);
+    uvzk__node_cache_update(node_cache, &reply->stat, data, reply->data_length);
+}
+
+static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct uvzk__node_cache *node_cache =
+        reply_begins(rpc, reply->status, reply->status == 0);
+    int status = reply->status;
+
+    if (node_cache == NULL) {
+        return;
+    }
+    if (status == 0) {
+        take(node_cache, reply);
+    } else if (status == UVZK_ENONODE && node_cache->seed != NULL) {
+        make(node_cache, strlen(node_cache->path));
+    } else if (status == UVZK_ENONODE || status == UVZK_ENOAUTH) {
+        bool refused = status == UVZK_ENONODE && node_cache->refusal != 0;
+        settle_without(node_cache, refused ? node_cache->refusal : status);
+        look(node_cache);
+    } else {
+        no_answer(node_cache, status);
+    }
+    for_each_value(node_cache, uvzk__shared_value_was_read);
+    uvzk__node_cache_pump(node_cache);
+}
+
+static void read_znode(struct uvzk__node_cache *node_cache)
+{
+    uvzk__rpc_prepare(&node_cache->rpc, UVZK__RPC_GET, node_cache->path, read_replied);
+    if (node_cache->watch_state == UNWATCHED && !arm(node_cache)) {
+        settle_without(node_cache, UVZK_ELIMIT);
+        retry_after(node_cache, NO_ROOM_RETRY_MS);
+        return;
+    }
+    node_cache->read_again = false;
+    submit(node_cache, UVZK__NODE_CACHE_READING);
+    node_cache->read_stamp = uvzk__stamp(&node_cache->session->submissions);
+}
+
+static bool read_is_due(const struct uvzk__node_cache *node_cache)
+{
+    return node_cache->read_again || node_cache->watch_state == UNWATCHED ||
+           node_cache->read_stamp <= node_cache->session->connected_stamp;
+}
+
+void uvzk__node_cache_pump(struct uvzk__node_cache *node_cache)
+{
+    if (node_cache->session->closing || !uvzk__may_send(node_cache->session)) {
+        return;
+    }
+    if (node_cache->answered) { /* else the znode may still have to be made */
+        for_each_value(node_cache, uvzk__shared_value_send_sets);
+    }
+    if (node_cache->state == UVZK__NODE_CACHE_IDLE && !node_cache->retry_pending &&
+        read_is_due(node_cache)) {
+        read_znode(node_cache);
+    }
+}
+
+void uvzk__node_cache_read_again(struct uvzk__node_cache *node_cache)
+{
+    /* Requests are answered in order: a read under way was submitted later. */
+    if (node_cache->state != UVZK__NODE_CACHE_READING) {
+        node_cache->read_again = true;
+        uvzk__node_cache_pump(node_cache);
+    }
+}
+
+/* ------------------------------------------------------------- all of a client */
+
+void uvzk__node_caches_watches_lost(struct uvzk__session *session)
+{
+    struct uvzk__node_cache *node_cache, *next;
+
+    HASH_ITER(hh, session->node_caches, node_cache, next)
+    {
+        unwatch(node_cache);
+    }
+}
+
+void uvzk__node_caches_resume(struct uvzk__session *session)
+{
+    struct uvzk__node_cache *node_cache, *next;
+
+    HASH_ITER(hh, session->node_caches, node_cache, next)
+    {
+        uvzk__timer_clear(session, &node_cache->retry_timer);
+        node_cache->retry_pending = false;
+        uvzk__node_cache_pump(node_cache);
+    }
+}
+
+void uvzk__node_caches_unreachable(struct uvzk__session *session, int code)
+{
+    struct uvzk__node_cache *node_cache, *next;
+
+    HASH_ITER(hh, session->node_caches, node_cache, next)
+    {
+        for (struct uvzk__link *link = node_cache->values.next;
+             link != &node_cache->values; link = link->next) {
+            uvzk__shared_value_end_sets(value_at(link), code);
+        }
+        set_status(node_cache, code);
+    }
+}

@@ -1,0 +1,427 @@
+#include "foreign_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RETRY_MS 100U
+#define RETRIES 3U
+
+/* A watch, of all that wait in one directory. */
+struct sight {
+    struct uvzk__watch watch;
+    struct uvzk__link link;
+    struct foreign_client *foreign_client;
+    char path[FOREIGN_PATH_MAX];
+    char directory[FOREIGN_PATH_MAX];
+};
+
+struct chore {
+    struct call call;
+    struct uvzk__link link;
+    char directory[FOREIGN_PATH_MAX];
+    char prefix[FOREIGN_NAME_MAX];
+    char path[FOREIGN_PATH_MAX]; /* "": to be searched for */
+};
+
+#define FOR_EACH(at, following, head)                                               \
+    for (struct uvzk__link *at = (head)->next, *following = at->next; at != (head); \
+         at = following, following = at->next)
+
+static struct foreign_client *of_user(struct uvzk__port_user *user)
+{
+    return UVZK__CONTAINER_OF(user, struct foreign_client, user);
+}
+
+static struct call *call_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct call, link);
+}
+
+static struct foreign_contender *standing_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct foreign_contender, link);
+}
+
+static struct sight *sight_at(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct sight, link);
+}
+
+/* --------------------------------------------------------------------- watches */
+
+static void forget(struct sight *sight)
+{
+    uvzk__list_remove(&sight->link);
+    free(sight);
+}
+
+static void wake_standings(struct foreign_client *foreign_client, const char *directory)
+{
+    FOR_EACH(at, following, &foreign_client->contenders)
+    {
+        if (directory == NULL || strcmp(standing_at(at)->directory, directory) == 0) {
+            foreign_contender_wake(standing_at(at));
+        }
+    }
+}
+
+static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
+{
+    struct sight *sight = UVZK__CONTAINER_OF(watch, struct sight, watch);
+    char directory[FOREIGN_PATH_MAX];
+    struct foreign_client *foreign_client = sight->foreign_client;
+
+    (void)event;
+    memcpy(directory, sight->directory, sizeof(directory));
+    forget(sight);
+    wake_standings(foreign_client, directory);
+}
+
+static struct sight *find_sight(const struct foreign_client *foreign_client,
+                                const char *path)
+{
+    for (struct uvzk__link *at = foreign_client->watches.next;
+         at != &foreign_client->watches; at = at->next) {
+        if (strcmp(sight_at(at)->path, path) == 0) {
+            return sight_at(at);
+        }
+    }
+    return NULL;
+}
+
+/* For a request on this path; NULL: there is one already. */
+static struct uvzk__watch *watch_new(struct foreign_client *foreign_client,
+                                     const char *path, const char *directory)
+{
+    if (find_sight(foreign_client, path) != NULL) {
+        return NULL;
+    }
+    struct sight *sight = calloc(1, sizeof(*sight));
+    sight->foreign_client = foreign_client;
+    sight->watch.watch_cb = fired;
+    (void)snprintf(sight->path, sizeof(sight->path), "%s", path);
+    (void)snprintf(sight->directory, sizeof(sight->directory), "%s", directory);
+    uvzk__list_append(&foreign_client->watches, &sight->link);
+    return &sight->watch;
+}
+
+bool foreign_client_watches(const struct foreign_client *foreign_client, const char *path)
+{
+    const struct sight *sight = find_sight(foreign_client, path);
+
+    return sight != NULL && sight->watch.armed != NULL;
+}
+
+/* Unless the request has armed it. */
+static void forget_failed(struct foreign_client *foreign_client, const char *path)
+{
+    struct sight *sight = find_sight(foreign_client, path);
+
+    if (sight != NULL && sight->watch.armed == NULL) {
+        char directory[FOREIGN_PATH_MAX];
+        memcpy(directory, sight->directory, sizeof(directory));
+        forget(sight);
+        wake_standings(foreign_client, directory); /* others may have relied on it */
+    }
+}
+
+void foreign_client_unwatch_all(struct foreign_client *foreign_client,
+                                const char *directory)
+{
+    FOR_EACH(at, following, &foreign_client->watches)
+    {
+        struct sight *sight = sight_at(at);
+        if (sight->watch.armed != NULL && strcmp(sight->directory, directory) == 0) {
+            foreign_client->port->unwatch(foreign_client->port, &sight->watch);
+            forget(sight);
+        }
+    }
+    wake_standings(foreign_client, directory);
+}
+
+/* -------------------------------------------------------------------- requests */
+
+bool foreign_client_may_retry(int status)
+{
+    return status == UVZK_ECONNLOSS || status == UVZK_ENOTSENT ||
+           status == UVZK_EEXPIRED || status == UV_ENOMEM;
+}
+
+static void on_reply(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
+{
+    struct call *call = UVZK__CONTAINER_OF(rpc, struct call, rpc);
+
+    if (!call->foreign_client->closing) {
+        if (rpc->watch != NULL) {
+            forget_failed(call->foreign_client, rpc->path);
+        }
+        call->answered(call, reply);
+    }
+}
+
+void foreign_client_call(struct foreign_client *foreign_client, struct call *call,
+                         uint64_t after_ms)
+{
+    call->foreign_client = foreign_client;
+    call->rpc.reply_cb = on_reply;
+    call->due_ms = sim_now(foreign_client->sim) + after_ms;
+    call->give_up_ms = call->due_ms + foreign_client->timeout_ms / 2;
+    uvzk__list_append(&foreign_client->calls, &call->link);
+    foreign_client->port->wake(foreign_client->port);
+}
+
+static void send_call(struct foreign_client *foreign_client, struct call *call)
+{
+    static const struct uvzk__reply no_connection = {.status = UVZK_ECONNLOSS};
+    uint64_t now = sim_now(foreign_client->sim);
+
+    if (call->due_ms > now) {
+        return;
+    }
+    if (foreign_client->connected) {
+        uvzk__list_remove(&call->link);
+        call->rpc.watch = call->watcher == NULL
+                              ? NULL
+                              : watch_new(foreign_client, call->rpc.path, call->watcher);
+        foreign_client->port->submit(foreign_client->port, &call->rpc);
+    } else if (call->give_up_ms <= now) {
+        uvzk__list_remove(&call->link);
+        call->answered(call, &no_connection);
+    }
+}
+
+/* --------------------------------------------------------- in the background */
+
+static void chore_over(struct chore *chore)
+{
+    uvzk__list_remove(&chore->link);
+    free(chore);
+}
+
+static void chore_step(struct chore *chore, uint64_t after_ms);
+
+static void chore_answered(struct call *call, const struct uvzk__reply *reply)
+{
+    struct chore *chore = UVZK__CONTAINER_OF(call, struct chore, call);
+
+    if (foreign_client_may_retry(reply->status)) {
+        chore_step(chore, call->foreign_client->retry_ms);
+        return;
+    }
+    for (size_t i = 0;
+         reply->status == 0 && chore->path[0] == '\0' && i < reply->name_count; i++) {
+        if (strncmp(reply->names[i], chore->prefix, strlen(chore->prefix)) == 0) {
+            (void)snprintf(chore->path, sizeof(chore->path), "%.*s/%.*s", 120,
+                           chore->directory, 120, reply->names[i]);
+            chore_step(chore, 0);
+            return;
+        }
+    }
+    chore_over(chore);
+}
+
+static void chore_step(struct chore *chore, uint64_t after_ms)
+{
+    struct uvzk__rpc *rpc = &chore->call.rpc;
+
+    rpc->kind = chore->path[0] == '\0' ? UVZK__RPC_CHILDREN : UVZK__RPC_DELETE;
+    rpc->path = chore->path[0] == '\0' ? chore->directory : chore->path;
+    rpc->version = -1;
+    chore->call.answered = chore_answered;
+    foreign_client_call(chore->call.foreign_client, &chore->call, after_ms);
+}
+
+static struct chore *chore_new(struct foreign_client *foreign_client)
+{
+    struct chore *chore = calloc(1, sizeof(*chore));
+
+    chore->call.foreign_client = foreign_client;
+    uvzk__list_append(&foreign_client->background_deletes, &chore->link);
+    return chore;
+}
+
+void foreign_client_delete(struct foreign_client *foreign_client, const char *path)
+{
+    struct chore *chore = chore_new(foreign_client);
+
+    (void)snprintf(chore->path, sizeof(chore->path), "%s", path);
+    chore_step(chore, 0);
+}
+
+void foreign_client_search_and_delete(struct foreign_client *foreign_client,
+                                      const char *directory, const char *prefix)
+{
+    struct chore *chore = chore_new(foreign_client);
+
+    (void)snprintf(chore->directory, sizeof(chore->directory), "%s", directory);
+    (void)snprintf(chore->prefix, sizeof(chore->prefix), "%s", prefix);
+    chore_step(chore, 0);
+}
+
+/* --------------------------------------------------------------------- its time */
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void set_alarm(struct foreign_client *foreign_client)
+{
+    uint64_t at_ms = foreign_client->lost_ms;
+
+    FOR_EACH(at, following, &foreign_client->calls)
+    {
+        const struct call *call = call_at(at);
+        bool due = call->due_ms <= sim_now(foreign_client->sim);
+        at_ms = earlier(at_ms, due ? call->give_up_ms : call->due_ms);
+    }
+    FOR_EACH(at, following, &foreign_client->contenders)
+    {
+        if (standing_at(at)->step == WAITING) {
+            at_ms = earlier(at_ms, standing_at(at)->deadline_ms);
+        }
+    }
+    foreign_client->port->alarm(foreign_client->port, at_ms);
+}
+
+static void on_turn(struct uvzk__port_user *user)
+{
+    struct foreign_client *foreign_client = of_user(user);
+    struct uvzk__link calls;
+
+    if (foreign_client->closing) {
+        return;
+    }
+    if (foreign_client->lost_ms <= sim_now(foreign_client->sim)) {
+        foreign_client->lost_ms = UINT64_MAX;
+        foreign_client->port->abandon(foreign_client->port);
+    }
+    FOR_EACH(at, following, &foreign_client->contenders)
+    {
+        if (standing_at(at)->deadline_ms <= sim_now(foreign_client->sim)) {
+            foreign_contender_timed_out(standing_at(at));
+        }
+    }
+    uvzk__list_move(&foreign_client->calls, &calls);
+    while (!uvzk__list_empty(&calls)) {
+        struct call *call = call_at(uvzk__list_take(&calls));
+        uvzk__list_append(&foreign_client->calls, &call->link);
+        send_call(foreign_client, call);
+    }
+    set_alarm(foreign_client);
+}
+
+/* -------------------------------------------------------------- its connection */
+
+static void suspend_holds(struct foreign_client *foreign_client)
+{
+    FOR_EACH(at, following, &foreign_client->holds)
+    {
+        UVZK__CONTAINER_OF(at, struct foreign_claim, link)->suspended = true;
+    }
+}
+
+static void session_over(struct foreign_client *foreign_client)
+{
+    foreign_client->lost_ms = UINT64_MAX;
+    FOR_EACH(at, following, &foreign_client->watches)
+    {
+        forget(sight_at(at)); /* the port has dropped them all */
+    }
+    FOR_EACH(at, following, &foreign_client->contenders)
+    {
+        foreign_contender_expired(standing_at(at));
+    }
+    foreign_client->port->open(foreign_client->port);
+}
+
+static void on_session(struct uvzk__port_user *user,
+                       const struct uvzk__session_event *event)
+{
+    struct foreign_client *foreign_client = of_user(user);
+    bool connected = event->kind == UVZK__SESSION_CONNECTED;
+
+    if (foreign_client->closing) {
+        return;
+    }
+    foreign_client->connected = connected;
+    if (connected) {
+        foreign_client->session_id = event->session_id;
+        foreign_client->lost_ms = UINT64_MAX;
+    } else {
+        suspend_holds(foreign_client);
+        wake_standings(foreign_client, NULL);
+    }
+    if (event->kind == UVZK__SESSION_SUSPENDED) {
+        foreign_client->lost_ms =
+            sim_now(foreign_client->sim) + foreign_client->timeout_ms;
+    } else if (!connected) {
+        session_over(foreign_client);
+    }
+    foreign_client->port->wake(foreign_client->port);
+}
+
+static void on_no_connection(struct uvzk__port_user *user,
+                             const struct uvzk__connect_error *error)
+{
+    (void)user;
+    (void)error;
+}
+
+static void on_log(struct uvzk__port_user *user, int level, const char *module,
+                   const char *line)
+{
+    (void)module;
+    (void)user;
+    (void)level;
+    (void)line;
+}
+
+static void on_closed(struct uvzk__port_user *user)
+{
+    struct foreign_client *foreign_client = of_user(user);
+
+    FOR_EACH(at, following, &foreign_client->watches)
+    {
+        forget(sight_at(at));
+    }
+    FOR_EACH(at, following, &foreign_client->background_deletes)
+    {
+        chore_over(UVZK__CONTAINER_OF(at, struct chore, link));
+    }
+    foreign_client->port = NULL;
+}
+
+void foreign_client_begin(struct foreign_client *foreign_client, struct sim *sim,
+                          const char *name, enum foreign_library library,
+                          uint32_t timeout_ms)
+{
+    memset(foreign_client, 0, sizeof(*foreign_client));
+    foreign_client->user = (struct uvzk__port_user){on_session, on_no_connection, on_turn,
+                                                    on_log, on_closed};
+    foreign_client->sim = sim;
+    foreign_client->name = name;
+    foreign_client->library = library;
+    foreign_client->timeout_ms = timeout_ms;
+    foreign_client->lost_ms = UINT64_MAX;
+    foreign_client->retry_ms = RETRY_MS;
+    foreign_client->retries = RETRIES;
+    uvzk__list_init(&foreign_client->calls);
+    uvzk__list_init(&foreign_client->contenders);
+    uvzk__list_init(&foreign_client->holds);
+    uvzk__list_init(&foreign_client->watches);
+    uvzk__list_init(&foreign_client->background_deletes);
+    foreign_client->port = sim_port_new(sim, name);
+    sim_keep_handle(foreign_client->port);
+    foreign_client->port->user = &foreign_client->user;
+    sim_set_timeout(foreign_client->port, timeout_ms);
+    foreign_client->port->open(foreign_client->port);
+}
+
+void foreign_client_close(struct foreign_client *foreign_client)
+{
+    foreign_client->closing = true;
+    foreign_client->connected = false;
+    foreign_client->port->close(foreign_client->port);
+}

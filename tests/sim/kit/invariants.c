@@ -1,0 +1,269 @@
+#include "invariants.h"
+
+#include <stdbool.h>
+
+#include "claim/acquisition.h"
+#include "claim/claim.h"
+#include "claim/lock.h"
+#include "directory/contender.h"
+#include "directory/queue.h"
+#include "proof/prover.h"
+#include "value/node_cache.h"
+
+/* More are looked at in every 64th moment only: looking takes as long as there are many. */
+#define MANY 32U
+#define SELDOM 64U
+
+struct counts {
+    uint32_t contenders, positions, early_grants, writers, proved, asked, watches;
+};
+
+#define EACH(link, head) \
+    for (struct uvzk__link *link = (head)->next; link != (head); link = link->next)
+#define EACH_OF(link, ring)                                              \
+    for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL; \
+         link = uvzk__ring_next((ring), link))
+
+static struct uvzk__contender *in_queue(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
+}
+
+/* ------------------------------------------------------------------ a directory */
+
+static const char *contender_broken(const struct uvzk__contender *contender,
+                                    enum uvzk__contender_state state)
+{
+    bool has_place = uvzk__node_has_place(&contender->node);
+
+    if (contender->state != state) {
+        return "a contender is on another list than it should";
+    }
+    if (has_place != (state != UVZK__CONTENDER_UNPLACED)) {
+        return "a contender's place is not what its list says";
+    }
+    if (contender->held != (state == UVZK__CONTENDER_HOLDING) || contender->ended) {
+        return "a contender holds, or is over, and its list does not say so";
+    }
+    if (!contender->persistent && contender->proof_subject.held != contender->held) {
+        return "what is held is not proved, or what is not is";
+    }
+    if (contender->granted_early && !contender->held) {
+        return "a contender has credit and does not hold";
+    }
+    return NULL;
+}
+
+static const char *list_broken(const struct uvzk__queue *queue,
+                               const struct uvzk__ring *ring,
+                               enum uvzk__contender_state state, struct counts *counts)
+{
+    const char *broken = NULL;
+
+    EACH_OF(link, ring)
+    {
+        const struct uvzk__contender *contender = in_queue(link);
+        if (contender->queue != queue || link->next->prev != link) {
+            return "a list of contenders is torn";
+        }
+        if (state == UVZK__CONTENDER_WAITING && uvzk__ring_prev(ring, link) != NULL &&
+            uvzk__place_compare(in_queue(link->prev)->node.place, contender->node.place) >
+                0) {
+            return "members are out of order";
+        }
+        broken = broken != NULL ? broken : contender_broken(contender, state);
+        counts->contenders++;
+        counts->positions += contender->wants_position;
+        counts->early_grants += contender->granted_early;
+        counts->writers += contender->held && !contender->shared;
+        counts->proved += contender->proof_subject.held;
+        counts->asked += uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
+                         !contender->proof_subject.held &&
+                         !uvzk__list_empty(&contender->proof_subject.link);
+        counts->watches +=
+            uvzk__own_watch_is_arming(contender) || uvzk__own_watch_is_armed(contender);
+    }
+    return broken;
+}
+
+static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
+{
+    const struct uvzk__contender_counts *counts = &queue->counts;
+    const struct uvzk__freshness *freshness = &queue->freshness;
+    struct counts found = {0};
+    const char *broken =
+        list_broken(queue, &queue->holders, UVZK__CONTENDER_HOLDING, &found);
+
+    broken = broken != NULL
+                 ? broken
+                 : list_broken(queue, &queue->waiters, UVZK__CONTENDER_WAITING, &found);
+    broken = broken != NULL
+                 ? broken
+                 : list_broken(queue, &queue->deleting, UVZK__CONTENDER_DELETING, &found);
+    broken = broken != NULL
+                 ? broken
+                 : list_broken(queue, &queue->unplaced, UVZK__CONTENDER_UNPLACED, &found);
+    if (broken != NULL) {
+        return broken;
+    }
+    if (found.contenders != counts->contenders ||
+        found.positions != counts->positions_wanted ||
+        found.early_grants != counts->early_grants ||
+        found.writers != counts->writers_held) {
+        return "a directory has counted its contenders wrongly";
+    }
+    if ((uvzk__queue_optional(queue)->predecessor.state == UVZK__PREDECESSOR_NONE) !=
+        (uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) == NULL)) {
+        return "a predecessor's watch and its memory are not of one mind";
+    }
+    if (!uvzk__is_stale(freshness) &&
+        (freshness->state == UVZK__LISTING_WANTED) != uvzk__has_newer_create(freshness)) {
+        return "a listing's state is not what its stamps say";
+    }
+    all->contenders += found.contenders;
+    all->proved += found.proved;
+    all->asked += found.asked;
+    all->watches +=
+        found.watches + uvzk__watermark_watches(queue) +
+        (uvzk__queue_optional(queue)->predecessor.state != UVZK__PREDECESSOR_NONE);
+    return NULL;
+}
+
+/* --------------------------------------------------------------------- a claim */
+
+static const char *claim_broken(const struct uvzk__claim *claim)
+{
+    uint32_t contenders = 0, held = 0;
+
+    EACH_OF(link, &claim->contenders)
+    {
+        const struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
+        if (contender->claim != claim) {
+            return "a contender is on the list of another claim";
+        }
+        contenders++;
+        held += contender->held;
+    }
+    if (claim->contender_count != contenders || claim->held_count != held) {
+        return "a claim has counted its contenders wrongly";
+    }
+    EACH_OF(link, &claim->acquisitions)
+    {
+        const struct uvzk__acquisition *acquisition =
+            UVZK__CONTAINER_OF(link, struct uvzk__acquisition, in_claim);
+        if (acquisition->claim != claim) {
+            return "an acquisition is on the list of another claim";
+        }
+        if (acquisition->state == UVZK__ACQUISITION_GRANTING &&
+            !uvzk__claim_is_held(claim)) {
+            return "a grant is to be told of a claim that does not hold";
+        }
+    }
+    return NULL;
+}
+
+static const char *lock_broken(const struct uvzk__lock *lock)
+{
+    const char *broken = NULL;
+    uint32_t held = 0;
+
+    for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock); claim != NULL;
+         claim = uvzk__lock_next_claim(lock, claim)) {
+        if (claim->lock != lock || claim->state == UVZK__CLAIM_GIVEN_UP) {
+            return "a lock lists a claim that is not its own";
+        }
+        held += uvzk__claim_is_held(claim);
+        broken = broken != NULL ? broken : claim_broken(claim);
+    }
+    if (broken == NULL && held != lock->held_count) {
+        broken = "a lock has counted its holds wrongly";
+    }
+    return broken;
+}
+
+/* -------------------------------------------------------------------- a client */
+
+static uint32_t length(struct uvzk__link *head)
+{
+    uint32_t count = 0;
+
+    EACH(link, head)
+    {
+        count++;
+    }
+    return count;
+}
+
+/* Those of lookouts are not seen from here. */
+static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
+                                  bool any_driver_defined)
+{
+    struct uvzk__node_cache *node_cache, *next;
+    uint64_t count = uvzk__watch_count(&session->watches);
+
+    HASH_ITER(hh, session->node_caches, node_cache, next)
+    {
+        seen += node_cache->watch_state != UVZK__NODE_CACHE_UNWATCHED;
+    }
+    return any_driver_defined
+               ? (count < seen ? "there are more watches than were counted" : NULL)
+           : count != seen ? "the watches have been counted wrongly"
+                           : NULL;
+}
+
+static const char *session_broken(struct uvzk__session *session)
+{
+    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
+    struct counts counts = {0};
+    const char *broken = NULL;
+    bool any_driver_defined = false;
+
+    for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
+         queue = uvzk__catalogue_next(catalogue, queue)) {
+        broken = queue_broken(queue, &counts);
+        any_driver_defined =
+            any_driver_defined || queue->kind->directory_order == UVZK__DRIVER_DEFINED;
+        if (broken != NULL) {
+            return broken;
+        }
+    }
+    if (counts.contenders != session->directories->contender_count ||
+        counts.contenders != length(&session->directories->contenders)) {
+        return "a client has counted its contenders wrongly";
+    }
+    if (counts.proved != length(&session->prover->held)) {
+        return "the prover's list of holders is not that of the directories";
+    }
+    if (counts.asked != length(&session->prover->candidates)) {
+        return "who waits for a proof is not who stands in the directories";
+    }
+    EACH(link, &session->claims->locks)
+    {
+        broken = lock_broken(UVZK__CONTAINER_OF(link, struct uvzk__lock, in_session));
+        if (broken != NULL) {
+            return broken;
+        }
+    }
+    return watches_broken(session, counts.watches, any_driver_defined);
+}
+
+const char *invariants_broken(const uvzk_client_t *client)
+{
+    const struct uvzk__session *known = client->impl;
+    const char *broken = NULL;
+
+    for (uint32_t i = 0; known != NULL && broken == NULL && i < known->client->count;
+         i++) {
+        broken = session_broken(known->client->sessions[i]);
+    }
+    return broken;
+}
+
+const char *invariants_sampled(const uvzk_client_t *client, uint64_t moment)
+{
+    const struct uvzk__session *known = client->impl;
+    bool is_big = known != NULL && known->directories->contender_count > MANY;
+
+    return is_big && moment % SELDOM != 0 ? NULL : invariants_broken(client);
+}

@@ -1,0 +1,73 @@
+#include "ticker.h"
+
+#include <string.h>
+
+#include "base/list.h"
+
+static void tick(struct uvzk__port_user *user)
+{
+    struct ticker *ticker = UVZK__CONTAINER_OF(user, struct ticker, user);
+    struct uvzk__port *port = ticker->port;
+
+    ticker->ticked = true;
+    port->alarm(port, port->now(port) + ticker->period_ms);
+}
+
+static void on_session(struct uvzk__port_user *user,
+                       const struct uvzk__session_event *event)
+{
+    (void)user;
+    (void)event;
+}
+
+static void on_no_connection(struct uvzk__port_user *user,
+                             const struct uvzk__connect_error *error)
+{
+    (void)user;
+    (void)error;
+}
+
+static void on_log(struct uvzk__port_user *user, int level, const char *module,
+                   const char *line)
+{
+    (void)module;
+    (void)user;
+    (void)level;
+    (void)line;
+}
+
+static void on_closed(struct uvzk__port_user *user)
+{
+    struct ticker *ticker = UVZK__CONTAINER_OF(user, struct ticker, user);
+
+    ticker->port = NULL;
+}
+
+void ticker_begin(struct ticker *ticker, struct sim *sim, uint64_t period_ms)
+{
+    memset(ticker, 0, sizeof(*ticker));
+    ticker->sim = sim;
+    ticker->period_ms = period_ms;
+    ticker->port = sim_port_new(sim, "metronome");
+    ticker->user.turn = tick;
+    ticker->user.session = on_session;
+    ticker->user.no_connection = on_no_connection;
+    ticker->user.log = on_log;
+    ticker->user.closed = on_closed;
+    ticker->port->user = &ticker->user;
+    tick(&ticker->user);
+}
+
+bool ticker_step(struct ticker *ticker)
+{
+    ticker->ticked = false;
+    (void)sim_step(ticker->sim);
+    return !ticker->ticked;
+}
+
+void ticker_end(struct ticker *ticker)
+{
+    ticker->port->close(ticker->port);
+    while (ticker->port != NULL && sim_step(ticker->sim)) {
+    }
+}
