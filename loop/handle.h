@@ -6,7 +6,7 @@
  *   .---> SEEKING --> OPENING --> OPEN <--> CONNECTED --> DRAINING
  *   |        |           |        ^ |           |             |
  *   |        |           v        | v           v             v
- *   |        |        DOOMED -----|-----> CLOSING <-----------'
+ *   |        |        CLOSE_PENDING -----|-----> CLOSING <-----------'
  *   |        `-----------^--------|---------^     closed: freed
  *   |                    |        v
  *   `------------------- LEAVING -'
@@ -72,10 +72,10 @@ struct uvzk__pending_events {
 
 enum uvzk__handle_state {
     UVZK__HANDLE_SEEKING,       /* next: OPENING CLOSING */
-    UVZK__HANDLE_OPENING,       /* next: OPEN SEEKING DOOMED */
+    UVZK__HANDLE_OPENING,       /* next: OPEN SEEKING CLOSE_PENDING */
     UVZK__HANDLE_CLOSE_PENDING, /* opening or leaving, to be closed then; next: CLOSING */
     UVZK__HANDLE_OPEN,          /* not connected; next: CONNECTED LEAVING CLOSING */
-    UVZK__HANDLE_LEAVING,       /* its zhandle_t; next: SEEKING OPEN DOOMED */
+    UVZK__HANDLE_LEAVING,       /* its zhandle_t; next: SEEKING OPEN CLOSE_PENDING */
     UVZK__HANDLE_CONNECTED,     /* as told to the user; next: OPEN DRAINING CLOSING */
     UVZK__HANDLE_DRAINING,      /* something is in flight; next: CLOSING */
     UVZK__HANDLE_CLOSING        /* final */

@@ -283,19 +283,19 @@ void uvzk__contender_want_no_position(struct uvzk__contender *contender)
 /* ----------------------------------------------------------- where it stands */
 
 static const struct uvzk__state state_table[] = {
-    [UVZK__CONTENDER_UNPLACED] = {"STRANGER", UVZK__BIT(UVZK__CONTENDER_WAITING) |
+    [UVZK__CONTENDER_UNPLACED] = {"UNPLACED", UVZK__BIT(UVZK__CONTENDER_WAITING) |
                                                   UVZK__BIT(UVZK__CONTENDER_DELETING) |
                                                   UVZK__BIT(UVZK__CONTENDER_GONE)},
-    [UVZK__CONTENDER_WAITING] = {"MEMBER", UVZK__BIT(UVZK__CONTENDER_HOLDING) |
-                                               UVZK__BIT(UVZK__CONTENDER_DELETING) |
-                                               UVZK__BIT(UVZK__CONTENDER_UNPLACED) |
-                                               UVZK__BIT(UVZK__CONTENDER_GONE)},
-    [UVZK__CONTENDER_HOLDING] = {"HOLDER", UVZK__BIT(UVZK__CONTENDER_WAITING) |
-                                               UVZK__BIT(UVZK__CONTENDER_DELETING) |
-                                               UVZK__BIT(UVZK__CONTENDER_UNPLACED) |
-                                               UVZK__BIT(UVZK__CONTENDER_GONE)},
-    [UVZK__CONTENDER_DELETING] = {"LEAVING", UVZK__BIT(UVZK__CONTENDER_UNPLACED) |
-                                                 UVZK__BIT(UVZK__CONTENDER_GONE)},
+    [UVZK__CONTENDER_WAITING] = {"WAITING", UVZK__BIT(UVZK__CONTENDER_HOLDING) |
+                                                UVZK__BIT(UVZK__CONTENDER_DELETING) |
+                                                UVZK__BIT(UVZK__CONTENDER_UNPLACED) |
+                                                UVZK__BIT(UVZK__CONTENDER_GONE)},
+    [UVZK__CONTENDER_HOLDING] = {"HOLDING", UVZK__BIT(UVZK__CONTENDER_WAITING) |
+                                                UVZK__BIT(UVZK__CONTENDER_DELETING) |
+                                                UVZK__BIT(UVZK__CONTENDER_UNPLACED) |
+                                                UVZK__BIT(UVZK__CONTENDER_GONE)},
+    [UVZK__CONTENDER_DELETING] = {"DELETING", UVZK__BIT(UVZK__CONTENDER_UNPLACED) |
+                                                  UVZK__BIT(UVZK__CONTENDER_GONE)},
     [UVZK__CONTENDER_GONE] = {"GONE", 0},
 };
 

@@ -399,7 +399,7 @@ void uvzk__contender_end(struct uvzk__contender *, int code);
 /* The claim has let go: withdraws the node. */
 void uvzk__contender_withdraw(struct uvzk__contender *);
 
-/* Nothing is asked of the server about its node, which is RESTING or DOOMED, for so long. */
+/* Nothing is asked of the server about its node, which is BACKING_OFF or DELETING, for so long. */
 void uvzk__contender_back_off(struct uvzk__contender *, uint64_t ms);
 
 /* It does not rest: its own watch looks again in about a session timeout (watch_renewal.h),

@@ -10,19 +10,19 @@
 
 #define CURRENT UVZK__LISTING_CURRENT
 #define WANTED UVZK__LISTING_WANTED
-#define DOUBTED UVZK__LISTING_STALE
+#define STALE UVZK__LISTING_STALE
 
 static const struct uvzk__state table[] = {
-    [CURRENT] = {"CURRENT", UVZK__BIT(WANTED) | UVZK__BIT(DOUBTED)},
-    [WANTED] = {"WANTED", UVZK__BIT(CURRENT) | UVZK__BIT(DOUBTED)},
-    [DOUBTED] = {"DOUBTED", UVZK__BIT(CURRENT) | UVZK__BIT(WANTED)},
+    [CURRENT] = {"CURRENT", UVZK__BIT(WANTED) | UVZK__BIT(STALE)},
+    [WANTED] = {"WANTED", UVZK__BIT(CURRENT) | UVZK__BIT(STALE)},
+    [STALE] = {"STALE", UVZK__BIT(CURRENT) | UVZK__BIT(WANTED)},
 };
 
 const struct uvzk__machine uvzk__listing_machine = UVZK__MACHINE("listing", table);
 
 static bool invariant_holds(const struct uvzk__freshness *freshness)
 {
-    return freshness->state == DOUBTED ||
+    return freshness->state == STALE ||
            (freshness->state == WANTED) == uvzk__has_newer_create(freshness);
 }
 
@@ -58,7 +58,7 @@ void uvzk__freshness_want_no_listing(struct uvzk__queue *queue)
 
 void uvzk__freshness_set_stale(struct uvzk__queue *queue)
 {
-    move(queue, DOUBTED);
+    move(queue, STALE);
 }
 
 void uvzk__freshness_listing_sent(struct uvzk__queue *queue)

@@ -8,7 +8,7 @@
  *    |   |                                | | older than a create
  *    |   `-- somebody may have gone --.   | |
  *    |                                v   v |
- *    `------ a listing arrives ------- DOUBTED
+ *    `------ a listing arrives ------- STALE
  *
  * While one is under way the directory's request is LISTING (queue.h). */
 #ifndef UVZK_FRESHNESS_H
@@ -23,8 +23,8 @@
 struct uvzk__queue;
 
 enum uvzk__listing {
-    UVZK__LISTING_CURRENT, /* next: WANTED DOUBTED */
-    UVZK__LISTING_WANTED,  /* next: CURRENT DOUBTED */
+    UVZK__LISTING_CURRENT, /* next: WANTED STALE */
+    UVZK__LISTING_WANTED,  /* next: CURRENT STALE */
     UVZK__LISTING_STALE    /* next: CURRENT WANTED */
 };
 

@@ -8,22 +8,23 @@
 #define UNKNOWN UVZK__NODE_UNKNOWN
 #define IDENTIFYING UVZK__NODE_IDENTIFYING
 #define STANDING UVZK__NODE_STANDING
-#define RESTING UVZK__NODE_BACKING_OFF
-#define DOOMED UVZK__NODE_DELETING
+#define BACKING_OFF UVZK__NODE_BACKING_OFF
+#define DELETING UVZK__NODE_DELETING
 #define GONE UVZK__NODE_GONE
 
 static const struct uvzk__state table[] = {
     [CREATING] = {"CREATING", UVZK__BIT(STANDING) | UVZK__BIT(IDENTIFYING) |
                                   UVZK__BIT(PARENTS) | UVZK__BIT(UNKNOWN) |
-                                  UVZK__BIT(DOOMED) | UVZK__BIT(GONE)},
+                                  UVZK__BIT(DELETING) | UVZK__BIT(GONE)},
     [PARENTS] = {"PARENTS", UVZK__BIT(CREATING) | UVZK__BIT(GONE)},
     [UNKNOWN] = {"UNKNOWN", UVZK__BIT(CREATING) | UVZK__BIT(IDENTIFYING) |
-                                UVZK__BIT(DOOMED) | UVZK__BIT(GONE)},
+                                UVZK__BIT(DELETING) | UVZK__BIT(GONE)},
     [IDENTIFYING] = {"IDENTIFYING", UVZK__BIT(STANDING) | UVZK__BIT(CREATING) |
-                                        UVZK__BIT(DOOMED) | UVZK__BIT(GONE)},
-    [STANDING] = {"STANDING", UVZK__BIT(DOOMED) | UVZK__BIT(RESTING) | UVZK__BIT(GONE)},
-    [RESTING] = {"RESTING", UVZK__BIT(CREATING) | UVZK__BIT(GONE)},
-    [DOOMED] = {"DOOMED", UVZK__BIT(GONE)},
+                                        UVZK__BIT(DELETING) | UVZK__BIT(GONE)},
+    [STANDING] = {"STANDING",
+                  UVZK__BIT(DELETING) | UVZK__BIT(BACKING_OFF) | UVZK__BIT(GONE)},
+    [BACKING_OFF] = {"BACKING_OFF", UVZK__BIT(CREATING) | UVZK__BIT(GONE)},
+    [DELETING] = {"DELETING", UVZK__BIT(GONE)},
     [GONE] = {"GONE", 0},
 };
 
@@ -33,13 +34,13 @@ static bool invariant_holds(const struct uvzk__node *node)
 {
     switch (node->state) {
     case PARENTS:
-    case RESTING:
+    case BACKING_OFF:
         return node->wanted && !node->in_flight;
     case UNKNOWN:
         return !node->in_flight;
     case STANDING:
         return node->wanted && !node->in_flight && node->place.czxid != 0;
-    case DOOMED:
+    case DELETING:
         return !node->wanted;
     case GONE:
         return !node->in_flight;
@@ -86,7 +87,7 @@ enum uvzk__node_needs uvzk__node_needs(const struct uvzk__node *node)
         return UVZK__NEEDS_SEARCH;
     case IDENTIFYING:
         return UVZK__NEEDS_STAT;
-    case DOOMED:
+    case DELETING:
         return UVZK__NEEDS_DELETE;
     default:
         return UVZK__NEEDS_NOTHING;
@@ -121,7 +122,7 @@ bool uvzk__create_certainly_failed(int status)
 static void start_delete(struct uvzk__node *node)
 {
     node->wanted = false;
-    move(node, DOOMED);
+    move(node, DELETING);
 }
 
 static void stand(struct uvzk__node *node)
@@ -226,7 +227,7 @@ void uvzk__node_unwanted(struct uvzk__node *node)
         }
         break;
     case PARENTS:
-    case RESTING:
+    case BACKING_OFF:
         end(node, 0);
         break;
     case IDENTIFYING:
@@ -240,7 +241,7 @@ void uvzk__node_unwanted(struct uvzk__node *node)
 
 void uvzk__node_delete_replied(struct uvzk__node *node, int status)
 {
-    assert(node->state == DOOMED && node->in_flight);
+    assert(node->state == DELETING && node->in_flight);
     node->in_flight = false;
     switch (status) {
     case 0:
@@ -266,7 +267,7 @@ void uvzk__node_missing(struct uvzk__node *node, bool again)
     assert(node->state == STANDING);
     memset(&node->place, 0, sizeof(node->place));
     if (again) {
-        move(node, RESTING);
+        move(node, BACKING_OFF);
     } else {
         end(node, UVZK_EDELETED);
     }
@@ -274,7 +275,7 @@ void uvzk__node_missing(struct uvzk__node *node, bool again)
 
 void uvzk__node_backoff_over(struct uvzk__node *node)
 {
-    assert(node->state == RESTING);
+    assert(node->state == BACKING_OFF);
     move(node, CREATING);
 }
 
@@ -285,7 +286,7 @@ void uvzk__node_session_ended(struct uvzk__node *node, int status)
     case UNKNOWN:
     case IDENTIFYING:
     case STANDING:
-    case DOOMED:
+    case DELETING:
         node->deleted = true;
         end(node, node->wanted ? status : 0);
         break;

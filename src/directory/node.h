@@ -13,20 +13,20 @@
  *           v                                           v
  *        STANDING <-------------------------------------+
  *           |                         somebody deleted it, a new one is allowed:
- *           |                         RESTING --- rested --> CREATING
+ *           |                         BACKING_OFF --- rested --> CREATING
  *           | no longer wanted
  *           v
- *        DOOMED ------ deleted, or found gone ------> GONE
+ *        DELETING ------ deleted, or found gone ------> GONE
  *
  * "No longer wanted" (cancel, deadline, release, close are this one event) takes
- * STANDING and IDENTIFYING to DOOMED at once, PARENTS and RESTING to GONE, and
+ * STANDING and IDENTIFYING to DELETING at once, PARENTS and BACKING_OFF to GONE, and
  * CREATING to GONE if no create is on its way; a create that is on its way is
  * awaited, and an UNKNOWN one is searched for, before anything is deleted.
  * The session's end takes every state in which a node may exist to GONE.
  *
- * Waiting for an answer: CREATING and IDENTIFYING in flight, DOOMED in flight.
+ * Waiting for an answer: CREATING and IDENTIFYING in flight, DELETING in flight.
  * Waiting for others: PARENTS and UNKNOWN (the queue makes parents and
- * lists), RESTING (a deadline), STANDING. */
+ * lists), BACKING_OFF (a deadline), STANDING. */
 #ifndef UVZK_NODE_H
 #define UVZK_NODE_H
 
@@ -35,11 +35,11 @@
 #include "engine/port.h"
 
 enum uvzk__node_state {
-    UVZK__NODE_CREATING,    /* next: STANDING IDENTIFYING PARENTS UNKNOWN DOOMED GONE */
+    UVZK__NODE_CREATING,    /* next: STANDING IDENTIFYING PARENTS UNKNOWN DELETING GONE */
     UVZK__NODE_PARENTS,     /* next: CREATING GONE */
-    UVZK__NODE_UNKNOWN,     /* next: CREATING IDENTIFYING DOOMED GONE */
-    UVZK__NODE_IDENTIFYING, /* next: STANDING CREATING DOOMED GONE */
-    UVZK__NODE_STANDING,    /* next: DOOMED RESTING GONE */
+    UVZK__NODE_UNKNOWN,     /* next: CREATING IDENTIFYING DELETING GONE */
+    UVZK__NODE_IDENTIFYING, /* next: STANDING CREATING DELETING GONE */
+    UVZK__NODE_STANDING,    /* next: DELETING BACKING_OFF GONE */
     UVZK__NODE_BACKING_OFF, /* next: CREATING GONE */
     UVZK__NODE_DELETING,    /* next: GONE */
     UVZK__NODE_GONE         /* final */
@@ -126,7 +126,7 @@ void uvzk__node_identified(struct uvzk__node *, int status, int64_t czxid, bool 
 void uvzk__node_unwanted(struct uvzk__node *);
 
 /* The delete was replied, alone or in a multi. ECONNLOSS, ENOTSENT and other
- * passing troubles leave it DOOMED, and so does ENOAUTH: who may not delete it now may
+ * passing troubles leave it DELETING, and so does ENOAUTH: who may not delete it now may
  * later. */
 void uvzk__node_delete_replied(struct uvzk__node *, int status);
 

@@ -12,13 +12,13 @@
 #define NONE UVZK__OWN_WATCH_NONE
 #define ARMING UVZK__OWN_WATCH_ARMING
 #define ARMED UVZK__OWN_WATCH_ARMED
-#define RESTING UVZK__OWN_WATCH_REFUSED
+#define REFUSED UVZK__OWN_WATCH_REFUSED
 
 static const struct uvzk__state table[] = {
-    [NONE] = {"NONE", UVZK__BIT(ARMING) | UVZK__BIT(RESTING)},
+    [NONE] = {"NONE", UVZK__BIT(ARMING) | UVZK__BIT(REFUSED)},
     [ARMING] = {"ARMING", UVZK__BIT(ARMED) | UVZK__BIT(NONE)},
     [ARMED] = {"ARMED", UVZK__BIT(NONE)},
-    [RESTING] = {"RESTING", UVZK__BIT(NONE)},
+    [REFUSED] = {"REFUSED", UVZK__BIT(NONE)},
 };
 
 const struct uvzk__machine uvzk__own_watch_machine = UVZK__MACHINE("own watch", table);
@@ -45,7 +45,7 @@ static bool invariant_holds(const struct uvzk__contender *contender)
         return contender->refs > 0;
     case ARMED:
         return !contender->ended;
-    case RESTING:
+    case REFUSED:
         return contender->held;
     default:
         return true;
@@ -127,7 +127,7 @@ static void read_refused(struct uvzk__contender *contender)
 {
     if (contender->held) {
         if (uvzk__contender_renew_watch_later(contender)) {
-            move(contender, RESTING);
+            move(contender, REFUSED);
         }
     } else {
         uvzk__contender_end(contender, UVZK_ENOAUTH);

@@ -3,7 +3,7 @@
  *
  *   NONE --> ARMING --> ARMED --> NONE   deleted, or changed, or the session ended
  *    ^         |
- *    `-------- RESTING   a holder may not read it
+ *    `-------- REFUSED   a holder may not read it
  *
  * Somebody may delete a waiter's node by hand, and others are granted past it.
  * Curator's waiter finds that out because it lists all children at each wake. Ours

@@ -20,14 +20,14 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
 /* -------------------------------------------------------------- its machine */
 
 #define IDLE UVZK__QUEUE_IDLE
-#define MAKING_PARENTS UVZK__QUEUE_CREATING_PARENTS
+#define CREATING_PARENTS UVZK__QUEUE_CREATING_PARENTS
 #define LISTING UVZK__QUEUE_LISTING
 #define WATCHING UVZK__QUEUE_WATCHING
 
 static const struct uvzk__state table[] = {
     [IDLE] = {"IDLE",
-              UVZK__BIT(MAKING_PARENTS) | UVZK__BIT(LISTING) | UVZK__BIT(WATCHING)},
-    [MAKING_PARENTS] = {"MAKING_PARENTS", UVZK__BIT(IDLE)},
+              UVZK__BIT(CREATING_PARENTS) | UVZK__BIT(LISTING) | UVZK__BIT(WATCHING)},
+    [CREATING_PARENTS] = {"CREATING_PARENTS", UVZK__BIT(IDLE)},
     [LISTING] = {"LISTING", UVZK__BIT(IDLE)},
     [WATCHING] = {"WATCHING", UVZK__BIT(IDLE)},
 };
@@ -38,7 +38,7 @@ const struct uvzk__machine uvzk__queue_machine =
 static bool invariant_holds(const struct uvzk__queue *queue)
 {
     switch (queue->state) {
-    case MAKING_PARENTS:
+    case CREATING_PARENTS:
         return uvzk__parents_are_made(&uvzk__queue_optional(queue)->parents);
     case WATCHING:
         return uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) !=

@@ -3,7 +3,7 @@
  *
  * At most one request is under way:
  *
- *   IDLE --> MAKING_PARENTS --> IDLE     some node needs its directory
+ *   IDLE --> CREATING_PARENTS --> IDLE     some node needs its directory
  *   IDLE --> LISTING --> IDLE            some create's outcome is unknown, or somebody
  *                                        in line is not covered yet
  *   IDLE --> WATCHING --> IDLE           the first in line waits for a foreign node

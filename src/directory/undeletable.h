@@ -28,7 +28,7 @@ static inline bool uvzk__undeletables_any(const struct uvzk__undeletables *undel
     return undeletables->data != NULL;
 }
 
-/* The server has refused the delete of its znode, which is DOOMED, with UVZK_ENOAUTH. */
+/* The server has refused the delete of its znode, which is DELETING, with UVZK_ENOAUTH. */
 void uvzk__undeletable_add(struct uvzk__contender *);
 
 /* The server has carried out a delete in that directory, or would have. */

@@ -7,10 +7,10 @@
  * In turn (multilock_in_turn.c): members of any kind are acquired one after the other, in
  * the order of their paths. Each of them is a machine:
  *
- *   IDLE ---> ASKED --- granted ---> GRANTED --- let go ---> LETTING_GO
+ *   IDLE ---> ASKED --- granted ---> GRANTED --- let go ---> RELEASING
  *              |  `-- refused -.        `--- lost, untold --> LOSING  |
  *              |               v                                |     |
- *              `- cancelled -> OVER <---------- told -----------'-----' */
+ *              `- cancelled -> DONE <---------- told -----------'-----' */
 #ifndef UVZK_MULTILOCK_H
 #define UVZK_MULTILOCK_H
 
@@ -52,10 +52,10 @@ int uvzk__multilock_member_check(const struct uvzk__multilock_member *);
 
 enum uvzk__member_state {
     UVZK__MEMBER_IDLE,      /* next: ASKED */
-    UVZK__MEMBER_ASKED,     /* next: GRANTED OVER */
-    UVZK__MEMBER_GRANTED,   /* next: LETTING_GO LOSING */
-    UVZK__MEMBER_RELEASING, /* next: OVER */
-    UVZK__MEMBER_LOSING,    /* next: OVER; it has not been told */
+    UVZK__MEMBER_ASKED,     /* next: GRANTED DONE */
+    UVZK__MEMBER_GRANTED,   /* next: RELEASING LOSING */
+    UVZK__MEMBER_RELEASING, /* next: DONE */
+    UVZK__MEMBER_LOSING,    /* next: DONE; it has not been told */
     UVZK__MEMBER_DONE       /* final */
 };
 

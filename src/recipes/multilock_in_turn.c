@@ -19,17 +19,17 @@
 #define IDLE UVZK__MEMBER_IDLE
 #define ASKED UVZK__MEMBER_ASKED
 #define GRANTED UVZK__MEMBER_GRANTED
-#define LETTING_GO UVZK__MEMBER_RELEASING
+#define RELEASING UVZK__MEMBER_RELEASING
 #define LOSING UVZK__MEMBER_LOSING
-#define OVER UVZK__MEMBER_DONE
+#define DONE UVZK__MEMBER_DONE
 
 static const struct uvzk__state table[] = {
     [IDLE] = {"IDLE", UVZK__BIT(ASKED)},
-    [ASKED] = {"ASKED", UVZK__BIT(GRANTED) | UVZK__BIT(OVER)},
-    [GRANTED] = {"GRANTED", UVZK__BIT(LETTING_GO) | UVZK__BIT(LOSING)},
-    [LETTING_GO] = {"LETTING_GO", UVZK__BIT(OVER)},
-    [LOSING] = {"LOSING", UVZK__BIT(OVER)},
-    [OVER] = {"OVER", 0},
+    [ASKED] = {"ASKED", UVZK__BIT(GRANTED) | UVZK__BIT(DONE)},
+    [GRANTED] = {"GRANTED", UVZK__BIT(RELEASING) | UVZK__BIT(LOSING)},
+    [RELEASING] = {"RELEASING", UVZK__BIT(DONE)},
+    [LOSING] = {"LOSING", UVZK__BIT(DONE)},
+    [DONE] = {"DONE", 0},
 };
 
 const struct uvzk__machine uvzk__member_machine =
@@ -54,9 +54,9 @@ static bool invariant_holds(const struct member *member)
 {
     switch (member->state) {
     case GRANTED:
-    case LETTING_GO:
+    case RELEASING:
         return member->request.impl != NULL;
-    case OVER:
+    case DONE:
         return member->request.impl == NULL;
     default:
         return true;
@@ -78,7 +78,7 @@ static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
 
 static void done(struct member *member)
 {
-    move(member, OVER);
+    move(member, DONE);
     uvzk__claim_unref(member->in_turn->claim);
 }
 
@@ -217,7 +217,7 @@ static void release_members(struct in_turn *in_turn)
     for (size_t i = in_turn->count; i > 0; i--) {
         struct member *member = &in_turn->members[i - 1];
         if (member->state == GRANTED) {
-            move(member, LETTING_GO);
+            move(member, RELEASING);
             (void)uvzk_hold_release(&member->request, member_released);
         } else if (member->state == ASKED) {
             (void)uvzk_hold_cancel(&member->request);

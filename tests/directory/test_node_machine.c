@@ -123,8 +123,9 @@ static struct key key_of(const struct world *w)
 
 static void print_world(const struct world *w)
 {
-    static const char *const states[] = {"CREATING", "PARENTS", "UNKNOWN", "IDENTIFYING",
-                                         "STANDING", "RESTING", "DOOMED",  "GONE"};
+    static const char *const states[] = {"CREATING",    "PARENTS",  "UNKNOWN",
+                                         "IDENTIFYING", "STANDING", "BACKING_OFF",
+                                         "DELETING",    "GONE"};
     static const char *const kinds[] = {"nothing", "create", "stat", "delete"};
 
     print_error("      %s%s%s, status %s, node %d/%d; server: %d%d%d%d; under way: %s%s; "

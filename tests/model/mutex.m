@@ -11,7 +11,7 @@ const
 type
   zxid_t: 0..ZXIDS;
   node_t: 0..(OURS + OTHERS);
-  contender_t: enum { IDLE, CREATING, UNKNOWN, STANDING, DOOMED, GONE };
+  contender_t: enum { IDLE, CREATING, UNKNOWN, STANDING, DELETING, GONE };
   told_t: enum { NONE, WAITS, HOLDS, ENDED };
   before_t: enum { NOT_KNOWN, ONE, SEVERAL, NOBODY };
 
@@ -164,7 +164,7 @@ begin
   if contender = CREATING & request != CREATE then
     contender := GONE;
   elsif contender = STANDING then
-    contender := DOOMED;
+    contender := DELETING;
     before := NOT_KNOWN;
     predecessor := 0;
   endif;
@@ -219,7 +219,7 @@ rule "send get" may_send() & contender = STANDING & (before = ONE | before = SEV
 rule "send proof" may_send() & contender = STANDING ==> begin send(PROOF); end;
 rule "send read" may_send() ==> begin send(READ); end;
 -- src/directory/delete_batch.c: uvzk__delete_batches_send
-rule "send delete" may_send() & contender = DOOMED ==> begin send(DELETE); end;
+rule "send delete" may_send() & contender = DELETING ==> begin send(DELETE); end;
 
 rule "serve a read"
   link = UP & !done & (request = LIST | request = GET | request = READ)
@@ -261,13 +261,13 @@ begin
     case CREATE:
       mine := what;
       contender := STANDING;
-      if told = ENDED then contender := DOOMED; endif;
+      if told = ENDED then contender := DELETING; endif;
     case LIST:
       if contender = UNKNOWN then
         mine := what;
         if what != 0 then
           contender := STANDING;
-          if told = ENDED then contender := DOOMED; endif;
+          if told = ENDED then contender := DELETING; endif;
         elsif told = ENDED then contender := GONE;
         else contender := CREATING; endif;
       elsif contender = STANDING then

@@ -14,7 +14,7 @@ type
   ours_t: 1..OURS;
   count_t: 0..(OURS + OTHERS);
   entry_t: enum { EMPTY, OURS_1, OURS_2, ONE_MORE, ONE_LESS };
-  lease_t: enum { NONE, CREATING, UNKNOWN, MADE, COUNTED, HELD, DOOMED };
+  lease_t: enum { NONE, CREATING, UNKNOWN, MADE, COUNTED, HELD, DELETING };
 
 var
   others: count_t;
@@ -171,7 +171,7 @@ var count: count_t;
 begin
   count := foreign;
   for n: ours_t do
-    if lease[n] = UNKNOWN | lease[n] = DOOMED |
+    if lease[n] = UNKNOWN | lease[n] = DELETING |
        (WITH_OWN = 1 & (lease[n] = MADE | lease[n] = COUNTED | lease[n] = HELD)) then
       count := count + 1;
     endif;
@@ -192,13 +192,13 @@ end;
 procedure given_up(n: ours_t);
 begin
   if lease[n] = MADE | lease[n] = COUNTED | lease[n] = HELD then
-    lease[n] := DOOMED;
+    lease[n] := DELETING;
   elsif lease[n] = CREATING & which != n then
     lease[n] := NONE;
   else
     wanted[n] := false;
   endif;
-  if lease[n] = DOOMED | lease[n] = NONE then wanted[n] := false; endif;
+  if lease[n] = DELETING | lease[n] = NONE then wanted[n] := false; endif;
 end;
 
 -- src/recipes/leases.c: count_made
@@ -208,7 +208,7 @@ begin
   out := leases_out();
   for n := OURS to 1 by -1 do
     if lease[n] = MADE & out > LEASES then
-      lease[n] := DOOMED;
+      lease[n] := DELETING;
       wanted[n] := false;
       out := out - 1;
     endif;
@@ -222,7 +222,7 @@ end;
 
 procedure stands_now(n: ours_t);
 begin
-  if wanted[n] then lease[n] := MADE; else lease[n] := DOOMED; endif;
+  if wanted[n] then lease[n] := MADE; else lease[n] := DELETING; endif;
 end;
 
 startstate begin
@@ -249,7 +249,7 @@ rule "lose by time" lease[n] = HELD & valid = 0 ==> begin given_up(n); end;
 rule "send create" may_send() & lease[n] = CREATING & !stands[n] & !shown[n] & !in_log(entry_of(n))
 ==> begin send(CREATE); which := n; end;
 -- src/directory/delete_batch.c: uvzk__delete_batches_send
-rule "send delete" may_send() & lease[n] = DOOMED ==> begin send(DELETE); which := n; end;
+rule "send delete" may_send() & lease[n] = DELETING ==> begin send(DELETE); which := n; end;
 endruleset;
 
 -- src/recipes/leases.c: wants_listing

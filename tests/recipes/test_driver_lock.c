@@ -83,11 +83,11 @@ enum state {
     WAITING,
     GETTING, /* not told yet */
     HOLDING,
-    RESTING,
-    DOOMED,
+    BACKING_OFF,
     DELETING,
-    DOUBTED,         /* a delete was lost */
-    DOUBT_INSPECTED, /* and a look at the fixed name is under way */
+    DELETE_SENT,
+    DELETE_UNKNOWN,  /* a delete was lost */
+    DELETE_INSPECTED, /* and a look at the fixed name is under way */
     STATES
 };
 
@@ -102,22 +102,24 @@ static const char *const state_names[STATES] = {"unsent",
                                                 "waiting",
                                                 "getting",
                                                 "holding",
-                                                "resting",
-                                                "doomed",
+                                                "backing off",
                                                 "deleting",
-                                                "doubted",
-                                                "doubted, inspected"};
+                                                "delete sent",
+                                                "delete unknown",
+                                                "delete unknown, inspected"};
 
 static const unsigned states_of[KINDS] = {
     [SEQUENTIAL] = 1U << UNSENT | 1U << CREATING | 1U << PARENTS | 1U << UNKNOWN |
                    1U << IDENTIFYING | 1U << ASKING | 1U << WAITING | 1U << GETTING |
-                   1U << HOLDING | 1U << RESTING | 1U << DELETING | 1U << DOUBTED,
+                   1U << HOLDING | 1U << BACKING_OFF | 1U << DELETE_SENT |
+                   1U << DELETE_UNKNOWN,
     [FIXED] = 1U << UNSENT | 1U << CREATING | 1U << PARENTS | 1U << UNKNOWN |
               1U << INSPECTED | 1U << BLOCKED | 1U << GETTING | 1U << HOLDING |
-              1U << DELETING | 1U << DOUBTED | 1U << DOUBT_INSPECTED,
+              1U << DELETE_SENT | 1U << DELETE_UNKNOWN | 1U << DELETE_INSPECTED,
     [DURABLE] = 1U << UNSENT | 1U << CREATING | 1U << PARENTS | 1U << UNKNOWN |
                 1U << IDENTIFYING | 1U << ASKING | 1U << WAITING | 1U << GETTING |
-                1U << HOLDING | 1U << RESTING | 1U << DELETING | 1U << DOUBTED,
+                1U << HOLDING | 1U << BACKING_OFF | 1U << DELETE_SENT |
+                1U << DELETE_UNKNOWN,
 };
 
 #define MET (1U << STATES) /* the disturbance came, whoever it met */
@@ -151,12 +153,12 @@ static enum state state_of(const struct uvzk__contender *contender)
     case UVZK__NODE_STANDING:
         return standing(contender);
     case UVZK__NODE_BACKING_OFF:
-        return RESTING;
+        return BACKING_OFF;
     default:
-        return node->in_flight         ? DELETING
-               : driver_claim->reading ? DOUBT_INSPECTED
-               : node->delete_unknown  ? DOUBTED
-                                       : DOOMED;
+        return node->in_flight         ? DELETE_SENT
+               : driver_claim->reading ? DELETE_INSPECTED
+               : node->delete_unknown  ? DELETE_UNKNOWN
+                                       : DELETING;
     }
 }
 

@@ -13,51 +13,51 @@
 
 /* What is counted. Rows of one request's own come first: an ending of one request meets
  * only those of that request, any other ending meets all. */
-#define ROWS(XX)                                           \
-    XX(CREATING, "node CREATING")                          \
-    XX(CREATING_SENT, "node CREATING, under way")          \
-    XX(PARENTS, "node PARENTS")                            \
-    XX(UNKNOWN, "node UNKNOWN")                            \
-    XX(IDENTIFYING, "node IDENTIFYING")                    \
-    XX(STANDING, "node STANDING")                          \
-    XX(RESTING, "node RESTING")                            \
-    XX(DOOMED, "node DOOMED")                              \
-    XX(DELETING_SENT, "node DOOMED, under way")            \
-    XX(DELETING_UNKNOWN, "node DOOMED, a delete lost")     \
-    XX(ASKED, "told ASKED")                                \
-    XX(GRANTING, "told GRANTING")                          \
-    XX(GRANTED, "told GRANTED")                            \
-    XX(RELEASING, "told RELEASING")                        \
-    XX(LOSING, "told LOSING")                              \
-    XX(RELEASED, "told RELEASED")                          \
-    XX(REFUSED, "told REFUSED")                            \
-    XX(OWN_WATCH_NONE, "guard NONE")                       \
-    XX(OWN_WATCH_ARMING, "guard ARMING")                   \
-    XX(OWN_WATCH_ARMED, "guard ARMED")                     \
-    XX(NOT_PROVED, "first, not proved")                    \
-    XX(GRANTED_EARLY, "held on credit")                    \
-    XX(LEASE_REQUEST_QUEUED, "bid: ticket waits")          \
-    XX(LEASE_REQUEST_TICKET_HOLDER, "bid: taker waits")    \
-    XX(LEASE_REQUEST_CREATING, "bid: leases being made")   \
-    XX(LEASE_REQUEST_COUNTING, "bid COUNTING")             \
-    XX(LEASE_REQUEST_HANDED_OVER, "bid: leases handed on") \
-    XX(LEASE_REQUEST_COMPLETE, "bid: complete")            \
-    XX(CLAIM_HELD, "claim held")                           \
-    XX(CLAIM_REFERENCED, "claim pinned")                   \
-    /* of the client */                                    \
-    XX(CLAIM_GIVEN_UP, "a claim given up")                 \
-    XX(CLAIM_TO_WITHDRAW, "a claim unwinding")             \
-    XX(OFFERED, "leases offered")                          \
-    XX(CHILDREN_WATCH_WANTED, "leases crowded")            \
-    XX(QUEUE_IDLE, "queue IDLE")                           \
-    XX(QUEUE_CREATING_PARENTS, "queue MAKING_PARENTS")     \
-    XX(QUEUE_LISTING, "queue LISTING")                     \
-    XX(QUEUE_WATCHING, "queue WATCHING")                   \
-    XX(QUEUE_WATCH, "queue has its watch")                 \
-    XX(QUEUE_BACKING_OFF, "queue rests")                   \
-    XX(MARK_ARMING, "watermark ARMING")                    \
-    XX(MARK_ARMED, "watermark ARMED")                      \
-    XX(HELD_BACK, "requests held back")                    \
+#define ROWS(XX)                                                    \
+    XX(CREATING, "node CREATING")                                   \
+    XX(CREATING_SENT, "node CREATING, under way")                   \
+    XX(PARENTS, "node PARENTS")                                     \
+    XX(UNKNOWN, "node UNKNOWN")                                     \
+    XX(IDENTIFYING, "node IDENTIFYING")                             \
+    XX(STANDING, "node STANDING")                                   \
+    XX(BACKING_OFF, "node BACKING_OFF")                             \
+    XX(DELETING, "node DELETING")                                   \
+    XX(DELETING_SENT, "node DELETING, under way")                   \
+    XX(DELETING_UNKNOWN, "node DELETING, a delete lost")            \
+    XX(ASKED, "told ASKED")                                         \
+    XX(GRANTING, "told GRANTING")                                   \
+    XX(GRANTED, "told GRANTED")                                     \
+    XX(RELEASING, "told RELEASING")                                 \
+    XX(LOSING, "told LOSING")                                       \
+    XX(RELEASED, "told RELEASED")                                   \
+    XX(REFUSED, "told REFUSED")                                     \
+    XX(OWN_WATCH_NONE, "own watch NONE")                            \
+    XX(OWN_WATCH_ARMING, "own watch ARMING")                        \
+    XX(OWN_WATCH_ARMED, "own watch ARMED")                          \
+    XX(NOT_PROVED, "first, not proved")                             \
+    XX(GRANTED_EARLY, "granted early")                              \
+    XX(LEASE_REQUEST_QUEUED, "lease request: ticket waits")         \
+    XX(LEASE_REQUEST_TICKET_HOLDER, "lease request: holder waits")  \
+    XX(LEASE_REQUEST_CREATING, "lease request: leases are created") \
+    XX(LEASE_REQUEST_COUNTING, "lease request COUNTING")            \
+    XX(LEASE_REQUEST_HANDED_OVER, "lease request: handed over")     \
+    XX(LEASE_REQUEST_COMPLETE, "lease request: complete")           \
+    XX(CLAIM_HELD, "claim held")                                    \
+    XX(CLAIM_REFERENCED, "claim referenced")                        \
+    /* of the client */                                             \
+    XX(CLAIM_GIVEN_UP, "a claim given up")                          \
+    XX(CLAIM_TO_WITHDRAW, "a claim unwinding")                      \
+    XX(OFFERED, "leases offered")                                   \
+    XX(CHILDREN_WATCH_WANTED, "children watch wanted")              \
+    XX(QUEUE_IDLE, "queue IDLE")                                    \
+    XX(QUEUE_CREATING_PARENTS, "queue CREATING_PARENTS")            \
+    XX(QUEUE_LISTING, "queue LISTING")                              \
+    XX(QUEUE_WATCHING, "queue WATCHING")                            \
+    XX(QUEUE_WATCH, "queue has its watch")                          \
+    XX(QUEUE_BACKING_OFF, "queue backs off")                        \
+    XX(MARK_ARMING, "watermark ARMING")                             \
+    XX(MARK_ARMED, "watermark ARMED")                               \
+    XX(HELD_BACK, "requests held back")                             \
     XX(DISCONNECTED, "no connection")
 
 enum row {
@@ -103,8 +103,8 @@ static enum row row_of_node(const struct uvzk__node *node)
     static const enum row rows[] = {
         [UVZK__NODE_CREATING] = ROW_CREATING, [UVZK__NODE_PARENTS] = ROW_PARENTS,
         [UVZK__NODE_UNKNOWN] = ROW_UNKNOWN,   [UVZK__NODE_IDENTIFYING] = ROW_IDENTIFYING,
-        [UVZK__NODE_STANDING] = ROW_STANDING, [UVZK__NODE_BACKING_OFF] = ROW_RESTING,
-        [UVZK__NODE_DELETING] = ROW_DOOMED,
+        [UVZK__NODE_STANDING] = ROW_STANDING, [UVZK__NODE_BACKING_OFF] = ROW_BACKING_OFF,
+        [UVZK__NODE_DELETING] = ROW_DELETING,
     };
 
     if (node->state == UVZK__NODE_DELETING && node->delete_unknown) {
@@ -317,8 +317,9 @@ static const struct {
     const char *reason;
 } unreachable[] = {
     {ROW_CREATING, ROW_IDENTIFYING, HOLDS, "who holds has a znode"},
-    {ROW_RESTING, ROW_RESTING, HOLDS, "who holds has a znode"},
-    {ROW_DOOMED, ROW_DOOMED, WAITS, "a ticket of no more use is swept before it is told"},
+    {ROW_BACKING_OFF, ROW_BACKING_OFF, HOLDS, "who holds has a znode"},
+    {ROW_DELETING, ROW_DELETING, WAITS,
+     "a ticket of no more use is deleted before it is told"},
     {ROW_DELETING_UNKNOWN, ROW_DELETING_UNKNOWN, WAITS, "by then the grant is told"},
     {ROW_ASKED, ROW_GRANTING, HOLDS,
      "uvzk_hold_release says UVZK_ENOTHELD, asserted always"},
