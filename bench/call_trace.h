@@ -1,7 +1,7 @@
-/* Moments between the library, libuv, the C client and the kernel, seen from
- * outside: a preloaded library stands before the functions by which they call each other.
- * bench/call_trace_report runs it, and prints what it has seen. When the program ends, one JSON object
- * goes to stderr. */
+/* Moments between the library, libuv, the C client and the kernel, seen from outside:
+ * a preloaded library stands before the functions by which they call each other.
+ * bench/call_trace_report runs it, and prints what it has seen. When the program ends,
+ * one JSON object goes to stderr. */
 #ifndef CALL_TRACE_H
 #define CALL_TRACE_H
 

@@ -1,5 +1,5 @@
-/* What many_locks tells somebody who sees it for the first time: a line for each figure, and
- * what it means. quickstart shows it. */
+/* What many_locks tells somebody who sees it for the first time: a line for each
+ * figure, and what it means. quickstart shows it. */
 #include <inttypes.h>
 
 #include "many_locks.h"

@@ -1,5 +1,6 @@
-/* raw_tasks: what the ZooKeeper C client does when it is driven as hard as it goes, without
- * any lock logic: the yardsticks beside tasks. This header: what is asked, what was seen. */
+/* raw_tasks: what the ZooKeeper C client does when it is driven as hard as it goes,
+ * without any lock logic: the yardsticks beside tasks. This header: what is asked,
+ * what was seen. */
 #ifndef BENCH_RAW_TASKS_H
 #define BENCH_RAW_TASKS_H
 

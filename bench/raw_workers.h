@@ -21,8 +21,8 @@ struct raw_workers {
     sem_t ended;
 };
 
-/* Makes the directories, begins the members, warms up, measures, ends them. `run`, `members`
- * and `begin` are set. ZooKeeper's code. */
+/* Makes the directories, begins the members, warms up, measures, ends them. `run`,
+ * `members` and `begin` are set. ZooKeeper's code. */
 int raw_workers_run(struct raw_workers *workers);
 
 /* A member has ended. */

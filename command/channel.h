@@ -1,6 +1,7 @@
-/* What the holder of the lock and the supervisor process of CMD tell each other: whole messages on
- * a socket pair, whose end is the other one's death. What must never be late, until when
- * the hold is valid, is no message: it stands in memory that both share (supervisor.h). */
+/* What the holder of the lock and the supervisor process of CMD tell each other: whole
+ * messages on a socket pair, whose end is the other one's death. What must never be
+ * late, until when the hold is valid, is no message: it stands in memory that both
+ * share (supervisor.h). */
 #ifndef CHANNEL_H
 #define CHANNEL_H
 

@@ -19,7 +19,7 @@ struct look {
     struct reading *reading;
     struct connection_options options;
     struct connection connection;
-    struct census participant_list;
+    struct participant_list participant_list;
     char hosts[512];
     bool closing;
 };
@@ -47,11 +47,11 @@ static void end_look(struct look *look)
 
 static void keep(struct look *look)
 {
-    const struct census *participant_list = &look->participant_list;
+    const struct participant_list *participant_list = &look->participant_list;
     bool kept = reading_begin(look->reading, participant_list->count);
 
     for (size_t i = 0; i < participant_list->count && kept; i++) {
-        const struct resident *participant = &participant_list->participants[i];
+        const struct participant *participant = &participant_list->participants[i];
         kept = reading_add(look->reading, participant->node, participant->token,
                            participant->session);
     }
@@ -72,7 +72,7 @@ static void complain(const struct look *look, int status)
     }
 }
 
-static void on_participant_list(struct census *participant_list, int status)
+static void on_participant_list(struct participant_list *participant_list, int status)
 {
     struct look *look = participant_list->data;
 

@@ -257,7 +257,7 @@ static void use_hold(struct lock_job *job)
 static const char *other_holder(const struct lock_job *job)
 {
     for (size_t i = 0; i < job->participant_list.count; i++) {
-        const struct resident *participant = &job->participant_list.participants[i];
+        const struct participant *participant = &job->participant_list.participants[i];
         if (!recipes_exclude(participant->recipe, job->request->recipe)) {
             return participant->node;
         }
@@ -265,7 +265,7 @@ static const char *other_holder(const struct lock_job *job)
     return NULL;
 }
 
-static void on_participant_list(struct census *participant_list, int status)
+static void on_participant_list(struct participant_list *participant_list, int status)
 {
     struct lock_job *job = participant_list->data;
 
@@ -334,7 +334,8 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     }
 }
 
-/* The supervisor process may have ended CMD already, when the validity was about to run out. */
+/* The supervisor process may have ended CMD already, when the validity was about to
+ * run out. */
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
     struct lock_job *job = hold->data;

@@ -34,7 +34,7 @@ struct lock_job {
     struct connection connection;
     struct supervisor supervisor;
     struct job_signals signals;
-    struct census participant_list;
+    struct participant_list participant_list;
     uvzk_rwlock_t rwlock; /* RECIPE_WRITE, RECIPE_READ */
     uvzk_lock_t single;   /* the others */
     uvzk_lock_t *lock;    /* the one that is acquired */

@@ -8,7 +8,7 @@
 
 struct node_read {
     uvzk_read_t request;
-    struct census *participant_list;
+    struct participant_list *participant_list;
     size_t which;
 };
 
@@ -24,7 +24,7 @@ const char *recipe_name(enum recipe recipe)
     return names[recipe];
 }
 
-void participant_list_free(struct census *participant_list)
+void participant_list_free(struct participant_list *participant_list)
 {
     for (size_t i = 0; i < participant_list->count; i++) {
         free(participant_list->participants[i].node);
@@ -39,7 +39,7 @@ void participant_list_free(struct census *participant_list)
 /* By kind, holders first, in the order in which they came. */
 static int by_place(const void *left, const void *right)
 {
-    const struct resident *a = left, *b = right;
+    const struct participant *a = left, *b = right;
 
     if (!recipes_exclude(a->recipe, b->recipe)) {
         return a->recipe < b->recipe ? -1 : 1;
@@ -50,7 +50,7 @@ static int by_place(const void *left, const void *right)
     return (a->token > b->token) - (a->token < b->token);
 }
 
-static bool holder_has_gone(const struct census *participant_list)
+static bool holder_has_gone(const struct participant_list *participant_list)
 {
     for (size_t i = 0; i < participant_list->count; i++) {
         if (participant_list->participants[i].holds &&
@@ -61,12 +61,12 @@ static bool holder_has_gone(const struct census *participant_list)
     return false;
 }
 
-static void drop_gone(struct census *participant_list)
+static void drop_gone(struct participant_list *participant_list)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < participant_list->count; i++) {
-        struct resident *participant = &participant_list->participants[i];
+        struct participant *participant = &participant_list->participants[i];
         free(participant->read_request);
         participant->read_request = NULL;
         if (participant->gone) {
@@ -79,10 +79,10 @@ static void drop_gone(struct census *participant_list)
     participant_list->count = kept;
 }
 
-static int list(struct census *participant_list);
+static int list(struct participant_list *participant_list);
 
 /* The listing is older than the reads: who came in between is in neither. */
-static bool lists_again(struct census *participant_list)
+static bool lists_again(struct participant_list *participant_list)
 {
     participant_list->inconsistent =
         participant_list->status == 0 && holder_has_gone(participant_list);
@@ -97,7 +97,7 @@ static bool lists_again(struct census *participant_list)
     return status == 0;
 }
 
-static void tell(struct census *participant_list)
+static void tell(struct participant_list *participant_list)
 {
     if (lists_again(participant_list)) {
         return;
@@ -105,12 +105,12 @@ static void tell(struct census *participant_list)
     drop_gone(participant_list);
     if (participant_list->count > 0) {
         qsort(participant_list->participants, participant_list->count,
-              sizeof(struct resident), by_place);
+              sizeof(struct participant), by_place);
     }
     participant_list->cb(participant_list, participant_list->status);
 }
 
-static void failed(struct census *participant_list, int status)
+static void failed(struct participant_list *participant_list, int status)
 {
     if (participant_list->status == 0) {
         participant_list->status = status;
@@ -119,8 +119,8 @@ static void failed(struct census *participant_list, int status)
 
 /* -------------------------------------------------------------- one by one */
 
-static void fill(struct census *participant_list, struct resident *participant,
-                 const void *data, size_t length)
+static void fill(struct participant_list *participant_list,
+                 struct participant *participant, const void *data, size_t length)
 {
     participant->data = malloc(length + 1);
     if (participant->data == NULL) {
@@ -138,8 +138,8 @@ static void on_looked(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
                       const void *data, size_t length)
 {
     struct node_read *looking = request->data;
-    struct census *participant_list = looking->participant_list;
-    struct resident *participant = &participant_list->participants[looking->which];
+    struct participant_list *participant_list = looking->participant_list;
+    struct participant *participant = &participant_list->participants[looking->which];
 
     if (status == UVZK_ENONODE) {
         participant->gone = true;
@@ -156,9 +156,9 @@ static void on_looked(uvzk_read_t *request, int status, const uvzk_stat_t *stat,
     }
 }
 
-static int look_at(struct census *participant_list, size_t which)
+static int look_at(struct participant_list *participant_list, size_t which)
 {
-    struct resident *participant = &participant_list->participants[which];
+    struct participant *participant = &participant_list->participants[which];
 
     participant->read_request = calloc(1, sizeof(*participant->read_request));
     if (participant->read_request == NULL) {
@@ -171,7 +171,7 @@ static int look_at(struct census *participant_list, size_t which)
                             participant->node, on_looked);
 }
 
-static void look_at_all(struct census *participant_list)
+static void look_at_all(struct participant_list *participant_list)
 {
     for (size_t i = 0; i < participant_list->count && participant_list->status == 0;
          i++) {
@@ -188,20 +188,20 @@ static void look_at_all(struct census *participant_list)
 
 /* ------------------------------------------------------------------- listing */
 
-static int add(struct census *participant_list, enum recipe recipe,
+static int add(struct participant_list *participant_list, enum recipe recipe,
                const char *const *paths, size_t count, size_t holding)
 {
-    struct resident *more =
+    struct participant *more =
         realloc(participant_list->participants,
-                (participant_list->count + count + 1) * sizeof(struct resident));
+                (participant_list->count + count + 1) * sizeof(struct participant));
 
     if (more == NULL) {
         return UV_ENOMEM;
     }
     participant_list->participants = more;
     for (size_t i = 0; i < count; i++) {
-        struct resident *participant = &more[participant_list->count];
-        *participant = (struct resident){.recipe = recipe, .holds = i < holding};
+        struct participant *participant = &more[participant_list->count];
+        *participant = (struct participant){.recipe = recipe, .holds = i < holding};
         participant->node = strdup(paths[i]);
         if (participant->node == NULL) {
             return UV_ENOMEM;
@@ -214,7 +214,7 @@ static int add(struct census *participant_list, enum recipe recipe,
 static void on_participants(uvzk_participants_t *request, int status,
                             const char *const *paths, size_t count)
 {
-    struct census *participant_list = request->data;
+    struct participant_list *participant_list = request->data;
     enum recipe recipe = (enum recipe)(request - participant_list->requests);
 
     if (status == 0) {
@@ -233,7 +233,7 @@ static void on_participants(uvzk_participants_t *request, int status,
     }
 }
 
-static int list(struct census *participant_list)
+static int list(struct participant_list *participant_list)
 {
     uvzk_lock_t *locks[PARTICIPANT_RECIPES] = {
         &participant_list->rwlock.write, &participant_list->rwlock.read,
@@ -254,7 +254,7 @@ static int list(struct census *participant_list)
     return status;
 }
 
-int participant_list_read(struct census *participant_list, bool looks,
+int participant_list_read(struct participant_list *participant_list, bool looks,
                           participant_list_cb cb)
 {
     participant_list->cb = cb;
@@ -265,8 +265,8 @@ int participant_list_read(struct census *participant_list, bool looks,
     return list(participant_list);
 }
 
-int participant_list_init(struct census *participant_list, uvzk_client_t *client,
-                          const char *path)
+int participant_list_init(struct participant_list *participant_list,
+                          uvzk_client_t *client, const char *path)
 {
     int status = uvzk_mutex_init(client, &participant_list->mutex, path);
 

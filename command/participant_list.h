@@ -18,7 +18,7 @@ enum recipe {
 
 #define PARTICIPANT_RECIPES 4
 
-struct resident {
+struct participant {
     enum recipe recipe;
     bool holds;
     bool gone;        /* since it was listed */
@@ -31,11 +31,11 @@ struct resident {
     struct node_read *read_request; /* the request under way */
 };
 
-struct census;
+struct participant_list;
 /* Once a participant list. status < 0: it is not known who is there. */
-typedef void (*participant_list_cb)(struct census *, int status);
+typedef void (*participant_list_cb)(struct participant_list *, int status);
 
-struct census {
+struct participant_list {
     uvzk_lock_t mutex, semaphore;
     uvzk_rwlock_t rwlock;
     uvzk_participants_t requests[PARTICIPANT_RECIPES];
@@ -47,21 +47,22 @@ struct census {
     unsigned listings_left; /* listings that may still follow */
     size_t outstanding;
     int status;
-    struct resident *participants; /* those that hold before the others, in their order */
+    struct participant
+        *participants; /* those that hold before the others, in their order */
     size_t count;
     participant_list_cb cb;
     void *data; /* the user's */
 };
 
 /* 0 or negative. The locks are closed with the client. */
-int participant_list_init(struct census *, uvzk_client_t *, const char *path);
+int participant_list_init(struct participant_list *, uvzk_client_t *, const char *path);
 
 /* Lists everybody, and, if it looks, reads each znode; again, after the callback. What is
  * read on a connection is no older than that. A holder that goes between the two has left
  * the lock to somebody whom the listing may not have: then it is listed again, a few
  * times; see torn. 0 or negative. */
-int participant_list_read(struct census *, bool looks, participant_list_cb cb);
-void participant_list_free(struct census *);
+int participant_list_read(struct participant_list *, bool looks, participant_list_cb cb);
+void participant_list_free(struct participant_list *);
 
 /* Whether the two keep each other out. */
 bool recipes_exclude(enum recipe, enum recipe);

@@ -77,7 +77,7 @@ static bool passes(int status)
            status == UVZK_EEXPIRED || status == UVZK_ETHROTTLED;
 }
 
-static void on_participant_list(struct census *participant_list, int status)
+static void on_participant_list(struct participant_list *participant_list, int status)
 {
     struct query *query = participant_list->data;
 

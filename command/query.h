@@ -12,8 +12,8 @@
 #include "participant_list.h"
 
 struct query;
-/* A participant list is there. It returns whether there is to be another one; else the query has
- * its exit code, or goes on by itself and calls query_end(). */
+/* A participant list is there. It returns whether there is to be another one; else the
+ * query has its exit code, or goes on by itself and calls query_end(). */
 enum query_next { QUERY_AGAIN, QUERY_END, QUERY_GOES_ON };
 typedef enum query_next (*query_seen_cb)(struct query *);
 
@@ -35,7 +35,7 @@ struct query {
     bool ending;
     uv_loop_t loop;
     struct connection connection;
-    struct census participant_list;
+    struct participant_list participant_list;
     uv_timer_t again;
     uv_timer_t over;
 };

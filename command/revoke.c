@@ -16,7 +16,7 @@ static const char help[] =
     "  -a, --all                 the waiters too\n"
     "  -j, --json                print how many were asked as one line of JSON\n";
 
-struct pleas {
+struct revoke_requests {
     struct query query;
     bool all;
     uvzk_revoke_t *requests; /* one for each that is there */
@@ -24,7 +24,7 @@ struct pleas {
     int status;
 };
 
-static void end(struct pleas *revoke_requests)
+static void end(struct revoke_requests *revoke_requests)
 {
     if (revoke_requests->status < 0) {
         query_fail(&revoke_requests->query, "not asked", revoke_requests->status);
@@ -40,7 +40,7 @@ static void end(struct pleas *revoke_requests)
 
 static void on_revoked(uvzk_revoke_t *request, int status)
 {
-    struct pleas *revoke_requests = request->data;
+    struct revoke_requests *revoke_requests = request->data;
 
     if (status == 0) {
         revoke_requests->asked++;
@@ -54,8 +54,8 @@ static void on_revoked(uvzk_revoke_t *request, int status)
 
 static enum query_next on_seen(struct query *query)
 {
-    struct pleas *revoke_requests = query->data;
-    const struct census *participant_list = &query->participant_list;
+    struct revoke_requests *revoke_requests = query->data;
+    const struct participant_list *participant_list = &query->participant_list;
 
     revoke_requests->requests =
         calloc(participant_list->count + 1, sizeof(*revoke_requests->requests));
@@ -79,7 +79,7 @@ int subcommand_revoke(int argc, char **argv)
 {
     static const struct option options[] = {
         {"all", no_argument, NULL, 'a'}, QUERY_LONG_OPTIONS, {NULL, 0, NULL, 0}};
-    static struct pleas revoke_requests; /* zeros */
+    static struct revoke_requests revoke_requests; /* zeros */
     struct query_options asked;
     int option;
 

@@ -50,7 +50,7 @@ static size_t count(const struct view *view, bool holding)
 }
 
 /* By our clock against the server's: an age is a hint. */
-static double age(const struct resident *participant)
+static double age(const struct participant *participant)
 {
     struct timespec now;
 
@@ -62,7 +62,7 @@ static double age(const struct resident *participant)
 
 /* -------------------------------------------------------------------------- JSON */
 
-static void print_resident_json(FILE *out, const struct resident *participant)
+static void print_participant_json(FILE *out, const struct participant *participant)
 {
     fprintf(out, "{\"state\":\"%s\",\"kind\":\"%s\",",
             participant->holds ? "holds" : "waits", recipe_name(participant->recipe));
@@ -91,7 +91,7 @@ static void print_json(const struct view *view)
     for (size_t i = 0; i < view->query.participant_list.count; i++) {
         if (view->query.participant_list.participants[i].holds || !view->holders_only) {
             fputs(comma, stdout);
-            print_resident_json(stdout, &view->query.participant_list.participants[i]);
+            print_participant_json(stdout, &view->query.participant_list.participants[i]);
             comma = ",";
         }
     }
@@ -100,7 +100,7 @@ static void print_json(const struct view *view)
 
 /* ------------------------------------------------------------------------- a table */
 
-static void print_row(const struct resident *participant)
+static void print_row(const struct participant *participant)
 {
     char since[32], token[32] = "-";
 
@@ -153,7 +153,7 @@ static char *summary(const struct view *view)
     FILE *out = open_memstream(&text, &length);
 
     for (size_t i = 0; out != NULL && i < view->query.participant_list.count; i++) {
-        const struct resident *participant =
+        const struct participant *participant =
             &view->query.participant_list.participants[i];
         fprintf(out, "%d %s ", participant->holds, participant->node);
         fwrite(participant->data, 1, participant->data_length, out);

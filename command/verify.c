@@ -29,7 +29,7 @@ static enum query_next on_seen(struct query *query)
     bool holds = false, leases = false;
 
     for (size_t i = 0; i < query->participant_list.count; i++) {
-        const struct resident *participant = &query->participant_list.participants[i];
+        const struct participant *participant = &query->participant_list.participants[i];
         leases = leases || participant->recipe == RECIPE_LEASES;
         holds = holds || (participant->holds && participant->recipe != RECIPE_LEASES &&
                           participant->token == claim->token);

@@ -21,7 +21,7 @@ static const char help[] =
     "  -j, --json                print one line of JSON\n";
 
 /* A lock that changes hands while it is looked at is not free. */
-static bool is_held(const struct census *participant_list)
+static bool is_held(const struct participant_list *participant_list)
 {
     bool held = participant_list->inconsistent;
 

@@ -1,5 +1,5 @@
 /* The completions. They run on the client's thread, where what they are handed
- * lives only until they return: they copy it into the request and hop. */
+ * lives only until they return: they copy it into the request and push that to the loop. */
 #include "answer.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The completions, which copy and hop. `data` is the request. */
+/* The completions, which copy and push to the loop. `data` is the request. */
 #ifndef UVZK_ANSWER_H
 #define UVZK_ANSWER_H
 

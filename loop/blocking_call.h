@@ -19,9 +19,9 @@ struct uvzk__blocking_call {
     uv_work_t in_the_pool;
 };
 
-/* One at a time. work() runs on another thread, with all signals blocked; then done() on
- * the loop's, behind all that was pushed onto the to_loop queue before work() returned: the memory
- * is the caller's again. */
+/* One at a time. work() runs on another thread, with all signals blocked; then done()
+ * on the loop's, behind all that was pushed onto the to_loop queue before work()
+ * returned: the memory is the caller's again. */
 void uvzk__blocking_call_begin(struct uvzk__blocking_call *call, uv_loop_t *loop,
                                struct uvzk__to_loop *to_loop,
                                void (*work)(struct uvzk__blocking_call *),

@@ -112,7 +112,7 @@ static void pending_arrive(struct uvzk__to_loop_entry *entry)
     }
 }
 
-/* Wherever news already under way stand in the hop, new ones may join them:
+/* Wherever news already under way stand in the queue to the loop, new ones may join them:
  * SUSPENDED settles all that is outstanding, so that nothing told between the
  * two can be told wrongly. */
 static void push_pending(struct uvzk__handle *handle)
@@ -277,8 +277,8 @@ static void close_work(struct uvzk__blocking_call *call)
     }
 }
 
-/* The client's threads have ended: nothing of this handle is on the to_loop queue, and what they
- * never answered (ZOOKEEPER-2894) they never will. */
+/* The client's threads have ended: nothing of this handle is on the to_loop queue, and
+ * what they never answered (ZOOKEEPER-2894) they never will. */
 static void close_done(struct uvzk__blocking_call *call)
 {
     free_handle(handle_of(call));
@@ -350,8 +350,8 @@ static void leave_work(struct uvzk__blocking_call *call)
     }
 }
 
-/* As if it were new; none of the client's threads is left, and nothing of them is on the to_loop
- * queue. An end that it was told is one all the same. */
+/* As if it were new; none of the client's threads is left, and nothing of them is on
+ * the to_loop queue. An end that it was told is one all the same. */
 static void begin_anew(struct uvzk__handle *handle)
 {
     free_all_asked(handle);

@@ -143,8 +143,8 @@ void uvzk__handle_stop_draining(struct uvzk__handle *handle);
 /* Ends it as if its session had expired: the port hears of it later. */
 void uvzk__handle_abandon(struct uvzk__handle *handle);
 
-/* The C client has taken a request, or the submit thread; one has come back, with an answer of the
- * servers on this connection or without; one has been recalled. */
+/* The C client has taken a request, or the submit thread; one has come back, with an
+ * answer of the servers on this connection or without; one has been recalled. */
 static inline void uvzk__handle_sent(struct uvzk__handle *handle)
 {
     handle->in_flight++;

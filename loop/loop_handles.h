@@ -1,4 +1,4 @@
-/* What a port has on its loop: an async handle, by which its hop wakes it, and a timer.
+/* What a port has on its loop: an async handle, by which its queue wakes it, and a timer.
  *
  * A program may end its loop by closing every handle that uv_walk shows, and these are
  * shown as well. Then the port takes a new stand when it needs one. While it closes it
@@ -34,8 +34,9 @@ void uvzk__loop_handles_init(struct uvzk__loop_handles *loop_handles,
 bool uvzk__loop_handles_are_closed(const struct uvzk__loop_handles *loop_handles);
 /* Whether it keeps its loop alive. */
 void uvzk__loop_handles_set_ref(struct uvzk__loop_handles *loop_handles, bool keep);
-/* From now on gone_cb comes, once, when somebody has closed the sentry with all else, or
- * uvzk__loop_handles_close has. It keeps the loop alive. Without descriptors: no callback. */
+/* From now on gone_cb comes, once, when somebody has closed the sentry with all else,
+ * or uvzk__loop_handles_close has. It keeps the loop alive. Without descriptors: no
+ * callback. */
 void uvzk__loop_handles_detect_close(struct uvzk__loop_handles *loop_handles,
                                      uv_write_cb gone_cb);
 /* Closes what is not closed yet. */

@@ -187,8 +187,8 @@ void uvzk__reconnect_diverged(struct uvzk__zk_port *port)
                           &(struct uvzk__connect_error){UVZK_EDIVERGED, server, text});
 }
 
-/* If others are still being asked, done() goes on: whoever has answered until now is the quickest,
- * and may be the one that was left. */
+/* If others are still being asked, done() goes on: whoever has answered until now is
+ * the quickest, and may be the one that was left. */
 void uvzk__reconnect_left(struct uvzk__zk_port *port)
 {
     if (!uvzk__search_goes_on(port->reconnect.search)) {

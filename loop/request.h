@@ -31,7 +31,7 @@ struct uvzk__request {
     unsigned connection; /* handle->connection by which it was sent */
     uint8_t kind;        /* enum uvzk__rpc_kind */
 
-    /* Written by the completion, or the submit thread, before it hops. */
+    /* Written by the completion, or the submit thread, before it is pushed. */
     int code;     /* ZooKeeper's */
     bool refused; /* by the client, of the submit thread */
     struct uvzk__reply reply;
@@ -65,8 +65,8 @@ static inline void uvzk__request_is_auth_check(struct uvzk__request *request)
     request->auth_check = true;
 }
 
-/* The C client has it, or the submit thread, on this connection; or neither, which has not been
- * taken by the one or was recalled from the other. */
+/* The C client has it, or the submit thread, on this connection; or neither, which has
+ * not been taken by the one or was recalled from the other. */
 static inline void uvzk__request_sent(struct uvzk__request *request, unsigned connection)
 {
     request->connection = connection;

@@ -211,7 +211,8 @@ static void fill_op(struct multi *multi, size_t i, const struct uvzk__op *op)
  * is not called unless the client, which may know more than the loop, is connected. To
  * end after this look the session takes a reset and a new connection, some round trips
  * in which this thread would have to stand still; refused credentials, which end it
- * without, have been answered by now (send_window.c). No ops at all are a transaction too. */
+ * without, have been answered by now (send_window.c). No ops at all are a transaction
+ * too. */
 static int send_multi(struct uvzk__request *request, const struct uvzk__rpc *rpc,
                       zhandle_t *zh)
 {

@@ -232,8 +232,9 @@ static bool is_trusted(const struct target *target)
     return !target->distrusted && target->avoided_until <= uvzk_now();
 }
 
-/* The others are waited for as long again as the first one took; or for half a probe's time, if
- * that one is taken for want of others only, which they may still show to be wrong. */
+/* The others are waited for as long again as the first one took; or for half a probe's
+ * time, if that one is taken for want of others only, which they may still show to be
+ * wrong. */
 static void take_note(struct uvzk__search *search, const struct target *target,
                       uint64_t now)
 {

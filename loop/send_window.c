@@ -146,8 +146,8 @@ static void arrive(struct uvzk__to_loop_entry *entry)
 
 /* ------------------------------------------------------------------------ sent */
 
-/* Whether the submit thread gives it: until the first answer there is nothing to be gained, and
- * whether anything can be sent at all is not yet known (too_early). */
+/* Whether the submit thread gives it: until the first answer there is nothing to be
+ * gained, and whether anything can be sent at all is not yet known (too_early). */
 static bool uses_submit_thread(struct uvzk__handle *handle)
 {
     return (handle->answered && handle->in_flight >= UVZK__DIRECT_SENDS) ||

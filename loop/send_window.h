@@ -12,7 +12,8 @@ struct uvzk__rpc;
 #define UVZK__SEND_WINDOW 1000
 
 /* While fewer are, the loop gives them itself: that is the shortest way, and there is
- * little that the client's thread could be writing. Beyond, the submit thread does (submit_thread.h). */
+ * little that the client's thread could be writing. Beyond, the submit thread does
+ * (submit_thread.h). */
 #define UVZK__DIRECT_SENDS 2
 
 /* Puts the rpc behind those that wait; its watch counts as being armed. False:
@@ -24,10 +25,11 @@ bool uvzk__send_window_add(struct uvzk__handle *handle, struct uvzk__rpc *rpc);
  * if nothing has been sent, a request of our own is. */
 void uvzk__send_window_pump(struct uvzk__handle *handle);
 
-/* What the submit thread has not given yet waits again: to be called before anything is replied that
- * has no answer. */
+/* What the submit thread has not given yet waits again: to be called before anything
+ * is replied that has no answer. */
 void uvzk__send_window_take_back(struct uvzk__handle *handle);
-/* The handle is about to be closed: what the submit thread has not given yet is given now. */
+/* The handle is about to be closed: what the submit thread has not given yet is given
+ * now. */
 void uvzk__send_window_flush(struct uvzk__handle *handle);
 
 #endif

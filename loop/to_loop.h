@@ -1,4 +1,4 @@
-/* The hop from any thread onto the loop's. What hops brings its own link, so
+/* The queue from any thread to the loop's. What is pushed brings its own link, so
  * that nothing that has happened on another thread can fail to be told. */
 #ifndef UVZK_TO_LOOP_H
 #define UVZK_TO_LOOP_H
@@ -23,7 +23,7 @@ struct uvzk__to_loop_entry {
 struct uvzk__to_loop {
     pthread_mutex_t mutex;
     struct uvzk__link entries;
-    uv_async_t *async; /* NULL until the hop is attached to a loop */
+    uv_async_t *async; /* NULL until the queue to the loop is attached to a loop */
 };
 
 static inline bool uvzk__to_loop_is_attached(const struct uvzk__to_loop *to_loop)

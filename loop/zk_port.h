@@ -1,8 +1,8 @@
 /* The real port: port.h on libzookeeper_mt and a libuv loop.
  *
- *   src/ -> submit -> request -> zoo_a* -> client's threads -> hop -> reply
+ *   src/ -> submit -> request -> zoo_a* -> client's threads -> to_loop -> reply
  *
- * Everything but the hop, the news of a handle and the copying of answers
+ * Everything but the queue to the loop, the news of a handle and the copying of answers
  * happens on the loop's thread. */
 #ifndef UVZK_ZK_PORT_H
 #define UVZK_ZK_PORT_H

@@ -1,5 +1,6 @@
-/* The simulator as a library: the public client over it, and the troubles that a test of
- * somebody else's may make. One world at a time, since uvzk_client_init cannot say which. */
+/* The simulator as a library: the public client over it, and the troubles that a test
+ * of somebody else's may make. One world at a time, since uvzk_client_init cannot say
+ * which. */
 #include "uvzk_sim.h"
 
 #include <inttypes.h>

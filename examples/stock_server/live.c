@@ -54,7 +54,7 @@ static void on_tick(uv_timer_t *tick)
 
     for (int i = 0; i < stock->options.products && !stock->options.no_lock; i++) {
         struct product *product = &stock->products[i];
-        crowd_look(&product->pool, &stock->client, &product->mutex);
+        crowd_look(&product->crowd, &stock->client, &product->mutex);
     }
     if (!live->tallying) {
         live->tallying = true;

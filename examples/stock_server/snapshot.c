@@ -31,7 +31,7 @@ static void write_holder(struct text *text, const struct product *product, uint6
     const char *name = product->stock->options.name;
 
     text_add(text, ", \"holder\": ");
-    text_add_quoted(text, holder != NULL ? name : product->pool.holder);
+    text_add_quoted(text, holder != NULL ? name : product->crowd.holder);
     if (holder != NULL) { /* of others it is not known how long */
         text_add(text, ", \"held_ms\": %" PRIu64, now - holder->granted);
     }
@@ -50,7 +50,7 @@ static void write_product(struct text *text, const struct product *product,
              oversold > 0 ? oversold : 0);
     write_holder(text, product, now);
     text_add(text, ", \"waiting\": %u, \"oldest_ms\": %" PRIu64 ", \"standing\": %d",
-             product->waiting, oldest_wait(product, now), product->pool.standing);
+             product->waiting, oldest_wait(product, now), product->crowd.standing);
     text_add(text, ", \"losses\": %" PRIu64, product->lost + product->fenced);
     if (product->last_loss != NULL) {
         text_add(text, ", \"last_loss\": ");

@@ -56,7 +56,7 @@ static int make_products(struct stock *stock)
         char path[32];
         product->stock = stock;
         product->id = i + 1;
-        crowd_init(&product->pool);
+        crowd_init(&product->crowd);
         snprintf(path, sizeof(path), "/product%d", product->id);
         if (!stock->options.no_lock) {
             status = uvzk_mutex_init(&stock->client, &product->mutex, path);

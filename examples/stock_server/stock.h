@@ -20,7 +20,7 @@ struct product {
     uvzk_mutex_t mutex;
     struct order *orders; /* all that are under way, in the order in which they came */
     uint32_t waiting;     /* of those, for the lock */
-    struct crowd pool;    /* who stands at the lock, in all processes */
+    struct crowd crowd;   /* who stands at the lock, in all processes */
 
     uint64_t sold, sold_out, refused, gone; /* what became of the others */
     uint64_t lost;                          /* the lock, before the work was done */

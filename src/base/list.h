@@ -156,8 +156,9 @@ static inline void uvzk__ring_append(struct uvzk__ring *ring, struct uvzk__link 
     uvzk__ring_insert_before(ring, NULL, link);
 }
 
-/* Of a ring in order the first that is not before that place; NULL: all are. Looked for from
- * both ends: there may be thousands, of which hardly anybody is behind, or before. */
+/* Of a ring in order the first that is not before that place; NULL: all are. Looked
+ * for from both ends: there may be thousands, of which hardly anybody is behind, or
+ * before. */
 static inline struct uvzk__link *
 uvzk__ring_lower_bound(const struct uvzk__ring *ring,
                        bool (*is_before)(struct uvzk__link *, const void *place),

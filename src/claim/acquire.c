@@ -108,9 +108,9 @@ static int create_claim_in(struct uvzk__session *session, struct uvzk__lock *loc
 
 enum suitability { UNSUITABLE, UNREACHABLE, SUITABLE };
 
-/* Whether it is made there: in the lock's home in any case. At first only where there is a
- * connection, and room to watch whoever stands before it; one that is tried once cannot wait
- * for a connection. */
+/* Whether it is made there: in the lock's home in any case. At first only where there
+ * is a connection, and room to watch whoever stands before it; one that is tried once
+ * cannot wait for a connection. */
 static enum suitability
 suitability_of(const struct uvzk__lock *lock, const struct uvzk__session *session,
                const char *path, const uvzk_acquire_options_t *options, bool at_first)

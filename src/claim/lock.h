@@ -30,8 +30,8 @@ struct uvzk__lock_kind {
     size_t (*directories)(const struct uvzk__lock *,
                           struct uvzk__participant_directory *);
     /* What the contenders in them, at least one, are to this lock: marks some of them
-     * as silent, and as holding. In a driver-defined directory all children are contenders, in
-     * no order; it may put them into one. 0 or UV_ENOMEM. */
+     * as silent, and as holding. In a driver-defined directory all children are
+     * contenders, in no order; it may put them into one. 0 or UV_ENOMEM. */
     int (*classify)(const struct uvzk__lock *, struct uvzk__participant *, size_t count);
     /* The lock is freed: what the kind has put behind `extra`. May be NULL. */
     void (*freed)(struct uvzk__lock *);

@@ -1,5 +1,5 @@
-/* Those who take part in a lock, and where they stand (uvzk_lock_participants): filled in by
- * who asks and by the lock's kind, which judges them. */
+/* Those who take part in a lock, and where they stand (uvzk_lock_participants): filled
+ * in by who asks and by the lock's kind, which judges them. */
 #ifndef UVZK_PARTICIPANT_H
 #define UVZK_PARTICIPANT_H
 

@@ -22,9 +22,9 @@ void uvzk__claim_wait_reason(const struct uvzk__claim *, size_t most,
 void uvzk__claim_plain_wait_reason(const struct uvzk__claim *, size_t most,
                                    struct uvzk__wait_reason *);
 
-/* Its time has run out; or it was tried once, where somebody else of ours stands before it
- * so that it was never begun (NULL): the code of that, and what it waited for, to be told with it; NULL
- * if there is no memory for that. */
+/* Its time has run out; or it was tried once, where somebody else of ours stands
+ * before it so that it was never begun (NULL): the code of that, and what it waited
+ * for, to be told with it; NULL if there is no memory for that. */
 int uvzk__wait_timed_out(const struct uvzk__claim *, struct uvzk__timed_out_wait **);
 
 /* While its acquire callback runs, it can be asked about; then it is freed. NULL: nothing

@@ -10,9 +10,9 @@
  * UV_EINVAL. What they point to is still the caller's. */
 int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t *from);
 
-/* Makes a client with a session over each of the ports, which are the client's from now on if
- * 0 is returned; on failure they are still the caller's. Takes over port->user.
- * count: options.sessions, and not 0. Errors as uvzk_client_init. */
+/* Makes a client with a session over each of the ports, which are the client's from
+ * now on if 0 is returned; on failure they are still the caller's. Takes over
+ * port->user. count: options.sessions, and not 0. Errors as uvzk_client_init. */
 int uvzk__client_create_over(uvzk_client_t *client, struct uvzk__port *const *ports,
                              uint32_t count, const uvzk_client_options_t *options,
                              unsigned tuning);

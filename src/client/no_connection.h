@@ -1,7 +1,8 @@
-/* Why there is no connection, and for how long there has been none: the last reason is kept
- * for who asks (uvzk_client_last_error), and said again as the pause grows, so that an
- * operator who comes late finds it at the end of the log. It needs no moments of its own: as
- * long as a port has no connection it says why, again and again (port.h). */
+/* Why there is no connection, and for how long there has been none: the last reason is
+ * kept for who asks (uvzk_client_last_error), and said again as the pause grows, so
+ * that an operator who comes late finds it at the end of the log. It needs no moments
+ * of its own: as long as a port has no connection it says why, again and again
+ * (port.h). */
 #ifndef UVZK_NO_CONNECTION_H
 #define UVZK_NO_CONNECTION_H
 

@@ -42,8 +42,8 @@ static bool has_work(const struct uvzk__session *session)
            uvzk__create_batches_due(session) || uvzk__delete_batches_due(session);
 }
 
-/* The session may have been shortened on a connection that nobody is told of (port.h, 12): what
- * is held ends sooner. */
+/* The session may have been shortened on a connection that nobody is told of (port.h,
+ * 12): what is held ends sooner. */
 static void turned(struct uvzk__session *session)
 {
     if (!uvzk__connection_is_connected(&session->connection)) {

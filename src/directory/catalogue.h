@@ -1,5 +1,6 @@
-/* The directories of a client, by discipline and path; and in the order in which they came.
- * A chain a bucket: each of them has two links and its hash for this, and no memory else. */
+/* The directories of a client, by discipline and path; and in the order in which they
+ * came. A chain a bucket: each of them has two links and its hash for this, and no
+ * memory else. */
 #ifndef UVZK_CATALOGUE_H
 #define UVZK_CATALOGUE_H
 

@@ -61,8 +61,9 @@ int uvzk__contender_new_name(struct uvzk__contender *contender)
     return 0;
 }
 
-/* It rests: before a new node after a deletion by others, or before a refused delete is
- * repeated; or its own watch looks again. Few ever do, or are revocable, which may have to. */
+/* It rests: before a new node after a deletion by others, or before a refused delete
+ * is repeated; or its own watch looks again. Few ever do, or are revocable, which may
+ * have to. */
 struct uvzk__contender_timer {
     struct uvzk__timer timer;
     struct uvzk__contender *contender;

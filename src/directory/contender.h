@@ -399,7 +399,8 @@ void uvzk__contender_end(struct uvzk__contender *, int code);
 /* The claim has let go: withdraws the node. */
 void uvzk__contender_withdraw(struct uvzk__contender *);
 
-/* Nothing is asked of the server about its node, which is BACKING_OFF or DELETING, for so long. */
+/* Nothing is asked of the server about its node, which is BACKING_OFF or DELETING, for
+ * so long. */
 void uvzk__contender_back_off(struct uvzk__contender *, uint64_t ms);
 
 /* It does not rest: its own watch looks again in about a session timeout (watch_renewal.h),
@@ -408,10 +409,10 @@ void uvzk__contender_back_off(struct uvzk__contender *, uint64_t ms);
 bool uvzk__contender_renew_watch_later(struct uvzk__contender *);
 void uvzk__contender_cancel_watch_renewal(struct uvzk__contender *);
 
-/* Somebody deleted its node, as the quorum knows. And: a reading does not show it, or its
- * server tells a watch of that. Most likely that is the same; but it may stand where the others
- * are, and nobody would want it any more. So it is deleted besides: nothing is found, or this
- * server has diverged (orphans.h). */
+/* Somebody deleted its node, as the quorum knows. And: a reading does not show it, or
+ * its server tells a watch of that. Most likely that is the same; but it may stand
+ * where the others are, and nobody would want it any more. So it is deleted besides:
+ * nothing is found, or this server has diverged (orphans.h). */
 void uvzk__contender_missing(struct uvzk__contender *);
 void uvzk__contender_not_shown(struct uvzk__contender *);
 
@@ -423,8 +424,9 @@ void uvzk__contender_update(struct uvzk__contender *);
 void uvzk__contender_found(struct uvzk__contender *, int32_t sequence);
 void uvzk__contender_absent(struct uvzk__contender *);
 
-/* Ends the unplaced contenders in this state, or the members, which all wait, with this code. An
- * UNKNOWN one stays until it has been searched for, but nobody waits for it any more. */
+/* Ends the unplaced contenders in this state, or the members, which all wait, with
+ * this code. An UNKNOWN one stays until it has been searched for, but nobody waits for
+ * it any more. */
 void uvzk__end_unplaced(struct uvzk__queue *, enum uvzk__node_state, int code);
 void uvzk__end_waiters(struct uvzk__queue *, int code);
 

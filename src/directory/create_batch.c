@@ -39,7 +39,7 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__create_batch_machine =
     UVZK__MACHINE("create batch", table);
 
-struct making {
+struct create_batch {
     struct uvzk__rpc rpc; /* the multi, then each exists */
     struct uvzk__session *session;
     size_t count, bytes;
@@ -51,14 +51,14 @@ struct making {
     struct uvzk__acl acls[CREATES_PER_BATCH];
 };
 
-static bool invariant_holds(const struct making *batch)
+static bool invariant_holds(const struct create_batch *batch)
 {
     return batch->count <= CREATES_PER_BATCH && batch->identifying <= batch->count &&
            (batch->state == GATHERING || batch->count > 1);
 }
 
 /* The only writer of state. */
-static void move(struct making *batch, enum uvzk__create_batch_state state)
+static void move(struct create_batch *batch, enum uvzk__create_batch_state state)
 {
     uvzk__directories_count_create_batch(batch->session->directories,
                                          batch->state == UNDER_WAY, state == UNDER_WAY);
@@ -201,7 +201,7 @@ static bool is_readable(const struct uvzk__acl *acl)
 }
 
 /* False: there is no room for it any more. */
-static bool add_create(struct making *batch, struct uvzk__contender *contender)
+static bool add_create(struct create_batch *batch, struct uvzk__contender *contender)
 {
     struct uvzk__op *op = &batch->ops[batch->count];
 
@@ -225,7 +225,7 @@ static bool add_create(struct making *batch, struct uvzk__contender *contender)
     return true;
 }
 
-static void fill_batch(struct making *batch)
+static void fill_batch(struct create_batch *batch)
 {
     struct uvzk__link *head = &batch->session->directories->to_create;
 
@@ -237,7 +237,7 @@ static void fill_batch(struct making *batch)
 /* ------------------------------------------------------------------- the outcome */
 
 /* It has had its answer. */
-static void drop(struct making *batch, size_t i)
+static void drop(struct create_batch *batch, size_t i)
 {
     struct uvzk__contender *contender = batch->contenders[i];
 
@@ -245,7 +245,7 @@ static void drop(struct making *batch, size_t i)
     uvzk__contender_unref(contender);
 }
 
-static void finish(struct making *batch)
+static void finish(struct create_batch *batch)
 {
     struct uvzk__session *session = batch->session;
 
@@ -261,10 +261,10 @@ static bool is_unidentified(const struct uvzk__contender *contender)
            uvzk__node_state(&contender->node) == UVZK__NODE_IDENTIFYING;
 }
 
-/* Where nobody was before when it was made, as its number has said: whatever has gone since,
- * this one did not wait for it, so that it is enough to have been made. Of the others the
- * listing that covers them says whether they stand. */
-static uint64_t shown_at(const struct making *batch, size_t i)
+/* Where nobody was before when it was made, as its number has said: whatever has gone
+ * since, this one did not wait for it, so that it is enough to have been made. Of the
+ * others the listing that covers them says whether they stand. */
+static uint64_t shown_at(const struct create_batch *batch, size_t i)
 {
     const struct uvzk__contender *contender = batch->contenders[i];
 
@@ -277,7 +277,8 @@ static uint64_t shown_at(const struct making *batch, size_t i)
                : 0;
 }
 
-static void identify(struct making *batch, size_t i, int status, int64_t czxid, bool ours)
+static void identify(struct create_batch *batch, size_t i, int status, int64_t czxid,
+                     bool ours)
 {
     struct uvzk__contender *contender = batch->contenders[i];
 
@@ -287,7 +288,7 @@ static void identify(struct making *batch, size_t i, int status, int64_t czxid, 
     drop(batch, i);
 }
 
-static void identify_all(struct making *batch, int status, int64_t czxid)
+static void identify_all(struct create_batch *batch, int status, int64_t czxid)
 {
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->contenders[i] != NULL) {
@@ -297,7 +298,7 @@ static void identify_all(struct making *batch, int status, int64_t czxid)
     finish(batch);
 }
 
-static void ask_czxid(struct making *batch);
+static void ask_czxid(struct create_batch *batch);
 
 /* One of them tells it for all, for one transaction has made them, and the reply that said
  * so was before: what the reading does not show is gone. Such a one, or one of its name
@@ -305,7 +306,7 @@ static void ask_czxid(struct making *batch);
  * may hear of its czxid from the next. After all else each asks for itself, when it can. */
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct making *batch = UVZK__CONTAINER_OF(rpc, struct making, rpc);
+    struct create_batch *batch = UVZK__CONTAINER_OF(rpc, struct create_batch, rpc);
     struct uvzk__session *session = batch->session;
     int status = reply->status;
     bool ours =
@@ -328,7 +329,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 }
 
 /* Of the next one that still wants to be known. */
-static void ask_czxid(struct making *batch)
+static void ask_czxid(struct create_batch *batch)
 {
     struct uvzk__session *session = batch->session;
 
@@ -348,7 +349,8 @@ static void ask_czxid(struct making *batch)
 
 /* Why a member was not made. What the server says is about one of them; of those behind
  * that one it has not looked at any. */
-static int status_of(struct making *batch, size_t i, const struct uvzk__reply *reply)
+static int status_of(struct create_batch *batch, size_t i,
+                     const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = batch->contenders[i];
     int status = reply->status;
@@ -391,7 +393,8 @@ void uvzk__create_batch_resume(struct uvzk__queue *queue)
     }
 }
 
-static void create_done(struct making *batch, size_t i, const struct uvzk__reply *reply)
+static void create_done(struct create_batch *batch, size_t i,
+                        const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = batch->contenders[i];
 
@@ -409,7 +412,7 @@ static void create_done(struct making *batch, size_t i, const struct uvzk__reply
 
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct making *batch = UVZK__CONTAINER_OF(rpc, struct making, rpc);
+    struct create_batch *batch = UVZK__CONTAINER_OF(rpc, struct create_batch, rpc);
 
     uvzk__answered(batch->session, rpc, reply->status, true);
     if (reply->failed_op < batch->count) {
@@ -428,7 +431,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
 /* ------------------------------------------------------------------------ sending */
 
-static void submit(struct making *batch)
+static void submit(struct create_batch *batch)
 {
     uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_MULTI, NULL, replied);
     batch->rpc.ops = batch->ops;
@@ -441,14 +444,14 @@ static void submit(struct making *batch)
 }
 
 /* A multi of these saves nothing. */
-static bool saves_nothing(const struct making *batch)
+static bool saves_nothing(const struct create_batch *batch)
 {
     return batch->count == 1 ||
            (batch->count < READERS_PER_BATCH_MIN &&
             batch->contenders[0]->queue == batch->contenders[1]->queue);
 }
 
-static void submit_each(struct making *batch)
+static void submit_each(struct create_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
         struct uvzk__contender *contender = batch->contenders[i];
@@ -464,7 +467,7 @@ static void send_one(struct uvzk__session *session)
 {
     struct uvzk__link *head = &session->directories->to_create;
     bool lone = head->next == head->prev;
-    struct making *batch = lone ? NULL : uvzk__calloc(1, sizeof(*batch));
+    struct create_batch *batch = lone ? NULL : uvzk__calloc(1, sizeof(*batch));
 
     if (batch == NULL) {
         send_alone(to_create_at(head->next));

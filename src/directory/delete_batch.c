@@ -38,7 +38,7 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__delete_batch_machine =
     UVZK__MACHINE("delete batch", table);
 
-struct sweep {
+struct delete_batch {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
     struct uvzk__op *ops;
@@ -49,14 +49,14 @@ struct sweep {
     uint8_t state;  /* enum uvzk__delete_batch_state */
 };
 
-static bool invariant_holds(const struct sweep *batch)
+static bool invariant_holds(const struct delete_batch *batch)
 {
     return batch->state == GATHERING ||
            (batch->op_count > 0 && batch->op_count <= batch->room);
 }
 
 /* The only writer of state; a client has a few under way at most. */
-static void move(struct sweep *batch, enum uvzk__delete_batch_state state)
+static void move(struct delete_batch *batch, enum uvzk__delete_batch_state state)
 {
     uvzk__directories_count_delete_batch(batch->session->directories,
                                          batch->state == UNDER_WAY, state == UNDER_WAY);
@@ -70,7 +70,7 @@ static struct uvzk__contender *to_delete_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_batch);
 }
 
-static void free_batch(struct sweep *batch)
+static void free_batch(struct delete_batch *batch)
 {
     if (batch != NULL) {
         uvzk__free(batch->ops);
@@ -80,9 +80,9 @@ static void free_batch(struct sweep *batch)
     }
 }
 
-static struct sweep *new_batch(struct uvzk__session *session, size_t deletes)
+static struct delete_batch *new_batch(struct uvzk__session *session, size_t deletes)
 {
-    struct sweep *batch = uvzk__calloc(1, sizeof(*batch));
+    struct delete_batch *batch = uvzk__calloc(1, sizeof(*batch));
 
     if (batch == NULL) {
         return NULL;
@@ -99,7 +99,7 @@ static struct sweep *new_batch(struct uvzk__session *session, size_t deletes)
     return batch;
 }
 
-static void add(struct sweep *batch, struct uvzk__contender *contender,
+static void add(struct delete_batch *batch, struct uvzk__contender *contender,
                 enum uvzk__op_kind kind)
 {
     struct uvzk__op *op = &batch->ops[batch->op_count];
@@ -111,7 +111,7 @@ static void add(struct sweep *batch, struct uvzk__contender *contender,
     uvzk__contender_ref(contender);
 }
 
-static bool is_checked(const struct sweep *batch, const struct uvzk__queue *queue)
+static bool is_checked(const struct delete_batch *batch, const struct uvzk__queue *queue)
 {
     size_t i = 0;
 
@@ -123,7 +123,7 @@ static bool is_checked(const struct sweep *batch, const struct uvzk__queue *queu
 
 /* Those that the queue's deletes must not leave unwatched: who was granted past a
  * node that still stands, and who is about to be granted. */
-static void add_checks(struct sweep *batch, struct uvzk__queue *queue)
+static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
 {
     struct uvzk__contender *next_holder =
         queue->kind->directory_order == UVZK__COUNTED ? NULL : uvzk__next_holder(queue);
@@ -144,7 +144,7 @@ static void add_checks(struct sweep *batch, struct uvzk__queue *queue)
     }
 }
 
-static void add_delete(struct sweep *batch, struct uvzk__contender *contender)
+static void add_delete(struct delete_batch *batch, struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
     uint64_t stamp =
@@ -164,7 +164,8 @@ static void add_delete(struct sweep *batch, struct uvzk__contender *contender)
     uvzk__node_sent(&contender->node);
 }
 
-static bool has_room(const struct sweep *batch, const struct uvzk__contender *contender)
+static bool has_room(const struct delete_batch *batch,
+                     const struct uvzk__contender *contender)
 {
     uint32_t early_grants = uvzk__early_grants(&contender->queue->counts);
 
@@ -226,7 +227,7 @@ static void delete_refused(struct uvzk__contender *contender, int status)
 
 /* Of a directory in which one of the deletes was refused for lack of a right, so were the
  * others: the server would have said the same of each. */
-static bool shares_refusal(const struct sweep *batch, size_t index, size_t failed)
+static bool shares_refusal(const struct delete_batch *batch, size_t index, size_t failed)
 {
     const struct uvzk__contender *one = batch->contenders[index];
     const struct uvzk__contender *culprit =
@@ -237,7 +238,8 @@ static bool shares_refusal(const struct sweep *batch, size_t index, size_t faile
 }
 
 /* An op of a request that the server refused as a whole. */
-static void op_refused(struct sweep *batch, size_t index, size_t failed, int status)
+static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
+                       int status)
 {
     struct uvzk__contender *contender = batch->contenders[index];
     bool culprit = index == failed;
@@ -271,7 +273,7 @@ static void check_passed(struct uvzk__contender *contender, uint64_t stamp)
 
 static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct sweep *batch = UVZK__CONTAINER_OF(rpc, struct sweep, rpc);
+    struct delete_batch *batch = UVZK__CONTAINER_OF(rpc, struct delete_batch, rpc);
     bool refused = reply->status != 0 && uvzk__is_answer(reply->status);
     size_t failed = rpc->kind == UVZK__RPC_DELETE ? 0 : reply->failed_op;
 
@@ -296,7 +298,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static bool send_one(struct uvzk__session *session)
 {
     size_t count = batch_size(session);
-    struct sweep *batch = new_batch(session, count);
+    struct delete_batch *batch = new_batch(session, count);
 
     if (batch == NULL) {
         return false;

@@ -50,8 +50,8 @@ uvzk__directories_set_parents_creator(struct uvzk__directories *directories,
     directories->parents_creator = creator;
 }
 
-/* The text of a new UUID, of 36 characters, becomes this session's. Its own znodes go with the
- * session; what is left of another one is not taken for this one's. */
+/* The text of a new UUID, of 36 characters, becomes this session's. Its own znodes go
+ * with the session; what is left of another one is not taken for this one's. */
 static inline void
 uvzk__directories_apply_uuid_prefix(struct uvzk__directories *directories, char *uuid)
 {
@@ -87,7 +87,8 @@ uvzk__directories_remove_contender(struct uvzk__directories *directories, size_t
     directories->contender_count--;
 }
 
-/* Whether one of them is to be heard of: who is undeletable stands until the session ends. */
+/* Whether one of them is to be heard of: who is undeletable stands until the session
+ * ends. */
 static inline bool
 uvzk__directories_have_pending(const struct uvzk__directories *directories)
 {

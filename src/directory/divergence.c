@@ -21,7 +21,7 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__divergence_machine = UVZK__MACHINE("divergence", table);
 
-struct question {
+struct divergence_query {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
     struct uvzk__op check;
@@ -31,13 +31,13 @@ struct question {
     char path[];
 };
 
-static bool invariant_holds(const struct question *query)
+static bool invariant_holds(const struct divergence_query *query)
 {
     return query->step == ASKING || query->czxid != 0;
 }
 
 /* The only writer of step. */
-static void move(struct question *query, enum uvzk__divergence_step step)
+static void move(struct divergence_query *query, enum uvzk__divergence_step step)
 {
     query->step =
         (uint8_t)uvzk__machine_move(&uvzk__divergence_machine, query->step, step);
@@ -45,7 +45,7 @@ static void move(struct question *query, enum uvzk__divergence_step step)
 }
 
 /* The directory that it is asked of; NULL: nobody of ours is there any more. */
-static struct uvzk__queue *directory_of(struct question *query)
+static struct uvzk__queue *directory_of(struct divergence_query *query)
 {
     size_t length = uvzk__path_parent_length(query->path);
     struct uvzk__queue *queue;
@@ -57,7 +57,7 @@ static struct uvzk__queue *directory_of(struct question *query)
     return queue;
 }
 
-static void finish(struct question *query)
+static void finish(struct divergence_query *query)
 {
     struct uvzk__session *session = query->session;
 
@@ -70,7 +70,8 @@ static void finish(struct question *query)
 /* Where no other server is to be had, the quorum's word is enough. */
 static void look_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct question *query = UVZK__CONTAINER_OF(rpc, struct question, rpc);
+    struct divergence_query *query =
+        UVZK__CONTAINER_OF(rpc, struct divergence_query, rpc);
 
     uvzk__answered(query->session, rpc, reply->status, false);
     if (reply->status == 0 && reply->stat.czxid == query->czxid &&
@@ -83,7 +84,7 @@ static void look_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     finish(query);
 }
 
-static void look(struct question *query)
+static void look(struct divergence_query *query)
 {
     uvzk__rpc_prepare(&query->rpc, UVZK__RPC_EXISTS, query->path, look_replied);
     uvzk__submit(query->session, &query->rpc);
@@ -93,7 +94,8 @@ static void look(struct question *query)
 
 static void check_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct question *query = UVZK__CONTAINER_OF(rpc, struct question, rpc);
+    struct divergence_query *query =
+        UVZK__CONTAINER_OF(rpc, struct divergence_query, rpc);
 
     uvzk__answered(query->session, rpc, reply->status, true);
     if (reply->status == UVZK_ENONODE && uvzk__may_send(query->session)) {
@@ -104,7 +106,7 @@ static void check_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     }
 }
 
-static void check(struct question *query, int64_t czxid)
+static void check(struct divergence_query *query, int64_t czxid)
 {
     query->czxid = czxid;
     move(query, CHECKING);
@@ -131,7 +133,8 @@ static void blocker_gone(struct uvzk__queue *queue)
 
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
-    struct question *query = UVZK__CONTAINER_OF(rpc, struct question, rpc);
+    struct divergence_query *query =
+        UVZK__CONTAINER_OF(rpc, struct divergence_query, rpc);
     struct uvzk__queue *queue = directory_of(query);
 
     uvzk__answered(query->session, rpc, reply->status, false);
@@ -147,9 +150,9 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 }
 
 /* NULL: out of memory, or nothing can be asked; there is a next time. */
-static struct question *new_query(struct uvzk__session *session, size_t size)
+static struct divergence_query *new_query(struct uvzk__session *session, size_t size)
 {
-    struct question *query = NULL;
+    struct divergence_query *query = NULL;
 
     if (uvzk__may_send(session)) {
         query = uvzk__calloc(1, sizeof(*query) + size);
@@ -163,7 +166,7 @@ static struct question *new_query(struct uvzk__session *session, size_t size)
 void uvzk__divergence_look(struct uvzk__session *session, const char *path, int64_t czxid)
 {
     size_t size = strlen(path) + 1;
-    struct question *query = new_query(session, size);
+    struct divergence_query *query = new_query(session, size);
 
     if (query != NULL) {
         memcpy(query->path, path, size);
@@ -175,7 +178,7 @@ void uvzk__divergence_look(struct uvzk__session *session, const char *path, int6
 
 void uvzk__divergence_ask(struct uvzk__queue *queue, const char *name)
 {
-    struct question *query =
+    struct divergence_query *query =
         new_query(queue->session, uvzk__path_join_into(NULL, queue->path->text, name));
 
     if (query != NULL) {

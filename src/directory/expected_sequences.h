@@ -1,10 +1,10 @@
-/* Which numbers would be next: of a directory in which one of ours was given a number, the one
- * behind it. Who is given such a number is the only one that goes there, as far as it shows,
- * and it is worth while to know more of that directory (watermark.h).
+/* Which numbers would be next: of a directory in which one of ours was given a number,
+ * the one behind it. Who is given such a number is the only one that goes there, as far
+ * as it shows, and it is worth while to know more of that directory (watermark.h).
  *
- * Two sets of hashes, each a bit; when the newer one has its fill it becomes the older. So
- * it takes the same memory for any number of directories; what is remembered wrongly, about
- * one in five, costs a request. */
+ * Two sets of hashes, each a bit; when the newer one has its fill it becomes the
+ * older. So it takes the same memory for any number of directories; what is remembered
+ * wrongly, about one in five, costs a request. */
 #ifndef UVZK_EXPECTED_SEQUENCES_H
 #define UVZK_EXPECTED_SEQUENCES_H
 

@@ -1,5 +1,5 @@
-/* Directories whose contenders are granted in the order of their numbers: of mutexes, and of
- * read-write locks. */
+/* Directories whose contenders are granted in the order of their numbers: of mutexes,
+ * and of read-write locks. */
 #ifndef UVZK_IN_ORDER_H
 #define UVZK_IN_ORDER_H
 

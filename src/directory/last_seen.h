@@ -1,8 +1,9 @@
-/* Whether a contender's node is known to have stood when the last node went that it had to
- * wait for: somebody may delete a waiter's node by hand, and others are then granted past it.
- * Requests are executed in the order in which they were submitted, so stamps compare what
- * has been seen with what we have done; and what we are told comes in the order in which
- * it happened, so what others have done is compared by when we heard of it. */
+/* Whether a contender's node is known to have stood when the last node went that it
+ * had to wait for: somebody may delete a waiter's node by hand, and others are then
+ * granted past it. Requests are executed in the order in which they were submitted, so
+ * stamps compare what has been seen with what we have done; and what we are told comes
+ * in the order in which it happened, so what others have done is compared by when we
+ * heard of it. */
 #ifndef UVZK_LAST_SEEN_H
 #define UVZK_LAST_SEEN_H
 
@@ -31,8 +32,8 @@ struct uvzk__last_seen {
 /* The request with this stamp has just shown that its node stands; good for the
  * next settling, unless we hear before it that somebody else's node has gone. */
 void uvzk__last_seen_set(struct uvzk__contender *, uint64_t stamp);
-/* Whether it has been seen so for this settling; and, of those that wait in order, since the
- * last node went that it had to wait for. */
+/* Whether it has been seen so for this settling; and, of those that wait in order,
+ * since the last node went that it had to wait for. */
 bool uvzk__is_just_seen(const struct uvzk__contender *);
 bool uvzk__is_known_to_exist(const struct uvzk__contender *);
 

@@ -162,8 +162,8 @@ static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *fro
     }
 }
 
-/* Nobody else can have held since the listing that showed nobody else before this one; which
- * is asked of tickets only (leases.h). */
+/* Nobody else can have held since the listing that showed nobody else before this one;
+ * which is asked of tickets only (leases.h). */
 static void grant(struct uvzk__contender *front)
 {
     if (front->ticket) {
@@ -215,9 +215,9 @@ static bool downgrade_pending(struct uvzk__queue *queue)
     return false;
 }
 
-/* Behind one alone its own watch vouches when that one goes. Behind more a listing will tell
- * whether all have gone, and vouches too. A ticket's is armed in any case: leases that are
- * found after an outage count while it has kept its place. */
+/* Behind one alone its own watch vouches when that one goes. Behind more a listing
+ * will tell whether all have gone, and vouches too. A ticket's is armed in any case:
+ * leases that are found after an outage count while it has kept its place. */
 static bool wants_own_watch(const struct uvzk__queue *queue,
                             const struct uvzk__contender *front)
 {

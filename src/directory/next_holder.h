@@ -24,7 +24,8 @@ static inline struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queu
 /* The same, if it waits for nobody of ours; else NULL. */
 struct uvzk__contender *uvzk__front_of(struct uvzk__queue *);
 
-/* Grants the next in line if it may be; false if not, and then what it lacks is asked for. */
+/* Grants the next in line if it may be; false if not, and then what it lacks is asked
+ * for. */
 bool uvzk__grant_front(struct uvzk__queue *);
 
 /* Who is next once the nodes that our released ones left behind are gone: it waits

@@ -36,8 +36,8 @@ static const char *name_in(const struct uvzk__contender *contender)
     return contender->path + strlen(contender->queue->path->text) + 1;
 }
 
-/* Of one whose place is not known the name ends where its number will begin, or is that of a
- * znode before; only the UUID tells. */
+/* Of one whose place is not known the name ends where its number will begin, or is
+ * that of a znode before; only the UUID tells. */
 static bool any_has_name(const struct uvzk__ring *ring, const char *name, size_t length)
 {
     struct uvzk__link *link = uvzk__ring_first(ring);

@@ -24,7 +24,8 @@ struct uvzk__queue;
 bool uvzk__orphan_found(struct uvzk__queue *, const char *name,
                         const struct uvzk__stat *);
 
-/* Whether one of the client's contenders means a child of this name, in whatever session. */
+/* Whether one of the client's contenders means a child of this name, in whatever
+ * session. */
 bool uvzk__orphan_is_known(const struct uvzk__queue *, const char *name);
 
 /* Its number, of a name as a contender writes it, whatever the token; NULL: it is none. */

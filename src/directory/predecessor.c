@@ -50,22 +50,23 @@ static void move(struct uvzk__queue *queue, enum uvzk__predecessor_state state)
 }
 
 /* Most directories watch nobody: the memory is there with the watch. */
-struct watched {
+struct predecessor_watch {
     struct uvzk__watch watch;
     struct uvzk__timer renewal_timer; /* while the watch stands */
     struct uvzk__queue *queue;
     char path[];
 };
 
-static struct watched *watch_of(const struct uvzk__queue *queue)
+static struct predecessor_watch *watch_of(const struct uvzk__queue *queue)
 {
-    return UVZK__CONTAINER_OF(queue->optional->predecessor.path, struct watched, path);
+    return UVZK__CONTAINER_OF(queue->optional->predecessor.path, struct predecessor_watch,
+                              path);
 }
 
 void uvzk__predecessor_watch_gone(struct uvzk__queue *queue)
 {
     if (uvzk__queue_optional(queue)->predecessor.state != NONE) {
-        struct watched *watch = watch_of(queue);
+        struct predecessor_watch *watch = watch_of(queue);
 
         queue->optional->predecessor.path = NULL;
         move(queue, NONE);
@@ -139,7 +140,8 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
 
 static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
-    struct uvzk__queue *queue = UVZK__CONTAINER_OF(watch, struct watched, watch)->queue;
+    struct uvzk__queue *queue =
+        UVZK__CONTAINER_OF(watch, struct predecessor_watch, watch)->queue;
 
     if (queue->kind->directory_order == UVZK__COUNTED) {
         uvzk__freshness_set_stale(queue); /* it was on the children */
@@ -170,8 +172,8 @@ static void check_blockers(struct uvzk__queue *queue)
     }
 }
 
-/* Whoever has a ticket waits for leases too: one of ours may be in the way of the ticket holder, who
- * does not know whose it is. */
+/* Whoever has a ticket waits for leases too: one of ours may be in the way of the
+ * ticket holder, who does not know whose it is. */
 static void check_leases(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
@@ -190,7 +192,7 @@ static void check_leases(struct uvzk__queue *queue)
 static void renew_watch(struct uvzk__timer *timer)
 {
     struct uvzk__queue *queue =
-        UVZK__CONTAINER_OF(timer, struct watched, renewal_timer)->queue;
+        UVZK__CONTAINER_OF(timer, struct predecessor_watch, renewal_timer)->queue;
 
     uvzk__queue_set_blocked_long(queue, true);
     if (queue->kind->directory_order == UVZK__COUNTED) {
@@ -207,7 +209,7 @@ static void renew_watch(struct uvzk__timer *timer)
 static int begin(struct uvzk__queue *queue, const char *name)
 {
     size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
-    struct watched *watch = uvzk__calloc(1, sizeof(*watch) + size);
+    struct predecessor_watch *watch = uvzk__calloc(1, sizeof(*watch) + size);
 
     if (watch == NULL || !uvzk__queue_need_optional(queue)) {
         uvzk__free(watch);

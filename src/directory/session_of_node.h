@@ -5,8 +5,8 @@
 
 struct uvzk__session;
 
-/* node_path: in full, as a contender has it. Of nobody of ours: one that is in reach, if any
- * is. */
+/* node_path: in full, as a contender has it. Of nobody of ours: one that is in reach,
+ * if any is. */
 struct uvzk__session *uvzk__session_of_node(struct uvzk__session *,
                                             const char *node_path);
 

@@ -120,7 +120,8 @@ static void read_done(struct uvzk__contender *contender, const struct uvzk__repl
     }
 }
 
-/* When the right has come back meanwhile its delete has left already, and will tell more. */
+/* When the right has come back meanwhile its delete has left already, and will tell
+ * more. */
 static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);

@@ -1,8 +1,8 @@
-/* Znodes of ours that nobody wants, and that cannot be searched for: a create got lost,
- * whoever wanted it has given up, and its directory may not be listed. One may stand, and
- * would block others for as long as its session lives; so the directory is listed again, but
- * seldom (slow_retry.h). What somebody wants does not wait for that pause, and each listing
- * that is answered ends it. */
+/* Znodes of ours that nobody wants, and that cannot be searched for: a create got
+ * lost, whoever wanted it has given up, and its directory may not be listed. One may
+ * stand, and would block others for as long as its session lives; so the directory is
+ * listed again, but seldom (slow_retry.h). What somebody wants does not wait for that
+ * pause, and each listing that is answered ends it. */
 #ifndef UVZK_UNSEARCHABLE_H
 #define UVZK_UNSEARCHABLE_H
 
@@ -29,8 +29,8 @@ void uvzk__unsearchable(struct uvzk__queue *);
 /* It has been listed, or there is none any more. */
 void uvzk__unsearchable_no_more(struct uvzk__queue *);
 
-/* Whether it may be listed now for the sake of those whose creates have left: one of them is
- * wanted, or it is no pause. */
+/* Whether it may be listed now for the sake of those whose creates have left: one of
+ * them is wanted, or it is no pause. */
 bool uvzk__unsearchable_may(const struct uvzk__queue *);
 
 #endif

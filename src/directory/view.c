@@ -304,8 +304,8 @@ static void apply_listing(struct uvzk__queue *queue, struct scan *scan)
     }
 }
 
-/* When others have been in the way for long: their leases, the oldest first; in order, who is
- * the first of all. */
+/* When others have been in the way for long: their leases, the oldest first; in order,
+ * who is the first of all. */
 static void check_blockers(struct uvzk__queue *queue, const struct scan *scan)
 {
     size_t most = queue->kind->in_order ? 1 : BLOCKERS_CHECKED_MAX;

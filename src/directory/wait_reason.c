@@ -44,24 +44,24 @@ bool uvzk__contender_place_wait_reason(const struct uvzk__contender *contender,
 
 /* Of ours that wait before it, and of them whether it has to wait for any: a reader does
  * not for readers. */
-struct before {
+struct ours_ahead {
     uint64_t count;
     bool blocks;
 };
 
-static void count(struct before *before, const struct uvzk__contender *contender,
+static void count(struct ours_ahead *before, const struct uvzk__contender *contender,
                   const struct uvzk__contender *other)
 {
     before->count++;
     before->blocks |= !contender->shared || !other->shared;
 }
 
-static struct before ours_before(const struct uvzk__contender *contender, size_t most)
+static struct ours_ahead ours_before(const struct uvzk__contender *contender, size_t most)
 {
     const struct uvzk__queue *queue = contender->queue;
     const struct uvzk__link *link =
         uvzk__ring_prev(&queue->waiters, &contender->in_queue);
-    struct before before = {0, false};
+    struct ours_ahead before = {0, false};
 
     for (; link != NULL && before.count < most;
          link = uvzk__ring_prev(&queue->waiters, link)) {
@@ -78,7 +78,7 @@ static struct before ours_before(const struct uvzk__contender *contender, size_t
 static uint64_t deleting_before(const struct uvzk__contender *contender, size_t most)
 {
     const struct uvzk__ring *deleting = &contender->queue->deleting;
-    struct before before = {0, false};
+    struct ours_ahead before = {0, false};
 
     for (const struct uvzk__link *link = uvzk__ring_first(deleting);
          link != NULL && before.count < most; link = uvzk__ring_next(deleting, link)) {
@@ -96,7 +96,7 @@ void uvzk__contender_wait_reason(const struct uvzk__contender *contender, size_t
 {
     const struct uvzk__queue *queue = contender->queue;
     const struct uvzk__foreign_node *blocker;
-    struct before ours;
+    struct ours_ahead ours;
 
     if (uvzk__contender_place_wait_reason(contender, reason)) {
         return;

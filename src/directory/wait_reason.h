@@ -26,8 +26,8 @@ struct uvzk__wait_reason {
 void uvzk__contender_wait_reason(const struct uvzk__contender *, size_t most,
                                  struct uvzk__wait_reason *);
 
-/* The same as far as it goes for contenders of all directories: true if it has no place yet,
- * or no connection, which says it all. */
+/* The same as far as it goes for contenders of all directories: true if it has no
+ * place yet, or no connection, which says it all. */
 bool uvzk__contender_place_wait_reason(const struct uvzk__contender *,
                                        struct uvzk__wait_reason *);
 

@@ -181,9 +181,9 @@ static bool applies_to(const struct uvzk__contender *contender)
            !contender->ticket && !uvzk__contender_downgraded(contender);
 }
 
-/* Whether its number is the one behind one of ours; what is behind its own is remembered. No
- * number is before the first, whatever is remembered wrongly: who makes ten thousand
- * directories watches none. */
+/* Whether its number is the one behind one of ours; what is behind its own is
+ * remembered. No number is before the first, whatever is remembered wrongly: who makes
+ * ten thousand directories watches none. */
 static bool follows_our_sequence(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;

@@ -75,8 +75,8 @@ bool uvzk__watermark_expects_next(const struct uvzk__queue *);
 /* It has its number. Whether everybody before it is in the view; then the mark is at it. */
 bool uvzk__watermark_knows_predecessors(struct uvzk__contender *);
 
-/* Whether we have met nobody there for a while, as far as it shows; and, we have, though the
- * numbers do not show it. */
+/* Whether we have met nobody there for a while, as far as it shows; and, we have,
+ * though the numbers do not show it. */
 bool uvzk__watermark_is_alone(const struct uvzk__queue *);
 void uvzk__watermark_others_seen(struct uvzk__queue *);
 

@@ -1,7 +1,7 @@
-/* The sessions of one client. Each is a struct uvzk__session of its own, with its port, its
- * turns and its budgets, and knows the others by this; the user's shell has the first, whose
- * port is the last to be closed. A path has its home in one of them (rendezvous.h), so that
- * whoever asks for it in this client meets the others there. */
+/* The sessions of one client. Each is a struct uvzk__session of its own, with its
+ * port, its turns and its budgets, and knows the others by this; the user's shell has
+ * the first, whose port is the last to be closed. A path has its home in one of them
+ * (rendezvous.h), so that whoever asks for it in this client meets the others there. */
 #ifndef UVZK_CLIENT_H
 #define UVZK_CLIENT_H
 
@@ -30,7 +30,8 @@ struct uvzk__session *uvzk__home_of(const struct uvzk__session *, const char *pa
 struct uvzk__session *uvzk__next_in_rank(const struct uvzk__session *, const char *path,
                                          uint32_t *tried);
 
-/* The session's port is closed: true if all the others' are, and the client is at its end. */
+/* The session's port is closed: true if all the others' are, and the client is at its
+ * end. */
 bool uvzk__session_over(struct uvzk__session *);
 /* Whether it has to wait with that for others. */
 bool uvzk__session_waits_for_others(const struct uvzk__session *);

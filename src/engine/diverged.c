@@ -5,8 +5,8 @@
 #define LAST_PAUSE_MS 300000U
 #define RESET_AFTER_MS 3600000U
 
-/* Who has come back to it for want of others asks about it again after a session timeout, and
- * has to be content with the quorum's word then. */
+/* Who has come back to it for want of others asks about it again after a session
+ * timeout, and has to be content with the quorum's word then. */
 static bool may_leave(struct uvzk__divergence *divergence, uint64_t now,
                       uint32_t timeout_ms)
 {

@@ -16,7 +16,8 @@ struct uvzk__divergence {
     uint32_t pause_ms; /* before it may happen again */
 };
 
-/* This znode gives it away: it shows it; or it does not, and it stands. False: one has been left not long ago, so that it stays. */
+/* This znode gives it away: it shows it; or it does not, and it stands. False: one has
+ * been left not long ago, so that it stays. */
 bool uvzk__diverged(struct uvzk__session *, const char *path, bool shows);
 
 #endif

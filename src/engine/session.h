@@ -1,6 +1,6 @@
-/* A client as the engine knows it, or one of its sessions, if it has several (client.h);
- * what the rooms above keep of it is behind pointers that they alone follow. It is made, and
- * freed, by the room client/. */
+/* A client as the engine knows it, or one of its sessions, if it has several
+ * (client.h); what the rooms above keep of it is behind pointers that they alone
+ * follow. It is made, and freed, by the room client/. */
 #ifndef UVZK_SESSION_H
 #define UVZK_SESSION_H
 

@@ -106,8 +106,8 @@ static bool is_unexpected_status(const struct uvzk__rpc *rpc, int status)
                      status == UVZK_EBADVERSION);
 }
 
-/* A server with enableEagerACLCheck refuses a write by itself, without a quorum, for which it
- * sees rights missing; but of a multi it looks at no op. */
+/* A server with enableEagerACLCheck refuses a write by itself, without a quorum, for
+ * which it sees rights missing; but of a multi it looks at no op. */
 static bool may_lack_quorum(const struct uvzk__rpc *rpc, int status)
 {
     return status == UVZK_ENOAUTH && rpc->kind != UVZK__RPC_MULTI;

@@ -30,7 +30,8 @@ static inline uint64_t uvzk__watch_bytes(const struct uvzk__watch_budget *budget
     return budget->bytes;
 }
 
-/* Whether there is room for a znode in the directory with this path, or for the directory. */
+/* Whether there is room for a znode in the directory with this path, or for the
+ * directory. */
 bool uvzk__watch_budget_has_room(const struct uvzk__session *, const char *path);
 /* false: there is no room for this path, which the log is told. */
 bool uvzk__watch_budget_take(struct uvzk__session *, const char *path);

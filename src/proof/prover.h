@@ -68,10 +68,10 @@ void uvzk__provers_check(struct uvzk__session *);
 
 /* ------------------------------------------------------------ the proof subjects */
 
-/* It is first in line, or is going to be together with that one, but the session is not
- * proved, or its znode has not been seen lately: asks for a proof now, or when the one under
- * way has been answered; after a rest if one that named it has come to nothing. Nothing if
- * it is held. */
+/* It is first in line, or is going to be together with that one, but the session is
+ * not proved, or its znode has not been seen lately: asks for a proof now, or when the
+ * one under way has been answered; after a rest if one that named it has come to
+ * nothing. Nothing if it is held. */
 void uvzk__prover_request(struct uvzk__session *, struct uvzk__proof_subject *);
 /* Whether it does so. */
 static inline bool

@@ -57,8 +57,8 @@ int uvzk__direct_lease_begin(struct uvzk__lease_request *request, bool position)
 
 /* ------------------------------------------------------------------ a ticket instead */
 
-/* Before all others of ours, when it is settled. What has not been sent for its lease the ticket
- * holder sends. */
+/* Before all others of ours, when it is settled. What has not been sent for its lease
+ * the ticket holder sends. */
 static void use_ticket_instead(struct uvzk__lease_request *request)
 {
     uvzk__lease_request_clear_direct(request);
@@ -106,8 +106,8 @@ static void send_create(struct uvzk__lease_request *request,
     }
 }
 
-/* The request that counts the leases: the create, by the lease's number, or a listing behind
- * it; 0: none has, yet. */
+/* The request that counts the leases: the create, by the lease's number, or a listing
+ * behind it; 0: none has, yet. */
 static uint64_t counted_at(const struct uvzk__contender *lease)
 {
     uint64_t listed = uvzk__view_stamp(&lease->queue->freshness);
@@ -199,8 +199,8 @@ bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases)
            uvzk__view_stamp(&leases->freshness) < lease->create_stamp;
 }
 
-/* What its number has counted when it was made waits for nobody, whoever stands beside it: it
- * is enough that it was made. */
+/* What its number has counted when it was made waits for nobody, whoever stands beside
+ * it: it is enough that it was made. */
 static void mark_seen(const struct uvzk__queue *leases)
 {
     struct uvzk__lease_request *request = uvzk__leases(leases)->direct;

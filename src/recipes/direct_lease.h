@@ -21,17 +21,18 @@
 
 #include "recipes/lease_request.h"
 
-/* Whether this one, which is new, may try; and it does. position: it wants to be told how
- * many are before it, if there are any. 0 or why it cannot have a lease, as uvzk__lease_request_fill. */
+/* Whether this one, which is new, may try; and it does. position: it wants to be told
+ * how many are before it, if there are any. 0 or why it cannot have a lease, as
+ * uvzk__lease_request_fill. */
 bool uvzk__direct_lease_may(const struct uvzk__lease_request *);
 int uvzk__direct_lease_begin(struct uvzk__lease_request *, bool position);
 
-/* Another one of ours comes: whether one tries that has asked for nothing yet; it is to have a
- * ticket before (uvzk__ticket_create_new). */
+/* Another one of ours comes: whether one tries that has asked for nothing yet; it is
+ * to have a ticket before (uvzk__ticket_create_new). */
 bool uvzk__direct_lease_yield(struct uvzk__queue *leases);
 
-/* The leases' directory is settled: what is due is sent; who may not be granted, whatever the
- * count says, is withdrawn. */
+/* The leases' directory is settled: what is due is sent; who may not be granted,
+ * whatever the count says, is withdrawn. */
 void uvzk__direct_lease_settle(struct uvzk__queue *leases);
 
 /* Whether a listing is wanted that counts it; then `locks` is looked at, if it is time. */

@@ -28,8 +28,8 @@ bool uvzk__fixed_name_taken(struct uvzk__queue *, const char *name);
  * always, if its name has a number. */
 bool uvzk__fixed_name_certain(struct uvzk__contender *);
 
-/* The child of that name, for which this one waits, is this: whether it may be its own. Then it
- * waits for it no longer, and it is looked at. */
+/* The child of that name, for which this one waits, is this: whether it may be its
+ * own. Then it waits for it no longer, and it is looked at. */
 bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *, const struct uvzk__stat *);
 
 /* Looks at those whose create has been lost, and lets one of those that wait for nobody

@@ -7,9 +7,9 @@
 
 #include "recipes/lease_request.h"
 
-/* Plans to make what the lease request lacks: true if it goes into this one. *making is NULL for
- * the first, and stays so if there is none: out of memory, which is tried again after a
- * rest, or its claim has ended because it cannot have its leases. */
+/* Plans to make what the lease request lacks: true if it goes into this one. *making
+ * is NULL for the first, and stays so if there is none: out of memory, which is tried
+ * again after a rest, or its claim has ended because it cannot have its leases. */
 bool uvzk__lease_batch_plan(struct uvzk__lease_batch **batch,
                             struct uvzk__lease_request *);
 

@@ -1,7 +1,7 @@
 /* Leases that are let go change hands without a request: their claim offers them, as
- * they stand, to the ticket holder or to who follows it in `locks`. The new owner is granted
- * early: the ticket is deleted together with a check of the lease. They are offered for
- * as long as the next in line for `locks` is ours, else they are deleted. */
+ * they stand, to the ticket holder or to who follows it in `locks`. The new owner is
+ * granted early: the ticket is deleted together with a check of the lease. They are
+ * offered for as long as the next in line for `locks` is ours, else they are deleted. */
 #ifndef UVZK_LEASE_OFFERS_H
 #define UVZK_LEASE_OFFERS_H
 

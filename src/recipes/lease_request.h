@@ -47,7 +47,8 @@ static inline struct uvzk__lease_directory *uvzk__leases(const struct uvzk__queu
     return uvzk__queue_extra(queue);
 }
 
-/* The directory of the tickets has this path, which is kept; all who say so say the same. */
+/* The directory of the tickets has this path, which is kept; all who say so say the
+ * same. */
 void uvzk__leases_set_locks_path(struct uvzk__queue *,
                                  struct uvzk__shared_path *locks_path);
 
@@ -92,8 +93,8 @@ static inline void uvzk__leases_batch_answered(struct uvzk__queue *queue)
     uvzk__leases(queue)->batch = NULL;
 }
 
-/* A look into `locks` is under way, which has this stamp; or has come to nothing, or has been
- * answered: whether nobody was there. */
+/* A look into `locks` is under way, which has this stamp; or has come to nothing, or
+ * has been answered: whether nobody was there. */
 static inline void uvzk__leases_locks_read_sent(struct uvzk__queue *queue, uint64_t stamp)
 {
     uvzk__leases(queue)->locks_read_stamp = stamp;
@@ -189,7 +190,8 @@ uvzk__lease_request_is_sharer(const struct uvzk__lease_request *request)
 struct uvzk__lease_request *uvzk__first_sharer(const struct uvzk__queue *);
 struct uvzk__lease_request *uvzk__next_sharer(const struct uvzk__lease_request *);
 
-/* By whose ticket it is served: its own; a follower, by the ticket holder's. NULL: nobody's. */
+/* By whose ticket it is served: its own; a follower, by the ticket holder's. NULL:
+ * nobody's. */
 struct uvzk__lease_request *
 uvzk__lease_request_ticket_holder(struct uvzk__lease_request *);
 const struct uvzk__contender *
@@ -248,9 +250,9 @@ uvzk__lease_request_is_counted(const struct uvzk__lease_request *request)
     return request->state != UVZK__LEASE_REQUEST_MADE;
 }
 
-/* It has its lease made without a ticket: it is about to; its lease leaves, and it is before
- * all others that come; that stands, with this token, by a request with this stamp. Or it is
- * to have a ticket, after all. */
+/* It has its lease made without a ticket: it is about to; its lease leaves, and it is
+ * before all others that come; that stands, with this token, by a request with this
+ * stamp. Or it is to have a ticket, after all. */
 void uvzk__lease_request_set_direct(struct uvzk__lease_request *, bool position);
 void uvzk__lease_request_direct_sent(struct uvzk__lease_request *);
 void uvzk__lease_request_direct_stands(struct uvzk__lease_request *, int64_t token,
@@ -273,7 +275,8 @@ void uvzk__lease_request_ungranted(struct uvzk__lease_request *);
  * UVZK_ELIMIT, UV_EIO. */
 int uvzk__lease_request_fill(struct uvzk__lease_request *);
 
-/* What its claim waits for (timed_out_wait.h): its ticket's turn, then room for its leases. */
+/* What its claim waits for (timed_out_wait.h): its ticket's turn, then room for its
+ * leases. */
 void uvzk__lease_request_wait_reason(const struct uvzk__claim *, size_t most,
                                      struct uvzk__wait_reason *);
 

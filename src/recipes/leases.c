@@ -275,7 +275,8 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
     return waiting != NULL && waiting->arrival < next->arrival ? NULL : next;
 }
 
-/* The ticket holder has to wait: for those of ours that go, for others, or for the count. */
+/* The ticket holder has to wait: for those of ours that go, for others, or for the
+ * count. */
 static void wait_for_room(struct uvzk__queue *queue)
 {
     uvzk__queue_want_children_watch(
@@ -293,8 +294,8 @@ static bool may_hand_on(const struct uvzk__queue *queue,
            !queue->unreadable;
 }
 
-/* Leases are made for the ticket holder and those that follow it, in order, for as long as there
- * seems to be room. */
+/* Leases are made for the ticket holder and those that follow it, in order, for as
+ * long as there seems to be room. */
 static void create_leases(struct uvzk__queue *queue)
 {
     struct uvzk__lease_batch *batch = NULL;
@@ -408,8 +409,8 @@ static void refused(struct uvzk__queue *queue, int status)
     }
 }
 
-/* What has been made is counted, in the pipeline without waiting for the reply; and the ticket
- * holder that finds no room wants to know how things are. */
+/* What has been made is counted, in the pipeline without waiting for the reply; and
+ * the ticket holder that finds no room wants to know how things are. */
 static bool wants_listing(const struct uvzk__queue *queue)
 {
     bool pipeline = queue->session->tuning & UVZK__TUNE_PIPELINE;

@@ -17,8 +17,8 @@ _Static_assert(UVZK__FIXED_NAME_MAX <= UVZK__PROTECTED_NAME_SIZE + 10,
 struct uvzk__lock_driver {
     uvzk_lock_driver_t settings;
     uint32_t refs;
-    /* Of a fixed name: the last znode that is known to have been ours, and its session; 0: none
-     * (fixed_name.h). */
+    /* Of a fixed name: the last znode that is known to have been ours, and its
+     * session; 0: none (fixed_name.h). */
     int64_t last_czxid, last_session;
     char name[];
 };
@@ -28,8 +28,9 @@ struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *);
 struct uvzk__lock_driver *uvzk__lock_driver_ref(struct uvzk__lock_driver *);
 void uvzk__lock_driver_unref(struct uvzk__lock_driver *);
 
-/* The znode with this czxid is the session's, by this driver's fixed name. And whether one of that
- * name and session can be a later one than all that are known to have been. */
+/* The znode with this czxid is the session's, by this driver's fixed name. And whether
+ * one of that name and session can be a later one than all that are known to have
+ * been. */
 void uvzk__lock_driver_had(struct uvzk__lock_driver *, int64_t session, int64_t czxid);
 bool uvzk__lock_driver_may_be_later(const struct uvzk__lock_driver *, int64_t session,
                                     int64_t czxid);

@@ -17,7 +17,8 @@
 #include "base/machine.h"
 #include "claim/lock.h"
 
-/* One of the locks: its shell is the user's, who may close it and make another one in it. */
+/* One of the locks: its shell is the user's, who may close it and make another one in
+ * it. */
 struct uvzk__multilock_member {
     uvzk_lock_t *shell;
     struct uvzk__lock_identity identity;

@@ -170,7 +170,8 @@ const struct uvzk__claim_kind uvzk__claim_at_once = {
     .freed = freed,
 };
 
-/* One transaction is one session's: where the claim lives, wherever the member is at home. */
+/* One transaction is one session's: where the claim lives, wherever the member is at
+ * home. */
 static int add_member(struct at_once *at_once, const struct uvzk__lock *member)
 {
     struct uvzk__queue *queue =

@@ -17,7 +17,7 @@
 #include "recipes/driver_directory.h"
 #include "recipes/fixed_name.h"
 
-enum doing { IDLE, ARMING, ARMED };
+enum node_watch_state { IDLE, ARMING, ARMED };
 
 struct uvzk__node_watch {
     UT_hash_handle hh; /* of the directory, by name */
@@ -29,7 +29,7 @@ struct uvzk__node_watch {
     int64_t mzxid;                    /* of the child, when it was last looked at; or 0 */
     char *path;
     const char *name; /* its end */
-    uint8_t state;    /* enum doing */
+    uint8_t state;    /* enum node_watch_state */
 };
 
 static const struct uvzk__state table[] = {
@@ -47,7 +47,7 @@ static bool invariant_holds(const struct uvzk__node_watch *node_watch)
 }
 
 /* The only writer of doing. */
-static void set_state(struct uvzk__node_watch *node_watch, enum doing state)
+static void set_state(struct uvzk__node_watch *node_watch, enum node_watch_state state)
 {
     node_watch->state =
         (uint8_t)uvzk__machine_move(&uvzk__node_watch_machine, node_watch->state, state);

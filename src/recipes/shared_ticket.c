@@ -80,7 +80,8 @@ static bool limit_reached(const struct uvzk__queue *leases)
                UVZK__TICKET_MS;
 }
 
-/* Who is being served already is served. What leaves first of all may have several on board though others wait. */
+/* Who is being served already is served. What leaves first of all may have several on
+ * board though others wait. */
 bool uvzk__ticket_may_share(const struct uvzk__lease_request *sharer)
 {
     const struct uvzk__queue *leases = sharer->leases;
@@ -153,7 +154,8 @@ static struct uvzk__lease_request *next_of_holder(const struct uvzk__queue *leas
                : NULL;
 }
 
-/* The same of one that was served together with the ticket holder, and whose ticket stands behind. */
+/* The same of one that was served together with the ticket holder, and whose ticket
+ * stands behind. */
 static struct uvzk__lease_request *
 next_of_other(const struct uvzk__lease_request *request, struct uvzk__lease_request *next)
 {

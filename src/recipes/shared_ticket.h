@@ -30,17 +30,19 @@ bool uvzk__ticket_should_share(const struct uvzk__lease_request *);
  * came before it. Nothing of any other; its claim may have ended afterwards. */
 void uvzk__ticket_make_own(struct uvzk__lease_request *);
 
-/* Who is served next by the ticket holder's ticket, behind this one; NULL: nobody, or nobody may be. */
+/* Who is served next by the ticket holder's ticket, behind this one; NULL: nobody, or
+ * nobody may be. */
 struct uvzk__lease_request *uvzk__ticket_next_sharer(const struct uvzk__lease_request *);
 
 /* Whether it may serve this one that follows, or does. */
 bool uvzk__ticket_may_share(const struct uvzk__lease_request *sharer);
 
-/* Whether what is let go at this moment may be wanted by one that follows the ticket holder. */
+/* Whether what is let go at this moment may be wanted by one that follows the ticket
+ * holder. */
 bool uvzk__ticket_has_next_sharer(const struct uvzk__queue *leases);
 
-/* Whether it may not have leases by the ticket holder's ticket: somebody has, or is about to have,
- * from whom it must be told by its token. */
+/* Whether it may not have leases by the ticket holder's ticket: somebody has, or is
+ * about to have, from whom it must be told by its token. */
 bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *);
 
 /* It has been granted its leases: passes its ticket on, or lets it go. */

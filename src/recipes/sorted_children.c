@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-struct ranked {
+struct sorted_child {
     const char *key, *name;
 };
 
@@ -36,7 +36,7 @@ static int plain_rule(const uvzk_lock_driver_t *driver, size_t own, size_t *watc
 
 static int by_key(const void *left, const void *right)
 {
-    const struct ranked *a = left, *b = right;
+    const struct sorted_child *a = left, *b = right;
     int order = strcmp(a->key, b->key);
 
     return order != 0 ? order : strcmp(a->name, b->name);
@@ -46,7 +46,7 @@ int uvzk__sorted_children_sort(struct uvzk__sorted_children *children,
                                const uvzk_lock_driver_t *driver, const char *const *names,
                                size_t count)
 {
-    struct ranked *ranked = uvzk__calloc(count + 1, sizeof(struct ranked));
+    struct sorted_child *ranked = uvzk__calloc(count + 1, sizeof(struct sorted_child));
 
     memset(children, 0, sizeof(*children));
     children->driver = driver;
@@ -59,11 +59,11 @@ int uvzk__sorted_children_sort(struct uvzk__sorted_children *children,
         const char *key = driver->sort_key != NULL ? driver->sort_key(driver, names[i])
                                                    : plain_key(driver, names[i]);
         if (key != NULL) {
-            ranked[children->count++] = (struct ranked){key, names[i]};
+            ranked[children->count++] = (struct sorted_child){key, names[i]};
         }
     }
     children->ignored = count - children->count;
-    qsort(ranked, children->count, sizeof(struct ranked), by_key);
+    qsort(ranked, children->count, sizeof(struct sorted_child), by_key);
     for (size_t i = 0; i < children->count; i++) {
         children->names[i] = ranked[i].name;
     }

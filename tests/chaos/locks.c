@@ -92,8 +92,8 @@ int make_lock(const char *name, const char *kind, const char *path, uint32_t num
                : UV_EINVAL;
 }
 
-/* Members taken at once have one token; of those taken in turn it is the greatest, which says
- * nothing beside others that take one of them alone. */
+/* Members taken at once have one token; of those taken in turn it is the greatest,
+ * which says nothing beside others that take one of them alone. */
 int make_multi(const char *name, unsigned flags, char *const *members, size_t count)
 {
     uvzk_lock_t *locks[MEMBERS_MAX];

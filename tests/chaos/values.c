@@ -1,6 +1,7 @@
-/* Shared values and counts: what is shown of each is told, and what comes of each set. A count is
- * set to one more than is known, if it still is that; a value to what nobody else writes, by turns
- * whatever it is by then, and only if it still is what was known. */
+/* Shared values and counts: what is shown of each is told, and what comes of each set.
+ * A count is set to one more than is known, if it still is that; a value to what
+ * nobody else writes, by turns whatever it is by then, and only if it still is what
+ * was known. */
 #include "client.h"
 
 #include <stdio.h>

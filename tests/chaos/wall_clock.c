@@ -1,6 +1,6 @@
-/* The wall clock of this process alone, which may be set as an operator sets a machine's: the C
- * library's functions that read it stand here, for all libraries of the process. Clocks that
- * nobody can set are read as they are. */
+/* The wall clock of this process alone, which may be set as an operator sets a
+ * machine's: the C library's functions that read it stand here, for all libraries of
+ * the process. Clocks that nobody can set are read as they are. */
 #include "wall_clock.h"
 
 #include <stdatomic.h>

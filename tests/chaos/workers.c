@@ -1,6 +1,7 @@
-/* Those who take a lock, hold it for a while, and take it again. Each hold is written down: from
- * its grant until it was let go, or as long as anybody who asked would have been told that it is
- * valid. Who has no connection at the end of its time holds on: that is when validity counts. */
+/* Those who take a lock, hold it for a while, and take it again. Each hold is written
+ * down: from its grant until it was let go, or as long as anybody who asked would have
+ * been told that it is valid. Who has no connection at the end of its time holds on:
+ * that is when validity counts. */
 #include "client.h"
 
 #include <stdio.h>
@@ -47,8 +48,8 @@ static void write_down_end(struct worker *worker, uint64_t until_ns, const char 
     worker->holds = false;
 }
 
-/* Until when anybody who asked was told that it is valid, at most: the last moment told, if that
- * is before now. */
+/* Until when anybody who asked was told that it is valid, at most: the last moment
+ * told, if that is before now. */
 static uint64_t end_of_validity(const struct worker *worker, uint64_t now)
 {
     uint64_t told = worker->valid_until_ms;

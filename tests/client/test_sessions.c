@@ -1,6 +1,6 @@
-/* A client of several sessions is one client: each path has its home in one of them, who finds
- * no room there goes to the next, their states are told as one, and what happens to one
- * session happens to what lives in it alone. */
+/* A client of several sessions is one client: each path has its home in one of them,
+ * who finds no room there goes to the next, their states are told as one, and what
+ * happens to one session happens to what lives in it alone. */
 #include "world.h"
 
 #include <stdio.h>
@@ -560,8 +560,8 @@ static void newcomers_at_home_keep_nobody_waiting(void **state)
     wind_up();
 }
 
-/* Nor for one of theirs whose znode was deleted by hand, and that rests for an hour before it
- * is made anew. */
+/* Nor for one of theirs whose znode was deleted by hand, and that rests for an hour
+ * before it is made anew. */
 static void nobody_waits_for_one_that_rests(void **state)
 {
     uvzk_mutex_t others = {.data = NULL};

@@ -1,6 +1,6 @@
-/* UVZK_STATE_LOST: at that moment no hold in that session is valid any more, however its end
- * was learnt of and whatever proves ownership, and each is told in the same turn. What
- * is held by persistent znodes, or in another session of the client, stays. */
+/* UVZK_STATE_LOST: at that moment no hold in that session is valid any more, however
+ * its end was learnt of and whatever proves ownership, and each is told in the same
+ * turn. What is held by persistent znodes, or in another session of the client, stays. */
 #include "world.h"
 
 #include <stdio.h>

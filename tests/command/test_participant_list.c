@@ -12,10 +12,10 @@
 
 static struct world world;
 static struct process process, other;
-static struct census participant_list;
+static struct participant_list participant_list;
 static int told;
 
-static void on_participant_list(struct census *taken, int status)
+static void on_participant_list(struct participant_list *taken, int status)
 {
     assert_ptr_equal(taken, &participant_list);
     assert_int_equal(status, 0);
@@ -45,7 +45,7 @@ static void begin(void)
     world_begin_exact_two(&world, UVZK__TUNE_ALL, 1, &process, &other);
     world_run_for(&world, 100);
     assert_non_null(sim_create_by_hand(world.sim, LOCK, UVZK__PERSISTENT));
-    participant_list = (struct census){0};
+    participant_list = (struct participant_list){0};
     told = 0;
     assert_int_equal(participant_list_init(&participant_list, &process.client, LOCK), 0);
 }

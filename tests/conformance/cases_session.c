@@ -59,8 +59,8 @@ void no_connection_has_a_reason(void **state)
     assert_int_equal(read_once(probe, UVZK__RPC_EXISTS, "/a"), UVZK_ENONODE);
 }
 
-/* Not inside the call; what is outstanding is replied, and watches may be lost. Here there is
- * no other server, so it comes back to the one that it has left. */
+/* Not inside the call; what is outstanding is replied, and watches may be lost. Here
+ * there is no other server, so it comes back to the one that it has left. */
 void leaving_keeps_the_session(void **state)
 {
     enum { COUNT = 20, TIMES = 3 };

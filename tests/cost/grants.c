@@ -1,7 +1,7 @@
-/* grants HOW COUNT: so many times a mutex is taken and given back in the simulator, alone and
- * from one of ours to the next; to be run under callgrind. HOW: "unseen", nobody observes the
- * client; "counted", metrics; "traced", both. Prints how many grants and how many steps
- * (uvzk_trace_step_t) there were. */
+/* grants HOW COUNT: so many times a mutex is taken and given back in the simulator,
+ * alone and from one of ours to the next; to be run under callgrind. HOW: "unseen",
+ * nobody observes the client; "counted", metrics; "traced", both. Prints how many
+ * grants and how many steps (uvzk_trace_step_t) there were. */
 #include "world.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* A follower has missed the delete of a znode whose session lives on, and goes on showing it:
- * who is connected there would stand behind it for as long as that session lives. */
+/* A follower has missed the delete of a znode whose session lives on, and goes on
+ * showing it: who is connected there would stand behind it for as long as that session
+ * lives. */
 #include "world.h"
 
 #include <string.h>
@@ -174,8 +175,8 @@ static void what_is_back_for_all_is_deleted_again(uint64_t seed, void *const *st
     world_release_and_end(&world);
 }
 
-/* Behind others, where it is neither the first of all nor anybody's predecessor of ours: any
- * listing shows it, and its name whose it is. */
+/* Behind others, where it is neither the first of all nor anybody's predecessor of
+ * ours: any listing shows it, and its name whose it is. */
 static void what_is_back_behind_others_is_deleted(uint64_t seed, void *const *state)
 {
     int follower = begin(seed, state);
@@ -204,8 +205,8 @@ static void what_is_back_behind_others_is_deleted(uint64_t seed, void *const *st
     world_release_and_end(&world);
 }
 
-/* A server that lags, or is cut off, has not diverged, and no znode that stands is doubted for
- * long waiting. */
+/* A server that lags, or is cut off, has not diverged, and no znode that stands is
+ * doubted for long waiting. */
 static void who_only_lags_is_not_left(uint64_t seed, void *const *state)
 {
     int follower = begin(seed, state);
@@ -249,8 +250,8 @@ static void a_lease_that_was_deleted(uint64_t seed, void *const *state)
     world_release_and_end(&world);
 }
 
-/* The reverse: it does not show what stands. Whoever is told so gives it up, and it must not
- * stay where the others are. */
+/* The reverse: it does not show what stands. Whoever is told so gives it up, and it
+ * must not stay where the others are. */
 static void one_that_does_not_show_ours_is_left(uint64_t seed, void *const *state)
 {
     int follower = begin(seed, state);
@@ -304,8 +305,9 @@ static void begin_watched(int follower)
     sim_lose_node(world.sim, follower, first.path);
 }
 
-/* It has shown it, and watched it, before it was restarted, and tells the watch of a deletion:
- * that is believed; but the others, where it stands, are told that nobody wants it. */
+/* It has shown it, and watched it, before it was restarted, and tells the watch of a
+ * deletion: that is believed; but the others, where it stands, are told that nobody
+ * wants it. */
 static void a_server_that_tells_of_a_deletion_wrongly(uint64_t seed, void *const *state)
 {
     int follower = begin(seed, state);
@@ -344,8 +346,8 @@ static void who_did_not_say_it_is_not_left(uint64_t seed, void *const *state)
     world_release_and_end(&world);
 }
 
-/* A leader has forgotten the create of what is held: nobody can promise that no other one is
- * granted before the holder hears of it. The token tells which came later. */
+/* A leader has forgotten the create of what is held: nobody can promise that no other
+ * one is granted before the holder hears of it. The token tells which came later. */
 static void a_forgotten_hold_is_lost_and_its_token_is_less(uint64_t seed,
                                                            void *const *state)
 {
@@ -393,7 +395,8 @@ static int begin_with_a_fixed_name(uint64_t seed, void *const *state)
     return begin_with(seed, state, &driver);
 }
 
-/* With a fixed name it is met by who waits for it already: that one is not told of its end. */
+/* With a fixed name it is met by who waits for it already: that one is not told of its
+ * end. */
 static void of_a_fixed_name(uint64_t seed, void *const *state)
 {
     int follower = begin_with_a_fixed_name(seed, state);

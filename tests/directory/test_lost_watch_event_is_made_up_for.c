@@ -195,8 +195,8 @@ static struct world_path delete_unheard(void)
 }
 
 /* Silence is not believed for longer than that: B's znode is deleted by hand after a
- * while, and its own watch does not tell. It is not granted on it, although there are proofs
- * of something else that B holds. */
+ * while, and its own watch does not tell. It is not granted on it, although there are
+ * proofs of something else that B holds. */
 static void of_the_own_watch(uint64_t seed, void *const *state)
 {
     uvzk_mutex_t another = {0};

@@ -100,9 +100,9 @@ static void a_waiter_behind_a_holder_of_ours(uint64_t seed, void *const *state)
     end_behind_a_holder_of_ours();
 }
 
-/* No event tells A of what it holds: its proof does, which is executed behind the listing and
- * the deletes. Whether a listing and a proof were under way together when another one of A
- * came so late. */
+/* No event tells A of what it holds: its proof does, which is executed behind the
+ * listing and the deletes. Whether a listing and a proof were under way together when
+ * another one of A came so late. */
 static bool a_waiter_and_a_proof(uint64_t seed, void *const *state, uint64_t ms)
 {
     begin_behind_a_holder_of_ours(seed, state);

@@ -98,7 +98,8 @@ static void its_delete_is_guaranteed(uint64_t seed, void *const *state)
     world_release_and_end(&world);
 }
 
-/* Somebody makes one of the same name right after it has been deleted: that is another one. */
+/* Somebody makes one of the same name right after it has been deleted: that is another
+ * one. */
 static void one_of_its_name_convicts_nobody(uint64_t seed, void *const *state)
 {
     begin(seed, state);

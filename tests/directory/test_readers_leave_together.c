@@ -1,7 +1,8 @@
-/* Readers of one lock that come in a row are made in one multi, which gives them one czxid,
- * and so one token: they hold together. A writer has a transaction, and a token, of its own.
- * Whatever comes of such a multi, who asked before a writer has its number before that one's,
- * each has the outcome that it would have had alone, and no znode is left behind. */
+/* Readers of one lock that come in a row are made in one multi, which gives them one
+ * czxid, and so one token: they hold together. A writer has a transaction, and a
+ * token, of its own. Whatever comes of such a multi, who asked before a writer has its
+ * number before that one's, each has the outcome that it would have had alone, and no
+ * znode is left behind. */
 #include "world.h"
 
 #include <stdio.h>

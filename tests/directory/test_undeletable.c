@@ -149,8 +149,8 @@ static void what_is_refused_later_goes_with_what_was_before(uint64_t seed,
 }
 
 /* A's znode has gone by other ways, and the look at it is under way when another one's
- * delete shows that the right is back: its own delete leaves, and the look comes to nothing.
- * When the look leaves is a matter of chance. */
+ * delete shows that the right is back: its own delete leaves, and the look comes to
+ * nothing. When the look leaves is a matter of chance. */
 static void a_delete_leaves_behind_the_look(uint64_t seed, void *const *state)
 {
     for (uint64_t after = 0; after < 2000; after += 100) {

@@ -136,7 +136,8 @@ static void a_waiter_that_is_not_told_holds_until_its_proof(void **state)
     world_end(&world);
 }
 
-/* Who waits for one that went so is late by a session timeout at most, or a quarter more. */
+/* Who waits for one that went so is late by a session timeout at most, or a quarter
+ * more. */
 static void who_waits_for_it_is_late(void **state)
 {
     (void)state;

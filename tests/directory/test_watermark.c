@@ -1,6 +1,6 @@
-/* Who is given the number behind a known one is granted without a listing, if all up to that
- * one are known and it is the same directory. Each of the three is missing here in turn:
- * another one stands before who asks then, and only a listing shows him. */
+/* Who is given the number behind a known one is granted without a listing, if all up
+ * to that one are known and it is the same directory. Each of the three is missing
+ * here in turn: another one stands before who asks then, and only a listing shows him. */
 #include "cmocka_test.h"
 
 #include "directory/queue.h"
@@ -453,7 +453,8 @@ static void pass_round(void)
     pass_on(&waits, &hold);
 }
 
-/* A listing behind the watch serves all who are there; whoever comes afterwards needs none. */
+/* A listing behind the watch serves all who are there; whoever comes afterwards needs
+ * none. */
 static void several_of_ours_are_listed_once(void **state)
 {
     (void)state;

@@ -197,7 +197,8 @@ static void check_refusals(unsigned tuning, enum recipe recipe, enum uvzk__rpc_k
     }
 }
 
-/* Behind several: the listing shows whom the server does not find when it is asked for him. */
+/* Behind several: the listing shows whom the server does not find when it is asked for
+ * him. */
 static void contradictions(void **state)
 {
     unsigned tuning = *(const unsigned *)*state;

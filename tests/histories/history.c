@@ -173,8 +173,8 @@ static bool asks_below(const struct actor *worker, const char *path)
     return false;
 }
 
-/* Who asks for nothing there does not meet what is back of his; and whoever does knows nothing of
- * a name that a driver has chosen (docs/decisions/diverged-servers.md). */
+/* Who asks for nothing there does not meet what is back of his; and whoever does knows
+ * nothing of a name that a driver has chosen (docs/decisions/diverged-servers.md). */
 static bool is_idle(void *context, int64_t owner, const char *path)
 {
     const struct history *history = context;

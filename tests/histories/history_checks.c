@@ -22,8 +22,8 @@ static bool holds(const struct acquisition *acquisition)
            !acquisition_killed(acquisition);
 }
 
-/* A hold that is not valid is told to be lost, as soon as its process runs. Its end may move
- * into the past: it ended when it was last seen to be valid, then. */
+/* A hold that is not valid is told to be lost, as soon as its process runs. Its end
+ * may move into the past: it ended when it was last seen to be valid, then. */
 static void check_told(struct acquisition *acquisition)
 {
     struct history *history = acquisition->worker->history;
@@ -48,8 +48,8 @@ static void check_told(struct acquisition *acquisition)
     }
 }
 
-/* Whoever came behind it may hold as well, where a leader has forgotten that it was made; its
- * token tells that it came later. */
+/* Whoever came behind it may hold as well, where a leader has forgotten that it was
+ * made; its token tells that it came later. */
 static bool is_forgotten(const struct share *share, const struct share *later)
 {
     return share->token < later->token &&
@@ -62,9 +62,10 @@ static uint64_t silence(const struct history *history)
     return history->timeout_ms + history->timeout_ms / 50;
 }
 
-/* A8 of docs/promise.md. Whoever came behind it may hold as well, where its znode went and no
- * watch told of it: its own watch is believed for a session timeout, and then its proof. Or
- * whoever came behind it did not know that the directory was another one. */
+/* A8 of docs/promise.md. Whoever came behind it may hold as well, where its znode went
+ * and no watch told of it: its own watch is believed for a session timeout, and then
+ * its proof. Or whoever came behind it did not know that the directory was another
+ * one. */
 static bool is_untold(const struct share *share, int64_t later)
 {
     const struct history *history = share->acquisition->worker->history;
@@ -94,8 +95,8 @@ static void fail_beside(const struct share *one, const struct share *other)
                  other->token, one->acquisition->worker->slot->number, one->token);
 }
 
-/* Of one owner, and on one znode or on the writer's and its reader's. Its token is not known if
- * somebody has deleted it by hand before a multi lock was granted. */
+/* Of one owner, and on one znode or on the writer's and its reader's. Its token is not
+ * known if somebody has deleted it by hand before a multi lock was granted. */
 static bool one_hold(const struct share *one, const struct share *other)
 {
     return one->acquisition->worker == other->acquisition->worker &&
@@ -237,9 +238,9 @@ static bool exceeds_all_it_excludes(const struct share *share)
     return true;
 }
 
-/* The token before may be its own too: both may hold together. And if leases may be made
- * without a ticket, as those of a fixed number, two that were asked for at the same time are
- * told in any order. */
+/* The token before may be its own too: both may hold together. And if leases may be
+ * made without a ticket, as those of a fixed number, two that were asked for at the
+ * same time are told in any order. */
 static bool may_stand_beside(const struct share *share)
 {
     const struct history *history = share->acquisition->worker->history;
@@ -251,8 +252,8 @@ static bool may_stand_beside(const struct share *share)
            exceeds_all_it_excludes(share);
 }
 
-/* The token before may be its own too, if it says so: of one znode that its lock hands on, up
- * to its bound, and of which it is a later hold. */
+/* The token before may be its own too, if it says so: of one znode that its lock hands
+ * on, up to its bound, and of which it is a later hold. */
 static bool is_handed_on(const struct share *share)
 {
     struct history *history = share->acquisition->worker->history;

@@ -1,6 +1,7 @@
-/* Directories in which thousands of millions have stood: their counters come near the end, at
- * which uvzk goes no further, or near ZooKeeper's own, where it sticks or turns negative.
- * Other libraries go on to there, and break: beside them there is the first alone. */
+/* Directories in which thousands of millions have stood: their counters come near the
+ * end, at which uvzk goes no further, or near ZooKeeper's own, where it sticks or
+ * turns negative. Other libraries go on to there, and break: beside them there is the
+ * first alone. */
 #include <inttypes.h>
 #include <stdio.h>
 

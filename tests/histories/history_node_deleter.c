@@ -86,8 +86,8 @@ static const char *choose(struct history *history, const char *const *names, siz
     return victim;
 }
 
-/* Who does both to one znode is outside the promise: one that could not be checked is handed
- * on to without it, and left out of proofs. */
+/* Who does both to one znode is outside the promise: one that could not be checked is
+ * handed on to without it, and left out of proofs. */
 static void delete_one(struct history *history, int path)
 {
     const char *names[CHILDREN_MAX];

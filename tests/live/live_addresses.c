@@ -43,7 +43,8 @@ static void wait_logged(const char *text)
     }
 }
 
-/* A line of its own, not the end of one that tells how long there has been no connection. */
+/* A line of its own, not the end of one that tells how long there has been no
+ * connection. */
 static void wait_line(const char *line)
 {
     char whole[200];

@@ -361,8 +361,8 @@ static bool leads(void *context)
     return ensemble_leader(ensemble) == odd;
 }
 
-/* The others have nothing of their own, so that what it has is what all have. The last one is
- * started when it leads: two that have nothing could elect one of themselves. */
+/* The others have nothing of their own, so that what it has is what all have. The last
+ * one is started when it leads: two that have nothing could elect one of themselves. */
 static void let_it_lead(void)
 {
     int last = odd == ENSEMBLE_SIZE - 1 ? ENSEMBLE_SIZE - 2 : ENSEMBLE_SIZE - 1;

@@ -162,7 +162,8 @@ static void test_all_is_as_it_was(void **state)
     end_held();
 }
 
-/* Instead of the client's: for close_keep_session.c, and, if that is in a library, for all. */
+/* Instead of the client's: for close_keep_session.c, and, if that is in a library, for
+ * all. */
 static atomic_bool deaf;
 
 void log_message(log_callback_fn callback, ZooLogLevel level, int line,
@@ -181,7 +182,8 @@ void log_message(log_callback_fn callback, ZooLogLevel level, int line,
     }
 }
 
-/* The session may end with its handle: then the loss is told, and only then it is closed. */
+/* The session may end with its handle: then the loss is told, and only then it is
+ * closed. */
 static void test_who_cannot_be_heard_tells_the_end_first(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* Multi locks acquired in turn whose members prove themselves elsewhere, or need no proof, on
- * the real server: the session in which they were asked for has nothing to prove. */
+/* Multi locks acquired in turn whose members prove themselves elsewhere, or need no
+ * proof, on the real server: the session in which they were asked for has nothing to
+ * prove. */
 #include "world.h"
 
 #include <stdio.h>

@@ -37,8 +37,8 @@ static void open_clients(void)
     assert_int_equal(uvzk_rwlock_init(&other.client, &writing, LOCK), 0);
 }
 
-/* The first reader's two, of the stranger and of itself, and the writer's: behind several its
- * own is not watched. */
+/* The first reader's two, of the stranger and of itself, and the writer's: behind
+ * several its own is not watched. */
 static void wait_for_watches(void)
 {
     uint64_t since = world_now(&world);

@@ -101,8 +101,8 @@ static void test_a_hold_ends_before_its_shortened_session(void **state)
 
 /* ------------------------------------------------------------------------ a late loop */
 
-/* Those that the holder's client can make of it while the loop, which is this thread's, does
- * nothing else. */
+/* Those that the holder's client can make of it while the loop, which is this
+ * thread's, does nothing else. */
 static bool is_cut(uint64_t before)
 {
     const struct timespec moment = {.tv_nsec = 10000000};

@@ -1,5 +1,5 @@
-/* The submit thread, and what it is given by the window, over a client that takes requests when
- * the test lets it. */
+/* The submit thread, and what it is given by the window, over a client that takes
+ * requests when the test lets it. */
 #include "cmocka_test.h"
 
 #include <pthread.h>
@@ -304,7 +304,7 @@ static void land_the_few(void)
 }
 
 /* Although few are under way. */
-static void nothing_overtakes_the_giver(void **state)
+static void nothing_overtakes_the_submit_thread(void **state)
 {
     (void)state;
     give_few_and_one();
@@ -381,7 +381,7 @@ int main(void)
         CASE(what_the_client_refuses_lands),
         CASE(takes_nothing_once_it_has_retired),
         CASE(without_a_thread_takes_nothing),
-        CASE(nothing_overtakes_the_giver),
+        CASE(nothing_overtakes_the_submit_thread),
         CASE(the_loop_gives_until_there_is_an_answer),
         CASE(what_is_refused_is_not_under_way),
         CASE(what_is_recalled_waits_in_its_place),

@@ -488,7 +488,7 @@ static void ask_many(struct probe *probe, struct ask *asks[], size_t count)
 }
 
 /* Who asks for few things has no thread for it, and no way around by one. */
-static void only_who_asks_for_many_has_a_giver(void **state)
+static void only_who_asks_for_many_has_a_submit_thread(void **state)
 {
     struct ask *asks[UVZK__DIRECT_SENDS + 1];
     struct probe *probe = *state;
@@ -504,8 +504,9 @@ static void only_who_asks_for_many_has_a_giver(void **state)
     assert_int_equal(threads(), before + 1);
 }
 
-/* What the submit thread still has is certainly not sent, and it lets go of what is replied. */
-static void what_the_giver_has_is_lost_unsent(void **state)
+/* What the submit thread still has is certainly not sent, and it lets go of what is
+ * replied. */
+static void what_the_submit_thread_has_is_lost_unsent(void **state)
 {
     enum { COUNT = UVZK__SEND_WINDOW, TIMES = 10 };
     struct ask *asks[COUNT];
@@ -525,7 +526,7 @@ static void what_the_giver_has_is_lost_unsent(void **state)
 }
 
 /* As what the loop would have given. */
-static void what_the_giver_cannot_give_is_replied(void **state)
+static void what_the_submit_thread_cannot_submit_is_replied(void **state)
 {
     struct ask *asks[UVZK__DIRECT_SENDS];
     struct probe *probe = *state;
@@ -540,7 +541,7 @@ static void what_the_giver_cannot_give_is_replied(void **state)
 }
 
 /* The client knows of the end and refuses all, the loop does not know yet. */
-static void what_the_giver_gives_at_the_end_is_told_the_end(void **state)
+static void what_is_submitted_at_the_end_is_told_the_end(void **state)
 {
     enum { COUNT = 50 };
     const struct uvzk__op check = op_of(UVZK__OP_CHECK, "/a", -1);
@@ -631,8 +632,9 @@ static void many_ports_live_side_by_side(void **state)
 
 enum { TALKERS = 40 };
 
-/* A port whose server does not listen any more: the client's thread complains, and says
- * which thread it is; lines of our own do not. (Which server it says too, but from a buffer that its threads share.) */
+/* A port whose server does not listen any more: the client's thread complains, and
+ * says which thread it is; lines of our own do not. (Which server it says too, but
+ * from a buffer that its threads share.) */
 struct talker {
     struct probe *probe;
     unsigned long thread;
@@ -758,10 +760,10 @@ int main(void)
         CASE(unwatch_without_memory_spares_the_next, connect_as_usual),
         cmocka_unit_test_setup(random_of_the_process_is_left_alone, reset),
         CASE(the_window_holds_requests_back, connect_as_usual),
-        CASE(only_who_asks_for_many_has_a_giver, connect_as_usual),
-        CASE(what_the_giver_has_is_lost_unsent, connect_as_usual),
-        CASE(what_the_giver_cannot_give_is_replied, connect_as_usual),
-        CASE(what_the_giver_gives_at_the_end_is_told_the_end, connect_directly),
+        CASE(only_who_asks_for_many_has_a_submit_thread, connect_as_usual),
+        CASE(what_the_submit_thread_has_is_lost_unsent, connect_as_usual),
+        CASE(what_the_submit_thread_cannot_submit_is_replied, connect_as_usual),
+        CASE(what_is_submitted_at_the_end_is_told_the_end, connect_directly),
         CASE(all_is_sent_before_a_close, connect_as_usual),
         CASE(an_end_is_told_before_the_handle_is_closed, connect_as_usual),
         CASE(the_loop_runs_while_a_session_is_closed, connect_as_usual),

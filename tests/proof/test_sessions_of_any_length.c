@@ -1,7 +1,7 @@
-/* Until when a hold is valid, where the session is not what it was: a server allows less
- * than the one before it; round trips take longer than the servers' tick; a server hears late
- * of its leader, and is then cut off from it; a client has been idle. The world finds two
- * valid holds, if there are any. */
+/* Until when a hold is valid, where the session is not what it was: a server allows
+ * less than the one before it; round trips take longer than the servers' tick; a
+ * server hears late of its leader, and is then cut off from it; a client has been
+ * idle. The world finds two valid holds, if there are any. */
 #include "world.h"
 
 #include <string.h>
@@ -117,8 +117,8 @@ static void begin_unheard(uint64_t seed, void *const *state)
     }
 }
 
-/* It comes through to server 1 by a handle that is closed, and hears of server 0 alone; but the
- * former may touch the session once more. */
+/* It comes through to server 1 by a handle that is closed, and hears of server 0
+ * alone; but the former may touch the session once more. */
 static void a_connection_that_is_unheard_of_counts(uint64_t seed, void *const *state)
 {
     begin_unheard(seed, state);
@@ -138,8 +138,8 @@ static void a_connection_that_is_unheard_of_counts(uint64_t seed, void *const *s
     world_end(&world);
 }
 
-/* It comes to nothing further: the loss is told at the moment that follows from what it never
- * heard of, and not at the one before. */
+/* It comes to nothing further: the loss is told at the moment that follows from what
+ * it never heard of, and not at the one before. */
 static void and_the_end_is_told_by_it(uint64_t seed, void *const *state)
 {
     begin_unheard(seed, state);
@@ -280,8 +280,8 @@ static void take_another(void)
     hold_give_back(&other);
 }
 
-/* What was answered half a tick before the last but one write, and little before that: by the
- * last one, as much is proved as can be. */
+/* What was answered half a tick before the last but one write, and little before that:
+ * by the last one, as much is proved as can be. */
 static void prove_the_most(void)
 {
     world_run_for(&world, 4000 + sim_random(world.sim, 8000));

@@ -1,6 +1,7 @@
-/* Who has waited for a session's timeout lists, to ask about those who are in the way. If the
- * directory has gone meanwhile, or may not be listed, there is nobody to ask about: it was listed
- * again at once, hundreds of times a second, for as long as the client lived. */
+/* Who has waited for a session's timeout lists, to ask about those who are in the way.
+ * If the directory has gone meanwhile, or may not be listed, there is nobody to ask
+ * about: it was listed again at once, hundreds of times a second, for as long as the
+ * client lived. */
 #include "world.h"
 
 #define PATH "/s"
@@ -90,7 +91,8 @@ static void leases_that_may_not_be_listed(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
-/* Who cannot see whether somebody comes for whom it is to be let go takes it for granted. */
+/* Who cannot see whether somebody comes for whom it is to be let go takes it for
+ * granted. */
 static void a_ticket_where_nobody_may_list(uint64_t seed, void *const *state)
 {
     static struct hold holds[9];

@@ -1,6 +1,6 @@
-/* Where nobody else is a semaphore's lease is made without a ticket: granted if there is room,
- * and nobody is in `locks` after that was counted. Each of these is missing here in turn, and
- * the lease goes at once: a ticket takes its turn. */
+/* Where nobody else is a semaphore's lease is made without a ticket: granted if there
+ * is room, and nobody is in `locks` after that was counted. Each of these is missing
+ * here in turn, and the lease goes at once: a ticket takes its turn. */
 #include "cmocka_test.h"
 
 #include <string.h>
@@ -129,8 +129,8 @@ static void a_ticket_that_comes_meanwhile_goes_first(void **state)
     await_after(&other);
 }
 
-/* Counted by a listing, the first one: it is not enough that nobody was there when the lease
- * was made. */
+/* Counted by a listing, the first one: it is not enough that nobody was there when the
+ * lease was made. */
 static void a_ticket_that_comes_before_the_count_goes_first(void **state)
 {
     (void)state;
@@ -284,7 +284,8 @@ static void the_last_of_several_is_not_had_twice(void **state)
     world_end(&world);
 }
 
-/* When a count falls one of each client may be on its way to a lease: that with the ticket. */
+/* When a count falls one of each client may be on its way to a lease: that with the
+ * ticket. */
 static void who_follows_a_shared_count_has_a_ticket(void **state)
 {
     (void)state;
@@ -374,7 +375,8 @@ static void the_next_one_of_ours_comes_behind(void **state)
     world_end(&world);
 }
 
-/* A client that has met somebody counts, then has a ticket, until it has been alone again. */
+/* A client that has met somebody counts, then has a ticket, until it has been alone
+ * again. */
 static void who_meets_others_has_tickets(void **state)
 {
     (void)state;

@@ -86,7 +86,7 @@ enum state {
     BACKING_OFF,
     DELETING,
     DELETE_SENT,
-    DELETE_UNKNOWN,  /* a delete was lost */
+    DELETE_UNKNOWN,   /* a delete was lost */
     DELETE_INSPECTED, /* and a look at the fixed name is under way */
     STATES
 };

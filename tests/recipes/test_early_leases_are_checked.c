@@ -157,8 +157,8 @@ static void one_that_may_not_be_checked_hides_no_other(void **state)
     hand_on_beside_an_unreadable_one(1, state);
 }
 
-/* One that may not be checked is handed on once, before that is known. Then it is deleted by
- * hand, and no event has told it. */
+/* One that may not be checked is handed on once, before that is known. Then it is
+ * deleted by hand, and no event has told it. */
 static void one_that_may_not_be_checked_is_not_handed_on(void **state)
 {
     struct world world;

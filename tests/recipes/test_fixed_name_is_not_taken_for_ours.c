@@ -131,9 +131,10 @@ static void before_the_first_look(uint64_t seed, void *const *state)
     world_end(&world);
 }
 
-/* A server that has lost its place in history has answered a create with an error, and the
- * quorum has carried it out: its own znode is in the way, for as long as the session lives.
- * It is known by its owner, and by a czxid that is greater than what the lock had before. */
+/* A server that has lost its place in history has answered a create with an error, and
+ * the quorum has carried it out: its own znode is in the way, for as long as the
+ * session lives. It is known by its owner, and by a czxid that is greater than what
+ * the lock had before. */
 static void what_was_made_in_spite_of_an_error_is_its_own(uint64_t seed,
                                                           void *const *state)
 {

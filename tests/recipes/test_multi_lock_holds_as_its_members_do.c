@@ -1,6 +1,7 @@
-/* A multi lock whose members are acquired in turn has no znode of its own: its hold is as
- * valid as its members' are, and nothing else counts. The session in which it was asked for
- * proves nothing when the members live in others, or are there by znodes that outlive it. */
+/* A multi lock whose members are acquired in turn has no znode of its own: its hold is
+ * as valid as its members' are, and nothing else counts. The session in which it was
+ * asked for proves nothing when the members live in others, or are there by znodes
+ * that outlive it. */
 #include "world.h"
 
 #include <stdio.h>
@@ -165,7 +166,8 @@ static void a_persistent_member_is_deleted_by_hand(void **state)
     world_release_and_end(&world);
 }
 
-/* Of both kinds: the mutex's proof is what ends the hold, and the other one is given back. */
+/* Of both kinds: the mutex's proof is what ends the hold, and the other one is given
+ * back. */
 static void the_first_of_them_to_end(void **state)
 {
     (void)state;

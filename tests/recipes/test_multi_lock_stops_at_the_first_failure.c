@@ -192,8 +192,8 @@ static void the_loss_of_one_is_the_loss_of_all(void **state)
     }
 }
 
-/* The reply to all creates is lost, and somebody deletes one of them before they are searched
- * for: it cannot be made anew beside the others. */
+/* The reply to all creates is lost, and somebody deletes one of them before they are
+ * searched for: it cannot be made anew beside the others. */
 static void what_was_torn_while_nobody_looked_ends_it(uint64_t seed, void *const *state)
 {
     for (int member = 0; member < MEMBERS; member++) {

@@ -1,5 +1,6 @@
-/* A multi lock knows its members by their structs, which are the user's: one that was closed
- * and made anew, at another path or of another client, is not the member any more. */
+/* A multi lock knows its members by their structs, which are the user's: one that was
+ * closed and made anew, at another path or of another client, is not the member any
+ * more. */
 #include "world.h"
 
 #include <string.h>

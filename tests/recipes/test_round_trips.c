@@ -462,9 +462,10 @@ static void test_semaphore_mutex_is_two(void **state)
     end();
 }
 
-/* The lease alone, a look into `locks` behind it, and its delete. That it comes again is seen
- * at its second number, where the leases' directory is put under watch; then the listing that
- * counts the leases is the last one, and so is the proof that the lease still stands. */
+/* The lease alone, a look into `locks` behind it, and its delete. That it comes again
+ * is seen at its second number, where the leases' directory is put under watch; then
+ * the listing that counts the leases is the last one, and so is the proof that the
+ * lease still stands. */
 static void test_the_same_semaphore_again_is_three_requests(void **state)
 {
     static const uint64_t costs[] = {6 + 1, 3 + 2, 3, 3, 3, 3};

@@ -289,7 +289,8 @@ static void tickets_and_sharers_have_their_turns(void **state)
     end();
 }
 
-/* The first gives up, and the second has a ticket: the third, which follows, is behind it. */
+/* The first gives up, and the second has a ticket: the third, which follows, is behind
+ * it. */
 static void a_place_is_not_left_to_who_came_later(void **state)
 {
     (void)state;

@@ -261,8 +261,8 @@ void sim_set_limit(struct sim *sim, int server, uint32_t timeout_ms);
 /* The server applies nothing for ms, unless it leads: it goes on to answer reads from
  * what it has, and replies of writes, which are committed, wait. */
 void sim_lag(struct sim *sim, int server, uint64_t ms);
-/* And is cut off from the leader, for up to twice a session timeout, when it has applied all that;
- * what it answers to pings is lost if they are late. */
+/* And is cut off from the leader, for up to twice a session timeout, when it has
+ * applied all that; what it answers to pings is lost if they are late. */
 void sim_lag_and_cut(struct sim *sim, int server, uint64_t ms);
 /* The leader is cut off, and so many followers with it, for ms, and they do not know it:
  * they answer what needs no quorum, sync and known sessions' connections too, as if

@@ -339,8 +339,8 @@ bool sim__diverged_misses(struct sim *sim, struct sim__member *member,
 /* Whether the member misses this create, and never shows the znode. */
 bool sim__diverged_forgets(struct sim *sim, struct sim__member *member, int64_t owner,
                            const char *path);
-/* Whether it should show it, and does not: it answers a delete of its own as if there had been
- * nothing to be deleted, whatever the leader has done. */
+/* Whether it should show it, and does not: it answers a delete of its own as if there
+ * had been nothing to be deleted, whatever the leader has done. */
 bool sim__diverged_lacks(const struct sim__member *member, const char *path);
 /* It lacks nothing any more, as far as is known. */
 void sim__diverged_lacks_nothing(struct sim__member *member);

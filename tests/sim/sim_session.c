@@ -165,8 +165,8 @@ static uint64_t next_ping(uint64_t moment, uint64_t phase, uint64_t half)
     return (moment + phase) / half * half + half - phase;
 }
 
-/* What an observer has heard it tells the follower that feeds it, and that one the leader; the
- * one before may still be on its way. */
+/* What an observer has heard it tells the follower that feeds it, and that one the
+ * leader; the one before may still be on its way. */
 static void heard_far_away(struct sim *sim, struct sim__session *session, uint64_t half)
 {
     uint64_t at = next_ping(sim->now, session->report_phase / half % half, half);

@@ -531,7 +531,8 @@ static void open_in_turn(struct lock_set *set, uvzk_client_t *client)
     assert_int_equal(uvzk_multilock_init(client, set->locks[0], members, 3, 0, NULL), 0);
 }
 
-/* 1 has the semaphore, 3 reads, another client has the mutex, each before one that wants all. */
+/* 1 has the semaphore, 3 reads, another client has the mutex, each before one that
+ * wants all. */
 static const struct cue in_turn_script[] = {
     {0, part_ask, .part = 7, .lock = 4},
     {5, start, NO_PART},

@@ -176,11 +176,11 @@ static void a_read_that_was_cut_off_is_repeated_at_once(void **state)
 
     sim_run_for(sim, 100);
     value_process_set_by_hand(sim, "meanwhile");
-    while (value_process_replica(value_process)->state != UVZK__NODE_CACHE_READING) {
+    while (value_process_node_cache(value_process)->state != UVZK__NODE_CACHE_READING) {
         assert_true(sim_step(sim));
     }
     sim_disconnect(value_process->process.port, SIM_RESET, 10);
-    while (value_process_replica(value_process)->state == UVZK__NODE_CACHE_READING) {
+    while (value_process_node_cache(value_process)->state == UVZK__NODE_CACHE_READING) {
         assert_true(sim_step(sim));
     }
     while (uvzk_client_state(&value_process->process.client) != UVZK_STATE_RECONNECTED ||
@@ -188,7 +188,7 @@ static void a_read_that_was_cut_off_is_repeated_at_once(void **state)
                &((struct uvzk__session *)value_process->process.client.impl)->barrier)) {
         assert_true(sim_step(sim));
     }
-    assert_int_equal(value_process_replica(value_process)->state,
+    assert_int_equal(value_process_node_cache(value_process)->state,
                      UVZK__NODE_CACHE_READING);
     value_process_await_current(value_process);
 }
@@ -212,15 +212,15 @@ static void each_connection_reads_it_once(void **state)
     struct sim *sim = value_process_sim(value_process);
 
     sim_run_for(sim, 100);
-    uint64_t stamp = value_process_replica(value_process)->read_stamp;
+    uint64_t stamp = value_process_node_cache(value_process)->read_stamp;
     sim_repeat_connected(value_process->process.port);
     sim_run_for(sim, 100);
-    uint64_t next = value_process_replica(value_process)->read_stamp;
+    uint64_t next = value_process_node_cache(value_process)->read_stamp;
     assert_true(next > stamp);
-    assert_int_equal(value_process_replica(value_process)->watch_state,
+    assert_int_equal(value_process_node_cache(value_process)->watch_state,
                      UVZK__NODE_CACHE_ARMED);
     sim_run_for(sim, 100);
-    assert_true(value_process_replica(value_process)->read_stamp == next);
+    assert_true(value_process_node_cache(value_process)->read_stamp == next);
 }
 
 static void it_is_watched_again_in_a_new_session(void **state)
@@ -245,7 +245,7 @@ static void unreadable_znode_is_told_and_watched(void **state)
     sim_refuse(sim, UVZK__RPC_GET, 0, 0);
     assert_int_equal(value_process->told, 1);
     assert_int_equal(value_process->status, UVZK_ENOAUTH);
-    assert_int_equal(value_process_replica(value_process)->watch_state,
+    assert_int_equal(value_process_node_cache(value_process)->watch_state,
                      UVZK__NODE_CACHE_ARMED);
     check_follows(value_process, "readable", 2);
 }
@@ -292,14 +292,14 @@ static void older_data_are_not_believed(void **state)
     struct uvzk__stat stat = {.version = 1000};
 
     stat.mzxid = value_process_version(value_process).mzxid - 1;
-    uvzk__node_cache_update(value_process_replica(value_process), &stat,
+    uvzk__node_cache_update(value_process_node_cache(value_process), &stat,
                             uvzk__memdup("old", 3), 3);
     sim_run_for(sim, 100);
     assert_int_equal(value_process->told, 1);
     assert_true(value_process_knows(value_process, "seed"));
     stat.mzxid += 2; /* and newer data are, whatever their version */
     stat.version = -7;
-    uvzk__node_cache_update(value_process_replica(value_process), &stat,
+    uvzk__node_cache_update(value_process_node_cache(value_process), &stat,
                             uvzk__memdup("new", 3), 3);
     value_process_set_by_hand(sim, "next");
     value_process_await(value_process, &value_process->told, 2);

@@ -323,7 +323,7 @@ static struct {
 static void meet(const struct play *play, size_t number)
 {
     const struct uvzk__node_cache *node_cache =
-        value_process_replica(&play->value_process);
+        value_process_node_cache(&play->value_process);
 
     if (node_cache != NULL) {
         met.doing[number][node_cache->state]++;

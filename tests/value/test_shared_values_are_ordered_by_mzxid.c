@@ -56,7 +56,7 @@ static void version_wraps_around(void **state)
         text[0] = (char)('0' + i);
         stat.mzxid++;
         stat.version = versions[i];
-        uvzk__node_cache_update(value_process_replica(value_process), &stat, text, 1);
+        uvzk__node_cache_update(value_process_node_cache(value_process), &stat, text, 1);
         sim_run_for(sim, 1);
         assert_int_equal(value_process->told, 2 + (int)i);
         assert_int_equal(value_process_version(value_process).version, versions[i]);

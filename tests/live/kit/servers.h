@@ -1,4 +1,5 @@
-/* The servers of a test program, on which its worlds stand: one, or an ensemble of three. */
+/* The servers of a test program, on which its worlds stand: one, or an ensemble of
+ * three. */
 #ifndef SERVERS_H
 #define SERVERS_H
 

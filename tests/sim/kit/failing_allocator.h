@@ -10,8 +10,8 @@ int failing_allocator_install(void);
  * first 0: none. */
 #define FAILING_ALLOCATOR_FOREVER UINT64_MAX
 void failing_allocator_arm(uint64_t first, uint64_t count);
-/* No more of them fails, and what has failed stays counted; the same as soon as so many ms have
- * passed since the first one failed, if this is called each ms. */
+/* No more of them fails, and what has failed stays counted; the same as soon as so
+ * many ms have passed since the first one failed, if this is called each ms. */
 void failing_allocator_stop(void);
 void failing_allocator_stop_after(uint64_t ms, uint64_t now_ms);
 /* Since armed. */

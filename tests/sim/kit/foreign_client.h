@@ -98,7 +98,7 @@ enum foreign_step {
     NOT_STARTED,
     CREATING,
     SEARCHING,
-    MAKING_PARENTS,
+    CREATING_PARENTS,
     LISTING,
     WATCHING,
     WAITING,

@@ -96,8 +96,10 @@ static void ask(struct foreign_contender *contender, enum foreign_step step,
                 uint64_t after_ms)
 {
     static const uint8_t kinds[] = {
-        [CREATING] = UVZK__RPC_CREATE,       [SEARCHING] = UVZK__RPC_CHILDREN,
-        [MAKING_PARENTS] = UVZK__RPC_CREATE, [LISTING] = UVZK__RPC_CHILDREN,
+        [CREATING] = UVZK__RPC_CREATE,
+        [SEARCHING] = UVZK__RPC_CHILDREN,
+        [CREATING_PARENTS] = UVZK__RPC_CREATE,
+        [LISTING] = UVZK__RPC_CHILDREN,
         [WATCHING] = UVZK__RPC_GET,
     };
     struct uvzk__rpc *rpc = &contender->call.rpc;
@@ -109,10 +111,10 @@ static void ask(struct foreign_contender *contender, enum foreign_step step,
     rpc->mode = step != CREATING               ? UVZK__CONTAINER
                 : contender->number[0] != '\0' ? UVZK__EPHEMERAL
                                                : UVZK__EPHEMERAL_SEQUENTIAL;
-    rpc->path = step == CREATING         ? contender->wanted
-                : step == MAKING_PARENTS ? contender->parent
-                : step == WATCHING       ? contender->watched
-                                         : contender->directory;
+    rpc->path = step == CREATING           ? contender->wanted
+                : step == CREATING_PARENTS ? contender->parent
+                : step == WATCHING         ? contender->watched
+                                           : contender->directory;
     contender->call.watcher =
         step == WATCHING || (step == LISTING && contender->rule->watches_all)
             ? contender->directory
@@ -249,7 +251,7 @@ static void make_next_parent(struct foreign_contender *contender)
                            : (size_t)(slash - contender->directory);
     memcpy(contender->parent, contender->directory, length);
     contender->parent[length] = '\0';
-    go_on(contender, MAKING_PARENTS);
+    go_on(contender, CREATING_PARENTS);
 }
 
 static void made_parent(struct foreign_contender *contender, int status)
@@ -394,7 +396,7 @@ static void answered(struct call *call, const struct uvzk__reply *reply)
     case SEARCHING:
         searched(contender, reply);
         break;
-    case MAKING_PARENTS:
+    case CREATING_PARENTS:
         made_parent(contender, reply->status);
         break;
     case LISTING:

@@ -1,6 +1,7 @@
-/* What must hold of all that a client keeps, between any two events: the invariants that
- * the machines check of themselves at each move (invariant_holds(), in their files), once more and
- * over whole structures: each list's members, each count counted again. */
+/* What must hold of all that a client keeps, between any two events: the invariants
+ * that the machines check of themselves at each move (invariant_holds(), in their
+ * files), once more and over whole structures: each list's members, each count counted
+ * again. */
 #ifndef UVZK_SIM_KIT_INVARIANTS_H
 #define UVZK_SIM_KIT_INVARIANTS_H
 

@@ -41,7 +41,8 @@ struct process {
 
 /* For a few quick retries. */
 void process_options(uvzk_client_options_t *options);
-/* Makes a client of options->sessions, and a mutex, and does not start it. options: NULL for those above. */
+/* Makes a client of options->sessions, and a mutex, and does not start it. options:
+ * NULL for those above. */
 void process_make(struct process *process, struct world *world, const char *name,
                   const uvzk_client_options_t *options);
 void process_start(struct process *process);
@@ -73,7 +74,8 @@ uvzk_client_stats_t process_stats(const struct process *process);
 uvzk_client_metrics_t process_metrics(struct process *process);
 uint64_t process_contenders(const struct process *process);
 uint64_t process_watches(const struct process *process);
-/* Of these the ones that are kept for watermarks: for a while after the last one has gone. */
+/* Of these the ones that are kept for watermarks: for a while after the last one has
+ * gone. */
 uint64_t process_watermarks(const struct process *process);
 
 /* It takes its mutex and gives it back: nothing is in its way. */

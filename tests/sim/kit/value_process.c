@@ -86,7 +86,8 @@ void value_process_open(struct value_process *value_process, struct world *world
     value_process_await(value_process, &value_process->told, 1);
 }
 
-struct uvzk__node_cache *value_process_replica(const struct value_process *value_process)
+struct uvzk__node_cache *
+value_process_node_cache(const struct value_process *value_process)
 {
     struct uvzk__shared_value *value = value_process->value.impl;
 

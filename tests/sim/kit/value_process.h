@@ -64,7 +64,8 @@ void value_process_open(struct value_process *value_process, struct world *world
 
 struct sim *value_process_sim(const struct value_process *value_process);
 /* Of the machine inside. */
-struct uvzk__node_cache *value_process_replica(const struct value_process *value_process);
+struct uvzk__node_cache *
+value_process_node_cache(const struct value_process *value_process);
 
 /* Text. What the call says: 0, or a refusal, of which nothing is written down. */
 int value_process_set(struct value_process_set *set, struct value_process *value_process,

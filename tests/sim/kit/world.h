@@ -36,7 +36,8 @@ extern unsigned world_plain, world_tuned;
 #define WORLD_TEST(test) WORLD_CASE(test, plain), WORLD_CASE(test, tuned)
 
 /* And many of them tell one story again for each number of a range: a seed, often with
- * more that depends on it. The story begins its world with what it is given, and ends it. */
+ * more that depends on it. The story begins its world with what it is given, and ends
+ * it. */
 struct world_scenario {
     void (*run)(uint64_t seed, void *const *state);
     uint64_t first, last;
@@ -69,8 +70,8 @@ struct world {
     void *data;                      /* the test's own */
 };
 
-/* Seeds, for tests that do mind: holds are told of queues, for which directories are listed;
- * or they are not. */
+/* Seeds, for tests that do mind: holds are told of queues, for which directories are
+ * listed; or they are not. */
 #define WORLD_QUEUED_CB 1U
 #define WORLD_NO_QUEUED_CB 2U
 
