@@ -1,4 +1,4 @@
-/* What the holder of the lock and the supervisor process of CMD tell each other: whole
+/* What the holder of the lock and the supervisor of CMD tell each other: whole
  * messages on a socket pair, whose end is the other one's death. What must never be
  * late, until when the hold is valid, is no message: it stands in memory that both
  * share (supervisor.h). */
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum message_kind {
-    /* to the supervisor process */
+    /* to the supervisor */
     MESSAGE_START,    /* run CMD; number: the fencing token, flags: the session's length
                          in ms, text: the hold's znode */
     MESSAGE_SIGNAL,   /* for CMD; number: which */

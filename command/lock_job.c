@@ -15,7 +15,7 @@
 #define LEAVING LOCK_JOB_LEAVING
 #define DONE LOCK_JOB_DONE
 
-/* How much later than it should a guardian may do its work. */
+/* How much later than it should a supervisor may do its work. */
 #define OVERDUE_MS 1000U
 /* A proof moves the validity on every sixth of a session; this often it is looked at. */
 #define LOOKS_PER_SESSION 12U
@@ -103,7 +103,7 @@ static void fail(struct lock_job *job, const char *what, int status)
     leave(job, exit_code_of(status));
 }
 
-/* -------------------------------------------------------------------- the supervisor process */
+/* -------------------------------------------------------------------- the supervisor */
 
 /* CMD and all that was to end with it have gone. */
 static void command_ended(struct lock_job *job, const struct message *message)
@@ -132,7 +132,7 @@ static void command_ended(struct lock_job *job, const struct message *message)
 /* It died, or does not do its work: we do it, and the lock is given back after that. */
 static void supervisor_failed(struct lock_job *job, const char *how)
 {
-    fprintf(stderr, "uvzk: the guardian %s: all that it had started is killed\n", how);
+    fprintf(stderr, "uvzk: the supervisor %s: all that it had started is killed\n", how);
     supervisor_kill(&job->supervisor);
     job->killed_by = 0;
     leave(job, job->lost ? EXIT_LOST : EX_OSERR);
@@ -334,7 +334,7 @@ static void on_acquired(uvzk_hold_t *hold, int status)
     }
 }
 
-/* The supervisor process may have ended CMD already, when the validity was about to
+/* The supervisor may have ended CMD already, when the validity was about to
  * run out. */
 static void on_lost(uvzk_hold_t *hold, int reason)
 {
@@ -516,7 +516,7 @@ static int start_supervisor(struct lock_job *job)
     int status = supervisor_start(&job->supervisor, &orders);
 
     if (status < 0) {
-        fprintf(stderr, "uvzk: cannot run a guardian: %s\n", uv_strerror(status));
+        fprintf(stderr, "uvzk: cannot run a supervisor: %s\n", uv_strerror(status));
     }
     return status < 0 ? EX_OSERR : EX_OK;
 }
@@ -531,7 +531,7 @@ int lock_job_run(const struct lock_request *request)
         failed = begin_loop(&job);
     }
     if (failed != EX_OK) {
-        return failed; /* the supervisor process sees us go */
+        return failed; /* the supervisor sees us go */
     }
     failed = connection_open(&job.connection, &job.loop, &request->connection,
                              request->node_data, on_connected);

@@ -41,8 +41,8 @@ struct lock_job {
     uvzk_hold_t hold;
     uint64_t asked_at;
     uv_poll_t channel;
-    uv_timer_t proofs;           /* the validity is handed on to the supervisor process */
-    uv_timer_t supervisor_timer; /* a guardian that does not do its work */
+    uv_timer_t proofs;           /* the validity is handed on to the supervisor */
+    uv_timer_t supervisor_timer; /* a supervisor that does not do its work */
     size_t open_handles;
     int exit_code;
     int killed_by;   /* a signal that is to end us, too; 0: none */

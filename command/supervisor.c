@@ -21,7 +21,7 @@
 #include "descendants.h"
 #include "terminal.h"
 
-/* The supervisor process's side. */
+/* The supervisor's side. */
 struct supervisor_process {
     const struct supervisor_options *options;
     struct termination termination;
@@ -257,7 +257,7 @@ static uint32_t flags_of_end(const struct supervisor_process *process)
 }
 
 /* Blocked signals reach nobody: what the terminal sends to the job, or somebody to all
- * of us, must not end the supervisor process before CMD. */
+ * of us, must not end the supervisor before CMD. */
 static int prepare(struct supervisor_process *process)
 {
     sigset_t all, deaths;
@@ -267,7 +267,7 @@ static int prepare(struct supervisor_process *process)
     sigaddset(&deaths, SIGCHLD);
     sigprocmask(SIG_SETMASK, &all, &process->mask);
     setpgid(0, 0);
-    prctl(PR_SET_NAME, "uvzk-guardian");
+    prctl(PR_SET_NAME, "uvzk-supervisor");
     process->deaths = signalfd(-1, &deaths, SFD_CLOEXEC | SFD_NONBLOCK);
     process->alarm = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     return process->deaths < 0 || process->alarm < 0 || !descendants_adopt() ? -errno : 0;
@@ -311,7 +311,7 @@ int supervisor_start(struct supervisor *supervisor,
     if (status < 0) {
         return status;
     }
-    descendants_adopt(); /* whom a guardian that was killed leaves behind */
+    descendants_adopt(); /* whom a supervisor that was killed leaves behind */
     supervisor->pid = fork();
     if (supervisor->pid == 0) {
         close(ends[0]);

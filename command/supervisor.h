@@ -1,15 +1,15 @@
-/* The supervisor process: a process that runs CMD, and outlives neither it nor the lock.
+/* The supervisor: a process that runs CMD, and outlives neither it nor the lock.
  *
  *      holder  (what was started as `uvzk lock`: the ZooKeeper session, the lock)
  *        |  channel, and until when the hold is valid
- *      guardian  (no thread, no socket of ZooKeeper's)
+ *      supervisor  (no thread, no socket of ZooKeeper's)
  *        |
  *       CMD, in a process group of its own, and all that it starts
  *
  * It is forked off before there is a ZooKeeper client, so that CMD can inherit none of
  * the client's sockets, and is forked by a process of one thread. It ends CMD when the
  * hold's validity runs out or the holder is gone: killed, stopped, or without a server,
- * it is all the same. If the supervisor process is killed, CMD dies with it (PR_SET_PDEATHSIG), and
+ * it is all the same. If the supervisor is killed, CMD dies with it (PR_SET_PDEATHSIG), and
  * the holder, who adopts the rest, ends that. */
 #ifndef SUPERVISOR_H
 #define SUPERVISOR_H

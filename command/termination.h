@@ -1,4 +1,4 @@
-/* When CMD must end, and how: what the supervisor process has heard goes in, what it must do comes
+/* When CMD must end, and how: what the supervisor has heard goes in, what it must do comes
  * out. A value, without a clock and without a process.
  *
  *      IDLE --- started ---> RUNNING --- over ---------------------------------+

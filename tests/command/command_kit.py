@@ -144,11 +144,11 @@ class Run:
               f"{self.process.args}: {self.process.returncode} instead of {code}: {told}")  # fmt: skip
         return told
 
-    def guardian(self):
+    def supervisor(self):
         def found():
-            return [p for p in children_of(self.pid) if name_of(p) == "uvzk-guardian"]
+            return [p for p in children_of(self.pid) if name_of(p) == "uvzk-supervisor"]
 
-        return until(found, f"a guardian of {self.pid}")[0]
+        return until(found, f"a supervisor of {self.pid}")[0]
 
     def kill(self, signal_number):
         os.kill(self.pid, signal_number)
