@@ -1,8 +1,10 @@
-/* A pairing heap: a tree of any width in which no child is earlier than its
- * parent. Siblings are linked by next; prev of the eldest is the parent. */
+/* A pairing heap: a tree in which a node may have any number of children, and no child is
+ * earlier than its parent. Siblings are linked by next, the eldest first. prev of the
+ * eldest sibling is the parent. */
 #include "base/deadline.h"
 
-/* Joins two trees; b becomes the eldest child of a, or a of b. */
+/* Joins two trees and returns the root, which is the earlier of a and b. The other one
+ * becomes the root's eldest child. */
 static struct uvzk__deadline *meld(struct uvzk__deadline *a, struct uvzk__deadline *b)
 {
     if (b->at_ms < a->at_ms) {
@@ -21,12 +23,12 @@ static struct uvzk__deadline *meld(struct uvzk__deadline *a, struct uvzk__deadli
     return a;
 }
 
-/* Makes one tree of a row of siblings, or NULL of none: pairs from the eldest
- * on, then the pairs one to another from the youngest back. Both passes are
- * what the amortised bound rests on. */
+/* Joins a list of siblings into one tree. Returns NULL if there are none. The first pass
+ * joins pairs, from the eldest to the youngest. The second pass joins the pairs, from the
+ * youngest to the eldest. The amortized bound needs both passes. */
 static struct uvzk__deadline *meld_siblings(struct uvzk__deadline *eldest)
 {
-    struct uvzk__deadline *pairs = NULL; /* the youngest first */
+    struct uvzk__deadline *pairs = NULL; /* linked by next, the youngest first */
     while (eldest != NULL) {
         struct uvzk__deadline *pair = eldest;
         struct uvzk__deadline *other = eldest->next;
@@ -48,6 +50,7 @@ static struct uvzk__deadline *meld_siblings(struct uvzk__deadline *eldest)
     return tree;
 }
 
+/* The deadline is not the root, so prev is its parent or an elder sibling. */
 static void cut_from_siblings(struct uvzk__deadline *deadline)
 {
     if (deadline->prev->child == deadline) {
@@ -81,6 +84,7 @@ void uvzk__deadline_clear(struct uvzk__deadlines *deadlines,
     } else {
         cut_from_siblings(deadline);
         if (orphans != NULL) {
+            /* No child is earlier than the root, so the root stays the same. */
             deadlines->first = meld(deadlines->first, orphans);
         }
     }

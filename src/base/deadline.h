@@ -1,5 +1,6 @@
-/* Moments to come, earliest first: an intrusive pairing heap, so that adding
- * one can never fail. Not balanced: pop is O(log n) amortised. No recursion. */
+/* Deadlines in an intrusive pairing heap, which yields the earliest one. The heap
+ * allocates nothing, so adding a deadline cannot fail. The heap is not balanced: pop
+ * takes O(log n) amortized. No function recurses. */
 #ifndef UVZK_DEADLINE_H
 #define UVZK_DEADLINE_H
 
@@ -7,15 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A member of the struct that waits for the deadline. All zeros: not armed. Its owner
+ * must clear an armed deadline before it frees that struct. */
 struct uvzk__deadline {
-    uint64_t at_ms;
-    struct uvzk__deadline *child, *next;
-    struct uvzk__deadline *prev; /* elder sibling, or parent, or itself: the earliest of
-                                    all; NULL: not armed */
+    uint64_t at_ms;                      /* by the port's clock (uvzk__now) */
+    struct uvzk__deadline *child, *next; /* the eldest child; the next sibling */
+    /* The next elder sibling. The parent, if there is no elder sibling. The deadline
+     * itself, if it is the root of the heap. NULL: not armed. */
+    struct uvzk__deadline *prev;
 };
 
 struct uvzk__deadlines {
-    struct uvzk__deadline *first; /* earliest, or NULL */
+    struct uvzk__deadline *first; /* the earliest, the root of the heap; NULL: none */
 };
 
 static inline bool uvzk__deadline_is_armed(const struct uvzk__deadline *deadline)
@@ -23,20 +27,21 @@ static inline bool uvzk__deadline_is_armed(const struct uvzk__deadline *deadline
     return deadline->prev != NULL;
 }
 
-/* When, if it is armed. */
+/* Returns the moment of an armed deadline. */
 static inline uint64_t uvzk__deadline_at(const struct uvzk__deadline *deadline)
 {
     return deadline->at_ms;
 }
 
-/* Arms it, or moves it if it was armed. */
+/* Arms the deadline, or moves it if it is armed already. */
 void uvzk__deadline_set(struct uvzk__deadlines *, struct uvzk__deadline *,
                         uint64_t at_ms);
-/* Nothing if it is not armed. */
+/* Removes the deadline from the heap. Does nothing if it is not armed. */
 void uvzk__deadline_clear(struct uvzk__deadlines *, struct uvzk__deadline *);
-/* UINT64_MAX when none is armed. */
+/* Returns the moment of the earliest deadline; UINT64_MAX: none is armed. */
 uint64_t uvzk__deadline_next(const struct uvzk__deadlines *);
-/* Takes the earliest one off if it is due (at_ms <= now_ms), else NULL. */
+/* Removes the earliest deadline and returns it if it is due (at_ms <= now_ms). Otherwise
+ * returns NULL. */
 struct uvzk__deadline *uvzk__deadline_pop(struct uvzk__deadlines *, uint64_t now_ms);
 
 #endif

@@ -21,7 +21,7 @@ void uvzk__parse_child_name(enum uvzk__directory_order directory_order, const ch
         }
         break;
     case UVZK__DRIVER_DEFINED:
-        memset(out, 0, sizeof(*out)); /* no name says it by itself */
+        memset(out, 0, sizeof(*out)); /* is_contender: false */
         break;
     }
 }

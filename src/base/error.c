@@ -1,5 +1,6 @@
-/* The texts and names of codes, from the X-macros of both headers: libuv's own
- * functions for this would allocate for codes they do not know. */
+/* The version, and the texts and names of the error codes. The texts and names come from
+ * the X-macros of uvzk.h and of libuv's headers. uv_strerror and uv_err_name are not
+ * used, because they allocate memory for a code that they do not know. */
 #include "uvzk.h"
 
 #define QUOTE(text) #text

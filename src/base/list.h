@@ -1,7 +1,8 @@
 /* Intrusive doubly linked lists. A link that is on no list points to itself.
  *
- * A list has a link for its head. A ring has none: it costs one pointer where it is kept,
- * and whoever takes a link off has to know of which ring. */
+ * A list has a link as its head. A ring has no head: it takes one pointer instead of two
+ * in the struct that keeps it, but the caller must know from which ring it removes a
+ * link. */
 #ifndef UVZK_LIST_H
 #define UVZK_LIST_H
 
@@ -12,9 +13,11 @@ struct uvzk__link {
     struct uvzk__link *next, *prev;
 };
 
+/* The struct of this type whose member the pointer points to. */
 #define UVZK__CONTAINER_OF(pointer, type, member) \
     ((type *)(void *)(((char *)(pointer)) - offsetof(type, member)))
 
+/* Makes a head of an empty list, or a link that is on no list. */
 static inline void uvzk__list_init(struct uvzk__link *link)
 {
     link->next = link;
@@ -26,7 +29,7 @@ static inline bool uvzk__list_empty(const struct uvzk__link *head)
     return head->next == head;
 }
 
-/* Puts link before `at`: with a list's head that is its tail. */
+/* Inserts link before `at`. If `at` is the head of a list, link becomes the last one. */
 static inline void uvzk__list_insert_before(struct uvzk__link *at,
                                             struct uvzk__link *link)
 {
@@ -46,7 +49,7 @@ static inline void uvzk__list_prepend(struct uvzk__link *head, struct uvzk__link
     uvzk__list_insert_before(head->next, link);
 }
 
-/* How many there are, counted up to `most`. */
+/* Returns the number of links, or `most` if there are more. Takes O(most). */
 static inline size_t uvzk__list_length(const struct uvzk__link *head, size_t most)
 {
     size_t length = 0;
@@ -57,7 +60,7 @@ static inline size_t uvzk__list_length(const struct uvzk__link *head, size_t mos
     return length;
 }
 
-/* Takes link off its list; harmless when it is on none. */
+/* Removes link from its list. Does nothing if link is on no list. */
 static inline void uvzk__list_remove(struct uvzk__link *link)
 {
     link->prev->next = link->next;
@@ -65,7 +68,7 @@ static inline void uvzk__list_remove(struct uvzk__link *link)
     uvzk__list_init(link);
 }
 
-/* Takes the first link off, or NULL. */
+/* Removes the first link and returns it; NULL: the list is empty. */
 static inline struct uvzk__link *uvzk__list_take(struct uvzk__link *head)
 {
     struct uvzk__link *first = head->next;
@@ -76,8 +79,8 @@ static inline struct uvzk__link *uvzk__list_take(struct uvzk__link *head)
     return first;
 }
 
-/* Moves the whole list to `to`, which is initialised by it: what callbacks add
- * meanwhile is not swept up. */
+/* Moves all links to the list `to`, which need not be initialized. A caller that runs
+ * callbacks over the links does so, because the callbacks may add links to `from`. */
 static inline void uvzk__list_move(struct uvzk__link *from, struct uvzk__link *to)
 {
     uvzk__list_init(to);
@@ -93,7 +96,7 @@ static inline void uvzk__list_move(struct uvzk__link *from, struct uvzk__link *t
 /* --------------------------------------------------------------------- rings */
 
 struct uvzk__ring {
-    struct uvzk__link *first; /* NULL: it is empty */
+    struct uvzk__link *first; /* NULL: the ring is empty */
 };
 
 static inline bool uvzk__ring_empty(const struct uvzk__ring *ring)
@@ -101,7 +104,8 @@ static inline bool uvzk__ring_empty(const struct uvzk__ring *ring)
     return ring->first == NULL;
 }
 
-/* NULL: it is empty; there is no next one, or previous one. */
+/* The next four functions return NULL if the ring is empty, or if there is no next or
+ * previous link. The links do not wrap around for the caller. */
 static inline struct uvzk__link *uvzk__ring_first(const struct uvzk__ring *ring)
 {
     return ring->first;
@@ -124,7 +128,7 @@ static inline struct uvzk__link *uvzk__ring_prev(const struct uvzk__ring *ring,
     return link == ring->first ? NULL : link->prev;
 }
 
-/* How many there are. */
+/* Returns the number of links. */
 static inline size_t uvzk__ring_length(const struct uvzk__ring *ring)
 {
     size_t length = 0;
@@ -135,7 +139,7 @@ static inline size_t uvzk__ring_length(const struct uvzk__ring *ring)
     return length;
 }
 
-/* Puts link before `at`; NULL: at its end. */
+/* Inserts link before `at`; NULL: at the end. */
 static inline void uvzk__ring_insert_before(struct uvzk__ring *ring,
                                             struct uvzk__link *at,
                                             struct uvzk__link *link)
@@ -156,9 +160,9 @@ static inline void uvzk__ring_append(struct uvzk__ring *ring, struct uvzk__link 
     uvzk__ring_insert_before(ring, NULL, link);
 }
 
-/* Of a ring in order the first that is not before that place; NULL: all are. Looked
- * for from both ends: there may be thousands, of which hardly anybody is behind, or
- * before. */
+/* Returns the first link of an ordered ring that is not before that place; NULL: all are
+ * before it. The search starts at both ends at once, because a ring may have thousands of
+ * links and the place is usually near one of the ends. */
 static inline struct uvzk__link *
 uvzk__ring_lower_bound(const struct uvzk__ring *ring,
                        bool (*is_before)(struct uvzk__link *, const void *place),
@@ -169,6 +173,8 @@ uvzk__ring_lower_bound(const struct uvzk__ring *ring,
     if (early == NULL) {
         return NULL;
     }
+    /* Neither pointer becomes NULL here: when the two have passed each other, one of the
+     * two conditions is false. */
     while (is_before(early, place) && !is_before(late, place)) {
         early = uvzk__ring_next(ring, early);
         late = uvzk__ring_prev(ring, late);
@@ -176,7 +182,7 @@ uvzk__ring_lower_bound(const struct uvzk__ring *ring,
     return is_before(early, place) ? uvzk__ring_next(ring, late) : early;
 }
 
-/* Takes link off; it is on this ring. */
+/* Removes link, which must be on this ring. */
 static inline void uvzk__ring_remove(struct uvzk__ring *ring, struct uvzk__link *link)
 {
     if (ring->first == link) {

@@ -6,6 +6,8 @@
 
 #include "uvzk.h"
 
+/* Of the whole process. Not protected by a lock: uvzk_replace_allocator must be called
+ * before any other function of uvzk. */
 static struct {
     uvzk_malloc_fn malloc_fn;
     uvzk_realloc_fn realloc_fn;
@@ -43,7 +45,7 @@ void *uvzk__realloc(void *memory, size_t size)
 
 void uvzk__free(void *memory)
 {
-    /* A replacement need not be as lenient with NULL as free() is. */
+    /* A replacement of free() need not accept NULL. */
     if (memory != NULL) {
         allocator.free_fn(memory);
     }
@@ -51,7 +53,7 @@ void uvzk__free(void *memory)
 
 void *uvzk__memdup(const void *bytes, size_t size)
 {
-    /* One byte for nothing: NULL then always means out of memory. */
+    /* At least one byte, so that NULL always means out of memory. */
     void *copy = uvzk__malloc(size == 0 ? 1 : size);
     if (copy != NULL && size != 0) {
         memcpy(copy, bytes, size);

@@ -6,7 +6,7 @@
 #define PROTECTION_SIZE (sizeof(PROTECTION) - 1)
 #define SEQUENCE_DIGITS 10
 
-/* A '-' stands before these bytes of a UUID's text. */
+/* Whether the text of a UUID has a '-' before this byte. */
 static bool has_hyphen_before(size_t byte)
 {
     return byte == 4 || byte == 6 || byte == 8 || byte == 10;
@@ -40,8 +40,9 @@ size_t uvzk__protected_name(char out[UVZK__PROTECTED_NAME_SIZE],
     return (size_t)(end - out);
 }
 
-/* The locale has no say here, so neither has isxdigit(). -1: no hex digit. A table, for
- * every name of every listing has 32 of them: one more than each is worth. */
+/* Returns the value of a hex digit; -1: not a hex digit. isxdigit() is not used, because
+ * it depends on the locale. A table is fast: every name of every listing has 32 hex
+ * digits. The table has each value plus 1, so that 0 means not a hex digit. */
 static int hex_value(char digit)
 {
     static const uint8_t worth[256] = {
@@ -53,8 +54,9 @@ static int hex_value(char digit)
     return worth[(unsigned char)digit] - 1;
 }
 
-/* Reads 16 bytes in hex, with hyphens in their places or without any. Returns
- * what follows, or NULL. */
+/* Parses 16 bytes in hex, either with hyphens in their places or without hyphens. Returns
+ * the text after them; NULL: no UUID. A NUL is not a hex digit, so nothing after it is
+ * read. */
 static const char *parse_uuid(const char *text, bool hyphens,
                               uint8_t uuid[UVZK__UUID_BYTES])
 {
@@ -73,8 +75,8 @@ static const char *parse_uuid(const char *text, bool hyphens,
     return text;
 }
 
-/* Exactly what %010d prints of an int32, up to the end of the text. Its width
- * counts the sign, so a negative number has nine digits at least. */
+/* Parses a text that consists of exactly what %010d prints for an int32_t. The width of
+ * 10 includes the sign, so a negative number has nine or ten digits. */
 static bool parse_sequence(const char *text, int32_t *sequence)
 {
     bool negative = *text == '-';
@@ -89,6 +91,7 @@ static bool parse_sequence(const char *text, int32_t *sequence)
         value = value * 10 + (digits[i] - '0');
     }
     if (negative) {
+        /* %010d never prints "-0", and pads a negative number to nine digits only. */
         bool is_padded = !is_short && digits[0] == '0';
         if (value == 0 || is_padded) {
             return false;
@@ -115,6 +118,8 @@ void uvzk__node_name_parse(struct uvzk__node_name *out, const char *name,
     name += PROTECTION_SIZE;
     const char *rest = parse_uuid(name, true, parsed.uuid);
     if (rest == NULL) {
+        /* go-zookeeper's 32 digits are not reported as a UUID, because uvzk never writes
+         * a name in this form. */
         rest = parse_uuid(name, false, parsed.uuid);
         parsed.has_uuid = false;
         memset(parsed.uuid, 0, sizeof(parsed.uuid));

@@ -7,14 +7,15 @@
 #include "base/refusal.h"
 #include "uvzk.h"
 
-/* Bytes of the character at text, or 0 if they are no character: cut short, or
- * longer than they need be. A NUL ends every sequence, so nothing behind it is
- * read. Surrogates and what lies beyond U+10FFFF are is_forbidden's to refuse. */
+/* Returns the number of bytes of the character at text. 0: the bytes are not a character,
+ * because the sequence is incomplete or longer than necessary. A NUL ends every sequence,
+ * so nothing after it is read. Surrogates and values above U+10FFFF are decoded, and
+ * refused by is_forbidden. */
 static size_t decode_utf8(const unsigned char *text, uint32_t *character)
 {
     static const struct {
         unsigned char mask, lead;
-        uint32_t least; /* what is below has a shorter form */
+        uint32_t least; /* smaller values have a shorter form */
     } forms[] = {
         {0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
     for (size_t form = 0; form < sizeof(forms) / sizeof(forms[0]); form++) {
@@ -37,21 +38,23 @@ static size_t decode_utf8(const unsigned char *text, uint32_t *character)
     return 0;
 }
 
-/* PathUtils looks at UTF-16 units: a character beyond U+FFFF is two surrogates
- * to it, and those lie in one of its ranges. */
+/* The characters that the Java client's PathUtils refuses. PathUtils checks UTF-16 units:
+ * a character above U+FFFF is two surrogates, which it refuses. So every value from
+ * 0xfff0 on is forbidden here. */
 static bool is_forbidden(uint32_t character)
 {
     return character <= 0x1f || (character >= 0x7f && character <= 0x9f) ||
            (character >= 0xd800 && character <= 0xf8ff) || character >= 0xfff0;
 }
 
-/* Almost every byte of a path is one of these, and every request's path is looked at. */
+/* A shortcut for speed: almost every byte of a path is printable ASCII, and the path of
+ * every request is validated. */
 static bool is_printable_ascii(unsigned char byte)
 {
     return byte >= 0x20 && byte <= 0x7e;
 }
 
-/* An empty element is a '/' at the end, or two in a row. */
+/* An empty element means that the path ends in '/', or has two '/' in a row. */
 static bool is_element_valid(const char *element, size_t length)
 {
     if (length == 0 || (length == 1 && element[0] == '.') ||
@@ -94,7 +97,7 @@ int uvzk__path_validate_znode(const char *path)
                                             : "path: longer than 2048 bytes");
     }
     if (length == 1) {
-        return 0;
+        return 0; /* the root */
     }
     for (size_t slash = 0; slash < length;) {
         size_t start = slash + 1;
@@ -128,7 +131,7 @@ size_t uvzk__path_join_into(char *out, const char *parent, const char *child)
     }
     child += strspn(child, "/");
     size_t child_length = strlen(child);
-    /* The root below a parent is the parent: "/a/" would be malformed. */
+    /* A child "/" or "" yields the parent itself, because "/a/" is not a valid path. */
     size_t slash_length = child_length > 0 || parent_length == 0 ? 1 : 0;
     if (out != NULL) {
         memcpy(out, parent, parent_length);
@@ -154,6 +157,7 @@ size_t uvzk__path_parent_length(const char *path)
     if (slash == NULL || slash[1] == '\0') {
         return 0;
     }
+    /* The root is the only parent whose path includes its '/'. */
     return slash == path ? 1 : (size_t)(slash - path);
 }
 

@@ -2,7 +2,8 @@
 
 #include "uvzk.h"
 
-/* Of the last refused call: nothing else can keep it when an init has failed. */
+/* The last refused call of this thread. It cannot be kept in an object, because there is
+ * no object when an init function has failed. */
 static _Thread_local struct {
     int code;
     const char *sentence;
@@ -15,6 +16,8 @@ int uvzk__refuse(int code, const char *sentence)
     return code;
 }
 
+/* The sentence is returned only for its own code: a later failure with another code may
+ * not have stored a sentence. */
 const char *uvzk_refusal(int code)
 {
     return code != 0 && code == last.code ? last.sentence : uvzk_strerror(code);

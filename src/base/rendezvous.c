@@ -1,6 +1,6 @@
 #include "base/rendezvous.h"
 
-/* FNV-1a. */
+/* The hash is FNV-1a with 64 bits. */
 uint64_t uvzk__rendezvous_key(const char *text)
 {
     uint64_t key = UINT64_C(0xcbf29ce484222325);
@@ -11,7 +11,8 @@ uint64_t uvzk__rendezvous_key(const char *text)
     return key;
 }
 
-/* The last steps of splitmix64: keys that differ in one bit draw unlike numbers. */
+/* The last steps of splitmix64: keys that differ in one bit have very different
+ * weights. */
 uint64_t uvzk__rendezvous_weight(uint64_t key, uint32_t number)
 {
     uint64_t weight = key ^ ((number + 1) * UINT64_C(0x9e3779b97f4a7c15));

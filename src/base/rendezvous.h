@@ -1,15 +1,17 @@
-/* Rendezvous hashing: of several that could have a key, each draws a number for it, and the
- * greatest has it. One more, or one less, moves only the keys that it draws the greatest
- * number for; whoever comes next in rank is where a key goes when the first has no room.
- * The same numbers in every process. */
+/* Rendezvous hashing: it assigns each key (a path) to one of several candidates (the
+ * sessions of a client). Each candidate has a weight for the key, and the candidate with
+ * the greatest weight gets the key. Adding or removing a candidate moves only the keys
+ * for which that candidate has the greatest weight. A key for which the first candidate
+ * has no room goes to the candidate with the next smaller weight. The weights are the
+ * same in every process. */
 #ifndef UVZK_RENDEZVOUS_H
 #define UVZK_RENDEZVOUS_H
 
 #include <stdint.h>
 
-/* A key, to be drawn for. */
+/* Returns the hash of the text, as the key. */
 uint64_t uvzk__rendezvous_key(const char *text);
-/* What the one with this number draws for it. */
+/* Returns the weight of the candidate with this number (from 0) for the key. */
 uint64_t uvzk__rendezvous_weight(uint64_t key, uint32_t number);
 
 #endif

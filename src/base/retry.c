@@ -4,8 +4,8 @@
 #define DEFAULT_BASE_MS 1000
 #define DEFAULT_MAX_RETRIES 3
 #define DEFAULT_MAX_SLEEP_MS 2147483647 /* Java's Integer.MAX_VALUE */
-#define MAX_RETRIES_LIMIT 29            /* keeps Java's 1 << (k + 1) positive */
-#define ELAPSED_MAX_RETRIES 2147483647U /* RetryUntilElapsed counts in an int */
+#define MAX_RETRIES_LIMIT 29            /* keeps 1 << (count + 1) positive in Java */
+#define ELAPSED_MAX_RETRIES 2147483647U /* RetryUntilElapsed counts in a Java int */
 
 static bool is_all_zeros(const uvzk_retry_policy_t *policy)
 {
@@ -36,8 +36,9 @@ int uvzk__retry_normalize(uvzk_retry_policy_t *policy)
     return 0;
 }
 
-/* base * max(1, r), r uniform in [0, 2^(count + 1) - 1]. The count is below 29
- * and the base has 32 bits: the product fits. */
+/* Returns base * max(1, r), where r is uniform in [0, 2^(count + 1) - 1], as Curator's
+ * ExponentialBackoffRetry does. count is below 29 and the base has 32 bits, so the
+ * product fits into 64 bits. */
 static uint64_t exponential_sleep(const uvzk_retry_policy_t *policy, uint32_t count,
                                   uint64_t random)
 {
@@ -59,8 +60,8 @@ bool uvzk__retry_allow(const uvzk_retry_policy_t *policy, uint32_t count,
         allowed = count < policy->max_retries;
         break;
     case UVZK_RETRY_UNTIL_ELAPSED:
-        /* Curator measures before it sleeps: the last retry may come later
-         * than max_elapsed_ms, by up to base_ms. */
+        /* Curator measures the time before it sleeps, so the last retry may begin up to
+         * base_ms after max_elapsed_ms. */
         allowed = count < ELAPSED_MAX_RETRIES && elapsed_ms < policy->max_elapsed_ms;
         break;
     case UVZK_RETRY_FOREVER:

@@ -1,5 +1,5 @@
-/* uthash on our allocator. Out of memory is not fatal: HASH_ADD then leaves
- * element->hh.tbl NULL, which the caller checks. */
+/* Hash tables: uthash, with the allocator of base/memory.h. When memory runs out,
+ * HASH_ADD leaves element->hh.tbl NULL, and the caller must check it. */
 #ifndef UVZK_TABLE_H
 #define UVZK_TABLE_H
 

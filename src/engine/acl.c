@@ -4,8 +4,11 @@
 
 #include "base/refusal.h"
 
+/* perms and the lengths of the two strings, 4 bytes each. */
 #define ENTRY_BYTES 12U
-#define BYTES_MAX 40000U /* beside the longest data a request still fits a server */
+/* A request with such an ACL and UVZK__DATA_MAX bytes of data is still below the servers'
+ * jute.maxbuffer. */
+#define BYTES_MAX 40000U
 
 static bool is_valid_entry(const uvzk_acl_t *entry)
 {

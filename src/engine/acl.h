@@ -1,19 +1,22 @@
-/* The ACL of a znode that is to be made: the client's own, or what its acl_cb says of
- * the path. */
+/* The ACL of a new znode: the client's own ACL (options.acl), or the ACL that acl_cb
+ * returns for the path (Curator's ACLProvider). */
 #ifndef UVZK_ACL_H
 #define UVZK_ACL_H
 
 #include "engine/session.h"
 
-/* 0, or UV_EINVAL: an entry that is none, or more than a request has room for. */
+/* Returns 0, or UV_EINVAL: an entry is invalid, or the entries together take more bytes
+ * than a request has room for. */
 int uvzk__acl_check(const uvzk_acl_t *entries, size_t count);
 
-/* Bytes of a request. */
+/* Returns how many bytes the ACL takes in a request. */
 size_t uvzk__acl_bytes(const struct uvzk__acl *);
 
-/* For the znode of this path. What is returned is `storage`, which must stay until the
- * reply, or the client's own. What acl_cb says and is no ACL becomes an empty one, which
- * servers refuse: UVZK_EINVALIDACL for whoever needs the znode. */
+/* Returns the ACL for the znode with this path. Without acl_cb, or if acl_cb returns
+ * NULL, the result is the client's own ACL. Otherwise it is `storage`, which must stay
+ * valid until the reply. If acl_cb returns an invalid ACL, the result is an empty ACL.
+ * Servers refuse an empty ACL, so the call that needs the znode ends with
+ * UVZK_EINVALIDACL. */
 const struct uvzk__acl *uvzk__acl_of(struct uvzk__session *, const char *path,
                                      struct uvzk__acl *storage);
 

@@ -1,3 +1,7 @@
+/* Sends the barrier and evaluates its reply (barrier.h). lifecycle.c calls
+ * uvzk__barrier_close at each CONNECTED; submission.c calls uvzk__barrier_ask at the end
+ * of each backoff. When the barrier opens, the turn hook `connected` lets the other rooms
+ * send. */
 #include "engine/barrier.h"
 
 #include <assert.h>
@@ -18,13 +22,14 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__barrier_machine = UVZK__MACHINE("barrier", table);
 
+/* OPEN: the barrier that was answered was sent on the present connection. */
 static bool invariant_holds(const struct uvzk__session *session)
 {
     return session->barrier.state != OPEN ||
            session->barrier.stamp > session->connected_stamp;
 }
 
-/* The only writer of state. */
+/* The only function that writes the state. */
 static void move(struct uvzk__session *session, enum uvzk__barrier_state state)
 {
     session->barrier.state = (uint8_t)uvzk__machine_move(&uvzk__barrier_machine,
@@ -37,7 +42,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__session *session =
         UVZK__CONTAINER_OF(rpc, struct uvzk__session, barrier.rpc);
     struct uvzk__barrier *barrier = &session->barrier;
-    /* Of an earlier connection's nobody knows who answered it. */
+    /* A barrier that was sent on an earlier connection says nothing about the present
+     * server, because another server may have answered it. */
     bool current = barrier->stamp > session->connected_stamp;
     bool opens = reply->status == 0 && current;
 
@@ -49,6 +55,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         uvzk__barrier_ask(session);
     } else if (uvzk__connection_is_connected(&session->connection) &&
                reply->status != UVZK_ECONNLOSS && reply->status != UVZK_ENOTSENT) {
+        /* The server has refused the barrier. The end of the backoff sends it again. If
+         * the connection is lost instead, the next CONNECTED sends it. */
         uvzk__back_off(session);
     }
 }
@@ -68,6 +76,8 @@ void uvzk__barrier_ask(struct uvzk__session *session)
     barrier->stamp = uvzk__stamp(&session->submissions);
 }
 
+/* A barrier that is ASKING crosses the reconnection: its reply finds that it is not of
+ * this connection, and sends the barrier again. */
 void uvzk__barrier_close(struct uvzk__session *session)
 {
     if (session->barrier.state == OPEN) {

@@ -1,20 +1,24 @@
-/* The first request on each connection: an empty multi, which changes nothing, but which
- * a quorum has to agree to. Nothing of ours is sent before it has been answered.
+/* The barrier is the first request on each connection: an empty multi. It changes
+ * nothing, but a quorum must accept it. The session sends no other request on a
+ * connection before the barrier of that connection has been answered with status 0.
  *
- *   CLOSED --- CONNECTED ---> ASKING --- answered ---> OPEN
- *     ^                         |  ^                     |
- *     |                 refused |  | a pause is over     | CONNECTED once more
- *     |                         v  |                     v
- *     +---- SUSPENDED -------- CLOSED                  ASKING
+ *          CONNECTED, or the backoff is over            answered with 0
+ *   CLOSED ----------------------------------> ASKING ------------------> OPEN
+ *     ^ ^                                        |                          |
+ *     | `--- refused, or connection lost --------'                          |
+ *     `----------- the next CONNECTED, which leads on to ASKING ------------'
  *
- * A server may lag behind: the one that a connection lands on is only known not to be
- * behind the last *reply* of this session. What an event told is no reply, nor is what
- * another server showed us a moment ago known to a leader that has been replaced and
- * does not know it; both would answer a listing, and even a sync, all by themselves. The
- * server that answers the barrier has carried out all that was committed before it, and
- * what it shows from then on is newer still. Hence the rule on which every decision
- * rests: a reading shows at least what was committed before the last reply on its
- * connection, and there is a barrier's reply before every reading. */
+ * Why: a server may lag behind the quorum. A server that accepts a session is known to
+ * have applied only what the session's last *reply* showed. A watch event is not a reply,
+ * so the server may not have applied a change that an event has reported. A leader that
+ * has been replaced, and does not know it yet, may not know a change that another server
+ * showed a moment ago. Both would answer a getChildren, and even a sync, without asking a
+ * quorum.
+ *
+ * The server that answers the barrier has applied everything that was committed before
+ * the barrier, and what it shows later is at least as new. Every decision rests on this
+ * rule: a reading shows at least what was committed before the last reply on its
+ * connection, and the reply to the barrier precedes every reading on that connection. */
 #ifndef UVZK_BARRIER_H
 #define UVZK_BARRIER_H
 
@@ -31,21 +35,23 @@ enum uvzk__barrier_state {
 
 extern const struct uvzk__machine uvzk__barrier_machine;
 
-/* Nobody else touches it. */
+/* One for each session. Only barrier.c reads or writes the fields. */
 struct uvzk__barrier {
     struct uvzk__rpc rpc;
-    uint64_t stamp; /* of its submission */
+    uint64_t stamp; /* of the latest submission (submission.h) */
     uint8_t state;  /* enum uvzk__barrier_state */
 };
 
-/* A connection has come about: asks. */
+/* A new connection has been established: the barrier of the connection before no longer
+ * counts, and the barrier for this connection is sent. */
 void uvzk__barrier_close(struct uvzk__session *);
 
-/* Asks if it is closed and nothing is under way: after a refusal, when the pause that
- * the server wanted is over. */
+/* Sends the barrier if it is CLOSED, there is a connection and the session is not backing
+ * off. Also called at the end of the backoff that follows a refused barrier. */
 void uvzk__barrier_ask(struct uvzk__session *);
 
-/* Whether it has been answered on this connection. */
+/* Whether the barrier of the latest connection has been answered with status 0. It stays
+ * open after that connection is lost, until the next CONNECTED. */
 static inline bool uvzk__barrier_is_open(const struct uvzk__barrier *barrier)
 {
     return barrier->state == UVZK__BARRIER_OPEN;

@@ -44,6 +44,7 @@ struct uvzk__session *uvzk__home_of(const struct uvzk__session *session, const c
 {
     uint32_t tried = 0;
 
+    /* With one session, hashing the path is not necessary. */
     return uvzk__has_sessions(session) ? uvzk__next_in_rank(session, path, &tried)
                                        : uvzk__first_session(session);
 }
@@ -53,7 +54,8 @@ bool uvzk__session_over(struct uvzk__session *session)
     return ++session->client->ended == session->client->count;
 }
 
-/* The first one has what is told of the client as a whole. */
+/* Callbacks about the client as a whole are queued in the first session, so that session
+ * closes its port after all others. */
 bool uvzk__session_waits_for_others(const struct uvzk__session *session)
 {
     return session->number == 0 && session->client->ended + 1 < session->client->count;

@@ -1,7 +1,8 @@
-/* The sessions of one client. Each is a struct uvzk__session of its own, with its
- * port, its turns and its budgets, and knows the others by this; the user's shell has
- * the first, whose port is the last to be closed. A path has its home in one of them
- * (rendezvous.h), so that whoever asks for it in this client meets the others there. */
+/* The sessions of one client. Each session is a struct uvzk__session of its own, with its
+ * own port, turns and watch budget. The sessions find each other through this struct. The
+ * user's uvzk_client_t refers to the first session, whose port is closed last. Each path
+ * has a home session (rendezvous.h), so that all local contenders of a path usually meet
+ * in one session. */
 #ifndef UVZK_CLIENT_H
 #define UVZK_CLIENT_H
 
@@ -13,27 +14,31 @@
 struct uvzk__session;
 
 struct uvzk__client {
-    uint32_t count, ended; /* ended: their ports are closed */
-    struct uvzk__session *sessions[UVZK__SESSIONS_MAX];
+    uint32_t count, ended; /* all sessions; those whose ports are closed */
+    struct uvzk__session *sessions[UVZK__SESSIONS_MAX]; /* by uvzk__session.number */
 };
 
-/* One more of them; at most UVZK__SESSIONS_MAX. */
+/* Adds a session. The caller adds at most UVZK__SESSIONS_MAX. */
 void uvzk__client_add_session(struct uvzk__client *, struct uvzk__session *);
 
 struct uvzk__session *uvzk__first_session(const struct uvzk__session *);
-bool uvzk__has_sessions(const struct uvzk__session *); /* several */
+/* Whether the client has more than one session. */
+bool uvzk__has_sessions(const struct uvzk__session *);
 
-/* Where this path, namespace included, is at home. */
+/* Returns the home session of this path. The path includes the namespace. */
 struct uvzk__session *uvzk__home_of(const struct uvzk__session *, const char *path);
-/* The next in rank for it, the home first; tried: one bit for each that has been told, 0 at
- * first. NULL: all have been. */
+/* Returns the sessions for a path one after the other, in the order of their rendezvous
+ * weights; the home session is the first. *tried has one bit for each session that has
+ * been returned: the caller sets it to 0 before the first call. NULL: all have been
+ * returned. */
 struct uvzk__session *uvzk__next_in_rank(const struct uvzk__session *, const char *path,
                                          uint32_t *tried);
 
-/* The session's port is closed: true if all the others' are, and the client is at its
- * end. */
+/* Records that the session's port is closed. Returns true if the ports of all sessions
+ * are closed now, so that the client has ended. */
 bool uvzk__session_over(struct uvzk__session *);
-/* Whether it has to wait with that for others. */
+/* Whether the session must not close its port yet, because it waits for other
+ * sessions. */
 bool uvzk__session_waits_for_others(const struct uvzk__session *);
 
 #endif

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Session timeouts without a connection. */
+/* The session is given up after this number of session timeouts without a connection. */
 #define ABANDON_AFTER 3U
 
 #define LATENT UVZK_STATE_LATENT
@@ -48,7 +48,8 @@ static bool invariant_holds(const struct uvzk__connection *connection)
     }
 }
 
-/* The only writer of state. */
+/* The only function that writes the state. A state that does not change is not reported,
+ * and nothing is reported after CLOSED. */
 static void move(struct uvzk__connection *connection, uvzk_client_state_t state,
                  struct uvzk__connection_news *news)
 {
@@ -68,6 +69,7 @@ static void connected(struct uvzk__connection *connection,
     news->fresh = connection->session_id != event->session_id;
     news->replaced = connection->session_id != 0 && news->fresh;
     if (news->replaced) {
+        /* The old session has ended, so the user must hear of LOST first. */
         move(connection, UVZK_STATE_LOST, news);
     }
     connection->session_id = event->session_id;
@@ -100,6 +102,7 @@ uvzk__connection_step(struct uvzk__connection *connection,
         break;
     case UVZK__SESSION_SUSPENDED:
         connection->connected = false;
+        /* A connection may be lost in state CLOSED, too. */
         if (uvzk__state_is_connected(connection->state)) {
             connection->suspended_ms = now_ms;
             move(connection, UVZK_STATE_SUSPENDED, &news);
@@ -110,6 +113,7 @@ uvzk__connection_step(struct uvzk__connection *connection,
         gone(connection, &news);
         break;
     case UVZK__SESSION_OPEN_FAILED:
+        /* Not a state change: the client stays LATENT or LOST, and tries again. */
         connection->connected = false;
         break;
     }

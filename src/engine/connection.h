@@ -1,5 +1,7 @@
-/* What the user is told of the connection: Curator's ConnectionState, derived
- * from the port's session events and the clock. A value: no pointers, no I/O.
+/* The connection state that the user's state callback reports: Curator's ConnectionState.
+ * It is derived from the port's session events and the clock. A value: it has no pointers
+ * and does no I/O. The caller (client/lifecycle.c) passes in the events and reports the
+ * states.
  *
  *            CONNECTED event
  *   LATENT ------------------> CONNECTED ----------+
@@ -7,14 +9,18 @@
  *      |                       RECONNECTED ------->+-----> SUSPENDED
  *      |                         ^      ^                   |    |
  *      |                         |      +-- CONNECTED event +    | T passes, or the
- *      |                         |          same session         | session is gone
+ *      |                         |          same session         | the session ended
  *      +-- EXPIRED, AUTH_FAILED  +------- CONNECTED event ---- LOST
  *          -> LOST
  *
- * A CONNECTED event that brings another session than the one before passes
- * through LOST. CLOSED is final, from anywhere. The same state is never told
- * twice in a row. LOST by the clock is a guess (Curator makes the same one): if
- * the session turns out alive the waiters of the queue still have their places. */
+ * T is the negotiated session timeout. A CONNECTED event with another session than the
+ * one before passes through LOST. The first CONNECTED event leads to CONNECTED, also from
+ * LOST; every later one leads to RECONNECTED, unless the state is CONNECTED. CLOSED is
+ * final and can follow any state. The machine never reports the same state twice in a
+ * row.
+ *
+ * LOST by the clock is a guess, which Curator makes too: the session may still live on
+ * the servers. If it does, waiting contenders keep their places. */
 #ifndef UVZK_CONNECTION_H
 #define UVZK_CONNECTION_H
 
@@ -25,14 +31,15 @@ extern const struct uvzk__machine uvzk__connection_machine;
 
 struct uvzk__connection {
     uvzk_client_state_t state;
-    bool connected; /* rpcs may be submitted */
-    bool ever_connected;
-    int64_t session_id;    /* 0: none */
-    uint32_t timeout_ms;   /* negotiated; 0 before the first connection */
-    uint64_t suspended_ms; /* when the connection was lost */
+    bool connected;        /* requests may be submitted */
+    bool ever_connected;   /* there has been a CONNECTED event, in any session */
+    int64_t session_id;    /* 0: there is no session, or its end is known */
+    uint32_t timeout_ms;   /* negotiated at the last connect; 0: never connected */
+    uint64_t suspended_ms; /* when the connection was last lost; 0: never */
 };
 
-/* Whether rpcs may be submitted. */
+/* Whether requests may be submitted. The barrier may still be unanswered
+ * (uvzk__may_send). */
 static inline bool
 uvzk__connection_is_connected(const struct uvzk__connection *connection)
 {
@@ -50,56 +57,61 @@ static inline bool uvzk__state_is_connected(uvzk_client_state_t state)
     return state == UVZK_STATE_CONNECTED || state == UVZK_STATE_RECONNECTED;
 }
 
-/* 0: none. */
+/* Returns the session id; 0: there is no session. */
 static inline int64_t
 uvzk__connection_session_id(const struct uvzk__connection *connection)
 {
     return connection->session_id;
 }
 
-/* As negotiated; 0 before the first connection. */
+/* Returns the negotiated session timeout in ms; 0 before the first connection. */
 static inline uint32_t
 uvzk__connection_session_timeout(const struct uvzk__connection *connection)
 {
     return connection->timeout_ms;
 }
 
-/* When the connection was last lost; 0: never. */
+/* Returns when the connection was last lost; 0: never. */
 static inline uint64_t uvzk__connection_lost_ms(const struct uvzk__connection *connection)
 {
     return connection->suspended_ms;
 }
 
-/* At most two states to tell, in order. */
+/* What a step has changed: at most two states, to be reported in this order. */
 struct uvzk__connection_news {
     uvzk_client_state_t states[2];
     int count;
-    bool fresh;    /* CONNECTED to a session not known before */
-    bool replaced; /* and the one before was never said to have ended */
+    bool fresh;    /* CONNECTED, to a new session */
+    bool replaced; /* fresh, and no event has reported the end of the session before */
 };
 
 void uvzk__connection_init(struct uvzk__connection *);
 
+/* Applies a session event. Returns the states to report. */
 struct uvzk__connection_news uvzk__connection_step(struct uvzk__connection *,
                                                    const struct uvzk__session_event *,
                                                    uint64_t now_ms);
 
-/* When the clock alone will make it LOST; UINT64_MAX when it will not. */
+/* Returns the moment at which SUSPENDED becomes LOST by the clock, which is one session
+ * timeout after the loss. UINT64_MAX: the state is not SUSPENDED. */
 uint64_t uvzk__connection_lost_at(const struct uvzk__connection *);
 
-/* When it is given up: a server that has lost its data, say, refuses the session
- * for good without ending it, and only a new one helps. Long after LOST, so that
- * an outage of the servers costs nobody a place while there is hope; UINT64_MAX
- * when connected. */
+/* Returns the moment at which the session is to be given up: three session timeouts after
+ * the loss of the connection. A server that has lost its data, for example, refuses the
+ * session again and again without ending it, and only a new session helps. The moment is
+ * long after LOST, so that waiting contenders keep their places in an outage that the
+ * session may survive. UINT64_MAX: connected, or there is no session. */
 uint64_t uvzk__connection_abandon_at(const struct uvzk__connection *);
 
-/* The session is known to be over before its event has said so: nothing is to be sent. */
+/* A reply has shown that the session is over, and the event that reports its end comes
+ * later. Requests may no longer be submitted. */
 void uvzk__connection_silent(struct uvzk__connection *);
 
-/* The moment of LOST has come. */
+/* Changes the state to LOST if the moment of uvzk__connection_lost_at has come. */
 struct uvzk__connection_news uvzk__connection_lapse(struct uvzk__connection *,
                                                     uint64_t now_ms);
 
+/* Changes the state to CLOSED. Later calls report nothing. */
 struct uvzk__connection_news uvzk__connection_close(struct uvzk__connection *);
 
 #endif

@@ -5,8 +5,9 @@
 #define LAST_PAUSE_MS 300000U
 #define RESET_AFTER_MS 3600000U
 
-/* Who has come back to it for want of others asks about it again after a session
- * timeout, and has to be content with the quorum's word then. */
+/* Whether a server may be left now; sets the next pause. Without a pause, a session whose
+ * only server has diverged would reconnect again and again. While the session stays, the
+ * caller uses what the quorum says about a znode, not what the server shows. */
 static bool may_leave(struct uvzk__divergence *divergence, uint64_t now,
                       uint32_t timeout_ms)
 {

@@ -5,15 +5,16 @@
 #include "engine/session.h"
 #include "engine/submission.h"
 
-/* As many as a multi has ops: what a turn sends beyond that is given back. */
+/* How many finished requests the pool keeps: 64, as many as a batch has operations. The
+ * memory of all others is freed. */
 #define SPARE_MAX 64U
 
 struct uvzk__inflight {
     struct uvzk__rpc rpc;
     struct uvzk__acl acl;
     union {
-        void *requester;
-        struct uvzk__inflight *next; /* of the spare ones */
+        void *requester;             /* in flight */
+        struct uvzk__inflight *next; /* in the pool */
     };
 };
 

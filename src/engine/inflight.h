@@ -1,8 +1,10 @@
-/* A request in flight, for those who ask seldom: its memory is there for as long as it is
- * under way, so that ten thousand who wait, and ask nothing, keep none for it.
+/* A request in flight, for contenders and other structs that send requests seldom. The
+ * memory of the request exists only while the request is in flight, so that ten thousand
+ * waiting contenders keep no memory for requests that they do not send.
  *
- * Out of memory is no answer: nothing is sent for a while then (uvzk__back_off), after
- * which everybody is asked anew what is needed. */
+ * When memory runs out, the requester gets no reply. Instead the session sends nothing
+ * for 100 ms (uvzk__back_off). Afterwards the turn hook `resume` asks every contender,
+ * directory and value what it needs. */
 #ifndef UVZK_INFLIGHT_H
 #define UVZK_INFLIGHT_H
 
@@ -11,25 +13,28 @@
 struct uvzk__session;
 struct uvzk__inflight;
 
-/* Of a client: memory of those that have landed, for the next ones. */
+/* One for each session: the memory of finished requests, kept for the next ones. */
 struct uvzk__inflight_pool {
-    struct uvzk__inflight *spare;
+    struct uvzk__inflight *spare; /* a linked list; NULL: none */
     uint32_t spare_count;
 };
 
+/* Frees the memory in the pool. Called when the session is freed. */
 void uvzk__inflight_pool_free(struct uvzk__session *);
 
-/* One for who asks, its kind and path filled in (uvzk__rpc_prepare); NULL when out of
- * memory. It has to be submitted. */
+/* Returns a request with its kind and path filled in (uvzk__rpc_prepare). The caller must
+ * submit it. requester: any pointer, which uvzk__inflight_requester returns in the reply.
+ * NULL: out of memory, and the session backs off. */
 struct uvzk__rpc *uvzk__inflight_new(struct uvzk__session *, void *requester,
                                      enum uvzk__rpc_kind, const char *path,
                                      uvzk__reply_cb);
 
-/* Room for the ACL of what it creates. */
+/* Returns room for the ACL of the znode that the request creates (uvzk__acl_of). */
 struct uvzk__acl *uvzk__inflight_acl(struct uvzk__rpc *);
 
-/* In its reply: who has asked; then, with the status, uvzk__answered, after which the rpc
- * is no more. write: it was one. */
+/* For the reply callback, in this order: the first function returns the requester. The
+ * second calls uvzk__answered with this status and frees the request, so the callback
+ * must not use the rpc afterwards. write: the request was a write. */
 void *uvzk__inflight_requester(struct uvzk__rpc *);
 void uvzk__inflight_done(struct uvzk__session *, struct uvzk__rpc *, int status,
                          bool write);

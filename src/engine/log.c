@@ -10,17 +10,18 @@
 #include "base/memory.h"
 #include "engine/turn.h"
 
-#define LINE_SIZE 2048
+#define LINE_SIZE 2048 /* in bytes, with the NUL; a longer text is cut */
 
 struct line {
     struct uvzk__link link;
     int level;
-    const char *module; /* static */
+    const char *module; /* static text */
     size_t length;
     char text[];
 };
 
-/* escaped has room for four times the bytes of text, and the end. */
+/* Replaces control characters by \xHH and returns the length of the result. escaped: room
+ * for four times the bytes of text, and a NUL. */
 static size_t escape(char *escaped, const char *text)
 {
     static const char digits[] = "0123456789abcdef";
@@ -41,6 +42,8 @@ static size_t escape(char *escaped, const char *text)
     return used;
 }
 
+/* Returns a line for the list; NULL: it is dropped, because the list is full or there is
+ * no memory. */
 static struct line *new_line(const struct uvzk__log *log, int level, const char *module,
                              const char *text)
 {
@@ -61,7 +64,8 @@ static struct line *new_line(const struct uvzk__log *log, int level, const char 
     return line;
 }
 
-/* Which of several it is about, counted as in uvzk_client_each_session. */
+/* Writes which session the line is about, if the client has several. The numbers are
+ * those of uvzk_client_each_session. Returns the length. */
 static size_t write_session(const struct uvzk__session *session, char *text, size_t size)
 {
     return uvzk__has_sessions(session)
@@ -85,7 +89,7 @@ void uvzk__log(struct uvzk__session *session, int level, const char *module,
     va_end(arguments);
     struct line *line = new_line(log, level, module, text);
     if (line == NULL) {
-        log->dropped++;
+        log->dropped++; /* reported by tell_dropped */
     } else {
         uvzk__list_append(&log->lines, &line->link);
         log->count++;
@@ -117,7 +121,8 @@ static void tell_dropped(struct uvzk__session *session)
     }
 }
 
-/* What the callbacks add has its own telling. */
+/* Lines that the callbacks add are delivered by the next notification, so the list and
+ * the counts are taken over before the first callback. */
 static void deliver(struct uvzk__notification *notification)
 {
     struct uvzk__log *log =

@@ -1,3 +1,6 @@
+/* Counts and traces for the observer of a client (observer.h). The first part sets it up,
+ * the second part counts and reads the counters, and the third part calls the trace
+ * callback. */
 #include "engine/observer.h"
 
 #include "engine/session.h"
@@ -12,6 +15,7 @@ int uvzk__observe(struct uvzk__session *session, uvzk_client_trace_cb trace_cb)
     if (observer == NULL) {
         return UV_ENOMEM;
     }
+    /* A session gets the observer that the client already has, or the new one. */
     for (uint32_t i = 0; i < session->client->count; i++) {
         uvzk__set_observer(session->client->sessions[i], observer);
     }
@@ -28,6 +32,8 @@ void uvzk__observer_free(struct uvzk__session *session)
 
 /* ------------------------------------------------------------------------- counting */
 
+/* uvzk__histogram_add does not count, to be cheaper: the count is the sum of the
+ * buckets. */
 static void add_up(uvzk_histogram_t *histogram)
 {
     histogram->count = 0;
@@ -119,6 +125,7 @@ static void trace(struct uvzk__session *session, const uvzk_trace_t *event)
     session->observer->trace_cb(session->shell, event);
 }
 
+/* The name of a request in a trace: that of ZooKeeper's Java API. */
 static const char *name_of(const struct uvzk__rpc *rpc)
 {
     static const char *const names[] = {

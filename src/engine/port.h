@@ -1,60 +1,63 @@
-/* The one interface through which src/ meets the world. loop/ implements it on
- * libzookeeper_mt and libuv, tests/sim on a ZooKeeper in memory with virtual
- * time; one conformance suite runs over both.
+/* The only interface between src/ and the outside. loop/ implements it over
+ * libzookeeper_mt and libuv, tests/sim/ over a simulated ZooKeeper ensemble with virtual
+ * time. tests/conformance/ runs the same tests against both.
  *
  * Contract
- *  1 No synchronous failure: every outcome of submit(), out of memory included,
- *    is a reply.
- *  2 A submitted rpc is replied exactly once, on the loop's thread, never from
- *    inside a call of this interface, in the order of submission.
- *  3 What an rpc points to (path, data, ops, acl, watch) stays the caller's and
- *    must stay valid until the reply. What a reply points to is borrowed for
- *    the callback. When the callback begins, the rpc is the caller's again and
- *    may be submitted anew or freed.
- *  4 Codes are uvzk's own (UVZK_E*, UV_ENOMEM). ECONNLOSS: outcome unknown.
- *    ENOTSENT: certainly not executed.
- *  5 A watch fires at most once, on the loop's thread, and after the reply that
- *    armed it. It is armed only if that reply's status is 0 (for exists: also
- *    ENONODE). After unwatch() it never fires and is the caller's again at once;
- *    the server forgets it too. Session events never arrive as watch events.
- *    Watches survive a disconnection: what happened meanwhile is told after
- *    CONNECTED; unless that says watches_lost: then none is armed any more, none
- *    has fired for what happened since SUSPENDED, and the session has gone on.
- *    At most one watch stands on one path at a time, whatever its kind; a watch
- *    on a directory's children and watches on these children do not meet.
- *  6 Session events. CONNECTED: the session is established, or again in reach.
- *    SUSPENDED: the connection is lost; then every outstanding rpc is replied
- *    with ECONNLOSS or ENOTSENT, all before the next CONNECTED. EXPIRED,
- *    AUTH_FAILED: every outstanding rpc is replied first (EEXPIRED, EAUTH; what
- *    has an outcome already keeps it), and so is what is submitted from inside
- *    these replies, with the same; all watches are dropped without firing, then
- *    the event is told with nothing outstanding, and the handle is down.
- *    OPEN_FAILED: open() came to nothing; the handle is down. When the handle is
- *    down, open() may be called, also from inside the event. After abandon() the
- *    handle ends as if its session had expired, if it is not connected by then;
- *    the session may live on at the servers.
- *    CONNECTED may come without a SUSPENDED before it: then outstanding rpcs
- *    stand as they are.
- *    The port ends no session but after close(), or one of which it has told the end
- *    before: EXPIRED, AUTH_FAILED, OPEN_FAILED. While SUSPENDED it may leave its servers
- *    for others; the session may come through meanwhile, and be lost again, unheard.
- *  7 Not connected (before the first CONNECTED, after SUSPENDED, EXPIRED, ...):
- *    an rpc submitted all the same is replied ENOTSENT.
- *  8 From open() to CONNECTED, and from SUSPENDED to the next CONNECTED, unreached() says
- *    why there is no connection, whenever that is found out, or has been for a while:
- *    every few seconds at least. It is not told while there is one.
- *  9 After close() every outstanding rpc is replied ECLOSED, no watch fires, no
- *    turn comes, then closed() comes, once; by then the port has freed itself.
- *    close() is legal in every state, during open() too.
- * 10 After leave() the connection is lost soon, as in 6, and the session goes on by another
- *    server if one is in reach, else by the same. unreached() says UVZK_EDIVERGED then, with
- *    the address of the one that was left, which is tried last from now on. Requests may be
- *    submitted meanwhile. Nothing happens if the connection is lost before.
- * 11 A turn at the alarm's moment may come before what has happened earlier, however
- *    late the loop is: what is known of the session may be as old.
- * 12 But least_timeout_ms is not: whichever thread hears first of a connection writes it down
- *    there, before CONNECTED is told and before anything that was asked on it is replied,
- *    also if the loop never hears of that connection; then turn() comes all the same. */
+ *  1 submit() does not fail synchronously: every outcome, out of memory included, is a
+ *    reply.
+ *  2 Each submitted rpc gets exactly one reply, on the loop's thread, in the order of
+ *    submission, and never inside a call of this interface.
+ *  3 The caller owns what an rpc points to (path, data, ops, acl, watch), and keeps it
+ *    valid until the reply. What a reply points to is valid only during the callback.
+ *    When the callback begins, the caller owns the rpc again, and may submit it again or
+ *    free it.
+ *  4 Status codes are uvzk's own (UVZK_E*, UV_ENOMEM). ECONNLOSS: the outcome is not
+ *    known. ENOTSENT: the request was certainly not executed.
+ *  5 A watch fires at most once, on the loop's thread, and after the reply that armed
+ *    it. A reply arms it only if its status is 0 (for exists also ENONODE). After
+ *    unwatch() the watch never fires, the caller owns it again at once, and the server
+ *    forgets it too. Session events never arrive as watch events. Watches survive a
+ *    disconnection: changes that happened meanwhile are reported after CONNECTED. The
+ *    exception is a CONNECTED with watches_lost: no watch is armed any more, none has
+ *    fired for a change since SUSPENDED, and the session is the same. A path has at most
+ *    one watch at a time, of whatever kind. A watch on the children of a directory and
+ *    watches on these children are watches on different paths.
+ *  6 Session events.
+ *    CONNECTED: the session is established, or connected again. It may come without a
+ *    SUSPENDED before it; then outstanding rpcs stay outstanding.
+ *    SUSPENDED: the connection is lost. Every outstanding rpc then gets ECONNLOSS or
+ *    ENOTSENT as its reply, all of them before the next CONNECTED.
+ *    EXPIRED, AUTH_FAILED: first, every outstanding rpc gets its reply (EEXPIRED, EAUTH;
+ *    a reply that has already arrived keeps its status). Rpcs that are submitted inside
+ *    these replies get the same status. All watches are dropped without firing. Then the
+ *    event is reported, with nothing outstanding, and the handle is down.
+ *    OPEN_FAILED: open() has failed, and the handle is down.
+ *    When the handle is down, open() may be called, also inside the event. After
+ *    abandon() the handle ends as if its session had expired, unless it is connected by
+ *    then; the session may still live on the servers.
+ *    The port ends a session only after close(), or after it has reported the end of
+ *    that session (EXPIRED, AUTH_FAILED, OPEN_FAILED). While SUSPENDED, the port may
+ *    leave its servers for others. Meanwhile the session may be connected and lose its
+ *    connection again without an event.
+ *  7 While there is no connection (before the first CONNECTED, after SUSPENDED, EXPIRED,
+ *    ...), an rpc that is submitted gets ENOTSENT.
+ *  8 From open() to CONNECTED, and from SUSPENDED to the next CONNECTED, no_connection()
+ *    reports why there is no connection: each time the port finds a reason, and again
+ *    every few seconds at least. It is not called while there is a connection.
+ *  9 After close(), every outstanding rpc gets ECLOSED, no watch fires and turn() is not
+ *    called. Then closed() is called once; by then the port has freed itself. close()
+ *    may be called in every state, also during open().
+ * 10 After leave_server(), the connection is lost soon, as in 6. The session continues
+ *    at another server if one is in reach, otherwise at the same one. no_connection()
+ *    then reports UVZK_EDIVERGED with the address of the server that was left; from then
+ *    on the port tries that server last. Rpcs may be submitted meanwhile. If the
+ *    connection is lost before, leave_server() has no effect.
+ * 11 A turn at the alarm's time may come before events that happened earlier, however
+ *    late the loop is. So what src/ knows of the session may be out of date then.
+ * 12 least_timeout_ms is never out of date. The thread that first hears of a connection
+ *    stores the granted timeout there, before CONNECTED is reported and before any
+ *    request on that connection gets its reply. It does so even if the loop never hears
+ *    of that connection; in that case turn() is called all the same. */
 #ifndef UVZK_PORT_H
 #define UVZK_PORT_H
 
@@ -71,6 +74,8 @@ struct uvzk__watch;
 
 /* ----------------------------------------------------------------- requests */
 
+/* For each kind: the fields of the rpc that it uses -> the fields of the reply that it
+ * sets. */
 enum uvzk__rpc_kind {
     UVZK__RPC_CREATE,   /* path, data, acl, mode -> name, stat */
     UVZK__RPC_DELETE,   /* path, version */
@@ -79,19 +84,21 @@ enum uvzk__rpc_kind {
     UVZK__RPC_EXISTS,   /* path, watch -> stat */
     UVZK__RPC_CHILDREN, /* path, watch -> names */
     UVZK__RPC_SYNC,     /* path */
-    UVZK__RPC_MULTI     /* ops -> made, failed_op. All or nothing. */
+    UVZK__RPC_MULTI     /* ops -> made, failed_op; executes all ops or none */
 };
 
+/* Of the znode that a create makes. */
 enum uvzk__mode {
     UVZK__PERSISTENT,
     UVZK__EPHEMERAL,
-    UVZK__EPHEMERAL_SEQUENTIAL, /* the server appends %010d of the counter */
-    UVZK__CONTAINER,            /* EUNIMPLEMENTED on servers before 3.5.1 */
+    UVZK__EPHEMERAL_SEQUENTIAL, /* the server appends its counter as %010d */
+    UVZK__CONTAINER,            /* UVZK_EUNIMPLEMENTED from servers before 3.5.1 */
     UVZK__PERSISTENT_SEQUENTIAL
 };
 
-/* Bytes of data at most: a request beyond the servers' jute.maxbuffer (1,048,575 as
- * they come) costs the connection, and its path and ACL must fit too. */
+/* The most bytes of data in a request. A server closes the connection when a request
+ * exceeds its jute.maxbuffer (1,048,575 bytes by default), and the request also has a
+ * path and an ACL. */
 #define UVZK__DATA_MAX 1000000U
 
 struct uvzk__acl {
@@ -100,29 +107,30 @@ struct uvzk__acl {
 };
 
 struct uvzk__stat {
-    int64_t czxid;           /* of the transaction that created it */
-    int64_t mzxid;           /* ... that last set it, else czxid */
-    int64_t ephemeral_owner; /* session id, 0 for other znodes */
-    int64_t created_ms;      /* by the server's clock, since 1970; 0: it has none */
+    int64_t czxid; /* the transaction that created the znode */
+    int64_t mzxid; /* the transaction that last set its data; at first the czxid */
+    int64_t ephemeral_owner; /* the session id; 0: not ephemeral */
+    int64_t created_ms;      /* since 1970, by the server's clock; 0: not known */
     int32_t version;
     int32_t child_count;
 };
 
-/* One operation of a multi: create, delete, set or check (exists at version).
+/* One operation of a multi: create, delete, set, or check (the znode exists with that
+ * version).
  *
- * A create here takes every mode but CONTAINER and tells its name but no stat:
- * the C client cannot do more. Each op sees what those before it have done, and
- * so do the numbers of sequential creates: consecutive in one directory, each
- * directory by its own counter. A multi is one transaction: all that it creates
- * has one czxid, which is the mzxid of all that it sets. A multi that fails
- * leaves the counters as they were. Of no op at all it is a transaction all the same,
- * which a quorum has to agree to (barrier.h). */
+ * A create in a multi accepts every mode except CONTAINER, and returns a name but no
+ * stat, because the C client supports no more. Each op sees the effects of the ops before
+ * it. Sequential creates in one directory get consecutive numbers; each directory has its
+ * own counter. A multi is one transaction: all znodes that it creates have the same
+ * czxid, which is also the mzxid of all znodes that it sets. A multi that fails does not
+ * change the counters. A multi without ops is also a transaction, which a quorum must
+ * accept (barrier.h). */
 enum uvzk__op_kind { UVZK__OP_CREATE, UVZK__OP_DELETE, UVZK__OP_SET, UVZK__OP_CHECK };
 
 struct uvzk__op {
-    uint32_t kind; /* enum uvzk__op_kind */
-    uint32_t mode;
-    int32_t version; /* -1: any */
+    uint32_t kind;   /* enum uvzk__op_kind */
+    uint32_t mode;   /* CREATE: enum uvzk__mode */
+    int32_t version; /* -1: any version */
     const char *path;
     const void *data;
     size_t data_length;
@@ -130,19 +138,22 @@ struct uvzk__op {
 };
 
 struct uvzk__reply {
-    int status;             /* 0 or negative; all below is only set at 0,
-                               but for failed_op */
-    const char *name;       /* CREATE: the full path made, number included; like
-                               the rpc's path without the chroot of the hosts */
+    /* 0 or negative. All other fields except failed_op are set only if it is 0. */
+    int status;
+    /* CREATE: the full path of the new znode, with the sequence number. Like the rpc's
+     * path it does not include the chroot of the connect string. */
+    const char *name;
     struct uvzk__stat stat; /* CREATE, SET, GET, EXISTS */
     const void *data;       /* GET */
     size_t data_length;
     const char *const *names; /* CHILDREN: names without the parent's path */
     size_t name_count;
-    const char *const *made; /* MULTI: of each op what `name` is of a CREATE;
-                                NULL for those that create nothing */
-    size_t failed_op;        /* MULTI: index of the op that status is about;
-                                SIZE_MAX when no op is known to have failed */
+    /* MULTI: one entry for each op, like `name` of a CREATE; NULL: the op creates
+     * nothing. */
+    const char *const *made;
+    /* MULTI: the index of the op that the status is about; SIZE_MAX: no op is known to
+     * have failed. */
+    size_t failed_op;
 };
 
 typedef void (*uvzk__reply_cb)(struct uvzk__rpc *rpc, const struct uvzk__reply *reply);
@@ -156,11 +167,11 @@ struct uvzk__rpc {
     struct uvzk__watch *watch; /* NULL: none */
     const struct uvzk__op *ops;
     size_t op_count;
-    int32_t version;  /* -1: any */
+    int32_t version;  /* -1: any version */
     uint8_t kind;     /* enum uvzk__rpc_kind */
     uint8_t mode;     /* enum uvzk__mode */
-    uint64_t sent_ms; /* src/'s own: now() at the submission */
-    struct {          /* the port's own, untouched by src/ while outstanding */
+    uint64_t sent_ms; /* now() at the submission; written by src/ only */
+    struct {          /* the port's; src/ does not touch it while outstanding */
         struct uvzk__rpc *next, *prev;
         struct uvzk__port *port;
         void *answer;
@@ -182,7 +193,7 @@ typedef void (*uvzk__watch_cb)(struct uvzk__watch *watch, enum uvzk__watch_event
 
 struct uvzk__watch {
     uvzk__watch_cb watch_cb;
-    void *armed; /* the port's own; NULL when not armed */
+    void *armed; /* written by the port; NULL: not armed */
 };
 
 /* ------------------------------------------------------------ session events */
@@ -200,24 +211,24 @@ struct uvzk__session_event {
     int status;                /* OPEN_FAILED: why */
     int64_t session_id;        /* CONNECTED */
     uint32_t timeout_ms;       /* CONNECTED: negotiated */
-    const char *local_address; /* CONNECTED: as text, "" if not known */
-    bool watches_lost;         /* CONNECTED: the session goes on, on a new handle */
+    const char *local_address; /* CONNECTED: as text; "": not known */
+    bool watches_lost;         /* CONNECTED: no watch is armed any more, see 5 */
 };
 
-/* Why there is no connection. What it points to is borrowed for the callback. */
+/* Why there is no connection. The pointers are valid only during the callback. */
 struct uvzk__connect_error {
-    int code;            /* of libuv, or uvzk's own */
-    const char *address; /* whose: "address:port", or a host's name; "": nobody's */
+    int code;            /* of libuv or uvzk */
+    const char *address; /* of the server: "address:port", or a host name; "": none */
     const char *text;    /* one line */
 };
 
-/* What the port calls, on the loop's thread. Never from inside a call of the port's
- * functions. */
+/* The callbacks of the port. The port calls them on the loop's thread, and never inside
+ * one of its own functions. lifecycle.c implements them. */
 struct uvzk__port_user {
     void (*session)(struct uvzk__port_user *, const struct uvzk__session_event *);
     void (*no_connection)(struct uvzk__port_user *, const struct uvzk__connect_error *);
     void (*turn)(struct uvzk__port_user *); /* after wake(), or at the alarm */
-    /* module: static text. */
+    /* A log line of the port or of the C client. module: static text. */
     void (*log)(struct uvzk__port_user *, int level, const char *module,
                 const char *line);
     void (*closed)(struct uvzk__port_user *);
@@ -227,26 +238,29 @@ struct uvzk__port_user {
 
 struct uvzk__port {
     struct uvzk__port_user *user; /* set before open() */
-    atomic_uint least_timeout_ms; /* that a server has given the session; 0: none has */
+    /* The smallest session timeout that a server has granted to this session, in ms; 0:
+     * none has been granted yet. See 12. */
+    atomic_uint least_timeout_ms;
 
     void (*open)(struct uvzk__port *);         /* one handle at a time */
     void (*abandon)(struct uvzk__port *);      /* only while SUSPENDED */
     void (*leave_server)(struct uvzk__port *); /* only while CONNECTED, see 10 */
-    void (*close_soon)(struct uvzk__port *);   /* close() follows, in its own time */
+    void (*close_soon)(struct uvzk__port *);   /* the user closes; close() follows */
     void (*close)(struct uvzk__port *);        /* once */
     void (*submit)(struct uvzk__port *, struct uvzk__rpc *);
-    /* If armed or being armed, else nothing. */
+    /* Does nothing if the watch is neither armed nor being armed. */
     void (*unwatch)(struct uvzk__port *, struct uvzk__watch *);
-    /* One alarm: turn() comes at this moment or soon after, once. UINT64_MAX
-     * switches it off. */
+    /* Sets the only alarm: turn() is called once, at this time or soon after it.
+     * UINT64_MAX switches the alarm off. */
     void (*alarm)(struct uvzk__port *, uint64_t at_ms);
-    /* turn() comes soon, once however often it is asked, not from inside a call. */
+    /* turn() is called soon, once for any number of calls, and not inside the call. */
     void (*wake)(struct uvzk__port *);
     uint64_t (*now)(struct uvzk__port *); /* CLOCK_BOOTTIME, ms, read now */
     int (*random)(struct uvzk__port *, void *bytes, size_t length); /* 0 or < 0 */
 };
 
-/* One thread at a time: a server has given the session this timeout. */
+/* A server has granted this timeout to the session. Only one thread at a time may call
+ * this function, so the load and the store need not be one atomic operation. */
 static inline void uvzk__port_timeout_granted(struct uvzk__port *port,
                                               uint32_t timeout_ms)
 {
@@ -256,7 +270,7 @@ static inline void uvzk__port_timeout_granted(struct uvzk__port *port,
     }
 }
 
-/* The session is over. */
+/* The session has ended. */
 static inline void uvzk__port_timeout_reset(struct uvzk__port *port)
 {
     atomic_store_explicit(&port->least_timeout_ms, 0, memory_order_relaxed);

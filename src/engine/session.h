@@ -1,6 +1,6 @@
-/* A client as the engine knows it, or one of its sessions, if it has several
- * (client.h); what the rooms above keep of it is behind pointers that they alone
- * follow. It is made, and freed, by the room client/. */
+/* One ZooKeeper session of a client (client.h). The struct has what the engine keeps of
+ * the session, and one pointer for each higher room, which the engine does not
+ * dereference. client/create.c allocates and frees the struct with all rooms. */
 #ifndef UVZK_SESSION_H
 #define UVZK_SESSION_H
 
@@ -19,30 +19,33 @@
 #include "engine/watch_budget.h"
 
 struct uvzk__session {
-    uvzk_client_t *shell;
-    struct uvzk__port *port;
-    struct uvzk__client *client; /* it is one of these */
-    uint32_t number;             /* its place among them */
-    unsigned tuning;
+    uvzk_client_t *shell;        /* the user's; shared by all sessions of a client */
+    struct uvzk__port *port;     /* NULL: the port has closed */
+    struct uvzk__client *client; /* all sessions of the client, this one included */
+    uint32_t number;             /* the index in client->sessions */
+    unsigned tuning;             /* bits of enum uvzk__tuning */
     const struct uvzk__turn_hooks *turn_hooks;
 
     struct uvzk__prover *prover;           /* proof/prover.h */
-    struct uvzk__node_cache *node_caches;  /* of shared values; uthash by path */
+    struct uvzk__node_cache *node_caches;  /* of shared values; a uthash by path */
     struct uvzk__directories *directories; /* directory/directories.h */
     struct uvzk__claims *claims;           /* claim/claim.h */
     struct uvzk__futures *futures;         /* future/future.h */
     struct uvzk__lifecycle *lifecycle;     /* client/lifecycle.h */
 
-    struct uvzk__observer *observer; /* NULL: nobody observes it */
-    uvzk_client_log_cb log_cb;
-    uvzk_client_log_line_cb log_line_cb; /* in its place, if there is one */
+    /* Shared by all sessions of the client; NULL: the client is not observed. */
+    struct uvzk__observer *observer;
+    uvzk_client_log_cb log_cb;           /* may be NULL */
+    uvzk_client_log_line_cb log_line_cb; /* called instead of log_cb; NULL: not set */
     uvzk_retry_policy_t retry;
-    char *ns; /* "" or "/ns" */
+    char *ns; /* the namespace, "" or "/ns"; owned */
+    /* The data of new znodes; owned. NULL while it is to be the local address and that is
+     * not known yet. */
     void *default_data;
     size_t default_data_length;
-    uvzk_client_acl_cb acl_cb;
-    uvzk_acl_t *acl_entries;
-    struct uvzk__acl acl;
+    uvzk_client_acl_cb acl_cb; /* NULL: not set */
+    uvzk_acl_t *acl_entries;   /* a copy of options.acl, or world:anyone; owned */
+    struct uvzk__acl acl;      /* the client's own ACL: acl_entries with their number */
 
     struct uvzk__log log;
     struct uvzk__connection connection;
@@ -53,22 +56,28 @@ struct uvzk__session {
     struct uvzk__submissions submissions;
     struct uvzk__inflight_pool inflight_pool;
 
-    uint64_t connected_stamp; /* submissions.stamp at the last CONNECTED */
+    /* submissions.stamp at the last CONNECTED: a request with a greater stamp was sent on
+     * the present connection. */
+    uint64_t connected_stamp;
     struct uvzk__watch_budget watches;
-    bool containers; /* until a server says that it has none */
-    bool auth_failed;
+    /* Missing parents are created as container znodes, until a server reports that it
+     * does not support them. */
+    bool containers;
+    bool auth_failed; /* a server has refused the credentials */
+    /* The user has closed the client; port->close() has been called, so the port must not
+     * be called any more. */
     bool closing, port_closing;
-    uint64_t port_closing_ms;
+    uint64_t port_closing_ms; /* when; uvzk__now() returns this time from then on */
 };
 
-/* From now on. */
+/* Sets the observer, which the session uses from now on. */
 static inline void uvzk__set_observer(struct uvzk__session *session,
                                       struct uvzk__observer *observer)
 {
     session->observer = observer;
 }
 
-/* A server has said so. */
+/* A server has reported that it does not support container znodes. */
 static inline void uvzk__no_containers(struct uvzk__session *session)
 {
     session->containers = false;

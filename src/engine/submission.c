@@ -1,3 +1,5 @@
+/* Sends requests through the port, classifies the status of replies, and pauses the
+ * session (submission.h). All rooms above send through uvzk__submit. */
 #include "engine/submission.h"
 
 #include <string.h>
@@ -42,8 +44,9 @@ void uvzk__submit(struct uvzk__session *session, struct uvzk__rpc *rpc)
     session->port->submit(session->port, rpc);
 }
 
-/* Codes that the C client also gives without having asked the server, or that
- * the server gives before it has looked at the session, are not among them. */
+/* The list has no code that the C client also returns without asking the server, and none
+ * that a server returns before it has checked the session. Such a reply does not prove
+ * that the session lives. */
 bool uvzk__is_answer(int status)
 {
     switch (status) {
@@ -96,7 +99,8 @@ void uvzk__back_off(struct uvzk__session *session)
     }
 }
 
-/* What no server says to such a request, so that nobody here knows what to make of it. */
+/* A status that no server returns for such a request. The code that sent the request does
+ * not handle it and may send the request again at once, so the caller backs off. */
 static bool is_unexpected_status(const struct uvzk__rpc *rpc, int status)
 {
     bool reads = rpc->kind == UVZK__RPC_GET || rpc->kind == UVZK__RPC_EXISTS ||
@@ -106,8 +110,9 @@ static bool is_unexpected_status(const struct uvzk__rpc *rpc, int status)
                      status == UVZK_EBADVERSION);
 }
 
-/* A server with enableEagerACLCheck refuses a write by itself, without a quorum, for
- * which it sees rights missing; but of a multi it looks at no op. */
+/* Whether a server may have answered a write without a quorum. A server with
+ * enableEagerACLCheck refuses a write by itself if it sees that rights are missing. It
+ * does not check the ops of a multi. */
 static bool may_lack_quorum(const struct uvzk__rpc *rpc, int status)
 {
     return status == UVZK_ENOAUTH && rpc->kind != UVZK__RPC_MULTI;
@@ -124,15 +129,20 @@ static void answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
         }
     } else if (status == UVZK_EEXPIRED || status == UVZK_EAUTH ||
                status == UVZK_ECLOSED) {
-        /* The event that says so comes behind these replies. */
+        /* The session is over. The event that reports it comes after these replies
+         * (port.h, 6), so nothing more is submitted until then. */
         uvzk__connection_silent(&session->connection);
     } else if (uvzk__connection_is_connected(&session->connection) ||
                (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT)) {
+        /* After a connection loss no backoff is needed: nothing is sent before the next
+         * CONNECTED. All other failures would repeat at once. */
         uvzk__back_off(session);
     }
 }
 
-/* Beside the common way, which is not to have to keep anything for it. */
+/* Not inlined, so that the common case, a client without an observer, need not save
+ * registers for it. sent_ms is read first, because the rpc may be gone after
+ * answered(). */
 __attribute__((noinline)) static void observed_answer(struct uvzk__session *session,
                                                       const struct uvzk__rpc *rpc,
                                                       int status, bool write)

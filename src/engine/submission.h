@@ -1,4 +1,8 @@
-/* Requests on their way out, and what every reply says first. */
+/* Sending requests, and the first step with each reply: recording what it proves.
+ *
+ * Each request has a stamp, its number in the session. Comparing stamps tells which of
+ * two requests was sent first, and comparing a stamp with session->connected_stamp tells
+ * whether a request was sent on the present connection. */
 #ifndef UVZK_SUBMISSION_H
 #define UVZK_SUBMISSION_H
 
@@ -7,21 +11,21 @@
 
 struct uvzk__session;
 
-/* Of a client. */
+/* One for each session. */
 struct uvzk__submissions {
-    uint64_t stamp;                   /* grows with each */
-    uint64_t requests, listings;      /* how many there were */
-    struct uvzk__timer backoff_timer; /* after the server refused by overload */
-    bool backing_off;
+    uint64_t stamp;                   /* of the latest request; grows by one with each */
+    uint64_t requests, listings;      /* sent so far; listings: getChildren among them */
+    struct uvzk__timer backoff_timer; /* ends the backoff */
+    bool backing_off;                 /* uvzk__may_send() is false until it runs */
 };
 
-/* Of the latest. */
+/* Returns the stamp of the latest request. */
 static inline uint64_t uvzk__stamp(const struct uvzk__submissions *submissions)
 {
     return submissions->stamp;
 }
 
-/* How many there were, and of listings among them. */
+/* Return the number of requests sent so far, and of getChildren requests among them. */
 static inline uint64_t uvzk__requests(const struct uvzk__submissions *submissions)
 {
     return submissions->requests;
@@ -31,34 +35,42 @@ static inline uint64_t uvzk__listings(const struct uvzk__submissions *submission
     return submissions->listings;
 }
 
-/* Whether the server has asked for a pause. */
+/* Whether the session is in a backoff (uvzk__back_off). */
 static inline bool uvzk__is_backing_off(const struct uvzk__submissions *submissions)
 {
     return submissions->backing_off;
 }
 
-/* Whether requests may leave now: connected, behind the barrier (barrier.h), not backing
- * off, not closing down. */
+/* Whether requests may be sent now: the session is connected, its barrier is open
+ * (barrier.h), it is not backing off, and its port is not closing. */
 bool uvzk__may_send(const struct uvzk__session *);
 
-/* Fills in the request's kind and path; the rest is the caller's to set. */
+/* Fills in the kind, the path and the reply callback of a request, and clears all other
+ * fields (version: -1, any version). The caller sets those that it needs. The path is not
+ * copied: it must stay valid until the reply. */
 void uvzk__rpc_prepare(struct uvzk__rpc *, enum uvzk__rpc_kind, const char *path,
                        uvzk__reply_cb);
+/* Sends the request. Its reply comes later, never inside this call (port.h, 1 and 2). The
+ * stamp of the request is uvzk__stamp() right after the call. */
 void uvzk__submit(struct uvzk__session *, struct uvzk__rpc *);
 
-/* First thing in every reply: what it proves, and whether the server asks for
- * a pause. write: the request was one. */
+/* Each reply callback calls this function first. It records what the reply proves, and
+ * backs off if the server is overloaded or memory has run out. write: the request was a
+ * write. */
 void uvzk__answered(struct uvzk__session *, const struct uvzk__rpc *, int status,
                     bool write);
 
-/* Whether a reply's status is the server's own word, not the connection's. */
+/* Whether a status is the server's answer to the request, and not a failure on the
+ * way. */
 bool uvzk__is_answer(int status);
 
-/* Whether what failed so may succeed when it is tried again: there was no connection,
- * or a server or this process was short of something. */
+/* Whether a request that failed with this status may succeed when it is repeated: there
+ * was no connection or session, or a server or this process was short of resources. */
 bool uvzk__is_transient(int status);
 
-/* Nothing is sent for a while. */
+/* uvzk__may_send() returns false for 100 ms. Afterwards the barrier is sent if it is
+ * closed, and the turn hook `resume` runs. Does nothing if the session is backing off
+ * already. Proof requests are sent during a backoff, too (proof/prover.c). */
 void uvzk__back_off(struct uvzk__session *);
 
 #endif

@@ -1,24 +1,31 @@
+/* The optimizations, as bits of uvzk__session.tuning. Tests switch single ones off.
+ * Without any of them, the client runs the plain algorithm: create, getChildren, watch,
+ * delete. */
 #ifndef UVZK_TUNING_H
 #define UVZK_TUNING_H
 
-/* The optimisations, each to be switched off here. Without any the client runs
- * the plain algorithm: create, list, watch, delete. */
 enum uvzk__tuning {
-    UVZK__TUNE_PIPELINE = 1,        /* the listing leaves behind the create,
-                                      without waiting for its reply */
-    UVZK__TUNE_LOCAL_HANDOVER = 2,  /* the next local contender is granted while
-                                      the released node is still being deleted */
-    UVZK__TUNE_FIRST_SUFFIX = 4,    /* suffix 0: granted without a listing */
-    UVZK__TUNE_DELETE_BATCH = 8,    /* deletes of many locks in one multi */
-    UVZK__TUNE_CREATE_BATCH = 16,   /* and creates, one of each lock */
-    UVZK__TUNE_LEASE_HANDOVER = 32, /* a lease that is let go becomes the next local
-                                       claim's, as it stands */
-    UVZK__TUNE_SHARED_TICKET = 64,  /* a ticket serves several local claims */
-    UVZK__TUNE_READERS = 128,       /* creates of readers in a row, of one lock */
-    UVZK__TUNE_WATERMARK = 256,     /* the number behind a known one: granted without
-                                      a listing */
-    UVZK__TUNE_DIRECT_LEASE = 512,  /* a lease where nobody else is, without a ticket;
-                                       only with WATERMARK */
+    /* The getChildren is sent right after the create, without waiting for its reply. */
+    UVZK__TUNE_PIPELINE = 1,
+    /* The next local contender is granted while the released znode is being deleted. */
+    UVZK__TUNE_LOCAL_HANDOVER = 2,
+    /* A contender with sequence number 0 is granted without a listing. */
+    UVZK__TUNE_FIRST_SUFFIX = 4,
+    /* Deletes of many locks are sent in one multi. */
+    UVZK__TUNE_DELETE_BATCH = 8,
+    /* Creates of many locks, one of each, are sent in one multi. */
+    UVZK__TUNE_CREATE_BATCH = 16,
+    /* A released lease is given to the next local claim, without deleting its znode. */
+    UVZK__TUNE_LEASE_HANDOVER = 32,
+    /* One ticket serves several local claims. */
+    UVZK__TUNE_SHARED_TICKET = 64,
+    /* Creates of several readers of one lock, which follow each other, are batched. */
+    UVZK__TUNE_READERS = 128,
+    /* A contender whose number follows a known one is granted without a listing. */
+    UVZK__TUNE_WATERMARK = 256,
+    /* A lease is created without a ticket if there is no other contender. Needs
+     * WATERMARK. */
+    UVZK__TUNE_DIRECT_LEASE = 512,
     UVZK__TUNE_ALL = 1023
 };
 

@@ -2,11 +2,12 @@
 
 #include "engine/session.h"
 
-/* A turn repeats itself while callbacks make new work, but not for ever: the
- * loop's other handles want to be served. */
+/* A turn runs another round while the callbacks make new work. The number of rounds is
+ * limited, so that the loop can serve its other handles; the rest is done in the next
+ * turn. */
 #define ROUNDS_A_TURN 64
 
-/* A port that is closed cannot be asked any more. */
+/* A port that is closing must not be called, so the time stands still then. */
 uint64_t uvzk__now(struct uvzk__session *session)
 {
     return session->port_closing ? session->port_closing_ms
@@ -26,6 +27,8 @@ void uvzk__timer_set(struct uvzk__session *session, struct uvzk__timer *timer,
     uint64_t before = uvzk__deadline_next(&session->deadlines);
 
     uvzk__deadline_set(&session->deadlines, &timer->deadline, at_ms);
+    /* Only an earlier alarm is set here. The end of each turn sets the alarm in any
+     * case. */
     if (at_ms < before && !session->port_closing) {
         session->port->alarm(session->port, at_ms);
     }
@@ -89,6 +92,7 @@ void uvzk__turn(struct uvzk__session *session)
     if (more) {
         uvzk__wake(session);
     }
+    /* A callback may have closed the client, and with it the port. */
     if (!session->port_closing) {
         session->port->alarm(session->port, uvzk__deadline_next(&session->deadlines));
         session->turn_hooks->turn_ended(session);

@@ -1,5 +1,6 @@
-/* A turn: what is due, the work of the rooms above, what there is to tell. Nothing is told
- * to the user anywhere else. */
+/* A turn of a session. It consists of rounds. Each round runs the timers that are due,
+ * then the work of the higher rooms, then the notifications, which call the user. The
+ * exceptions, which call the user elsewhere, are listed under P5 in docs/promise.md. */
 #ifndef UVZK_TURN_H
 #define UVZK_TURN_H
 
@@ -9,50 +10,58 @@
 
 struct uvzk__session;
 
-/* Something to be done at a moment; due() runs inside a turn. */
+/* Something to be done at a given time. due() runs inside a turn. The timer is a member
+ * of the struct that needs it, which must clear the timer before it is freed. */
 struct uvzk__timer {
     struct uvzk__deadline deadline;
     void (*due)(struct uvzk__timer *);
 };
 
-/* Something to be told to the user at the end of a turn, and nowhere else.
- * deliver() may free what contains it. */
+/* A callback to the user that is due at the end of the round. notify_cb() may free the
+ * struct that contains the notification. */
 struct uvzk__notification {
-    struct uvzk__link link;
+    struct uvzk__link link; /* on session->notifications, or on no list */
     void (*notify_cb)(struct uvzk__notification *);
 };
 
-/* What the rooms above do in a client's turns (round.h). */
+/* What the higher rooms do in the turns of a session. client/round.c implements the
+ * hooks. */
 struct uvzk__turn_hooks {
-    /* A server has answered a request; write: it was one. */
+    /* A server has answered a request (uvzk__is_answer). write: a quorum has accepted
+     * it. */
     void (*answered)(struct uvzk__session *, const struct uvzk__rpc *, bool write);
     /* There is a connection, and its barrier is open. */
     void (*connected)(struct uvzk__session *);
-    /* The next chance to send has come: whoever waits for it asks again. */
+    /* Requests may be sent again: each room sends what had to wait. */
     void (*resume)(struct uvzk__session *);
-    /* Settles what has changed, and sends. */
+    /* Settles the directories that have changed, and sends requests. */
     void (*work)(struct uvzk__session *);
+    /* Whether `work` has anything to do. */
     bool (*has_work)(const struct uvzk__session *);
-    /* Somebody is about to watch this path: who else does, and can do without, ends it. */
+    /* A watch on this path is about to be set. Another watch on it that is not essential
+     * is removed, because a path may have one watch only (port.h, 5). */
     void (*yield_watch)(struct uvzk__session *, const char *path);
-    /* A turn is over. */
+    /* The turn is over. The port is not closing. */
     void (*turn_ended)(struct uvzk__session *);
 };
 
+/* Returns the time in ms, by the port's clock. */
 uint64_t uvzk__now(struct uvzk__session *);
 
-/* A turn will come soon. */
+/* Requests a turn, which runs soon, and not inside this call. */
 void uvzk__wake(struct uvzk__session *);
 
+/* Arms the timer, or moves it; disarms the timer. */
 void uvzk__timer_set(struct uvzk__session *, struct uvzk__timer *, uint64_t at_ms);
 void uvzk__timer_clear(struct uvzk__session *, struct uvzk__timer *);
 
-/* Puts the telling on the list, once. */
+/* Queues the notification, if it is not queued already, and requests a turn. */
 void uvzk__notify_later(struct uvzk__session *, struct uvzk__notification *);
 
-/* Delivers what is on the list now, not what the callbacks add to it. */
+/* Runs the notifications that are queued now, but not those that the callbacks add. */
 void uvzk__notify_all(struct uvzk__session *);
 
+/* Runs a turn. The port calls it through uvzk__port_user.turn. */
 void uvzk__turn(struct uvzk__session *);
 
 #endif

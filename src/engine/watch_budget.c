@@ -5,8 +5,9 @@
 #include "engine/log.h"
 #include "engine/session.h"
 
-#define NAME_BYTES 64 /* of a contender's znode, and more than that */
+#define NAME_BYTES 64 /* more than a contender's name in Curator's recipes, with '/' */
 
+/* A path in the request: 4 bytes for its length, and the text without the NUL. */
 static uint64_t cost(const char *path)
 {
     return strlen(path) + 4;
@@ -22,7 +23,7 @@ bool uvzk__watch_budget_has_room(const struct uvzk__session *session, const char
     return fits(session, cost(path) + NAME_BYTES);
 }
 
-/* Once, until there is room for another one. */
+/* Warns once. The next warning comes only after a watch has found room again. */
 static void warn_spent(struct uvzk__session *session)
 {
     if (!session->watches.warned) {
@@ -46,7 +47,7 @@ bool uvzk__watch_budget_take(struct uvzk__session *session, const char *path)
     return true;
 }
 
-/* The other two thirds are for those that somebody has to have. */
+/* The other two thirds are for watches that are essential. */
 bool uvzk__watch_budget_is_ample(const struct uvzk__session *session)
 {
     return session->watches.bytes < UVZK__WATCH_BYTES_MAX / 3;

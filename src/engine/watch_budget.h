@@ -1,25 +1,27 @@
-/* What a session may have under watch. After each reconnect the C client names
- * all watched paths in one request, which must fit a server's jute.maxbuffer of
- * 1 MB, or it can never reconnect (ZOOKEEPER-706 is not solved there). Whoever gets no
- * room ends with UVZK_ELIMIT, long after its call: what to do about that says the log. */
+/* The limit of what a session may watch. After each reconnect the C client sends all
+ * watched paths in one request. If that request exceeds the servers' jute.maxbuffer of 1
+ * MB, the session can never reconnect (ZOOKEEPER-706 is not solved in the C client). An
+ * acquire for which there is no room ends with UVZK_ELIMIT, perhaps long after its call.
+ * A log line then says what the user can do. */
 #ifndef UVZK_WATCH_BUDGET_H
 #define UVZK_WATCH_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* In bytes of a request: each path with its length of 4 bytes. */
 #define UVZK__WATCH_BYTES_MAX 900000U
 
 struct uvzk__session;
 struct uvzk__watch;
 
-/* Of a client. */
+/* One for each session. */
 struct uvzk__watch_budget {
-    uint64_t bytes, count; /* of what is under watch */
-    bool warned;           /* the log, that there is no room */
+    uint64_t bytes, count; /* of all watches of the session */
+    bool warned;           /* the log line that there is no room has been written */
 };
 
-/* How many watches there are. */
+/* Return the number of watches, and the bytes that they take in the request. */
 static inline uint64_t uvzk__watch_count(const struct uvzk__watch_budget *budget)
 {
     return budget->count;
@@ -30,16 +32,19 @@ static inline uint64_t uvzk__watch_bytes(const struct uvzk__watch_budget *budget
     return budget->bytes;
 }
 
-/* Whether there is room for a znode in the directory with this path, or for the
- * directory. */
+/* Whether there is room for a watch on a znode in the directory with this path, or on the
+ * directory itself. Reserves nothing. */
 bool uvzk__watch_budget_has_room(const struct uvzk__session *, const char *path);
-/* false: there is no room for this path, which the log is told. */
+/* Reserves room for a watch on this path. Returns false, and logs a warning once, if
+ * there is no room. Each watch that is armed or being armed takes room once. */
 bool uvzk__watch_budget_take(struct uvzk__session *, const char *path);
-/* Whether there is room enough for a watch that can be done without. */
+/* Whether less than a third is used, so that a watch that is not essential may be set. */
 bool uvzk__watch_budget_is_ample(const struct uvzk__session *);
+/* Gives back the room of a watch that has fired, was not armed or was removed. */
 void uvzk__watch_budget_give(struct uvzk__session *, const char *path);
 
-/* Takes the port's watch off; a port that closes has dropped it. */
+/* Removes the watch from the port. Does nothing if the port is closing, because a closing
+ * port has dropped all watches. */
 void uvzk__unwatch(struct uvzk__session *, struct uvzk__watch *);
 
 #endif

@@ -7,6 +7,7 @@ void uvzk__watch_renewal_schedule(struct uvzk__session *session,
 {
     uint64_t period = uvzk__connection_session_timeout(&session->connection), random = 0;
 
+    /* If random() fails, random is 0: the renewal comes early, which does no harm. */
     (void)session->port->random(session->port, &random, sizeof(random));
     uvzk__timer_set(session, timer,
                     uvzk__now(session) + period - period / 4 + random % (period / 2 + 1));

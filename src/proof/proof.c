@@ -1,3 +1,8 @@
+/* Computes until when a session is valid (proof.h, which derives the rule). prover.c
+ * passes in connections and replies. A struct uvzk__proof has two arrays of records:
+ * contacts are the requests that have been answered (X of the rule), reports are those
+ * contacts that the leader has heard of through an answer to a ping (with W). Each
+ * committed request (V) then yields a new end of the validity. */
 #include "proof/proof.h"
 
 #include <string.h>
@@ -9,12 +14,13 @@ void uvzk__proof_init(struct uvzk__proof *proof, uint32_t mode, uint32_t tick_ms
     proof->tick_ms = tick_ms;
 }
 
-/* What clocks that differ by 1 % make of T. */
+/* Returns heard_ms plus T, minus 1 % of T, rounded up, for clocks whose rates differ. */
 static uint64_t after(uint64_t heard_ms, uint32_t timeout_ms)
 {
     return heard_ms + timeout_ms - (timeout_ms + 99) / 100;
 }
 
+/* Until when the session is valid, if the leader has heard of it at heard_ms. */
 static uint64_t from(const struct uvzk__proof *proof, uint64_t heard_ms)
 {
     return after(heard_ms, proof->timeout_ms);
@@ -22,7 +28,8 @@ static uint64_t from(const struct uvzk__proof *proof, uint64_t heard_ms)
 
 /* -------------------------------------------------------------- the records */
 
-/* The latest moment of those that known_ms tells of; 0: of none. */
+/* Returns the latest moment_ms of the records that were known at known_ms; 0: there is
+ * none. */
 static uint64_t latest(const struct uvzk__records *records, uint64_t known_ms)
 {
     for (uint32_t i = records->count; i > 0; i--) {
@@ -38,8 +45,10 @@ static uint64_t newest(const struct uvzk__records *records)
     return latest(records, UINT64_MAX);
 }
 
-/* How far apart its neighbours are is what one costs that is left out. It is measured
- * by its age, but the young ones are alike. */
+/* Returns the index of the record that is missed least. Removing a record leaves a gap
+ * between its neighbors. A gap costs less the older it is, so the record with the
+ * smallest ratio of gap to age is removed. Ages below `young` count as `young`. The
+ * oldest and the newest record are kept. */
 static uint32_t least_missed(const struct uvzk__records *records, uint64_t young,
                              uint64_t now_ms)
 {
@@ -59,7 +68,8 @@ static uint32_t least_missed(const struct uvzk__records *records, uint64_t young
     return least;
 }
 
-/* One that is older than T proves nothing any more. */
+/* Removes the oldest record if it is older than T, because it proves nothing any more.
+ * Otherwise removes the record that is missed least. */
 static void make_room(const struct uvzk__proof *proof, struct uvzk__records *records,
                       uint64_t now_ms)
 {
@@ -73,6 +83,8 @@ static void make_room(const struct uvzk__proof *proof, struct uvzk__records *rec
     records->count--;
 }
 
+/* Adds a record, unless the last one is less than k/16 before it: 64 records are to reach
+ * far back, and a record that is left out costs k/16 of validity at most. */
 static void record(const struct uvzk__proof *proof, struct uvzk__records *records,
                    uint64_t moment_ms, uint64_t now_ms)
 {
@@ -96,8 +108,9 @@ static void forget(struct uvzk__proof *proof)
     proof->suspended = false;
 }
 
-/* The connect was sent when all that was answered before had been. When the loss was
- * noticed tells nothing: the loop may have been late. */
+/* There is a new connection. Its connect request was sent after everything that was
+ * answered before, so the newest contact raises the floor. The time at which the loss was
+ * noticed is not used, because the loop may have been late. */
 static void came_back(struct uvzk__proof *proof)
 {
     uint64_t contact = newest(&proof->contacts);
@@ -108,7 +121,8 @@ static void came_back(struct uvzk__proof *proof)
     forget(proof);
 }
 
-/* It ends no later than that after a connect that could have been sent at the floor. */
+/* A connect has granted a shorter timeout. The connect may have been sent as early as the
+ * floor, so the session may end one timeout after the floor. */
 static void shorten(struct uvzk__proof *proof, uint32_t timeout_ms)
 {
     proof->timeout_ms = timeout_ms;
@@ -117,7 +131,10 @@ static void shorten(struct uvzk__proof *proof, uint32_t timeout_ms)
     }
 }
 
-/* What has been answered, as far as is known here, was so on a connection before. */
+/* The connect with this timeout is not known to the loop. All answers that the loop knows
+ * arrived on earlier connections, because answers are reported after the event of their
+ * connection. So that connect was sent after the newest contact, and the contact is used
+ * like a floor. */
 uint64_t uvzk__proof_shortened(const struct uvzk__proof *proof, uint32_t timeout_ms)
 {
     uint64_t contact = newest(&proof->contacts);
@@ -140,8 +157,11 @@ void uvzk__proof_connected(struct uvzk__proof *proof, uint32_t timeout_ms, bool 
         proof->floor_ms = opened_ms;
         proof->timeout_ms = timeout_ms;
     } else if (proof->suspended) {
+        /* Without a SUSPENDED before it, there was no connect that touched the
+         * session. */
         came_back(proof);
     }
+    /* A longer timeout is not used: the shorter one may still come back (proof.h). */
     if (timeout_ms < proof->timeout_ms) {
         shorten(proof, timeout_ms);
     }
@@ -166,7 +186,8 @@ void uvzk__proof_ended(struct uvzk__proof *proof)
     proof->timeout_ms = 0;
 }
 
-/* A of the rule. What is sent in the ms of an answer may have been sent before it. */
+/* Returns A of the rule. V must be sent after W was answered. A request that was sent in
+ * the same millisecond may have been sent before the answer, hence the - 1. */
 static uint64_t heard_of(const struct uvzk__proof *proof)
 {
     uint64_t reported = latest(&proof->reports, proof->proved_ms - 1);
@@ -180,13 +201,15 @@ void uvzk__proof_answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t 
     uint64_t half = proof->tick_ms / 2;
 
     if (proof->timeout_ms == 0) {
-        return;
+        return; /* the session has ended */
     }
+    /* The request may be the X of a later W. */
     record(proof, &proof->contacts, sent_ms, now_ms);
     if (proof->mode == UVZK_PROOF_NONE || ack == UVZK__ACK_SERVER) {
         return;
     }
     if (ack == UVZK__ACK_QUORUM) {
+        /* The request is a V. */
         if (sent_ms > proof->proved_ms) {
             proof->proved_ms = sent_ms;
         }
@@ -195,6 +218,7 @@ void uvzk__proof_answered(struct uvzk__proof *proof, uint64_t sent_ms, uint64_t 
             proof->valid_until = until;
         }
     }
+    /* The request is a W: find its X. */
     uint64_t reported = sent_ms > half ? latest(&proof->contacts, sent_ms - half) : 0;
     if (reported != 0) {
         record(proof, &proof->reports, reported, now_ms);

@@ -1,38 +1,54 @@
-/* What the answers of the ensemble prove about our session: until when nobody
- * else can have been given what it owns. Pure: no clock, no I/O.
+/* What the replies of the ensemble prove about a session: until when the servers cannot
+ * have expired it, so that no other client can have been granted what it holds. Pure: no
+ * clock, no I/O. prover.c passes in the events and the times.
  *
- * The rule. A leader ends a session T after it last heard of it, never earlier. It
- * hears of a session attached to a follower only with the follower's answers to its
- * pings, twice a tick (k), and by the connect that attached it.
+ * The rule. A leader expires a session T after it last heard of the session, never
+ * earlier. The leader hears of a session at a follower in two ways: by the follower's
+ * answers to the leader's pings, which the leader sends twice a tick (k), and by the
+ * connect request with which the session came to that follower.
  *
- *   ours      ──X──┐   ┌──W──┐    ┌──V──┐       X, W, V: requests, in this order
- *   follower ──────┴─x─┼─────┼─p──┴─────┼──     V: a quorum agreed to it
- *   leader   ───────p──w─────┴────v─────┘       W: the leader saw it (a write, a sync)
+ *   client    --X--+   +--W--+    +--V--+       X, W, V: requests, in this order
+ *   follower ------+-x-+-----+-p--+-----+--     V: a quorum accepted it
+ *   leader   -------p--w-----+----v-----+       W: the leader handled it (write, sync)
  *
- * Whatever a leader tells a follower arrives in order, and so does whatever a follower
- * tells a leader. W passed the leader at w, when a ping of w - k/2 or later had been
- * queued for the follower. It was answered before the answer to W left there, however
- * late it came. That answer to a ping named each session heard of by then; so ours, if
- * X had been answered at S(W) - k/2 or before, S being the moment of sending. V was
- * sent when W had been answered: it passed the leader behind the answer to that ping.
- * So when V has an answer the leader has heard of us at A or later, A being the moment
- * when the latest such X was sent:
+ * x: the follower answered X. p: the leader queued a ping; the follower answered it. w
+ * and v: the leader handled W and V.
+ *
+ * Messages from the leader to a follower arrive in order, and so do messages from a
+ * follower to the leader. S(W) is the time at which the client sent W. The proof has
+ * these steps:
+ *
+ *  1 The leader handled W at the time w. It had queued a ping for the follower at w - k/2
+ *    or later. So the follower received that ping before the answer to W.
+ *  2 The follower answered the ping before it passed on the answer to W, however late the
+ *    ping was. The answer to the ping named every session that the follower had heard of
+ *    by then. So it named this session, if X had been answered at S(W) - k/2 or before.
+ *  3 The client sent V after it had received the answer to W. So V reached the leader
+ *    after the follower's answer to the ping.
+ *  4 When V is answered, the leader has therefore heard of the session at A or later. A
+ *    is the time at which the client sent the latest such X.
  *
  *     valid until = A + T - r T          (r = 1 %: the clocks' rates differ)
  *
- * A connect touches the session by itself, and V passes the leader behind it. Hence
- * all that was answered on the connections before counts as heard of when V has an
- * answer, and so does the session's opening: the floor.
+ * The floor. A connect touches the session at the leader by itself, and V reaches the
+ * leader after the connect. So when V is answered, the leader has also heard of
+ * everything that was answered on the connections before, and of the opening of the
+ * session. The time at which the latest of these requests was sent is the floor: A is
+ * never earlier.
  *
- * T is what the servers have made of the time-out that was asked for, and each connect
- * makes it anew. It ends the session T' after the connect if a T' is less: what was
- * valid until then is so no longer. A follower that was left may touch the session once
- * more, with its own T, whenever its answer to a ping comes through; and a new leader
- * begins with the T of the session's beginning. So the T of the rule is the smallest
- * one that this session has been told of, until it ends. Were all limits alike, it would
- * be T. A smaller one counts from when any thread of ours knows of it, whenever the loop is told.
+ * T is the session timeout that the servers have granted. Each connect grants it again,
+ * and a server with other limits may grant a shorter T'. The leader then expires the
+ * session T' after that connect, so a validity that reached further is cut. The shorter
+ * timeout may also come back later: a follower that the client has left may touch the
+ * session once more, with its own T, when its answer to a ping is late; and a new leader
+ * begins with the T of the session's creation. So the T of the rule is the smallest
+ * timeout that any server has granted to the session, until the session ends. If all
+ * servers have the same limits, every T is the same. A smaller T counts as soon as any
+ * thread of the process knows it, even if the loop does not know it yet
+ * (uvzk__proof_valid_until_given).
  *
- * What this stands on is listed in docs/decisions/ownership.md. */
+ * docs/promise.md lists the assumptions on which this rests, and
+ * docs/decisions/ownership.md says which of them the proof needs. */
 #ifndef UVZK_PROOF_H
 #define UVZK_PROOF_H
 
@@ -43,69 +59,77 @@
 
 #define UVZK__PROOF_RECORDS 64
 
-/* Who has had a hand in an answer. */
+/* Which servers have taken part in an answer. */
 enum uvzk__ack_level {
-    UVZK__ACK_SERVER, /* the server that we are connected to */
-    UVZK__ACK_LEADER, /* and the leader of that one */
-    UVZK__ACK_QUORUM  /* and a quorum; or what the mode takes for that */
+    UVZK__ACK_SERVER, /* the server to which the session is connected */
+    UVZK__ACK_LEADER, /* also the leader of that server */
+    UVZK__ACK_QUORUM  /* also a quorum, or what the mode accepts in its place */
 };
 
-/* What known_ms tells of moment_ms. Both rise from one record to the next. */
+/* An event at moment_ms that was known from known_ms on. Both times increase from one
+ * record to the next. */
 struct uvzk__record {
     uint64_t moment_ms;
     uint64_t known_ms;
 };
 
-/* Oldest first. Those of the last two ticks are k/16 apart or more, older ones are thinned
- * by their age, so that they reach T back. */
+/* Records, the oldest first. They are k/16 apart or more. When the array is full, older
+ * records are thinned by their age, so that the records reach T back. */
 struct uvzk__records {
     struct uvzk__record each[UVZK__PROOF_RECORDS];
-    uint32_t count;
+    uint32_t count; /* the entries of `each` that are in use */
 };
 
 struct uvzk__proof {
-    uint32_t mode;       /* uvzk_proof_t */
-    uint32_t tick_ms;    /* k */
-    uint32_t timeout_ms; /* T: the smallest negotiated in this session; 0: no session */
-    bool suspended;
-    uint64_t floor_ms;  /* the leader has heard of the session then or later */
-    uint64_t proved_ms; /* when the latest committed request was sent */
-    uint64_t valid_until;
-    struct uvzk__records contacts; /* requests: sent, answered; on this connection */
-    struct uvzk__records reports;  /* a ping's answer has told of what was sent then; and
-                                      from when on a request is behind that answer */
+    uint32_t mode;        /* uvzk_proof_t */
+    uint32_t tick_ms;     /* k */
+    uint32_t timeout_ms;  /* T: the smallest one granted to this session; 0: no session */
+    bool suspended;       /* the connection is lost */
+    uint64_t floor_ms;    /* the leader has heard of the session at this time or later */
+    uint64_t proved_ms;   /* S(V): when the latest committed request was sent; 0: none */
+    uint64_t valid_until; /* 0: never valid; UINT64_MAX: UVZK_PROOF_NONE, connected */
+    /* The requests on this connection, X of the rule: moment_ms is when a request was
+     * sent, known_ms when it was answered. */
+    struct uvzk__records contacts;
+    /* What answers to pings have reported to the leader. moment_ms: when an X was sent.
+     * known_ms: when W was answered. A request that is sent later reaches the leader
+     * after the answer to the ping. */
+    struct uvzk__records reports;
 };
 
-/* uvzk_proof_t */
+/* Returns the mode, a uvzk_proof_t. */
 static inline uint32_t uvzk__proof_mode(const struct uvzk__proof *proof)
 {
     return proof->mode;
 }
 
+/* Returns the tick k in ms. */
 static inline uint32_t uvzk__proof_tick(const struct uvzk__proof *proof)
 {
     return proof->tick_ms;
 }
 
-/* T of the rule; 0: no session. */
+/* Returns T of the rule in ms; 0: no session. */
 static inline uint32_t uvzk__proof_timeout(const struct uvzk__proof *proof)
 {
     return proof->timeout_ms;
 }
 
-/* When the latest committed request was sent. */
+/* Returns when the latest committed request was sent; 0: none in this session. */
 static inline uint64_t uvzk__proof_proved_at(const struct uvzk__proof *proof)
 {
     return proof->proved_ms;
 }
 
+/* Returns until when the session is known to live, as far as the loop knows. */
 static inline uint64_t uvzk__proof_valid_until(const struct uvzk__proof *proof)
 {
     return proof->valid_until;
 }
 
-/* The same, where a server may have given the session this timeout (0: none has) at a
- * connect that uvzk__proof_connected has not been told of yet. */
+/* Like uvzk__proof_valid_until, if a server has granted this timeout at a connect that
+ * has not been passed to uvzk__proof_connected yet. 0: no timeout has been granted.
+ * uvzk__proof_shortened computes it for a timeout that is less than T. */
 uint64_t uvzk__proof_shortened(const struct uvzk__proof *, uint32_t timeout_ms);
 static inline uint64_t uvzk__proof_valid_until_given(const struct uvzk__proof *proof,
                                                      uint32_t timeout_ms)
@@ -115,37 +139,42 @@ static inline uint64_t uvzk__proof_valid_until_given(const struct uvzk__proof *p
                : uvzk__proof_shortened(proof, timeout_ms);
 }
 
+/* mode: uvzk_proof_t. tick_ms: the servers' tickTime. */
 void uvzk__proof_init(struct uvzk__proof *, uint32_t mode, uint32_t tick_ms);
 
-/* A session is established or in reach again. fresh: it is a new one, which was
- * opened at opened_ms or later. */
+/* A session is established or connected again. timeout_ms: as granted at this connect.
+ * fresh: it is a new session, which was opened at opened_ms or later. */
 void uvzk__proof_connected(struct uvzk__proof *, uint32_t timeout_ms, bool fresh,
                            uint64_t opened_ms);
 
-/* The connection is lost. UVZK_PROOF_NONE: Curator's rule, T from the moment it was
- * noticed. */
+/* The connection is lost. With UVZK_PROOF_NONE the session is then valid for T from
+ * now_ms on, as in Curator. */
 void uvzk__proof_suspended(struct uvzk__proof *, uint64_t now_ms);
 
-/* The session is gone: nothing is valid. */
+/* The session has ended: nothing is valid any more. */
 void uvzk__proof_ended(struct uvzk__proof *);
 
-/* A request was answered. */
+/* A request that was sent at sent_ms has been answered. Replies are passed in the order
+ * of their requests. */
 void uvzk__proof_answered(struct uvzk__proof *, uint64_t sent_ms, uint64_t now_ms,
                           enum uvzk__ack_level);
 
-/* Whether something may be granted at now_ms: valid, and with enough time left
- * (T/8) for the next proof to arrive, where the tick allows that much. */
+/* Whether a contender may be granted at now_ms: the session is valid for T/8 or longer,
+ * so that the next proof can arrive in time. If T is less than two ticks, 1 ms is
+ * enough. */
 bool uvzk__proof_grants(const struct uvzk__proof *, uint64_t now_ms);
 
-/* ms between two requests that keep the proof fresh: T/6, at least 1. */
+/* Returns the time in ms between two requests that keep the proof fresh: T/6, at least
+ * 1. */
 uint32_t uvzk__proof_period(const struct uvzk__proof *);
 
-/* ms until an unsuccessful proof is worth repeating: a quarter tick, and no more
- * than the period. */
+/* Returns the time in ms after which an unsuccessful proof is repeated: a quarter of a
+ * tick, at most the period, at least 1. */
 uint32_t uvzk__proof_retry(const struct uvzk__proof *);
 
-/* Whether T leaves any time at all beside the tick: if not, nothing can ever be
- * granted in this mode. */
+/* Whether T is long enough for the tick: longer than half a tick, two periods and 1 % of
+ * T together. If it is not, nothing can be granted in this mode. Always true with
+ * UVZK_PROOF_NONE. */
 bool uvzk__proof_possible(const struct uvzk__proof *);
 
 #endif

@@ -1,3 +1,11 @@
+/* The prover of a session (prover.h). It passes every reply to the rule of proof.h, and
+ * sends a request of its own when the session's other requests do not prove enough: a
+ * multi of checks if there is a candidate or a hold, otherwise a sync. At valid_until it
+ * ends all holds.
+ *
+ * lifecycle.c passes in the session's events, round.c the replies and the connections,
+ * contender.c the candidates and the holders. Two timers do the work: `touch` sends the
+ * requests, `expiry` ends the holds. */
 #include "proof/prover.h"
 
 #include <assert.h>
@@ -9,13 +17,14 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
-/* A proof names all who wait for it, as long as the request stays well below what a server
- * reads, and some of the nodes that hold; the others get their turn in the next ones. */
+/* A proof request checks up to 1,000 candidates and up to 128 held znodes; the next
+ * requests check the others, in rotation. The limit of bytes keeps the request well below
+ * what a server reads (1 MB). */
 #define CANDIDATES_A_PROOF 1000U
 #define HELD_A_PROOF 128U
 #define BYTES_A_PROOF (256U * 1024U)
 
-/* Of an op, besides its path. */
+/* The bytes of an op in a request, without its path. */
 #define OP_BYTES 20U
 
 #define RESTING UVZK__PROVER_RESTING
@@ -28,13 +37,14 @@ static const struct uvzk__state table[] = {
 
 const struct uvzk__machine uvzk__prover_machine = UVZK__MACHINE("proof request", table);
 
+/* A request in flight needs a session. */
 static bool invariant_holds(const struct uvzk__prover *prover)
 {
     return prover->state == RESTING ||
            uvzk__connection_session_id(&prover->session->connection) != 0;
 }
 
-/* The only writer of request. */
+/* The only function that writes the state. */
 static void move(struct uvzk__prover *prover, enum uvzk__prover_state request)
 {
     prover->state =
@@ -42,13 +52,14 @@ static void move(struct uvzk__prover *prover, enum uvzk__prover_state request)
     assert(invariant_holds(prover));
 }
 
+/* Owned by the request in flight; freed in its reply. */
 struct proof_request {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
-    uint64_t stamp; /* of its submission */
-    size_t count, bytes;
-    struct uvzk__op *ops;
-    struct uvzk__proof_subject **subjects; /* of each op */
+    uint64_t stamp;       /* of its submission */
+    size_t count, bytes;  /* the ops, and about how long the request is */
+    struct uvzk__op *ops; /* one check for each subject; NULL: there was no subject */
+    struct uvzk__proof_subject **subjects; /* by op; valid until `release` */
 };
 
 static struct uvzk__proof_subject *subject_at(struct uvzk__link *link)
@@ -66,12 +77,13 @@ static uint32_t mode(const struct uvzk__session *session)
     return uvzk__proof_mode(&session->prover->proof);
 }
 
+/* Sets the time of the next proof request or sync. */
 static void touch_at(struct uvzk__session *session, uint64_t at_ms)
 {
     uvzk__timer_set(session, &session->prover->touch, at_ms);
 }
 
-/* The port is asked, for the loop may be late. */
+/* The port may know of a shorter session timeout before the loop does (port.h, 12). */
 uint64_t uvzk__prover_valid_until(const struct uvzk__session *session)
 {
     return uvzk__proof_valid_until_given(&session->prover->proof,
@@ -101,7 +113,7 @@ void uvzk__prover_connected(struct uvzk__session *session, uint32_t timeout_ms,
     uint32_t least_ms = uvzk__port_least_timeout(session->port);
 
     if (least_ms != 0 && least_ms < timeout_ms) {
-        timeout_ms = least_ms; /* on a connection that the loop has not heard of */
+        timeout_ms = least_ms; /* granted on a connection that the loop never heard of */
     }
     if (!fresh && timeout_ms < before_ms) {
         uvzk__log(session, UVZK_LOG_WARN, "proof",
@@ -131,6 +143,8 @@ void uvzk__prover_ended(struct uvzk__session *session)
 
 /* -------------------------------------------------------------- the requests */
 
+/* Every candidate is reported to, not only those that were checked: the session may be
+ * proved now, so their directories are settled again. */
 static void touch_candidates(struct uvzk__session *session)
 {
     struct uvzk__link *link;
@@ -150,7 +164,7 @@ static void free_proof_request(struct proof_request *proof_request)
     }
 }
 
-/* With room for all that it may name; NULL when out of memory. */
+/* Returns a request with room for all subjects that it may check; NULL: out of memory. */
 static struct proof_request *new_proof_request(struct uvzk__session *session)
 {
     struct proof_request *proof_request = uvzk__calloc(1, sizeof(*proof_request));
@@ -173,8 +187,9 @@ static struct proof_request *new_proof_request(struct uvzk__session *session)
     return proof_request;
 }
 
-/* One that may not be read is left out from now on, or the checks of all others would come
- * to nothing for ever; who waits for its proof cannot have it. */
+/* The check of this subject has failed, and with it the whole multi. A held subject that
+ * may not be read is left out of later requests, because otherwise the checks of all
+ * others would fail every time. A candidate that may not be read cannot be proved. */
 static void check_failed(struct uvzk__session *session,
                          struct uvzk__proof_subject *proof_subject, int status)
 {
@@ -187,7 +202,8 @@ static void check_failed(struct uvzk__session *session,
     }
 }
 
-/* The ops are looked at in their order: those before the one to blame have passed. */
+/* A server checks the ops in their order, so the ops before the one that failed have
+ * passed. */
 static void report_standing(const struct proof_request *proof_request, size_t passed)
 {
     for (size_t i = 0; i < passed; i++) {
@@ -203,6 +219,7 @@ static void proof_request_replied(struct uvzk__rpc *rpc, const struct uvzk__repl
     struct uvzk__session *session = proof_request->session;
     int status = reply->status;
 
+    /* RESTING comes first, because uvzk__answered schedules the next request. */
     move(session->prover, RESTING);
     uvzk__answered(session, rpc, status, rpc->kind == UVZK__RPC_MULTI);
     if (session->observer != NULL && status == 0) {
@@ -215,15 +232,17 @@ static void proof_request_replied(struct uvzk__rpc *rpc, const struct uvzk__repl
                reply->failed_op < proof_request->count) {
         check_failed(session, proof_request->subjects[reply->failed_op], status);
         report_standing(proof_request, reply->failed_op);
-        touch_at(session, uvzk__now(session)); /* the others are not checked yet */
+        touch_at(session, uvzk__now(session)); /* the ops after it are not checked yet */
     }
     for (size_t i = 0; i < proof_request->count; i++) {
         session->prover->subject_kind->release(proof_request->subjects[i]);
     }
+    /* Frees rpc as well. */
     free_proof_request(proof_request);
     touch_candidates(session);
 }
 
+/* Adds the check of one subject to the request. */
 static void add_check(struct proof_request *proof_request,
                       struct uvzk__proof_subject *proof_subject)
 {
@@ -235,7 +254,8 @@ static void add_check(struct proof_request *proof_request,
     proof_request->bytes += strlen(op->path) + OP_BYTES;
 }
 
-/* Takes so many nodes at most from the head of the list and moves them to its tail. */
+/* Adds up to `most` subjects from the head of the list, and moves them to its tail, so
+ * that the next request begins with others. */
 static void add_subjects(struct proof_request *proof_request, struct uvzk__link *head,
                          size_t most)
 {
@@ -253,8 +273,9 @@ static void add_subjects(struct proof_request *proof_request, struct uvzk__link 
     }
 }
 
-/* A proof if there is anything to prove, else a touch: a sync, which the leader answers by
- * itself, so that the next grant knows how lately the leader has heard of us. */
+/* Sends a proof request if there is a candidate, or with UVZK_PROOF_QUORUM a hold.
+ * Otherwise sends a sync, which the leader answers without a quorum. The sync is the W of
+ * the next grant (proof.h), so the grant need not wait for another request. */
 static void send_proof(struct uvzk__session *session)
 {
     struct proof_request *proof_request = new_proof_request(session);
@@ -270,8 +291,9 @@ static void send_proof(struct uvzk__session *session)
     }
     bool holds =
         mode(session) == UVZK_PROOF_QUORUM &&
-        !uvzk__list_empty(&session->prover->held); /* though none of it may be read */
+        !uvzk__list_empty(&session->prover->held); /* even if none of them may be read */
     if (proof_request->count > 0 || holds) {
+        /* A multi without ops is a transaction, too, so it also proves the session. */
         uvzk__rpc_prepare(&proof_request->rpc, UVZK__RPC_MULTI, NULL,
                           proof_request_replied);
         proof_request->rpc.ops = proof_request->ops;
@@ -280,6 +302,7 @@ static void send_proof(struct uvzk__session *session)
     } else {
         uvzk__rpc_prepare(&proof_request->rpc, UVZK__RPC_SYNC, "/",
                           proof_request_replied);
+        /* With UVZK_PROOF_SYNC, a sync counts as a proof. */
         session->prover->proof_count += mode(session) == UVZK_PROOF_SYNC;
     }
     move(session->prover, ASKING);
@@ -287,6 +310,8 @@ static void send_proof(struct uvzk__session *session)
     proof_request->stamp = uvzk__stamp(&session->submissions);
 }
 
+/* Runs once a period, and earlier for candidates. A backoff of the session does not stop
+ * proof requests. With UVZK_PROOF_NONE, requests are sent only for candidates. */
 static void touch_due(struct uvzk__timer *timer)
 {
     struct uvzk__session *session =
@@ -294,7 +319,7 @@ static void touch_due(struct uvzk__timer *timer)
 
     if (!uvzk__connection_is_connected(&session->connection) ||
         !uvzk__barrier_is_open(&session->barrier) || session->port_closing) {
-        return; /* the barrier's reply begins anew */
+        return; /* uvzk__prover_refresh begins again after the barrier's reply */
     }
     bool proves = mode(session) != UVZK_PROOF_NONE;
     if (proves) {
@@ -308,6 +333,7 @@ static void touch_due(struct uvzk__timer *timer)
 
 /* -------------------------------------------------------------- the moments */
 
+/* If the validity has been extended meanwhile, this only sets the timer again. */
 static void expiry_due(struct uvzk__timer *timer)
 {
     struct uvzk__session *session =
@@ -330,8 +356,9 @@ void uvzk__prover_init(struct uvzk__session *session,
     session->prover->expiry.due = expiry_due;
 }
 
-/* A period after the last request of the kind, but while something is held no
- * later than a period after the last proof: touches prove nothing. */
+/* The next request is sent a period after this call; while something is held, a period
+ * after the last committed request, because a sync does not prove a hold. The timer is
+ * only moved to an earlier time: each run of touch_due sets it again. */
 static void schedule_touch(struct uvzk__session *session)
 {
     uint64_t now = uvzk__now(session), at = now + period(session);
@@ -354,6 +381,7 @@ void uvzk__prover_schedule(struct uvzk__session *session)
     }
     uint64_t until = uvzk__prover_valid_until(session);
 
+    /* UINT64_MAX: UVZK_PROOF_NONE while connected. */
     if (uvzk__list_empty(&session->prover->held) || until == UINT64_MAX) {
         uvzk__timer_clear(session, &session->prover->expiry);
     } else if (!uvzk__deadline_is_armed(&session->prover->expiry.deadline) ||
@@ -365,7 +393,7 @@ void uvzk__prover_schedule(struct uvzk__session *session)
 void uvzk__prover_answered(struct uvzk__session *session, const struct uvzk__rpc *rpc,
                            bool write)
 {
-    enum uvzk__ack_level ack = UVZK__ACK_SERVER;
+    enum uvzk__ack_level ack = UVZK__ACK_SERVER; /* a read */
 
     if (write || (rpc->kind == UVZK__RPC_SYNC && mode(session) == UVZK_PROOF_SYNC)) {
         ack = UVZK__ACK_QUORUM;
@@ -381,7 +409,8 @@ void uvzk__prover_refresh(struct uvzk__session *session)
     if (!uvzk__list_empty(&session->prover->candidates)) {
         touch_at(session, uvzk__now(session));
     } else if (mode(session) != UVZK_PROOF_NONE) {
-        /* What waits to be sent goes first, and is as good as a touch. */
+        /* Requests that have waited for the connection are sent first. A write among them
+         * proves as much. */
         touch_at(session,
                  uvzk__now(session) + uvzk__proof_retry(&session->prover->proof));
     }
@@ -399,9 +428,9 @@ void uvzk__prover_request(struct uvzk__session *session,
         uvzk__list_append(&session->prover->candidates, &proof_subject->link);
         proof_subject->requested = false;
     } else if (proof_subject->requested) {
-        at +=
-            uvzk__proof_retry(&session->prover->proof); /* one has just come to nothing */
-    } /* else the one that may be under way does not name it: it has the next one */
+        /* A request that checked this candidate did not lead to a grant. */
+        at += uvzk__proof_retry(&session->prover->proof);
+    } /* else no request has checked it yet: the next one does */
     if (session->prover->state == RESTING &&
         uvzk__connection_is_connected(&session->connection) &&
         (!uvzk__deadline_is_armed(&session->prover->touch.deadline) ||
@@ -442,6 +471,7 @@ void uvzk__prover_check(struct uvzk__session *session)
     if (uvzk__prover_valid_until(session) > uvzk__now(session)) {
         return;
     }
+    /* Taken off the list first, because `expired` may add and remove held subjects. */
     uvzk__list_move(&session->prover->held, &held);
     while ((link = uvzk__list_take(&held)) != NULL) {
         session->prover->subject_kind->expired(subject_at(link));

@@ -1,10 +1,12 @@
-/* Sends the requests that prove ownership, and acts when proof fails.
+/* Sends the requests that prove ownership, and ends the holds when no proof arrives in
+ * time.
  *
- *   RESTING --- its moment has come: a proof, or a touch ---> ASKING
- *      ^                                                        |
- *      `--- answered: who was named learns what was shown ------'
+ *   RESTING --- the touch timer runs: a proof request, or a sync --> ASKING
+ *      ^                                                               |
+ *      `--- answered: the checked subjects learn what was shown -------'
  *
- * One at a time; whoever wants a proof meanwhile and is not named has the next one. */
+ * A session has at most one such request in flight. A candidate that asks for a proof
+ * meanwhile, and is not checked by that request, is checked by the next one. */
 #ifndef UVZK_PROVER_H
 #define UVZK_PROVER_H
 
@@ -20,69 +22,76 @@ enum uvzk__prover_state {
 
 extern const struct uvzk__machine uvzk__prover_machine;
 
-/* Of a client. */
+/* One for each session. */
 struct uvzk__prover {
     struct uvzk__session *session;
     struct uvzk__proof proof;
     const struct uvzk__proof_subject_kind *subject_kind;
-    struct uvzk__link held;       /* told or about to be told that they hold */
-    struct uvzk__link candidates; /* first in line, waiting for a proof */
-    struct uvzk__timer expiry;    /* valid_until of what is held */
-    struct uvzk__timer touch;     /* next proof, or touch of the session */
-    uint64_t proof_count;
-    uint8_t state; /* enum uvzk__prover_state */
+    struct uvzk__link held;       /* subjects whose contenders are granted */
+    struct uvzk__link candidates; /* subjects that wait for a proof before their grant */
+    struct uvzk__timer expiry;    /* armed while something is held: runs at valid_until */
+    struct uvzk__timer touch;     /* sends the next proof request or sync */
+    uint64_t proof_count;         /* requests sent only for proofs */
+    uint8_t state;                /* enum uvzk__prover_state */
 };
 
+/* The prover is part of the session's memory. kind: not copied. mode, tick_ms:
+ * proof.h. */
 void uvzk__prover_init(struct uvzk__session *, const struct uvzk__proof_subject_kind *,
                        uint32_t mode, uint32_t tick_ms);
 
-/* Until when what is held is known to be ours; whether something may be granted now; and
- * whether it ever may, in a session of this length (proof.h). */
+/* Return until when the holds of the session are valid; whether a contender may be
+ * granted now; and whether one can ever be granted with this session timeout
+ * (proof.h). */
 uint64_t uvzk__prover_valid_until(const struct uvzk__session *);
 bool uvzk__prover_grants(struct uvzk__session *);
 bool uvzk__prover_possible(const struct uvzk__session *);
 
-/* How many requests have been sent that were for proofs alone. */
+/* Returns how many requests have been sent only for proofs. */
 uint64_t uvzk__prover_proofs(const struct uvzk__session *);
 
-/* The session's events (proof.h). */
+/* The events of the session; lifecycle.c calls these functions (proof.h). */
 void uvzk__prover_connected(struct uvzk__session *, uint32_t timeout_ms, bool fresh,
                             uint64_t opened_ms);
 void uvzk__prover_suspended(struct uvzk__session *);
 void uvzk__prover_ended(struct uvzk__session *);
 
-/* (Re)arms the moments of the next proof and of the end of validity. */
+/* Sets the timers for the next proof request and for the end of the validity. */
 void uvzk__prover_schedule(struct uvzk__session *);
 
-/* A server has answered a request: what that proves. */
+/* A server has answered a request: records what the answer proves. write: a quorum has
+ * accepted the request. */
 void uvzk__prover_answered(struct uvzk__session *, const struct uvzk__rpc *, bool write);
 
-/* In reach again: asks sooner than a period from now, so that the next grant finds
- * the proof fresh. */
+/* There is a new connection, and its barrier is open: sends a request sooner than a
+ * period from now, so that the proof is fresh at the next grant. */
 void uvzk__prover_refresh(struct uvzk__session *);
 
-/* Whether the validity has run out at this moment; if so every hold is lost. */
+/* Ends every hold of the session if the validity has ended. */
 void uvzk__prover_check(struct uvzk__session *);
-/* In each session of the client. */
+/* Does the same for each session of the client. */
 void uvzk__provers_check(struct uvzk__session *);
 
 /* ------------------------------------------------------------ the proof subjects */
 
-/* It is first in line, or is going to be together with that one, but the session is
- * not proved, or its znode has not been seen lately: asks for a proof now, or when the
- * one under way has been answered; after a rest if one that named it has come to
- * nothing. Nothing if it is held. */
+/* Makes the subject a candidate, which asks for a proof. Called for a contender that is
+ * next in line, or becomes next together with another one, when the session is not proved
+ * or the znode has not been seen recently. The request is sent now, or when the one in
+ * flight has been answered. If a request that checked this candidate did not lead to a
+ * grant, the next one is sent after a pause (uvzk__proof_retry). A held subject stays
+ * held; the call may then only make the next request earlier. */
 void uvzk__prover_request(struct uvzk__session *, struct uvzk__proof_subject *);
-/* Whether it does so. */
+/* Whether the subject is a candidate. */
 static inline bool
 uvzk__prover_is_requested(const struct uvzk__proof_subject *proof_subject)
 {
     return !proof_subject->held && !uvzk__list_empty(&proof_subject->link);
 }
-/* No longer; nothing if it is held. */
+/* The subject is no longer a candidate. Does nothing if it is held. */
 void uvzk__prover_cancel(struct uvzk__proof_subject *);
 
-/* It is held: proofs name it from now on. */
+/* The contender has been granted: proof requests check its znode from now on. The second
+ * function ends that. */
 void uvzk__prover_add_held(struct uvzk__session *, struct uvzk__proof_subject *);
 void uvzk__prover_remove_held(struct uvzk__session *, struct uvzk__proof_subject *);
 
