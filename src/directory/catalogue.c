@@ -1,3 +1,6 @@
+/* A chained hash table of a session's directories (catalogue.h). queue.c finds and adds
+ * directories, directory.c removes them. The number of buckets doubles when there are two
+ * directories for each bucket. */
 #include "directory/catalogue.h"
 
 #include <string.h>
@@ -8,10 +11,10 @@
 
 #define BUCKETS_MIN 32U
 
-/* So many a bucket before there are more buckets. */
+/* Directories for each bucket, on average, before the number of buckets doubles. */
 #define CHAIN_MAX 2U
 
-/* Of every discipline, and of the longest path of a directory. */
+/* One letter for the directory order, and the longest path that a directory can have. */
 #define KEY_SIZE (1 + UVZK__PATH_MAX + sizeof("/leases"))
 
 static uint32_t hash_of(enum uvzk__directory_order directory_order, const char *path)
@@ -20,6 +23,7 @@ static uint32_t hash_of(enum uvzk__directory_order directory_order, const char *
     size_t length = 1 + strnlen(path, KEY_SIZE - 1);
     uint32_t hash;
 
+    /* One letter for each directory order: mutex, read-write, semaphore, driver. */
     key[0] = "mrsd"[directory_order];
     memcpy(key + 1, path, length - 1);
     HASH_VALUE(key, length, hash);
@@ -49,6 +53,7 @@ struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *catalogue
 {
     struct uvzk__queue *queue;
 
+    /* Without directories there may be no buckets. */
     if (catalogue->count == 0) {
         return NULL;
     }
@@ -70,7 +75,8 @@ static void put(struct uvzk__catalogue *catalogue, struct uvzk__queue *queue)
     *bucket = queue;
 }
 
-/* Out of memory the chains grow longer. */
+/* Allocates the first buckets, or doubles their number, when the table is full. If
+ * there is no memory, the chains grow longer instead. */
 static void have_room(struct uvzk__catalogue *catalogue)
 {
     uint32_t bucket_count =
@@ -84,6 +90,7 @@ static void have_room(struct uvzk__catalogue *catalogue)
     if (buckets == NULL) {
         return;
     }
+    /* The list of all directories is enough to fill the new buckets. */
     uvzk__free(catalogue->buckets);
     catalogue->buckets = buckets;
     catalogue->bucket_count = bucket_count;

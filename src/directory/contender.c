@@ -1,3 +1,13 @@
+/* Drives one contender (contender.h): builds its name, creates and deletes its node, and
+ * passes each result to the machine of the node (node.c). Claims call it to create and to
+ * withdraw contenders; queue.c, view.c, next_holder.c, the batches and the prover call it
+ * with what they have found out.
+ *
+ * The idea: uvzk__contender_update runs after each event of the node. It moves the
+ * contender to the list that fits its state, reports to the claim, and pumps, which sends
+ * what the node needs next. So no event has to know which request follows from it. A
+ * contender ends in finish(), and its memory stays until the last request that points to
+ * it has been answered (refs). */
 #include "directory/contender.h"
 
 #include <assert.h>
@@ -19,19 +29,22 @@
 #include "engine/watch_renewal.h"
 #include "proof/prover.h"
 
-/* Until the requests that name the old node have been answered. */
+/* How long a new create waits, each time, for the replies of requests that still name the
+ * old node. */
 #define BACK_OFF_AGAIN_MS 10U
 
 /* "-2147483648" and the NUL. */
 #define SEQUENCE_SIZE 12U
 
-/* What it may be at most: that is what the session has room for. */
+/* The greatest size of a path in this directory. The session's budget counts this size
+ * for each contender. */
 static size_t path_size(const struct uvzk__queue *queue)
 {
     return strlen(queue->path->text) + 1 + UVZK__PROTECTED_NAME_SIZE + SEQUENCE_SIZE;
 }
 
-/* What it is; a driver may choose the whole name itself. */
+/* The size that is allocated for the path. A lock driver may choose the whole name, so
+ * its contenders get the greatest size. */
 static size_t path_room(const struct uvzk__queue *queue, const char *name_prefix)
 {
     size_t prefix = UVZK__PROTECTION_LENGTH + strlen(name_prefix);
@@ -41,7 +54,8 @@ static size_t path_room(const struct uvzk__queue *queue, const char *name_prefix
                : strlen(queue->path->text) + 1 + prefix + SEQUENCE_SIZE;
 }
 
-/* A fresh name for a create: Curator makes a new UUID for each one, too. */
+/* Each create gets a new UUID, as in Curator: a name must identify one node, and an
+ * earlier node of this contender may still exist. */
 int uvzk__contender_new_name(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
@@ -54,6 +68,8 @@ int uvzk__contender_new_name(struct uvzk__contender *contender)
     }
     uvzk__uuid_from_random(uuid);
     (void)uvzk__protected_name(prefix, uuid, contender->name_prefix);
+    /* All names of a session share 13 characters of the UUID, so view.c recognizes
+     * them. */
     uvzk__directories_apply_uuid_prefix(uvzk__session_of(contender)->directories,
                                         prefix + UVZK__UUID_AT);
     (void)snprintf(contender->path, path_room(queue, contender->name_prefix), "%s/%s",
@@ -61,13 +77,14 @@ int uvzk__contender_new_name(struct uvzk__contender *contender)
     return 0;
 }
 
-/* It rests: before a new node after a deletion by others, or before a refused delete
- * is repeated; or its own watch looks again. Few ever do, or are revocable, which may
- * have to. */
+/* Allocated when a contender first needs it, because most never do. It serves one purpose
+ * at a time, and timer.due says which: a pause before a new node is created or a refused
+ * delete is repeated (backoff_due), or the renewal of the own watch (renew_watch). A
+ * revocable contender has it from the beginning. */
 struct uvzk__contender_timer {
     struct uvzk__timer timer;
     struct uvzk__contender *contender;
-    int64_t revoked_mzxid; /* of the last message that was told, revocation.h */
+    int64_t revoked_mzxid; /* of the last revocation that was reported; 0: none */
 };
 
 static struct uvzk__contender_timer *timer_of(struct uvzk__contender *contender)
@@ -81,13 +98,14 @@ static struct uvzk__contender_timer *timer_of(struct uvzk__contender *contender)
     return contender->timer;
 }
 
+/* The pause is over: repeats the delete, or creates a new node under a new name. */
 static void end_backoff(struct uvzk__contender *contender)
 {
     if (uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) {
         uvzk__contender_pump(contender);
         return;
     }
-    if (contender->refs > 0) { /* a request under way still reads the old path */
+    if (contender->refs > 0) { /* a request in flight still reads the old path */
         uvzk__contender_back_off(contender, BACK_OFF_AGAIN_MS);
         return;
     }
@@ -110,7 +128,8 @@ void uvzk__contender_back_off(struct uvzk__contender *contender, uint64_t ms)
     struct uvzk__contender_timer *timer = timer_of(contender);
 
     if (timer == NULL) {
-        uvzk__back_off(uvzk__session_of(contender)); /* then all rest, and are pumped */
+        /* The whole session pauses. Afterwards all its contenders are pumped. */
+        uvzk__back_off(uvzk__session_of(contender));
         return;
     }
     timer->timer.due = backoff_due;
@@ -143,7 +162,7 @@ static void renew_watch(struct uvzk__timer *timer)
 bool uvzk__contender_renew_watch_later(struct uvzk__contender *contender)
 {
     assert(
-        !is_backing_off(contender)); /* a get leaves before the delete that is refused */
+        !is_backing_off(contender)); /* its get was sent before the delete was refused */
     if (timer_of(contender) == NULL) {
         return false;
     }
@@ -170,6 +189,7 @@ int uvzk__contender_make_revocable(struct uvzk__contender *contender)
 
 bool uvzk__contender_is_new_revocation(struct uvzk__contender *contender, int64_t mzxid)
 {
+    /* A revocable contender always has a timer. */
     bool news = contender->timer->revoked_mzxid != mzxid;
 
     contender->timer->revoked_mzxid = mzxid;
@@ -202,7 +222,7 @@ static struct uvzk__contender *alloc_contender(struct uvzk__queue *queue,
     return contender;
 }
 
-/* Unplaced, for the time being. */
+/* Adds a contender to its session and to its directory, unplaced. */
 static void add_contender(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
@@ -215,7 +235,8 @@ static void add_contender(struct uvzk__contender *contender)
     uvzk__ring_append(&queue->unplaced, &contender->in_queue);
 }
 
-/* As one whose create is answered when it is not wanted any more. */
+/* The node takes the same way as one whose create is answered when the contender is not
+ * wanted any more: it goes from CREATING to DELETING at once. */
 struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *queue,
                                                    const char *name,
                                                    struct uvzk__place place, bool shared)
@@ -243,7 +264,7 @@ int uvzk__contender_new(struct uvzk__claim *claim, struct uvzk__queue *queue,
 {
     struct uvzk__session *session = queue->session;
 
-    uvzk__queue_settle_later(queue); /* settled, and freed if it stays empty */
+    uvzk__queue_settle_later(queue); /* frees it if it stays empty after an error */
     if (session->directories->node_bytes + path_size(queue) >
         session->directories->node_bytes_max) {
         return uvzk__refuse(UVZK_ELIMIT,
@@ -281,7 +302,7 @@ void uvzk__contender_want_no_position(struct uvzk__contender *contender)
     }
 }
 
-/* ----------------------------------------------------------- where it stands */
+/* ---------------------------------------------------------------- its state */
 
 static const struct uvzk__state state_table[] = {
     [UVZK__CONTENDER_UNPLACED] = {"UNPLACED", UVZK__BIT(UVZK__CONTENDER_WAITING) |
@@ -319,7 +340,8 @@ static bool invariant_holds(const struct uvzk__contender *contender)
     }
 }
 
-/* PARENTS and UNKNOWN wait for a request of the directory's. */
+/* A node in PARENTS or UNKNOWN waits for a request that the directory sends.
+ * counted_asking remembers whether this contender is counted already. */
 static void count_asking(struct uvzk__contender *contender)
 {
     enum uvzk__node_state state = uvzk__node_state(&contender->node);
@@ -331,7 +353,8 @@ static void count_asking(struct uvzk__contender *contender)
     contender->counted_asking = asks;
 }
 
-/* The only writer of standing. */
+/* The only writer of state. Called for each change of the node's state too, so the
+ * count is updated even if the contender's state stays the same. */
 void uvzk__contender_set_state(struct uvzk__contender *contender,
                                enum uvzk__contender_state state)
 {
@@ -345,7 +368,7 @@ void uvzk__contender_set_state(struct uvzk__contender *contender,
 
 /* ---------------------------------------------------------------- requests */
 
-/* Where its name begins in its path. */
+/* The offset of the name in the path. */
 static size_t name_at(const struct uvzk__contender *contender)
 {
     return strlen(contender->queue->path->text) + 1;
@@ -356,7 +379,7 @@ const char *uvzk__contender_uuid(const struct uvzk__contender *contender)
     return contender->path + name_at(contender) + UVZK__UUID_AT;
 }
 
-/* Where the number is, or is going to be. */
+/* Where the sequence number is in the path, or will be. */
 static char *number_of(struct uvzk__contender *contender)
 {
     return contender->path + name_at(contender) + UVZK__PROTECTION_LENGTH +
@@ -368,7 +391,8 @@ void uvzk__contender_set_sequence(struct uvzk__contender *contender, int32_t seq
     (void)snprintf(number_of(contender), SEQUENCE_SIZE, "%010" PRId32, sequence);
 }
 
-/* Whoever is asked for an ACL knows the path without the number, as in Curator. */
+/* The ACL provider gets the path without the number, as in Curator, because the number is
+ * not known before the create. So the path is cut at the number during the call. */
 const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *contender,
                                             struct uvzk__acl *storage)
 {
@@ -381,7 +405,8 @@ const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *contender,
     return acl;
 }
 
-/* It has a place, or has not, but nothing has come of that yet. */
+/* Passes the reply of a create to the node's machine. The caller updates the contender
+ * afterwards. */
 static void apply_create(struct uvzk__contender *contender, int status, const char *path,
                          int64_t czxid)
 {
@@ -394,8 +419,9 @@ static void apply_create(struct uvzk__contender *contender, int status, const ch
             place.sequence = name.sequence;
             uvzk__contender_set_sequence(contender, name.sequence);
         } else {
-            status = UVZK_EZOOKEEPER; /* it stands somewhere: search for it */
+            status = UVZK_EZOOKEEPER; /* a node exists: it is searched for */
         }
+        /* The new directory has given out number 0: later creates need a listing. */
         uvzk__queue_set_just_created(contender->queue, false);
     }
     if (status == UVZK_ENONODE) {
@@ -415,13 +441,16 @@ void uvzk__contender_create_batch_answered(struct uvzk__contender *contender,
                                            const char *path)
 {
     apply_create(contender, 0, path, 0);
+    /* The exists that the batch sends counts as this node's request, so the contender
+     * does not send one itself. */
     if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_STAT) {
         uvzk__node_sent(&contender->node);
     }
     uvzk__contender_update(contender);
 }
 
-/* Of a multi that failed each op but the one to blame is told that it was not tried. */
+/* In a failed multi only one op has failed by itself (failed_op). The other creates were
+ * not carried out, and are sent again. */
 void uvzk__contender_create_op_answered(struct uvzk__contender *contender,
                                         const struct uvzk__reply *reply, size_t i,
                                         size_t count, int64_t czxid)
@@ -443,6 +472,7 @@ static void create_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
 
 void uvzk__contender_create_sent_unlisted(struct uvzk__contender *contender)
 {
+    /* A new node: what was known of an earlier node does not apply to it. */
     contender->predecessors_known = false;
     contender->unblocked_stamp = 0;
     contender->has_held = false;
@@ -458,6 +488,9 @@ void uvzk__contender_create_sent(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
 
     uvzk__contender_create_sent_unlisted(contender);
+    /* The pipeline: the listing is sent behind the create without waiting for its
+     * reply. It would be wasted if the create will probably get number 0, or the
+     * number behind the watermark. */
     if (session->tuning & UVZK__TUNE_PIPELINE && !queue->just_created &&
         !uvzk__watermark_expects_next(queue)) {
         uvzk__freshness_want_listing(queue, uvzk__stamp(&session->submissions));
@@ -470,6 +503,7 @@ void uvzk__contender_data(const struct uvzk__contender *contender, const void **
 {
     uvzk__session_of(contender)->directories->contender_user->data(contender, data,
                                                                    length);
+    /* A revocation is written into the data, so the node starts without any. */
     if (contender->revocable) {
         *data = "";
         *length = 0;
@@ -517,9 +551,11 @@ void uvzk__contender_identified(struct uvzk__contender *contender, int status,
                                 int64_t czxid, bool ours, uint64_t shown)
 {
     uvzk__node_identified(&contender->node, status, czxid, ours);
+    /* The exists that told the czxid has also shown the node. */
     if (shown != 0 && uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
         uvzk__last_seen_set(contender, shown);
     }
+    /* The node is another client's, or gone: the next create needs another name. */
     if (uvzk__node_state(&contender->node) == UVZK__NODE_CREATING &&
         uvzk__contender_new_name(contender) != 0) {
         uvzk__contender_end(contender, UV_EIO);
@@ -532,9 +568,11 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
     struct uvzk__session *session = uvzk__session_of(contender);
+    /* A persistent node has no ephemeralOwner that could be compared. */
     bool ours =
         contender->persistent ||
         reply->stat.ephemeral_owner == uvzk__connection_session_id(&session->connection);
+    /* A downgraded reader takes its writer's place, czxid included. */
     int64_t czxid = uvzk__contender_downgraded(contender) ? contender->writer_czxid
                                                           : reply->stat.czxid;
 
@@ -563,8 +601,9 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
 
     if (uvzk__node_state(&contender->node) == UVZK__NODE_BACKING_OFF &&
         !is_backing_off(contender)) {
-        end_backoff(contender); /* there was no memory to rest in */
+        end_backoff(contender); /* there was no memory for the pause */
     } else if (needs == UVZK__NEEDS_DELETE) {
+        /* in_batch is not empty: the delete waits to be sent already. */
         if (uvzk__list_empty(&contender->in_batch) && !is_backing_off(contender) &&
             uvzk__session_of(contender)->directories->contender_user->may_delete(
                 contender)) {
@@ -573,6 +612,7 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
         }
         uvzk__wake(uvzk__session_of(contender));
     } else if (needs == UVZK__NEEDS_PARENTS || needs == UVZK__NEEDS_SEARCH) {
+        /* The directory sends these requests, for all its contenders at once. */
         uvzk__queue_settle_later(contender->queue);
     } else if (needs != UVZK__NEEDS_NOTHING &&
                uvzk__may_send(uvzk__session_of(contender)) &&
@@ -595,7 +635,7 @@ void uvzk__for_each_contender(struct uvzk__session *session,
     while (link != &session->directories->contenders) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_session);
-        link = link->next;
+        link = link->next; /* first, because act may free the contender */
         act(contender, code);
     }
 }
@@ -624,8 +664,8 @@ static void end_hold(struct uvzk__contender *contender)
     }
 }
 
-/* The node is not wanted any more, whoever decided that: it holds nothing, and its
- * claim is told. */
+/* The node is not wanted any more. Ends the hold, the proof, the pause and the wish for a
+ * position, and reports to the claim. Called once. */
 static void give_up(struct uvzk__contender *contender, int code)
 {
     contender->given_up = true;
@@ -636,6 +676,9 @@ static void give_up(struct uvzk__contender *contender, int code)
     uvzk__session_of(contender)->directories->contender_user->ended(contender, code);
 }
 
+/* The node is GONE: removes the contender from its claim, session and directory. From
+ * now on contender->session is set instead of contender->queue, because the directory
+ * may be freed while requests that point to the contender are in flight. */
 static void finish(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
@@ -661,6 +704,7 @@ void uvzk__contender_update(struct uvzk__contender *contender)
 
     uvzk__queue_place(queue, contender);
     uvzk__queue_settle_later(queue);
+    /* The leases of a ticket's claim are granted when its lease directory is settled. */
     if (uvzk__contender_leases(contender) != NULL) {
         uvzk__queue_settle_later(uvzk__contender_leases(contender));
     }
@@ -682,7 +726,7 @@ void uvzk__contender_withdraw(struct uvzk__contender *contender)
 
 void uvzk__contender_end(struct uvzk__contender *contender, int code)
 {
-    uvzk__contender_ref(contender); /* its claim may withdraw it at once */
+    uvzk__contender_ref(contender); /* the claim may withdraw it in give_up */
     if (!contender->given_up) {
         give_up(contender, code);
     }
@@ -697,6 +741,7 @@ void uvzk__contender_grant(struct uvzk__contender *contender)
     uvzk__contender_want_no_position(contender);
     contender->held = true;
     contender->queue->counts.writers_held += !contender->shared;
+    /* The claim is called last: it must find the contender among the holders. */
     uvzk__queue_place(contender->queue, contender);
     uvzk__prover_add_held(uvzk__session_of(contender), &contender->proof_subject);
     uvzk__session_of(contender)->directories->contender_user->granted(contender);
@@ -728,8 +773,9 @@ void uvzk__contender_clear_granted_early(struct uvzk__contender *contender)
     }
 }
 
-/* A waiter may take a new place at the tail, as the retry policy allows, and so may
- * the ticket of one that waits for leases; a hold is lost. */
+/* A waiter may get a new node at the tail of the queue, if the retry policy allows it.
+ * So may a ticket that is granted, because its claim still waits for leases. Any other
+ * hold is lost. */
 void uvzk__contender_missing(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
@@ -739,6 +785,8 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     if (uvzk__node_state(&contender->node) != UVZK__NODE_STANDING) {
         return;
     }
+    /* Others may have been granted past the node: earlier sightings in this directory
+     * do not count any more (last_seen.h). */
     uvzk__foreign_node_gone(contender->queue);
     (void)session->port->random(session->port, &random, sizeof(random));
     bool waits = !contender->held || contender->ticket;
@@ -759,7 +807,8 @@ void uvzk__contender_missing(struct uvzk__contender *contender)
     uvzk__contender_update(contender);
 }
 
-/* A driver's own names may be another one's by now. */
+/* A node that a lock driver has named is not deleted as an orphan: another client may
+ * have a node of the same name by now. */
 void uvzk__contender_not_shown(struct uvzk__contender *contender)
 {
     if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
@@ -769,6 +818,8 @@ void uvzk__contender_not_shown(struct uvzk__contender *contender)
             uvzk__node_place(&contender->node), contender->shared);
         if (orphan != NULL) {
             orphan->not_shown = true;
+            /* The reading that did not show the node has at most this stamp. orphans.c
+             * compares it with the start of the connection. */
             uvzk__contender_set_create_stamp(
                 orphan, uvzk__stamp(&uvzk__session_of(orphan)->submissions));
         }
@@ -794,7 +845,7 @@ void uvzk__contender_session_ended(struct uvzk__contender *contender, int code)
     contender->predecessors_known = false;
     uvzk__own_watch_lost(contender);
     if (contender->persistent && code != UVZK_ECLOSED) {
-        return; /* nothing of it is in flight, and nothing has ended */
+        return; /* its node still exists, and no request is in flight */
     }
     uvzk__node_session_ended(&contender->node, code);
     uvzk__contender_update(contender);
@@ -822,6 +873,7 @@ void uvzk__end_unplaced(struct uvzk__queue *queue, enum uvzk__node_state state, 
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         link = uvzk__ring_next(&queue->unplaced, link);
+        /* One that is not wanted has been reported already. */
         if (uvzk__node_state(&contender->node) == state &&
             uvzk__node_is_wanted(&contender->node)) {
             uvzk__contender_end(contender, code);
@@ -841,7 +893,10 @@ void uvzk__end_waiters(struct uvzk__queue *queue, int code)
     }
 }
 
-/* -------------------------------------------------------- a proof subject of proofs */
+/* ------------------------------------------------------- callbacks of proof requests */
+
+/* A proof request keeps a reference to each contender that it checks. So a contender may
+ * have ended when these functions are called, and then nothing happens. */
 
 static struct uvzk__contender *of_subject(struct uvzk__proof_subject *proof_subject)
 {
@@ -890,7 +945,8 @@ static void answered(struct uvzk__proof_subject *proof_subject)
     uvzk__queue_settle_later(of_subject(proof_subject)->queue);
 }
 
-/* Who has been told that it holds is told that it does not; the others wait on. */
+/* The proof has expired. A hold of which the user was told is lost. A grant of which the
+ * user was not told yet is taken back, and the contender waits again. */
 static void expired(struct uvzk__proof_subject *proof_subject)
 {
     struct uvzk__contender *contender = of_subject(proof_subject);
@@ -917,6 +973,8 @@ const struct uvzk__proof_subject_kind uvzk__contender_proof_subjects = {
 bool uvzk__contender_request_proof(struct uvzk__contender *contender)
 {
     const struct uvzk__session *session = uvzk__session_of(contender);
+    /* Without a connection it is not known which session timeout the servers will
+     * grant. */
     bool possible = !uvzk__connection_is_connected(&session->connection) ||
                     uvzk__prover_possible(session);
 

@@ -1,3 +1,13 @@
+/* Decides which creates share a multi, sends the multis, and finds out the czxid of what
+ * they have created (create_batch.h). claim.c passes each contender that needs a create,
+ * unless its recipe sends creates itself; a turn sends the batches (client/round.c), and
+ * directory.c resumes postponed creates.
+ *
+ * The idea: even if a multi fails, the contenders of one directory are created in the
+ * order in which they were requested, except for readers in a row, whose order does not
+ * matter. So contenders wait behind a multi of their directory that is in flight
+ * (creates_postponed). A create that was in a failed multi is sent alone, so no create
+ * fails twice because of another one. */
 #include "directory/create_batch.h"
 
 #include <assert.h>
@@ -14,14 +24,15 @@
 /* Enough to keep a server busy, few enough that creates gather meanwhile. */
 #define CREATE_BATCHES_MAX 4U
 
-/* Two readers of one directory are as many requests in a multi, with its exists, as by
- * themselves, and a round trip later. */
+/* Two readers of one directory need two requests either way: two creates, or a multi and
+ * its exists, which takes one more round trip. */
 #define READERS_PER_BATCH_MIN 3U
 
-/* Far below what a server reads; who does not fit in leaves with the next ones. */
+/* Far below the size of a request that a server accepts (1 MB by default). A create that
+ * does not fit is sent in the next multi. */
 #define BYTES_PER_BATCH 262144U
 
-/* Of an op, besides its path, data and ACL. */
+/* Bytes of an op besides its path, data and ACL. */
 #define OP_BYTES 60U
 
 #define GATHERING UVZK__CREATE_BATCH_GATHERING
@@ -42,11 +53,11 @@ const struct uvzk__machine uvzk__create_batch_machine =
 struct create_batch {
     struct uvzk__rpc rpc; /* the multi, then each exists */
     struct uvzk__session *session;
-    size_t count, bytes;
-    size_t identifying;                     /* of whom the czxid is asked */
-    const struct uvzk__queue *failed_queue; /* whose directory is missing; or NULL */
+    size_t count, bytes; /* of the ops in this batch */
+    size_t identifying;  /* index of the contender whose node is read */
+    const struct uvzk__queue *failed_queue; /* the missing directory; NULL: none */
     uint8_t state;                          /* enum uvzk__create_batch_state */
-    struct uvzk__contender *contenders[CREATES_PER_BATCH]; /* pinned; NULL: it has left */
+    struct uvzk__contender *contenders[CREATES_PER_BATCH]; /* referenced; NULL: done */
     struct uvzk__op ops[CREATES_PER_BATCH];
     struct uvzk__acl acls[CREATES_PER_BATCH];
 };
@@ -72,7 +83,7 @@ static struct uvzk__contender *to_create_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_batch);
 }
 
-/* ------------------------------------------------------------------ who goes along */
+/* ---------------------------------------------------- which creates share a multi */
 
 static void send_alone(struct uvzk__contender *contender)
 {
@@ -80,7 +91,7 @@ static void send_alone(struct uvzk__contender *contender)
     uvzk__contender_create(contender);
     if (contender->queue->creates_postponed) {
         uvzk__queue_settle_later(
-            contender->queue); /* they may have waited for this one */
+            contender->queue); /* others may have waited for this one */
     }
 }
 
@@ -89,7 +100,8 @@ static struct uvzk__contender *unplaced_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-/* Somebody has come behind those that wait there. */
+/* Sends each gathered create of this directory alone, because a contender that may not
+ * share their multi has come behind them. */
 static void send_gathered(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
@@ -104,7 +116,7 @@ static void send_gathered(struct uvzk__queue *queue)
     }
 }
 
-/* Whether so many wait there to be made with others. */
+/* Whether at least `many` contenders of this directory wait for a multi. */
 static bool has_gathered(const struct uvzk__queue *queue, size_t many)
 {
     for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
@@ -115,13 +127,16 @@ static bool has_gathered(const struct uvzk__queue *queue, size_t many)
     return many == 0;
 }
 
-/* Whether readers of its directory may share its czxid. */
+/* Whether the contender may have the same czxid as others of its directory: only readers
+ * may. */
 static bool may_share_czxid(const struct uvzk__contender *contender)
 {
     return (uvzk__session_of(contender)->tuning & UVZK__TUNE_READERS) != 0 &&
            contender->shared;
 }
 
+/* Whether the contender's create may be in a multi: it is a reader, or the only contender
+ * of this session in its directory. */
 static bool may_share_multi(const struct uvzk__contender *contender)
 {
     return may_share_czxid(contender) ||
@@ -129,7 +144,9 @@ static bool may_share_multi(const struct uvzk__contender *contender)
             uvzk__contenders_in(&contender->queue->counts) == 1);
 }
 
-/* Whether others are to be made before it: who has been sent before is one of these. */
+/* Whether other contenders must be created first. A contender whose create was sent
+ * before (create_stamp is not 0) came before the postponed ones and does not wait for
+ * them. */
 static bool has_to_wait(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
@@ -141,7 +158,9 @@ static bool has_to_wait(const struct uvzk__contender *contender)
            (queue->creates_postponed && contender->create_stamp == 0);
 }
 
-/* Who gathers there and may not share a multi with it leaves at once. */
+/* Adds the create to those that gather. If the contender that gathers in this directory
+ * is not a reader, its create is sent alone first, because the two may not share a
+ * multi. */
 static void add_to_batch(struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
@@ -160,7 +179,7 @@ void uvzk__create_batch_add(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
 
     if (!uvzk__list_empty(&contender->in_batch) && !contender->create_alone) {
-        return; /* it waits already */
+        return; /* it waits for a multi already */
     }
     if (has_to_wait(contender) ||
         (contender->create_stamp == 0 && !uvzk__create_order_allows(queue))) {
@@ -170,8 +189,10 @@ void uvzk__create_batch_add(struct uvzk__contender *contender)
     } else if (may_share_multi(contender)) {
         add_to_batch(contender);
     } else if (has_gathered(queue, READERS_PER_BATCH_MIN)) {
+        /* The readers before this writer are enough for a multi: they go first. */
         uvzk__queue_set_creates_postponed(queue, true);
     } else {
+        /* Fewer readers than that are created alone too, before this contender. */
         if (queue->batching) {
             send_gathered(queue);
         }
@@ -189,7 +210,8 @@ void uvzk__create_alone(struct uvzk__contender *contender)
     }
 }
 
-/* Of a znode that is not, no exists tells anything. */
+/* Whether the ACL gives READ to anyone. If it does not, no exists can return the czxid,
+ * so the create is sent alone: its own reply contains the czxid. */
 static bool is_readable(const struct uvzk__acl *acl)
 {
     for (size_t i = 0; i < acl->count; i++) {
@@ -200,7 +222,8 @@ static bool is_readable(const struct uvzk__acl *acl)
     return false;
 }
 
-/* False: there is no room for it any more. */
+/* Adds the create to the batch, or sends it alone. False: the batch has no room for
+ * it. */
 static bool add_create(struct create_batch *batch, struct uvzk__contender *contender)
 {
     struct uvzk__op *op = &batch->ops[batch->count];
@@ -219,8 +242,8 @@ static bool add_create(struct create_batch *batch, struct uvzk__contender *conte
     batch->contenders[batch->count++] = contender;
     uvzk__contender_ref(contender);
     uvzk__list_remove(&contender->in_batch);
-    assert(contender->queue->creates_in_batch == 0 ||
-           may_share_czxid(contender)); /* or two of one lock would have one token */
+    /* Otherwise two holds of one lock that exclude one another would have one token. */
+    assert(contender->queue->creates_in_batch == 0 || may_share_czxid(contender));
     uvzk__queue_batch_create_added(contender->queue);
     return true;
 }
@@ -234,9 +257,9 @@ static void fill_batch(struct create_batch *batch)
     }
 }
 
-/* ------------------------------------------------------------------- the outcome */
+/* -------------------------------------------------------------------- the replies */
 
-/* It has had its answer. */
+/* The batch has nothing more to do for this contender. */
 static void drop(struct create_batch *batch, size_t i)
 {
     struct uvzk__contender *contender = batch->contenders[i];
@@ -254,16 +277,18 @@ static void finish(struct create_batch *batch)
     uvzk__wake(session);
 }
 
-/* Whether it stands, and waits for its czxid. */
+/* Whether the contender's node exists and its czxid is not known. */
 static bool is_unidentified(const struct uvzk__contender *contender)
 {
     return contender != NULL && !contender->ended &&
            uvzk__node_state(&contender->node) == UVZK__NODE_IDENTIFYING;
 }
 
-/* Where nobody was before when it was made, as its number has said: whatever has gone
- * since, this one did not wait for it, so that it is enough to have been made. Of the
- * others the listing that covers them says whether they stand. */
+/* The stamp of a request that has shown the node of contender i; 0: none has. The exists
+ * has shown the node that it read. Of the other nodes only the create is known. That is
+ * enough if the number showed that no contender was before the node when it was created:
+ * then the contender waited for no node that has gone since. Otherwise the listing that
+ * shows the predecessors will show the node too. */
 static uint64_t shown_at(const struct create_batch *batch, size_t i)
 {
     const struct uvzk__contender *contender = batch->contenders[i];
@@ -288,6 +313,7 @@ static void identify(struct create_batch *batch, size_t i, int status, int64_t c
     drop(batch, i);
 }
 
+/* Passes one result to all contenders that are left, and ends the batch. */
 static void identify_all(struct create_batch *batch, int status, int64_t czxid)
 {
     for (size_t i = 0; i < batch->count; i++) {
@@ -300,10 +326,14 @@ static void identify_all(struct create_batch *batch, int status, int64_t czxid)
 
 static void ask_czxid(struct create_batch *batch);
 
-/* One of them tells it for all, for one transaction has made them, and the reply that said
- * so was before: what the reading does not show is gone. Such a one, or one of its name
- * that is another's, tells nothing of the others; nor does one that may not be read, which
- * may hear of its czxid from the next. After all else each asks for itself, when it can. */
+/* The reply to the exists of one node. One transaction has created all nodes of the
+ * batch, so the czxid of one is that of all. The reply to the multi came before the
+ * exists on the same connection, so a node that the exists does not show is gone.
+ *
+ * If the node is gone, or another client's node has its name, the result says nothing
+ * about the other nodes, and the next one is read. A node that may not be read
+ * (UVZK_ENOAUTH) is kept in the batch: the next exists may tell its czxid. After any
+ * other error each contender sends an exists for itself, when requests may be sent. */
 static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct create_batch *batch = UVZK__CONTAINER_OF(rpc, struct create_batch, rpc);
@@ -328,7 +358,8 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
 }
 
-/* Of the next one that still wants to be known. */
+/* Reads the next node whose czxid is still needed. If there is none, or nothing may be
+ * sent, the contenders that are left ask for themselves. */
 static void ask_czxid(struct create_batch *batch)
 {
     struct uvzk__session *session = batch->session;
@@ -347,8 +378,10 @@ static void ask_czxid(struct create_batch *batch)
     uvzk__contender_set_read_stamp(contender, uvzk__stamp(&session->submissions));
 }
 
-/* Why a member was not made. What the server says is about one of them; of those behind
- * that one it has not looked at any. */
+/* The result of create i of a multi that failed. The server reports which op failed, and
+ * has not looked at any op behind that one. A transient status, for example a lost reply,
+ * is the result of all creates. UV_ENOMEM is not: it would end each contender (node.c),
+ * so it is treated as an unknown outcome. */
 static int status_of(struct create_batch *batch, size_t i,
                      const struct uvzk__reply *reply)
 {
@@ -360,20 +393,23 @@ static int status_of(struct create_batch *batch, size_t i,
         return status;
     }
     if (looked_at && status == UVZK_ENONODE && contender->queue == batch->failed_queue) {
-        return status; /* the same directory's */
+        return status; /* its directory is the missing one */
     }
     if (looked_at && status == UVZK_ENONODE && i > reply->failed_op &&
         !contender->suspect_no_directory &&
         uvzk__contenders_in(&contender->queue->counts) == 1) {
+        /* Its directory may be missing too: it is created before this create is
+         * repeated. */
         uvzk__contender_suspect_no_directory(contender);
         return status;
     }
+    /* Not carried out, or unknown. A create that was in a failed multi is sent alone, so
+     * it cannot fail again because of another one. */
     uvzk__contender_set_create_alone(contender);
     return looked_at || uvzk__create_certainly_failed(status) ? UVZK_ENOTSENT
                                                               : UVZK_ECONNLOSS;
 }
 
-/* Whoever has come behind them meanwhile comes behind them, however they go on. */
 void uvzk__create_batch_resume(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
@@ -381,7 +417,7 @@ void uvzk__create_batch_resume(struct uvzk__queue *queue)
     if (!queue->creates_postponed || queue->creates_in_batch > 0 ||
         has_gathered(queue, 1) || uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS) ||
         !uvzk__create_order_allows(queue)) {
-        return; /* some of these are to be made before them */
+        return; /* some contenders must be created first */
     }
     uvzk__queue_set_creates_postponed(queue, false);
     while (link != NULL) {
@@ -399,14 +435,14 @@ static void create_done(struct create_batch *batch, size_t i,
     struct uvzk__contender *contender = batch->contenders[i];
 
     uvzk__queue_batch_create_done(
-        contender->queue); /* touched below: who is behind goes on */
+        contender->queue); /* the update below settles the queue */
     if (reply->status == 0) {
         uvzk__contender_create_batch_answered(contender, reply->made[i]);
     } else {
         uvzk__contender_create_answered(contender, status_of(batch, i, reply), NULL, 0);
     }
     if (reply->status != 0 || !is_unidentified(contender)) {
-        drop(batch, i); /* it goes on by itself, or has been given up meanwhile */
+        drop(batch, i); /* it goes on by itself, or was given up meanwhile */
     }
 }
 
@@ -416,6 +452,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__answered(batch->session, rpc, reply->status, true);
     if (reply->failed_op < batch->count) {
+        /* Read first: create_done removes the contenders from the batch. */
         batch->failed_queue = batch->contenders[reply->failed_op]->queue;
     }
     for (size_t i = 0; i < batch->count; i++) {
@@ -443,7 +480,7 @@ static void submit(struct create_batch *batch)
     }
 }
 
-/* A multi of these saves nothing. */
+/* Whether a multi of these creates would need no fewer requests than lone creates. */
 static bool saves_nothing(const struct create_batch *batch)
 {
     return batch->count == 1 ||
@@ -451,6 +488,7 @@ static bool saves_nothing(const struct create_batch *batch)
             batch->contenders[0]->queue == batch->contenders[1]->queue);
 }
 
+/* Sends each create of the batch alone, and frees the batch. */
 static void submit_each(struct create_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
@@ -462,7 +500,8 @@ static void submit_each(struct create_batch *batch)
     uvzk__free(batch);
 }
 
-/* Out of memory: one after the other, each with what it has. */
+/* Sends the next multi, or the next create alone if it is the only one, or if there is no
+ * memory for a batch. */
 static void send_one(struct uvzk__session *session)
 {
     struct uvzk__link *head = &session->directories->to_create;

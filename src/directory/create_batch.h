@@ -1,32 +1,37 @@
-/* Creates that leave together: what a turn wants made in different directories goes in
- * multis, up to 64 znodes in one, and so do readers of one directory that come in a row. A
- * lone create is a request of its own and is not kept: only while a few multis are under way
- * those that come gather. Who else comes to a directory in which others of ours are goes
- * alone, behind them. All of one multi share a czxid, which its reply does not tell: one
- * exists tells it for all of them.
+/* Create batches: creates of several contenders that are sent in one multi, up to 64 in
+ * each. They are creates in different directories, or creates of readers in one directory
+ * that come in a row. A lone create is a request of its own and is sent without delay.
+ * Creates gather only while four multis are in flight. Any other contender that comes to
+ * a directory in which this session has contenders is created alone, behind them.
  *
- *   GATHERING --- full, or none is left ---> UNDER_WAY --- made ---> IDENTIFYING
- *                                                |                       |
- *                                   refused, lost|                       | told, lost,
- *                                                v                       | or none is left
- *                                             SETTLED <------------------'
+ * All znodes of one multi have the same czxid. The reply to the multi does not contain
+ * it, so an exists of one of the znodes returns it for all of them.
  *
- * SETTLED: each znode has gone its way, by its own machine (node.h); freed. Where the
- * multi was refused, the one to blame is told why. Of the others nothing is known but that
- * they were not made: each goes on alone, at once, and waits for nobody. If what was
- * missing is a directory, theirs may be missing too, as in a new place: they have it made
- * first, and if that is refused as well, they see for themselves (parents.c).
+ *   GATHERING -- full, or none is left --> UNDER_WAY -- created --> IDENTIFYING
+ *                                              |                       |
+ *                                refused, lost |                       | known, lost,
+ *                                              v                       | or none is left
+ *                                           SETTLED <------------------'
  *
- * Behind those of its directory that are in a multi under way, whoever comes is kept until
- * it is answered, or would come before them when it fails; and so is a writer behind readers
- * that are going to share one, and whoever comes behind that writer. Meanwhile they gather,
- * so that the next readers are many.
+ * In SETTLED each contender goes on with the machine of its own znode (node.h), and the
+ * batch is freed. If the multi was refused, the contender whose op failed gets the
+ * reason. Of the other creates it is only known that they were not carried out: each is
+ * sent again alone, at once. But if a directory was missing, the directories of the
+ * creates behind the failed one may be missing too, for example in a new place. These
+ * contenders create their directories first. If that is refused, their creates are sent
+ * alone (parents.c).
  *
- * Tokens: two holds that exclude one another have each their own create in one directory,
- * in a transaction of its own: a multi never has two creates of one directory, unless all of
- * them are readers'. So their czxids differ, and grow from one to the next. Equal ones are of
- * readers in a row, which hold together; or of different locks, which nobody compares: of
- * other paths, or of other kinds at one path, which do not exclude one another either. */
+ * A contender that comes behind contenders of its directory whose multi is in flight
+ * waits for the reply. Otherwise it would be created before them if the multi failed. For
+ * the same reason a writer waits behind readers that are about to share a multi, and
+ * every contender behind that writer waits too. Meanwhile these contenders gather, so the
+ * next batch of readers is large.
+ *
+ * Fencing tokens: two holds that exclude one another must have different tokens, and the
+ * later one a greater token. So a multi never contains two creates of one directory,
+ * unless all creates of that directory in it are readers'. Equal tokens belong to readers
+ * in a row, which hold together, or to locks that are not compared: locks on other paths,
+ * or of other kinds on one path, which do not exclude one another. */
 #ifndef UVZK_CREATE_BATCH_H
 #define UVZK_CREATE_BATCH_H
 
@@ -42,17 +47,21 @@ enum uvzk__create_batch_state {
 
 extern const struct uvzk__machine uvzk__create_batch_machine;
 
-/* It wants its znode made: by the next request that makes several, or by one of its own. */
+/* The contender's node needs a create. Sends it now in a request of its own, or puts the
+ * contender on directories->to_create for the next multi, or lets it wait until the
+ * contenders before it have been created. Does nothing if it is on that list already. */
 void uvzk__create_batch_add(struct uvzk__contender *);
 
-/* By one of its own, whatever it is that wants it made: its czxid is nobody else's. Of one
- * for which nothing has been sent yet; for the others it comes too late. */
+/* The contender's create is sent in a request of its own, so no other znode has its
+ * czxid. This has no effect on a create that has been sent already. */
 void uvzk__create_alone(struct uvzk__contender *);
 
-/* Lets go who has been kept behind others, if none of them is to be made any more. */
+/* Sends the creates that were postponed in the directory, if no contender that must be
+ * created before them is left. Called when the directory is settled. */
 void uvzk__create_batch_resume(struct uvzk__queue *);
 
-/* Sends what may be sent of those that wait for it; whether there is any. */
+/* Sends the creates on directories->to_create, as long as fewer than four multis are in
+ * flight. The second function: whether there is anything to send now. */
 void uvzk__create_batches_send(struct uvzk__session *);
 bool uvzk__create_batches_due(const struct uvzk__session *);
 

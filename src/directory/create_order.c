@@ -8,8 +8,8 @@ static const struct uvzk__contender *contender_at(const struct uvzk__link *link)
     return UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_queue);
 }
 
-/* Its create is about to leave, or to be answered. Not so of one that rests, or that is
- * searched for: that may last as long as its session. */
+/* Whether the create is about to be sent or answered. A contender that pauses or is
+ * searched for does not count, because that may last as long as its session. */
 static bool is_being_created(const struct uvzk__contender *contender)
 {
     enum uvzk__node_state state = uvzk__node_state(&contender->node);
@@ -17,7 +17,8 @@ static bool is_being_created(const struct uvzk__contender *contender)
     return state == UVZK__NODE_CREATING || state == UVZK__NODE_PARENTS;
 }
 
-/* When the first of those that are being made was asked for; UINT64_MAX: there is none. */
+/* When the first unplaced contender that is being created was requested, in ms.
+ * UINT64_MAX: none is being created. */
 static uint64_t oldest_ms(const struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
@@ -34,6 +35,7 @@ static struct uvzk__queue *in_session(struct uvzk__session *session,
     return uvzk__queue_find(session, queue->kind->directory_order, queue->path->text);
 }
 
+/* At equal times the session that ranks first goes first. */
 static bool is_before(uint64_t oldest, uint64_t other)
 {
     return oldest != UINT64_MAX && oldest <= other;
@@ -45,6 +47,7 @@ bool uvzk__create_order_allows(struct uvzk__queue *queue)
     struct uvzk__session *before;
     uint32_t tried = 0;
 
+    /* Visits the sessions that rank before this one for the path. */
     while (uvzk__has_sessions(session) &&
            (before = uvzk__next_in_rank(session, queue->path->text, &tried)) != session) {
         struct uvzk__queue *first = in_session(before, queue);

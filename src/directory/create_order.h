@@ -1,14 +1,16 @@
-/* Contenders of one path in several sessions of the client, because the first had no room
- * for all of them. They are foreign nodes to one another, and each change from one
- * session's to another's costs requests that a handover within one does not. So they are
- * made in the order in which they were asked for, one session's after the other's: then
- * they stand in line session by session, whatever number of them is asked for in one
- * turn.
+/* The order in which several sessions of one client create their contenders at one path.
+ * A path is used in several sessions when the first one has no room for all its
+ * contenders. Contenders of different sessions are foreign nodes to one another, and a
+ * handover between sessions costs requests that a handover within one session does not
+ * cost. So the sessions create their contenders one session after the other, in the order
+ * in which the acquires were requested. Then the contenders of each session are next to
+ * one another in line, no matter how many acquires are requested in one turn.
  *
- * A session waits for one that comes before it in the path's rank, as long as that one
- * has a connection and somebody who was asked for earlier and is being made: newcomers
- * there, however many, keep nobody here waiting, nor does one that rests before it is
- * made anew, or that is searched for where nothing may be listed. */
+ * A session waits for another one if that session ranks before it for the path
+ * (rendezvous.h), has a connection, and has a contender there that was requested no later
+ * and is being created. So newcomers of the other session, however many, keep no
+ * contender here waiting. Neither does a contender that pauses before it creates a new
+ * node, nor one that is searched for where the directory may not be listed. */
 #ifndef UVZK_CREATE_ORDER_H
 #define UVZK_CREATE_ORDER_H
 
@@ -17,13 +19,16 @@
 struct uvzk__session;
 struct uvzk__queue;
 
-/* Whether those who are not made yet may be. */
+/* Whether this session may create its contenders in the directory now. If not, the
+ * directory for which it waits is marked (other_session_waits). */
 bool uvzk__create_order_allows(struct uvzk__queue *);
 
-/* Something has changed there: whoever waits for it looks again. */
+/* Something has changed in this directory: settles the directories of the client's other
+ * sessions at the same path that wait for it. */
 void uvzk__create_order_changed(struct uvzk__queue *);
 
-/* The session has lost its connection: nobody waits for it. */
+/* The session has lost its connection: settles the directories of all other sessions,
+ * because they no longer wait for this one. */
 void uvzk__create_order_skip_session(struct uvzk__session *);
 
 #endif

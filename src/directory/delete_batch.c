@@ -1,3 +1,12 @@
+/* Sends all deletes of contenders' znodes (delete_batch.h); no other file does.
+ * contender.c adds contenders to directories->to_delete, and a turn sends the batches
+ * after it has settled the directories (client/round.c).
+ *
+ * The idea: a delete gives the lock away, so it must not be carried out before the next
+ * local holder's node is known to exist. The multi of a delete contains a check of the
+ * node of each contender that was granted early, and of the next one that will be
+ * granted. If a check fails, nothing is deleted, and the node that is missing is reported
+ * first. */
 #include "directory/delete_batch.h"
 
 #include <assert.h>
@@ -16,13 +25,16 @@
 /* Enough to keep a server busy, few enough that deletes gather meanwhile. */
 #define DELETE_BATCHES_MAX 4U
 
+/* Before a batch is tried again for which there was no memory. */
 #define RETRY_MS 100U
 
-/* Before a delete is repeated that was refused for a reason of its own: somebody has put
- * children below a persistent znode of ours, say. */
+/* Before a delete is repeated that the server refused for a reason other than
+ * UVZK_ENOAUTH or UVZK_ENONODE. For example, a client has created children of a
+ * persistent znode. */
 #define REFUSED_BACKOFF_MS 1000U
 
-/* Those granted early, in the lock's directory and in that of the leases. */
+/* The most early grants in the directory of a ticket and in its lease directory
+ * together. */
 #define EARLY_GRANTS (2U * UVZK__EARLY_GRANTS_MAX)
 
 #define GATHERING UVZK__DELETE_BATCH_GATHERING
@@ -42,11 +54,11 @@ struct delete_batch {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
     struct uvzk__op *ops;
-    struct uvzk__contender **contenders; /* of each op */
-    struct uvzk__queue **checked; /* whose holders and heir are checked, each once */
-    size_t op_count, room, checked_count;
-    uint64_t stamp; /* of its submission */
-    uint8_t state;  /* enum uvzk__delete_batch_state */
+    struct uvzk__contender **contenders;  /* of each op, referenced */
+    struct uvzk__queue **checked;         /* directories whose checks are in the batch */
+    size_t op_count, room, checked_count; /* room: of ops and contenders */
+    uint64_t stamp;                       /* of its submission */
+    uint8_t state;                        /* enum uvzk__delete_batch_state */
 };
 
 static bool invariant_holds(const struct delete_batch *batch)
@@ -55,7 +67,7 @@ static bool invariant_holds(const struct delete_batch *batch)
            (batch->op_count > 0 && batch->op_count <= batch->room);
 }
 
-/* The only writer of state; a client has a few under way at most. */
+/* The only writer of state. Also counts the batches in flight. */
 static void move(struct delete_batch *batch, enum uvzk__delete_batch_state state)
 {
     uvzk__directories_count_delete_batch(batch->session->directories,
@@ -88,7 +100,8 @@ static struct delete_batch *new_batch(struct uvzk__session *session, size_t dele
         return NULL;
     }
     batch->session = session;
-    batch->room = 2 * deletes + EARLY_GRANTS; /* each may have an heir to check */
+    batch->room =
+        2 * deletes + EARLY_GRANTS; /* each: a delete and the next holder's check */
     batch->ops = uvzk__calloc(batch->room, sizeof(batch->ops[0]));
     batch->contenders = uvzk__calloc(batch->room, sizeof(struct uvzk__contender *));
     batch->checked = uvzk__calloc(2 * deletes, sizeof(struct uvzk__queue *));
@@ -121,8 +134,11 @@ static bool is_checked(const struct delete_batch *batch, const struct uvzk__queu
     return i < batch->checked_count;
 }
 
-/* Those that the queue's deletes must not leave unwatched: who was granted past a
- * node that still stands, and who is about to be granted. */
+/* Adds the checks that must go with the deletes in this directory: of each holder that
+ * was granted early while a released node still existed, and of the next contender that
+ * will be granted. A contender whose check was refused before is left out, because the
+ * multi would fail again. Leases have no order, so a lease directory has no next
+ * holder. */
 static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
 {
     struct uvzk__contender *next_holder =
@@ -148,7 +164,7 @@ static void add_delete(struct delete_batch *batch, struct uvzk__contender *conte
 {
     struct uvzk__queue *queue = contender->queue;
     uint64_t stamp =
-        uvzk__stamp(&batch->session->submissions) + 1; /* of the request to come */
+        uvzk__stamp(&batch->session->submissions) + 1; /* of the next request */
 
     uvzk__list_remove(&contender->in_batch);
     if ((uvzk__session_of(contender)->tuning & UVZK__TUNE_LOCAL_HANDOVER) &&
@@ -164,6 +180,7 @@ static void add_delete(struct delete_batch *batch, struct uvzk__contender *conte
     uvzk__node_sent(&contender->node);
 }
 
+/* Room for the delete, the early grants' checks and the next holder's check. */
 static bool has_room(const struct delete_batch *batch,
                      const struct uvzk__contender *contender)
 {
@@ -175,7 +192,8 @@ static bool has_room(const struct delete_batch *batch,
     return batch->op_count + early_grants + 2 <= batch->room;
 }
 
-/* How many of those to delete may share the next request. */
+/* How many deletes from the beginning of to_delete may share the next request. A delete
+ * that must be alone ends the batch. */
 static size_t batch_size(struct uvzk__session *session)
 {
     struct uvzk__link *link = session->directories->to_delete.next;
@@ -193,12 +211,15 @@ static size_t batch_size(struct uvzk__session *session)
     return count;
 }
 
-/* A server looks at the right to delete before it looks for the znode. */
+/* Passes the result of a delete to the contender. A server checks the right to delete
+ * before it looks for the znode. So both 0 and UVZK_ENONODE show that this client has
+ * DELETE in the directory, and its undeletable znodes are tried again. */
 static void delete_replied(struct uvzk__contender *contender, int status)
 {
     struct uvzk__queue *queue = contender->queue;
     bool gone = status == 0 || status == UVZK_ENONODE;
 
+    /* The session has ended meanwhile. */
     if (uvzk__node_state(&contender->node) != UVZK__NODE_DELETING) {
         return;
     }
@@ -215,7 +236,8 @@ static void delete_replied(struct uvzk__contender *contender, int status)
     }
 }
 
-/* What the failing operation says about its own node. */
+/* The op that failed is this delete. UVZK_ENOAUTH and UVZK_ENONODE are final for this
+ * request. After any other status the delete is repeated after a pause. */
 static void delete_refused(struct uvzk__contender *contender, int status)
 {
     if (status != UVZK_ENOAUTH && status != UVZK_ENONODE) {
@@ -225,8 +247,9 @@ static void delete_refused(struct uvzk__contender *contender, int status)
     delete_replied(contender, status);
 }
 
-/* Of a directory in which one of the deletes was refused for lack of a right, so were the
- * others: the server would have said the same of each. */
+/* Whether a delete of this batch is in the same directory as the one that was refused
+ * with UVZK_ENOAUTH. DELETE is a right of the directory, so the server would refuse
+ * both. */
 static bool shares_refusal(const struct delete_batch *batch, size_t index, size_t failed)
 {
     const struct uvzk__contender *one = batch->contenders[index];
@@ -237,7 +260,8 @@ static bool shares_refusal(const struct delete_batch *batch, size_t index, size_
            !culprit->ended && !one->ended && culprit->queue == one->queue;
 }
 
-/* An op of a request that the server refused as a whole. */
+/* The result of one op of a request that the server refused. failed: index of the op that
+ * failed; not less than op_count if the reply does not tell. */
 static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
                        int status)
 {
@@ -245,6 +269,7 @@ static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
     bool culprit = index == failed;
 
     if (batch->ops[index].kind == UVZK__OP_CHECK) {
+        /* The node of a holder, or of the next one, does not exist. */
         if (culprit && status == UVZK_ENONODE && !contender->ended) {
             uvzk__contender_missing(contender);
         } else if (status == UVZK_ENOAUTH && (culprit || failed >= batch->op_count) &&
@@ -254,6 +279,7 @@ static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
         }
         return;
     }
+    /* If it is not known which op failed, each delete is sent alone next time. */
     uvzk__contender_set_delete_alone(contender, failed >= batch->op_count);
     if (culprit || (status == UVZK_ENOAUTH && shares_refusal(batch, index, failed))) {
         delete_refused(contender, status);
@@ -262,6 +288,8 @@ static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
     }
 }
 
+/* The contender's node existed in the transaction that deleted the released node, so the
+ * grant is not an early one any more. */
 static void check_passed(struct uvzk__contender *contender, uint64_t stamp)
 {
     if (!contender->ended) {
@@ -277,6 +305,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool refused = reply->status != 0 && uvzk__is_answer(reply->status);
     size_t failed = rpc->kind == UVZK__RPC_DELETE ? 0 : reply->failed_op;
 
+    /* The references keep the contenders until all ops have been dealt with: one op may
+     * end the contender of another. */
     move(batch, SETTLED);
     uvzk__answered(batch->session, rpc, reply->status, true);
     for (size_t i = 0; i < batch->op_count; i++) {
@@ -308,6 +338,9 @@ static bool send_one(struct uvzk__session *session)
          i++) {
         add_delete(batch, to_delete_at(session->directories->to_delete.next));
     }
+    /* To a lone delete the server answers what it has found itself. To a multi it answers
+     * what the leader has found, which shows whether this server has diverged
+     * (orphans.c). */
     if (batch->op_count == 1 && !batch->contenders[0]->not_shown) {
         uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_DELETE, batch->ops[0].path, replied);
     } else {
@@ -323,10 +356,11 @@ static bool send_one(struct uvzk__session *session)
 
 static void try_again(struct uvzk__timer *timer)
 {
-    (void)timer; /* the turn that runs this sweeps at its end */
+    (void)timer; /* the turn that runs this sends the deletes */
 }
 
-/* Readers are granted early in its directory. */
+/* Whether readers of its directory have been granted early and no writer holds there, so
+ * its delete is worth postponing. */
 static bool blocks_early_readers(const struct uvzk__contender *deleting)
 {
     const struct uvzk__contender_counts *counts = &deleting->queue->counts;
@@ -334,7 +368,9 @@ static bool blocks_early_readers(const struct uvzk__contender *deleting)
     return uvzk__early_grants(counts) > 0 && uvzk__writers_held(counts) == 0;
 }
 
-/* Once: what has been put off comes before what has come since. */
+/* Moves deletes to delete_later, if acquire callbacks that may release the early readers
+ * will run in this round. Deletes that were postponed in the last round are not postponed
+ * again: they go to the front of to_delete, in their old order. */
 static void postpone(struct uvzk__session *session)
 {
     struct uvzk__directories *directories = session->directories;

@@ -1,18 +1,23 @@
-/* Guaranteed deletes, in multis: up to 64 nodes in one request, at most a few
- * requests under way, so that a lone delete leaves at once and many go together.
- * Where the lock was handed over to a local neighbour, the multi also checks that
- * the neighbour's node stands: the released node goes only together with that
- * certainty, so that nobody behind can be granted past a node that was deleted
- * by hand. One failing operation fails a multi as a whole; what it was about is
- * settled, and the rest is sent again.
+/* Delete batches: deletes of several contenders' znodes that are sent in one multi, up to
+ * 64 in each, with at most four requests in flight. So a lone delete is sent at once, and
+ * many deletes share requests. A delete is repeated until the znode or its session is
+ * known to be gone (Curator's guaranteed delete).
  *
- * Readers that have just been granted early may let go as soon as they are told: the
- * delete of the writer before them is put off for that one round, and theirs go with it.
- * Meanwhile it blocks nobody but them.
+ * If a lock was handed over to another local contender early, the multi also checks that
+ * contender's node. So the released node is deleted only if the new holder's node exists.
+ * Without the check another client could be granted past a new holder whose node was
+ * deleted by hand. One op that fails makes the whole multi fail. Then the contender of
+ * that op is dealt with, and the other deletes are sent again.
+ *
+ * Readers that have been granted early are often released inside their acquire callbacks.
+ * So the delete of the writer before them is postponed for one round of the turn, and
+ * then shares a multi with their deletes. Meanwhile the writer's node blocks only these
+ * readers.
  *
  *   GATHERING --- full, or none is left ---> UNDER_WAY --- answered ---> SETTLED
  *
- * SETTLED: each op has gone its way, by its znode's machine (node.h); freed. */
+ * In SETTLED the result of each op has been passed to the machine of its znode (node.h),
+ * and the batch is freed. */
 #ifndef UVZK_DELETE_BATCH_H
 #define UVZK_DELETE_BATCH_H
 
@@ -27,9 +32,11 @@ enum uvzk__delete_batch_state {
 
 extern const struct uvzk__machine uvzk__delete_batch_machine;
 
-/* Sends what is on session->directories->to_delete, as far as it may be sent. */
+/* Sends the deletes on directories->to_delete, as long as fewer than four requests of
+ * deletes are in flight. Call it after the directories have been settled, so that the
+ * checks of early grants are known. */
 void uvzk__delete_batches_send(struct uvzk__session *);
-/* Whether some of it has been put off until the next round. */
+/* Whether deletes have been postponed until the next round of the turn. */
 bool uvzk__delete_batches_due(const struct uvzk__session *);
 
 #endif

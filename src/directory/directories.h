@@ -1,4 +1,6 @@
-/* All lock directories of a client, and the contenders in them. */
+/* All lock directories of one session, and what the session keeps for all its contenders:
+ * the lists on which they wait to be created or deleted, their number, and the budget of
+ * their paths. directory.c initializes the struct. */
 #ifndef UVZK_DIRECTORIES_H
 #define UVZK_DIRECTORIES_H
 
@@ -8,41 +10,48 @@
 #include "directory/expected_sequences.h"
 #include "engine/session.h"
 
-/* closeSession carries the paths of all ephemerals in one transaction, and a
- * server cannot read back one of more than 2 MB (ZOOKEEPER-4306). */
+/* The bytes of all paths of a session's znodes. The closeSession transaction contains the
+ * paths of all ephemeral znodes of the session, and a server cannot read back a
+ * transaction of more than 2 MB (ZOOKEEPER-4306). */
 #define UVZK__NODE_BYTES_MAX 1500000U
 
-/* So many characters of a UUID's text are the same in all names of a session's: 48 bits of
- * 122, so that it knows its own wherever a listing shows them (view.c). */
+/* The first 13 characters of the UUID are the same in all names of a session: 48 of the
+ * 122 random bits. So the session recognizes its own znodes in every listing (view.c). */
 #define UVZK__UUID_PREFIX_TEXT 13U
 
 struct uvzk__directories {
     const struct uvzk__contender_user *contender_user; /* contender.h */
     struct uvzk__catalogue catalogue;
-    struct uvzk__queue *parents_creator; /* goes ahead in a new place, parents.c */
-    struct uvzk__link behind_creator;
-    struct uvzk__link contenders;
-    struct uvzk__link to_settle;     /* queues in which something has changed */
-    struct uvzk__link to_create;     /* contenders to be made, create_batch.h */
-    struct uvzk__link to_delete;     /* contenders to be deleted, delete_batch.h */
-    struct uvzk__link delete_later;  /* of these, until the next round, delete_batch.h */
-    struct uvzk__timer delete_retry; /* after deletes found no memory */
-    unsigned create_batches_in_flight, delete_batches_in_flight;
-    uint32_t readers_granted_early; /* in all directories */
-    uint32_t settle_count;          /* how often all touched queues have been settled */
-    uint64_t node_bytes, node_bytes_max; /* UVZK__NODE_BYTES_MAX, or less in a test */
-    uint64_t contender_count;
-    uint64_t undeletable_count; /* of these, undeletable.h */
+    /* The directory that creates missing parents first (parents.c); NULL: none. */
+    struct uvzk__queue *parents_creator;
+    struct uvzk__link behind_creator; /* directories that wait for parents_creator */
+    struct uvzk__link contenders;     /* all contenders of the session */
+    struct uvzk__link to_settle;      /* directories in which something has changed */
+    struct uvzk__link to_create;      /* contenders for the next multis, create_batch.h */
+    struct uvzk__link to_delete;      /* contenders to be deleted, delete_batch.h */
+    struct uvzk__link delete_later;   /* postponed until the next round, delete_batch.h */
+    struct uvzk__timer delete_retry;  /* armed when deletes found no memory */
+    unsigned create_batches_in_flight, delete_batches_in_flight; /* multis */
+    uint32_t readers_granted_early;                              /* in all directories */
+    /* How often the changed directories have been settled. A sighting counts for one
+     * settling only (last_seen.h). */
+    uint32_t settle_count;
+    /* The greatest sizes of all contenders' paths together, and the limit for that:
+     * UVZK__NODE_BYTES_MAX, or less in a test. */
+    uint64_t node_bytes, node_bytes_max;
+    uint64_t contender_count;   /* contenders of the session, orphans included */
+    uint64_t undeletable_count; /* how many of them are undeletable (undeletable.h) */
     struct uvzk__expected_sequences expected_sequences;
     char uuid_prefix
-        [UVZK__UUID_PREFIX_TEXT]; /* the first name has drawn it; "": none has yet */
+        [UVZK__UUID_PREFIX_TEXT]; /* of the first name; a leading NUL before that */
 };
 
-/* Its memory is the client's. */
+/* Initializes the struct, which must be all zeros. Its memory belongs to the session. The
+ * user's callbacks are not copied. */
 void uvzk__directories_init(struct uvzk__directories *,
                             const struct uvzk__contender_user *);
 
-/* Who goes ahead; NULL: nobody. */
+/* NULL: no directory is the parents creator any more. */
 static inline void
 uvzk__directories_set_parents_creator(struct uvzk__directories *directories,
                                       struct uvzk__queue *creator)
@@ -50,8 +59,10 @@ uvzk__directories_set_parents_creator(struct uvzk__directories *directories,
     directories->parents_creator = creator;
 }
 
-/* The text of a new UUID, of 36 characters, becomes this session's. Its own znodes go
- * with the session; what is left of another one is not taken for this one's. */
+/* Writes the session's prefix into the text of a new UUID (36 characters). The first UUID
+ * of a session provides the prefix. uuid_prefix is reset when the session has ended, so
+ * that znodes which are left of an earlier session are not taken for znodes of this
+ * one. */
 static inline void
 uvzk__directories_apply_uuid_prefix(struct uvzk__directories *directories, char *uuid)
 {
@@ -73,7 +84,7 @@ uvzk__directories_reset_uuid_prefix(struct uvzk__directories *directories)
     directories->uuid_prefix[0] = '\0';
 }
 
-/* A contender has come, or gone, whose path has room for so many bytes. */
+/* A contender has been added, or has ended. bytes: the greatest size of its path. */
 static inline void uvzk__directories_add_contender(struct uvzk__directories *directories,
                                                    size_t bytes)
 {
@@ -87,15 +98,17 @@ uvzk__directories_remove_contender(struct uvzk__directories *directories, size_t
     directories->contender_count--;
 }
 
-/* Whether one of them is to be heard of: who is undeletable stands until the session
- * ends. */
+/* Whether a contender is left whose end a closing client waits for. It does not wait for
+ * undeletable contenders: the end of the session removes their znodes. */
 static inline bool
 uvzk__directories_have_pending(const struct uvzk__directories *directories)
 {
     return directories->contender_count > directories->undeletable_count;
 }
 
-/* A create batch is under way, or no longer; a delete batch. */
+/* The counts of the conditions below. before: whether it was so before this change; now:
+ * whether it is so from now on. The first two: a batch of creates, or of deletes, is in
+ * flight. */
 static inline void
 uvzk__directories_count_create_batch(struct uvzk__directories *directories, bool before,
                                      bool now)
@@ -108,14 +121,14 @@ uvzk__directories_count_delete_batch(struct uvzk__directories *directories, bool
 {
     directories->delete_batches_in_flight += (unsigned)now - (unsigned)before;
 }
-/* A contender is undeletable, or no longer. */
+/* A contender is undeletable. */
 static inline void
 uvzk__directories_count_undeletable(struct uvzk__directories *directories, bool before,
                                     bool now)
 {
     directories->undeletable_count += (uint64_t)now - (uint64_t)before;
 }
-/* A reader is granted early, or no longer. */
+/* A reader is granted early. */
 static inline void
 uvzk__directories_count_early_reader(struct uvzk__directories *directories, bool before,
                                      bool now)

@@ -1,3 +1,9 @@
+/* Settles directories and ends them (directory.h). client/round.c calls it in each round
+ * of a turn, client/lifecycle.c when a connection or a session is lost.
+ *
+ * A directory is freed in this file only: when it is settled and nothing needs it, or
+ * with its session. So other code may use a directory that it has found until the next
+ * settling. */
 #include "directory/directory.h"
 
 #include "directory/create_batch.h"
@@ -56,6 +62,7 @@ static void watches_lost(struct uvzk__queue *queue)
 
 static void session_ended(struct uvzk__queue *queue)
 {
+    /* lifecycle.c has ended the contenders' nodes before. */
     if (queue->state != UVZK__QUEUE_IDLE) {
         uvzk__queue_set_state(queue, UVZK__QUEUE_IDLE);
     }
@@ -79,6 +86,7 @@ void uvzk__directories_session_ended(struct uvzk__session *session)
 {
     const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
 
+    /* The next session gets a prefix of its own, so it recognizes only its own znodes. */
     uvzk__directories_reset_uuid_prefix(session->directories);
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
@@ -101,10 +109,12 @@ void uvzk__directories_free(struct uvzk__session *session)
 
 static void settle(struct uvzk__queue *queue)
 {
+    /* Postponed creates are sent first, so that a listing is sent behind them. */
     uvzk__create_batch_resume(queue);
     uvzk__create_order_changed(queue);
     queue->kind->settle(queue);
 
+    /* Nothing is left: no contender, no request in flight, no use by the recipe. */
     bool in_use = queue->kind->in_use != NULL && queue->kind->in_use(queue);
     if (!in_use && uvzk__ring_empty(&queue->holders) &&
         uvzk__ring_empty(&queue->waiters) && uvzk__ring_empty(&queue->deleting) &&
@@ -139,6 +149,7 @@ void uvzk__directories_settle(struct uvzk__session *session)
     struct uvzk__link dirty, *link;
 
     session->directories->settle_count++;
+    /* A directory that changes while it is settled is settled again in the next round. */
     uvzk__list_move(&session->directories->to_settle, &dirty);
     while ((link = uvzk__list_take(&dirty)) != NULL) {
         settle(UVZK__CONTAINER_OF(link, struct uvzk__queue, in_to_settle));

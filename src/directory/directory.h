@@ -1,23 +1,27 @@
-/* A lock directory in a turn, and at the end of a connection. */
+/* What is done for all directories of a session: they are settled in a turn, lose their
+ * watches with a connection, and end with the session. */
 #ifndef UVZK_DIRECTORY_H
 #define UVZK_DIRECTORY_H
 
 #include "directory/queue.h"
 
-/* For each that has been touched: decides what to ask, whom to grant, and frees the queue
- * if nobody is left. */
+/* Settles each directory in which something has changed: decides which request to send
+ * and which contenders to grant, and frees the directory if nothing is left in it. */
 void uvzk__directories_settle(struct uvzk__session *);
 
-/* A lock at this path, namespace included, has closed: what is kept of the directory while
- * nobody of ours is there goes, in each of the client's sessions. */
+/* A lock on this path, namespace included, has been closed. A directory may be kept for
+ * its watermark although no contender is in it. This ends the watermark in each session
+ * of the client, so that the directory is freed. Another lock on the path only loses the
+ * watermark. */
 void uvzk__directory_lock_closed(struct uvzk__session *, enum uvzk__directory_order,
                                  const char *path);
 
-/* The session goes on, its watches are gone: nothing is under way. */
+/* The session continues, but the port has dropped its watches. */
 void uvzk__directories_watches_lost(struct uvzk__session *);
-/* The session has ended: requests and watches are gone, the views are void. */
+/* The session has ended: no request of its directories is in flight any more, its watches
+ * are gone, and what the views show is not valid any more. */
 void uvzk__directories_session_ended(struct uvzk__session *);
-/* It has ended for good, and so have the contenders. */
+/* Frees all directories. The session has ended, and it has no contenders any more. */
 void uvzk__directories_free(struct uvzk__session *);
 
 #endif

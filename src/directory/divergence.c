@@ -1,3 +1,9 @@
+/* Runs divergence queries (divergence.h). predecessor.c, view.c, driver_directory.c and
+ * node_watch.c start one for a node that blocks a contender or may be an orphan,
+ * orphans.c for an orphan whose delete has been answered. A query allocates its own
+ * memory and frees it after its last reply, so any number of queries may be in flight. It
+ * looks up its directory by path in each reply, because the directory may have been freed
+ * meanwhile. */
 #include "directory/divergence.h"
 
 #include <assert.h>
@@ -25,10 +31,10 @@ struct divergence_query {
     struct uvzk__rpc rpc;
     struct uvzk__session *session;
     struct uvzk__op check;
-    int64_t czxid; /* once it is known */
+    int64_t czxid; /* of the znode; 0: not known yet (ASKING) */
     uint8_t step;  /* enum uvzk__divergence_step */
     uint8_t directory_order;
-    char path[];
+    char path[]; /* of the znode */
 };
 
 static bool invariant_holds(const struct divergence_query *query)
@@ -44,12 +50,13 @@ static void move(struct divergence_query *query, enum uvzk__divergence_step step
     assert(invariant_holds(query));
 }
 
-/* The directory that it is asked of; NULL: nobody of ours is there any more. */
+/* The directory of the znode; NULL: this session has none there any more. */
 static struct uvzk__queue *directory_of(struct divergence_query *query)
 {
     size_t length = uvzk__path_parent_length(query->path);
     struct uvzk__queue *queue;
 
+    /* Cuts the path at the znode's name for the lookup. */
     query->path[length] = '\0';
     queue = uvzk__queue_find(
         query->session, (enum uvzk__directory_order)query->directory_order, query->path);
@@ -65,9 +72,11 @@ static void finish(struct divergence_query *query)
     uvzk__wake(session);
 }
 
-/* ------------------------------------------------------------- whether it is shown still */
+/* -------------------------------------------------------- LOOKING: is it still shown? */
 
-/* Where no other server is to be had, the quorum's word is enough. */
+/* If the server has diverged, the session leaves it (uvzk__diverged). If it stays,
+ * because it has left a server not long ago, the view follows the quorum: the znode is
+ * removed from it. */
 static void look_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct divergence_query *query =
@@ -90,7 +99,7 @@ static void look(struct divergence_query *query)
     uvzk__submit(query->session, &query->rpc);
 }
 
-/* --------------------------------------------------------------- what the quorum says */
+/* ----------------------------------------------- CHECKING: what does the quorum say? */
 
 static void check_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
@@ -106,6 +115,8 @@ static void check_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     }
 }
 
+/* A multi with one check: a quorum must agree to it, so its result does not come from
+ * this server's own data. */
 static void check(struct divergence_query *query, int64_t czxid)
 {
     query->czxid = czxid;
@@ -119,10 +130,11 @@ static void check(struct divergence_query *query, int64_t czxid)
     uvzk__submit(query->session, &query->rpc);
 }
 
-/* ------------------------------------------------------------------------ whose it is */
+/* -------------------------------------------------------------- ASKING: whose is it? */
 
-/* The first of a view that is old may have gone, and others with it: a listing shows who is
- * first now, of whom it is asked then. */
+/* The node does not exist on this server. It was the first of a view that may be old, and
+ * other nodes of the view may be gone too. A listing shows which node is first now, and
+ * view.c then asks about that one. */
 static void blocker_gone(struct uvzk__queue *queue)
 {
     if (queue->blocked_long && queue->kind->in_order) {
@@ -141,6 +153,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (queue != NULL && reply->status == UVZK_ENONODE) {
         blocker_gone(queue);
     }
+    /* An orphan is deleted, and its delete asks the quorum. */
     if (queue != NULL && reply->status == 0 && uvzk__may_send(query->session) &&
         !uvzk__orphan_found(queue, uvzk__path_name(query->path), &reply->stat)) {
         check(query, reply->stat.czxid);
@@ -149,7 +162,8 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
 }
 
-/* NULL: out of memory, or nothing can be asked; there is a next time. */
+/* size: of the path, with its NUL. NULL: out of memory, or nothing may be sent. The new
+ * query is in ASKING. */
 static struct divergence_query *new_query(struct uvzk__session *session, size_t size)
 {
     struct divergence_query *query = NULL;

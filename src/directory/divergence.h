@@ -1,17 +1,22 @@
-/* Whether the server of this connection goes on showing a znode that the quorum knows to be
- * gone. What a quorum has said, of a delete or a check, has been carried out by the server
- * that tells it, and so has all that was committed before; a reading that was sent behind
- * that reply shows it. If it shows the znode all the same, and the very same one by its czxid,
- * then that server's history is not the others'.
+/* Finds out whether the server of this connection still shows a znode that does not exist
+ * according to the quorum.
  *
- *   a delete of ours is answered, 0 or NONODE -----------> LOOKING --- gone, or another one
- *                                                           ^   |           all is well
- *   somebody has been in the way for long                   |   `------ the same one
- *     ASKING, exists --- its stat ---> CHECKING --- NONODE -'               diverged
- *       |                                 `--- it stands: all is well
- *       `--- an orphan of ours: deleted (orphans.h)
+ * Deletes and checks (in a multi) are agreed to by a quorum. The server that returns
+ * their reply has carried out all transactions up to them. So a reading that is sent
+ * after such a reply on the same connection shows at least that state. If it still shows
+ * the znode, with the same czxid, the history of that server differs from the quorum's:
+ * the server has diverged (diverged.h).
  *
- * All on one connection: when that is lost the question is dropped. */
+ *   an orphan's delete is answered, 0 or NONODE ---------> LOOKING --- gone, or another
+ *                                                           ^   |      node: all is well
+ *   a node has blocked a contender for long                 |   |
+ *     ASKING, exists --- its stat ---> CHECKING --- NONODE -'   `--- the same node: the
+ *       |                                 |                          server has diverged
+ *       |                                 `--- it exists: all is well
+ *       `--- it is an orphan: it is deleted (orphans.h)
+ *
+ * All requests of a query are sent on one connection. If the connection is lost, the
+ * query is dropped. */
 #ifndef UVZK_DIRECTORY_DIVERGENCE_H
 #define UVZK_DIRECTORY_DIVERGENCE_H
 
@@ -30,11 +35,15 @@ enum uvzk__divergence_step {
 
 extern const struct uvzk__machine uvzk__divergence_machine;
 
-/* The quorum has just said that this znode is gone: whether this server shows it. */
+/* Call it in the reply that says, according to the quorum, that this znode does not
+ * exist. Checks whether this server still shows it. Does nothing if there is no memory or
+ * nothing may be sent. path is copied. */
 void uvzk__divergence_look(struct uvzk__session *, const char *path, int64_t czxid);
 
-/* A child that has been in the way for long: whether it stands, as the others see it, and
- * whether it is an orphan of ours. */
+/* The child with this name has blocked a contender for a session timeout, or may be an
+ * orphan. Checks whether the child exists according to the quorum, and whether it is an
+ * orphan of this client. Does nothing if there is no memory or nothing may be sent: it is
+ * called again when the child still blocks a contender. name is copied. */
 void uvzk__divergence_ask(struct uvzk__queue *, const char *name);
 
 #endif

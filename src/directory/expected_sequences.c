@@ -4,11 +4,12 @@
 
 #include "base/memory.h"
 
-/* An eighth of them are set when a set has its fill. */
+/* In each set. At most an eighth of them are set when the set is full. */
 #define BITS (8U * UVZK__EXPECTED_SEQUENCES_MIN)
 #define BITS_A_WORD 32U
 #define WORDS (BITS / BITS_A_WORD)
 
+/* The bit for a number in a directory: a multiplicative hash of both. */
 static uint32_t bit_of(uint32_t directory, int32_t number)
 {
     uint64_t mixed = ((uint64_t)directory << 32 | (uint32_t)number) + 1;
@@ -31,7 +32,8 @@ bool uvzk__expected_sequences_has(const struct uvzk__expected_sequences *expecte
     return is_set(expected->newer, bit) || is_set(expected->older, bit);
 }
 
-/* An empty set in the newer one's place. */
+/* The newer set becomes the older one, and an empty set becomes the newer one. Without
+ * memory for it, nothing is remembered until the next attempt. */
 static void new_set(struct uvzk__expected_sequences *expected)
 {
     uint32_t *set = expected->older;

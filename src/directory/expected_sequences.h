@@ -1,32 +1,37 @@
-/* Which numbers would be next: of a directory in which one of ours was given a number,
- * the one behind it. Who is given such a number is the only one that goes there, as far
- * as it shows, and it is worth while to know more of that directory (watermark.h).
+/* Remembers which sequence number would come next in a directory if only this session
+ * creates contenders there: the number behind each one that a contender of this session
+ * got. If a contender gets such a number, this session is probably the only one that uses
+ * the directory, and it is worth while to set a watermark there (watermark.h).
  *
- * Two sets of hashes, each a bit; when the newer one has its fill it becomes the
- * older. So it takes the same memory for any number of directories; what is remembered
- * wrongly, about one in five, costs a request. */
+ * Two sets of hashes, one bit for each hash. When the newer set is full, it becomes the
+ * older one, and the older one is emptied and becomes the newer one. So the memory (16 KB
+ * for each set) does not grow with the number of directories. When both sets are full,
+ * about one in five numbers that were never added is found by chance. That only costs a
+ * request. */
 #ifndef UVZK_EXPECTED_SEQUENCES_H
 #define UVZK_EXPECTED_SEQUENCES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* So many at least are remembered, and twice as many at most. */
+/* At least the last 16384 numbers are remembered, and at most twice as many. */
 #define UVZK__EXPECTED_SEQUENCES_MIN 16384U
 
-/* Of a client. */
+/* Of one session. */
 struct uvzk__expected_sequences {
-    uint32_t *newer, *older; /* NULL: none yet, or no memory for them */
-    uint32_t count;          /* in the newer one */
+    uint32_t *newer, *older; /* owned; NULL: not used yet, or out of memory */
+    uint32_t count;          /* of numbers in the newer set */
 };
 
-/* directory: its hash. Out of memory nothing is remembered. */
+/* directory: the hash of the directory (uvzk__catalogue_hash). The first function
+ * remembers the number; without memory it does nothing. The second one returns whether
+ * the number is remembered, and may return true by chance. */
 void uvzk__expected_sequences_add(struct uvzk__expected_sequences *, uint32_t directory,
                                   int32_t number);
 bool uvzk__expected_sequences_has(const struct uvzk__expected_sequences *,
                                   uint32_t directory, int32_t number);
 
-/* Nothing any more, and no memory for it. */
+/* Frees both sets. The struct may be used again. */
 void uvzk__expected_sequences_free(struct uvzk__expected_sequences *);
 
 #endif

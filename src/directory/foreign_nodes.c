@@ -1,3 +1,6 @@
+/* Keeps the foreign nodes of a directory (foreign_nodes.h), as an array that is sorted by
+ * sequence number. They are in the optional part of the directory, which most directories
+ * do not have: uvzk__queue_optional returns an empty one for reading. */
 #include "directory/foreign_nodes.h"
 
 #include <assert.h>
@@ -23,6 +26,7 @@ size_t uvzk__foreign_nodes_before(const struct uvzk__queue *queue,
         &uvzk__queue_optional(queue)->foreign_nodes;
     size_t low = 0, high = foreign_nodes->count;
 
+    /* A binary search for the first node with a greater number. */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (foreign_nodes->list[middle].sequence <=
@@ -45,6 +49,7 @@ uvzk__foreign_nodes_blocker(const struct uvzk__queue *queue,
                         ? 0
                         : uvzk__foreign_nodes_before(queue, contender);
 
+    /* A reader passes the readers before it, and waits for the nearest writer. */
     while (before > 0 && contender->shared && foreign_nodes->list[before - 1].shared) {
         before--;
     }
@@ -57,6 +62,7 @@ bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *queue,
     const struct uvzk__foreign_node *blocker =
         uvzk__foreign_nodes_blocker(queue, contender);
 
+    /* The nearest blocker is the only one if it is also the first one. */
     return blocker != NULL &&
            blocker->sequence ==
                (contender->shared
@@ -82,6 +88,7 @@ void uvzk__foreign_nodes_remove(struct uvzk__queue *queue, const char *name)
     const struct uvzk__foreign_nodes *foreign_nodes =
         &uvzk__queue_optional(queue)->foreign_nodes;
 
+    /* Backwards: the node that goes is usually the nearest predecessor. */
     for (size_t i = foreign_nodes->count; i > 0; i--) {
         if (strcmp(foreign_nodes->list[i - 1].name, name) == 0) {
             uvzk__free(foreign_nodes->list[i - 1].name);
@@ -108,6 +115,7 @@ void uvzk__foreign_nodes_set(struct uvzk__queue *queue, struct uvzk__foreign_nod
     const struct uvzk__foreign_nodes *before =
         &uvzk__queue_optional(queue)->foreign_nodes;
 
+    /* Fewer foreign nodes than before: another session has released. */
     if (queue->session->observer != NULL &&
         (count < before->count || leases < before->leases)) {
         uvzk__queue_set_released(queue, uvzk__now(queue->session));
@@ -143,7 +151,7 @@ void uvzk__foreign_nodes_clear(struct uvzk__queue *queue)
     }
 }
 
-/* Out of memory they are told, and not counted. */
+/* Without memory for the optional part, the children are logged and not counted. */
 void uvzk__foreign_children(struct uvzk__queue *queue, uint64_t count)
 {
     if (count != uvzk__queue_optional(queue)->foreign_nodes.children && count > 0) {

@@ -1,5 +1,6 @@
-/* Contenders of other sessions, or of nobody we know: those that stand before the last of
- * ours, as the last listing showed them. */
+/* The foreign nodes of a directory: the contenders of other sessions that are before the
+ * last local contender, as the last listing showed them. view.c sets them; watches and
+ * divergence queries remove nodes that have gone. */
 #ifndef UVZK_FOREIGN_NODES_H
 #define UVZK_FOREIGN_NODES_H
 
@@ -10,38 +11,43 @@
 struct uvzk__contender;
 struct uvzk__queue;
 
-/* A contender of another session, or of nobody we know. */
+/* A contender's node that is not of this session. */
 struct uvzk__foreign_node {
     int32_t sequence;
-    bool shared;
-    char *name;
+    bool shared; /* it is a reader's node */
+    char *name;  /* without the directory's path; owned */
 };
 
-/* Of a directory, as the last listing has shown it. */
+/* The part of a directory that foreign_nodes.c keeps, as the last listing showed it. */
 struct uvzk__foreign_nodes {
-    struct uvzk__foreign_node
-        *list; /* up to the last member of ours, in order; or NULL */
-    uint32_t count;
-    uint32_t children;  /* that are no contenders */
-    uint32_t leases;    /* others' */
-    bool others_behind; /* somebody stands behind the last of ours, or may */
+    /* The nodes up to the number of the last local contender, by number. Owned; NULL:
+     * none. */
+    struct uvzk__foreign_node *list;
+    uint32_t count;     /* of list */
+    uint32_t children;  /* how many children are not contenders */
+    uint32_t leases;    /* leases of other sessions, in a lease directory */
+    bool others_behind; /* foreign nodes are, or may be, behind the last contender */
 };
 
-/* What a listing has shown; the list is the queue's from now on. There is memory for what
- * it shows of others (uvzk__queue_need_optional). */
+/* A listing has shown these nodes, in the order of their numbers. Takes over the list and
+ * its names, also if count is 0. leases: how many leases other sessions have. If count or
+ * leases is not 0, the caller has allocated the optional parts
+ * (uvzk__queue_need_optional). */
 void uvzk__foreign_nodes_set(struct uvzk__queue *, struct uvzk__foreign_node *list,
                              size_t count, uint64_t leases);
-/* Whether it has shown somebody behind the last of ours; or somebody may be there, which
- * nobody has looked for. */
+/* Whether a listing has shown foreign nodes behind the last local contender, or, without
+ * a listing, such nodes may exist. */
 void uvzk__foreign_nodes_set_behind(struct uvzk__queue *, bool others_behind);
 
+/* Frees a list that no directory has taken over. */
 void uvzk__foreign_nodes_free(struct uvzk__foreign_node *, size_t count);
 
-/* How many of them stand before this contender. */
+/* How many foreign nodes are before this contender. A node with the same number counts as
+ * before it. */
 size_t uvzk__foreign_nodes_before(const struct uvzk__queue *,
                                   const struct uvzk__contender *);
 
-/* Whether there is anything to be kept of others. */
+/* Whether the struct contains anything that must be kept (uvzk__queue_trim_optional). */
 static inline bool
 uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *foreign_nodes)
 {
@@ -55,27 +61,30 @@ uvzk__foreign_nodes_any(const struct uvzk__foreign_nodes *foreign_nodes)
     return foreign_nodes->count > 0;
 }
 
-/* The nearest foreign node that this contender has to wait for, or NULL; uvzk__blocker
- * (queue.h) is quicker where there are none, as mostly. */
+/* The nearest foreign node that this contender has to wait for, or NULL. Use
+ * uvzk__blocker (queue.h), which is faster in the usual case that there are no foreign
+ * nodes. */
 const struct uvzk__foreign_node *
 uvzk__foreign_nodes_blocker(const struct uvzk__queue *, const struct uvzk__contender *);
 
-/* Whether the blocker is the only one that it has to wait for. */
+/* Whether the contender has to wait for exactly one foreign node. */
 bool uvzk__foreign_nodes_single_blocker(const struct uvzk__queue *,
                                         const struct uvzk__contender *);
 
-/* The number of the first foreign node for whom readers behind it wait; INT32_MAX if there
- * is none. */
+/* The number of the first foreign writer; INT32_MAX if there is none. */
 int32_t uvzk__foreign_nodes_first_writer(const struct uvzk__queue *);
 
-/* One of them has gone. */
+/* The foreign node with this name has gone. Does nothing if it is not in the list. */
 void uvzk__foreign_nodes_remove(struct uvzk__queue *, const char *name);
-/* A lease that was counted as another's is ours. */
+/* A lease that was counted among the foreign ones is an orphan of this client
+ * (orphans.c). */
 void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *);
 
-/* So many children are no contenders': counted, and reported when it changes. */
+/* How many children of the directory are not contenders. Logs a warning when the number
+ * changes and is not 0. */
 void uvzk__foreign_children(struct uvzk__queue *, uint64_t count);
 
+/* Empties the list. children, leases and others_behind stay as they are. */
 void uvzk__foreign_nodes_clear(struct uvzk__queue *);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "directory/queue.h"
 
-/* A million requests a second for a hundred years. No listing has 2^24 names. */
+/* 52 bits are enough for a million requests a second for a hundred years, and 24 bits for
+ * the names of a listing. */
 #define NEWEST_MAX ((UINT64_C(1) << 56) - 1)
 #define ASKED_MAX ((UINT64_C(1) << 52) - 1)
 
@@ -26,7 +27,7 @@ static bool invariant_holds(const struct uvzk__freshness *freshness)
            (freshness->state == WANTED) == uvzk__has_newer_create(freshness);
 }
 
-/* The only writer of its state. */
+/* The only writer of state. */
 static void move(struct uvzk__queue *queue, enum uvzk__listing listing)
 {
     if (queue->freshness.state != listing) {
@@ -36,7 +37,7 @@ static void move(struct uvzk__queue *queue, enum uvzk__listing listing)
     assert(invariant_holds(&queue->freshness));
 }
 
-/* Nobody in the view is doubted: what the stamps say. */
+/* Moves to WANTED or CURRENT. Not for a STALE view that no listing has renewed. */
 static void follow_stamps(struct uvzk__queue *queue)
 {
     move(queue, uvzk__has_newer_create(&queue->freshness) ? WANTED : CURRENT);
@@ -45,6 +46,7 @@ static void follow_stamps(struct uvzk__queue *queue)
 void uvzk__freshness_want_listing(struct uvzk__queue *queue, uint64_t stamp)
 {
     queue->freshness.newest_create_stamp = stamp & NEWEST_MAX;
+    /* A STALE view wants a listing already. */
     if (!uvzk__is_stale(&queue->freshness)) {
         follow_stamps(queue);
     }

@@ -1,3 +1,8 @@
+/* Settles the directories of mutexes and read-write locks (in_order.h). directory.c calls
+ * settle_in_order once for each directory in which something has changed. It first grants
+ * all contenders that may be granted (next_holder.c), and then sends at most one of these
+ * requests: it creates the directory, lists it, or watches the predecessor of the first
+ * in line. This file keeps no state. */
 #include "directory/in_order.h"
 
 #include <string.h>
@@ -17,7 +22,8 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-/* The foreign node that the first in line has to wait for, or NULL. */
+/* The foreign node that the first in line has to wait for. NULL: there is none, or it is
+ * not known yet. */
 static const struct uvzk__foreign_node *predecessor_of(struct uvzk__queue *queue)
 {
     struct uvzk__contender *front = uvzk__front_of(queue);
@@ -26,10 +32,16 @@ static const struct uvzk__foreign_node *predecessor_of(struct uvzk__queue *queue
                                                        : uvzk__blocker(queue, front);
 }
 
-/* A listing is asked for when the next in line is not covered, or nobody is
- * placed yet but creates are on their way (the pipeline), or somebody wants to
- * know a position. One listing serves all that have come until it leaves; those
- * further back wait until they are next. */
+/* Whether a listing must be sent. It must in these cases:
+ *
+ *   - the predecessors of the next in line are not known;
+ *   - a watch on the children is wanted, and the listing arms it;
+ *   - the view is stale, and the next in line waits for a foreign node of that view;
+ *   - a create is newer than the view, and a contender wants to know its position, or no
+ *     contender has a place yet (the pipeline).
+ *
+ * One listing serves all contenders whose creates were submitted before it. Contenders
+ * that come later need no listing until they are next. */
 static bool wants_listing(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = uvzk__next_in_line(queue);
@@ -59,6 +71,7 @@ static void send_request(struct uvzk__queue *queue)
     predecessor = predecessor_of(queue);
     const char *watched =
         uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor);
+    /* Whether the watch that exists is the one that is needed now. */
     bool awaited =
         uvzk__predecessor_is_on_children(&uvzk__queue_optional(queue)->predecessor)
             ? queue->wants_children_watch
@@ -67,6 +80,8 @@ static void send_request(struct uvzk__queue *queue)
     if (watched != NULL && !awaited) {
         uvzk__predecessor_unwatch(queue);
     }
+    /* Without the directory a listing would show nothing. Without known predecessors no
+     * watch can be set. So the requests have this order. */
     if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
     } else if (uvzk__queue_wants_search(queue) || wants_listing(queue)) {
@@ -78,7 +93,9 @@ static void send_request(struct uvzk__queue *queue)
     }
 }
 
-/* Whoever tried once and is known to have to wait has had its answer. */
+/* Fails the acquires with UVZK_TRY_ONCE whose contender is known to have to wait: behind
+ * a local contender, or behind a foreign node of the view. `anyone` and `writer` say
+ * whether any contender, or a writer, is before the one at hand. */
 static void end_try_once(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
@@ -101,7 +118,8 @@ static void end_try_once(struct uvzk__queue *queue)
     }
 }
 
-/* Nobody waits, or is about to, and nothing is under watch: there is nothing to ask. */
+/* Whether no request can be needed: no contender waits or is being created, no watch is
+ * set or wanted, and no position is wanted. */
 static bool is_quiet(const struct uvzk__queue *queue)
 {
     return uvzk__ring_empty(&queue->waiters) && uvzk__ring_empty(&queue->unplaced) &&
@@ -111,9 +129,12 @@ static bool is_quiet(const struct uvzk__queue *queue)
 
 static void settle_in_order(struct uvzk__queue *queue)
 {
+    /* Several readers may be granted one after the other. */
     while (!uvzk__ring_empty(&queue->waiters) && uvzk__grant_front(queue)) {
     }
     end_try_once(queue);
+    /* Before the listing: the watch must be armed before the listing that sets the
+     * mark. */
     uvzk__watermark_send_watch(queue);
     if (!is_quiet(queue)) {
         send_request(queue);

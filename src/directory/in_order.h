@@ -1,5 +1,6 @@
-/* Directories whose contenders are granted in the order of their numbers: of mutexes,
- * and of read-write locks. */
+/* The kinds of directories whose contenders are granted in the order of their sequence
+ * numbers: those of mutexes (uvzk__exclusive) and of read-write locks
+ * (uvzk__read_write). */
 #ifndef UVZK_IN_ORDER_H
 #define UVZK_IN_ORDER_H
 

@@ -1,3 +1,6 @@
+/* Keeps, for each contender, its last sighting and the last deletes before it
+ * (last_seen.h). Stamps only grow, so the greatest one is enough. A reader does not wait
+ * for readers, so it compares its sighting with the deletes of writers' nodes only. */
 #include "directory/last_seen.h"
 
 #include "directory/queue.h"
@@ -10,7 +13,7 @@ void uvzk__last_seen_set(struct uvzk__contender *contender, uint64_t stamp)
     contender->last_seen.stamp = stamp;
     contender->last_seen.foreign_deletes = contender->queue->deletions.foreign_deletes;
     uvzk__wake(
-        uvzk__session_of(contender)); /* what is seen counts in one settling only */
+        uvzk__session_of(contender)); /* the sighting counts in one settling only */
 }
 
 bool uvzk__is_just_seen(const struct uvzk__contender *contender)

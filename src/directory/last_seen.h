@@ -1,9 +1,13 @@
-/* Whether a contender's node is known to have stood when the last node went that it
- * had to wait for: somebody may delete a waiter's node by hand, and others are then
- * granted past it. Requests are executed in the order in which they were submitted, so
- * stamps compare what has been seen with what we have done; and what we are told comes
- * in the order in which it happened, so what others have done is compared by when we
- * heard of it. */
+/* Whether a contender's node is known to have existed when the last node went that the
+ * contender had to wait for. Another client may delete a waiter's node by hand, and other
+ * contenders are then granted past it. So before a grant the node must have been seen
+ * after all nodes before it had gone (next_holder.c).
+ *
+ * Two kinds of deletes are compared with the last sighting. A server executes the
+ * requests of a session in the order of submission. So for deletes of this session, the
+ * stamp of the sighting is compared with the stamps of the deletes. Replies and events
+ * arrive in the order in which things happened. So for deletes by others, the sighting
+ * must have arrived after the last report of such a delete (foreign_deletes). */
 #ifndef UVZK_LAST_SEEN_H
 #define UVZK_LAST_SEEN_H
 
@@ -13,38 +17,45 @@
 struct uvzk__contender;
 struct uvzk__queue;
 
-/* Of a directory: which nodes have gone. */
+/* The part of a directory that last_seen.c keeps. */
 struct uvzk__deletions {
-    uint64_t delete_stamp;           /* the last delete of a node of ours */
-    uint64_t exclusive_delete_stamp; /* the last one that readers had to wait for, too */
-    uint32_t foreign_deletes;        /* told of nodes that went by no delete of ours */
+    uint64_t delete_stamp;           /* of the last delete that this session sent */
+    uint64_t exclusive_delete_stamp; /* of the last one of a writer's node */
+    uint32_t foreign_deletes;        /* reports of nodes that others deleted */
 };
 
-/* Of a contender: when it was seen, and what has gone since. */
+/* The part of a contender that last_seen.c keeps: its last sighting, and deletes. */
 struct uvzk__last_seen {
-    uint64_t stamp;           /* of the request that has last shown its node */
-    uint32_t foreign_deletes; /* of its directory, at that moment */
-    uint32_t settle_count;    /* in which that counts */
-    /* Of our own deletes of nodes before it, as far as they matter to it. */
+    uint64_t stamp;           /* of the request that last showed its node */
+    uint32_t foreign_deletes; /* of its directory, when that reply arrived */
+    uint32_t settle_count;    /* the settling in which the sighting counts */
+    /* Of the last delete, by this session, of a node before it, and of a writer's node
+     * before it. Only the first waiter has them for sure; see uvzk__delete_sent. */
     uint64_t delete_stamp, exclusive_delete_stamp;
 };
 
-/* The request with this stamp has just shown that its node stands; good for the
- * next settling, unless we hear before it that somebody else's node has gone. */
+/* The reply to the request with this stamp has just shown that the contender's node
+ * exists. This counts for the next settling only, and not if a node that others deleted
+ * is reported before that. */
 void uvzk__last_seen_set(struct uvzk__contender *, uint64_t stamp);
-/* Whether it has been seen so for this settling; and, of those that wait in order,
- * since the last node went that it had to wait for. */
+/* Whether there is a sighting that counts for this settling. */
 bool uvzk__is_just_seen(const struct uvzk__contender *);
+/* For contenders that are granted in order: whether there is a sighting that counts for
+ * this settling and is not older than the last delete of a node that the contender had to
+ * wait for. */
 bool uvzk__is_known_to_exist(const struct uvzk__contender *);
 
-/* Somebody's node has gone, and not by a delete of ours: what the server had shown before
- * it told us so vouches for nobody. */
+/* A node of the directory has gone that this session did not delete. Sightings that
+ * arrived before this report do not count any more, for any contender of the
+ * directory. */
 void uvzk__foreign_node_gone(struct uvzk__queue *);
 
-/* The request with this stamp is going to delete the node of one of ours. Only the next one
- * behind it is told, NULL if nobody is: the others are when they come to stand in its place
- * (uvzk__deletes_inherited). Who has no place yet, and may be behind it, asks the directory
- * when it has (uvzk__deletes_so_far). */
+/* The request with this stamp, which is submitted next, deletes the node of a local
+ * contender. behind: the next waiter behind that node; NULL: none. Only this waiter gets
+ * the stamp now, so a delete costs the same however many contenders wait. When a waiter
+ * leaves, the next waiter behind it inherits its stamps (uvzk__deletes_inherited). A
+ * contender that had no place at the time of the delete may be behind the node: when it
+ * gets a place, it takes the last stamps of the directory (uvzk__deletes_so_far). */
 void uvzk__delete_sent(const struct uvzk__contender *deleting,
                        struct uvzk__contender *behind, uint64_t stamp);
 void uvzk__deletes_inherited(struct uvzk__contender *behind,

@@ -8,8 +8,10 @@
 #include "engine/inflight.h"
 #include "engine/submission.h"
 
-/* Somebody's lease may go, or somebody may come for whom a ticket is let go: who cannot
- * see that takes it for granted. */
+/* The directory cannot be listed, or its children cannot be watched. In a lease directory
+ * the claims that wait for leases end. Where a ticket is kept, the arrival of another
+ * contender cannot be seen, so one is assumed to be there, and the ticket will be given
+ * up. */
 static void not_seen(struct uvzk__queue *queue, int status)
 {
     if (queue->kind->refused != NULL) {
@@ -29,16 +31,17 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__queue_set_state(queue, UVZK__QUEUE_IDLE);
     uvzk__inflight_done(queue->session, rpc, status, false);
     if (status != 0 && watching) {
-        uvzk__predecessor_watch_gone(queue); /* it has not been armed */
+        uvzk__predecessor_watch_gone(queue); /* the request has not armed it */
     } else if (watching) {
         uvzk__predecessor_armed(queue);
     }
     if (status == UVZK_ENONODE || status == UVZK_ENOAUTH) {
-        uvzk__watermark_end(queue); /* its watch has told nothing of that */
+        uvzk__watermark_end(queue); /* its watch has not reported that */
     }
     if (status == 0 || status == UVZK_ENONODE) {
         uvzk__unsearchable_no_more(queue);
     }
+    /* A driver-defined directory has no view. */
     if (queue->kind->listed != NULL) {
         queue->kind->listed(queue, reply);
         return;
@@ -46,6 +49,7 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     if (status == 0) {
         status = uvzk__view_update(queue, reply->names, reply->name_count);
     } else if (status == UVZK_ENONODE) {
+        /* No directory: no node exists in it. */
         status = uvzk__view_update(queue, NULL, 0);
     }
     if (status != 0 && !uvzk__queue_is_transient(queue, status)) {
@@ -54,12 +58,13 @@ static void list_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         not_seen(queue, status);
         uvzk__queue_set_blocked_long(queue, false); /* who is in the way is not shown */
         uvzk__queue_back_off(queue);
-        uvzk__unsearchable(queue); /* what may stand still has to be searched for */
+        uvzk__unsearchable(queue); /* nodes that may exist are searched for later */
     }
     uvzk__queue_settle_later(queue);
 }
 
-/* Out of memory: there is a next time, after a rest. */
+/* Makes the listing arm a watch on the children. Without memory the listing is sent
+ * without a watch, and the directory tries again after a pause. */
 static void watch_children(struct uvzk__queue *queue, struct uvzk__rpc *rpc)
 {
     int status = uvzk__predecessor_watch_children(queue, rpc);

@@ -1,14 +1,19 @@
-/* The queue's looks at its directory.
+/* Listings (getChildren) of a lock directory.
  *
- * There is a barrier's reply before every look (barrier.h). So what it does not show, and
- * the create of which was submitted before it, does not exist: of the creates of an
- * earlier connection none is carried out once this session's barrier has been, by
- * whatever server, and those of this connection are carried out in order. */
+ * Before every listing there is the reply to a barrier on the same connection
+ * (barrier.h). So if a node's create was submitted before the listing and the listing
+ * does not show the node, the node does not exist. If the create was sent on an earlier
+ * connection, no server can carry it out any more once the barrier of this session has
+ * been carried out. If it was sent on this connection, it is carried out before the
+ * listing, because a server executes the requests of a session in order. */
 #ifndef UVZK_LISTING_H
 #define UVZK_LISTING_H
 
 struct uvzk__queue;
 
+/* Sends a listing of the directory. Also arms a watch on the children if one is wanted.
+ * The directory must be allowed to send a request (uvzk__queue_may_ask). Without memory
+ * the session pauses, and the directory is settled again afterwards. */
 void uvzk__listing_start(struct uvzk__queue *);
 
 #endif

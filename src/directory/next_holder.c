@@ -1,3 +1,13 @@
+/* Decides whether the next in line of a directory may be granted, and requests what is
+ * missing. Called by in_order.c each time a directory is settled, and by delete_batch.c,
+ * which checks the next holder's node. This file keeps no state.
+ *
+ * Two questions are kept apart. The first is who is next: the first waiter, unless a
+ * local holder or a foreign node blocks it. The second is whether that waiter's own node
+ * existed when the last node went that it had to wait for. A waiter's node may be deleted
+ * by hand, and then other clients are granted past it. Without the second check, a grant
+ * here could overlap with one of theirs (docs/decisions/directory.md, "Known to
+ * exist"). */
 #include "directory/next_holder.h"
 
 #include "directory/contender.h"
@@ -15,6 +25,8 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
 
 /* ------------------------------------------------------------------ who is next */
 
+/* A reader waits for writers, a writer for all holders. A downgraded reader waits for
+ * nobody: it has its writer's number, and that writer holds or has just released. */
 static bool waits_for_holders(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
@@ -26,6 +38,8 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
                              : !uvzk__ring_empty(&queue->holders);
 }
 
+/* A downgraded reader has the place of its writer, sequence number and czxid. So its
+ * writer counts as before it, though their places are equal. */
 static bool deleting_before(struct uvzk__link *link, const void *place)
 {
     const struct uvzk__contender *contender = place;
@@ -35,7 +49,7 @@ static bool deleting_before(struct uvzk__link *link, const void *place)
     return order < 0 || (order == 0 && uvzk__contender_downgraded(contender));
 }
 
-/* NULL: nobody does. */
+/* The last node that is being deleted before the contender, or NULL. */
 static struct uvzk__link *last_deleting_before(const struct uvzk__contender *contender)
 {
     const struct uvzk__ring *deleting = &contender->queue->deleting;
@@ -45,13 +59,19 @@ static struct uvzk__link *last_deleting_before(const struct uvzk__contender *con
     return behind == NULL ? uvzk__ring_last(deleting) : uvzk__ring_prev(deleting, behind);
 }
 
-/* What is left of ours before this one, and has to go first. */
+/* The local nodes that are being deleted before a contender and that it has to wait
+ * for. */
 struct remains {
     bool any;
-    bool held_writer; /* held, and stands: everybody behind waits for it */
+    /* One of them is a writer that held and whose node certainly exists, because its
+     * delete is not sent yet. Every contender behind that node waits for it, in all
+     * clients. */
+    bool held_writer;
 };
 
-/* Whoever let go last is asked first: a writer's delete seldom is on its way yet. */
+/* The search starts at the nearest node and goes backwards. The contender that released
+ * last is nearest, and its delete is usually not sent yet, so most searches end at
+ * once. */
 static struct remains pending_deletes_before(const struct uvzk__contender *contender)
 {
     const struct uvzk__ring *deleting = &contender->queue->deleting;
@@ -63,6 +83,9 @@ static struct remains pending_deletes_before(const struct uvzk__contender *conte
         const struct uvzk__contender *left = contender_at(link);
         if (!left->shared || !contender->shared) {
             pending_deletes.any = true;
+            /* A waiter that gave up does not count: its node may have been deleted by
+             * hand. A reader's node does not stop foreign readers. If the delete is under
+             * way, or its reply was lost, the node may be gone already. */
             pending_deletes.held_writer = left->has_held && !left->shared &&
                                           !uvzk__node_is_in_flight(&left->node) &&
                                           !uvzk__node_delete_is_unknown(&left->node);
@@ -71,7 +94,7 @@ static struct remains pending_deletes_before(const struct uvzk__contender *conte
     return pending_deletes;
 }
 
-/* The next in line, if it waits for nobody of ours; else NULL. */
+/* Without the local handover, the next in line waits for the deletes too. */
 struct uvzk__contender *uvzk__front_of(struct uvzk__queue *queue)
 {
     struct uvzk__contender *next = uvzk__next_in_line(queue);
@@ -108,22 +131,22 @@ bool uvzk__next_is_ours(struct uvzk__session *session,
     return queue != NULL && is_unblocked(uvzk__next_in_line(queue));
 }
 
-/* ------------------------------------------------------------ whether it may be granted */
+/* ---------------------------------------------------------- whether it may be granted */
 
 enum grant_check { GRANT_NOW, GRANT_EARLY, NEED_OWN_WATCH, NEED_PROOF, NEED_DELETE };
 
-/* Whether the front's node is known to have stood when the last node that it had to
- * wait for went; if not, what will tell. */
+/* Whether the front's node is known to have existed when the last node went that it had
+ * to wait for. If not, the result names the request that will show it. */
 static enum grant_check check_grant(struct uvzk__queue *queue,
                                     struct uvzk__contender *front,
                                     struct remains pending_deletes)
 {
     if (uvzk__contender_downgraded(front) && uvzk__writers_held(&queue->counts) > 0) {
-        return GRANT_NOW; /* created while its writer held, which holds on */
+        return GRANT_NOW; /* created under the writer's hold, which still lasts */
     }
     if (pending_deletes.held_writer &&
         uvzk__early_grants(&queue->counts) < UVZK__EARLY_GRANTS_MAX) {
-        return GRANT_EARLY; /* that writer goes only with a check of the front */
+        return GRANT_EARLY; /* the delete of the writer's node checks the front's node */
     }
     if (pending_deletes.any) {
         return NEED_DELETE;
@@ -134,12 +157,16 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
     if (uvzk__own_watch_is_armed(front)) {
         return uvzk__own_watch_shows_node(front) ? GRANT_NOW : NEED_PROOF;
     }
+    /* Readers that become first together share one proof request, so a proof is cheaper
+     * for them than one own watch each. */
     return front->shared || !uvzk__own_watch_is_allowed(front) ? NEED_PROOF
                                                                : NEED_OWN_WATCH;
 }
 
-/* One proof serves all readers up to the next writer, ours or foreign; whoever comes later
- * has the next one. The front may be gone afterwards. */
+/* One proof request names all readers up to the next writer, local or foreign. A reader
+ * that arrives later is named in the next request. The front may have ended, and may be
+ * freed, when this returns: uvzk__contender_request_proof ends it if no proof is
+ * possible. */
 static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
     struct uvzk__link *link = uvzk__ring_next(&queue->waiters, &front->in_queue);
@@ -162,8 +189,9 @@ static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *fro
     }
 }
 
-/* Nobody else can have held since the listing that showed nobody else before this one;
- * which is asked of tickets only (leases.h). */
+/* No other client can have held since the listing that first showed no foreign node
+ * before this contender. leases.c reads that stamp, and only of the directory of the
+ * tickets. */
 static void grant(struct uvzk__contender *front)
 {
     if (front->ticket) {
@@ -195,12 +223,14 @@ static bool grant_if_allowed(struct uvzk__queue *queue, struct uvzk__contender *
         request_proof(queue, front);
         break;
     case NEED_DELETE:
-        break; /* its reply settles the queue again */
+        break; /* the reply to the delete settles the directory again */
     }
     return false;
 }
 
-/* Whether somebody is about to read on in the place of a writer that may be gone. */
+/* Whether the create of a downgraded reader has no reply yet. That reader gets the number
+ * of its writer, whose node may be gone by now, and is then before every writer that
+ * waits. So no writer may be granted until its place is known. */
 static bool downgrade_pending(struct uvzk__queue *queue)
 {
     struct uvzk__link *link;
@@ -215,9 +245,11 @@ static bool downgrade_pending(struct uvzk__queue *queue)
     return false;
 }
 
-/* Behind one alone its own watch vouches when that one goes. Behind more a listing
- * will tell whether all have gone, and vouches too. A ticket's is armed in any case:
- * leases that are found after an outage count while it has kept its place. */
+/* Behind a single foreign node, nothing but the own watch shows that the front's node
+ * still exists when that foreign node goes. Behind several of them, or if the view is
+ * stale, a listing follows anyway and shows the front's node too. A ticket's own watch is
+ * always armed: leases that are found after an outage count only if the ticket has kept
+ * its place. */
 static bool wants_own_watch(const struct uvzk__queue *queue,
                             const struct uvzk__contender *front)
 {

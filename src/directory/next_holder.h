@@ -1,18 +1,27 @@
-/* Who is next in a directory whose contenders are granted in their order, and whether it may
- * be granted:
+/* Which contender is next in a directory whose contenders are granted in the order of
+ * their sequence numbers, and whether it may be granted. The checks are made in this
+ * order:
  *
- *   the next in line
- *     waits for one of ours that holds, or a foreign node   nothing; the own watch is armed
- *     the session is not proved                          a proof
- *     one of ours that held still stands before it       granted early (delete_batch.h)
- *     its node is known to exist (last_seen.h)               granted
- *     it is not                                          the own watch, or a proof, will tell */
+ *   the next in line                          what uvzk does
+ *   ----------------------------------------  -------------------------------------------
+ *   waits for a local contender that holds    nothing; the directory is settled again
+ *                                             when that hold ends
+ *   does not know its predecessors yet        nothing here; in_order.c sends a listing
+ *   waits for a foreign node                  in_order.c watches that node; the own watch
+ *                                             is armed if it is the only such node
+ *   is in a session that is not proved        requests a proof
+ *   is behind a local writer that held and    grants it early (delete_batch.h)
+ *   whose delete is not sent yet
+ *   is behind another local node that is      nothing; the reply to the delete settles
+ *   being deleted                             the directory again
+ *   has a node that is known to exist         grants it (last_seen.h)
+ *   has a node of which this is not known     arms the own watch, or requests a proof */
 #ifndef UVZK_NEXT_HOLDER_H
 #define UVZK_NEXT_HOLDER_H
 
 #include "directory/queue.h"
 
-/* The first of those that stand and wait, or NULL. */
+/* The first waiter of the directory, or NULL if no local contender waits. */
 static inline struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
@@ -21,18 +30,23 @@ static inline struct uvzk__contender *uvzk__next_in_line(const struct uvzk__queu
                         : UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-/* The same, if it waits for nobody of ours; else NULL. */
+/* The first waiter, if it waits for no local contender; otherwise NULL. A foreign node
+ * may still be before it. */
 struct uvzk__contender *uvzk__front_of(struct uvzk__queue *);
 
-/* Grants the next in line if it may be; false if not, and then what it lacks is asked
- * for. */
+/* Grants the next in line if it may be granted, and returns true. Otherwise returns
+ * false, after requesting what is missing (see the table above). The contender may have
+ * ended, and may be freed, when this returns. */
 bool uvzk__grant_front(struct uvzk__queue *);
 
-/* Who is next once the nodes that our released ones left behind are gone: it waits
- * for nobody else. NULL if there is none. */
+/* The contender that can be granted as soon as the pending deletes of local nodes before
+ * it have been carried out: it waits for no holder and for no foreign node. NULL if there
+ * is none, and in driver-defined directories. delete_batch.c checks its node in the multi
+ * that deletes them. */
 struct uvzk__contender *uvzk__next_holder(struct uvzk__queue *);
 
-/* Whether nobody but ours stands before the next one of ours that waits there. */
+/* Whether a local contender waits in the directory of this path and no foreign node is
+ * before it. False if this session has no such directory. */
 bool uvzk__next_is_ours(struct uvzk__session *, enum uvzk__directory_order,
                         const char *path);
 

@@ -1,3 +1,11 @@
+/* The state machine of one znode (node.h draws it). contender.c owns a node, sends the
+ * requests that it needs and passes it their results.
+ *
+ * The idea: a create whose outcome is not known is not repeated, because its znode may
+ * exist and would block others for as long as the session lives. The machine waits in
+ * UNKNOWN until a listing behind a barrier has shown whether the znode exists
+ * (listing.h). In the same way a delete is repeated until the znode or its session is
+ * known to be gone. */
 #include "directory/node.h"
 
 #include <assert.h>
@@ -100,6 +108,8 @@ void uvzk__node_sent(struct uvzk__node *node)
     node->in_flight = true;
 }
 
+/* UVZK_ECONNLOSS, an expired session and any status that is not listed here leave the
+ * outcome open. */
 bool uvzk__create_certainly_failed(int status)
 {
     switch (status) {
@@ -118,13 +128,16 @@ bool uvzk__create_certainly_failed(int status)
     }
 }
 
-/* The node is there and its name is known, but it is not wanted any more. */
+/* The znode exists, or may exist, and its name is known, but it is not wanted any
+ * more. */
 static void start_delete(struct uvzk__node *node)
 {
     node->wanted = false;
     move(node, DELETING);
 }
 
+/* The znode exists, and its number is known. A contender with a worn-out number must not
+ * contend with it (ZOOKEEPER-4706), so the znode is deleted at once. */
 static void stand(struct uvzk__node *node)
 {
     if (uvzk__sequence_exhausted(node->place.sequence)) {
@@ -147,7 +160,9 @@ void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place 
         stand(node);
     } else if (!uvzk__create_certainly_failed(status)) {
         if (status != UVZK_ECONNLOSS) {
-            node->status = status; /* it may stand, but we give up on it */
+            /* The znode may exist, but the acquire fails: another create would fail
+             * too. */
+            node->status = status;
             node->wanted = false;
         }
         move(node, UNKNOWN);
@@ -156,10 +171,13 @@ void uvzk__node_created(struct uvzk__node *node, int status, struct uvzk__place 
     } else if (status == UVZK_ENONODE) {
         move(node, PARENTS);
     } else if (status == UVZK_ENODEEXISTS) {
-        end(node, UVZK_EEXHAUSTED); /* only a counter that sticks says so */
+        /* Only a sequence counter that does not advance gives a name that exists. */
+        end(node, UVZK_EEXHAUSTED);
     } else if (status != UVZK_ENOTSENT && status != UVZK_ETHROTTLED) {
         end(node, status);
     }
+    /* After ENOTSENT and ETHROTTLED the node is still CREATING, and sends the create
+     * again. */
 }
 
 void uvzk__node_parents(struct uvzk__node *node, int status)
@@ -200,12 +218,14 @@ void uvzk__node_identified(struct uvzk__node *node, int status, int64_t czxid, b
 {
     node->in_flight = false;
     if (node->state != IDENTIFYING) {
-        return; /* given up meanwhile */
+        return; /* the node is no longer wanted: it is DELETING already */
     }
     if (status == 0 && ours) {
         node->place.czxid = czxid;
         stand(node);
     } else if (status == 0 || status == UVZK_ENONODE) {
+        /* The znode has another owner, or was deleted after the listing that showed
+         * it. */
         move(node, CREATING);
     } else if (status != UVZK_ECONNLOSS && status != UVZK_ENOTSENT &&
                status != UVZK_ETHROTTLED) {
@@ -235,7 +255,7 @@ void uvzk__node_unwanted(struct uvzk__node *node)
         start_delete(node);
         break;
     default:
-        break; /* UNKNOWN: it is searched for first */
+        break; /* UNKNOWN: the znode is searched for first */
     }
 }
 
@@ -296,6 +316,6 @@ void uvzk__node_session_ended(struct uvzk__node *node, int status)
         }
         break;
     default:
-        break; /* nothing stood, nothing ended */
+        break; /* PARENTS, BACKING_OFF: no znode existed. GONE is final */
     }
 }

@@ -1,9 +1,10 @@
-/* A contender's znode from the wish to have it to the certainty that it is gone:
- * Curator's protected create (withProtection), with the barrier before the search
- * that Curator lacks (barrier.h), and its guaranteed delete. A value: an event goes in, and
- * what to ask of the server next comes out of uvzk__node_needs().
+/* The state machine of a contender's znode, from the request to create it until the znode
+ * is known to be gone. It is Curator's protected create (withProtection), with the
+ * barrier before the search that Curator lacks (barrier.h), and Curator's guaranteed
+ * delete. The machine is a value and sends nothing: each function below is an event, and
+ * uvzk__node_needs() returns the request that the state needs next.
  *
- *                     NONODE            parents made
+ *                     NONODE          parents created
  *          CREATING ----------> PARENTS ------------> CREATING
  *           |  |  ^
  *        ok |  |  +---- absent -----+---- not ours -----+  (a multi's ok: IDENTIFYING)
@@ -12,21 +13,22 @@
  *           |                                           | ok, ours
  *           v                                           v
  *        STANDING <-------------------------------------+
- *           |                         somebody deleted it, a new one is allowed:
- *           |                         BACKING_OFF --- rested --> CREATING
+ *           |                  another client deleted it, and the contender may have
+ *           |                  a new znode: BACKING_OFF --- pause over --> CREATING
  *           | no longer wanted
  *           v
- *        DELETING ------ deleted, or found gone ------> GONE
+ *        DELETING --- deleted, or found to be gone ---> GONE
  *
- * "No longer wanted" (cancel, deadline, release, close are this one event) takes
+ * "No longer wanted" is one event for cancel, timeout, release and close. It takes
  * STANDING and IDENTIFYING to DELETING at once, PARENTS and BACKING_OFF to GONE, and
- * CREATING to GONE if no create is on its way; a create that is on its way is
- * awaited, and an UNKNOWN one is searched for, before anything is deleted.
- * The session's end takes every state in which a node may exist to GONE.
+ * CREATING to GONE if no create is in flight. If a create is in flight, the machine waits
+ * for its reply. If the outcome of the create is UNKNOWN, the znode is searched for
+ * before it is deleted. The end of the session takes every state in which a znode may
+ * exist to GONE.
  *
- * Waiting for an answer: CREATING and IDENTIFYING in flight, DELETING in flight.
- * Waiting for others: PARENTS and UNKNOWN (the queue makes parents and
- * lists), BACKING_OFF (a deadline), STANDING. */
+ * CREATING, IDENTIFYING and DELETING with a request in flight wait for its reply. PARENTS
+ * and UNKNOWN wait for the directory, which creates the parents (parents.h) and lists
+ * (listing.h). BACKING_OFF waits for a timer. STANDING waits for an event. */
 #ifndef UVZK_NODE_H
 #define UVZK_NODE_H
 
@@ -45,26 +47,30 @@ enum uvzk__node_state {
     UVZK__NODE_GONE         /* final */
 };
 
-/* What the state asks for when nothing is in flight. */
+/* The request that the state needs when none is in flight. */
 enum uvzk__node_needs {
     UVZK__NEEDS_NOTHING,
     UVZK__NEEDS_CREATE,
     UVZK__NEEDS_PARENTS,
-    UVZK__NEEDS_SEARCH, /* a listing */
-    UVZK__NEEDS_STAT,
+    UVZK__NEEDS_SEARCH, /* a listing of the directory */
+    UVZK__NEEDS_STAT,   /* an exists, for the czxid and the owner */
     UVZK__NEEDS_DELETE
 };
 
 extern const struct uvzk__machine uvzk__node_machine;
 
 struct uvzk__node {
-    uint8_t state; /* enum uvzk__node_state */
-    bool wanted : 1;
-    bool in_flight : 1;       /* a create, exists or delete of ours is under way */
-    bool delete_unknown : 1;  /* a delete was lost: NONODE may be our own doing */
-    bool deleted : 1;         /* GONE: by our own delete, or with the session */
-    int status;               /* GONE before it stood: why; else 0 */
-    struct uvzk__place place; /* from IDENTIFYING on; czxid from STANDING on */
+    uint8_t state;           /* enum uvzk__node_state */
+    bool wanted : 1;         /* until "no longer wanted", or an error ends the node */
+    bool in_flight : 1;      /* a create, exists or delete of this znode */
+    bool delete_unknown : 1; /* a delete's reply was lost: NONODE may be its effect */
+    bool deleted : 1;        /* GONE: by this client's delete, or with the session */
+    /* Why the znode could not be created, identified or kept: an error code. 0 if there
+     * is no such error, for example after a release. */
+    int status;
+    /* The sequence number is set from IDENTIFYING on. The czxid is set from STANDING on,
+     * and 0 until then. */
+    struct uvzk__place place;
 };
 
 static inline enum uvzk__node_state uvzk__node_state(const struct uvzk__node *node)
@@ -82,17 +88,19 @@ static inline bool uvzk__node_is_in_flight(const struct uvzk__node *node)
     return node->in_flight;
 }
 
-/* A delete of it was lost. */
+/* Whether the reply to a delete of the znode was lost. */
 static inline bool uvzk__node_delete_is_unknown(const struct uvzk__node *node)
 {
     return node->delete_unknown;
 }
 
-/* GONE: by our own delete, or with the session; else why, if before it stood. */
+/* GONE: whether this client's delete removed the znode, or the end of the session did. */
 static inline bool uvzk__node_is_deleted(const struct uvzk__node *node)
 {
     return node->deleted;
 }
+
+/* The error that ended the znode, or 0. */
 static inline int uvzk__node_status(const struct uvzk__node *node)
 {
     return node->status;
@@ -103,49 +111,59 @@ static inline struct uvzk__place uvzk__node_place(const struct uvzk__node *node)
     return node->place;
 }
 
+/* Starts in CREATING, wanted. */
 void uvzk__node_init(struct uvzk__node *);
+
+/* UVZK__NEEDS_NOTHING while a request is in flight. */
 enum uvzk__node_needs uvzk__node_needs(const struct uvzk__node *);
 
-/* What needs() named was submitted. */
+/* The request that uvzk__node_needs() returned has been submitted. */
 void uvzk__node_sent(struct uvzk__node *);
 
-/* The create was replied. place: of the node made, at status 0; a multi does not tell
- * its czxid, which is then 0 and asked for (IDENTIFYING). A sequence that is worn out
- * dooms the node with UVZK_EEXHAUSTED. */
+/* The reply to the create has arrived. place is read only at status 0. The reply to a
+ * multi contains no czxid: place.czxid is then 0, and the machine goes to IDENTIFYING to
+ * ask for it. If the sequence number is worn out (place.h), the node gets UVZK_EEXHAUSTED
+ * and is not wanted any more. */
 void uvzk__node_created(struct uvzk__node *, int status, struct uvzk__place place);
 
+/* The parents exist (status 0), or could not be created. Does nothing except in
+ * PARENTS. */
 void uvzk__node_parents(struct uvzk__node *, int status);
 
-/* A listing shows the node of an UNKNOWN create, or does not. */
+/* A listing shows the node of an UNKNOWN create, or shows that it does not exist. */
 void uvzk__node_found(struct uvzk__node *, int32_t sequence);
 void uvzk__node_absent(struct uvzk__node *);
 
-/* The exists of IDENTIFYING was replied. ours: ephemeralOwner is our session. */
+/* The reply to the exists of IDENTIFYING has arrived. ours: the znode is this
+ * contender's, for example because its ephemeralOwner is this session. */
 void uvzk__node_identified(struct uvzk__node *, int status, int64_t czxid, bool ours);
 
+/* The node is no longer wanted (see above). Does nothing the second time. */
 void uvzk__node_unwanted(struct uvzk__node *);
 
-/* The delete was replied, alone or in a multi. ECONNLOSS, ENOTSENT and other
- * passing troubles leave it DELETING, and so does ENOAUTH: who may not delete it now may
- * later. */
+/* The reply to the delete has arrived, whether the delete was sent alone or in a multi.
+ * Every status but 0 and UVZK_ENONODE leaves the node DELETING, to be deleted again. That
+ * includes UVZK_ENOAUTH, because the ACL may allow the delete later. */
 void uvzk__node_delete_replied(struct uvzk__node *, int status);
 
-/* Somebody deleted it. again: rest, then make a new one. */
+/* Another client deleted the znode, which was STANDING. again: pause, then create a new
+ * one. Otherwise the node ends with UVZK_EDELETED. */
 void uvzk__node_missing(struct uvzk__node *, bool again);
 void uvzk__node_backoff_over(struct uvzk__node *);
 
-/* The session ended; nothing is in flight any more. A node that was never asked
- * for stays CREATING: it is created in the next session. */
+/* The session has ended, and no request is in flight any more. A node that is wanted and
+ * was not created stays as it is, CREATING, PARENTS or BACKING_OFF: it is created in the
+ * next session. */
 void uvzk__node_session_ended(struct uvzk__node *, int status);
 
-/* Whether it has a place among the local contenders of the directory. */
+/* Whether the node has a place among the local contenders of the directory. */
 static inline bool uvzk__node_has_place(const struct uvzk__node *node)
 {
     return node->state == UVZK__NODE_IDENTIFYING || node->state == UVZK__NODE_STANDING ||
            node->state == UVZK__NODE_DELETING;
 }
 
-/* Whether a failed create certainly made nothing. */
+/* Whether a create that failed with this status has certainly not created a znode. */
 bool uvzk__create_certainly_failed(int status);
 
 #endif

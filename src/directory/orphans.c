@@ -1,3 +1,10 @@
+/* Recognizes orphans and makes them contenders that are being deleted. predecessor.c and
+ * divergence.c call it with the stat of a znode that blocks a contender; view.c and
+ * driver_directory.c call it with names of a listing; delete_batch.c calls it when an
+ * orphan's delete has been answered.
+ *
+ * The check errs on the side of keeping: if any contender of the client might have
+ * created the znode, the znode is not an orphan. */
 #include "directory/orphans.h"
 
 #include <inttypes.h>
@@ -11,10 +18,11 @@
 #include "engine/diverged.h"
 #include "engine/log.h"
 
-/* Of a number that is not worn out. */
+/* Digits of a sequence number that is not worn out. */
 #define DIGITS 10U
 
-/* NULL: another client's. */
+/* The session of this client that owns the znode. NULL: the znode is another client's, or
+ * is not ephemeral. */
 static const struct uvzk__session *owner_of(const struct uvzk__session *session,
                                             const struct uvzk__stat *stat)
 {
@@ -36,8 +44,9 @@ static const char *name_in(const struct uvzk__contender *contender)
     return contender->path + strlen(contender->queue->path->text) + 1;
 }
 
-/* Of one whose place is not known the name ends where its number will begin, or is
- * that of a znode before; only the UUID tells. */
+/* length: how much of the name is compared. Of a contender whose place is not known the
+ * path ends before the number, or still has the number of an earlier znode. So only the
+ * prefix up to the UUID is compared for it. */
 static bool any_has_name(const struct uvzk__ring *ring, const char *name, size_t length)
 {
     struct uvzk__link *link = uvzk__ring_first(ring);
@@ -55,6 +64,7 @@ static bool is_known_to(struct uvzk__session *session, const char *directory,
 {
     const size_t all = strlen(name) + 1;
 
+    /* Locks of other kinds may use the same path, each with a directory of its own. */
     for (unsigned directory_order = UVZK__EXCLUSIVE;
          directory_order <= UVZK__DRIVER_DEFINED; directory_order++) {
         const struct uvzk__queue *queue = uvzk__queue_find(
@@ -70,7 +80,7 @@ static bool is_known_to(struct uvzk__session *session, const char *directory,
     return false;
 }
 
-/* Whichever session it was made in. */
+/* Contenders of one path may be in several sessions of the client (create_order.h). */
 bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
 {
     const struct uvzk__client *client = queue->session->client;
@@ -83,7 +93,8 @@ bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
     return false;
 }
 
-/* As a contender writes it, whatever the token. */
+/* Whether the name has the format that contenders write (node_name.h), with any name
+ * prefix. */
 static bool has_our_format(const char *name, int32_t *sequence)
 {
     struct uvzk__node_name parsed;
@@ -106,7 +117,7 @@ const char *uvzk__orphan_number(const char *name)
     return has_our_format(name, &sequence) ? name + strlen(name) - DIGITS : NULL;
 }
 
-/* It leaves. False: out of memory. */
+/* Makes the znode a contender that is being deleted. False: out of memory. */
 static bool new_orphan(struct uvzk__queue *queue, const char *name,
                        struct uvzk__place place)
 {
@@ -114,6 +125,7 @@ static bool new_orphan(struct uvzk__queue *queue, const char *name,
     struct uvzk__node_name parsed;
     bool shared;
 
+    /* A lock driver's directory has no place for a contender without a driver. */
     if (queue->kind->orphan_kind != NULL) {
         leaves = uvzk__queue_of(queue->session, queue->kind->orphan_kind, queue->path);
     }
@@ -136,6 +148,7 @@ bool uvzk__orphan_found(struct uvzk__queue *queue, const char *name,
               "%s/%s belongs to our session %" PRIx64
               " but to none of its locks: an orphan, which is deleted",
               queue->path->text, name, (uint64_t)stat->ephemeral_owner);
+    /* The last listing counted it among the foreign nodes. */
     uvzk__foreign_nodes_remove(queue, name);
     if (queue->kind->directory_order == UVZK__COUNTED) {
         uvzk__foreign_nodes_lease_is_ours(queue);
@@ -148,10 +161,12 @@ void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
     struct uvzk__session *session = uvzk__session_of(orphan);
 
     if (orphan->not_shown) {
+        /* This server did not show the znode, and yet the delete found it: the server has
+         * diverged. create_stamp is the newest stamp at the time of that reading. It must
+         * be of this connection; otherwise another server answered the reading. */
         if (uvzk__node_is_deleted(&orphan->node) &&
             !uvzk__node_delete_is_unknown(&orphan->node) &&
-            orphan->create_stamp >
-                session->connected_stamp) { /* it is this server's word */
+            orphan->create_stamp > session->connected_stamp) {
             (void)uvzk__diverged(session, orphan->path, false);
         }
         return;

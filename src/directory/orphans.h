@@ -1,14 +1,18 @@
-/* Znodes of this client's own sessions that none of its contenders can mean any more. There
- * should be none. A server that has lost its place in history goes on showing, or brings back,
- * what has been deleted; and a fault of ours might leave one. Whoever waits for such a znode
- * would wait for as long as the session lives, which is ours and goes on.
+/* Orphans: znodes of this client's own sessions that belong to none of its contenders.
+ * There should be none. But a server that has lost its place in history continues to show
+ * znodes that were deleted, or brings them back; and a fault of uvzk might leave one. A
+ * contender that waited for an orphan would wait until the session that owns it ends, and
+ * this client keeps that session alive.
  *
- *   shown as a predecessor, or as a lease that has been in the way for long
- *     its ephemeralOwner is one of our sessions,
- *     its name carries a UUID that none of our contenders has   --> deleted as one of ours
- *                                                                   that is not wanted
+ * A znode that a reading shows as a predecessor, as a name of this session, or as a node
+ * that has blocked a contender for a session timeout, is an orphan if
  *
- * Why nobody living is deleted, case by case: docs/decisions/diverged-servers.md. */
+ *   - its ephemeralOwner is one of this client's sessions, and
+ *   - its name has a UUID that no contender of this client has.
+ *
+ * uvzk deletes an orphan like a znode of its own that is not wanted any more.
+ * docs/decisions/diverged-servers.md shows case by case that no living znode is
+ * deleted. */
 #ifndef UVZK_ORPHANS_H
 #define UVZK_ORPHANS_H
 
@@ -19,19 +23,21 @@
 struct uvzk__contender;
 struct uvzk__queue;
 
-/* A reading shows this child of the directory: if it is an orphan it is one of those that
- * leave from now on, and it is deleted. False: it is none, or there is no memory for it. */
+/* A reading shows this child of the directory, with this stat. If the child is an orphan,
+ * it becomes a contender that is being deleted, and the result is true. False: it is not
+ * an orphan, or there is no memory for the contender. */
 bool uvzk__orphan_found(struct uvzk__queue *, const char *name,
                         const struct uvzk__stat *);
 
-/* Whether one of the client's contenders means a child of this name, in whatever
- * session. */
+/* Whether a contender of any session of this client has, or may get, this name. */
 bool uvzk__orphan_is_known(const struct uvzk__queue *, const char *name);
 
-/* Its number, of a name as a contender writes it, whatever the token; NULL: it is none. */
+/* The ten digits at the end of a name that a contender of uvzk can have, with any name
+ * prefix: a pointer into name. NULL if the name has another format. */
 const char *uvzk__orphan_number(const char *name);
 
-/* Its delete has been answered, and it is gone, as far as the quorum knows. */
+/* The orphan's delete has been answered with 0 or UVZK_ENONODE: according to the quorum
+ * the znode is gone. Counts the orphan, and checks whether this server has diverged. */
 void uvzk__orphan_deleted(const struct uvzk__contender *);
 
 #endif

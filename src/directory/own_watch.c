@@ -1,3 +1,10 @@
+/* Keeps the watch on a contender's own znode (own_watch.h). next_holder.c arms it for the
+ * next in line, contender.c and claim/revocation.c for revocable contenders.
+ *
+ * The idea: a get arms the watch and reads the node in one request, and its stamp is the
+ * contender's read_stamp. While the watch is silent, the node is known to exist without
+ * any further request. The memory is allocated with the request and freed when no watch
+ * and no request is left; the contender is referenced while a request is in flight. */
 #include "directory/own_watch.h"
 
 #include <assert.h>
@@ -26,8 +33,8 @@ const struct uvzk__machine uvzk__own_watch_machine = UVZK__MACHINE("own watch", 
 struct uvzk__own_watch_data {
     struct uvzk__watch watch;
     struct uvzk__contender *contender;
-    uint64_t sent_ms;  /* when it was last armed */
-    uint32_t requests; /* under way, which are to arm the watch */
+    uint64_t sent_ms;  /* when the get that armed it was submitted, in ms */
+    uint32_t requests; /* gets in flight that arm the watch and point to this memory */
     uint8_t state;     /* enum uvzk__own_watch_state */
 };
 
@@ -66,6 +73,7 @@ void uvzk__own_watch_free(struct uvzk__contender *contender)
     contender->own_watch.data = NULL;
 }
 
+/* A get in flight still points to the watch, also after the watch has been given up. */
 static void free_if_over(struct uvzk__contender *contender)
 {
     if (contender->own_watch.data != NULL && contender->own_watch.data->state == NONE &&
@@ -100,17 +108,21 @@ static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 
     disarm(contender);
     if (event == UVZK__WATCH_DELETED) {
-        uvzk__contender_not_shown(contender); /* nothing if the delete is ours */
+        uvzk__contender_not_shown(contender); /* does nothing in DELETING */
     } else {
         uvzk__queue_settle_later(contender->queue);
-        uvzk__contender_pump(contender); /* what is revocable is read again */
+        uvzk__contender_pump(contender); /* arms the watch of a revocable one again */
     }
 }
 
-/* A plea may be lost. Nobody's turn is: who has waited for long is proved. */
+/* The get has shown the node. Only a revocable contender renews its watch: the event of a
+ * revocation may be lost. A waiter needs no renewal: if its watch is too old at the time
+ * of the grant, the waiter is proved instead. */
 static void stands(struct uvzk__contender *contender, const struct uvzk__reply *reply)
 {
     move(contender, ARMED);
+    /* Meanwhile another reading did not show the node, and the contender waits to create
+     * a new one. */
     if (uvzk__node_state(&contender->node) == UVZK__NODE_BACKING_OFF) {
         uvzk__own_watch_node_gone(contender);
         return;
@@ -122,7 +134,8 @@ static void stands(struct uvzk__contender *contender, const struct uvzk__reply *
                                                                             reply);
 }
 
-/* Who holds does not lose that by being deaf to pleas. */
+/* The contender may not READ its own znode. A holder keeps its hold although no
+ * revocation reaches it, and tries again about once a session timeout. A waiter ends. */
 static void read_refused(struct uvzk__contender *contender)
 {
     if (contender->held) {
@@ -142,6 +155,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__inflight_done(session, rpc, status, false);
     contender->own_watch.data->requests--;
+    /* The watch was armed after the contender had ended. */
     if (status == 0 && contender->ended) {
         uvzk__unwatch(session, &contender->own_watch.data->watch);
     }
@@ -149,7 +163,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         if (status == 0) {
             stands(contender, reply);
         } else {
-            clear_state(contender); /* its memory may be wanted for a rest */
+            clear_state(contender); /* keeps the memory: the state may become REFUSED */
         }
         if (status == UVZK_ENONODE) {
             uvzk__contender_not_shown(contender);
@@ -158,6 +172,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
         }
         free_if_over(contender);
     }
+    /* The calls above may have ended the contender. */
     if (!contender->ended) {
         uvzk__queue_settle_later(contender->queue);
         uvzk__contender_pump(contender);
@@ -185,13 +200,14 @@ bool uvzk__own_watch_shows_node(const struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
 
-    /* What happened during a disconnection is told only by and by. */
+    /* After a disconnection, the events of what happened meanwhile may arrive late. */
     return contender->read_stamp > session->connected_stamp &&
            uvzk__now(session) - contender->own_watch.data->sent_ms <
                uvzk__connection_session_timeout(&session->connection);
 }
 
-/* Out of memory all rest, and ask anew. */
+/* False: out of memory. The session then sends nothing for 100 ms, and afterwards every
+ * contender asks again for what it needs. */
 static bool need_data(struct uvzk__contender *contender)
 {
     if (contender->own_watch.data == NULL) {

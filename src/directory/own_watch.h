@@ -1,22 +1,30 @@
-/* A watch on a contender's own znode, while it is the first in line and waits; for as
- * long as it stands if it is revocable.
+/* A watch on a contender's own znode. A waiter has it while it is first in line. A
+ * revocable contender has it for as long as its znode exists.
  *
- *   NONE --> ARMING --> ARMED --> NONE   deleted, or changed, or the session ended
- *    ^         |
- *    `-------- REFUSED   a holder may not read it
+ *   NONE --> ARMING --> ARMED --> NONE   the znode was deleted or changed, or the session
+ *    ^         |                         ended
+ *    `-------- REFUSED                   the contender holds, but may not read its znode
  *
- * Somebody may delete a waiter's node by hand, and others are granted past it.
- * Curator's waiter finds that out because it lists all children at each wake. Ours
- * does not, so before a grant the node must be known to exist (next_holder.c, check_grant):
- * by a listing or a proof that has just shown it, by a predecessor of our own whose
- * delete will go only together with a check of it (delete_batch.h), or by this watch:
- * events arrive in the order in which things happened, so while it is silent, the
- * node stood when the predecessor went. But a server does not tell who may not read the
- * node, so silence is believed for one session timeout only, and a plea is looked for
- * once in a session timeout. Where room for watches gets scarce, waiters do without it,
- * unless they are revocable: a proof vouches for them. It stays armed while the lock is held and
- * tells of a deletion at once; our own delete consumes it. What it reads is
- * revocation.h's business. */
+ * Another client may delete a waiter's node by hand, and other contenders are then
+ * granted past it. Curator's waiter notices this because it lists all children at each
+ * wake. uvzk does not list, so before a grant the node must be known to exist
+ * (check_grant in next_holder.c). Three things show it:
+ *
+ *   - a listing or a proof that has just shown the node;
+ *   - a local predecessor that is deleted only together with a check of the node
+ *     (delete_batch.h);
+ *   - this watch. Events arrive in the order in which things happened. So while the watch
+ *     is silent, the node existed when the predecessor went.
+ *
+ * A server sends no event to a client that may not READ the node at that moment, and the
+ * watch is used up all the same (watch_renewal.h). So silence counts for one session
+ * timeout only, and a revocable contender reads its node again about once a session
+ * timeout. When room for watches gets scarce (watch_budget.h), a waiter that is not
+ * revocable has no own watch, and a proof shows its node instead.
+ *
+ * The watch stays armed while the contender holds and reports a deletion at once. The
+ * contender's own delete uses it up. claim/revocation.h uses the data that the watch's
+ * get returns. */
 #ifndef UVZK_OWN_WATCH_H
 #define UVZK_OWN_WATCH_H
 
@@ -34,36 +42,45 @@ enum uvzk__own_watch_state {
 
 extern const struct uvzk__machine uvzk__own_watch_machine;
 
-/* Of a contender. Most have none: the memory is there with it, own_watch.c. */
+/* The part of a contender that own_watch.c keeps. Most contenders have no own watch, so
+ * its memory is allocated only when it is armed. */
 struct uvzk__own_watch {
-    struct uvzk__own_watch_data *data; /* NULL: there is none */
+    struct uvzk__own_watch_data *data; /* NULL: no watch, and no request for one */
 };
 
 enum uvzk__own_watch_state uvzk__own_watch_state(const struct uvzk__contender *);
 
-/* The contender is freed: nothing is under way any more. */
+/* Frees the memory, when the contender is freed. No request for the watch is in
+ * flight. */
 void uvzk__own_watch_free(struct uvzk__contender *);
 
-/* Whether there is room for it, or must be. */
+/* Whether the contender may have an own watch: it is revocable, or there is ample room
+ * for watches. */
 bool uvzk__own_watch_is_allowed(const struct uvzk__contender *);
 
-/* Its request is under way: nothing else is asked of the node. */
+/* Whether the get that arms the watch is in flight. The contender sends no create and no
+ * exists for its node meanwhile. */
 bool uvzk__own_watch_is_arming(const struct uvzk__contender *);
 bool uvzk__own_watch_is_armed(const struct uvzk__contender *);
 
-/* ARMED: whether its silence says that the node stands. */
+/* Only in ARMED: whether the silence of the watch shows that the node exists. It does if
+ * the watch was armed on this connection, less than a session timeout ago. */
 bool uvzk__own_watch_shows_node(const struct uvzk__contender *);
 
-/* Arms it if it is not armed and may be. */
+/* Sends the get that arms the watch. Does nothing if the watch is not in NONE, if the
+ * node is not STANDING, or if the watch is not allowed or nothing may be sent. Ends the
+ * contender with UVZK_ELIMIT if the budget of watches has no room. */
 void uvzk__own_watch_arm(struct uvzk__contender *);
 
-/* The contender is over: no watch is left behind. */
+/* Removes the watch: the contender has ended, or the watch is set anew. */
 void uvzk__own_watch_end(struct uvzk__contender *);
 
-/* The node is gone, which the watch may never tell: the next node is not its. */
+/* The node is gone, or is being deleted. The event may never arrive, and the contender's
+ * next node has another path, so the watch is removed. In ARMING this happens when the
+ * reply arrives. */
 void uvzk__own_watch_node_gone(struct uvzk__contender *);
 
-/* The session is over, and its watches with it. */
+/* The session has ended, and the port has dropped its watches. */
 void uvzk__own_watch_lost(struct uvzk__contender *);
 
 #endif

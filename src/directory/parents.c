@@ -1,3 +1,8 @@
+/* Creates missing lock directories (parents.h). in_order.c, leases.c and
+ * driver_directory.c call it for a directory that has a contender whose node is in
+ * PARENTS. One create is in flight for a directory; its reply decides which path is tried
+ * next. When many directories below one missing parent begin together, one of them goes
+ * first and the others wait. */
 #include "directory/parents.h"
 
 #include <string.h>
@@ -17,6 +22,7 @@ void uvzk__parents_free(struct uvzk__queue *queue)
     }
 }
 
+/* The directory exists: the contenders that wait for it send their creates again. */
 static void parents_made(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
@@ -32,8 +38,11 @@ static void parents_made(struct uvzk__queue *queue)
     }
 }
 
-/* Who was sure that it is missing ends so; of a suspect the next create says it, which it
- * has for itself: the directory may stand where we may make none. */
+/* The directory could not be created. A contender whose own create failed with
+ * UVZK_ENONODE ends with this status. But a contender that only shared a multi with such
+ * a create (suspect_no_directory) sends its create alone: its directory may exist in a
+ * place where this client may not create directories. If that create fails with
+ * UVZK_ENONODE too, the contender comes here again and ends. */
 static void parents_refused(struct uvzk__queue *queue, int status)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
@@ -55,11 +64,12 @@ static void parents_refused(struct uvzk__queue *queue, int status)
     }
 }
 
-/* ----------------------------------------------------------------- the parents creator */
+/* ---------------------------------------------------------------- the parents creator */
 
-/* Ten thousand locks in a new place find out at once that their directories are
- * missing, and it may be that the place itself is missing too. One of them, the parents
- * creator, goes ahead; the others below the same parent wait until that one stands. */
+/* The creates of ten thousand locks below a new path fail at the same time because their
+ * directories are missing, and the parent of these directories may be missing too. One of
+ * the directories, the parents creator, goes first. The others below the same parent wait
+ * until the parent exists. */
 
 static bool same_parent(const struct uvzk__queue *one, const struct uvzk__queue *other)
 {
@@ -76,8 +86,9 @@ static bool make_directory(struct uvzk__queue *queue)
     return make_parent(queue, strlen(queue->path->text));
 }
 
-/* The parents creator has done. paved: the parent stands; else the others see for
- * themselves, one of them first. */
+/* Ends the wait of the other directories, if this directory is the parents creator.
+ * parent_exists: the others create their own directories now. Otherwise they are settled,
+ * and each tries for itself; the first of them becomes the next parents creator. */
 static void creator_done(struct uvzk__queue *creator, bool parent_exists)
 {
     struct uvzk__session *session = creator->session;
@@ -101,7 +112,7 @@ static void creator_done(struct uvzk__queue *creator, bool parent_exists)
 
 /* ---------------------------------------------------------------- the requests */
 
-/* Up to the first ancestor whose parent exists, then down. */
+/* UVZK_ENONODE: the next path is one level higher. Success: one level lower. */
 static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__queue *queue = uvzk__inflight_requester(rpc);
@@ -116,7 +127,7 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     uvzk__queue_set_state(queue, UVZK__QUEUE_IDLE);
     uvzk__inflight_done(session, rpc, status, true);
     if (stands && length >= uvzk__path_parent_length(queue->path->text)) {
-        creator_done(queue, true);
+        creator_done(queue, true); /* the parent that the others wait for exists */
     }
     if (stands && queue->path->text[length] == '\0') {
         uvzk__queue_set_just_created(queue, status == 0);
@@ -131,6 +142,8 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     } else if (!uvzk__queue_is_transient(queue, status)) {
         parents_refused(queue, status);
     }
+    /* After a transient error the nodes are still in PARENTS, and settling starts
+     * again. */
     if (!going_on) {
         creator_done(queue, false);
         uvzk__parents_free(queue);
@@ -138,6 +151,8 @@ static void parent_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *repl
     uvzk__queue_settle_later(queue);
 }
 
+/* Sends the create of the ancestor that is the first `length` bytes of the directory's
+ * path, or of the directory itself. */
 static bool make_parent(struct uvzk__queue *queue, size_t length)
 {
     struct uvzk__session *session = queue->session;
@@ -148,7 +163,7 @@ static bool make_parent(struct uvzk__queue *queue, size_t length)
         rpc = uvzk__inflight_new(session, queue, UVZK__RPC_CREATE, path, parent_replied);
     }
     if (rpc == NULL) {
-        return false; /* settling begins anew */
+        return false; /* settling starts again when requests may be sent */
     }
     memcpy(path, queue->path->text, length);
     path[length] = '\0';
@@ -160,6 +175,7 @@ static bool make_parent(struct uvzk__queue *queue, size_t length)
     return true;
 }
 
+/* False: out of memory. */
 static bool have_path(struct uvzk__queue *queue)
 {
     if (!uvzk__queue_need_optional(queue)) {

@@ -1,6 +1,8 @@
-/* The lock directory itself: Curator's creatingParentContainersIfNeeded. Upwards to
- * the first ancestor whose parent exists, then down again; containers, which the
- * server reaps when they are empty, or persistent znodes where it has none. */
+/* Creates the lock directory and its missing ancestors, like Curator's
+ * creatingParentContainersIfNeeded. uvzk first tries the directory, then one ancestor
+ * after the other upwards, until a parent exists, and then goes down again. It creates
+ * containers, which the server removes when they are empty, or persistent znodes if the
+ * server has no containers (before ZooKeeper 3.5.1). */
 #ifndef UVZK_PARENTS_H
 #define UVZK_PARENTS_H
 
@@ -10,14 +12,17 @@
 
 struct uvzk__queue;
 
-/* Of a directory. */
+/* The part of a directory that parents.c keeps. */
 struct uvzk__parents {
-    char *path; /* being made; NULL: none is */
-    struct uvzk__link behind_creator;
-    struct uvzk__queue *queue; /* whose they are, with a path */
+    /* Room for the path of the directory or of the ancestor that is being created; owned
+     * by this struct. NULL: nothing is being created. */
+    char *path;
+    struct uvzk__link behind_creator; /* on directories->behind_creator, while it waits */
+    struct uvzk__queue *queue;        /* the directory; set together with path */
 };
 
-/* One of them is being made, or waits for the parents creator. */
+/* Whether the directory or an ancestor is being created, or waits for the parents
+ * creator. */
 static inline bool uvzk__parents_are_made(const struct uvzk__parents *parents)
 {
     return parents->path != NULL;
@@ -25,9 +30,10 @@ static inline bool uvzk__parents_are_made(const struct uvzk__parents *parents)
 
 void uvzk__parents_free(struct uvzk__queue *);
 
-/* Begins to make them, or waits for another lock that makes its own below the same
- * parent; the nodes in PARENTS are created when it is done, or ended with what stood
- * in the way. */
+/* Starts to create the directory, or waits for another directory below the same parent
+ * that has started already. When it is done, the contenders whose nodes are in PARENTS
+ * send their creates again, or end with the error. Call it only when the directory may
+ * send a request (uvzk__queue_may_ask). */
 void uvzk__parents_make(struct uvzk__queue *);
 
 #endif

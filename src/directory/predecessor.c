@@ -1,3 +1,12 @@
+/* Keeps the one watch of a directory. in_order.c sets it on the nearest foreign node that
+ * the first in line waits for; listing.c sets it on the directory's children, for leases
+ * and for a ticket that is kept.
+ *
+ * The idea: only the first in line watches, and only one node, so the end of a hold wakes
+ * one client and not all. Local contenders behind it need no watch. Because an event may
+ * be lost (watch_renewal.h), the watch is removed and set anew about once a session
+ * timeout. A waiter that is still blocked then asks whether the node that blocks it
+ * really exists (divergence.h). */
 #include "directory/predecessor.h"
 
 #include <assert.h>
@@ -18,7 +27,7 @@
 #include "engine/watch_budget.h"
 #include "engine/watch_renewal.h"
 
-/* So many names make a listing dearer by about one get (0.2 ms on loopback). */
+/* Each 800 names add about the cost of one get to a listing (0.2 ms on loopback). */
 #define NAMES_PER_GET 800U
 
 #define NONE UVZK__PREDECESSOR_NONE
@@ -49,12 +58,12 @@ static void move(struct uvzk__queue *queue, enum uvzk__predecessor_state state)
     assert(invariant_holds(predecessor));
 }
 
-/* Most directories watch nobody: the memory is there with the watch. */
+/* Allocated for each watch, because most directories have none. */
 struct predecessor_watch {
     struct uvzk__watch watch;
-    struct uvzk__timer renewal_timer; /* while the watch stands */
+    struct uvzk__timer renewal_timer; /* armed in ARMED */
     struct uvzk__queue *queue;
-    char path[];
+    char path[]; /* of the watched node; queue->optional->predecessor.path points here */
 };
 
 static struct predecessor_watch *watch_of(const struct uvzk__queue *queue)
@@ -84,8 +93,9 @@ void uvzk__predecessor_unwatch(struct uvzk__queue *queue)
     }
 }
 
-/* A writer's owner may have left a read lock behind, with the writer's own number,
- * and the view does not show it: whoever waits for readers too looks again. */
+/* The owner of the writer that has gone may have left a downgraded reader, which has the
+ * writer's number and which the view does not show. Writers wait for readers too, so each
+ * writer behind that number needs another listing before it is granted. */
 static void writer_gone(struct uvzk__queue *queue)
 {
     for (struct uvzk__link *link = uvzk__ring_first(&queue->waiters); link != NULL;
@@ -99,9 +109,10 @@ static void writer_gone(struct uvzk__queue *queue)
     }
 }
 
-/* Those before it are likely to have gone too. One listing looks at them all; but
- * in a long directory a few are asked for one by one, backwards, each with the
- * watch that it would need anyway. */
+/* The predecessor has gone, and the foreign nodes before it have probably gone too. One
+ * listing shows all of them. But in a long directory a listing costs more than a few
+ * gets. So if only a few foreign nodes are left, no listing is sent: settling watches the
+ * next one backwards, and the get that arms that watch shows whether it exists. */
 static void predecessor_gone(struct uvzk__queue *queue)
 {
     const struct uvzk__predecessor *predecessor = &queue->optional->predecessor;
@@ -113,6 +124,7 @@ static void predecessor_gone(struct uvzk__queue *queue)
         uvzk__queue_set_released(queue, uvzk__now(queue->session));
     }
     uvzk__foreign_nodes_remove(queue, uvzk__path_name(predecessor->path));
+    /* More than walk_back foreign nodes are before the one that has gone. */
     if (foreign_nodes->count > walk_back &&
         foreign_nodes->list[walk_back].sequence < predecessor->sequence) {
         uvzk__freshness_set_stale(queue);
@@ -132,7 +144,9 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
         predecessor_gone(queue);
         uvzk__predecessor_unwatch(queue);
     } else if (queue->kind->directory_order == UVZK__EXCLUSIVE) {
-        uvzk__foreign_node_gone(queue); /* it may be under watch again in a moment */
+        /* The watch may have been removed for its renewal, or the first of the view was
+         * asked about, which is not the predecessor. */
+        uvzk__foreign_node_gone(queue);
         uvzk__foreign_nodes_remove(queue, uvzk__path_name(path));
     }
     uvzk__queue_settle_later(queue);
@@ -144,20 +158,23 @@ static void watch_fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
         UVZK__CONTAINER_OF(watch, struct predecessor_watch, watch)->queue;
 
     if (queue->kind->directory_order == UVZK__COUNTED) {
-        uvzk__freshness_set_stale(queue); /* it was on the children */
+        uvzk__freshness_set_stale(queue); /* this watch is always on the children */
     } else if (queue->optional->predecessor.on_children) {
-        uvzk__foreign_nodes_set_behind(queue, true); /* whoever came has come behind us */
+        /* A kept ticket is the first in its directory: a new contender is behind it. */
+        uvzk__foreign_nodes_set_behind(queue, true);
         uvzk__queue_want_children_watch(queue, false);
     } else if (event == UVZK__WATCH_DELETED) {
         predecessor_gone(queue);
     }
-    uvzk__predecessor_watch_gone(queue); /* data changes: settling arms it again */
+    /* If only the node's data changed, settling arms the watch again. */
+    uvzk__predecessor_watch_gone(queue);
     uvzk__queue_settle_later(queue);
 }
 
-/* The predecessor; and the first of the view, if that is of this connection: when another
- * leader came, and connections with it, what was deleted may have come back before all that
- * the view knows. */
+/* Asks whether the nodes that block the first in line really exist: the predecessor, and
+ * the first node of the view. When another leader has taken over, a deleted znode may
+ * exist again, before all nodes that an older view shows. So a view of an earlier
+ * connection is not used: a listing is sent, and view.c asks about its first node. */
 static void check_blockers(struct uvzk__queue *queue)
 {
     const struct uvzk__foreign_nodes *foreign_nodes = &queue->optional->foreign_nodes;
@@ -165,15 +182,17 @@ static void check_blockers(struct uvzk__queue *queue)
 
     uvzk__divergence_ask(queue, name);
     if (uvzk__view_stamp(&queue->freshness) <= queue->session->connected_stamp) {
-        uvzk__freshness_set_stale(queue); /* the listing asks */
+        uvzk__freshness_set_stale(queue);
     } else if (uvzk__foreign_nodes_any(foreign_nodes) &&
                strcmp(foreign_nodes->list[0].name, name) != 0) {
         uvzk__divergence_ask(queue, foreign_nodes->list[0].name);
     }
 }
 
-/* Whoever has a ticket waits for leases too: one of ours may be in the way of the
- * ticket holder, who does not know whose it is. */
+/* A contender that waits for its ticket waits for leases too. A lease that is an orphan
+ * of this client may block the ticket holder, which is another client and cannot know
+ * that it is an orphan. So the lease directory is listed, and its oldest leases are asked
+ * about. */
 static void check_leases(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
@@ -188,7 +207,9 @@ static void check_leases(struct uvzk__queue *queue)
     }
 }
 
-/* Settling arms it again; the view of leases is drawn by the listing that does so. */
+/* The watch is a session timeout old, and the first in line is still blocked. Settling
+ * arms the watch again: for leases by a listing, which also gives the new view, and
+ * otherwise by a get, which shows whether the predecessor exists. */
 static void renew_watch(struct uvzk__timer *timer)
 {
     struct uvzk__queue *queue =
@@ -205,7 +226,8 @@ static void renew_watch(struct uvzk__timer *timer)
     uvzk__queue_settle_later(queue);
 }
 
-/* name: of the child; "" for the directory itself. 0, UV_ENOMEM, UVZK_ELIMIT. */
+/* Prepares a watch for the request that arms it. name: of the child; "" for the directory
+ * itself. Returns 0, UV_ENOMEM or UVZK_ELIMIT. */
 static int begin(struct uvzk__queue *queue, const char *name)
 {
     size_t size = uvzk__path_join_into(NULL, queue->path->text, name);
@@ -217,6 +239,7 @@ static int begin(struct uvzk__queue *queue, const char *name)
     }
     (void)uvzk__path_join_into(watch->path, queue->path->text, name);
     if (name[0] == '\0') {
+        /* At most one watch may exist on a path (port.h, 5). */
         uvzk__watermarks_yield_watch(queue->session, watch->path);
     }
     if (!uvzk__watch_budget_take(queue->session, watch->path)) {
@@ -256,7 +279,8 @@ static void watch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     uvzk__queue_settle_later(queue);
 }
 
-/* It was not there when it was last asked for, and a listing behind that shows it. */
+/* Whether the last get did not find this node, and a later listing shows it all the
+ * same. */
 static bool is_missing(const struct uvzk__predecessor *last,
                        const struct uvzk__foreign_node *predecessor)
 {
@@ -273,6 +297,8 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
 
     queue->optional->predecessor.missing = false;
     if (contradicted) {
+        /* Without a pause, get and listing would alternate as fast as the server
+         * answers. */
         uvzk__queue_back_off(queue);
         return;
     }
@@ -285,7 +311,7 @@ void uvzk__predecessor_watch(struct uvzk__queue *queue,
         uvzk__end_waiters(queue, status);
         return;
     }
-    /* get, not exists: on a missing node it leaves no watch behind. */
+    /* An exists would leave a watch on a missing node; a get does not. */
     rpc = uvzk__inflight_new(session, queue, UVZK__RPC_GET,
                              queue->optional->predecessor.path, watch_replied);
     if (rpc == NULL) {

@@ -1,9 +1,10 @@
-/* The watch on the foreign predecessor of the first in line; or on the directory's children.
+/* The watch of a directory: on the foreign predecessor of the first in line, or on the
+ * directory's children. A directory has at most one of the two.
  *
- *   NONE --- asked for ---> ARMING --- answered ---> ARMED
- *    ^ ^                      |                        |
- *    | `--- not to be had ----'                        |
- *    `--- fired, lost, taken off, looked at anew ------' */
+ *   NONE --- requested ---> ARMING --- armed ---> ARMED
+ *    ^ ^                      |                     |
+ *    | `-- the request fails -'                     |
+ *    `-- fired, lost, removed, or due for renewal --' */
 #ifndef UVZK_PREDECESSOR_H
 #define UVZK_PREDECESSOR_H
 
@@ -21,51 +22,58 @@ enum uvzk__predecessor_state {
 
 extern const struct uvzk__machine uvzk__predecessor_machine;
 
-/* Of a directory: what it has under watch. */
+/* The part of a directory that predecessor.c keeps. */
 struct uvzk__predecessor {
-    char *path; /* not in NONE; in the memory of its watch, predecessor.c */
-    int32_t sequence;
-    uint8_t state; /* enum uvzk__predecessor_state */
-    bool shared;
-    bool on_children; /* it is the directory itself */
-    bool missing;     /* the last one that was asked for was not there */
+    char *path;       /* the watched path, in the watch's memory; NULL in NONE */
+    int32_t sequence; /* of the last predecessor that was requested */
+    uint8_t state;    /* enum uvzk__predecessor_state */
+    bool shared;      /* that predecessor is a reader's node */
+    bool on_children; /* path is the directory itself, watched for its children */
+    bool missing;     /* the get for the last predecessor found no node */
 };
 
+/* Sends the get that arms a watch on this foreign node. The watch must be in NONE, and
+ * the directory must be allowed to send a request (uvzk__queue_may_ask). If the watch
+ * budget has no room, all waiters of the directory end with UVZK_ELIMIT. */
 void uvzk__predecessor_watch(struct uvzk__queue *, const struct uvzk__foreign_node *);
 
-/* For the directory's children: the listing is to arm it; and it has done so. 0, UV_ENOMEM,
- * UVZK_ELIMIT. */
+/* Makes this listing, which is not submitted yet, arm a watch on the directory's
+ * children. The watch must be in NONE. Returns 0, UV_ENOMEM or UVZK_ELIMIT; after an
+ * error the listing has no watch. */
 int uvzk__predecessor_watch_children(struct uvzk__queue *, struct uvzk__rpc *listing);
+/* The request that arms the watch has been answered with 0. */
 void uvzk__predecessor_armed(struct uvzk__queue *);
 
-/* What is under watch, or being put under it; or NULL. */
+/* The path that is watched, or for which the watch is being armed; otherwise NULL. */
 static inline const char *
 uvzk__predecessor_watched(const struct uvzk__predecessor *predecessor)
 {
     return predecessor->path;
 }
 
-/* Whether there is nothing to be kept of it. */
+/* Whether the struct contains nothing that must be kept (uvzk__queue_trim_optional). */
 static inline bool uvzk__predecessor_is_empty(const struct uvzk__predecessor *predecessor)
 {
     return predecessor->path == NULL && !predecessor->missing;
 }
 
-/* Whether that is the directory itself, for its children. */
+/* Whether the watched path is the directory itself, watched for its children. */
 static inline bool
 uvzk__predecessor_is_on_children(const struct uvzk__predecessor *predecessor)
 {
     return predecessor->path != NULL && predecessor->on_children;
 }
 
-/* Takes the watch off. Nothing while it is being armed: its request still needs
- * the path, and the queue is settled again when it is answered. */
+/* Removes an armed watch. Does nothing in ARMING: the request still needs the path, and
+ * its reply settles the directory again. */
 void uvzk__predecessor_unwatch(struct uvzk__queue *);
 
-/* The quorum says that the one of this path is not there. */
+/* According to the quorum the foreign node of this path does not exist, whatever this
+ * server shows (divergence.h). Removes it from the view. */
 void uvzk__predecessor_is_gone(struct uvzk__queue *, const char *path);
 
-/* The watch is gone already. */
+/* The port has dropped the watch already, or has not armed it: frees its memory. Does
+ * nothing in NONE. */
 void uvzk__predecessor_watch_gone(struct uvzk__queue *);
 
 #endif

@@ -1,3 +1,12 @@
+/* Keeps one lock directory of one session: the four lists of its contenders, the state of
+ * its request, and the flags that other files set (queue.h). Recipes find and create
+ * directories here; directory.c settles and frees them.
+ *
+ * The idea: the state of a contender's node, and whether it holds, decide on which list
+ * it is. uvzk__queue_place is called after each change, so no other file moves a
+ * contender. Anything that may change who is granted, or which request is needed, only
+ * marks the directory (uvzk__queue_settle_later); the turn then decides once for all
+ * changes. */
 #include "directory/queue.h"
 
 #include <assert.h>
@@ -9,7 +18,7 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
-/* Before a request is repeated that failed for a reason that may pass. */
+/* Before a request is repeated that failed with a transient error. */
 #define REST_MS 100
 
 static struct uvzk__contender *contender_at(struct uvzk__link *link)
@@ -92,6 +101,7 @@ struct uvzk__queue *uvzk__queue_find(struct uvzk__session *session,
     return uvzk__catalogue_find(&session->directories->catalogue, directory_order, path);
 }
 
+/* Deleting contenders are not asked about: none of them is wanted. */
 static bool anyone_wanted(const struct uvzk__ring *ring, bool writers_only)
 {
     for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
@@ -177,7 +187,7 @@ void uvzk__queue_back_off(struct uvzk__queue *queue)
                                                    : uvzk__calloc(1, sizeof(*backoff));
     }
     if (backoff == NULL) {
-        uvzk__back_off(queue->session); /* then all rest, for as long */
+        uvzk__back_off(queue->session); /* the whole session pauses for 100 ms */
         return;
     }
     queue->optional->backoff = backoff;
@@ -194,6 +204,8 @@ static bool has_smaller_sequence(struct uvzk__link *link, const void *sequence)
            *(const int32_t *)sequence;
 }
 
+/* Only the next waiter behind the node learns the stamp now. The waiters behind that one
+ * inherit it when it leaves (leave_ring). */
 void uvzk__queue_delete_sent(struct uvzk__contender *deleting, uint64_t stamp)
 {
     struct uvzk__queue *queue = deleting->queue;
@@ -220,7 +232,7 @@ static struct uvzk__ring *ring_of(const struct uvzk__contender *contender)
     }
 }
 
-/* Off the ring on which it is. */
+/* Removes the contender from the ring that its state names. */
 static void leave_ring(struct uvzk__contender *contender)
 {
     struct uvzk__ring *ring = ring_of(contender);
@@ -238,7 +250,8 @@ void uvzk__queue_remove(struct uvzk__contender *contender)
     uvzk__contender_set_state(contender, UVZK__CONTENDER_GONE);
 }
 
-/* Creates are answered in order, so the place is nearly always at the tail. */
+/* The search starts at the tail: creates are answered in order, so a new contender nearly
+ * always belongs there. */
 static void insert(struct uvzk__ring *ring, struct uvzk__contender *contender)
 {
     struct uvzk__link *before = uvzk__ring_last(ring), *at = NULL;
@@ -263,17 +276,19 @@ static enum uvzk__contender_state state_of(const struct uvzk__contender *contend
     return contender->held ? UVZK__CONTENDER_HOLDING : UVZK__CONTENDER_WAITING;
 }
 
-/* Everybody before it was known when it was made. */
+/* Whether all predecessors of the contender were known when it was created: by the
+ * watermark, or because its number is 0. No contender was ever before number 0. */
 static bool needs_no_listing(struct uvzk__contender *contender)
 {
     return uvzk__watermark_knows_predecessors(contender) ||
            (uvzk__session_of(contender)->tuning & UVZK__TUNE_FIRST_SUFFIX &&
-            uvzk__node_place(&contender->node).sequence == 0); /* nobody ever was there */
+            uvzk__node_place(&contender->node).sequence == 0);
 }
 
 static void join_waiters(struct uvzk__queue *queue, struct uvzk__contender *contender)
 {
     insert(&queue->waiters, contender);
+    /* Deletes that were sent before its place was known may be of nodes before it. */
     uvzk__deletes_so_far(contender);
     if (!contender->predecessors_known && needs_no_listing(contender)) {
         uvzk__contender_set_predecessors_known(contender);
@@ -288,6 +303,7 @@ static void join_waiters(struct uvzk__queue *queue, struct uvzk__contender *cont
     }
 }
 
+/* The contender leaves its ring first, because ring_of looks at the old state. */
 void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *contender)
 {
     leave_ring(contender);
@@ -308,8 +324,6 @@ void uvzk__queue_place(struct uvzk__queue *queue, struct uvzk__contender *conten
     }
 }
 
-/* Passing troubles are tried again: at once when the connection is back, after a
- * rest when the server had one. */
 bool uvzk__queue_is_transient(struct uvzk__queue *queue, int status)
 {
     if (status == UVZK_ETHROTTLED || status == UV_ENOMEM) {

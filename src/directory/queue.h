@@ -1,17 +1,21 @@
-/* The view of one lock directory that all its local contenders share: what the
- * last listing showed of others, merged with what we know of ourselves.
+/* One session's view of one lock directory, shared by all local contenders in it: the
+ * foreign nodes that the last listing showed, merged with what the session knows of its
+ * own contenders.
  *
- * At most one request is under way:
+ * At most one request of the directory is in flight. The state says which:
  *
- *   IDLE --> CREATING_PARENTS --> IDLE     some node needs its directory
- *   IDLE --> LISTING --> IDLE            some create's outcome is unknown, or somebody
- *                                        in line is not covered yet
+ *   IDLE --> CREATING_PARENTS --> IDLE   a create has failed because the directory is
+ *                                        missing
+ *   IDLE --> LISTING --> IDLE            the outcome of a create is unknown, or the
+ *                                        predecessors of some contender are not known
  *   IDLE --> WATCHING --> IDLE           the first in line waits for a foreign node
  *
- * What settles it (uvzk__directory_kind) decides which, and who is granted. The
- * view stays valid from above: contenders with a lower number can only disappear,
- * so a contender that one listing has covered needs no other; only the first in
- * line watches, and only its nearest foreign predecessor. */
+ * The settle function of the directory's kind (uvzk__directory_kind) decides which
+ * request is sent and which contender is granted.
+ *
+ * A view stays usable: nodes with a number lower than a contender's can only disappear.
+ * So a contender whose predecessors one listing has shown needs no other listing. Only
+ * the first in line watches, and it watches only its nearest foreign predecessor. */
 #ifndef UVZK_QUEUE_H
 #define UVZK_QUEUE_H
 
@@ -27,12 +31,12 @@
 #include "directory/unsearchable.h"
 #include "directory/watermark.h"
 
-/* What a directory of one contender at rest has nothing of: the memory is there with the
- * first of these that is. */
+/* The parts of a directory that are usually empty. A directory whose only contender holds
+ * has none of them. The memory is allocated when one of them is first needed, and freed
+ * when all are empty again. */
 struct uvzk__queue_optional {
     struct uvzk__predecessor predecessor;
-    struct uvzk__queue_backoff
-        *backoff; /* before a failed request is repeated; or NULL */
+    struct uvzk__queue_backoff *backoff; /* NULL: no pause after a failed request */
     struct uvzk__parents parents;
     struct uvzk__foreign_nodes foreign_nodes;
     struct uvzk__watermark watermark;
@@ -46,63 +50,72 @@ struct uvzk__queue {
     struct uvzk__shared_path *path;     /* of the lock directory, namespace included */
     const struct uvzk__directory_kind *kind;
     struct uvzk__ring holders;             /* contenders that hold */
-    struct uvzk__ring waiters;             /* contenders that stand and wait, in order */
-    struct uvzk__ring deleting;            /* contenders to be deleted, in order */
+    struct uvzk__ring waiters;             /* contenders that wait, by number */
+    struct uvzk__ring deleting;            /* contenders in DELETING, by number */
     struct uvzk__ring unplaced;            /* contenders whose place is not known */
-    struct uvzk__link in_to_settle;        /* of those in which something has changed */
-    struct uvzk__queue_optional *optional; /* NULL: there is nothing in it */
+    struct uvzk__link in_to_settle;        /* on directories->to_settle, after a change */
+    struct uvzk__queue_optional *optional; /* owned; NULL: all of it is empty */
     struct uvzk__freshness freshness;
     struct uvzk__deletions deletions;
-    uint64_t held_stamp; /* of submissions, when it came to be ours, leases.h */
+    /* A directory of tickets: since the request with this stamp, no other client can have
+     * held (leases.h). */
+    uint64_t held_stamp;
     struct uvzk__contender_counts counts;
-    uint32_t
-        released_ms; /* the moment when somebody was last seen to let go, its low bits, if
-                               anybody counts (claim/handover.h); 0: not known */
-    uint16_t creates_in_batch; /* so many are in multis under way, create_batch.h */
-    uint8_t state;             /* enum uvzk__queue_state, queue.h */
-    bool
-        wants_children_watch : 1; /* its children are wanted under watch: the ticket holder waits for
-                            others' leases to go, or keeps its ticket for as long as nobody
-                            comes */
-    bool just_created : 1; /* we have just made the directory: nobody is in it */
-    bool unreadable : 1;   /* a check that one of its nodes stands was refused */
-    bool batching : 1; /* some of its contenders may wait to be made, create_batch.h */
-    bool batching_readers : 1; /* these are readers */
-    bool
-        creates_postponed : 1; /* some wait until those before them are made, create_batch.h */
-    bool
-        other_session_waits : 1; /* by another session's, which waits for it, create_order.h */
-    bool blocked_long : 1; /* whoever the next listing shows has been in the way for long,
-                            orphans.h */
+    /* When a release was last seen, by a local contender or by a foreign node that went:
+     * the low 32 bits of the time in ms. Kept only for an observer (claim/handover.h). 0:
+     * none was seen. */
+    uint32_t released_ms;
+    uint16_t creates_in_batch; /* its creates in multis in flight (create_batch.h) */
+    uint8_t state;             /* enum uvzk__queue_state */
+    /* A watch on the directory's children is wanted: the ticket holder waits until leases
+     * of other clients are deleted, or a ticket is kept until another contender
+     * arrives. */
+    bool wants_children_watch : 1;
+    bool just_created : 1;     /* by this session; no contender is in it yet */
+    bool unreadable : 1;       /* a check of a node in it got UVZK_ENOAUTH */
+    bool batching : 1;         /* contenders may wait for a multi (create_batch.h) */
+    bool batching_readers : 1; /* with batching: these contenders are readers */
+    /* Contenders wait to be created until those before them have been
+     * (create_batch.h). */
+    bool creates_postponed : 1;
+    /* Another session's contenders at this path wait for this directory's creates
+     * (create_order.h). */
+    bool other_session_waits : 1;
+    /* A contender has been blocked for a session timeout. The nodes that the next listing
+     * shows in its way are checked (divergence.h, orphans.h). */
+    bool blocked_long : 1;
 };
 
-/* What its kind keeps of it. */
+/* The memory for the directory's kind (extra_size bytes), which follows the struct. */
 static inline void *uvzk__queue_extra(const struct uvzk__queue *queue)
 {
     return (void *)(uintptr_t)(queue + 1);
 }
 
-/* A contender's, in whose request it may be for longer than in its directory. */
+/* The session of a contender. A contender that has ended may still be referenced by a
+ * request in flight, when its directory is gone already; it then points to the session
+ * itself. */
 static inline struct uvzk__session *
 uvzk__session_of(const struct uvzk__contender *contender)
 {
     return contender->ended ? contender->session : contender->queue->session;
 }
 
-/* Somebody lets go: one of ours, or it is seen of another one. */
+/* A local contender releases, or a foreign node is seen to have gone. 0 means that
+ * nothing is known, so a time whose low bits are 0 is kept as 1. */
 static inline void uvzk__queue_set_released(struct uvzk__queue *queue, uint64_t now)
 {
     queue->released_ms = (uint32_t)now == 0 ? 1 : (uint32_t)now;
 }
 
-/* How long ago; UINT64_MAX: not known. */
+/* How long ago that was, in ms; UINT64_MAX: not known. */
 static inline uint64_t uvzk__queue_released_ago(const struct uvzk__queue *queue,
                                                 uint64_t now)
 {
     return queue->released_ms == 0 ? UINT64_MAX : (uint32_t)now - queue->released_ms;
 }
 
-/* To be looked at. */
+/* The optional parts for reading: all empty if there is no memory for them. */
 static inline const struct uvzk__queue_optional *
 uvzk__queue_optional(const struct uvzk__queue *queue)
 {
@@ -111,7 +124,7 @@ uvzk__queue_optional(const struct uvzk__queue *queue)
     return queue->optional == NULL ? &nothing : queue->optional;
 }
 
-/* There is memory to put something into it; false: there is none. */
+/* Allocates the optional parts if they are missing. False: out of memory. */
 static inline bool uvzk__queue_need_optional(struct uvzk__queue *queue)
 {
     if (queue->optional == NULL) {
@@ -124,7 +137,7 @@ static inline bool uvzk__queue_need_optional(struct uvzk__queue *queue)
     return true;
 }
 
-/* What has nothing in it goes. */
+/* Frees the optional parts if all of them are empty. */
 static inline void uvzk__queue_trim_optional(struct uvzk__queue *queue)
 {
     const struct uvzk__queue_optional *optional = uvzk__queue_optional(queue);
@@ -140,7 +153,7 @@ static inline void uvzk__queue_trim_optional(struct uvzk__queue *queue)
     }
 }
 
-/* After a failed request nothing is asked for a while. */
+/* Whether the directory pauses after a failed request. */
 static inline bool uvzk__queue_is_backing_off(const struct uvzk__queue *queue)
 {
     return uvzk__queue_optional(queue)->backoff != NULL;
@@ -155,29 +168,34 @@ uvzk__blocker(const struct uvzk__queue *queue, const struct uvzk__contender *con
                : NULL;
 }
 
-/* What a directory is to the rooms above that look after it. */
+/* How kinds of directories differ. in_order.c, and rooms above this one, define them.
+ * Every function except settle may be NULL. */
 struct uvzk__directory_kind {
     enum uvzk__directory_order directory_order;
-    bool in_order;     /* its contenders are granted by their numbers */
+    bool in_order;     /* contenders are granted in the order of their numbers */
     size_t extra_size; /* bytes of uvzk__queue_extra, zeroed */
-    /* In which of the same path its orphans leave (orphans.h); NULL: in itself. */
+    /* In which directory of the same path its orphans are deleted (orphans.h); NULL: in
+     * this one. */
     const struct uvzk__directory_kind *orphan_kind;
-    void (*init)(struct uvzk__queue *);  /* may be NULL, as all but settle */
-    void (*freed)(struct uvzk__queue *); /* it is about to be */
-    /* Something has changed: decides what to ask, whom to grant. */
+    void (*init)(struct uvzk__queue *);
+    void (*freed)(struct uvzk__queue *); /* called just before it is freed */
+    /* Something has changed: decides which request to send and which contenders to
+     * grant. */
     void (*settle)(struct uvzk__queue *);
-    /* Whether it is needed, though no contender is in it. */
+    /* Whether the directory is still needed although no contender is in it. */
     bool (*in_use)(const struct uvzk__queue *);
-    /* Its watches are lost; the session may have ended. */
+    /* The directory's watches are lost. The session may have ended. */
     void (*watches_lost)(struct uvzk__queue *);
-    /* A listing has been answered. NULL: the view takes it over. */
+    /* A listing has been answered. NULL: view.c updates the view. */
     void (*listed)(struct uvzk__queue *, const struct uvzk__reply *);
-    /* It cannot be listed, or not be watched: who waits for that ends with the status. */
+    /* The directory cannot be listed, or its children cannot be watched: ends, with this
+     * status, the claims that wait for that. */
     void (*refused)(struct uvzk__queue *, int status);
 };
 
-/* So many of a directory may be granted while what our own release left behind still
- * stands: each of them costs a check in its delete (delete_batch.h). */
+/* At most so many contenders of a directory may be granted early at a time, while the
+ * node of a local contender that has released still exists: each of them costs a check in
+ * the multi that deletes the node (delete_batch.h). */
 #define UVZK__EARLY_GRANTS_MAX 32U
 
 enum uvzk__queue_state {
@@ -187,80 +205,85 @@ enum uvzk__queue_state {
     UVZK__QUEUE_WATCHING
 };
 
-/* Of its request. */
+/* The machine of the directory's request. */
 extern const struct uvzk__machine uvzk__queue_machine;
 
-/* The only writer of doing. */
+/* The only writer of the state. */
 void uvzk__queue_set_state(struct uvzk__queue *, enum uvzk__queue_state);
 
-/* Whether it may submit a request now. */
+/* Whether the directory may submit a request now: it is IDLE and does not pause, and the
+ * session may send. */
 bool uvzk__queue_may_ask(const struct uvzk__queue *);
 
-/* The queue of this path, which it keeps; made if need be. NULL when out of memory. */
+/* Returns the session's directory of this kind and path, and creates it if it is missing.
+ * A new directory takes a reference to the path. It is freed when it is settled and is
+ * empty. NULL: out of memory. */
 struct uvzk__queue *uvzk__queue_of(struct uvzk__session *,
                                    const struct uvzk__directory_kind *,
                                    struct uvzk__shared_path *);
 
-/* The queue of this path if there is one, else NULL. */
+/* The session's directory of this order and path, or NULL. */
 struct uvzk__queue *uvzk__queue_find(struct uvzk__session *, enum uvzk__directory_order,
                                      const char *path);
 
-/* Whether a local contender holds in the directory of this path, stands in line, or is
- * about to. */
+/* Whether a local contender holds in the directory of this path, waits there, or will
+ * wait when its create has been answered. writers_only: readers do not count. */
 bool uvzk__queue_occupied(struct uvzk__session *, enum uvzk__directory_order,
                           const char *path, bool writers_only);
 
-/* Something changed: it is settled in the next round of the turn. */
+/* Something has changed: the directory, or each directory of the session, is settled in
+ * the next round of the turn. */
 void uvzk__queue_settle_later(struct uvzk__queue *);
 void uvzk__queues_settle_later(struct uvzk__session *);
 
-/* Puts a contender whose node has a place among the members, in order; the
- * others among the unplaced contenders. */
+/* Moves a contender to the list that fits the state of its node: unplaced, waiters,
+ * holders or deleting. Waiters and deleting are in the order of their places. */
 void uvzk__queue_place(struct uvzk__queue *, struct uvzk__contender *);
 
-/* Takes it off the list on which it is. Those who wait behind it have waited for the same
- * deletes. */
+/* Removes the contender from its list; its state is GONE then. The next waiter behind it
+ * inherits its delete stamps (last_seen.h). */
 void uvzk__queue_remove(struct uvzk__contender *);
 
-/* The request with this stamp is going to delete its node. */
+/* The request with this stamp, which is submitted next, deletes the contender's node. */
 void uvzk__queue_delete_sent(struct uvzk__contender *, uint64_t stamp);
 
-/* Whether one of the unplaced contenders is in this state, PARENTS or UNKNOWN. */
+/* Whether the node of an unplaced contender is in this state: PARENTS or UNKNOWN. */
 bool uvzk__queue_find_unplaced(const struct uvzk__queue *, enum uvzk__node_state);
 static inline bool uvzk__queue_has_unplaced(const struct uvzk__queue *queue,
                                             enum uvzk__node_state state)
 {
     return uvzk__unplaced_asking(&queue->counts) > 0 &&
-           uvzk__queue_find_unplaced(queue, state); /* mostly there are none */
+           uvzk__queue_find_unplaced(queue, state);
 }
-/* Whether it is to be listed now for the sake of those whose create got lost. */
+/* Whether the directory must be listed now because the outcome of a create is unknown. */
 static inline bool uvzk__queue_wants_search(const struct uvzk__queue *queue)
 {
     return uvzk__queue_has_unplaced(queue, UVZK__NODE_UNKNOWN) &&
            uvzk__unsearchable_may(queue);
 }
 
-/* We have just made the directory, nobody is in it; or nobody knows. */
+/* Setters of the fields above, for the other files of src/. */
 void uvzk__queue_set_just_created(struct uvzk__queue *, bool just_created);
-/* Its children are wanted under watch. */
 void uvzk__queue_want_children_watch(struct uvzk__queue *, bool wanted);
-/* A check that one of its nodes stands was refused. Of leases none is tried again. */
+/* Never reset for this directory. Its leases are not handed over any more. */
 void uvzk__queue_set_unreadable(struct uvzk__queue *);
-/* It came to be ours at this stamp. */
 void uvzk__queue_set_held_stamp(struct uvzk__queue *, uint64_t stamp);
-/* One of its contenders waits to be made with others; waits for those before it; is being
- * made with others, or has been; another session's wait for it. */
 void uvzk__queue_set_batching(struct uvzk__queue *, bool batching, bool readers);
 void uvzk__queue_set_creates_postponed(struct uvzk__queue *, bool postponed);
 void uvzk__queue_set_other_session_waits(struct uvzk__queue *, bool waits);
-/* Others have been in the way for long; or they are being looked at. */
 void uvzk__queue_set_blocked_long(struct uvzk__queue *, bool);
+
+/* A create of this directory is in a multi that is sent; its multi has been answered. */
 void uvzk__queue_batch_create_added(struct uvzk__queue *);
 void uvzk__queue_batch_create_done(struct uvzk__queue *);
 
-/* Whether a request that failed like this is worth repeating: at once when the
- * connection is back, after a rest when the trouble is the server's. */
+/* Whether a request that failed with this status is worth repeating. After a lost
+ * connection it is repeated as soon as requests may be sent again. After UVZK_ETHROTTLED
+ * and UV_ENOMEM this function starts a pause, which ends by settling the directory. */
 bool uvzk__queue_is_transient(struct uvzk__queue *, int status);
+
+/* The directory sends no request for 100 ms, and is then settled. Without memory for the
+ * timer, the whole session pauses instead. */
 void uvzk__queue_back_off(struct uvzk__queue *);
 void uvzk__queue_end_backoff(struct uvzk__queue *);
 

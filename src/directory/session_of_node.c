@@ -18,6 +18,8 @@ static bool any_has_path(const struct uvzk__ring *ring, const char *node_path)
     return link != NULL;
 }
 
+/* Locks of several kinds may use the directory. Unplaced contenders are skipped: the full
+ * path of their znode is not known yet. */
 static bool was_created_by(struct uvzk__session *session, const char *directory,
                            const char *node_path)
 {

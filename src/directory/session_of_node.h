@@ -1,12 +1,14 @@
-/* Through which session a znode is asked for: through that which made it, if it is one of
- * ours, because another one's server may not have heard of it yet. */
+/* Through which session of the client a znode is read. A znode of this client is read
+ * through the session that created it, because the server of another session may lag and
+ * not show it yet. */
 #ifndef UVZK_SESSION_OF_NODE_H
 #define UVZK_SESSION_OF_NODE_H
 
 struct uvzk__session;
 
-/* node_path: in full, as a contender has it. Of nobody of ours: one that is in reach,
- * if any is. */
+/* node_path: the full path of the znode, as a contender has it. Returns the session that
+ * created the znode. If no session of this client did, returns the first session that has
+ * a connection, or the given session if none has. */
 struct uvzk__session *uvzk__session_of_node(struct uvzk__session *,
                                             const char *node_path);
 

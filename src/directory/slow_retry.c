@@ -9,6 +9,7 @@ void uvzk__slow_retry(struct uvzk__session *session, struct uvzk__timer *timer,
 {
     uint64_t most = uvzk__connection_session_timeout(&session->connection), random = 0;
 
+    /* The session timeout is 0 while none has been negotiated. */
     if (most > LONGEST_PAUSE_MS || most < UVZK__SLOW_RETRY_FIRST_MS) {
         most = LONGEST_PAUSE_MS;
     }

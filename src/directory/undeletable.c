@@ -1,3 +1,11 @@
+/* Repeats deletes that an ACL refused (undeletable.h). delete_batch.c adds a contender
+ * when its delete is refused, and reports each delete that succeeds. Before contender.c
+ * sends the delete of an undeletable contender, the claim asks
+ * uvzk__undeletable_may_delete.
+ *
+ * The idea: the contenders of one directory take turns, in the order of their numbers. A
+ * turn is one exists and one delete; between two turns there is a pause. Without turns, a
+ * directory with many such znodes would send a refused request for each of them. */
 #include "directory/undeletable.h"
 
 #include <inttypes.h>
@@ -11,20 +19,20 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 
-/* Before a delete is repeated that found no memory to be kept in mind. */
+/* Before a refused delete is repeated for which there was no memory to add it here. */
 #define NO_MEMORY_BACKOFF_MS 1000U
 
-/* Of a directory: there is one while some of its znodes are undeletable. */
+/* Allocated for a directory while some of its znodes are undeletable. */
 struct uvzk__undeletable_data {
     struct uvzk__timer retry;
     struct uvzk__queue *queue;
-    struct uvzk__contender *current; /* whose turn it is; NULL: it is a pause */
-    uint64_t pause_ms;               /* the next one */
-    uint32_t count;
-    int32_t last;   /* the number of the one that had the last turn */
-    bool reading;   /* at the znode of the one whose turn it is */
-    bool read_ok;   /* it stands, and is ours */
-    bool permitted; /* a delete has succeeded since one was refused */
+    struct uvzk__contender *current; /* whose turn it is; NULL: a pause */
+    uint64_t pause_ms;               /* length of the next pause */
+    uint32_t count;                  /* undeletable contenders of the directory */
+    int32_t last;                    /* sequence number of the last turn */
+    bool reading;                    /* the exists of the current turn is in flight */
+    bool read_ok;                    /* the exists has shown it, and it is ours */
+    bool permitted;                  /* a delete succeeded after the last refusal */
 };
 
 static struct uvzk__undeletable_data *data_of(const struct uvzk__queue *queue)
@@ -44,7 +52,8 @@ static void back_off(struct uvzk__undeletable_data *data)
     uvzk__slow_retry(data->queue->session, &data->retry, &data->pause_ms);
 }
 
-/* They have turns by their numbers, over and over. */
+/* The contender with the next greater number than the last turn's, or else the one with
+ * the smallest number. */
 static struct uvzk__contender *next_to_try(const struct uvzk__undeletable_data *data)
 {
     const struct uvzk__ring *deleting = &data->queue->deleting;
@@ -83,9 +92,9 @@ static void try_next(struct uvzk__timer *timer)
     }
 }
 
-/* ---------------------------------------------------------------------- the look at it */
+/* ------------------------------------------------------------------ reading the znode */
 
-/* A unique name is nobody else's. */
+/* A name with a UUID is never another client's. Only a fixed name can be. */
 static bool is_anothers(const struct uvzk__contender *contender,
                         const struct uvzk__stat *stat)
 {
@@ -97,9 +106,11 @@ static bool is_anothers(const struct uvzk__contender *contender,
             (czxid != 0 && czxid != stat->czxid));
 }
 
-/* Once the server had told us that it stood, one that does not show it tells that it has
- * gone: the barrier of each connection is behind that reply. Of a unique name it need not
- * be read; of a fixed one nothing is done that might be done to another one's. */
+/* If the exists does not find the znode, the znode is gone. The reading is fresh enough:
+ * a server reported earlier that the znode existed, on this connection or before its
+ * barrier, and this exists was sent after that. If the exists fails with another error, a
+ * unique name is deleted all the same; a fixed name is not, because the znode may be
+ * another client's. */
 static void read_done(struct uvzk__contender *contender, const struct uvzk__reply *reply)
 {
     struct uvzk__undeletable_data *data = data_of(contender->queue);
@@ -110,7 +121,7 @@ static void read_done(struct uvzk__contender *contender, const struct uvzk__repl
         uvzk__node_delete_replied(&contender->node, UVZK_ENONODE);
         uvzk__contender_update(contender);
     } else if (uvzk__is_transient(status)) {
-        uvzk__contender_pump(contender); /* now, or when something may be sent again */
+        uvzk__contender_pump(contender); /* reads again when requests may be sent */
     } else if (status == 0 || !contender->fixed_name) {
         data->read_ok = true;
         uvzk__contender_pump(contender);
@@ -120,8 +131,8 @@ static void read_done(struct uvzk__contender *contender, const struct uvzk__repl
     }
 }
 
-/* When the right has come back meanwhile its delete has left already, and will tell
- * more. */
+/* If another delete has succeeded meanwhile, this contender's delete has been sent
+ * already, and its reply says more than this one. */
 static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
@@ -167,11 +178,11 @@ bool uvzk__undeletable_may_delete(struct uvzk__contender *contender)
         read_node(data, contender);
         return false;
     }
-    data->read_ok = false; /* for one delete */
+    data->read_ok = false; /* one exists allows one delete */
     return true;
 }
 
-/* ------------------------------------------------------------------- they come and go */
+/* ---------------------------------------------------------------- adding and removing */
 
 static struct uvzk__undeletable_data *begin(struct uvzk__contender *contender)
 {
@@ -194,8 +205,9 @@ static struct uvzk__undeletable_data *begin(struct uvzk__contender *contender)
     return data;
 }
 
-/* One that was refused has been told so: all that is left of it is its znode. What was to
- * arm a watch on that left before the delete, and has been answered. */
+/* Nothing is left of the contender but its znode: its claim hears of the refusal and
+ * ends. The own watch cannot be ARMING: its get was sent before the delete, and replies
+ * arrive in the order of the requests. */
 static void add(struct uvzk__undeletable_data *data, struct uvzk__contender *contender)
 {
     struct uvzk__directories *directories = data->queue->session->directories;
@@ -212,6 +224,7 @@ void uvzk__undeletable_add(struct uvzk__contender *contender)
     struct uvzk__undeletable_data *data = data_of(contender->queue);
     bool its_turn = data != NULL && data->current == contender;
 
+    /* Without memory the contender keeps its claim, and the delete is tried again. */
     if (data == NULL && (data = begin(contender)) == NULL) {
         uvzk__contender_back_off(contender, NO_MEMORY_BACKOFF_MS);
         return;
@@ -247,6 +260,7 @@ void uvzk__undeletable_permitted(struct uvzk__queue *queue)
         data->permitted = true;
     }
     data->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;
+    /* Znodes with fixed names are still read one by one. */
     next_at_once(data);
     for (struct uvzk__link *link = uvzk__ring_first(&queue->deleting), *next;
          link != NULL; link = next) {

@@ -6,11 +6,11 @@
 #include "engine/log.h"
 #include "engine/turn.h"
 
-/* Of a directory: there is one from a refusal to the next listing that is answered. */
+/* Allocated for a directory from a refused listing until the next one that succeeds. */
 struct uvzk__unsearchable {
-    struct uvzk__timer retry;
+    struct uvzk__timer retry; /* armed during a pause */
     struct uvzk__queue *queue;
-    uint64_t pause_ms; /* the next one */
+    uint64_t pause_ms; /* length of the next pause */
 };
 
 static struct uvzk__unsearchable *those_of(const struct uvzk__queue *queue)
@@ -18,7 +18,8 @@ static struct uvzk__unsearchable *those_of(const struct uvzk__queue *queue)
     return uvzk__queue_optional(queue)->unsearchables.those;
 }
 
-/* Not one that rests: it asks for nothing, for as long as the retry policy says. */
+/* Whether a wanted contender has a create in flight or is searched for. One that is
+ * BACKING_OFF does not count: it needs no listing until its pause is over. */
 static bool anyone_comes(const struct uvzk__queue *queue)
 {
     for (struct uvzk__link *link = uvzk__ring_first(&queue->unplaced); link != NULL;
@@ -51,7 +52,7 @@ static struct uvzk__unsearchable *begin(struct uvzk__queue *queue)
         uvzk__queue_need_optional(queue) ? uvzk__calloc(1, sizeof(*those)) : NULL;
 
     if (those == NULL) {
-        return NULL; /* after a short rest there is another refusal */
+        return NULL; /* the directory is listed again soon, and is refused again */
     }
     those->queue = queue;
     those->pause_ms = UVZK__SLOW_RETRY_FIRST_MS;

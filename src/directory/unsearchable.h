@@ -1,8 +1,9 @@
-/* Znodes of ours that nobody wants, and that cannot be searched for: a create got
- * lost, whoever wanted it has given up, and its directory may not be listed. One may
- * stand, and would block others for as long as its session lives; so the directory is
- * listed again, but seldom (slow_retry.h). What somebody wants does not wait for that
- * pause, and each listing that is answered ends it. */
+/* Znodes of this client that may exist, that no acquire wants any more, and that cannot
+ * be searched for: the reply to the create was lost, the acquire has ended, and the ACL
+ * does not allow the client to list the directory. Such a znode would block other
+ * contenders for as long as its session lives. So the directory is listed again, after
+ * growing pauses (slow_retry.h). A contender that an acquire still wants does not wait
+ * for such a pause, and a listing that succeeds ends the pauses. */
 #ifndef UVZK_UNSEARCHABLE_H
 #define UVZK_UNSEARCHABLE_H
 
@@ -12,9 +13,9 @@
 struct uvzk__queue;
 struct uvzk__unsearchable;
 
-/* Of a directory. */
+/* The part of a directory that unsearchable.c keeps. */
 struct uvzk__unsearchables {
-    struct uvzk__unsearchable *those; /* NULL: none is known to be */
+    struct uvzk__unsearchable *those; /* owned; NULL: no listing was refused */
 };
 
 static inline bool
@@ -23,14 +24,16 @@ uvzk__unsearchables_any(const struct uvzk__unsearchables *unsearchables)
     return unsearchables->those != NULL;
 }
 
-/* It may not be listed. Who is still to be searched for is not wanted. */
+/* A listing of the directory was refused. The caller has ended the wanted contenders that
+ * the listing would have searched for, so those that are still UNKNOWN are not wanted. */
 void uvzk__unsearchable(struct uvzk__queue *);
 
-/* It has been listed, or there is none any more. */
+/* The directory has been listed, or does not exist, or no contender is UNKNOWN any
+ * more. */
 void uvzk__unsearchable_no_more(struct uvzk__queue *);
 
-/* Whether it may be listed now for the sake of those whose creates have left: one of
- * them is wanted, or it is no pause. */
+/* Whether the directory may be listed now because of creates that were sent: a contender
+ * of one of these creates is wanted, or no pause is running. */
 bool uvzk__unsearchable_may(const struct uvzk__queue *);
 
 #endif

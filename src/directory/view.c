@@ -1,3 +1,14 @@
+/* Turns the names of a listing into the view of a directory. listing.c calls it with each
+ * listing, unless the kind of the directory has its own function for that.
+ *
+ * The idea: first everything that needs memory is done, in a struct scan: parse the
+ * names, match them with the local contenders, copy the foreign nodes that are kept. Only
+ * then is the view changed, by steps that cannot fail. The scan sorts both sides, so a
+ * listing of thousands of names costs n log n.
+ *
+ * The listing is fresh enough to show that a znode does not exist: its barrier's reply
+ * came before it (listing.h), so it shows the effect of every create that was sent before
+ * it. */
 #include "directory/view.h"
 
 #include <stdlib.h>
@@ -11,32 +22,34 @@
 #include "directory/orphans.h"
 #include "directory/queue.h"
 
-/* So many leases of others at most, each time. */
+/* At most so many foreign leases, and so many possible orphans, are asked about after one
+ * listing. */
 #define BLOCKERS_CHECKED_MAX 128U
 #define ORPHANS_CHECKED_MAX 8U
 
-/* A listing's name that is a contender's. */
+/* A name of the listing that is a contender's. */
 struct sighting {
     struct uvzk__node_name parsed;
-    bool shared;
-    const char *name;                  /* the listing's own */
-    struct uvzk__contender *contender; /* NULL: a foreign node */
+    bool shared;                       /* a reader's node */
+    const char *name;                  /* borrowed from the listing */
+    struct uvzk__contender *contender; /* the local contender; NULL: a foreign node */
 };
 
-/* What an update works on, until it is all there and nothing can fail. */
+/* The data of one update, complete before the view is changed. */
 struct scan {
-    struct sighting *sightings; /* by sequence */
+    struct sighting *sightings; /* by sequence number */
     size_t sighting_count;
-    uint64_t foreign_children;
-    struct uvzk__contender **placed;  /* by sequence */
-    struct uvzk__contender **unknown; /* by UUID */
+    uint64_t foreign_children;        /* names that are no contender's */
+    struct uvzk__contender **placed;  /* holders, waiters and deleting, by place */
+    struct uvzk__contender **unknown; /* unplaced contenders in UNKNOWN, by UUID */
     size_t placed_count, unknown_count;
-    struct uvzk__foreign_node *foreign_nodes;
+    struct uvzk__foreign_node *foreign_nodes; /* owned until the view takes them */
     size_t foreign_node_count;
-    size_t
-        possible_orphans; /* names of our session's that are not those of our contenders here */
-    int32_t last;         /* the greatest number of ours; -1: there is none */
-    bool others_behind; /* others stand behind that one */
+    /* Names with this session's UUID prefix that are no local contender's of this
+     * directory. */
+    size_t possible_orphans;
+    int32_t last;       /* the greatest number of a local contender; -1: there is none */
+    bool others_behind; /* the listing shows foreign nodes behind that number */
 };
 
 static int by_sequence(const void *left, const void *right)
@@ -63,6 +76,8 @@ static int contenders_by_uuid(const void *left, const void *right)
     return memcmp(uvzk__contender_uuid(a), uvzk__contender_uuid(b), UVZK__UUID_TEXT);
 }
 
+/* Writes the contenders of a ring into `into`, and returns how many there are. into NULL:
+ * only counts. */
 static size_t collect(const struct uvzk__ring *ring, bool unknown_only,
                       struct uvzk__contender **into)
 {
@@ -83,6 +98,7 @@ static size_t collect(const struct uvzk__ring *ring, bool unknown_only,
     return count;
 }
 
+/* An empty array is not NULL, so that NULL means out of memory. */
 static void *room_for(size_t count, size_t size)
 {
     return uvzk__calloc(count == 0 ? 1 : count, size);
@@ -113,6 +129,8 @@ static int collect_ours(struct uvzk__queue *queue, struct scan *scan)
     return 0;
 }
 
+/* Equal numbers, from a counter that does not advance (ZOOKEEPER-4706), are told apart by
+ * UUID. */
 static struct uvzk__contender *
 placed_at(const struct scan *scan, const struct uvzk__node_name *parsed, const char *uuid)
 {
@@ -156,7 +174,9 @@ static struct uvzk__contender *unknown_of(const struct scan *scan, const char *u
     return NULL;
 }
 
-/* Ours, whatever its number, or NULL. Servers tell the names as we have sent them. */
+/* The local contender that this name belongs to, or NULL. A contender in UNKNOWN has no
+ * number yet and is found by its UUID alone. UUIDs are compared as text, because servers
+ * return names as they were sent. */
 static struct uvzk__contender *local_of(const struct scan *scan,
                                         const struct sighting *sighting)
 {
@@ -173,7 +193,8 @@ static struct uvzk__contender *local_of(const struct scan *scan,
     return contender;
 }
 
-/* A worn-out sequence orders nobody: its owner must not contend. */
+/* A node with a worn-out number (place.h) does not contend: such numbers give no order.
+ * Leases are only counted, so their numbers do not matter. */
 static bool contends(const struct uvzk__queue *queue,
                      const struct uvzk__node_name *parsed)
 {
@@ -181,7 +202,8 @@ static bool contends(const struct uvzk__queue *queue,
                                     !uvzk__sequence_exhausted(parsed->sequence));
 }
 
-/* By its name one of this session's, and by its contenders none. */
+/* Whether the name has this session's UUID prefix, but is no local contender's of this
+ * directory. */
 static bool may_be_orphan(const struct uvzk__queue *queue,
                           const struct sighting *sighting)
 {
@@ -215,7 +237,8 @@ static int parse_names(struct uvzk__queue *queue, struct scan *scan,
     return 0;
 }
 
-/* Who stands after the last of ours can never come before one of us. */
+/* Copies the foreign nodes before the last local contender. Nodes behind it are not kept:
+ * they can never be before a contender that exists now. */
 static int keep_foreign_nodes(struct scan *scan)
 {
     size_t end = scan->sighting_count;
@@ -227,7 +250,7 @@ static int keep_foreign_nodes(struct scan *scan)
     while (end > 0 && end < scan->sighting_count &&
            scan->sightings[end].parsed.sequence ==
                scan->sightings[end - 1].parsed.sequence) {
-        end++; /* a tie with the last of ours: it may have been there first */
+        end++; /* an equal number: that node may have been created first */
     }
     scan->others_behind = end < scan->sighting_count;
     scan->foreign_nodes = room_for(end, sizeof(struct uvzk__foreign_node));
@@ -261,7 +284,7 @@ static void free_scan(struct scan *scan)
     }
 }
 
-/* Of others; in this discipline a worn-out number is as good as any. */
+/* How many leases other clients have; 0 in other directories. */
 static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan *scan)
 {
     uint64_t count = 0;
@@ -272,7 +295,8 @@ static uint64_t count_leases(const struct uvzk__queue *queue, const struct scan 
     return queue->kind->directory_order == UVZK__COUNTED ? count : 0;
 }
 
-/* Of others there is something to be kept. */
+/* Allocates the optional part of the directory if the view will contain anything of other
+ * clients. */
 static int need_room(struct uvzk__queue *queue, const struct scan *scan)
 {
     bool any =
@@ -281,6 +305,7 @@ static int need_room(struct uvzk__queue *queue, const struct scan *scan)
     return !any || uvzk__queue_need_optional(queue) ? 0 : UV_ENOMEM;
 }
 
+/* The order matters: uvzk__blocker reads the foreign nodes that are set first. */
 static void apply_listing(struct uvzk__queue *queue, struct scan *scan)
 {
     uvzk__foreign_nodes_set(queue, scan->foreign_nodes, scan->foreign_node_count,
@@ -304,8 +329,9 @@ static void apply_listing(struct uvzk__queue *queue, struct scan *scan)
     }
 }
 
-/* When others have been in the way for long: their leases, the oldest first; in order,
- * who is the first of all. */
+/* After a contender has been blocked for a session timeout, asks whether the nodes in its
+ * way really exist (divergence.h): the first of all in a directory in order, and the 128
+ * oldest foreign leases in a lease directory. */
 static void check_blockers(struct uvzk__queue *queue, const struct scan *scan)
 {
     size_t most = queue->kind->in_order ? 1 : BLOCKERS_CHECKED_MAX;
@@ -319,7 +345,7 @@ static void check_blockers(struct uvzk__queue *queue, const struct scan *scan)
     uvzk__queue_set_blocked_long(queue, false);
 }
 
-/* Those that stand anywhere, be it behind others. */
+/* Asks about possible orphans anywhere in the listing, also behind other nodes. */
 static void check_possible_orphans(struct uvzk__queue *queue, const struct scan *scan)
 {
     size_t most = scan->possible_orphans < ORPHANS_CHECKED_MAX ? scan->possible_orphans
@@ -335,7 +361,9 @@ static void check_possible_orphans(struct uvzk__queue *queue, const struct scan 
     }
 }
 
-/* It vouches for all that it shows, whoever it shows to have gone. */
+/* The listing shows that these nodes exist. It must run after resolve_missing: each node
+ * that is reported missing there raises foreign_deletes, and a sighting counts only if it
+ * is not older than the last of these reports (last_seen.h). */
 static void mark_seen(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->sighting_count; i++) {
@@ -346,8 +374,9 @@ static void mark_seen(struct uvzk__queue *queue, const struct scan *scan)
     }
 }
 
-/* The unknown ones that are in it have a place now; those that are not were never made
- * (listing.h). A found one may have been given up in an earlier step. */
+/* Contenders in UNKNOWN that the listing shows have a place now. Those that it does not
+ * show were never created (listing.h), if their create was sent before the listing. Each
+ * state is read again here, because an earlier step may have changed it. */
 static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->sighting_count; i++) {
@@ -365,6 +394,8 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct scan *scan)
     }
 }
 
+/* A STANDING node that the listing does not show is gone, if its create was sent before
+ * the listing. */
 static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->placed_count; i++) {
@@ -377,6 +408,7 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
     }
 }
 
+/* ahead 0: the contender does not have to wait, and no position is reported. */
 static void notify_position(struct uvzk__contender *contender, uint64_t ahead)
 {
     uvzk__contender_want_no_position(contender);
@@ -386,7 +418,7 @@ static void notify_position(struct uvzk__contender *contender, uint64_t ahead)
     }
 }
 
-/* A reader that has nobody but readers before it does not wait. */
+/* A reader that has only readers before it does not wait. */
 static void notify_positions(struct uvzk__queue *queue)
 {
     uint64_t members = 0;

@@ -1,3 +1,8 @@
+/* Computes what a contender waits for (wait_reason.h). Claims call it for uvzk_hold_wait,
+ * for uvzk_client_each_hold, and when an acquire times out. The first of these that
+ * applies is the reason: no connection, no directory, no znode, a foreign node, local
+ * contenders, unknown predecessors, local znodes that are being deleted, a missing
+ * proof. */
 #include "directory/wait_reason.h"
 
 #include "directory/contender.h"
@@ -11,7 +16,8 @@ static const struct uvzk__contender *contender_at(const struct uvzk__link *link)
 
 /* ------------------------------------------------------------ before it has a place */
 
-/* The moment it was asked for; without a connection not before that was lost. */
+/* When the contender was requested. Without a connection, not before the connection was
+ * lost. */
 static uint64_t since(const struct uvzk__contender *contender)
 {
     const struct uvzk__connection *connection = &uvzk__session_of(contender)->connection;
@@ -33,7 +39,7 @@ bool uvzk__contender_place_wait_reason(const struct uvzk__contender *contender,
     } else if (state == UVZK__NODE_PARENTS) {
         reason->kind = UVZK_WAITS_FOR_DIRECTORY;
     } else if (contender->state == UVZK__CONTENDER_UNPLACED) {
-        reason->kind = UVZK_WAITS_FOR_ZNODE; /* it stands on no list of the others' */
+        reason->kind = UVZK_WAITS_FOR_ZNODE; /* no other list but unplaced contains it */
     } else {
         return false;
     }
@@ -42,11 +48,10 @@ bool uvzk__contender_place_wait_reason(const struct uvzk__contender *contender,
 
 /* ------------------------------------------------------------------ who is before it */
 
-/* Of ours that wait before it, and of them whether it has to wait for any: a reader does
- * not for readers. */
+/* Local contenders before a contender. */
 struct ours_ahead {
     uint64_t count;
-    bool blocks;
+    bool blocks; /* the contender has to wait for one of them; a reader not for readers */
 };
 
 static void count(struct ours_ahead *before, const struct uvzk__contender *contender,
@@ -74,7 +79,8 @@ static struct ours_ahead ours_before(const struct uvzk__contender *contender, si
     return before;
 }
 
-/* Given back, and still being deleted. */
+/* Contenders before this one that have released, or given up, and whose znodes are still
+ * being deleted. 0 if the contender waits for none of them. */
 static uint64_t deleting_before(const struct uvzk__contender *contender, size_t most)
 {
     const struct uvzk__ring *deleting = &contender->queue->deleting;

@@ -1,5 +1,6 @@
-/* What a contender waits for, as things stand: nothing is asked of the server for it, and
- * nothing kept. A report, of what the directory has been told last. */
+/* What a contender waits for at this moment. The answer is computed from what the session
+ * knows already: no request is sent and nothing is stored. It may be as old as the last
+ * reply about the directory. */
 #ifndef UVZK_WAIT_REASON_H
 #define UVZK_WAIT_REASON_H
 
@@ -10,24 +11,28 @@
 struct uvzk__contender;
 
 struct uvzk__wait_reason {
-    uint32_t kind; /* uvzk_wait_kind_t */
-    uint64_t ahead;
-    const char *directory; /* of the predecessor; NULL: no foreign one is known */
-    const char *name;      /* of it, in there; lent until the loop's next turn */
-    uint64_t since_ms;     /* 0: not known */
+    uint32_t kind;  /* uvzk_wait_kind_t */
+    uint64_t ahead; /* how many contenders are known to be before this one */
+    /* The path of the foreign predecessor: its directory and its name there. Both are
+     * borrowed and valid until the loop's next turn. NULL: no foreign predecessor is
+     * known. */
+    const char *directory;
+    const char *name;
+    uint64_t since_ms; /* when the wait began; 0: not known */
 };
 
-/* At most so many of ours are counted: a queue's length each, for all that wait in it, is
- * too much for one who only wants to be told why his wait ran out. */
+/* At most so many local contenders are counted when an acquire times out, and for
+ * uvzk_client_each_hold. If many waiters of a long queue are reported together, counting
+ * the whole queue for each of them would cost the square of its length. */
 #define UVZK__WAIT_REASON_COUNTED_MAX 1000U
 
-/* Of one that does not hold, in a directory whose contenders are granted in their order.
- * most: of ours that are counted. */
+/* The reason for a contender that does not hold, in a directory whose contenders are
+ * granted in order. most: how many local contenders are counted at most. */
 void uvzk__contender_wait_reason(const struct uvzk__contender *, size_t most,
                                  struct uvzk__wait_reason *);
 
-/* The same as far as it goes for contenders of all directories: true if it has no
- * place yet, or no connection, which says it all. */
+/* The part of the answer that is the same in all directories. True if the session has no
+ * connection or the contender has no place yet: then the answer is complete. */
 bool uvzk__contender_place_wait_reason(const struct uvzk__contender *,
                                        struct uvzk__wait_reason *);
 

@@ -1,3 +1,11 @@
+/* Keeps the mark of a directory: begins and ends it, and decides whether a new
+ * contender's predecessors are known without a listing (watermark.h). queue.c asks for
+ * each contender that gets a place, view.c reports each listing, contender.c each create,
+ * and watermark_watch.c sends the request for the watch.
+ *
+ * The idea: an acquire that is repeated without competition costs a create and a delete,
+ * and no listing. Every doubt ends the mark or leaves the decision to a listing; the mark
+ * itself never delays a grant. */
 #include "directory/watermark.h"
 
 #include <assert.h>
@@ -37,9 +45,9 @@ static void move(struct uvzk__mark *mark, enum uvzk__watermark_state state)
     assert(invariant_holds(mark));
 }
 
-/* ---------------------------------------------------------------- its begin and its end */
+/* -------------------------------------------------------- beginning and ending a mark */
 
-/* Out of memory there is none. */
+/* Without memory the directory has no mark. */
 static void begin(struct uvzk__queue *queue)
 {
     struct uvzk__mark *mark = uvzk__calloc(1, sizeof(*mark));
@@ -81,7 +89,7 @@ void uvzk__watermark_end(struct uvzk__queue *queue)
         unwatch(mark);
     }
     if (mark->state == ARMING) {
-        move(mark, ENDING); /* its request still needs the path */
+        move(mark, ENDING); /* the request in flight still needs the mark and the path */
     } else {
         free_mark(mark);
     }
@@ -113,7 +121,8 @@ void uvzk__watermark_arming(struct uvzk__mark *mark, const struct uvzk__rpc *rpc
 {
     struct uvzk__session *session = mark->queue->session;
 
-    (void)uvzk__watch_budget_take(session, rpc->path); /* there was room: it is ample */
+    /* Cannot fail: uvzk__watermark_send_watch has checked that there is ample room. */
+    (void)uvzk__watch_budget_take(session, rpc->path);
     mark->armed_stamp = uvzk__stamp(&session->submissions);
     mark->armed_ms = rpc->sent_ms;
     mark->listings_saved = 0;
@@ -127,6 +136,7 @@ void uvzk__watermark_armed(struct uvzk__mark *mark, int status)
         move(mark, ARMED);
         return;
     }
+    /* In ENDING, unwatch() has given the room back already. */
     if (mark->state == ARMING) {
         uvzk__watch_budget_give(mark->queue->session, mark->queue->path->text);
     }
@@ -139,8 +149,10 @@ void uvzk__watermark_fired(struct uvzk__mark *mark)
     free_mark(mark);
 }
 
-/* What happened during a disconnection is told only by and by; and a server does not tell
- * who may not read the directory. */
+/* Whether the watch is armed and its silence counts. It counts only on the connection on
+ * which the watch was armed, because events of what happened during a disconnection may
+ * arrive late. It counts for one session timeout only, because a server sends no event to
+ * a client that may not READ the directory. */
 static bool is_silent(const struct uvzk__mark *mark)
 {
     struct uvzk__session *session = mark->queue->session;
@@ -161,14 +173,15 @@ void uvzk__watermark_create_sent(struct uvzk__queue *queue)
         uvzk__watermark_end(queue);
     } else {
         unwatch(mark);
-        move(mark, UNWATCHED); /* and armed before the listing, when it is settled */
+        move(mark, UNWATCHED); /* settling arms it again, before it sends the listing */
     }
 }
 
-/* ------------------------------------------------------------------ what it says */
+/* ------------------------------------------------------------------ using the mark */
 
-/* A ticket's directory may have its children under watch; a downgraded reader has not been
- * given its number by the server. */
+/* Not for tickets: their directory may have a watch on its children, and only one watch
+ * may exist on a path. Not for downgraded readers: the server has not assigned their
+ * number. */
 static bool applies_to(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
@@ -181,9 +194,10 @@ static bool applies_to(const struct uvzk__contender *contender)
            !contender->ticket && !uvzk__contender_downgraded(contender);
 }
 
-/* Whether its number is the one behind one of ours; what is behind its own is
- * remembered. No number is before the first, whatever is remembered wrongly: who makes
- * ten thousand directories watches none. */
+/* Whether the contender's number follows a number of this session in this directory. Also
+ * remembers the number that follows the contender's own. Number 0 follows none: the set
+ * of hashes may say otherwise by chance, and a client that creates ten thousand
+ * directories would then set useless watches. */
 static bool follows_our_sequence(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
@@ -198,7 +212,8 @@ static bool follows_our_sequence(const struct uvzk__contender *contender)
     return again;
 }
 
-/* Who wants to know how many are before it is told by a listing. */
+/* A contender that wants to know its position needs a listing, unless it is the only
+ * one. */
 static bool wants_no_listing(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
@@ -208,8 +223,11 @@ static bool wants_no_listing(const struct uvzk__contender *contender)
             !uvzk__foreign_nodes_any(&uvzk__queue_optional(queue)->foreign_nodes));
 }
 
-/* One listing serves all who come together. But where several come and go, and were listed
- * before, the next ones would be listed again; of leases a ticket says who is next. */
+/* Whether a mark would save listings here. It would if the contender is alone. If several
+ * come together, one listing serves all of them. But if the directory was listed before
+ * and showed no foreign node, its contenders come and go, and each new one would need
+ * another listing. A lease directory with several contenders does not count: tickets
+ * decide who is next. */
 static bool saves_listings(const struct uvzk__queue *queue)
 {
     return uvzk__contenders_in(&queue->counts) == 1 ||
@@ -238,6 +256,7 @@ bool uvzk__watermark_knows_predecessors(struct uvzk__contender *contender)
         return false;
     }
     mark->used_ms = uvzk__now(queue->session);
+    /* The mark is not known, or not reliable, or the contender needs a listing anyway. */
     if (mark->sequence == NOBODY || !is_silent(mark) || !wants_no_listing(contender)) {
         return false;
     }
@@ -276,7 +295,9 @@ void uvzk__watermark_listed(struct uvzk__queue *queue, int32_t last, bool others
 {
     struct uvzk__mark *mark = uvzk__queue_optional(queue)->watermark.mark;
 
-    /* ARMED: the listing was asked for behind the watch, for replies come in order. */
+    /* In ARMED the get was answered before the listing. Replies arrive in the order of
+     * the requests, so the listing was sent behind the get. A greater mark stays, unless
+     * there are foreign nodes that the view does not keep. */
     if (mark != NULL && mark->state == ARMED &&
         (others_behind || last > mark->sequence)) {
         mark->sequence = last;

@@ -1,26 +1,32 @@
-/* The watermark of a directory: a number up to which everybody there is known, to be gone or
- * to stand, and whose. Who is given the next one has nobody before it but those, and needs no
- * listing. Needed together:
+/* The watermark of a directory: a sequence number up to which all contenders are known.
+ * Each of them has gone, or exists and its owner is known. A new contender that gets the
+ * next number has only these before it, so it needs no listing. Three things are needed
+ * together:
  *
- *   the number is the next one      each create in a directory is given another, so nobody
- *                                   has come between
- *   all are known up to the mark    by a listing that the view has taken over; that the
- *                                   number before was ours says nothing of those before it
- *   it is the same directory        one that is removed and made anew counts from 0, and
- *                                   comes to any number: a watch on the directory's data is
- *                                   armed before that listing, and silent since
+ *   the number is the next one    Each create in a directory gets another number. So no
+ *                                 contender has come in between.
+ *   all are known up to the mark  A listing that the view has taken over showed them.
+ *                                 That the number before was this client's says nothing
+ *                                 about the numbers before that one.
+ *   it is the same directory      A directory that is removed and created again counts
+ *                                 from 0 and can reach any number. So a watch on the
+ *                                 directory's data is armed before that listing, and must
+ *                                 have been silent since.
  *
- *   UNWATCHED --> ARMING --> ARMED ---> UNWATCHED   silent for too long: set anew
+ * docs/decisions/directory.md says why these readings are fresh enough. The states are
+ * those of the watch, which watermark_watch.h sends:
+ *
+ *   UNWATCHED --> ARMING --> ARMED ---> UNWATCHED   silent for too long: set again
  *                    |         |
- *                    |         `--> no more: it has fired, or we have seen that it should
- *                    |              have, or nobody has come for long
- *                    `--> ENDING --> no more: given up meanwhile
+ *                    |         `--> freed: it has fired, or it should have fired, or no
+ *                    |              contender has come for a session timeout
+ *                    `--> ENDING --> freed: the mark was ended in ARMING
  *
- * The watch costs a request. So there is none before somebody of ours was given the number
- * behind one of ours (expected_sequences.h), and none again unless it has saved listings; the
- * directory is kept for it for a session timeout after the last of ours has gone.
- *
- * The watch itself is watermark_watch.h's. */
+ * The watch costs a request. So a directory gets a mark only after a contender of this
+ * session got the number that follows one of this session's numbers
+ * (expected_sequences.h). The watch is set again only if it has saved listings. A
+ * directory without contenders is kept for its mark until a session timeout after a
+ * contender last got a number there. */
 #ifndef UVZK_WATERMARK_H
 #define UVZK_WATERMARK_H
 
@@ -43,23 +49,23 @@ enum uvzk__watermark_state {
 
 extern const struct uvzk__machine uvzk__watermark_machine;
 
-/* Few directories have one: the memory is there with it. */
+/* Allocated for the few directories that have a mark. */
 struct uvzk__mark {
     struct uvzk__watch watch;
-    struct uvzk__timer keep_timer; /* while nobody of ours is there */
+    struct uvzk__timer keep_timer; /* while no local contender is in the directory */
     struct uvzk__queue *queue;
-    uint64_t armed_stamp;    /* of the request that armed the watch */
-    uint64_t armed_ms;       /* when it was submitted */
-    uint64_t used_ms;        /* when one of ours was last given a number */
-    int32_t sequence;        /* all are known up to this one; -1: up to none */
-    uint32_t listings_saved; /* listings, since it was armed */
+    uint64_t armed_stamp;    /* of the get that armed the watch */
+    uint64_t armed_ms;       /* when that get was submitted */
+    uint64_t used_ms;        /* when a local contender last got a number */
+    int32_t sequence;        /* the mark; -1: not known yet */
+    uint32_t listings_saved; /* since the watch was armed */
     bool gap_seen;           /* the last number was not the next one */
     uint8_t state;           /* enum uvzk__watermark_state */
 };
 
-/* Of a directory. */
+/* The part of a directory that watermark.c keeps. */
 struct uvzk__watermark {
-    struct uvzk__mark *mark; /* NULL: there is none */
+    struct uvzk__mark *mark; /* owned; NULL: the directory has no mark */
 };
 
 static inline struct uvzk__mark *
@@ -68,34 +74,40 @@ uvzk__watermark_mark(const struct uvzk__watermark *watermark)
     return watermark->mark;
 }
 
-/* A create of ours leaves. */
+/* A create in the directory has been submitted. If the silence of the watch does not
+ * count any more, the watch is set again, or the mark ends if it has saved no listing. */
 void uvzk__watermark_create_sent(struct uvzk__queue *);
-/* Whether the next number is likely to need no listing. */
+/* Whether the next create will probably need no listing. */
 bool uvzk__watermark_expects_next(const struct uvzk__queue *);
-/* It has its number. Whether everybody before it is in the view; then the mark is at it. */
+/* The contender has a number and no listing has shown its predecessors yet. Returns
+ * whether all of them are in the view; the mark is then raised to the number. The call
+ * may also begin or end the mark. */
 bool uvzk__watermark_knows_predecessors(struct uvzk__contender *);
 
-/* Whether we have met nobody there for a while, as far as it shows; and, we have,
+/* Whether the directory has a mark and no number has been missing lately, so that
+ * probably no other client uses it. uvzk__watermark_others_seen: another client does,
  * though the numbers do not show it. */
 bool uvzk__watermark_is_alone(const struct uvzk__queue *);
 void uvzk__watermark_others_seen(struct uvzk__queue *);
 
-/* The view has taken over the latest listing. last: the greatest number of ours in it, or
- * -1; behind: it has shown others behind that one, whom the view does not keep. */
+/* The view has taken over the latest listing. last: the greatest number of a local
+ * contender in it, or -1. others_behind: the listing shows foreign nodes behind that
+ * number, which the view does not keep. */
 void uvzk__watermark_listed(struct uvzk__queue *, int32_t last, bool others_behind);
 
-/* Whether it wants a watch, and has none; whether it has one, or is about to; until when it
- * is kept if nobody of ours comes. */
+/* Whether the mark needs a watch and has none; whether it has a watch, or is arming one;
+ * until when it is kept while no local contender comes. */
 bool uvzk__watermark_wants_watch(const struct uvzk__queue *);
 bool uvzk__watermark_watches(const struct uvzk__queue *);
 uint64_t uvzk__watermark_kept_until(const struct uvzk__mark *);
 
-/* The latest request is to arm its watch; it has, with this status; the watch has fired. */
+/* The get that arms the watch has just been submitted; it has been answered with this
+ * status; the watch has fired. The last two may free the mark. */
 void uvzk__watermark_arming(struct uvzk__mark *, const struct uvzk__rpc *);
 void uvzk__watermark_armed(struct uvzk__mark *, int status);
 void uvzk__watermark_fired(struct uvzk__mark *);
 
-/* There is none any more. */
+/* Ends the mark and removes its watch. Does nothing if there is no mark. */
 void uvzk__watermark_end(struct uvzk__queue *);
 
 #endif

@@ -1,3 +1,7 @@
+/* Sends the request for a watermark's watch and receives its event (watermark_watch.h).
+ * watermark.c keeps the state of the watch. in_order.c, and leases.c for leases, call
+ * uvzk__watermark_send_watch before they send a listing, so the watch is older than the
+ * mark that the listing gives. */
 #include "directory/watermark_watch.h"
 
 #include "directory/contender.h"
@@ -10,7 +14,7 @@
 #include "engine/watch_budget.h"
 #include "value/node_cache.h"
 
-/* Locks of other kinds may be at the same path. */
+/* Locks of other kinds may use the same path. */
 static const enum uvzk__directory_order directory_orders[] = {
     UVZK__EXCLUSIVE, UVZK__READ_WRITE, UVZK__COUNTED, UVZK__DRIVER_DEFINED};
 #define DIRECTORY_ORDERS (sizeof(directory_orders) / sizeof(directory_orders[0]))
@@ -39,7 +43,7 @@ static bool is_watched_by_others(const struct uvzk__queue *queue)
     return uvzk__node_cache_exists(queue->session, queue->path->text);
 }
 
-/* Whatever has happened to the directory, it may be another one. */
+/* Whatever the event is, the directory may have been removed and created again. */
 static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     struct uvzk__mark *mark = UVZK__CONTAINER_OF(watch, struct uvzk__mark, watch);
@@ -63,7 +67,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 static void arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
 {
     struct uvzk__session *session = queue->session;
-    /* get, not exists: on a missing directory it leaves no watch behind. */
+    /* An exists would leave a watch on a missing directory; a get does not. */
     struct uvzk__rpc *rpc =
         uvzk__inflight_new(session, queue, UVZK__RPC_GET, queue->path->text, armed);
 
@@ -94,7 +98,7 @@ static void keep_time_over(struct uvzk__timer *timer)
     uint64_t until = uvzk__watermark_kept_until(mark);
 
     if (uvzk__contenders_in(&queue->counts) > 0) {
-        return; /* it rests again when they have gone */
+        return; /* the timer is set again when they have gone */
     }
     if (uvzk__now(queue->session) < until) {
         uvzk__timer_set(queue->session, timer, until);

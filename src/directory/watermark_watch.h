@@ -1,7 +1,8 @@
 /* The watch of a watermark, on the data of its directory (watermark.h).
  *
- * One watch stands on one path: where another one is wanted, of a shared value or on the
- * children, the watermark gives way, and it does not begin where one stands. */
+ * At most one watch may exist on a path (port.h, 5). If a shared value wants to watch the
+ * same path, or a watch on the directory's children is wanted, the watermark ends. If
+ * such a watch exists already, the watermark sets none and ends too. */
 #ifndef UVZK_WATERMARK_WATCH_H
 #define UVZK_WATERMARK_WATCH_H
 
@@ -10,13 +11,16 @@
 struct uvzk__session;
 struct uvzk__queue;
 
-/* Sends what it needs. */
+/* Sends the get that arms the watch, if the mark needs one and requests may be sent. Ends
+ * the mark if another watch exists on the path, or if there is no ample room for
+ * watches. */
 void uvzk__watermark_send_watch(struct uvzk__queue *);
 
-/* Nobody of ours is there. Whether the directory is kept for it, for a while. */
+/* No local contender is in the directory. Whether the directory is kept for its mark, for
+ * up to a session timeout after the last contender got its number. */
 bool uvzk__watermark_keeps_directory(struct uvzk__queue *);
 
-/* Somebody else watches this path from now on. */
+/* Another part of the client is about to watch this path: ends the watermarks there. */
 void uvzk__watermarks_yield_watch(struct uvzk__session *, const char *path);
 
 #endif
