@@ -1,3 +1,6 @@
+/* The handover of a holder's znode within a cohort (cohort.h). mutex.c calls the
+ * functions that check and set the limits. claim.c calls keeps_contenders when a claim
+ * ends; that is the only place where a znode is handed over. */
 #include "recipes/cohort.h"
 
 #include "base/refusal.h"
@@ -11,13 +14,14 @@
 #define HANDOVERS_MAX 1000U
 #define MS_MAX 60000U
 
-/* A claim's, and of the znode by which it holds: the one goes with the other. */
+/* claim->extra. It describes the claim's znode, so two claims that exchange their znodes
+ * exchange this struct too. */
 struct cohort {
     const struct uvzk__lock *lock;
     struct uvzk__cohort_limit limit;
-    uint32_t handovers;    /* of that znode, so far */
-    int64_t fencing_token; /* its czxid; 0: it has not been granted yet */
-    uint64_t since_ms;     /* when it was granted first */
+    uint32_t handovers;    /* of the znode, so far */
+    int64_t fencing_token; /* czxid of the znode; 0: it has not been granted yet */
+    uint64_t since_ms;     /* when the znode was first granted */
 };
 
 static struct cohort *cohort_of(const struct uvzk__claim *claim)
@@ -65,7 +69,7 @@ static void freed(struct uvzk__claim *claim)
     uvzk__free(claim->extra);
 }
 
-/* ------------------------------------------------------------------ who may go on */
+/* ------------------------------------------------------------------- the handover */
 
 static bool limit_reached(const struct uvzk__claim *claim)
 {
@@ -75,8 +79,9 @@ static bool limit_reached(const struct uvzk__claim *claim)
            uvzk__now(claim->session) - cohort->since_ms >= cohort->limit.ms;
 }
 
-/* Whether it is this claim's znode that all in the directory wait for, as long as it is
- * proved; what a revocable one says is for its own holder. */
+/* Whether all other contenders of the directory wait for this claim's znode, and will do
+ * so while the proof is valid. A revocable znode is not handed over: a request for its
+ * release is addressed to the holder that made it revocable. */
 static bool can_hand_on(const struct uvzk__claim *claim)
 {
     const struct uvzk__contender *contender;
@@ -92,8 +97,10 @@ static bool can_hand_on(const struct uvzk__claim *claim)
            uvzk__prover_valid_until(claim->session) > uvzk__now(claim->session);
 }
 
-/* The next of ours in the directory, if it waits for somebody else besides, and is of the
- * same lock; else NULL. */
+/* The claim that receives this claim's znode, or NULL. It is the claim of the first local
+ * waiter, if that belongs to the same lock, wants the same node data, and waits for a
+ * foreign node too. If no foreign node is before the waiter, a handover has no advantage:
+ * next_holder.c grants the waiter by its own znode. */
 static struct uvzk__claim *next_of(const struct uvzk__claim *claim)
 {
     struct uvzk__queue *queue = uvzk__claim_first_contender(claim)->queue;
@@ -111,23 +118,26 @@ static struct uvzk__claim *next_of(const struct uvzk__claim *claim)
     return goes_on ? next_claim : NULL;
 }
 
-/* Each has the other's znode, and what is known of it. */
+/* The two claims exchange their contenders, and the structs that describe them. */
 static void exchange(struct uvzk__claim *claim, struct uvzk__claim *next_claim)
 {
     struct uvzk__contender *held = uvzk__claim_first_contender(claim);
     struct uvzk__contender *left = uvzk__claim_first_contender(next_claim);
     void *extra = claim->extra;
 
+    /* `claim` has been given up, so it would be freed with its last contender. It
+     * receives `left` before it loses `held`. */
     uvzk__claim_detach(left);
-    uvzk__claim_attach(claim, left); /* first: the claim is never without any */
+    uvzk__claim_attach(claim, left);
     uvzk__claim_detach(held);
     uvzk__claim_attach(next_claim, held);
     claim->extra = next_claim->extra;
     next_claim->extra = extra;
 }
 
-/* It has been given up: whoever is to have its znode next has it now, and this claim
- * withdraws the other's. */
+/* The claim has been given up. Hands its znode over if possible. The result is always
+ * false: claim.c withdraws the contender that the claim has now, which after a handover
+ * is the other claim's. */
 static bool keeps_contenders(struct uvzk__claim *claim)
 {
     struct uvzk__claim *next_claim =
@@ -141,7 +151,8 @@ static bool keeps_contenders(struct uvzk__claim *claim)
     return false;
 }
 
-/* A znode that is granted once more, having been lost before that was told, is the same. */
+/* A grant that was taken back before its callback ran, and is then made again, has the
+ * same czxid: the count and the time of the znode go on. */
 static void granted(struct uvzk__contender *contender)
 {
     struct cohort *cohort = cohort_of(contender->claim);

@@ -1,3 +1,12 @@
+/* Creating a lease without a ticket (direct_lease.h). semaphore.c starts it for a new
+ * lease request; leases.c calls the rest each time the lease directory is settled, and
+ * grants the lease. The state is in the lease directory: `direct` is the lease request
+ * that tries this, and the stamps of the listings of `locks` are beside it.
+ *
+ * The one idea: the create is sent first, then the request that counts the leases (if the
+ * create's own reply does not), and the listing of `locks` last. Requests of one
+ * connection are carried out in order, so the listing of `locks` shows every ticket that
+ * was created before the lease. */
 #include "recipes/direct_lease.h"
 
 #include "claim/claim.h"
@@ -10,13 +19,15 @@
 #include "engine/inflight.h"
 #include "engine/submission.h"
 
-/* NULL: none of ours is there. */
+/* The directory of the tickets; NULL: no local contender is in it. */
 static struct uvzk__queue *locks_of(const struct uvzk__queue *leases)
 {
     return uvzk__queue_find(leases->session, UVZK__EXCLUSIVE,
                             uvzk__leases(leases)->locks_path->text);
 }
 
+/* Whether no local lease request has a ticket, wants one, or is being given leases, and
+ * no ticket is still being deleted. Among local claims a handover is cheaper. */
 static bool none_of_ours_waits(const struct uvzk__queue *leases)
 {
     const struct uvzk__lease_directory *directory = uvzk__leases(leases);
@@ -28,6 +39,8 @@ static bool none_of_ours_waits(const struct uvzk__queue *leases)
            (locks == NULL || uvzk__contenders_in(&locks->counts) == 0);
 }
 
+/* creates_in_batch, creates_postponed: other creates of the directory are under way or
+ * wait, and the lease must not overtake them. */
 static bool may_send(const struct uvzk__lease_request *request)
 {
     struct uvzk__queue *leases = request->leases;
@@ -57,8 +70,9 @@ int uvzk__direct_lease_begin(struct uvzk__lease_request *request, bool position)
 
 /* ------------------------------------------------------------------ a ticket instead */
 
-/* Before all others of ours, when it is settled. What has not been sent for its lease
- * the ticket holder sends. */
+/* The lease request becomes the first ticket sharer, because it came before the others.
+ * The ticket is created when the directory is settled. If the lease has not been sent, it
+ * stays with the lease request, and the ticket holder's multi creates it. */
 static void use_ticket_instead(struct uvzk__lease_request *request)
 {
     uvzk__lease_request_clear_direct(request);
@@ -69,11 +83,12 @@ static void use_ticket_instead(struct uvzk__lease_request *request)
 
 void uvzk__direct_lease_withdraw(struct uvzk__lease_request *request)
 {
+    /* The next acquires use tickets until a sequence number is the next one again. */
     uvzk__watermark_others_seen(request->leases);
     use_ticket_instead(request);
     int status = uvzk__lease_request_return(
         request, uvzk__lease_request_lease_count(request), true);
-    if (status != 0) {
+    if (status != 0) { /* no memory to delete the lease alone: the claim ends with it */
         uvzk__lease_request_forbid_handover(request);
         uvzk__claim_end(request->claim, status);
     }
@@ -94,20 +109,23 @@ bool uvzk__direct_lease_yield(struct uvzk__queue *leases)
 
 /* ------------------------------------------------------------------------ its lease */
 
+/* Nothing has been sent for the lease yet. Other contenders may have arrived since
+ * uvzk__direct_lease_may, so the conditions are checked again. */
 static void send_create(struct uvzk__lease_request *request,
                         struct uvzk__contender *lease)
 {
     if (may_send(request)) {
         uvzk__lease_request_direct_sent(request);
         uvzk__create_batch_add(lease);
-        uvzk__queue_settle_later(request->leases); /* the look leaves behind it */
+        uvzk__queue_settle_later(request->leases); /* sends the listing of `locks` */
     } else {
         use_ticket_instead(request);
     }
 }
 
-/* The request that counts the leases: the create, by the lease's number, or a listing
- * behind it; 0: none has, yet. */
+/* The stamp of the request that has counted the leases: of the create, if the lease's
+ * sequence number counted them, else of a listing after the create. 0: they have not been
+ * counted yet. */
 static uint64_t counted_at(const struct uvzk__contender *lease)
 {
     uint64_t listed = uvzk__view_stamp(&lease->queue->freshness);
@@ -124,7 +142,8 @@ bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *request)
     return counted != 0 && uvzk__leases(request->leases)->locks_empty_stamp > counted;
 }
 
-/* A look behind its create has found somebody, or nothing. */
+/* Whether a listing of `locks` after the create did not show an empty directory: it
+ * showed a contender, or it failed. */
 static bool others_seen(const struct uvzk__lease_request *request)
 {
     const struct uvzk__lease_directory *directory = uvzk__leases(request->leases);
@@ -134,6 +153,9 @@ static bool others_seen(const struct uvzk__lease_request *request)
            directory->locks_empty_stamp < directory->locks_read_stamp;
 }
 
+/* The lease exists. It is withdrawn if a contender may be in `locks`, or if its create
+ * was sent on an earlier connection, because an outage ends the watermark. Otherwise
+ * leases.c grants it when it is counted. */
 static void decide(struct uvzk__lease_request *request,
                    const struct uvzk__contender *lease)
 {
@@ -158,18 +180,18 @@ void uvzk__direct_lease_settle(struct uvzk__queue *leases)
     } else if (uvzk__lease_request_begun(request) ||
                uvzk__node_state(&lease->node) == UVZK__NODE_PARENTS ||
                !uvzk__list_empty(&lease->in_batch)) {
-        return; /* it is on its way, or its directory is */
+        return; /* the create, or that of its directory, is under way */
     } else if (uvzk__lease_request_is_counted(request)) {
-        send_create(request, lease);
+        send_create(request, lease); /* it is not MADE: no create has been sent */
     } else {
-        use_ticket_instead(request); /* it was not made, after all */
+        use_ticket_instead(request); /* the create was sent and has failed */
     }
 }
 
 /* ---------------------------------------------------------------------- its readings */
 
-/* Its lease, which stands or is on its way, if the pipeline takes what leaves behind it;
- * or NULL. */
+/* The lease behind whose create the next reading may be sent, or NULL. With the pipeline
+ * that is as soon as the create has been sent, otherwise when the lease exists. */
 static const struct uvzk__contender *lease_sent(const struct uvzk__queue *leases)
 {
     const struct uvzk__lease_request *request = uvzk__leases(leases)->direct;
@@ -184,7 +206,8 @@ static const struct uvzk__contender *lease_sent(const struct uvzk__queue *leases
     return in_pipeline || uvzk__node_has_place(&lease->node) ? lease : NULL;
 }
 
-/* Whether its number will count it, as far as is known, or has. */
+/* Whether the lease's sequence number has counted the leases or, while the reply to the
+ * create is awaited, probably will. */
 static bool counts_by_number(const struct uvzk__contender *lease)
 {
     return lease->predecessors_known || (!uvzk__node_has_place(&lease->node) &&
@@ -199,8 +222,9 @@ bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases)
            uvzk__view_stamp(&leases->freshness) < lease->create_stamp;
 }
 
-/* What its number has counted when it was made waits for nobody, whoever stands beside
- * it: it is enough that it was made. */
+/* A lease that its sequence number has counted waited for no other node. So it is enough
+ * for the grant that it was created, and no proof has to show its node. A lease that a
+ * listing has counted needs a proof. */
 static void mark_seen(const struct uvzk__queue *leases)
 {
     struct uvzk__lease_request *request = uvzk__leases(leases)->direct;
@@ -220,6 +244,8 @@ static void locks_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     struct uvzk__queue *leases = uvzk__inflight_requester(rpc);
     bool vacant = reply->status == 0 && reply->name_count == 0;
 
+    /* UVZK_ENONODE does not count as empty: the lease is then withdrawn, and the claim
+     * gets a ticket, whose create has the directory created. */
     uvzk__inflight_done(leases->session, rpc, reply->status, false);
     if (uvzk__is_transient(reply->status)) {
         uvzk__leases_locks_read_failed(leases);
@@ -230,7 +256,8 @@ static void locks_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
     uvzk__queue_settle_later(leases);
 }
 
-/* Behind the request that counts the leases. */
+/* The listing of `locks` must be sent after the request that counts the leases. While
+ * that request is not known, the one that is expected to count them is used. */
 void uvzk__direct_lease_read_locks(struct uvzk__queue *leases)
 {
     const struct uvzk__lease_directory *directory = uvzk__leases(leases);
@@ -246,7 +273,7 @@ void uvzk__direct_lease_read_locks(struct uvzk__queue *leases)
                                          : uvzk__listing_stamp(&leases->freshness);
     }
     if (counts < lease->create_stamp || directory->locks_read_stamp > counts) {
-        return; /* the listing is yet to leave; or it has been looked at */
+        return; /* the counting listing is not sent yet, or `locks` was listed since */
     }
     struct uvzk__rpc *rpc =
         uvzk__inflight_new(leases->session, leases, UVZK__RPC_CHILDREN,

@@ -8,10 +8,11 @@
 #include "engine/inflight.h"
 #include "engine/submission.h"
 
+/* claim->extra of a downgraded reader. NULL: the reader is an ordinary one. */
 struct downgrade {
-    struct uvzk__contender *writer; /* pinned */
+    struct uvzk__contender *writer; /* referenced; the write hold may end before this */
     struct uvzk__place writer_place;
-    struct uvzk__op ops[2];
+    struct uvzk__op ops[2]; /* of the multi in flight */
 };
 
 static void forget(struct uvzk__claim *reading)
@@ -39,7 +40,8 @@ int uvzk__downgrade_prepare(struct uvzk__claim *reading, struct uvzk__claim *wri
     return 0;
 }
 
-/* The writer's node is gone, and the hold with it. */
+/* The writer's node is gone, so the write hold is lost. The reader needs a new name,
+ * because from now on its node is sequential. */
 static int become_ordinary(struct uvzk__contender *reader, struct downgrade *downgrade)
 {
     if (!downgrade->writer->ended) {
@@ -58,12 +60,15 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     int status = reply->status;
 
     uvzk__inflight_done(uvzk__session_of(reader), rpc, status, true);
+    /* The reader's parent exists if the writer's node does, so UVZK_ENONODE is about the
+     * writer's node. */
     if (status == UVZK_ENONODE) {
         status = become_ordinary(reader, downgrade) == 0 ? UVZK_ENOTSENT : UV_EIO;
     } else if (status == 0) {
         uvzk__contender_set_predecessors_known(reader);
     }
     uvzk__node_created(&reader->node, status, place);
+    /* The multi has just shown that the node exists. */
     if (status == 0) {
         uvzk__last_seen_set(reader, reader->create_stamp);
     }

@@ -1,21 +1,24 @@
-/* A read lock that is taken under the owner's write lock. Its znode has the writer's
- * number, so that no writer comes in between when the write lock is released
- * (Curator since 5.5, CURATOR-621), and its token is the writer's.
+/* A downgrade: a read lock that an owner acquires while it holds the write lock. The
+ * reader's znode has the writer's sequence number, so that no other writer is granted in
+ * between when the write lock is released (Curator since 5.5, CURATOR-621). The fencing
+ * token is the writer's.
  *
- *   asked under a valid write hold --> multi: check the writer's znode,
- *                                             create the reader's, not sequential
- *        done    --> it stands, and waits for nobody
- *        refused --> the writer's znode is gone: an ordinary read lock
- *        unknown --> searched for like any other */
+ *   acquire under a valid write hold --> a multi: check the writer's znode, create the
+ *                                        reader's znode, which is not sequential
+ *        succeeds        --> the reader waits for no other contender
+ *        UVZK_ENONODE    --> the writer's znode is gone: an ordinary read lock
+ *        outcome unknown --> the znode is searched for like any other */
 #ifndef UVZK_DOWNGRADE_H
 #define UVZK_DOWNGRADE_H
 
 #include "claim/lock.h"
 
-/* A reader's claim: plain, but for the create of a downgraded one. */
+/* The kind of all readers' claims. It is the plain kind, except that a downgraded reader
+ * is created by the multi. */
 extern const struct uvzk__claim_kind uvzk__claim_reading;
 
-/* The claim, still without contenders, is made under this hold. UV_ENOMEM. */
+/* Makes `reading`, which has no contender yet, a downgrade of the hold `writing`. Keeps a
+ * reference to the writer's contender. Returns 0 or UV_ENOMEM. */
 int uvzk__downgrade_prepare(struct uvzk__claim *reading, struct uvzk__claim *writing);
 
 #endif

@@ -1,3 +1,11 @@
+/* A directory whose order is defined by lock drivers, and the claims of its contenders
+ * (driver_directory.h draws the decisions). directory.c settles the directory, listing.c
+ * passes each listing to listed(), and node_watch.c and fixed_name.c report what happened
+ * to a child.
+ *
+ * A listing is sent while any contender is UNDECIDED. When it arrives, each undecided
+ * contender's driver decides by it. This file never compares sequence numbers to decide
+ * who is next, and keeps no view of foreign nodes: each listing is used once. */
 #include "recipes/driver_directory.h"
 
 #include <string.h>
@@ -31,7 +39,7 @@ static bool stands(const struct uvzk__contender *contender)
     return uvzk__node_state(&contender->node) == UVZK__NODE_STANDING;
 }
 
-/* -------------------------------------------------------------------- the verdicts */
+/* ------------------------------------------------------------------- the decisions */
 
 void uvzk__driver_claim_set_undecided(struct uvzk__contender *contender)
 {
@@ -44,6 +52,7 @@ void uvzk__driver_claim_set_gets_lock(struct uvzk__contender *contender)
     struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
 
     driver_claim->decision = UVZK__DRIVER_GETS_LOCK;
+    /* The decision is fresh in the next settling only (grant_if_shown). */
     driver_claim->settle_count =
         uvzk__session_of(contender)->directories->settle_count + 1;
     uvzk__queue_settle_later(contender->queue);
@@ -57,7 +66,8 @@ void uvzk__driver_claim_notify_position(struct uvzk__contender *contender, uint6
     }
 }
 
-/* The contender may be gone afterwards: it has tried once. */
+/* Without memory for a node watch the contender stays UNDECIDED, and the directory is
+ * listed again after a pause. */
 void uvzk__driver_claim_set_waits(struct uvzk__contender *contender, const char *name,
                                   uint64_t ahead)
 {
@@ -66,7 +76,7 @@ void uvzk__driver_claim_set_waits(struct uvzk__contender *contender, const char 
     if (uvzk__node_watch_join(driver_claim, name)) {
         driver_claim->decision = UVZK__DRIVER_WAITS;
     } else {
-        uvzk__queue_back_off(contender->queue); /* it asks again */
+        uvzk__queue_back_off(contender->queue);
     }
     uvzk__driver_claim_notify_position(contender, ahead);
     uvzk__claim_end_try_once(contender->claim);
@@ -81,7 +91,7 @@ void uvzk__driver_claim_node_changed(struct uvzk__driver_claim *driver_claim, in
     } else if (driver_claim->decision != UVZK__DRIVER_GETS_LOCK) {
         uvzk__driver_claim_set_undecided(contender);
     } else if (news == UVZK_ENONODE) {
-        uvzk__contender_missing(contender); /* nothing if the delete is ours */
+        uvzk__contender_missing(contender); /* does nothing if the delete is ours */
     }
 }
 
@@ -103,7 +113,8 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, status, true);
     if (contender->claim->persistent && status == UVZK_EEXPIRED) {
-        status = UVZK_ECONNLOSS; /* what it has made stands in the next session, too */
+        /* A znode that the create has made outlives the session: it is searched for. */
+        status = UVZK_ECONNLOSS;
     }
     uvzk__contender_create_answered(contender, status, reply->name, reply->stat.czxid);
 }
@@ -113,7 +124,7 @@ static void create(struct uvzk__contender *contender)
     struct uvzk__rpc *rpc;
 
     if (uvzk__has_fixed_name(contender)) {
-        uvzk__queue_settle_later(contender->queue); /* one at a time */
+        uvzk__queue_settle_later(contender->queue); /* fixed_name.c creates it */
         return;
     }
     rpc = uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
@@ -138,7 +149,9 @@ static bool is_undecided(const struct uvzk__contender *contender)
            uvzk__driver_claim_of(contender)->decision == UVZK__DRIVER_UNDECIDED;
 }
 
-/* The contender may be gone afterwards. */
+/* Lets the contender's driver decide. A listing that does not show the contender's znode
+ * means that another client has deleted it. The contender may have been freed when this
+ * returns. */
 static void decide(struct uvzk__contender *contender,
                    const struct uvzk__sorted_children *children)
 {
@@ -164,9 +177,10 @@ static void decide(struct uvzk__contender *contender,
     }
 }
 
-/* Replies and events arrive in the order in which things happened: a listing is never
- * older than the wake of anybody who asks when it arrives. One ranking serves all that
- * have the same driver and come one after another. */
+/* Replies and events arrive in the order in which things happened. So the listing is
+ * newer than every event and every create's reply that made a contender UNDECIDED before
+ * it arrived, even if the listing was sent before that. The children are sorted once for
+ * successive waiters that have the same driver. */
 static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
     struct uvzk__sorted_children children = {0};
@@ -195,13 +209,16 @@ static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *r
     return status;
 }
 
+/* Whether a listing has to show whether the znode exists. A fixed name is read
+ * instead. */
 static bool searched_for(const struct uvzk__contender *contender)
 {
     return uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN &&
            !uvzk__has_fixed_name(contender);
 }
 
-/* While it is not known its path ends where the number would begin. */
+/* Whether this name is the contender's. While the sequence number is not known, the
+ * contender's path ends before it, so the path's last part is a prefix of the name. */
 static bool found(struct uvzk__contender *contender, const char *name)
 {
     const char *prefix = uvzk__path_name(contender->path);
@@ -217,6 +234,8 @@ static bool found(struct uvzk__contender *contender, const char *name)
     return parsed.is_contender;
 }
 
+/* Tells the UNKNOWN contenders whether the listing shows their znodes. The listing proves
+ * that a znode does not exist only if the create was submitted before it. */
 static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->unplaced);
@@ -238,6 +257,8 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply 
     }
 }
 
+/* Ends the contenders that wait for a listing. Those that WAIT have a node watch, which
+ * reports what happens. */
 static void end_undecided(struct uvzk__queue *queue, int status)
 {
     struct uvzk__link *link = uvzk__ring_first(&queue->waiters);
@@ -267,8 +288,11 @@ static bool is_ours(const struct uvzk__queue *queue, const char *name)
     return false;
 }
 
-/* Of those that look like contenders the one with the lowest number: in whatever order the
- * driver has them, the others will have gone before it. */
+/* A contender has been blocked for a session timeout. Asks whether one child really
+ * exists (divergence.h): of the children that look like contenders of uvzk, the one with
+ * the lowest sequence number. The driver may order the children in another way. But a
+ * znode that should not exist stays while the others go, so in the end it is the
+ * oldest. */
 static void check_oldest(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
     const char *oldest = NULL;
@@ -287,8 +311,10 @@ static void check_oldest(struct uvzk__queue *queue, const struct uvzk__reply *re
     uvzk__queue_set_blocked_long(queue, false);
 }
 
-/* No directory, and a znode of ours in it: somebody has deleted all of it, or the session
- * is over. If neither, that znode is withdrawn. */
+/* UVZK_ENONODE, although a contender has a znode in the directory: another client has
+ * deleted the directory with all znodes, or the session has ended. The undecided
+ * contenders end with UVZK_EDELETED, which also deletes their znodes in case they
+ * exist. */
 static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
     int status = reply->status;
@@ -310,7 +336,7 @@ static void listed(struct uvzk__queue *queue, const struct uvzk__reply *reply)
         uvzk__end_unplaced(queue, UVZK__NODE_UNKNOWN, status);
         uvzk__queue_set_blocked_long(queue, false);
         uvzk__queue_back_off(queue);
-        uvzk__unsearchable(queue); /* what may stand still has to be searched for */
+        uvzk__unsearchable(queue); /* creates of unknown outcome must be searched for */
     }
 }
 
@@ -325,6 +351,7 @@ static bool any(const struct uvzk__ring *ring,
     return link != NULL;
 }
 
+/* Parents come first: without the directory, a listing shows nothing. */
 static void send_request(struct uvzk__queue *queue)
 {
     if (!uvzk__queue_may_ask(queue)) {
@@ -340,6 +367,11 @@ static void send_request(struct uvzk__queue *queue)
 
 /* ------------------------------------------------------------------------- granting */
 
+/* The decision is GETS_LOCK. Two things are needed for the grant: a proved session,
+ * except for a persistent znode, and that the contender's znode has just been shown to
+ * exist. If only the second is missing, a contender with a fixed name requests a proof
+ * that names its znode, and any other contender becomes UNDECIDED again, so that a
+ * listing shows it. */
 static void grant_if_shown(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
@@ -359,7 +391,8 @@ static void grant_if_shown(struct uvzk__contender *contender)
     }
 }
 
-/* Whose znode is looked after by a watch of its own. */
+/* Sets the node watch on the contender's own znode for those contenders that no proof
+ * checks reliably: with a fixed name, or with a persistent znode. */
 static void watch_own_nodes(const struct uvzk__ring *ring)
 {
     for (struct uvzk__link *link = uvzk__ring_first(ring); link != NULL;
@@ -389,6 +422,8 @@ static void grant_waiters(struct uvzk__queue *queue)
     }
 }
 
+/* The watches on own znodes are joined first, so that uvzk__node_watches_arm sends their
+ * requests in the same settling. */
 static void settle(struct uvzk__queue *queue)
 {
     uvzk__fixed_names_settle(queue);
@@ -411,8 +446,8 @@ const struct uvzk__directory_kind uvzk__driver_directory = {
 
 /* ---------------------------------------------------------------------- its claims */
 
-/* For the child that its driver has named; or, with a fixed name, for one of ours that
- * is engaged with it. */
+/* The contender waits for the child that its driver has named or, with a fixed name, for
+ * the local contender that has or may have the znode of that name. */
 static void wait_reason(const struct uvzk__claim *claim, size_t most,
                         struct uvzk__wait_reason *reason)
 {
@@ -447,7 +482,7 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
 
 static void granted(struct uvzk__contender *contender)
 {
-    if (contender->claim->persistent) { /* no proof can fail it */
+    if (contender->claim->persistent) { /* its hold does not depend on proofs */
         uvzk__prover_remove_held(uvzk__session_of(contender), &contender->proof_subject);
     }
     uvzk__claim_plain_granted(contender);

@@ -1,22 +1,26 @@
-/* Contenders of lock drivers (LockInternalsDriver): the plain algorithm, each contender
- * for itself.
+/* A directory whose contenders are ordered by the caller's lock drivers
+ * (LockInternalsDriver). It uses Curator's plain algorithm, each contender for itself,
+ * because only the driver knows which contender waits for which.
  *
- *   created --> ASKS -- a listing, judged by its driver --> GETS --> proved, granted
- *                ^ |
- *                | `--> WAITS for the child the driver named
- *                `--------- it is gone, or has changed
+ *   created --> UNDECIDED -- a listing, the driver decides --> GETS_LOCK --> granted
+ *                ^     |
+ *                |     `--> WAITS for the child that the driver names
+ *                |            |
+ *                `------------' that child is deleted or changed
  *
- * With a fixed name there is nothing to list: whoever has created the znode GETS, and
- * everybody else WAITS for that one to go and then tries again (fixed_name.h).
+ * With a fixed name there is nothing to list. The contender that creates the znode gets
+ * the lock. Every other contender WAITS until that znode is deleted, and then tries to
+ * create it again (fixed_name.h).
  *
- * A grant rests on what has just been seen: a listing after the last wake that shows
- * the contender's znode, a proof that names it, the reply to a fixed name's create. A
- * check cannot tell one znode of a fixed name from the next, and a persistent hold needs
- * no proof: both have a node watch on their own znode instead.
+ * A contender is granted only if its znode has just been shown to exist: by a listing
+ * after the last event, by a proof that names it, or, with a fixed name, by the reply to
+ * its create. A holder is then checked by the proofs, with two exceptions. A proof's
+ * check cannot tell one znode of a fixed name from the next one, and a persistent hold
+ * needs no proof. Such contenders have a node watch on their own znode instead.
  *
- * A persistent contender (persistent znode) is not touched by the end of a session: what
- * stands still stands, what is not known is searched for, what is to be deleted is
- * deleted, in the next one. */
+ * The end of a session changes nothing for a contender with a persistent znode: its znode
+ * still exists. In the next session, a znode whose create was lost is searched for, and a
+ * znode that is to be deleted is deleted. */
 #ifndef UVZK_DRIVER_DIRECTORY_H
 #define UVZK_DRIVER_DIRECTORY_H
 
@@ -24,21 +28,22 @@
 #include "recipes/lock_driver.h"
 #include "recipes/sorted_children.h"
 
-/* What a claim has for its one contender: claim->extra. */
+/* claim->extra of a claim on a driver lock, which has one contender. */
 struct uvzk__driver_claim {
     struct uvzk__claim *claim;
-    struct uvzk__lock_driver *driver;
-    struct uvzk__node_watch
-        *node_watch; /* on whom it waits for; GETS: on its own znode */
-    struct uvzk__link in_node_watch;
-    uint32_t
-        settle_count; /* session->directories->settle_count in which its verdict is fresh */
+    struct uvzk__lock_driver *driver; /* referenced */
+    /* On the child that it waits for; in GETS_LOCK, on its own znode. NULL: none. */
+    struct uvzk__node_watch *node_watch;
+    struct uvzk__link in_node_watch; /* in node_watch->watchers */
+    /* The value of session->directories->settle_count for which the decision is fresh:
+     * the listing or create that led to it has just shown the contender's znode. */
+    uint32_t settle_count;
     uint8_t decision; /* enum uvzk__probe_result */
-    bool reading;     /* a look at its fixed name is under way */
-    bool confirmed;   /* what stands there is its own */
+    bool reading;     /* an exists of its fixed name is in flight */
+    bool confirmed;   /* that exists has shown that the znode is its own */
 };
 
-/* Of a contender in a driver-defined directory. */
+/* The driver claim of a contender in a driver-defined directory. */
 static inline struct uvzk__driver_claim *
 uvzk__driver_claim_of(const struct uvzk__contender *contender)
 {
@@ -50,7 +55,7 @@ static inline bool uvzk__has_fixed_name(const struct uvzk__contender *contender)
     return contender->fixed_name;
 }
 
-/* What it looks at; NULL: nothing. */
+/* Sets the node watch that the claim uses; NULL: none. */
 static inline void
 uvzk__driver_claim_set_node_watch(struct uvzk__driver_claim *driver_claim,
                                   struct uvzk__node_watch *node_watch)
@@ -58,43 +63,49 @@ uvzk__driver_claim_set_node_watch(struct uvzk__driver_claim *driver_claim,
     driver_claim->node_watch = node_watch;
 }
 
-/* A look at its fixed name is under way, or no longer. */
+/* Sets whether an exists of its fixed name is in flight. */
 static inline void uvzk__driver_claim_set_reading(struct uvzk__driver_claim *driver_claim,
                                                   bool reading)
 {
     driver_claim->reading = reading;
 }
 
-/* Whether what stands at its fixed name is known to be its own. */
+/* Sets whether the znode at its fixed name is known to be its own. */
 static inline void
 uvzk__driver_claim_set_confirmed(struct uvzk__driver_claim *driver_claim, bool confirmed)
 {
     driver_claim->confirmed = confirmed;
 }
 
-/* Its verdict. WAITS, for the child of that name, is told how many are before it; the
- * contender may be gone afterwards: it has tried once. */
+/* Set the decision. UNDECIDED: the next listing decides. GETS_LOCK: its znode has just
+ * been shown to exist. WAITS: for the child of this name; reports that `ahead` children
+ * are before it. An acquire with UVZK_TRY_ONCE then ends, and the contender may have been
+ * freed when the function returns. */
 void uvzk__driver_claim_set_undecided(struct uvzk__contender *);
 void uvzk__driver_claim_set_gets_lock(struct uvzk__contender *);
 void uvzk__driver_claim_set_waits(struct uvzk__contender *, const char *name,
                                   uint64_t ahead);
 
-/* Once, if its claim wants to be told. */
+/* Reports the position once, if the claim has asked for it. It is at least 1. */
 void uvzk__driver_claim_notify_position(struct uvzk__contender *, uint64_t ahead);
 
+/* The kind of the claims on driver locks. */
 extern const struct uvzk__claim_kind uvzk__claim_of_driver;
 
-/* A claim's extra. UV_ENOMEM: nothing is done. */
+/* Makes the claim's driver claim, with a reference to the driver. Returns 0, or UV_ENOMEM
+ * with nothing changed. */
 int uvzk__driver_claim_new(struct uvzk__claim *, struct uvzk__lock_driver *);
 
-/* The child it is looking at: UVZK_ENONODE, it is gone; 0, something has happened to it;
- * else why it cannot be watched. */
+/* The node watch of the claim has ended. news: UVZK_ENONODE if the child is deleted; 0 if
+ * it has changed or this is not known; otherwise the reason why it cannot be watched,
+ * with which the contender ends. */
 void uvzk__driver_claim_node_changed(struct uvzk__driver_claim *, int news);
 
-/* What is told of a child with this czxid is not told of another than its own. */
+/* Whether the claim's node watch may go on for a child with this czxid. False: the claim
+ * watches its own znode, and the child is another znode of the same name. */
 bool uvzk__driver_claim_owns(const struct uvzk__driver_claim *, int64_t czxid);
 
-/* What such a directory is. */
+/* The kind of a driver-defined directory. */
 extern const struct uvzk__directory_kind uvzk__driver_directory;
 
 #endif

@@ -1,5 +1,6 @@
-/* LockInternalsDriver: a lock whose znodes, and whose order, are the caller's. What its
- * contenders do is driver_directory.h's. */
+/* A driver lock (Curator's LockInternals with a LockInternalsDriver): the caller's driver
+ * defines the znodes and their order. This file has the lock: its checks, its claims'
+ * contenders, and which participants hold. driver_directory.c grants the contenders. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
                        : NULL);
 }
 
-/* Who waits for whom is the driver's to say, but a fixed name is had by one alone. */
+/* With sequential names only the driver knows which contender waits for which, so the
+ * answer is no. With a fixed name, an acquire waits for any other local contender. */
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct uvzk__lock_driver *driver = driver_of(lock);
@@ -40,6 +42,8 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
            uvzk__fixed_name_taken(queue, driver->name);
 }
 
+/* A contender with a fixed name gets the name prefix "": fixed_name.c writes the whole
+ * name. */
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
@@ -73,7 +77,8 @@ static size_t directories(const struct uvzk__lock *lock,
     return 1;
 }
 
-/* Whoever has the znode holds; who waits for it has none. */
+/* The client whose znode has the fixed name holds. Waiting contenders have no znode, and
+ * other children are no participants. */
 static int classify_fixed(const char *name, struct uvzk__participant *participants,
                           size_t count)
 {
@@ -97,7 +102,7 @@ static int name_to_path(const void *name, const void *participant)
                   uvzk__path_name(((const struct uvzk__participant *)participant)->path));
 }
 
-/* Holders first, wherever the driver sorts them. */
+/* Holders first, whatever their position in the driver's order. */
 static int by_order(const void *left, const void *right)
 {
     const struct uvzk__participant *a = left, *b = right;
@@ -106,7 +111,9 @@ static int by_order(const void *left, const void *right)
                                 : uvzk__place_compare(a->place, b->place);
 }
 
-/* The order and the holders are the driver's to say, and who takes part at all. */
+/* Asks the driver which children are contenders, in which order, and which of them hold.
+ * Their indexes in that order replace the sequence numbers. Children that the driver
+ * ignores are hidden. */
 static void sort(const struct uvzk__sorted_children *children,
                  struct uvzk__participant *participants, size_t count)
 {

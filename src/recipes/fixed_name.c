@@ -1,3 +1,10 @@
+/* Creates, identifies and deletes znodes with a fixed name (fixed_name.h).
+ * driver_directory.c calls uvzk__fixed_names_settle each time the directory is settled
+ * and asks before each delete whether the znode is certainly the contender's.
+ *
+ * All local contenders of one name share one path, so two rules replace the unique name
+ * that other contenders have. At most one local contender at a time has, may have or
+ * creates the znode. A znode is recognized by its ephemeralOwner and its czxid. */
 #include "recipes/fixed_name.h"
 
 #include <stdio.h>
@@ -13,7 +20,8 @@
 #include "recipes/driver_directory.h"
 #include "recipes/node_watch.h"
 
-/* Before a znode of ours, or of another one's, is looked at again that may not be read. */
+/* The pause before a znode is read again after the server has refused to show its
+ * stat. */
 #define LOOK_AGAIN_MS 1000U
 
 static const char *name_of(const struct uvzk__contender *contender)
@@ -28,6 +36,8 @@ static int64_t session_of(const struct uvzk__contender *contender)
     return uvzk__connection_session_id(&uvzk__session_of(contender)->connection);
 }
 
+/* The driver keeps the czxid of the lock's last znode
+ * (uvzk__lock_driver_may_be_later). */
 static void remember(const struct uvzk__contender *contender, int64_t czxid)
 {
     uvzk__lock_driver_had(uvzk__driver_claim_of(contender)->driver, session_of(contender),
@@ -41,12 +51,15 @@ static void created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool taken = reply->status == UVZK_ENODEEXISTS;
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, reply->status, true);
+    /* Referenced until the end: uvzk__contender_update may end and free it. */
     uvzk__contender_ref(contender);
     if (reply->status == 0) {
         uvzk__queue_set_just_created(contender->queue, false);
         remember(contender, place.czxid);
         uvzk__driver_claim_set_gets_lock(contender);
     }
+    /* With ENOTSENT the node stays in CREATING, to be created when the other znode is
+     * deleted. */
     uvzk__node_created(&contender->node, taken ? UVZK_ENOTSENT : reply->status, place);
     uvzk__contender_update(contender);
     if (taken && !contender->ended) {
@@ -62,7 +75,7 @@ static void write_path(struct uvzk__contender *contender)
                    "%s/%s", contender->queue->path->text, name_of(contender));
 }
 
-/* Whether it is under way. */
+/* Sends the create. False: out of memory. */
 static bool create(struct uvzk__contender *contender)
 {
     struct uvzk__rpc *rpc =
@@ -83,16 +96,19 @@ static bool create(struct uvzk__contender *contender)
     return true;
 }
 
-/* ----------------------------------------------------------------------- inspecting */
+/* ----------------------------------------------------------------------- identifying */
 
-/* Nothing in the name tells whose znode stands there, but its stat does: one of our
- * session is this contender's, because no other one of ours was let near it. */
+/* The stat has been read. ours: a znode of this session exists and may be this
+ * contender's. It is this contender's then, because no other local contender was allowed
+ * to create one. The node is UNKNOWN after a lost create, or DELETING after a lost
+ * delete. */
 static void node_read(struct uvzk__contender *contender, bool ours, int64_t czxid)
 {
     struct uvzk__node *node = &contender->node;
 
     if (uvzk__node_state(node) == UVZK__NODE_UNKNOWN && ours) {
         uvzk__node_found(node, 0);
+        /* Otherwise it is no longer wanted, and is DELETING now. */
         if (uvzk__node_state(node) == UVZK__NODE_IDENTIFYING) {
             uvzk__node_sent(node);
             uvzk__node_identified(node, 0, czxid, true);
@@ -104,14 +120,14 @@ static void node_read(struct uvzk__contender *contender, bool ours, int64_t czxi
     } else if (ours) {
         uvzk__driver_claim_set_confirmed(uvzk__driver_claim_of(contender), true);
     } else {
-        uvzk__node_sent(node); /* an earlier delete was carried out */
+        uvzk__node_sent(node); /* the delete whose reply was lost was carried out */
         uvzk__node_delete_replied(node, UVZK_ENONODE);
     }
     uvzk__contender_update(contender);
 }
 
-/* Whether a znode of our session can be the contender's, whose own czxid is 0 if it has not
- * been told. */
+/* Whether a znode of this session with this czxid can be the contender's. The contender's
+ * own czxid is 0 if the reply to its create was lost. */
 static bool has_its_czxid(const struct uvzk__contender *contender, int64_t czxid)
 {
     int64_t own = uvzk__node_place(&contender->node).czxid;
@@ -122,11 +138,13 @@ static bool has_its_czxid(const struct uvzk__contender *contender, int64_t czxid
                                                 session_of(contender), czxid);
 }
 
-/* The server will not tell. A look is taken again after a rest, for as long as a znode
- * of ours may stand there: nobody else would delete it. */
+/* If the server has refused to show the stat, a contender in DELETING reads again after a
+ * pause, for as long as its znode may exist, because no other client would delete the
+ * znode. A contender whose create was lost ends with the error. After any other failure
+ * the read is repeated when requests may be sent again. */
 static void read_failed(struct uvzk__contender *contender, int status)
 {
-    bool refused = uvzk__is_answer(status); /* else there will be another chance */
+    bool refused = uvzk__is_answer(status);
 
     if (refused && uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) {
         uvzk__contender_back_off(contender, LOOK_AGAIN_MS);
@@ -171,7 +189,9 @@ static void read_node(struct uvzk__contender *contender)
     }
 }
 
-/* After a delete whose outcome is not known the name may be another one's. */
+/* After a delete whose outcome is not known, another client may have created a znode of
+ * the same name. `confirmed` counts for one delete: if its reply is lost too, the znode
+ * is read once more. */
 bool uvzk__fixed_name_certain(struct uvzk__contender *contender)
 {
     struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
@@ -195,7 +215,7 @@ static struct uvzk__contender *contender_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
 }
 
-/* It has, or may have, or is about to have a znode. */
+/* Whether the contender has a znode, may have one, or is creating one. */
 static bool may_have_node(const struct uvzk__contender *contender)
 {
     switch (uvzk__node_state(&contender->node)) {
@@ -209,7 +229,8 @@ static bool may_have_node(const struct uvzk__contender *contender)
     }
 }
 
-/* The name, as one of ours that is engaged with it has it; NULL: none is. */
+/* The name as text of the local contender that has, may have or creates its znode. NULL:
+ * there is no such contender. */
 static const char *name_in_use(struct uvzk__queue *queue, const char *name)
 {
     const struct uvzk__ring *rings[] = {&queue->holders, &queue->waiters,
@@ -246,6 +267,7 @@ bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
         !has_its_czxid(contender, stat->czxid)) {
         return false;
     }
+    /* The node machine takes the same way as after a create whose reply was lost. */
     write_path(contender);
     uvzk__node_sent(node);
     uvzk__node_created(node, UVZK_ECONNLOSS, unknown);
@@ -254,7 +276,9 @@ bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
     return true;
 }
 
-/* taken: a name that is known to be engaged. */
+/* Creates the contender's znode, or lets the contender wait. *taken: a name that is known
+ * to be in use, kept for the following contenders, which usually have the same one. While
+ * a local contender uses the name no watch is needed: its end settles the directory. */
 static void start_fixed(struct uvzk__contender *contender, const char **taken)
 {
     struct uvzk__queue *queue = contender->queue;

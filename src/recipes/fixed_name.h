@@ -1,39 +1,46 @@
-/* The part of a driver-defined directory (driver_directory.h) that is about fixed names.
+/* Contenders with a fixed name in a driver-defined directory (driver_directory.h).
  *
- *   CREATING, one of ours at a time --> made: it GETS
+ *   CREATING, one local contender at a time --> created: GETS_LOCK
  *      ^    |
- *      |    `--> taken: WAITS for the znode to go, and so do the others
+ *      |    `--> UVZK_ENODEEXISTS: WAITS until the znode is deleted; so do the others
  *      `------------------------------'
  *
- * There is nothing to list. Such a name does not tell whose znode it is: after a create or
- * a delete whose outcome is not known its stat is asked for, behind the barrier of a new
- * connection (barrier.h): what the one before had under way is over by then.
+ * There is nothing to list. The name does not tell whose znode it is. So after a create
+ * or a delete whose outcome is not known, the znode's stat is read. The read is sent
+ * behind the barrier of a new connection (barrier.h), so no request of the earlier
+ * connection is carried out after it.
  *
- * A server that has missed a delete may show a znode of the same session that was deleted
- * before the lost create was sent. Its czxid is not greater than that of the last znode which
- * the lock is known to have had, and the lost create's is: so it is not taken for that one.
+ * A server that has missed a delete may still show a znode of this session that was
+ * deleted before the lost create was sent. The czxid of that znode is not greater than
+ * that of the last znode that the lock is known to have had. The czxid of a znode that
+ * the lost create has made is greater. So the old znode is not mistaken for the new one.
  *
- * Such a server also answers a create with an error that the quorum has carried out: then one
- * of ours WAITS for a znode of its own session. It is looked at again, as after a lost reply. */
+ * Such a server may also answer a create with an error although the quorum has carried
+ * the create out. Then a local contender WAITS for a znode of its own session. This is
+ * noticed when the watch reads the znode's stat; the contender then goes on as after a
+ * lost reply, and the znode is read again. */
 #ifndef UVZK_FIXED_NAME_H
 #define UVZK_FIXED_NAME_H
 
 #include "claim/lock.h"
 
-/* Whether one of ours may have the znode of this fixed name, or another's is known to
- * stand. */
+/* Whether a local contender has, may have or is creating the znode of this fixed name, or
+ * a znode of this name is being watched. */
 bool uvzk__fixed_name_taken(struct uvzk__queue *, const char *name);
 
-/* claim_kind's: whether the znode that is to be deleted is known to be the contender's;
- * always, if its name has a number. */
+/* may_delete of the claim_kind: whether the znode that is to be deleted is certainly the
+ * contender's own. If a delete's reply was lost, this is not certain with a fixed name:
+ * the znode is read, and the contender is pumped when the stat has arrived. A name with a
+ * sequence number is always certain. */
 bool uvzk__fixed_name_certain(struct uvzk__contender *);
 
-/* The child of that name, for which this one waits, is this: whether it may be its
- * own. Then it waits for it no longer, and it is looked at. */
+/* The znode that this contender waits for has this stat. Returns whether the znode may be
+ * its own, from a create that was answered with an error. The contender is then UNKNOWN,
+ * and the caller must end its wait; settling reads the znode. */
 bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *, const struct uvzk__stat *);
 
-/* Looks at those whose create has been lost, and lets one of those that wait for nobody
- * create. */
+/* Reads the znodes of contenders whose create was lost. For each name, lets one of the
+ * contenders that have no node watch create the znode. */
 void uvzk__fixed_names_settle(struct uvzk__queue *);
 
 #endif

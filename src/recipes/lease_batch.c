@@ -1,3 +1,7 @@
+/* Creates leases (lease_batch.h). leases.c plans a batch and sends it while it settles
+ * the lease directory; at most one batch of a directory is in flight. The check of the
+ * ticket makes sure that the leases are created only while the ticket holder holds
+ * `locks`. */
 #include "recipes/lease_batch.h"
 
 #include <string.h>
@@ -7,21 +11,24 @@
 #include "directory/queue.h"
 #include "engine/submission.h"
 
-/* What one request carries of several claims; a single claim's leases always go. */
+/* How much one multi may contain for several lease requests. The first lease request of a
+ * batch is not limited by them: it wants at most 100 leases (semaphore.c). */
 #define LEASES_MAX 128U
-#define BYTES_MAX 262144U
+#define BYTES_MAX 262144U /* of paths and data */
 
 struct uvzk__lease_batch {
     struct uvzk__rpc rpc;
     struct uvzk__queue *queue;
-    struct uvzk__contender *ticket; /* pinned: its path is needed until the reply */
-    size_t bytes;
-    struct uvzk__op ops[1 + LEASES_MAX]; /* a check and creates */
-    struct uvzk__acl acls[1 + LEASES_MAX];
-    struct uvzk__contender *leases[1 + LEASES_MAX];
+    struct uvzk__contender *ticket; /* referenced: its path is needed until the reply */
+    size_t bytes;                   /* of paths and data, so far */
+    struct uvzk__op ops[1 + LEASES_MAX];            /* the check, then the creates */
+    struct uvzk__acl acls[1 + LEASES_MAX];          /* of the ops */
+    struct uvzk__contender *leases[1 + LEASES_MAX]; /* of the ops; [0] is not used */
 };
 
-/* The ticket is unreadable, say: whoever follows would be refused in the same way. */
+/* The check of the ticket has failed. UVZK_ENONODE: another client has deleted the
+ * ticket. Any other error, for example UVZK_ENOAUTH, would be returned for every later
+ * multi with this ticket, so the ticket ends. */
 static void ticket_refused(struct uvzk__contender *ticket, int status)
 {
     if (ticket->ended || uvzk__is_transient(status)) {
@@ -49,6 +56,8 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
     for (size_t i = 1; i < count; i++) {
         struct uvzk__contender *lease = batch->leases[i];
+        /* The reply to a multi contains no czxid. The leases need none of their own,
+         * because their fencing token is the ticket's. */
         uvzk__contender_create_op_answered(
             lease, reply, i, count, uvzk__lease_request_of(lease->claim)->fencing_token);
     }
@@ -124,7 +133,7 @@ void uvzk__lease_batch_send(struct uvzk__lease_batch *batch)
     if (batch == NULL) {
         return;
     }
-    if (batch->rpc.op_count == 1) {
+    if (batch->rpc.op_count == 1) { /* only the check: nothing could be added */
         uvzk__contender_unref(batch->ticket);
         uvzk__free(batch);
         return;

@@ -1,3 +1,7 @@
+/* Offers released leases and hands them over (lease_offers.h). An offer is a claim that
+ * has been given up and still has its leases; its link is in the directory's list
+ * `offers`. semaphore.c makes offers; leases.c takes them and withdraws the rest each
+ * time the lease directory is settled. */
 #include "recipes/lease_offers.h"
 
 #include "claim/claim.h"
@@ -17,6 +21,8 @@ static bool next_is_ours(const struct uvzk__queue *queue)
                               uvzk__leases(queue)->locks_path->text);
 }
 
+/* The first offer whose leases all exist and have the data that the claim wants, or
+ * NULL. */
 static struct uvzk__claim *offer_for(struct uvzk__lease_request *request)
 {
     struct uvzk__link *head = &uvzk__leases(request->leases)->offers;
@@ -38,9 +44,11 @@ void uvzk__leases_take_offers(struct uvzk__lease_request *request)
 
     while (have < request->wanted && (offer = offer_for(request)) != NULL) {
         struct uvzk__contender *lease = uvzk__first_lease(offer);
-        uvzk__claim_detach(lease); /* the last one takes the offer along */
+        uvzk__claim_detach(lease); /* frees the offer with its last lease */
         uvzk__claim_attach(request->claim, lease);
-        if (request->ticket != NULL) { /* without it others would wait for what we have */
+        /* If another client deletes the ticket, the claim ends. With a new ticket at the
+         * tail it would wait for contenders that wait for the leases it has. */
+        if (request->ticket != NULL) {
             uvzk__contender_forbid_recreate(request->ticket);
         }
         uvzk__lease_request_handed_over(request);
@@ -48,6 +56,10 @@ void uvzk__leases_take_offers(struct uvzk__lease_request *request)
     }
 }
 
+/* Leases are offered only if all of these apply: they were counted, all of them exist,
+ * and a local claim has the ticket or is next for it. An unreadable directory (a check
+ * got UVZK_ENOAUTH) makes no offers, because the ticket's delete could not check the
+ * leases. */
 bool uvzk__leases_offer(struct uvzk__claim *claim)
 {
     struct uvzk__lease_request *request = uvzk__lease_request_of(claim);
@@ -80,6 +92,8 @@ void uvzk__leases_withdraw_offers(struct uvzk__queue *queue, bool asking)
     if (uvzk__list_empty(&uvzk__leases(queue)->offers)) {
         return;
     }
+    /* A ticket holder that still lacks leases has just taken the offers that it can use,
+     * unless a batch is in flight. */
     bool served = uvzk__leases(queue)->ticket_holder == NULL ||
                   uvzk__lease_request_complete(uvzk__leases(queue)->ticket_holder);
     bool batch_pending = uvzk__leases(queue)->batch != NULL;

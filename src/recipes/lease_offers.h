@@ -1,20 +1,24 @@
-/* Leases that are let go change hands without a request: their claim offers them, as
- * they stand, to the ticket holder or to who follows it in `locks`. The new owner is
- * granted early: the ticket is deleted together with a check of the lease. They are
- * offered for as long as the next in line for `locks` is ours, else they are deleted. */
+/* Leases that are released are handed over to the next local claim without a request.
+ * Their claim, which has ended, offers them as they are: to the ticket holder, to its
+ * ticket sharers, and to the local claims that wait next in `locks`. The new hold is
+ * granted early, and the ticket is deleted only together with a check of the leases. The
+ * leases are offered while a local claim may take them; otherwise they are deleted. */
 #ifndef UVZK_LEASE_OFFERS_H
 #define UVZK_LEASE_OFFERS_H
 
 #include "recipes/lease_request.h"
 
-/* The claim lets go of its contenders: true if they are leases that stand and are
- * offered to others of ours. */
+/* The claim has ended. Returns true if its contenders are leases that exist, and they are
+ * offered now. False: the claim must withdraw them. */
 bool uvzk__leases_offer(struct uvzk__claim *);
 
-/* Hands on what it lacks, as far as there is any: leases with the data that it wants. */
+/* Moves offered leases to the lease request, as many as it lacks and there are. Only
+ * leases with the node data that its claim wants are moved. */
 void uvzk__leases_take_offers(struct uvzk__lease_request *);
 
-/* Deletes those that nobody of ours is going to take. asking: that is not known yet. */
+/* Deletes the offered leases that no local claim is going to take. asking: this is not
+ * known yet, because the leases of other clients have not been counted; then all leases
+ * that exist stay offered. */
 void uvzk__leases_withdraw_offers(struct uvzk__queue *, bool asking);
 
 #endif

@@ -1,3 +1,11 @@
+/* The state of one lease request, its ticket, its leases, and its place in the lists of
+ * its lease directory (lease_request.h). This file sends nothing and decides nothing:
+ * leases.c, shared_ticket.c and direct_lease.c decide and call these functions, which
+ * keep the fields of the lease request and of the lease directory consistent.
+ *
+ * A lease request has three places: ticket_sharers while it has no ticket and waits,
+ * with_leases from its first lease until it holds, and `direct` while it tries without a
+ * ticket. The leases themselves are found in the claim's ring of contenders. */
 #include "recipes/lease_request.h"
 
 #include <assert.h>
@@ -21,6 +29,8 @@ static const struct uvzk__state table[] = {
 const struct uvzk__machine uvzk__lease_request_machine =
     UVZK__MACHINE("lease request", table);
 
+/* A lease request with leases that does not hold is in with_leases. A WAITING one may be
+ * in it too, with leases that were handed over. */
 static bool invariant_holds(const struct uvzk__lease_request *request)
 {
     bool is_in_line = !uvzk__list_empty(&request->in_with_leases);
@@ -28,7 +38,7 @@ static bool invariant_holds(const struct uvzk__lease_request *request)
     return request->state == WAITING || is_in_line == (request->state != HELD);
 }
 
-/* The only writer of state. What it is already it stays. */
+/* The only writer of `state`. Does nothing if the state is the same. */
 static void move(struct uvzk__lease_request *request,
                  enum uvzk__lease_request_state state)
 {
@@ -59,7 +69,7 @@ int uvzk__lease_request_new(struct uvzk__claim *claim, struct uvzk__queue *lease
     return 0;
 }
 
-/* It is counted, has a ticket, or is no more. */
+/* The lease request is counted, gets a ticket, or is freed. */
 static void clear_direct(struct uvzk__lease_request *request)
 {
     if (uvzk__leases(request->leases)->direct == request) {
@@ -106,6 +116,7 @@ void uvzk__lease_request_set_ticket(struct uvzk__lease_request *request,
 {
     struct uvzk__lease_directory *directory = uvzk__leases(request->leases);
 
+    /* The request may have had a ticket before, which this one replaces. */
     directory->tickets -= request->ticket != NULL;
     directory->tickets += ticket != NULL;
     if (ticket != NULL) {
@@ -165,6 +176,8 @@ uvzk__lease_request_ticket(const struct uvzk__lease_request *request)
 struct uvzk__ticket_use
 uvzk__lease_request_ticket_use(const struct uvzk__lease_request *request)
 {
+    /* A ticket that was deleted and created again has another czxid: it is not used
+     * yet. */
     const struct uvzk__lease_request *ticket_holder = uvzk__lease_request_ticket_holder(
         (struct uvzk__lease_request *)(uintptr_t)request);
     int64_t token =
@@ -188,7 +201,7 @@ void uvzk__lease_request_set_ticket_use(struct uvzk__lease_request *request,
 
 /* ---------------------------------------------------------------- its leases */
 
-/* From this link on, which may be none. */
+/* The first lease at this link or after it, or NULL. link NULL: there is no more. */
 static struct uvzk__contender *lease_from(const struct uvzk__claim *claim,
                                           struct uvzk__link *link)
 {
@@ -250,7 +263,8 @@ bool uvzk__lease_request_begun(const struct uvzk__lease_request *request)
     return false;
 }
 
-/* Whether all are in one of these states, none on its way and none given up. */
+/* Whether all leases are in one of these states, with no request in flight, and none is
+ * given up. states: a bit for each. */
 static bool all_in_state(const struct uvzk__lease_request *request, unsigned states)
 {
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
@@ -302,14 +316,14 @@ uint64_t uvzk__leases_out(const struct uvzk__queue *queue)
     return count;
 }
 
-/* ------------------------------------------------------------------- its turn */
+/* ------------------------------------------------------------- its way to the grant */
 
 static struct uvzk__lease_request *request_at(struct uvzk__link *link)
 {
     return UVZK__CONTAINER_OF(link, struct uvzk__lease_request, in_with_leases);
 }
 
-/* Those of one ticket have one token. */
+/* By token, and by arrival among those that one ticket serves, which have one token. */
 static bool comes_before(const struct uvzk__lease_request *request,
                          const struct uvzk__lease_request *other)
 {
@@ -318,7 +332,8 @@ static bool comes_before(const struct uvzk__lease_request *request,
                : request->fencing_token < other->fencing_token;
 }
 
-/* Those that are served together come in order, so its place is nearly always last. */
+/* Lease requests get their leases in order, so the place is nearly always the last one,
+ * and the search begins there. */
 static void insert_by_token(struct uvzk__lease_request *request)
 {
     struct uvzk__link *head = &uvzk__leases(request->leases)->with_leases, *at = head;
@@ -330,6 +345,8 @@ static void insert_by_token(struct uvzk__lease_request *request)
     uvzk__list_insert_before(at, &request->in_with_leases);
 }
 
+/* The lease request gets its first leases under a ticket, or more of them: takes over the
+ * ticket's token and records the use of the ticket. */
 static void begin_granting(struct uvzk__lease_request *request)
 {
     struct uvzk__lease_request *ticket_holder =
@@ -359,7 +376,7 @@ void uvzk__lease_request_set_direct(struct uvzk__lease_request *request, bool po
 
 void uvzk__lease_request_direct_sent(struct uvzk__lease_request *request)
 {
-    request->fencing_token = 0;
+    request->fencing_token = 0; /* less than any czxid: it comes first */
     insert_by_token(request);
     move(request, MADE);
 }
@@ -376,6 +393,7 @@ void uvzk__lease_request_clear_direct(struct uvzk__lease_request *request)
 {
     const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
 
+    /* If the lease had to be created alone, so has the ticket (uvzk__create_alone). */
     request->create_alone = lease != NULL && lease->create_alone;
     request->direct = false;
     clear_direct(request);
@@ -426,14 +444,17 @@ int uvzk__lease_request_fill(struct uvzk__lease_request *request)
         status = uvzk__contender_new(request->claim, request->leases,
                                      UVZK__NAME_PREFIX_LEASE, &lease);
         if (status == 0) {
+            /* A lease that another client deletes is not created again by itself: only
+             * the ticket holder may create leases. */
             uvzk__contender_forbid_recreate(lease);
         }
     }
     return status;
 }
 
-/* They become those of a claim that is over at once. Their data stay what they are, and
- * are known to be. */
+/* The leases move to a new claim, which is ended at once: so they are offered or deleted
+ * like those of any claim that ends. The new claim gets the same node data, because an
+ * offer is compared by the data (uvzk__claim_same_data). */
 int uvzk__lease_request_return(struct uvzk__lease_request *request, uint32_t leases,
                                bool no_handover)
 {

@@ -1,17 +1,22 @@
+/* What a lease request waits for (uvzk_hold_wait): first that its ticket holds `locks`,
+ * then its leases. Computed from what the session knows; no request is
+ * sent. */
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/foreign_nodes.h"
 #include "directory/queue.h"
 #include "recipes/lease_request.h"
 
-/* Whether a listing has shown, since it is this one's turn, how many leases are out. */
+/* Whether a listing has shown how many leases there are since the ticket holds
+ * `locks`. */
 static bool is_counted(const struct uvzk__lease_request *request)
 {
     return uvzk__view_stamp(&request->leases->freshness) >
            request->ticket->queue->held_stamp;
 }
 
-/* Everybody's that stand, as the last listing has shown them. */
+/* How many leases exist: those of other clients in the last listing, and the local ones
+ * that hold. */
 static uint64_t leases_out(const struct uvzk__queue *leases)
 {
     uint64_t count = uvzk__queue_optional(leases)->foreign_nodes.leases;
@@ -23,7 +28,8 @@ static uint64_t leases_out(const struct uvzk__queue *leases)
     return count;
 }
 
-/* Its turn has come: leases are made for it, looked at again, or there is no room. */
+/* The ticket holds `locks`. Either leases are being created, the directory is being
+ * listed, or there is no room for its leases. */
 static void wait_for_leases(const struct uvzk__lease_request *request,
                             struct uvzk__wait_reason *reason)
 {
@@ -42,11 +48,12 @@ static void wait_for_leases(const struct uvzk__lease_request *request,
         reason->kind = UVZK_WAITS_FOR_LEASES;
         reason->ahead = leases_out(request->leases);
     } else {
-        reason->kind = UVZK_WAITS_FOR_ZNODE; /* they are about to be made */
+        reason->kind = UVZK_WAITS_FOR_ZNODE; /* they are about to be created */
     }
 }
 
-/* Those of ours that have tickets are before it, and those that follow them already. */
+/* Before a ticket sharer are all local lease requests that have tickets, and the ticket
+ * sharers that arrived earlier. */
 static void wait_as_sharer(const struct uvzk__lease_request *request, size_t most,
                            struct uvzk__wait_reason *reason)
 {
@@ -64,7 +71,8 @@ static void wait_as_sharer(const struct uvzk__lease_request *request, size_t mos
     }
 }
 
-/* It had its turn, or needs none: its lease is made, then counted. */
+/* It has no ticket: its ticket has been passed on or released, or it needs none. Its
+ * lease is created, then counted. */
 static void wait_directly(const struct uvzk__lease_request *request,
                           struct uvzk__wait_reason *reason)
 {

@@ -1,3 +1,11 @@
+/* Counts and grants the leases of one lease directory (leases.h). settle() at the end of
+ * this file is called each time something has changed in the directory, and does all
+ * steps in order: count the created leases, create more, grant, withdraw offers, list.
+ *
+ * The one idea: a lease is created first and counted afterwards, by a listing that was
+ * sent after the create. Any client that creates a lease later sees this one when it
+ * counts. So no more leases are held than the maximum, even if two clients create leases
+ * at the same time; the surplus is withdrawn before it is held. */
 #include "recipes/leases.h"
 
 #include "claim/claim.h"
@@ -29,8 +37,9 @@ static struct uvzk__lease_request *request_at(struct uvzk__link *link)
 
 /* ------------------------------------------------------------------- counting */
 
-/* Whether all of its leases stand, a listing behind them has come, and it has not been
- * counted; or only when there might be more than now. */
+/* Whether all of its leases exist, they can be counted now, and they have not been
+ * counted yet, or only with a greater maximum than the current one. They can be counted
+ * if the view is from a listing that was sent after their creates. */
 static bool needs_count(const struct uvzk__lease_request *request)
 {
     return !uvzk__claim_is_given_up(request->claim) &&
@@ -42,13 +51,13 @@ static bool needs_count(const struct uvzk__lease_request *request)
            uvzk__lease_request_complete(request);
 }
 
-/* Whether it has leases, or may have. */
+/* Whether the lease request waits and has, or may have, leases. */
 static bool has_begun(const struct uvzk__lease_request *request)
 {
     return !uvzk__claim_is_given_up(request->claim) && uvzk__lease_request_begun(request);
 }
 
-/* The last such one in line; or NULL. */
+/* The last lease request in line for which the function returns true, or NULL. */
 static struct uvzk__lease_request *
 last_that(struct uvzk__queue *queue, bool (*is_it)(const struct uvzk__lease_request *))
 {
@@ -61,7 +70,10 @@ last_that(struct uvzk__queue *queue, bool (*is_it)(const struct uvzk__lease_requ
     return NULL;
 }
 
-/* It waits on, for as long as its ticket stands, or that of the one that it follows. */
+/* Deletes all leases of the lease request, which goes on waiting with its own ticket or
+ * as a ticket sharer. It has neither if a grant was taken back after its ticket had been
+ * passed on or released: then it has no place in line, and its claim ends with
+ * UVZK_EDELETED. */
 static void withdraw(struct uvzk__lease_request *request)
 {
     if (request->direct) {
@@ -80,9 +92,10 @@ static void withdraw(struct uvzk__lease_request *request)
     }
 }
 
-/* Until there are no more than there may be, or it has none itself: those behind it go
- * first, counted or not, or they would be granted before it. False: what one of them has
- * is not known yet. */
+/* Withdraws leases until there are no more than the maximum, or until this lease request
+ * has none itself. The lease requests behind it lose theirs first, counted or not, so
+ * that none of them is granted before it. False: a create of one of them is still in
+ * flight, so it is not known what it has. */
 static bool withdraw_surplus(struct uvzk__lease_request *request, uint64_t *out)
 {
     struct uvzk__lease_request *last = NULL;
@@ -98,16 +111,18 @@ static bool withdraw_surplus(struct uvzk__lease_request *request, uint64_t *out)
     return true;
 }
 
-/* Whoever else makes leases counts after that, and sees ours. So those of ours may hold
- * that there is room for beside all that the listing has shown; the others go, and hold
- * nothing meanwhile. */
+/* Any other client that creates leases lists after that and sees the local leases. So
+ * local lease requests may hold as far as there is room beside all leases that the
+ * listing has shown. The leases of the others are withdrawn, and nothing is held by them.
+ * Begins with the last lease request in line, because the last ones are withdrawn. */
 static void count_made(struct uvzk__queue *queue)
 {
     struct uvzk__lease_request *request = last_that(queue, needs_count);
     uint64_t out = request == NULL ? 0 : uvzk__leases_out(queue);
 
     while (request != NULL && withdraw_surplus(request, &out)) {
-        if (!uvzk__claim_is_given_up(request->claim)) { /* it could not wait on */
+        /* withdraw() may have ended the claim. */
+        if (!uvzk__claim_is_given_up(request->claim)) {
             uvzk__lease_request_counted(request);
         }
         request = last_that(queue, needs_count);
@@ -116,6 +131,8 @@ static void count_made(struct uvzk__queue *queue)
 
 /* ------------------------------------------------------------------- granting */
 
+/* The ticket is passed on or released last: its delete checks the leases that are granted
+ * early. */
 static void grant(struct uvzk__lease_request *request, bool early)
 {
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
@@ -130,7 +147,9 @@ static void grant(struct uvzk__lease_request *request, bool early)
     uvzk__ticket_granted(request);
 }
 
-/* All stand, but it is a while since that was seen, or the session is not proved. */
+/* All leases exist, but no request has just shown them, or the session is not proved. If
+ * no proof is possible, uvzk__contender_request_proof ends the claim and returns false;
+ * the lease request may have been freed then. */
 static void request_proof(struct uvzk__lease_request *request)
 {
     struct uvzk__contender *lease = uvzk__first_lease(request->claim);
@@ -158,7 +177,8 @@ static bool may_grant_early(const struct uvzk__lease_request *request)
                UVZK__EARLY_GRANTS_MAX;
 }
 
-/* Whether a ticket's delete is under way, which will check those granted early. */
+/* Whether a ticket is being deleted. Its delete frees places for early grants, so the
+ * lease request waits for the reply instead of requesting a proof. */
 static bool early_check_pending(const struct uvzk__lease_request *request)
 {
     const struct uvzk__queue *locks =
@@ -169,10 +189,12 @@ static bool early_check_pending(const struct uvzk__lease_request *request)
            locks != NULL && !uvzk__ring_empty(&locks->deleting);
 }
 
-/* What was handed on is granted early, though it has just been seen: somebody may have
- * deleted it between that and the delete of the ticket, which lets the next one in, and
- * checks it. True if it could be granted. If not, and it is not only a matter of credit, or
- * of those ahead of it, a proof is wanted. */
+/* Grants the lease request if it is the first one (first), the session is proved, and its
+ * leases are known to exist or may be granted early. Leases that were handed over are
+ * granted early even if they have just been seen: another client may delete them before
+ * the ticket is deleted, and the ticket's delete lets the next client in. So that delete
+ * checks them. Returns whether it was granted. Otherwise requests a proof, unless only
+ * the limit of early grants or an earlier lease request is in the way. */
 static bool grant_or_prove(struct uvzk__lease_request *request, bool first)
 {
     struct uvzk__session *session = request->claim->session;
@@ -189,8 +211,10 @@ static bool grant_or_prove(struct uvzk__lease_request *request, bool first)
     return false;
 }
 
-/* Its ticket was deleted by somebody else, and it stands at the tail again, or will: others
- * are served before it. Or that ticket may not serve it any more. */
+/* Whether the lease request may not be granted under its ticket any more. Either another
+ * client has deleted the ticket: a new one is at the tail, or will be, and other
+ * contenders are served first. Or the ticket may not serve this lease request
+ * (shared_ticket.h). */
 static bool lost_its_place(const struct uvzk__lease_request *request)
 {
     const struct uvzk__contender *ticket = uvzk__lease_request_ticket(request);
@@ -204,8 +228,8 @@ static bool lost_its_place(const struct uvzk__lease_request *request)
            (uvzk__lease_request_is_sharer(request) && !uvzk__ticket_may_share(request));
 }
 
-/* In the order of their tokens: nobody is granted before another one that has begun to
- * have leases, though they may have to be asked for once more. */
+/* Grants in the order of the tokens. No lease request is granted before another one that
+ * has begun to get leases, even if that one has to create them once more. */
 static void grant_complete(struct uvzk__queue *queue)
 {
     struct uvzk__link *link = uvzk__leases(queue)->with_leases.next;
@@ -217,6 +241,8 @@ static void grant_complete(struct uvzk__queue *queue)
         if (uvzk__claim_is_given_up(request->claim)) {
             continue;
         }
+        /* A lease request whose creates have failed keeps its turn while its ticket is
+         * valid. */
         if (!has_begun(request)) {
             first = first && (uvzk__lease_request_lease_count(request) == 0 ||
                               lost_its_place(request));
@@ -233,21 +259,25 @@ static void grant_complete(struct uvzk__queue *queue)
 
 /* ----------------------------------------------------------------- the ticket holder */
 
-/* Whether others' leases were listed since `locks` is ours; and, counted: nothing has
- * been heard of any that has gone since. */
+/* Whether a listing that was sent after `locks` became this client's has shown the leases
+ * of other clients. Since then no other client can have held `locks` and created
+ * leases. */
 static bool others_counted(const struct uvzk__queue *queue)
 {
     return uvzk__view_stamp(&queue->freshness) >
            uvzk__leases(queue)->ticket_holder->ticket->queue->held_stamp;
 }
 
+/* Whether that is so, and no event since then has reported a change of the children. */
 static bool counted(const struct uvzk__queue *queue)
 {
     return others_counted(queue) && !uvzk__is_stale(&queue->freshness);
 }
 
-/* The one of ours that is served next: by the same ticket; or behind that one in `locks`,
- * with nobody else between, unless the follower that is next has come before; or NULL. */
+/* The local lease request that gets leases next, or NULL. It is the next ticket sharer of
+ * the ticket holder. If there is none, it is the lease request whose ticket is next in
+ * `locks`, with no other client's contender before it, unless the waiting ticket sharer
+ * arrived earlier: that one must not be overtaken. */
 static struct uvzk__lease_request *
 next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
               const struct uvzk__lease_request *waiting)
@@ -275,8 +305,9 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
     return waiting != NULL && waiting->arrival < next->arrival ? NULL : next;
 }
 
-/* The ticket holder has to wait: for those of ours that go, for others, or for the
- * count. */
+/* There is no room for the ticket holder's leases. If other clients have leases, a watch
+ * on the children reports when one is deleted. UVZK_TRY_ONCE ends only when the count is
+ * certain. */
 static void wait_for_room(struct uvzk__queue *queue)
 {
     uvzk__queue_want_children_watch(
@@ -286,7 +317,8 @@ static void wait_for_room(struct uvzk__queue *queue)
     }
 }
 
-/* With fewer leases than there were, those that are let go are not handed on. */
+/* Whether offered leases may be handed over. If the maximum has been lowered below the
+ * number of leases, leases that are released are deleted instead. */
 static bool may_hand_on(const struct uvzk__queue *queue,
                         const struct uvzk__lease_request *request, uint64_t out)
 {
@@ -294,8 +326,10 @@ static bool may_hand_on(const struct uvzk__queue *queue,
            !queue->unreadable;
 }
 
-/* Leases are made for the ticket holder and those that follow it, in order, for as
- * long as there seems to be room. */
+/* Gives leases to the ticket holder and to the lease requests that follow it, in order,
+ * for as long as there seems to be room: offered leases first, and new ones by one batch.
+ * The loop ends at the first lease request that cannot get all of its leases, because a
+ * later one must not be served before it. */
 static void create_leases(struct uvzk__queue *queue)
 {
     struct uvzk__lease_batch *batch = NULL;
@@ -324,8 +358,9 @@ static void create_leases(struct uvzk__queue *queue)
             }
             out += lacking;
         } else if (!uvzk__lease_request_is_counted(request)) {
-            break; /* how many there are will be known soon */
+            break; /* the listing that counts them is under way */
         }
+        /* `waiting`: the first ticket sharer that this loop has not served. */
         if (uvzk__lease_request_is_sharer(request)) {
             waiting = uvzk__next_sharer(request);
         }
@@ -366,7 +401,8 @@ static void init(struct uvzk__queue *queue)
     uvzk__list_init(&uvzk__leases(queue)->ticket_sharers);
 }
 
-/* Tickets that may not be deleted outlive the leases. */
+/* A ticket whose delete the ACL refuses may outlive the lease directory. It must not
+ * refer to the directory any more. */
 static void detach_tickets(struct uvzk__queue *queue)
 {
     const struct uvzk__queue *locks = uvzk__queue_find(
@@ -398,10 +434,11 @@ static bool in_use(const struct uvzk__queue *queue)
 static void watches_lost(struct uvzk__queue *queue)
 {
     if (uvzk__predecessor_watched(&uvzk__queue_optional(queue)->predecessor) != NULL) {
-        uvzk__freshness_set_stale(queue); /* arming it does not tell what has gone */
+        uvzk__freshness_set_stale(queue); /* a lease may have been deleted unnoticed */
     }
 }
 
+/* The leases cannot be listed or watched, so the ticket holder would wait without end. */
 static void refused(struct uvzk__queue *queue, int status)
 {
     if (uvzk__leases(queue)->ticket_holder != NULL) {
@@ -409,8 +446,9 @@ static void refused(struct uvzk__queue *queue, int status)
     }
 }
 
-/* What has been made is counted, in the pipeline without waiting for the reply; and
- * the ticket holder that finds no room wants to know how things are. */
+/* A listing is needed to count created leases; with the pipeline it is sent behind their
+ * creates without waiting for the reply. A ticket holder that finds no room needs one
+ * too, if the view is old or a watch on the children is to be armed by it. */
 static bool wants_listing(const struct uvzk__queue *queue)
 {
     bool pipeline = queue->session->tuning & UVZK__TUNE_PIPELINE;

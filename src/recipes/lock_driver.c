@@ -43,7 +43,7 @@ void uvzk__lock_driver_had(struct uvzk__lock_driver *driver, int64_t session,
                            int64_t czxid)
 {
     driver->last_session = session;
-    driver->last_czxid = czxid; /* they are made one at a time: each is greater */
+    driver->last_czxid = czxid; /* created one at a time, so each is greater */
 }
 
 bool uvzk__lock_driver_may_be_later(const struct uvzk__lock_driver *driver,
@@ -60,7 +60,9 @@ void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size)
     }
 }
 
-/* A name is a part of a path, and what follows it in a sequential one is a number. */
+/* The name becomes the last part of a path, so it must not contain a '/' and must follow
+ * ZooKeeper's rules for paths. A sequential name is limited to 16 bytes, because a UUID
+ * and a sequence number are added to it. */
 int uvzk__lock_driver_check(const uvzk_lock_driver_t *driver)
 {
     char path[1 + UVZK__FIXED_NAME_MAX + 1] = "/";

@@ -1,4 +1,4 @@
-/* The caller's LockInternalsDriver, checked and copied. */
+/* The caller's lock driver (Curator's LockInternalsDriver), checked and copied. */
 #ifndef UVZK_LOCK_DRIVER_H
 #define UVZK_LOCK_DRIVER_H
 
@@ -8,40 +8,44 @@
 #include "base/node_name.h"
 #include "uvzk.h"
 
-/* Of a name without a number and without protection: it takes no more room. */
+/* The longest fixed name in bytes. It has neither a sequence number nor a UUID, so it
+ * takes no more room than any other name. */
 #define UVZK__FIXED_NAME_MAX 64
 _Static_assert(UVZK__FIXED_NAME_MAX <= UVZK__PROTECTED_NAME_SIZE + 10,
                "room in the path");
 
-/* A driver, copied: its lock's and that of all its claims, which may live longer. */
+/* A copy of a driver. The lock and its claims share it by reference, because a claim may
+ * exist longer than its lock. */
 struct uvzk__lock_driver {
-    uvzk_lock_driver_t settings;
+    uvzk_lock_driver_t settings; /* its name points to `name` below */
     uint32_t refs;
-    /* Of a fixed name: the last znode that is known to have been ours, and its
-     * session; 0: none (fixed_name.h). */
+    /* With a fixed name: the czxid of the last znode that is known to have been this
+     * lock's, and the session that created it; 0: there was none (fixed_name.h). */
     int64_t last_czxid, last_session;
     char name[];
 };
 
-/* NULL when out of memory; with one user. One more; and one less, the last one frees it. */
+/* new: a copy with one reference, or NULL if out of memory. The settings must have been
+ * checked. ref adds a reference. unref removes one; the last one frees the copy. */
 struct uvzk__lock_driver *uvzk__lock_driver_new(const uvzk_lock_driver_t *);
 struct uvzk__lock_driver *uvzk__lock_driver_ref(struct uvzk__lock_driver *);
 void uvzk__lock_driver_unref(struct uvzk__lock_driver *);
 
-/* The znode with this czxid is the session's, by this driver's fixed name. And whether
- * one of that name and session can be a later one than all that are known to have
- * been. */
+/* had: the znode with this czxid, of the driver's fixed name, is the lock's and was
+ * created by this session. may_be_later: whether a znode of that name and session can be
+ * later than all znodes that are known to have been the lock's. */
 void uvzk__lock_driver_had(struct uvzk__lock_driver *, int64_t session, int64_t czxid);
 bool uvzk__lock_driver_may_be_later(const struct uvzk__lock_driver *, int64_t session,
                                     int64_t czxid);
 
-/* Whether its znode has a name of its own making: no number, no protection. */
+/* Whether the znode's name is the driver's name alone, without a sequence number and
+ * without a UUID. */
 static inline bool uvzk__lock_driver_fixed(const struct uvzk__lock_driver *driver)
 {
     return driver->settings.mode == UVZK_NODE_EPHEMERAL;
 }
 
-/* What the init function refuses: UV_EINVAL, UVZK_EPATH; 0. */
+/* The check of the init function: 0, UV_EINVAL or UVZK_EPATH. */
 int uvzk__lock_driver_check(const uvzk_lock_driver_t *);
 
 #endif

@@ -1,4 +1,10 @@
-/* InterProcessMultiLock: several locks as one. */
+/* InterProcessMultiLock: the lock itself, its checks, and the reports of members'
+ * failures. For each acquire, prepare() chooses one of the two ways that multilock.h
+ * describes. All members are acquired at once if all are mutexes, no flag forbids it, and
+ * the owner has none of them already; otherwise in turn.
+ *
+ * The members belong to the user and may be closed at any time, so they are found by
+ * their identity each time they are used. */
 #include "recipes/multilock.h"
 
 #include <stdlib.h>
@@ -12,7 +18,7 @@
 #include "engine/turn.h"
 #include "recipes/mutex.h"
 
-/* All their znodes must go into one request. */
+/* The znodes of all members must fit into one request. */
 #define MEMBERS_MAX 100U
 
 static struct uvzk__multilock *multilock_of(const struct uvzk__lock *lock)
@@ -20,8 +26,10 @@ static struct uvzk__multilock *multilock_of(const struct uvzk__lock *lock)
     return lock->extra;
 }
 
-/* -------------------------------------------------------------- telling errors */
+/* ------------------------------------------------------------- reporting errors */
 
+/* unref may free the claim, and this notification with it, so everything that is needed
+ * afterwards is read before. */
 static void notify_error(struct uvzk__notification *notification)
 {
     struct uvzk__member_error *error =
@@ -91,7 +99,8 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
     return 0;
 }
 
-/* Owners that have one of the members already re-enter it. */
+/* Whether this owner's acquire takes all members at once. An owner that has one of the
+ * members already re-enters that member, which needs an acquire of its own. */
 static bool at_once(const struct uvzk__multilock *multilock, const void *owner)
 {
     for (size_t i = 0; i < multilock->count; i++) {
@@ -104,6 +113,7 @@ static bool at_once(const struct uvzk__multilock *multilock, const void *owner)
     return true;
 }
 
+/* A member that the owner has already is re-entered, so it does not count. */
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct uvzk__multilock *multilock = multilock_of(lock);
@@ -117,7 +127,8 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
     return found;
 }
 
-/* By its first member's, which is its home too; members in turn have homes of their own. */
+/* At once, the path of the first member decides, whose home is the multi lock's home too.
+ * In turn, each member's acquire chooses a session by itself. */
 static const char *session_order_path(const struct uvzk__lock *lock,
                                       const uvzk_acquire_options_t *options)
 {
@@ -139,6 +150,7 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
     return uvzk__in_turn_prepare(claim, multilock, options);
 }
 
+/* At once, it is enough to pump one contender: the multi creates the znodes of all. */
 static void begin(struct uvzk__claim *claim)
 {
     if (claim->kind == &uvzk__claim_at_once) {
@@ -164,7 +176,7 @@ static const struct uvzk__lock_kind multilock_kind = {
     .freed = freed,
 };
 
-/* --------------------------------------------------------------------- making */
+/* ----------------------------------------------------------------------- init */
 
 static int by_path(const void *left, const void *right)
 {
@@ -204,7 +216,8 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
     return 0;
 }
 
-/* Two mutexes of one path would wait for each other. The members are sorted. */
+/* Whether two members are mutexes of one path: the second would wait for the first for
+ * ever. The members are sorted by path, so only neighbors are compared. */
 static bool waits_for_itself(const struct uvzk__multilock *multilock)
 {
     for (size_t i = 1; i < multilock->count; i++) {
@@ -251,7 +264,8 @@ int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *shell,
                      : check_members(client, members, count);
 
     if (status == 0) {
-        status = uvzk__lock_check(client, shell, "/multilock"); /* it has no path */
+        /* A multi lock has no path; any valid path passes the check. */
+        status = uvzk__lock_check(client, shell, "/multilock");
     }
     if (status != 0) {
         return status;

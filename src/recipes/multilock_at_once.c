@@ -1,13 +1,17 @@
-/* The znodes of all members in one transaction: made together or not at all.
+/* A claim of a multi lock whose members are all mutexes. One transaction creates the
+ * znodes of all members: all of them or none. multilock.c makes the claim; its contenders
+ * report to it through the claim_kind at the end of this file.
  *
- *   all to be made --> multi under way --> all stand, each in its queue --> all hold
+ *   no znode exists --> multi in flight --> all exist, each in its queue --> all hold
  *        ^                |  |
- *        | a directory is |  | outcome unknown: each is searched for, and all are
- *        | missing: made  |  | found, or none is
+ *        | a directory    |  | outcome unknown: each znode is searched for; either
+ *        | is missing: it |  | all of them are found, or none is
+ *        | is created     |  |
  *        +----------------+--'
  *
- * A member whose znode somebody deletes cannot come back by itself: it would have
- * another place there than the others have in their queues. The claim ends. */
+ * If another client deletes the znode of one member, that member is not created again by
+ * itself: it would have a later place in its queue than the other members have in theirs,
+ * and claims could then wait for each other in a circle. The claim ends. */
 #include "claim/claim.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
@@ -16,15 +20,16 @@
 #include "engine/submission.h"
 #include "recipes/multilock.h"
 
+/* claim->extra. The arrays are in the order of the members' paths. */
 struct at_once {
     struct uvzk__claim *claim;
-    struct uvzk__lock *lock;             /* not closed before the claim is freed */
+    struct uvzk__lock *lock;             /* referenced until the claim is freed */
     struct uvzk__contender **contenders; /* of each member */
     struct uvzk__member_error *errors;   /* of each member */
-    size_t count;
-    struct uvzk__rpc rpc;
-    struct uvzk__op *ops;
-    struct uvzk__acl *acls; /* of the ops */
+    size_t count;                        /* of contenders */
+    struct uvzk__rpc rpc;                /* the multi */
+    struct uvzk__op *ops;                /* its creates */
+    struct uvzk__acl *acls;              /* of the ops */
 };
 
 static struct at_once *at_once_of(const struct uvzk__claim *claim)
@@ -59,7 +64,7 @@ static void replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     uvzk__claim_unref(claim);
 }
 
-/* Whether all of them are to be made, and none is being made. */
+/* Whether all znodes are still to be created, and no create is in flight. */
 static bool all_ready(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
@@ -72,7 +77,8 @@ static bool all_ready(const struct at_once *at_once)
     return true;
 }
 
-/* They were made together: one that has to be made anew was deleted by somebody. */
+/* Whether a znode of any member exists. The znodes are created together, so if one has to
+ * be created while another exists, another client has deleted it. */
 static bool any_stands(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
@@ -95,7 +101,7 @@ static void create(struct uvzk__contender *contender)
         return;
     }
     if (!all_ready(at_once)) {
-        return; /* the last one to be ready begins */
+        return; /* this is called again for the last contender that becomes ready */
     }
     uvzk__rpc_prepare(&at_once->rpc, UVZK__RPC_MULTI, NULL, replied);
     at_once->rpc.ops = at_once->ops;
@@ -112,7 +118,7 @@ static void create(struct uvzk__contender *contender)
 
 /* ------------------------------------------------------------------- the claim */
 
-/* Whether one that has to be made is left behind by others that stand. */
+/* Whether the znode of any member has to be created. */
 static bool incomplete(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
@@ -123,6 +129,8 @@ static bool incomplete(const struct at_once *at_once)
     return false;
 }
 
+/* A contender was granted, so its znode exists. If another member's znode has to be
+ * created, it was deleted, and the claim would never hold. */
 static void granted(struct uvzk__contender *contender)
 {
     if (!uvzk__claim_is_given_up(contender->claim) &&
@@ -139,7 +147,8 @@ static void ended(struct uvzk__contender *contender, int code)
     uvzk__claim_end(contender->claim, code);
 }
 
-/* The znode of one that never held was not lost: it had none, or lets go of it. */
+/* Reports how the znode ended. UVZK_ELOST of a contender that never held is not reported:
+ * it had no znode, or gave it up. */
 static void contender_gone(struct uvzk__contender *contender, int status)
 {
     if (status != UVZK_ELOST || contender->has_held) {
@@ -170,8 +179,8 @@ const struct uvzk__claim_kind uvzk__claim_at_once = {
     .freed = freed,
 };
 
-/* One transaction is one session's: where the claim lives, wherever the member is at
- * home. */
+/* A transaction belongs to one session. So the contender is made in the claim's session,
+ * even if the member's home is another one. */
 static int add_member(struct at_once *at_once, const struct uvzk__lock *member)
 {
     struct uvzk__queue *queue =

@@ -1,9 +1,15 @@
-/* The members one after the other, each by an acquire of its own.
+/* A claim of a multi lock whose members are acquired one after the other, each by
+ * uvzk_lock_acquire, as a user would do it. multilock.c makes and begins the claim.
  *
- *   asks the first -- granted --> asks the next -- ... granted --> holds
- *         |                            |                             |
- *         `----- refused, lost, given up: whoever holds is released, the last one
- *                first, and whoever is asked is cancelled ---> over */
+ *   acquire the first -- granted --> acquire the next -- ... granted --> the claim holds
+ *         |                                |                                 |
+ *         `----- an acquire fails, a member is lost, or the claim is given up: members
+ *                that hold are released, the last one first, and the pending acquire is
+ *                cancelled ---> the claim is freed
+ *
+ * The claim has no contenders of its own, so the claims of the members, which may be in
+ * other sessions, answer for its paths and its validity (`member` of the claim_kind).
+ * Each member keeps a reference to the claim from its acquire until its last callback. */
 #include "claim/acquisition.h"
 
 #include <assert.h>
@@ -36,18 +42,19 @@ const struct uvzk__machine uvzk__member_machine =
     UVZK__MACHINE("multi lock's member", table);
 
 struct member {
-    uvzk_hold_t request; /* first: it is the request's own */
+    uvzk_hold_t request; /* the acquire of the member; its data is this struct */
     struct in_turn *in_turn;
     struct uvzk__member_error error;
     uint8_t state; /* enum uvzk__member_state */
 };
 
+/* claim->extra. */
 struct in_turn {
-    struct uvzk__claim *claim; /* pinned by each member that is not over */
-    struct uvzk__lock *lock;   /* not closed before the members are over */
-    size_t count, granted;
-    bool try_once;
-    struct member members[];
+    struct uvzk__claim *claim; /* referenced by each member from ASKED until DONE */
+    struct uvzk__lock *lock;   /* referenced until the claim is freed */
+    size_t count, granted;     /* how many members; how many were granted */
+    bool try_once;             /* the acquire has UVZK_TRY_ONCE */
+    struct member members[];   /* in the order of their paths */
 };
 
 static bool invariant_holds(const struct member *member)
@@ -63,7 +70,7 @@ static bool invariant_holds(const struct member *member)
     }
 }
 
-/* The only writer of state. */
+/* The only writer of `state`. */
 static void move(struct member *member, enum uvzk__member_state state)
 {
     member->state =
@@ -76,12 +83,15 @@ static struct in_turn *in_turn_of(const struct uvzk__claim *claim)
     return claim->extra;
 }
 
+/* No callback of this member comes any more. The claim may have been freed when this
+ * returns, and the member with it. */
 static void done(struct member *member)
 {
     move(member, DONE);
     uvzk__claim_unref(member->in_turn->claim);
 }
 
+/* The first failure of a member ends the whole claim with its status. */
 static void failed(struct member *member, int status)
 {
     uvzk__member_error_report(&member->error, status);
@@ -100,8 +110,9 @@ static void member_released(uvzk_hold_t *hold, int status)
 
 static void release_members(struct in_turn *in_turn);
 
-/* At once: what has lost a member is not held for a moment longer. The others are let
- * go when it is told: whoever ends members may be counting on them. */
+/* Called as soon as the member is lost, before the end of the turn: from this moment the
+ * multi lock is not held any more. The other members are released only in member_lost,
+ * because the code that is ending this member may still refer to their claims. */
 static void member_losing(uvzk_hold_t *hold, int reason)
 {
     struct member *member = hold->data;
@@ -121,6 +132,8 @@ static void member_lost(uvzk_hold_t *hold, int reason)
 
 static void ask_next(struct in_turn *in_turn);
 
+/* The member was granted, or its acquire has ended. After a cancel, which release_members
+ * sends, the claim has been given up already, and the status is no failure. */
 static void member_acquired(uvzk_hold_t *hold, int status)
 {
     struct member *member = hold->data;
@@ -139,15 +152,17 @@ static void member_acquired(uvzk_hold_t *hold, int status)
     ask_next(in_turn);
 }
 
-/* The token of all is that of one of them, which may be compared with one of another lock
- * that another member keeps apart from this one: it has to be nobody else's. */
+/* The token of a multi lock is the token of one member. It may be compared with the token
+ * of a hold of another lock which a different member excludes. So no other hold may share
+ * the token: the member's znode is created alone, and a ticket sharer gets a ticket of
+ * its own. */
 static void create_alone(const struct member *member)
 {
     const struct uvzk__acquisition *acquisition = member->request.impl;
     struct uvzk__claim *claim = acquisition->claim;
     struct uvzk__link *link;
 
-    if (claim == NULL) {
+    if (claim == NULL) { /* the acquire was refused without a request */
         return;
     }
     if (claim->kind == &uvzk__claim_lease_requests) {
@@ -171,8 +186,9 @@ static void ask(struct member *member)
     options.node_data_length = uvzk__claim_data_length(in_turn->claim);
     uvzk__claim_ref(in_turn->claim);
     move(member, ASKED);
+    /* The user may have closed the member since the multi lock was requested. */
     int status = uvzk__multilock_member_check(member->error.member);
-    if (status == 0) { /* the user may have closed it meanwhile */
+    if (status == 0) {
         status = uvzk_lock_acquire(member->error.member->shell, &member->request,
                                    &options, member_acquired, member_lost);
     }
@@ -184,6 +200,8 @@ static void ask(struct member *member)
     }
 }
 
+/* Acquires the next member. If all are granted, the claim holds, and its token is the
+ * greatest of the members' tokens. */
 static void ask_next(struct in_turn *in_turn)
 {
     int64_t token = 0;
@@ -209,11 +227,12 @@ static bool one_is_losing(const struct in_turn *in_turn)
     return false;
 }
 
+/* Releases the members that hold, the last one first, and cancels the pending acquire. */
 static void release_members(struct in_turn *in_turn)
 {
     struct uvzk__claim *claim = in_turn->claim;
 
-    uvzk__claim_ref(claim);
+    uvzk__claim_ref(claim); /* the loop needs `in_turn`, which is freed with the claim */
     for (size_t i = in_turn->count; i > 0; i--) {
         struct member *member = &in_turn->members[i - 1];
         if (member->state == GRANTED) {
@@ -226,6 +245,9 @@ static void release_members(struct in_turn *in_turn)
     uvzk__claim_unref(claim);
 }
 
+/* The claim has been given up. If a member is LOSING, member_lost releases the others at
+ * the end of the turn. Always true: the claim has no contenders that claim.c could
+ * withdraw. */
 static bool keeps_contenders(struct uvzk__claim *claim)
 {
     if (!one_is_losing(in_turn_of(claim))) {
@@ -243,7 +265,7 @@ static const struct uvzk__claim *member_claim(const struct uvzk__claim *claim,
                                   : NULL;
 }
 
-/* For what the member that is asked waits for. */
+/* The claim waits for what the pending member waits for. */
 static void wait_reason(const struct uvzk__claim *claim, size_t most,
                         struct uvzk__wait_reason *reason)
 {

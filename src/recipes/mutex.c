@@ -1,4 +1,6 @@
-/* InterProcessMutex: one contender for each owner, all of them exclusive. */
+/* InterProcessMutex: each claim has one contender in an exclusive directory, and
+ * in_order.c grants the contenders by sequence number. A mutex with a cohort differs in
+ * its claims only (cohort.h). */
 #include "recipes/mutex.h"
 
 #include "base/refusal.h"
@@ -45,6 +47,7 @@ static size_t directories(const struct uvzk__lock *lock,
     return 1;
 }
 
+/* The participants are sorted by sequence number, and the first one holds. */
 static int classify(const struct uvzk__lock *lock, struct uvzk__participant *participants,
                     size_t count)
 {

@@ -1,4 +1,5 @@
-/* InterProcessMutex, as a multi lock knows it; and one with a cohort (cohort.h). */
+/* The lock kinds of InterProcessMutex and of a mutex with a cohort (cohort.h). The multi
+ * lock treats mutexes specially and recognizes them by these. */
 #ifndef UVZK_MUTEX_H
 #define UVZK_MUTEX_H
 

@@ -1,3 +1,10 @@
+/* Watches on single children of driver-defined directories (node_watch.h).
+ * driver_directory.c and fixed_name.c join watches and arm them when they settle the
+ * directory; the drivers' claims are the watchers. The watches of a directory are in a
+ * hash table by name, which is the directory's uvzk__queue_extra.
+ *
+ * A watch reports once and is freed. A claim that is still interested decides again, by a
+ * new listing or create, and may join a new watch. */
 #include "recipes/node_watch.h"
 
 #include <assert.h>
@@ -20,16 +27,16 @@
 enum node_watch_state { IDLE, ARMING, ARMED };
 
 struct uvzk__node_watch {
-    UT_hash_handle hh; /* of the directory, by name */
+    UT_hash_handle hh; /* in the directory's table, by name */
     struct uvzk__queue *queue;
-    struct uvzk__link watchers; /* struct uvzk__driver_claim */
-    struct uvzk__rpc rpc;
+    struct uvzk__link watchers; /* struct uvzk__driver_claim, by in_node_watch */
+    struct uvzk__rpc rpc;       /* the get, in ARMING */
     struct uvzk__watch watch;
-    struct uvzk__timer renewal_timer; /* ARMED */
-    int64_t mzxid;                    /* of the child, when it was last looked at; or 0 */
-    char *path;
-    const char *name; /* its end */
-    uint8_t state;    /* enum node_watch_state */
+    struct uvzk__timer renewal_timer; /* runs in ARMED only */
+    int64_t mzxid;                    /* of the child, by the last get; 0: no get yet */
+    char *path;                       /* owned */
+    const char *name;                 /* the last part of path */
+    uint8_t state;                    /* enum node_watch_state */
 };
 
 static const struct uvzk__state table[] = {
@@ -46,7 +53,7 @@ static bool invariant_holds(const struct uvzk__node_watch *node_watch)
            !uvzk__deadline_is_armed(&node_watch->renewal_timer.deadline);
 }
 
-/* The only writer of doing. */
+/* The only writer of `state`. */
 static void set_state(struct uvzk__node_watch *node_watch, enum node_watch_state state)
 {
     node_watch->state =
@@ -59,7 +66,7 @@ static struct uvzk__driver_claim *watcher_at(struct uvzk__link *link)
     return UVZK__CONTAINER_OF(link, struct uvzk__driver_claim, in_node_watch);
 }
 
-/* uvzk__queue_extra of a driver-defined directory: uthash by name. */
+/* The directory's table of node watches (uthash, by name). */
 static struct uvzk__node_watch **node_watches_of(const struct uvzk__queue *queue)
 {
     return uvzk__queue_extra(queue);
@@ -88,8 +95,9 @@ bool uvzk__node_watches_any(const struct uvzk__queue *queue)
     return *node_watches_of(queue) != NULL;
 }
 
-/* ------------------------------------------------------------------------- its end */
+/* ------------------------------------------------------------------ ending a watch */
 
+/* The port no longer knows the watch, and no get is in flight. */
 static void free_watch(struct uvzk__node_watch *node_watch)
 {
     struct uvzk__queue *queue = node_watch->queue;
@@ -104,8 +112,10 @@ static void free_watch(struct uvzk__node_watch *node_watch)
     uvzk__free(node_watch);
 }
 
-/* Tells everyone what has become of the child: ENONODE, it is gone; 0, that is to be
- * found out; else why it cannot be watched. */
+/* Frees the watch and reports the news to all watchers (uvzk__driver_claim_node_changed).
+ * The watch is freed first, because a watcher may at once join a new watch on the same
+ * child. The watchers are taken from the list one by one, because each may end and free
+ * others. */
 static void end_watch(struct uvzk__node_watch *node_watch, int news)
 {
     struct uvzk__link watchers, *link;
@@ -120,12 +130,16 @@ static void end_watch(struct uvzk__node_watch *node_watch, int news)
     }
 }
 
+/* The data of the child may have changed too; then the watchers' drivers decide again. */
 static void fired(struct uvzk__watch *watch, enum uvzk__watch_event event)
 {
     end_watch(UVZK__CONTAINER_OF(watch, struct uvzk__node_watch, watch),
               event == UVZK__WATCH_DELETED ? UVZK_ENONODE : 0);
 }
 
+/* The watch has been silent for about a session timeout. It is removed and armed again,
+ * in case its event was lost (watch_renewal.h). A znode that is waited for so long may be
+ * one that should not exist, so uvzk asks the quorum about it (divergence.h). */
 static void renew_watch(struct uvzk__timer *timer)
 {
     struct uvzk__node_watch *node_watch =
@@ -150,7 +164,7 @@ void uvzk__node_watch_leave(struct uvzk__driver_claim *driver_claim)
     uvzk__list_remove(&driver_claim->in_node_watch);
     if (node_watch == NULL || !uvzk__list_empty(&node_watch->watchers) ||
         node_watch->state == ARMING) {
-        return; /* whoever is the last while it is armed: the reply ends it */
+        return; /* in ARMING the reply ends a watch without watchers */
     }
     if (node_watch->state == ARMED) {
         uvzk__unwatch(node_watch->queue->session, &node_watch->watch);
@@ -168,7 +182,7 @@ void uvzk__node_watches_lost(struct uvzk__queue *queue)
     }
 }
 
-/* ------------------------------------------------------------------------- its life */
+/* -------------------------------------------------------------- joining and arming */
 
 bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *name)
 {
@@ -186,6 +200,7 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *
             HASH_ADD_KEYPTR(hh, *node_watches_of(queue), node_watch->name,
                             strlen(node_watch->name), node_watch);
         }
+        /* Either allocation has failed: of the path or of the table. */
         if (node_watch->hh.tbl == NULL) {
             uvzk__free(node_watch->path);
             uvzk__free(node_watch);
@@ -202,7 +217,8 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *
     return true;
 }
 
-/* A fixed name may be another one's by now: who owns it there has lost its znode. */
+/* The child is the znode with this czxid. A watcher that watches its own znode of a fixed
+ * name may find another client's znode there: its own has been deleted. */
 static void check_owners(struct uvzk__node_watch *node_watch, int64_t czxid)
 {
     struct uvzk__link *link = node_watch->watchers.next;
@@ -218,8 +234,9 @@ static void check_owners(struct uvzk__node_watch *node_watch, int64_t czxid)
     }
 }
 
-/* It is of our own session, which goes on: who comes first of those that wait for it sees
- * whether it is its own. */
+/* If the child is a znode of this session, the first watcher may have created it without
+ * knowing, because a server answered the create with an error (fixed_name.h). Then that
+ * watcher does not wait for it any more. */
 static void tell_who_may_have_made_it(struct uvzk__node_watch *node_watch,
                                       const struct uvzk__stat *stat)
 {
@@ -234,7 +251,8 @@ static void tell_who_may_have_made_it(struct uvzk__node_watch *node_watch,
     }
 }
 
-/* A watch on the child stands, which has the stat. */
+/* The watch is armed, and the child has this stat. A child that was modified since the
+ * last get, while the watch was not armed, is reported like an event. */
 static void stands(struct uvzk__node_watch *node_watch, const struct uvzk__stat *stat)
 {
     struct uvzk__session *session = node_watch->queue->session;
@@ -271,6 +289,7 @@ static void armed(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     }
 }
 
+/* If the watch budget has no room, the watchers end with UVZK_ELIMIT. */
 static void arm(struct uvzk__node_watch *node_watch)
 {
     struct uvzk__session *session = node_watch->queue->session;

@@ -1,13 +1,15 @@
-/* A watch on one child of a lock directory, for all local contenders of lock drivers
- * that want to know when it goes: those that wait for it, and the one whose own it is.
+/* A watch on one child of a driver-defined directory. All local contenders that need it
+ * share it: those that wait for the child, and the one whose own znode the child is.
  *
- *   joined --> ARMING --> ARMED --> fired --.
- *                 |         |                > dissolved: each of them is told
- *                 |         |               |
- *                 +-- not there, refused ---'
- *                           `--> left by the last of them: unwatched
+ *   IDLE --> ARMING --> ARMED --> IDLE   due for renewal
+ *              |          |
+ *              |          `--> freed     it fired, the child had changed since the last
+ *              |                         get, or the last watcher has left
+ *              `--> freed                the get failed: the child does not exist, or may
+ *                                        not be read
  *
- * It is set by a get: on a missing znode that leaves no watch behind (CURATOR-107). */
+ * A get arms the watch. On a missing znode it leaves no watch behind, as an exists would
+ * (CURATOR-107). */
 #ifndef UVZK_NODE_WATCH_H
 #define UVZK_NODE_WATCH_H
 
@@ -18,24 +20,29 @@ struct uvzk__node_watch;
 
 extern const struct uvzk__machine uvzk__node_watch_machine;
 
-/* Wants to know of the child of this name. false: out of memory. */
+/* The claim joins the watch on the child of this name in its directory; the watch is made
+ * if there is none. The claim must not be in a node watch already. What happens to the
+ * child is reported once, by uvzk__driver_claim_node_changed, and the claim has left the
+ * watch then. False: out of memory. */
 bool uvzk__node_watch_join(struct uvzk__driver_claim *, const char *name);
-/* Wants to know no longer, if it did. */
+/* The claim leaves its watch, if it is in one. The last one to leave ends the watch. */
 void uvzk__node_watch_leave(struct uvzk__driver_claim *);
 
-/* Whether the child is under watch, or about to be. */
+/* Whether there is a watch on the child of this name, armed or not. */
 bool uvzk__node_watch_exists(const struct uvzk__queue *, const char *name);
 
-/* The child's name; lent for as long as it is under watch. */
+/* The child's name, owned by the watch. */
 const char *uvzk__node_watch_name(const struct uvzk__node_watch *);
 
-/* Whether any child of a driver-defined directory is. */
+/* Whether the directory has any node watch. */
 bool uvzk__node_watches_any(const struct uvzk__queue *);
 
-/* Sets those that are not set yet. */
+/* Sends the gets that arm the directory's idle watches, if requests may be sent and the
+ * directory does not pause. */
 void uvzk__node_watches_arm(struct uvzk__queue *);
 
-/* The session has ended, and its watches with it. */
+/* The port has dropped all watches, because the session has ended or goes on with a new
+ * handle. Ends the directory's node watches; their claims ask again. */
 void uvzk__node_watches_lost(struct uvzk__queue *);
 
 #endif

@@ -1,7 +1,10 @@
-/* InterProcessReadWriteLock: two locks over one directory. A writer is exclusive, a
- * reader waits for writers only, and the owner of a valid write hold reads at once,
- * with the writer's own number (downgrade.h). Who reads and wants to write would
- * wait for itself: refused. */
+/* InterProcessReadWriteLock: two locks, the halves, on one directory. A writer waits for
+ * all contenders before it, a reader for writers only; in_order.c grants both. This file
+ * has the halves' checks, their claims' contenders, and which participants hold.
+ *
+ * An owner with a valid write hold reads at once, with the writer's sequence number
+ * (downgrade.h). An owner that reads, or waits to read, and asks to write would wait for
+ * itself: the acquire is refused with UVZK_EDEADLOCK. */
 #include "base/refusal.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
@@ -11,7 +14,7 @@
 #include "proof/prover.h"
 #include "recipes/downgrade.h"
 
-/* Each half knows the other, until that one is freed. */
+/* lock->extra: the other half; NULL once that half is freed. */
 static struct uvzk__lock *other_half(const struct uvzk__lock *lock)
 {
     return lock->extra;
@@ -41,7 +44,8 @@ static size_t directories(const struct uvzk__lock *lock,
     return 1;
 }
 
-/* The first number of that half; INT64_MAX if there is none. */
+/* The lowest sequence number among the readers (shared) or among the writers. INT64_MAX:
+ * there are none. The participants are sorted. */
 static int64_t first_of(const struct uvzk__participant *participants, size_t count,
                         bool shared)
 {
@@ -53,7 +57,8 @@ static int64_t first_of(const struct uvzk__participant *participants, size_t cou
     return INT64_MAX;
 }
 
-/* A downgraded reader has its writer's number: then both hold. */
+/* Readers hold that have no writer before them. The first writer holds if no reader is
+ * before it. A downgraded reader has its writer's sequence number, and then both hold. */
 static int classify_half(struct uvzk__participant *participants, size_t count,
                          bool shared)
 {
@@ -91,7 +96,7 @@ static int check_write(struct uvzk__lock *lock, const uvzk_acquire_options_t *op
     if (options->leases > 1) {
         return uvzk__refuse(UV_EINVAL, "options.leases: only a semaphore has several");
     }
-    uvzk__prover_check(lock->session); /* a write hold that has run out is none */
+    uvzk__prover_check(lock->session); /* ends a write hold whose proof has expired */
     if (uvzk__claim_of(lock, options->owner) == NULL &&
         claim_on_other_half(lock, options) != NULL) {
         return uvzk__refuse(UVZK_EDEADLOCK,
@@ -135,7 +140,8 @@ static int check_read(struct uvzk__lock *lock, const uvzk_acquire_options_t *opt
                                           : NULL);
 }
 
-/* The write hold of this owner, if it is valid at this moment; else NULL. */
+/* The claim of this owner's write hold, if the hold is valid at this moment; else
+ * NULL. */
 static struct uvzk__claim *write_hold(const struct uvzk__lock *lock,
                                       const uvzk_acquire_options_t *options)
 {
@@ -150,6 +156,7 @@ static bool read_occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t 
            uvzk__queue_occupied(lock->session, UVZK__READ_WRITE, lock->path->text, true);
 }
 
+/* A downgraded reader gets the writer's czxid, because its token is the writer's. */
 static int prepare_read(struct uvzk__lock *lock, struct uvzk__claim *claim,
                         const uvzk_acquire_options_t *options)
 {

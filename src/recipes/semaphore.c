@@ -1,5 +1,11 @@
-/* InterProcessSemaphoreV2 and InterProcessSemaphoreMutex: a mutex in P/locks, and
- * leases in P/leases that only its holder may add (leases.h). */
+/* InterProcessSemaphoreV2 and InterProcessSemaphoreMutex. A semaphore at path P has a
+ * mutex in P/locks, whose znodes are the tickets, and leases in P/leases, which only the
+ * mutex's holder may create (leases.h). A semaphore mutex is a semaphore of one lease.
+ *
+ * This file has the lock and its claims: prepare() chooses how a claim gets its leases
+ * (with a ticket of its own, as a ticket sharer, or without a ticket), and the claim_kind
+ * passes the events of tickets and leases to the files that grant leases. The maximum is
+ * fixed, or is the value of a shared count, to which the lock listens. */
 #include "base/path.h"
 #include "base/refusal.h"
 #include "claim/acquisition.h"
@@ -15,16 +21,20 @@
 #include "recipes/shared_ticket.h"
 #include "value/shared_value.h"
 
-/* The multi that makes them is one request, and so is the one that checks them. */
+/* The most leases of one acquire: one multi must create all of them, and one must check
+ * all of them. */
 #define LEASES_MAX 100U
 
+/* lock->extra. */
 struct semaphore {
     struct uvzk__lock *lock;
-    uint32_t max;               /* unless it is counted */
-    uvzk_shared_count_t *count; /* the user's; NULL once closed: then it is another's */
-    bool counted;
+    uint32_t max; /* the fixed maximum; not used if `counted` */
+    /* The user's shared count. NULL: the maximum is fixed, or the count has been closed,
+     * and its struct may be another count now. */
+    uvzk_shared_count_t *count;
+    bool counted; /* the maximum is that of a shared count, closed or not */
     struct uvzk__value_listener listener;
-    struct uvzk__shared_path *locks_path, *leases_path;
+    struct uvzk__shared_path *locks_path, *leases_path; /* owned by reference */
 };
 
 static struct semaphore *semaphore_of(const struct uvzk__lock *lock)
@@ -32,7 +42,8 @@ static struct semaphore *semaphore_of(const struct uvzk__lock *lock)
     return lock->extra;
 }
 
-/* While the count is not known, or closed, there is nothing to be had. */
+/* The maximum at this moment. While the count is not known, and after it has been closed,
+ * the maximum is 0, so no lease is granted. */
 static uint64_t max_of(const struct uvzk__claim *claim)
 {
     const struct semaphore *semaphore = semaphore_of(claim->lock);
@@ -49,6 +60,8 @@ static uint64_t max_of(const struct uvzk__claim *claim)
 
 /* ------------------------------------------------------------------ its claims */
 
+/* A ticket's grant makes its lease request the ticket holder. Leases are granted by
+ * leases.c, which reports to the claim itself. */
 static void granted(struct uvzk__contender *contender)
 {
     if (contender->ticket) {
@@ -56,6 +69,8 @@ static void granted(struct uvzk__contender *contender)
     }
 }
 
+/* The loss of a ticket's grant does not change the hold. The loss of a lease's grant,
+ * before it was reported, takes back the grant of the whole claim. */
 static void ungranted(struct uvzk__contender *contender)
 {
     struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
@@ -71,14 +86,15 @@ static void ungranted(struct uvzk__contender *contender)
     }
 }
 
-/* A ticket is of no use any more once the leases are held. */
+/* A contender ends, so the claim ends, with one exception: when the claim holds, it does
+ * not need its ticket any more. */
 static void ended(struct uvzk__contender *contender, int code)
 {
     struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
 
     if (contender->ticket) {
         if (contender != request->ticket) {
-            return; /* let go: it follows another one's */
+            return; /* released already: the claim goes on as a ticket sharer */
         }
         uvzk__leases_ticket_lost(request);
         uvzk__lease_request_set_ticket(request, NULL);
@@ -90,6 +106,7 @@ static void ended(struct uvzk__contender *contender, int code)
     uvzk__claim_end(request->claim, code);
 }
 
+/* The claim has been given up. Its ticket may be passed on, its leases may be offered. */
 static bool keeps_contenders(struct uvzk__claim *claim)
 {
     return uvzk__ticket_claim_ended(uvzk__lease_request_of(claim)) ||
@@ -102,7 +119,7 @@ static void create(struct uvzk__contender *contender)
         uvzk__create_batch_add(contender);
     } else {
         uvzk__queue_settle_later(
-            contender->queue); /* the ticket holder makes all of them */
+            contender->queue); /* settling creates it, under a ticket or directly */
     }
 }
 
@@ -116,7 +133,7 @@ const struct uvzk__claim_kind uvzk__claim_lease_requests = {
     .wait_reason = uvzk__lease_request_wait_reason,
 };
 
-/* -------------------------------------------------------------------- its locks */
+/* -------------------------------------------------------------------- the lock kind */
 
 static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
@@ -134,6 +151,8 @@ static int check(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
                                : NULL);
 }
 
+/* Local tickets, and ticket sharers, come before a new acquire. Leases that are held do
+ * not count here, because there may be room beside them. */
 static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *options)
 {
     const struct semaphore *semaphore = semaphore_of(lock);
@@ -146,7 +165,7 @@ static bool occupied(struct uvzk__lock *lock, const uvzk_acquire_options_t *opti
            (leases != NULL && uvzk__first_sharer(leases) != NULL);
 }
 
-/* The directory of the leases, which knows the one of the locks. */
+/* The lease directory, with the path of `locks` set. NULL: out of memory. */
 static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
 {
     struct semaphore *semaphore = semaphore_of(lock);
@@ -161,13 +180,18 @@ static struct uvzk__queue *leases_of(struct uvzk__lock *lock)
     return queue;
 }
 
-/* A ticket bounds how many are under way when a count falls: one of each client. */
+/* Whether a lease may be created without a ticket. With a shared count it may not: when
+ * the count falls, each client may have one request in flight that used the earlier
+ * count, which is the request of its ticket. A directly created lease would be a second
+ * one. */
 static bool has_fixed_count(const struct uvzk__lock *lock)
 {
     return !semaphore_of(lock)->counted;
 }
 
-/* Who wants to be told how many stand before it has a ticket of its own. */
+/* The claim creates its lease directly, becomes a ticket sharer, or gets a ticket of its
+ * own, in this order of preference. A claim with a queued_cb never becomes a ticket
+ * sharer, because its position is that of its ticket's znode. */
 static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
                    const uvzk_acquire_options_t *options)
 {
@@ -184,6 +208,8 @@ static int prepare(struct uvzk__lock *lock, struct uvzk__claim *claim,
         return uvzk__direct_lease_begin(uvzk__lease_request_of(claim),
                                         options->queued_cb != NULL);
     }
+    /* A local claim that was about to create its lease directly came first, so its ticket
+     * is made first. */
     if (status == 0 && uvzk__direct_lease_yield(leases)) {
         uvzk__ticket_create_new(leases);
     }
@@ -225,6 +251,7 @@ static void freed(struct uvzk__lock *lock)
     uvzk__free(semaphore);
 }
 
+/* `leases` comes first: its participants hold, those of `locks` wait (classify). */
 static size_t directories(const struct uvzk__lock *lock,
                           struct uvzk__participant_directory *directory)
 {
@@ -259,8 +286,9 @@ static const struct uvzk__lock_kind semaphore_kind = {
     .freed = freed,
 };
 
-/* --------------------------------------------------------------------- making */
+/* ------------------------------------------------------- the shared count, init */
 
+/* The count has a new value: leases may be granted, or are counted again. */
 static void count_changed(struct uvzk__value_listener *listener)
 {
     struct semaphore *semaphore =
@@ -283,7 +311,8 @@ static struct uvzk__claim *first_waiting(const struct uvzk__lock *lock)
     return claim;
 }
 
-/* Nobody would ever know how many leases there are. */
+/* The maximum will never be known again, so all waiting claims end. Holds are not
+ * changed. */
 static void count_closed(struct uvzk__value_listener *listener)
 {
     struct semaphore *semaphore =
@@ -291,7 +320,8 @@ static void count_closed(struct uvzk__value_listener *listener)
     struct uvzk__claim *claim;
 
     semaphore->count = NULL;
-    while ((claim = first_waiting(semaphore->lock)) != NULL) { /* its end takes it off */
+    /* Each end removes the claim from the lock's list. */
+    while ((claim = first_waiting(semaphore->lock)) != NULL) {
         uvzk__claim_end(claim, UVZK_ECLOSED);
     }
 }

@@ -1,3 +1,11 @@
+/* Decides which local lease requests share a ticket, which of them gets the ticket next,
+ * and when the ticket is released (shared_ticket.h). leases.c asks whom the ticket may
+ * serve and reports grants; semaphore.c makes ticket sharers and reports the ends of
+ * claims and tickets.
+ *
+ * Two rules limit the sharing. Lease requests that exclude one another never get the same
+ * token. Once another client's contender is known to be behind the ticket, that contender
+ * waits only for the requests in progress. */
 #include "recipes/shared_ticket.h"
 
 #include "claim/claim.h"
@@ -15,12 +23,15 @@ static struct uvzk__lease_request *ticket_holder_of(const struct uvzk__queue *le
     return uvzk__leases(leases)->ticket_holder;
 }
 
-/* Two that together want more than there are exclude one another. */
+/* Whether the lease request and another one that wants `wanted` leases exclude one
+ * another: together they want more leases than the maximum. */
 static bool excludes(const struct uvzk__lease_request *request, uint32_t wanted)
 {
     return (uint64_t)request->wanted + wanted > request->max(request->claim);
 }
 
+/* A request that excludes another one of its own size needs a token of its own in any
+ * case. Otherwise it is compared with the last lease request that has a ticket. */
 bool uvzk__ticket_should_share(const struct uvzk__lease_request *request)
 {
     const struct uvzk__lease_directory *directory = uvzk__leases(request->leases);
@@ -32,7 +43,7 @@ bool uvzk__ticket_should_share(const struct uvzk__lease_request *request)
                 : !excludes(request, directory->last_ticket->wanted));
 }
 
-/* Whether it may not be served by a ticket with this past. */
+/* Whether a ticket that was used in this way may not serve the lease request. */
 static bool conflicts(const struct uvzk__lease_request *request,
                       struct uvzk__ticket_use ticket_use)
 {
@@ -48,14 +59,17 @@ bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *request)
            conflicts(request, ticket_use);
 }
 
-/* Somebody else waits behind it, as far as we know. */
+/* Whether another client's contender is in `locks`, as far as is known. The ticket that
+ * holds `locks` is the first one there, so such a contender is behind it. */
 static bool others_wait(const struct uvzk__queue *locks)
 {
     return uvzk__queue_optional(locks)->foreign_nodes.others_behind ||
            uvzk__foreign_nodes_any(&uvzk__queue_optional(locks)->foreign_nodes);
 }
 
-/* One of ours that has a ticket of its own, behind this one, came before. */
+/* Whether the next local contender behind this ticket has to be served before this ticket
+ * sharer: it is a ticket whose lease request arrived earlier. A contender that is not a
+ * ticket of this semaphore, or that is given up, counts too. */
 static bool came_first(const struct uvzk__contender *ticket,
                        const struct uvzk__lease_request *sharer)
 {
@@ -80,8 +94,9 @@ static bool limit_reached(const struct uvzk__queue *leases)
                UVZK__TICKET_MS;
 }
 
-/* Who is being served already is served. What leaves first of all may have several on
- * board though others wait. */
+/* A ticket sharer that has begun to get leases is served in any case. Before the first
+ * grant of the ticket others may be added even if another client's contender is behind
+ * it, because they share the first multi and cost that contender no time. */
 bool uvzk__ticket_may_share(const struct uvzk__lease_request *sharer)
 {
     const struct uvzk__queue *leases = sharer->leases;
@@ -112,9 +127,11 @@ bool uvzk__ticket_has_next_sharer(const struct uvzk__queue *leases)
            uvzk__ticket_next_sharer(ticket_holder_of(leases)) != NULL;
 }
 
-/* ---------------------------------------------------------------- from one to another */
+/* ------------------------------------------------------------------- passing it on */
 
-/* Whose claim may be gone afterwards. */
+/* The ticket becomes a contender of the other claim. The claim of `from` may have been
+ * freed when this returns. While the ticket holds `locks`, a watch on the children of
+ * `locks` is wanted, unless another client's contender is known already. */
 static void pass_ticket(struct uvzk__lease_request *from, struct uvzk__lease_request *to)
 {
     struct uvzk__queue *leases = from->leases;
@@ -130,6 +147,7 @@ static void pass_ticket(struct uvzk__lease_request *from, struct uvzk__lease_req
         uvzk__queue_want_children_watch(ticket->queue, !others_wait(ticket->queue));
         uvzk__queue_settle_later(ticket->queue);
     }
+    /* As in uvzk__leases_take_offers. */
     if (to->handed_over) {
         uvzk__contender_forbid_recreate(ticket);
     } else {
@@ -141,8 +159,10 @@ static void pass_ticket(struct uvzk__lease_request *from, struct uvzk__lease_req
     uvzk__claim_attach(to->claim, ticket);
 }
 
-/* Who has it next; NULL: it is let go. Its delete checks what was handed on, and only so
- * much can be. */
+/* The lease request that gets the ticket holder's ticket next, or NULL: the ticket is
+ * released. The ticket's delete checks the leases that are granted early, of which there
+ * is a limit. If the next request's leases might exceed the limit, the delete has to come
+ * first. */
 static struct uvzk__lease_request *next_of_holder(const struct uvzk__queue *leases,
                                                   struct uvzk__lease_request *next)
 {
@@ -154,8 +174,8 @@ static struct uvzk__lease_request *next_of_holder(const struct uvzk__queue *leas
                : NULL;
 }
 
-/* The same of one that was served together with the ticket holder, and whose ticket
- * stands behind. */
+/* The same for a lease request that was granted together with the ticket holder, and
+ * whose own ticket waits behind the ticket holder's. */
 static struct uvzk__lease_request *
 next_of_other(const struct uvzk__lease_request *request, struct uvzk__lease_request *next)
 {
@@ -168,8 +188,8 @@ next_of_other(const struct uvzk__lease_request *request, struct uvzk__lease_requ
                : next;
 }
 
-/* It goes, and the first of those that follow makes another one, unless its turn comes with
- * one that came before. */
+/* Deletes the ticket. The first ticket sharer gets a new one, unless a local ticket
+ * behind this one arrived earlier: then its turn comes with that one. */
 static void release_ticket(struct uvzk__queue *leases, struct uvzk__contender *ticket)
 {
     const struct uvzk__lease_request *first = uvzk__first_sharer(leases);
@@ -215,6 +235,7 @@ bool uvzk__ticket_claim_ended(struct uvzk__lease_request *request)
     if (next == NULL || came_first(request->ticket, next)) {
         return false;
     }
+    /* Read before the ticket is passed on, because that may free the claim. */
     bool alone = request->claim->contender_count == 1;
     pass_ticket(request, next);
     return alone;
@@ -230,9 +251,10 @@ void uvzk__ticket_release(struct uvzk__lease_request *ticket_holder)
     release_ticket(ticket_holder->leases, ticket);
 }
 
-/* --------------------------------------------------------------------------- its end */
+/* ------------------------------------------------------- ending and creating tickets */
 
-/* Those that have something at the server, or may, are told by that. */
+/* Ticket sharers that have leases are not ended here: their leases end in the same way,
+ * and the claims with them. */
 static void end_sharers(struct uvzk__queue *leases, int code)
 {
     struct uvzk__lease_request *request = uvzk__first_sharer(leases), *next;
@@ -252,6 +274,7 @@ void uvzk__ticket_ended(struct uvzk__queue *leases, int code)
     }
 }
 
+/* Gives the lease request a ticket of its own and sends its create, or has it sent. */
 static int make_ticket(struct uvzk__lease_request *request)
 {
     struct uvzk__session *session = request->claim->session;
@@ -293,6 +316,8 @@ void uvzk__ticket_create_new(struct uvzk__queue *leases)
     const struct uvzk__session *session = leases->session;
     struct uvzk__lease_request *request;
 
+    /* Each pass makes a ticket, or ends a claim that cannot get one and tries the
+     * next. */
     while (
         (uvzk__leases(leases)->tickets == 0 || uvzk__leases(leases)->new_ticket_wanted) &&
         (request = uvzk__first_sharer(leases)) != NULL) {

@@ -9,9 +9,10 @@ struct sorted_child {
     const char *key, *name;
 };
 
-/* ---------------------------------------------------------- what Curator's own does */
+/* --------------------------------------------------------- Curator's standard driver */
 
-/* What follows the last occurrence of the lock's name. */
+/* The sort key without a driver's sort_key: what follows the last occurrence of the
+ * lock's name. NULL: the child does not contain the name, and is ignored. */
 static const char *plain_key(const uvzk_lock_driver_t *driver, const char *child)
 {
     const char *key = NULL, *at = child;
@@ -23,6 +24,8 @@ static const char *plain_key(const uvzk_lock_driver_t *driver, const char *child
     return key;
 }
 
+/* The decision without a driver's gets_the_lock: the first max_leases contenders get the
+ * lock; any other one waits for the one that is max_leases before it. */
 static int plain_rule(const uvzk_lock_driver_t *driver, size_t own, size_t *watch)
 {
     if (own < driver->max_leases) {
@@ -34,6 +37,7 @@ static int plain_rule(const uvzk_lock_driver_t *driver, size_t own, size_t *watc
 
 /* ------------------------------------------------------------------------ the order */
 
+/* Equal keys are ordered by name, so that all clients have the same order. */
 static int by_key(const void *left, const void *right)
 {
     const struct sorted_child *a = left, *b = right;
